@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jd_mpi.h - where jd and MPI meet: the only public header that includes
+ * mpi.h. jd.h does not include this one.
+ *
+ *     MPI_Init(&argc, &argv);
+ *     JD_CHECK(jd_initialize_on(half, NULL, 0));
+ *
+ *     MPI_Gatherv(..., jd_mpi_comm());
+ */
+#ifndef JD_MPI_H
+#define JD_MPI_H
+
+#include "jd_process.h"
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * As jd_initialize(), on the program's own communicator: its processes are
+ * the world, in its order unless options give process_id. jd duplicates it
+ * and never finalises MPI. MPI_THREAD_SINGLE is enough for one local device.
+ *
+ * Collective: every process of comm, an intra-communicator.
+ * Owns: the caller keeps comm and may free it afterwards.
+ * Returns: as jd_initialize(); FAILED_PRECONDITION too where MPI is not
+ *   initialised or already finalised, INVALID_ARGUMENT where num_processes is
+ *   explicit and is not comm's size.
+ */
+JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
+                                  size_t size);
+
+/*
+ * A communicator of all processes, its ranks the process indices, for what
+ * stays MPI's (Gatherv, Scan, files). It is not the one jd works on, so that
+ * messages never meet. A world of one process starts MPI at the first call.
+ * MPI_COMM_NULL on failure, with the reason in jd_error_message().
+ *
+ * Owns: jd; valid until jd_shutdown(), never to be freed by the caller. Its
+ *   error handler is MPI_ERRORS_RETURN.
+ */
+JD_API MPI_Comm jd_mpi_comm(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

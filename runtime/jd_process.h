@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jd_process.h - a process's place in the job: initialise, index, count, end.
+ *
+ *     JD_CHECK(jd_initialize());
+ *     printf("%d of %d\n", jd_process_index(), jd_process_count());
+ *     return jd_shutdown();
+ *
+ * Process indices are dense, 0..count-1. A program that never calls
+ * jd_initialize() is a world of one process; where the launcher started more
+ * than one, the first use of jd is FAILED_PRECONDITION.
+ */
+#ifndef JD_PROCESS_H
+#define JD_PROCESS_H
+
+#include "jd_status.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * What the program may say itself instead of having it detected. All zero
+ * means "detect everything". num_processes > 0 makes process_id explicit and
+ * num_slices > 0 makes slice_index explicit, 0 included; -1 is "detected".
+ * Durations are seconds; 0 is the default; negative switches off what may be
+ * switched off. Each member has a JD_* variable (README, "Options"). Option >
+ * variable > detected > default. Members are only ever appended.
+ */
+typedef struct jd_options {
+    int reserved_; /* nobody names it: jd_initialize's macro does */
+    const char *coordinator_address;      /* "host:port", "[::1]:1234" */
+    const char *coordinator_bind_address; /* "host:port" on process 0 */
+    int num_processes;                    /* 0: detected */
+    int process_id;                       /* see num_processes */
+    int num_slices;                       /* 0: detected */
+    int slice_index;                      /* see num_slices */
+    const int *local_device_ids;          /* NULL: all */
+    size_t num_local_device_ids;
+    const char *cluster_detection_method; /* "slurm,openmpi", "^tpu", ... */
+    double initialization_timeout;        /* seconds; default 300 */
+    double heartbeat_timeout;             /* seconds; default 100 */
+    double shutdown_timeout;              /* seconds; default 300 */
+    double collective_timeout;            /* seconds; default 1800 */
+} jd_options;
+
+/*
+ * Joins this process to the job: finds out coordinator, count and index,
+ * makes an MPI world in process order, and exchanges the topology.
+ *
+ * In C it is also a macro with keyword arguments:
+ *     jd_initialize(.num_processes = 2, .process_id = rank)
+ * and in C++ it takes a jd_options.
+ *
+ * Collective: every process of the job, once, before other threads start
+ *   (MPI_Init changes the environment while it runs). Again after
+ *   jd_shutdown(); never after a device was used without it.
+ * Blocks: until all processes have come, at most initialization_timeout; a
+ *   watchdog then says which step waits for whom and ends the process.
+ * Threads: one thread, no other jd call at the same time.
+ * Returns: JD_OK; INVALID_ARGUMENT for a bad option or variable, two
+ *   processes with one id, or processes that disagree; FAILED_PRECONDITION
+ *   when called twice, after a device was used, or where the launcher
+ *   serves nothing that MPI can use (the sentence has the remedy); INTERNAL
+ *   when MPI fails; RESOURCE_EXHAUSTED.
+ * Source: jax.distributed.initialize.
+ */
+JD_API jd_status jd_initialize(void);
+
+/* What the macro calls: size is sizeof(jd_options) of the caller's build. */
+JD_API jd_status jd_initialize_with(const jd_options *options, size_t size);
+
+/*
+ * Leaves the job: frees what jd_initialize() made. MPI, where jd started it,
+ * is finalised at process exit and not here. A no-op where not initialised.
+ *
+ * Collective: every process; it does not wait for the others.
+ * Threads: one thread, no other jd call at the same time.
+ * Returns: JD_OK. Source: jax.distributed.shutdown.
+ */
+JD_API jd_status jd_shutdown(void);
+
+/* 1 after jd_initialize() until jd_shutdown(), else 0. Threads: any.
+ * Source: jax.distributed.is_initialized. */
+JD_API int jd_is_initialized(void);
+
+/*
+ * This process's index, 0..jd_process_count()-1, and their number; -1 where
+ * jd was not initialised although the launcher started several processes
+ * (jd_error_message() says so). Threads: any.
+ * Source: jax.process_index, jax.process_count.
+ */
+JD_API int jd_process_index(void);
+JD_API int jd_process_count(void);
+
+/*
+ * Ends the whole job at once with the exit code, 1..255 (anything else
+ * counts as 1), after writing "jd_abort: why" on standard error. Waits for
+ * nobody and does not return. Threads: any. Source: MPI_Abort.
+ */
+JD_API JD_NORETURN void jd_abort(int code, const char *why);
+
+/* The version of the library that runs, "0.1.0". Threads: any. */
+JD_API const char *jd_version(void);
+
+#ifdef __cplusplus
+}
+
+inline jd_status jd_initialize(const jd_options &options)
+{
+    return jd_initialize_with(&options, sizeof options);
+}
+#else
+#define jd_initialize(...)                                                     \
+    jd_initialize_with(&(jd_options){ .reserved_ = 0, __VA_ARGS__ },           \
+                       sizeof(jd_options))
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jd_status.h - what every jd call that can fail returns, and the sentence
+ * that explains it.
+ *
+ *     if (jd_psum(me, "data", in, out, n, JD_F64) != JD_OK)
+ *         fprintf(stderr, "%s\n", jd_error_message());
+ *
+ *     JD_CHECK(jd_psum(me, "data", in, out, n, JD_F64));
+ *
+ * A call that returns a status does not log. Outputs are written only on
+ * success. The codes and numbers are the canonical ones of gRPC and XLA.
+ */
+#ifndef JD_STATUS_H
+#define JD_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define JD_API __attribute__((visibility("default")))
+#define JD_NORETURN __attribute__((noreturn))
+#else
+#define JD_API
+#define JD_NORETURN
+#endif
+
+/* One row per code: name, number, what it means to the caller. */
+#define JD_STATUS_MAP(X)                                                       \
+    X(OK, 0, "success")                                                        \
+    X(CANCELLED, 1, "the call was cancelled by its caller")                    \
+    X(UNKNOWN, 2, "an error of unknown kind")                                  \
+    X(INVALID_ARGUMENT, 3, "an argument, option or variable is wrong")         \
+    X(DEADLINE_EXCEEDED, 4, "the deadline passed first")                       \
+    X(NOT_FOUND, 5, "what was asked for does not exist")                       \
+    X(ALREADY_EXISTS, 6, "what was to be made exists already")                 \
+    X(PERMISSION_DENIED, 7, "the caller may not do this")                      \
+    X(RESOURCE_EXHAUSTED, 8, "memory or another resource has run out")         \
+    X(FAILED_PRECONDITION, 9, "the job is not in a state that allows this")    \
+    X(ABORTED, 10, "the operation was aborted, here or by a peer")             \
+    X(OUT_OF_RANGE, 11, "past the valid range")                                \
+    X(UNIMPLEMENTED, 12, "not supported by this version or platform")          \
+    X(INTERNAL, 13, "an invariant of jd or of a library below it broke")       \
+    X(UNAVAILABLE, 14, "a peer or service cannot be reached")                  \
+    X(DATA_LOSS, 15, "data was lost or damaged")                               \
+    X(UNAUTHENTICATED, 16, "the peer did not prove who it is")
+
+typedef enum jd_status {
+#define JD_STATUS_ENUM_ROW(name, number, text) JD_##name = number,
+    JD_STATUS_MAP(JD_STATUS_ENUM_ROW)
+#undef JD_STATUS_ENUM_ROW
+} jd_status;
+
+/*
+ * Gives the name of a status, for example "DEADLINE_EXCEEDED"; for a number
+ * that is no status, "not a jd_status". The string is constant.
+ * Threads: any.
+ */
+JD_API const char *jd_status_name(jd_status status);
+
+/*
+ * Gives the calling thread's last failure as one whole sentence: the
+ * operation, the culprit, the value seen and wanted, the deadline, and the
+ * remedy. "" where nothing has failed on this thread.
+ *
+ * Threads: any; each thread has its own.
+ * Owns: jd; the text stays until this thread's next failure or its end.
+ */
+JD_API const char *jd_error_message(void);
+
+/*
+ * Evaluates a call that returns a jd_status; where that is not JD_OK, prints
+ * file, line and the sentence on standard error and ends the whole job with
+ * exit code 1. It does not return then, and waits for nobody.
+ */
+#define JD_CHECK(call)                                                         \
+    do {                                                                       \
+        jd_status jd_check_status_ = (call);                                   \
+        if (jd_check_status_ != JD_OK)                                         \
+            jd_check_failed(jd_check_status_, #call, __FILE__, __LINE__);      \
+    } while (0)
+
+/*
+ * What JD_CHECK calls on a failure: prints "FILE:LINE: STATUS: sentence" and
+ * ends the whole job with exit code 1. Not meant to be called directly.
+ */
+JD_API JD_NORETURN void jd_check_failed(jd_status status, const char *call,
+                                        const char *file, int line);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

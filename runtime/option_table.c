@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* option_table.c - the rows, and the JD_* variables that are none of them. */
+#include "runtime/options.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define MAX_SECONDS 1e9 /* some thirty years */
+
+static const struct jd_option_row rows[JD_OPTION_COUNT] = {
+    [JD_OPTION_COORDINATOR_ADDRESS] = {
+        .field = "coordinator_address",
+        .variable = "JD_COORDINATOR_ADDRESS",
+        .jax_variable = "JAX_COORDINATOR_ADDRESS",
+        .type = JD_TYPE_ADDRESS,
+        .unit = "host:port",
+        .doc = "where process 0's coordination service listens",
+    },
+    [JD_OPTION_COORDINATOR_BIND_ADDRESS] = {
+        .field = "coordinator_bind_address",
+        .variable = "JD_COORDINATOR_BIND_ADDRESS",
+        .jax_variable = "JAX_COORDINATOR_BIND_ADDRESS",
+        .type = JD_TYPE_ADDRESS,
+        .unit = "host:port",
+        .doc = "what the service binds, if not all interfaces (no effect "
+               "yet: there is no service)",
+    },
+    [JD_OPTION_NUM_PROCESSES] = {
+        .field = "num_processes",
+        .variable = "JD_NUM_PROCESSES",
+        .jax_variable = "JAX_NUM_PROCESSES",
+        .type = JD_TYPE_INTEGER,
+        .min = 1,
+        .max = INT_MAX,
+        .unit = "processes",
+        .doc = "how many processes the job has",
+    },
+    [JD_OPTION_PROCESS_ID] = {
+        .field = "process_id",
+        .variable = "JD_PROCESS_ID",
+        .jax_variable = "JAX_PROCESS_ID",
+        .type = JD_TYPE_INTEGER,
+        .min = 0,
+        .max = INT_MAX - 1,
+        .unit = "index",
+        .doc = "which of them this is, from 0",
+    },
+    [JD_OPTION_NUM_SLICES] = {
+        .field = "num_slices",
+        .variable = "JD_NUM_SLICES",
+        .type = JD_TYPE_INTEGER,
+        .min = 1,
+        .max = INT_MAX,
+        .unit = "slices",
+        .doc = "how many slices (fast-network domains) the job has",
+    },
+    [JD_OPTION_SLICE_INDEX] = {
+        .field = "slice_index",
+        .variable = "JD_SLICE_INDEX",
+        .type = JD_TYPE_INTEGER,
+        .min = 0,
+        .max = INT_MAX - 1,
+        .unit = "index",
+        .doc = "which slice this process is in, from 0; all say it, or none "
+               "(then each host is one)",
+    },
+    [JD_OPTION_LOCAL_DEVICE_IDS] = {
+        .field = "local_device_ids",
+        .variable = "JD_LOCAL_DEVICE_IDS",
+        .jax_variable = "JAX_LOCAL_DEVICE_IDS",
+        .type = JD_TYPE_INTEGERS,
+        .unit = "comma list",
+        .doc = "the GPUs this process may use (no effect on cpu devices)",
+    },
+    [JD_OPTION_CLUSTER_DETECTION_METHOD] = {
+        .field = "cluster_detection_method",
+        .variable = "JD_CLUSTER_DETECTION_METHOD",
+        .type = JD_TYPE_TEXT,
+        .unit = "names",
+        .doc = "launchers to look for, in order (slurm,openmpi), all but some "
+               "(^tpu), or deactivate",
+    },
+    [JD_OPTION_INITIALIZATION_TIMEOUT] = {
+        .field = "initialization_timeout",
+        .variable = "JD_INITIALIZATION_TIMEOUT",
+        .type = JD_TYPE_SECONDS,
+        .initial = "300",
+        .max = MAX_SECONDS,
+        .unit = "seconds",
+        .doc = "how long jd_initialize() may take",
+    },
+    [JD_OPTION_HEARTBEAT_TIMEOUT] = {
+        .field = "heartbeat_timeout",
+        .variable = "JD_HEARTBEAT_TIMEOUT",
+        .type = JD_TYPE_SECONDS,
+        .initial = "100",
+        .max = MAX_SECONDS,
+        .can_be_off = true,
+        .unit = "seconds",
+        .doc = "silence after which a process counts as dead (no effect yet: "
+               "there are no heartbeats)",
+    },
+    [JD_OPTION_SHUTDOWN_TIMEOUT] = {
+        .field = "shutdown_timeout",
+        .variable = "JD_SHUTDOWN_TIMEOUT",
+        .type = JD_TYPE_SECONDS,
+        .initial = "300",
+        .max = MAX_SECONDS,
+        .unit = "seconds",
+        .doc = "how long the end of the job may wait for other processes",
+    },
+    [JD_OPTION_COLLECTIVE_TIMEOUT] = {
+        .field = "collective_timeout",
+        .variable = "JD_COLLECTIVE_TIMEOUT",
+        .type = JD_TYPE_SECONDS,
+        .initial = "1800",
+        .max = MAX_SECONDS,
+        .can_be_off = true,
+        .unit = "seconds",
+        .doc = "how long a collective may wait for its other members",
+    },
+    [JD_OPTION_WAIT_NOTICE] = {
+        .field = "",
+        .variable = "JD_WAIT_NOTICE",
+        .type = JD_TYPE_SECONDS,
+        .initial = "20",
+        .max = MAX_SECONDS,
+        .can_be_off = true,
+        .unit = "seconds",
+        .doc = "a wait longer than this says what it waits for",
+    },
+    [JD_OPTION_NUM_CPU_DEVICES] = {
+        .field = "",
+        .variable = "JD_NUM_CPU_DEVICES",
+        .type = JD_TYPE_INTEGER,
+        .initial = "1",
+        .min = 1,
+        .max = 1 << 17,
+        .unit = "devices",
+        .doc = "how many cpu devices this process has",
+    },
+    [JD_OPTION_MPI_THREAD_LEVEL] = {
+        .field = "",
+        .variable = "JD_MPI_THREAD_LEVEL",
+        .type = JD_TYPE_CHOICE,
+        .initial = "auto",
+        .choices = "auto|serialized|multiple",
+        .unit = "name",
+        .doc = "what jd asks MPI for; auto is serialized with one local "
+               "device and multiple with several",
+    },
+    [JD_OPTION_TUNE_MPI] = {
+        .field = "",
+        .variable = "JD_TUNE_MPI",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "1",
+        .unit = "0 or 1",
+        .doc = "let jd choose MPI's transport where the host has no RDMA "
+               "device and nobody has chosen one",
+    },
+    [JD_OPTION_LOG] = {
+        .field = "",
+        .variable = "JD_LOG",
+        .type = JD_TYPE_CHOICE,
+        .initial = "warning",
+        .choices = "error|warning|info|debug",
+        .unit = "level",
+        .doc = "the least important messages that are printed",
+    },
+};
+
+const struct jd_option_row *jd__option_row(enum jd_option option)
+{
+    return &rows[option];
+}
+
+/* ---- variables that nobody reads ------------------------------------- */
+
+static bool is_known(const char *name)
+{
+    for (int i = 0; i < JD_OPTION_COUNT; i++)
+        if (strcmp(name, rows[i].variable) == 0)
+            return true;
+    return false;
+}
+
+/* Kubernetes gives each pod variables for each Service: a Service named jd
+ * brings JD_SERVICE_HOST, JD_PORT=tcp://..., JD_PORT_80_TCP_ADDR, ... */
+static bool is_service_variable(const struct jd_env_entry *entry)
+{
+    return strstr(entry->name, "_SERVICE_HOST") ||
+           strstr(entry->name, "_SERVICE_PORT") ||
+           strstr(entry->name, "_TCP") || strstr(entry->name, "_UDP") ||
+           strncmp(entry->value, "tcp://", 6) == 0 ||
+           strncmp(entry->value, "udp://", 6) == 0;
+}
+
+/* Levenshtein's distance, one row at a time; longer names are cut. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t n = strlen(b), costs[LONGEST + 1];
+    n = n > LONGEST ? LONGEST : n;
+    for (size_t j = 0; j <= n; j++)
+        costs[j] = j;
+    for (size_t i = 1; *a; a++, i++) {
+        size_t diagonal = costs[0];
+        costs[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t change = diagonal + (*a != b[j - 1]);
+            size_t step =
+                (costs[j] < costs[j - 1] ? costs[j] : costs[j - 1]) + 1;
+            diagonal = costs[j];
+            costs[j] = change < step ? change : step;
+        }
+    }
+    return costs[n];
+}
+
+static const char *nearest(const char *name)
+{
+    const char *best = rows[0].variable;
+    for (int i = 1; i < JD_OPTION_COUNT; i++)
+        if (edit_distance(name, rows[i].variable) < edit_distance(name, best))
+            best = rows[i].variable;
+    return best;
+}
+
+bool jd__settings_next_unknown(const struct jd_env *env, size_t *position,
+                               const char **ret_name, const char **ret_nearest)
+{
+    while (*position < jd__env_count(env)) {
+        const struct jd_env_entry *entry = jd__env_at(env, (*position)++);
+        if (strncmp(entry->name, "JD_", 3) != 0 || is_known(entry->name) ||
+            is_service_variable(entry))
+            continue;
+        *ret_name = entry->name;
+        *ret_nearest = nearest(entry->name);
+        return true;
+    }
+    return false;
+}
