@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jd_multihost.h - what processes (not devices) do together, on lists of
+ * leaves. A pytree of JAX is an array of leaves here; all leaves travel in
+ * as few messages as they allow.
+ *
+ *     jd_leaf model[] = {
+ *         { weights, JD_F64, 2, (int64_t[]){ 64, 10 } },
+ *         { bias, JD_F64, 1, (int64_t[]){ 10 } },
+ *     };
+ *     JD_CHECK(jd_broadcast_one_to_all(model, 2, 0));
+ *
+ * What holds for all of them:
+ * Collective: every process of the job, in the same order. Where processes
+ *             pass different lists (number, types, shapes), every one gets
+ *             INVALID_ARGUMENT that names a process and both lists.
+ * Blocks:     at most collective_timeout, then DEADLINE_EXCEEDED.
+ * Threads:    one at a time.
+ * Returns:    JD_OK; INVALID_ARGUMENT; FAILED_PRECONDITION where
+ *             jd_initialize() was needed and not called; DEADLINE_EXCEEDED;
+ *             INTERNAL when MPI fails; RESOURCE_EXHAUSTED.
+ */
+#ifndef JD_MULTIHOST_H
+#define JD_MULTIHOST_H
+
+#include "jd_dtype.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One array in host memory, row-major. ndim 0 is a scalar (shape unused). */
+typedef struct jd_leaf {
+    void *data;
+    jd_dtype dtype;
+    int ndim;
+    const int64_t *shape;
+} jd_leaf;
+
+/*
+ * Gives every process the leaves of process source, bit for bit, in place.
+ * Source: multihost_utils.broadcast_one_to_all.
+ */
+JD_API jd_status jd_broadcast_one_to_all(const jd_leaf *leaves,
+                                         size_t num_leaves, int source);
+
+/*
+ * Gathers every process's leaves, by process index. P processes, a leaf of
+ * shape S: out's leaf has shape (P, *S); with tiled != 0, (P * S0, *S[1:]),
+ * except that scalars give (P,), or () with one process. The caller provides
+ * out's data and says its type and shape, which are checked. in and out do
+ * not overlap.
+ * Source: multihost_utils.process_allgather.
+ */
+JD_API jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
+                                      size_t num_leaves, int tiled);
+
+/*
+ * Waits until all processes have come here with the same name (compared
+ * whole). Where names differ, every process gets INVALID_ARGUMENT with two
+ * processes and both names.
+ * Source: multihost_utils.sync_global_devices.
+ */
+JD_API jd_status jd_sync_global_devices(const char *name);
+
+/*
+ * Checks that all processes hold the same leaves. Elements are equal where
+ * their values are (-0.0 and +0.0 are; a NaN equals a NaN). Where some
+ * differ, every process gets FAILED_PRECONDITION that names the lowest
+ * differing process, the leaf, the index, its value and process 0's; what
+ * (may be NULL) begins the sentence.
+ * Source: multihost_utils.assert_equal.
+ */
+JD_API jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
+                                 const char *what);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * runtime.h - what jd_initialize() fills in: exactly one object, from which
+ * everything above takes what it needs.
+ *
+ *     const struct jd_runtime *runtime;
+ *     status = jd__runtime_get(&runtime, "jd_mesh_create");
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "autodetect/cluster.h"
+#include "runtime/options.h"
+#include "runtime/topology.h"
+#include "runtime/wait.h"
+#include "runtime/world.h"
+
+struct jd_runtime {
+    struct jd_settings *settings;
+    struct jd_cluster *cluster;
+    struct jd_world world;
+    struct jd_topology *topology;
+};
+
+/*
+ * The runtime in force. A program that never called jd_initialize() gets a
+ * world of one process, made here and now, unless the launcher says that
+ * there are more: then FAILED_PRECONDITION, with the operation's name and
+ * what the launcher said. After jd_shutdown() the same rules hold.
+ * Threads: any.
+ */
+jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
+                          const char *operation);
+
+/* A wait of the operation on all processes of the job, with the collective
+ * deadline and the notice that the settings give. */
+struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
+                                const char *operation);
+
+#endif
