@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mpi_service.c - does a living PMIx server serve this process? */
+#include "runtime/mpi_service.h"
+#include "runtime/parse.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECT_MILLISECONDS 2000
+
+static pthread_once_t name_once = PTHREAD_ONCE_INIT;
+static char library_name[MPI_MAX_LIBRARY_VERSION_STRING];
+
+/* The first words of MPI's own text: up to a comma or the line's end. */
+static void find_library_name(void)
+{
+    int length;
+    if (MPI_Get_library_version(library_name, &length) != MPI_SUCCESS)
+        snprintf(library_name, sizeof library_name, "MPI");
+    library_name[strcspn(library_name, ",\n")] = '\0';
+}
+
+const char *jd__mpi_library_name(void)
+{
+    pthread_once(&name_once, find_library_name);
+    return library_name;
+}
+
+static bool is_open_mpi(void)
+{
+    return strncmp(jd__mpi_library_name(), "Open MPI", 8) == 0;
+}
+
+/* ---- the server's address --------------------------------------------- */
+
+/* The newest of the variables that name the server; NULL where none does. */
+static const char *server_uri(const struct jd_env *env, const char **ret_name)
+{
+    static const char *const names[] = {
+        "PMIX_SERVER_URI41", "PMIX_SERVER_URI4", "PMIX_SERVER_URI3",
+        "PMIX_SERVER_URI21", "PMIX_SERVER_URI2", "PMIX_SERVER_URI",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *uri = jd__env_get_nonempty(env, names[i]);
+        if (uri) {
+            *ret_name = names[i];
+            return uri;
+        }
+    }
+    return NULL;
+}
+
+/* From "name.rank;tcp4://127.0.0.1:49919"; false for any other form. */
+static bool parse_uri(const char *uri, struct sockaddr_in *ret_address)
+{
+    const char *host = strstr(uri, "tcp4://");
+    char text[INET_ADDRSTRLEN];
+    size_t length;
+    int port;
+    if (!host)
+        return false;
+    host += strlen("tcp4://");
+    if (!jd__parse_address(host, &length, &port) || length >= sizeof text)
+        return false;
+    memcpy(text, host, length);
+    text[length] = '\0';
+    *ret_address = (struct sockaddr_in){ .sin_family = AF_INET,
+                                         .sin_port = htons((uint16_t)port) };
+    return inet_pton(AF_INET, text, &ret_address->sin_addr) == 1;
+}
+
+/* The error of a connection attempt; 0 where somebody answers. */
+static int try_to_connect(const struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error = 0;
+    if (fd < 0)
+        return errno;
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) != 0)
+        error = errno;
+    if (error == EINPROGRESS) {
+        struct pollfd poller = { .fd = fd, .events = POLLOUT };
+        socklen_t size = sizeof error;
+        if (poll(&poller, 1, CONNECT_MILLISECONDS) != 1)
+            error = ETIMEDOUT;
+        else
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    close(fd);
+    return error;
+}
+
+/* A server on this host is asked; others are trusted. */
+static int server_error(const char *uri)
+{
+    struct sockaddr_in address;
+    if (!parse_uri(uri, &address) ||
+        ntohl(address.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
+        return 0;
+    return try_to_connect(&address);
+}
+
+/* ---- the refusal ------------------------------------------------------ */
+
+static const char *remedy(const char *method)
+{
+    if (strcmp(method, "slurm") == 0)
+        return "start it with `srun --mpi=pmix` (`srun --mpi=list` shows "
+               "whether Slurm has it), or with the mpirun of this MPI inside "
+               "the allocation";
+    if (strcmp(method, "pmi") == 0)
+        return "start it with the mpirun of this MPI; the mpiexec of another "
+               "MPI cannot start it";
+    if (strcmp(method, "flux") == 0)
+        return "start it with `flux run -o pmi=pmix`, or with the mpirun of "
+               "this MPI";
+    return "start it with the mpirun of this MPI, `mpirun -n N` over the same "
+           "hosts";
+}
+
+static jd_status refuse(const struct jd_cluster *cluster, const char *missing)
+{
+    return jd_fail(
+        JD_FAILED_PRECONDITION,
+        "jd_initialize: %s says that the job has %lld processes (%s), but %s, "
+        "so %s cannot join them to one world; %s",
+        cluster->method, cluster->num_processes.value,
+        cluster->num_processes.source, missing, jd__mpi_library_name(),
+        remedy(cluster->method));
+}
+
+static jd_status refuse_library(const struct jd_cluster *cluster)
+{
+    return jd_fail(JD_UNIMPLEMENTED,
+                   "jd_initialize: the job has %lld processes (%s), and jd "
+                   "starts no other MPI than Open MPI, but this program is "
+                   "linked with %s; call MPI_Init in the program and then "
+                   "jd_initialize_on(MPI_COMM_WORLD, NULL, 0)",
+                   cluster->num_processes.value, cluster->num_processes.source,
+                   jd__mpi_library_name());
+}
+
+static jd_status refuse_dead_server(const struct jd_cluster *cluster,
+                                    const char *name, const char *uri,
+                                    int error)
+{
+    char missing[512];
+    snprintf(missing, sizeof missing,
+             "the PMIx server that %s names (%.200s) does not answer (%s): "
+             "the launcher that set it has ended",
+             name, uri, strerror(error));
+    return refuse(cluster, missing);
+}
+
+jd_status jd__mpi_service_check(const struct jd_env *env,
+                                const struct jd_cluster *cluster)
+{
+    static const char *const needed[] = { "PMIX_NAMESPACE", "PMIX_RANK" };
+    char missing[128];
+    const char *name = NULL;
+    if (!is_open_mpi())
+        return refuse_library(cluster);
+    for (int i = 0; i < 2; i++) {
+        snprintf(missing, sizeof missing,
+                 "no PMIx server serves them (%s is not set)", needed[i]);
+        if (!jd__env_get_nonempty(env, needed[i]))
+            return refuse(cluster, missing);
+    }
+    const char *uri = server_uri(env, &name);
+    if (!uri)
+        return refuse(cluster, "no PMIx server serves them (PMIX_SERVER_URI* "
+                               "is not set)");
+    int error = server_error(uri);
+    return error ? refuse_dead_server(cluster, name, uri, error) : JD_OK;
+}

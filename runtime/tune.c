@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tune.c - what jd sets for Open MPI before MPI_Init, and why. */
+#include "runtime/tune.h"
+
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where the kernel shows devices that a transport other than ob1's is for:
+ * InfiniBand, RoCE, EFA and usNIC (class infiniband), Slingshot (cxi),
+ * Omni-Path (hfi1), TrueScale (ipath), BXI, Gemini/Aries (kgni). */
+static const char *const device_patterns[] = {
+    "/sys/class/infiniband/*",
+    "/sys/class/cxi/*",
+    "/sys/class/bxi/*",
+    "/dev/hfi1*",
+    "/dev/ipath*",
+    "/dev/kgni*",
+};
+
+/* Whoever sets one of these has chosen a transport. */
+static const char *const transport_names[] = { "pml", "mtl", "btl", "osc" };
+
+static void leave_alone(struct jd_tune_setting *setting, const char *why)
+{
+    setting->value = NULL;
+    snprintf(setting->why, sizeof setting->why, "left alone: %s", why);
+}
+
+/* ---- has the user chosen? --------------------------------------------- */
+
+static bool line_sets_transport(const char *line)
+{
+    line += strspn(line, " \t");
+    for (size_t i = 0; i < sizeof transport_names / sizeof *transport_names;
+         i++) {
+        size_t length = strlen(transport_names[i]);
+        if (strncmp(line, transport_names[i], length) == 0 &&
+            line[length + strspn(line + length, " \t")] == '=')
+            return true;
+    }
+    return false;
+}
+
+static bool file_sets_transport(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[512];
+    bool found = false;
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file))
+        found = line_sets_transport(line);
+    fclose(file);
+    return found;
+}
+
+static bool variable_sets_transport(const struct jd_env *env, char *why,
+                                    size_t size)
+{
+    for (size_t i = 0; i < sizeof transport_names / sizeof *transport_names;
+         i++) {
+        char name[64];
+        snprintf(name, sizeof name, "OMPI_MCA_%s", transport_names[i]);
+        if (jd__env_get(env, name)) {
+            snprintf(why, size, "%s is set", name);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Open MPI's parameter files: the user's, the prefix's, the system's. */
+static bool some_file_sets_transport(const struct jd_tune_request *request,
+                                     char *why, size_t size)
+{
+    const char *home = jd__env_get_nonempty(request->env, "HOME");
+    const char *prefix = jd__env_get_nonempty(request->env, "OPAL_PREFIX");
+    const char *folders[][2] = {
+        { home, "/.openmpi/mca-params.conf" },
+        { prefix, "/etc/openmpi-mca-params.conf" },
+        { "/etc/openmpi", "/openmpi-mca-params.conf" },
+        { "/usr/local/etc", "/openmpi-mca-params.conf" },
+    };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char path[PATH_MAX];
+        if (!folders[i][0])
+            continue;
+        snprintf(path, sizeof path, "%s%s%s", request->root, folders[i][0],
+                 folders[i][1]);
+        if (file_sets_transport(path)) {
+            snprintf(why, size, "%.120s chooses a transport", path);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- is there a device? ----------------------------------------------- */
+
+static bool find_device(const char *root, char *why, size_t size)
+{
+    for (size_t i = 0; i < sizeof device_patterns / sizeof *device_patterns;
+         i++) {
+        char pattern[PATH_MAX];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s%s", root, device_patterns[i]);
+        if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+            continue;
+        snprintf(why, size, "this host has %.120s", found.gl_pathv[0]);
+        globfree(&found);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the plan --------------------------------------------------------- */
+
+static void plan_pml(const struct jd_tune_request *request,
+                     struct jd_tune_setting *setting)
+{
+    char why[160];
+    setting->variable = "OMPI_MCA_pml";
+    if (!request->enabled) {
+        leave_alone(setting, "JD_TUNE_MPI is 0");
+    } else if (variable_sets_transport(request->env, why, sizeof why) ||
+               some_file_sets_transport(request, why, sizeof why) ||
+               find_device(request->root, why, sizeof why)) {
+        leave_alone(setting, why);
+    } else {
+        setting->value = "ob1";
+        snprintf(setting->why, sizeof setting->why,
+                 "this host has no RDMA device, and looking for one takes "
+                 "MPI_Init 200 ms; JD_TUNE_MPI=0 leaves it alone");
+    }
+}
+
+static void plan_yield(const struct jd_tune_request *request,
+                       struct jd_tune_setting *setting)
+{
+    const struct jd_cluster_number *local =
+        &request->cluster->local_num_processes;
+    setting->variable = "OMPI_MCA_mpi_yield_when_idle";
+    if (jd__env_get(request->env, setting->variable)) {
+        leave_alone(setting, "it is set");
+    } else if (!local->known) {
+        leave_alone(setting, "the processes on this host are not known");
+    } else if (local->value <= request->cores_allowed) {
+        leave_alone(setting, "there is a core for each process on this host");
+    } else {
+        setting->value = "1";
+        snprintf(setting->why, sizeof setting->why,
+                 "%lld processes (%s) share %d allowed cores on this host",
+                 local->value, local->source, request->cores_allowed);
+    }
+}
+
+void jd__tune_plan(const struct jd_tune_request *request,
+                   struct jd_tuning *ret_plan)
+{
+    memset(ret_plan, 0, sizeof *ret_plan);
+    plan_yield(request, &ret_plan->settings[JD_TUNE_YIELD]);
+    plan_pml(request, &ret_plan->settings[JD_TUNE_PML]);
+}
+
+jd_status jd__tune_apply(const struct jd_tuning *plan)
+{
+    jd_status status = JD_OK;
+    for (int i = 0; i < JD_TUNE_COUNT && status == JD_OK; i++)
+        if (plan->settings[i].value)
+            status = jd__env_export(plan->settings[i].variable,
+                                    plan->settings[i].value);
+    return status;
+}
+
+jd_status jd__tune_restore(const struct jd_tuning *plan)
+{
+    jd_status status = JD_OK;
+    for (int i = 0; i < JD_TUNE_COUNT && status == JD_OK; i++)
+        if (plan->settings[i].value)
+            status = jd__env_export(plan->settings[i].variable, NULL);
+    return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tune.h - the two settings of Open MPI that jd makes before MPI_Init, why,
+ * and when it leaves them alone. jd-info prints the plan.
+ *
+ *     struct jd_tuning plan;
+ *     jd__tune_plan(&request, &plan);
+ *     jd__tune_apply(&plan);
+ *     MPI_Init_thread(...);
+ *     jd__tune_restore(&plan);
+ *
+ * mpi_yield_when_idle: more processes than allowed cores on the host, which
+ * Open MPI cannot know when srun starts it; a waiting process then burns the
+ * core that its peer needs.
+ * pml=ob1: without an RDMA device the default ends up there too, after 200 ms
+ * of looking for one.
+ */
+#ifndef RUNTIME_TUNE_H
+#define RUNTIME_TUNE_H
+
+#include "autodetect/cluster.h"
+#include "runtime/env.h"
+#include "runtime/status.h"
+
+#include <stdbool.h>
+
+enum { JD_TUNE_YIELD, JD_TUNE_PML, JD_TUNE_COUNT };
+
+struct jd_tune_request {
+    const struct jd_env *env;
+    const struct jd_cluster *cluster; /* for the processes on this host */
+    int cores_allowed;                /* on this host, for the job */
+    bool enabled;                     /* JD_TUNE_MPI */
+    const char *root;                 /* "" or a directory that stands for / */
+};
+
+struct jd_tune_setting {
+    const char *variable; /* "OMPI_MCA_pml" */
+    const char *value;    /* NULL: left alone */
+    char why[192];
+};
+
+struct jd_tuning {
+    struct jd_tune_setting settings[JD_TUNE_COUNT];
+};
+
+void jd__tune_plan(const struct jd_tune_request *request,
+                   struct jd_tuning *ret_plan);
+
+/* Puts the plan in the process's environment, and takes it out again, so
+ * that programs started later do not inherit it. */
+jd_status jd__tune_apply(const struct jd_tuning *plan);
+jd_status jd__tune_restore(const struct jd_tuning *plan);
+
+#endif

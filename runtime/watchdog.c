@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* watchdog.c - a deadline over calls that have none. */
+#include "runtime/watchdog.h"
+#include "runtime/clock.h"
+#include "runtime/exit.h"
+#include "runtime/log.h"
+#include "runtime/peers.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct jd_watchdog {
+    struct jd_watchdog_spec spec;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* guarded by lock: */
+    const struct jd_cluster *cluster;
+    int step;
+    bool stopped;
+    /* of the thread alone: */
+    double begin;
+    double next_notice; /* seconds after begin; negative: never */
+};
+
+/* The sentence about the wait, malloc'ed; NULL without memory. */
+static char *describe(const struct jd_watchdog *dog, double waited)
+{
+    const struct jd_watchdog_spec *spec = &dog->spec;
+    const struct jd_meeting *meeting = spec->meeting;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fprintf(out, "%s has waited %.3g s in %s, its step %d of %d",
+            meeting->operation, waited, meeting->step_names[dog->step],
+            dog->step + 1, meeting->num_steps);
+    jd__peers_print(out, meeting, spec->env, dog->cluster);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The lowest waiting process of a host speaks for it. */
+static bool is_speaker(const struct jd_watchdog *dog)
+{
+    int lowest =
+        jd__peers_lowest(dog->spec.meeting, dog->spec.env, dog->cluster);
+    return lowest < 0 || lowest == dog->cluster->process_id.value;
+}
+
+static void notice(struct jd_watchdog *dog, double waited)
+{
+    dog->next_notice *= 2;
+    if (!is_speaker(dog))
+        return;
+    char *text = describe(dog, waited);
+    jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
+            text ? text : dog->spec.meeting->operation, dog->spec.timeout,
+            dog->spec.variable);
+    free(text);
+}
+
+static void give_up(struct jd_watchdog *dog, double waited)
+{
+    char *text = describe(dog, waited);
+    jd__log(JD_LOG_ERROR,
+            "%s; the deadline was %.3g s (%s changes it): this process ends "
+            "with exit code 1",
+            text ? text : dog->spec.meeting->operation, dog->spec.timeout,
+            dog->spec.variable);
+    jd__exit_now(1);
+}
+
+static double next_event(const struct jd_watchdog *dog)
+{
+    double timeout = dog->spec.timeout;
+    bool notice_first = dog->next_notice >= 0 && dog->next_notice < timeout;
+    return dog->begin + (notice_first ? dog->next_notice : timeout);
+}
+
+static void name_thread(const struct jd_watchdog *dog)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%s%d", dog->spec.meeting->thread_name,
+             dog->step);
+    pthread_setname_np(dog->thread, name);
+}
+
+static void *watch(void *arg)
+{
+    struct jd_watchdog *dog = arg;
+    pthread_mutex_lock(&dog->lock);
+    while (!dog->stopped) {
+        struct timespec until = jd__clock_timespec(next_event(dog));
+        pthread_cond_timedwait(&dog->changed, &dog->lock, &until);
+        double waited = jd__clock_now() - dog->begin;
+        if (dog->stopped || jd__clock_now() < next_event(dog))
+            continue;
+        if (waited >= dog->spec.timeout)
+            give_up(dog, waited);
+        notice(dog, waited);
+    }
+    pthread_mutex_unlock(&dog->lock);
+    return NULL;
+}
+
+static int start_thread(struct jd_watchdog *dog)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = pthread_create(&dog->thread, NULL, watch, dog);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
+}
+
+jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
+                             struct jd_watchdog **ret_watchdog)
+{
+    struct jd_watchdog *dog = calloc(1, sizeof *dog);
+    if (!dog)
+        return jd__fail_no_memory(spec->meeting->operation, sizeof *dog);
+    dog->spec = *spec;
+    dog->begin = jd__clock_now();
+    dog->next_notice = spec->notice;
+    pthread_mutex_init(&dog->lock, NULL);
+    jd__clock_init_condition(&dog->changed);
+    int error = start_thread(dog);
+    if (error) {
+        free(dog);
+        return jd_fail(JD_RESOURCE_EXHAUSTED,
+                       "%s: no thread can be made: %s; raise the limit of "
+                       "processes (ulimit -u)",
+                       spec->meeting->operation, strerror(error));
+    }
+    name_thread(dog);
+    *ret_watchdog = dog;
+    return JD_OK;
+}
+
+void jd__watchdog_step(struct jd_watchdog *dog, int step)
+{
+    pthread_mutex_lock(&dog->lock);
+    dog->step = step;
+    name_thread(dog);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void jd__watchdog_set_cluster(struct jd_watchdog *dog,
+                              const struct jd_cluster *cluster)
+{
+    pthread_mutex_lock(&dog->lock);
+    dog->cluster = cluster;
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void jd__watchdog_stop(struct jd_watchdog *dog)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->stopped = true;
+    pthread_cond_signal(&dog->changed);
+    pthread_mutex_unlock(&dog->lock);
+    pthread_join(dog->thread, NULL);
+    pthread_cond_destroy(&dog->changed);
+    pthread_mutex_destroy(&dog->lock);
+    free(dog);
+}
