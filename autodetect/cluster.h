@@ -24,19 +24,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A number or a text, and the variables it came from. */
+/*
+ * A number or a text, and where it came from: "SLURM_PROCID",
+ * "JD_PROCESS_ID", "option process_id". Where it is not known, source is
+ * empty or says why: "only MPI can tell where process 0 is".
+ */
+#define JD_CLUSTER_SOURCE_SIZE 160
+
 struct jd_cluster_number {
     bool known;
     long long value;
-    char source[96]; /* "SLURM_PROCID", "JD_PROCESS_ID", "option ..." */
+    char source[JD_CLUSTER_SOURCE_SIZE];
 };
 
 struct jd_cluster_text {
     char *value; /* NULL: not known */
-    char source[96];
+    char source[JD_CLUSTER_SOURCE_SIZE];
 };
 
-/* How it went with one detector, in the order they were tried. */
+/*
+ * How it went with one detector: those that were looked for in their order,
+ * then those that cluster_detection_method leaves out.
+ */
 struct jd_cluster_trace {
     const char *detector; /* its name */
     bool taken;

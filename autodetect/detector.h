@@ -12,10 +12,12 @@
 
 #include "autodetect/cluster.h"
 
+#define JD_DETECTOR_REASON_SIZE 512
+
 struct jd_detector {
     const char *name;       /* as in JD_CLUSTER_DETECTION_METHOD */
     const char *aliases[3]; /* JAX's names for it, NULL-terminated */
-    const char *doc;        /* one line: which launchers, which minimum */
+    const char *doc;        /* one line: which launchers */
 
     /*
      * True where the stated minimum of variables is there. Where not, reason
@@ -44,5 +46,81 @@ extern const struct jd_detector jd__detector_torchrun;
 
 /* All of them, in the order in which they are tried; NULL-terminated. */
 extern const struct jd_detector *const jd__detectors[];
+
+/* ---- what detectors are made of -------------------------------------- */
+
+/*
+ * One thing a detector needs or reads: variables that say the same, the best
+ * first. An empty value counts as not set.
+ */
+struct jd_variables {
+    const char *names[5]; /* NULL-terminated */
+};
+
+/* The first of the variables that is set, or NULL. */
+const char *jd__variables_first(const struct jd_env *env,
+                                const struct jd_variables *variables);
+
+/*
+ * For present(): true where one of each is set. Writes into reason which are
+ * set, or all that are missing.
+ */
+bool jd__detector_minimum(const struct jd_env *env,
+                          const struct jd_variables *minimum, size_t count,
+                          char *reason, size_t size);
+
+/*
+ * For present(): true where another launcher started this process inside
+ * what self describes, so that self's variables are inherited and say
+ * nothing about this process (mpirun or torchrun inside a Slurm step).
+ * Writes the reason. The rows are in detector.c.
+ */
+bool jd__detector_is_outer(const struct jd_env *env,
+                           const struct jd_detector *self, char *reason,
+                           size_t size);
+
+/*
+ * For detect(): reads the first of the variables that is set; leaves number
+ * alone where none is. Returns JD_OK, or INVALID_ARGUMENT naming variable,
+ * value, what is allowed, and how to leave this launcher out.
+ */
+jd_status jd__detector_number(const struct jd_env *env,
+                              const struct jd_cluster *cluster,
+                              const struct jd_variables *variables,
+                              long long min, struct jd_cluster_number *number);
+
+/* A process's own index and count, here and on the host, from four of them. */
+struct jd_detector_ranks {
+    struct jd_variables rank, size, local_rank, local_size;
+};
+jd_status jd__detector_ranks(const struct jd_env *env,
+                             const struct jd_detector_ranks *ranks,
+                             struct jd_cluster *cluster);
+
+/*
+ * Makes host and port the coordinator's address: brackets an IPv6 literal,
+ * lets JAX_COORDINATOR_PORT replace the port (0: not told). A loopback host
+ * is taken only where one_host says that every process is on this one; the
+ * address stays unknown otherwise, and source says why.
+ * Returns JD_OK, INVALID_ARGUMENT, RESOURCE_EXHAUSTED.
+ */
+struct jd_detector_address {
+    const char *host; /* need not end at host_length */
+    size_t host_length;
+    int port;
+    const char *host_source; /* "MASTER_ADDR" */
+    const char *port_source; /* "MASTER_PORT", "the default port" */
+    bool one_host;
+};
+jd_status jd__detector_coordinator(const struct jd_env *env,
+                                   struct jd_cluster *cluster,
+                                   const struct jd_detector_address *address);
+
+/* The address is not known, and why. */
+__attribute__((format(printf, 2, 3))) void
+jd__detector_no_coordinator(struct jd_cluster *cluster, const char *why, ...);
+
+/* "localhost", 127.0.0.0/8, ::1 and the addresses that mean "any". */
+bool jd__host_is_loopback(const char *host, size_t length);
 
 #endif

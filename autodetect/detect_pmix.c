@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* detect_pmix.c - a PMIx server that nothing else names: the variables tell
+ * this process's index, and only the server knows how many there are. */
+#include "autodetect/detector.h"
+
+static const struct jd_variables minimum[] = {
+    { { "PMIX_RANK" } },
+    { { "PMIX_NAMESPACE" } },
+};
+
+static bool present(const struct jd_env *env, char *reason, size_t size)
+{
+    return !jd__detector_is_outer(env, &jd__detector_pmix, reason, size) &&
+           jd__detector_minimum(env, minimum, 2, reason, size);
+}
+
+static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+{
+    jd__detector_no_coordinator(cluster,
+                                "only MPI can tell where process 0 is");
+    return jd__detector_number(env, cluster, &minimum[0], 0,
+                               &cluster->process_id);
+}
+
+const struct jd_detector jd__detector_pmix = {
+    .name = "pmix",
+    .doc = "a PMIx server without a launcher of the above",
+    .present = present,
+    .detect = detect,
+};

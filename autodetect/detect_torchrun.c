@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* detect_torchrun.c - torchrun, and operators and scripts that set the same
+ * variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT. */
+#include "autodetect/detector.h"
+#include "runtime/parse.h"
+
+#include <string.h>
+
+static const struct jd_detector_ranks variables = {
+    .rank = { { "RANK" } },
+    .size = { { "WORLD_SIZE" } },
+    .local_rank = { { "LOCAL_RANK" } },
+    .local_size = { { "LOCAL_WORLD_SIZE" } },
+};
+
+static bool present(const struct jd_env *env, char *reason, size_t size)
+{
+    const struct jd_variables minimum[] = { variables.rank, variables.size };
+    return jd__detector_minimum(env, minimum, 2, reason, size);
+}
+
+/*
+ * 0 where MASTER_PORT tells none. A Kubernetes Service named master makes it
+ * "tcp://10.0.0.1:80", which is that Service's and not ours.
+ */
+static jd_status read_port(const struct jd_env *env,
+                           const struct jd_cluster *cluster, int *ret_port)
+{
+    static const struct jd_variables names = { { "MASTER_PORT" } };
+    const char *text = jd__env_get_nonempty(env, "MASTER_PORT");
+    struct jd_cluster_number port = { .known = false };
+    *ret_port = 0;
+    if (!text || strstr(text, "://"))
+        return JD_OK;
+    jd_status status = jd__detector_number(env, cluster, &names, 1, &port);
+    if (status == JD_OK && port.value > 65535)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "MASTER_PORT is \"%s\", but it must be a port from 1 "
+                       "to 65535; correct it, or leave the launcher out with "
+                       "JD_CLUSTER_DETECTION_METHOD=^torchrun",
+                       text);
+    *ret_port = (int)port.value;
+    return status;
+}
+
+static bool all_are_here(const struct jd_cluster *cluster)
+{
+    return cluster->num_processes.value == 1 ||
+           (cluster->local_num_processes.known &&
+            cluster->local_num_processes.value == cluster->num_processes.value);
+}
+
+static jd_status set_coordinator(const struct jd_env *env,
+                                 struct jd_cluster *cluster)
+{
+    const char *host = jd__env_get_nonempty(env, "MASTER_ADDR");
+    int port;
+    jd_status status = read_port(env, cluster, &port);
+    if (status != JD_OK)
+        return status;
+    if (!host) {
+        jd__detector_no_coordinator(cluster, "MASTER_ADDR is not set");
+        return JD_OK;
+    }
+    return jd__detector_coordinator(env, cluster,
+                                    &(struct jd_detector_address){
+                                        .host = host,
+                                        .host_length = strlen(host),
+                                        .port = port,
+                                        .host_source = "MASTER_ADDR",
+                                        .port_source = "MASTER_PORT",
+                                        .one_host = all_are_here(cluster),
+                                    });
+}
+
+static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+{
+    jd_status status = jd__detector_ranks(env, &variables, cluster);
+    return status == JD_OK ? set_coordinator(env, cluster) : status;
+}
+
+const struct jd_detector jd__detector_torchrun = {
+    .name = "torchrun",
+    .doc = "torchrun, and whoever sets RANK and WORLD_SIZE as it does",
+    .present = present,
+    .detect = detect,
+};
