@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_runner.sh - sees tests/mpi/run notice what a test may do wrong.
+# usage: test_runner.sh BUILD_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# expect NAME TEXT LIST: a run of the list prints the text.
+expect() {
+    local status=0
+    printf '%s\n' "$3" >"$work/list"
+    "$here/run" --list "$work/list" "$build" >"$work/out" 2>&1 || status=$?
+    echo "exit status $status" >>"$work/out"
+    if [[ $(<"$work/out") == *"$2"* ]]; then
+        tap_ok "$1"
+    else
+        tap_not_ok "$1"
+        echo "# wanted: $2"
+        tap_comment <"$work/out"
+    fi
+}
+
+expect "a good test is ok" "ok 1 - misbehave -n 2" "misbehave 2 30"
+expect "the runner then succeeds" "exit status 0" "misbehave 2 30"
+expect "a failed check" "not ok 1 - misbehave -n 2 fail" \
+    "misbehave 2 30 arg=fail"
+expect "the runner then fails" "exit status 1" "misbehave 2 30 arg=fail"
+expect "a wrong exit status" "exit status 3, not 0" "misbehave 1 30 arg=exit"
+expect "a wanted exit status" "ok 1 - misbehave -n 1 exit" \
+    "misbehave 1 30 arg=exit
+    exit: 3"
+expect "success where failure is wanted" "exit status 0, not another" \
+    "misbehave 1 30
+    exit: nonzero"
+expect "a missing text" "no 'rain' on stderr" "misbehave 1 30
+    stderr: rain"
+expect "a text on the other stream" "no 'on stderr' on stdout" \
+    "misbehave 1 30
+    stdout: on stderr"
+expect "an unwanted text" "'on stderr' on stderr" "misbehave 1 30
+    no stderr: on stderr"
+expect "a skip and its reason" "# SKIP there is no weather" \
+    "misbehave 2 30 arg=skip"
+expect "a hang" "timed out after 1 s" "misbehave 2 1 arg=hang"
+expect "a process left behind" "processes left behind, killed now" \
+    "misbehave 1 30 arg=leave"
+expect "a program that was not built" "was not built" "no_such_program 1 30"
+expect "two programs in one job" "ok 1 - misbehave:test_status -n 1:2" \
+    "misbehave:test_status 1:2 30"
+expect "a bad line" "Bail out!" "misbehave two 30"
+expect "an unknown word" "Bail out!" "misbehave 2 30 wrong"
+expect "a last line without newline is run" "1..2" "misbehave 1 30
+misbehave 1 30"
+tap_done
