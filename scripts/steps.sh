@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# steps.sh - what quickstart and test have in common: one line per step with
+# its time, quiet unless it fails. Source it; it runs nothing by itself.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# seconds_since START: START is an $EPOCHREALTIME; with one decimal.
+seconds_since() {
+    local us=$((${EPOCHREALTIME/[.,]/} - ${1/[.,]/}))
+    printf '%d.%d' $((us / 1000000)) $((us / 100000 % 10))
+}
+
+# step NAME COMMAND...: runs it, prints the name and the time; where it fails,
+# its whole output, and the step's status is its status.
+step() {
+    local name=$1 log start=$EPOCHREALTIME status=0
+    shift
+    log=$(mktemp)
+    printf '%-50s ' "$name"
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    if ((status == 0)); then
+        printf '%6s s\n' "$(seconds_since "$start")"
+    else
+        printf 'failed\n\n'
+        cat "$log" >&2
+    fi
+    rm -f "$log"
+    return "$status"
+}
+
+# configure BUILD OPTION...: a new build directory; one that is there follows
+# changes of the meson files by itself.
+configure() {
+    local build=$1
+    shift
+    [[ -f $build/build.ninja ]] || meson setup "$build" "$root" "$@"
+}
+
+# Open MPI refuses to run as root unless it is told twice.
+allow_root() {
+    if ((EUID == 0)); then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    fi
+}

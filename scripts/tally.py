@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Counts what meson's testlog.json files say.
+
+Each result of a TAP test counts, or the test itself where it has none; a test
+that failed without a failed result of its own (a crash, a time limit) counts
+as one failure. Prints each skip with its reason and each failure with its
+name, and last "N passed, N failed, N skipped"; fails where one failed.
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import sys
+
+RESULT = re.compile(r'^(not )?ok\b\s*\d*\s*-?\s*([^#]*)(#.*)?$')
+SKIP_ALL = re.compile(r'^1\.\.0\s*#\s*skip\S*\s*(.*)$', re.IGNORECASE)
+SKIP = re.compile(r'#\s*skip\S*\s*(.*)$', re.IGNORECASE)
+
+
+class Tally:
+    def __init__(self):
+        self.passed = 0
+        self.failures = []
+        self.skips = collections.Counter()
+
+    def skip(self, name, reason):
+        self.skips[f'{name}: {reason or "no reason given"}'] += 1
+
+    def add_tap(self, name, output):
+        """Counts the results in a test's output; gives (results, failed)."""
+        results = failed = 0
+        for line in output.splitlines():
+            skip_all = SKIP_ALL.match(line)
+            if skip_all:
+                results += 1
+                self.skip(name, skip_all.group(1))
+                continue
+            result = RESULT.match(line)
+            if not result:
+                continue
+            results += 1
+            title = f'{name}: {result.group(2).strip()}'
+            skip = SKIP.match(result.group(3) or '')
+            if skip:
+                self.skip(title, skip.group(1))
+            elif result.group(1):
+                failed += 1
+                self.failures.append(title)
+            else:
+                self.passed += 1
+        return results, failed
+
+    def add_test(self, build, test):
+        name = f'{build} {test["name"]}'
+        output = test.get('stdout') or ''
+        state = test['result']
+        results, failed = self.add_tap(name, output)
+        if state in ('OK', 'SKIP', 'EXPECTEDFAIL'):
+            if results == 0 and state == 'SKIP':
+                lines = (output + (test.get('stderr') or '')).split('\n')
+                self.skip(name, next(filter(None, reversed(lines)), ''))
+            elif results == 0:
+                self.passed += 1
+        elif failed == 0:
+            self.failures.append(f'{name}: {state.lower()}')
+
+
+def build_of(path):
+    return os.path.basename(os.path.dirname(os.path.dirname(path)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--failed', action='append', default=[],
+                        help='what failed before it had tests')
+    parser.add_argument('--skipped', action='append', default=[],
+                        help='NAME: REASON of what was left out')
+    parser.add_argument('log', nargs='*', help='a testlog.json')
+    arguments = parser.parse_args()
+
+    tally = Tally()
+    tally.failures += arguments.failed
+    for skip in arguments.skipped:
+        tally.skip(*skip.split(': ', 1))
+    for path in arguments.log:
+        with open(path, encoding='utf-8') as log:
+            for line in log:
+                tally.add_test(build_of(path), json.loads(line))
+
+    for text, times in tally.skips.items():
+        print('skipped:', text, f'({times} times)' if times > 1 else '')
+    for text in tally.failures:
+        print('failed:', text)
+    print(f'{tally.passed} passed, {len(tally.failures)} failed, '
+          f'{sum(tally.skips.values())} skipped')
+    return 1 if tally.failures or tally.passed == 0 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
