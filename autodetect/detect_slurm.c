@@ -31,9 +31,9 @@ static bool present(const struct jd_env *env, char *reason, size_t size)
         variables.rank,         variables.local_rank,
         variables.size,
     };
-    return !jd__detector_is_outer(env, &jd__detector_slurm, reason, size) &&
-           jd__detector_minimum(env, minimum, sizeof minimum / sizeof *minimum,
-                                reason, size);
+    return jd__detector_minimum(env, minimum, sizeof minimum / sizeof *minimum,
+                                reason, size) &&
+           !jd__detector_is_outer(env, &jd__detector_slurm, reason, size);
 }
 
 /* ---- how many tasks are on this node --------------------------------- */
@@ -139,7 +139,7 @@ static jd_status set_first_host(const struct jd_env *env,
                                 struct jd_cluster *cluster,
                                 const struct jd_hostlist *hosts)
 {
-    unsigned long long id;
+    unsigned long long id = 0;
     jd_status status = read_job_id(env, &id);
     if (status != JD_OK)
         return status;

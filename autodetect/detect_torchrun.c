@@ -2,7 +2,6 @@
 /* detect_torchrun.c - torchrun, and operators and scripts that set the same
  * variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT. */
 #include "autodetect/detector.h"
-#include "runtime/parse.h"
 
 #include <string.h>
 
@@ -23,24 +22,13 @@ static bool present(const struct jd_env *env, char *reason, size_t size)
  * 0 where MASTER_PORT tells none. A Kubernetes Service named master makes it
  * "tcp://10.0.0.1:80", which is that Service's and not ours.
  */
-static jd_status read_port(const struct jd_env *env,
-                           const struct jd_cluster *cluster, int *ret_port)
+static jd_status read_port(const struct jd_env *env, int *ret_port)
 {
-    static const struct jd_variables names = { { "MASTER_PORT" } };
     const char *text = jd__env_get_nonempty(env, "MASTER_PORT");
-    struct jd_cluster_number port = { .known = false };
     *ret_port = 0;
     if (!text || strstr(text, "://"))
         return JD_OK;
-    jd_status status = jd__detector_number(env, cluster, &names, 1, &port);
-    if (status == JD_OK && port.value > 65535)
-        return jd_fail(JD_INVALID_ARGUMENT,
-                       "MASTER_PORT is \"%s\", but it must be a port from 1 "
-                       "to 65535; correct it, or leave the launcher out with "
-                       "JD_CLUSTER_DETECTION_METHOD=^torchrun",
-                       text);
-    *ret_port = (int)port.value;
-    return status;
+    return jd__detector_port(env, "MASTER_PORT", ret_port);
 }
 
 static bool all_are_here(const struct jd_cluster *cluster)
@@ -55,7 +43,7 @@ static jd_status set_coordinator(const struct jd_env *env,
 {
     const char *host = jd__env_get_nonempty(env, "MASTER_ADDR");
     int port;
-    jd_status status = read_port(env, cluster, &port);
+    jd_status status = read_port(env, &port);
     if (status != JD_OK)
         return status;
     if (!host) {

@@ -26,8 +26,8 @@ static const struct jd_variables any_list = { { "TPU_PROCESS_ADDRESSES",
 static bool present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { any_id, any_list };
-    return !jd__detector_is_outer(env, &jd__detector_tpu, reason, size) &&
-           jd__detector_minimum(env, minimum, 2, reason, size);
+    return jd__detector_minimum(env, minimum, 2, reason, size) &&
+           !jd__detector_is_outer(env, &jd__detector_tpu, reason, size);
 }
 
 /* ---- the list of workers --------------------------------------------- */
@@ -205,7 +205,7 @@ static void set_index(struct jd_cluster *cluster, const struct workers *workers,
     number->known = true;
     number->value =
         worker->value + (one ? 0 : cluster->slice_index.value * workers->count);
-    snprintf(number->source, sizeof number->source, "%s%s", worker->source,
+    snprintf(number->source, sizeof number->source, "%.100s%s", worker->source,
              one ? "" : ", MEGASCALE_SLICE_ID");
 }
 

@@ -32,23 +32,41 @@ append(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
+/* "PMI_RANK (or PALS_RANKID, PMI_ID)" */
 static void append_alternatives(char *text, size_t size,
                                 const struct jd_variables *variables)
 {
-    for (int i = 0; variables->names[i]; i++)
-        append(text, size, "%s%s", i ? " or " : "", variables->names[i]);
+    const char *const *names = variables->names;
+    append(text, size, "%s", names[0]);
+    for (int i = 1; names[i]; i++)
+        append(text, size, "%s%s", i == 1 ? " (or " : ", ", names[i]);
+    append(text, size, "%s", names[1] ? ")" : "");
+}
+
+static const char *separator(size_t i, size_t count)
+{
+    return i == 0 ? "" : i + 1 < count ? ", " : " and ";
+}
+
+static size_t count_missing(const struct jd_env *env,
+                            const struct jd_variables *minimum, size_t count)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++)
+        missing += !jd__variables_first(env, &minimum[i]);
+    return missing;
 }
 
 static void describe_missing(const struct jd_env *env,
                              const struct jd_variables *minimum, size_t count,
                              char *reason, size_t size)
 {
-    size_t missing = 0;
+    size_t missing = count_missing(env, minimum, count), written = 0;
     reason[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         if (jd__variables_first(env, &minimum[i]))
             continue;
-        append(reason, size, "%s", missing++ ? ", " : "");
+        append(reason, size, "%s", separator(written++, missing));
         append_alternatives(reason, size, &minimum[i]);
     }
     append(reason, size, missing > 1 ? " are not set" : " is not set");
@@ -60,10 +78,7 @@ static void describe_found(const struct jd_env *env,
 {
     reason[0] = '\0';
     for (size_t i = 0; i < count; i++)
-        append(reason, size, "%s%s",
-               i == 0          ? ""
-               : i + 1 < count ? ", "
-                               : " and ",
+        append(reason, size, "%s%s", separator(i, count),
                jd__variables_first(env, &minimum[i]));
     append(reason, size, count > 1 ? " are set" : " is set");
 }
@@ -72,14 +87,12 @@ bool jd__detector_minimum(const struct jd_env *env,
                           const struct jd_variables *minimum, size_t count,
                           char *reason, size_t size)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!jd__variables_first(env, &minimum[i])) {
-            describe_missing(env, minimum, count, reason, size);
-            return false;
-        }
-    }
-    describe_found(env, minimum, count, reason, size);
-    return true;
+    bool enough = count_missing(env, minimum, count) == 0;
+    if (enough)
+        describe_found(env, minimum, count, reason, size);
+    else
+        describe_missing(env, minimum, count, reason, size);
+    return enough;
 }
 
 /* ---- who started whom ------------------------------------------------ */
@@ -247,22 +260,29 @@ void jd__detector_no_coordinator(struct jd_cluster *cluster, const char *why,
     va_end(args);
 }
 
+jd_status jd__detector_port(const struct jd_env *env, const char *variable,
+                            int *ret_port)
+{
+    const char *text = jd__env_get(env, variable);
+    long long value;
+    if (!jd__parse_integer(text, &value) || value < 1 || value > 65535)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s is \"%s\", but it must be a port from 1 to 65535; "
+                       "correct it or leave it out",
+                       variable, text);
+    *ret_port = (int)value;
+    return JD_OK;
+}
+
 /* JAX_COORDINATOR_PORT, where it is set, speaks for the port. */
 static jd_status choose_port(const struct jd_env *env, int *port,
                              const char **ret_port_source)
 {
-    const char *text = jd__env_get_nonempty(env, "JAX_COORDINATOR_PORT");
-    long long value;
-    if (!text)
+    const char *variable = "JAX_COORDINATOR_PORT";
+    if (!jd__env_get_nonempty(env, variable))
         return JD_OK;
-    if (!jd__parse_integer(text, &value) || value < 1 || value > 65535)
-        return jd_fail(JD_INVALID_ARGUMENT,
-                       "JAX_COORDINATOR_PORT is \"%s\", but it must be a port "
-                       "from 1 to 65535; correct it or leave it out",
-                       text);
-    *port = (int)value;
-    *ret_port_source = "JAX_COORDINATOR_PORT";
-    return JD_OK;
+    *ret_port_source = variable;
+    return jd__detector_port(env, variable, port);
 }
 
 static char *join_address(const char *host, size_t length, int port)

@@ -116,6 +116,11 @@ jd_status jd__detector_coordinator(const struct jd_env *env,
                                    struct jd_cluster *cluster,
                                    const struct jd_detector_address *address);
 
+/* Reads a port, 1..65535, from a variable that is set. Returns JD_OK or
+ * INVALID_ARGUMENT naming the variable. */
+jd_status jd__detector_port(const struct jd_env *env, const char *variable,
+                            int *ret_port);
+
 /* The address is not known, and why. */
 __attribute__((format(printf, 2, 3))) void
 jd__detector_no_coordinator(struct jd_cluster *cluster, const char *why, ...);

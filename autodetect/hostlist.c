@@ -21,6 +21,7 @@ struct expansion {
 };
 
 struct range {
+    const char *at; /* where it stands in the text */
     long long first, last;
     int width; /* "03" counts with at least two digits */
 };
@@ -82,6 +83,7 @@ static jd_status read_range(const struct expansion *e, const char **at,
                             const char *close, struct range *ret_range)
 {
     const char *p = *at;
+    ret_range->at = p;
     size_t n = read_digits(p, close, &ret_range->first);
     if (!n)
         return fail_at(e, p, "a number of 1 to 18 digits is missing");
@@ -109,12 +111,12 @@ static jd_status expand_range(struct expansion *e, const struct range *range,
                               const char *close, size_t length, int brackets)
 {
     if (range->last - range->first >= JD_HOSTLIST_MAX)
-        return fail_at(e, close, "a range has more than 65536 numbers");
+        return fail_at(e, range->at, "a range has more than 65536 numbers");
     for (long long i = range->first; i <= range->last; i++) {
         size_t room = sizeof e->name - length;
         int n = snprintf(e->name + length, room, "%0*lld", range->width, i);
         if ((size_t)n >= room)
-            return fail_at(e, close, "a name has more than 255 characters");
+            return fail_at(e, range->at, "a name has more than 255 characters");
         jd_status status =
             expand(e, close + 1, length + (size_t)n, brackets + 1);
         if (status != JD_OK)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jd_info.h - the reports that jd-info can print; each returns the exit
+ * status, 0 or 1, and has then written its sentence on standard error. */
+#ifndef TOOLS_JD_INFO_H
+#define TOOLS_JD_INFO_H
+
+#include "runtime/env.h"
+
+#include <stdbool.h>
+
+/* What detection finds in env, and how it went with each detector. */
+int jd_info_detection(const struct jd_env *env, bool json);
+
+/* Each option's value in force and where it came from. */
+int jd_info_options(const struct jd_env *env);
+
+/* The rows of the options table for README.md. */
+int jd_info_options_markdown(void);
+
+/* The job's hosts, processes and devices, printed by process 0. */
+int jd_info_topology(bool json);
+
+/* Says on standard error which JD_* variables of env nobody reads. */
+void jd_info_warn_unknown(const struct jd_env *env);
+
+/* Writes the calling thread's sentence on standard error; returns 1. */
+int jd_info_fail(void);
+
+#endif
