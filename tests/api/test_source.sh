@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_source.sh - the source keeps the rules of check_source, and each rule
+# sees a breach that is planted in a copy. usage: test_source.sh SOURCE_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+source_dir=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# keeps CHECK: the source keeps the rule.
+keeps() {
+    local status=0
+    "$here/check_source" "$1" "$source_dir" >"$work/out" 2>&1 || status=$?
+    tap_result "$1" "$status" "$work/out"
+}
+
+# sees CHECK FILE LINE: the rule sees the line at FILE's end, in a copy.
+sees() {
+    local saved=$work/saved
+    cp "$work/copy/$2" "$saved" 2>/dev/null || : >"$saved"
+    mkdir -p "$(dirname "$work/copy/$2")"
+    printf '%s\n' "$3" >>"$work/copy/$2"
+    if "$here/check_source" "$1" "$work/copy" >"$work/out" 2>&1; then
+        tap_not_ok "$1 sees a breach in $2"
+    elif grep -qF "$2:" "$work/out"; then
+        tap_ok "$1 sees a breach in $2"
+    else
+        tap_not_ok "$1 names $2"
+        tap_comment <"$work/out"
+    fi
+    if [[ -s $saved ]]; then
+        cp "$saved" "$work/copy/$2"
+    else
+        rm "$work/copy/$2"
+    fi
+}
+
+mkdir "$work/copy"
+tar -C "$source_dir" --exclude=./.git --exclude='./build*' -cf - . |
+    tar -C "$work/copy" -xf -
+
+keeps layers
+sees layers runtime/env.c '#include "runtime/world.h"'
+sees layers runtime/options.h '#include "autodetect/cluster.h"'
+sees layers autodetect/detect.c '#include "runtime/topology.h"'
+sees layers runtime/world.c '#include "jd_mesh.h"'
+sees layers collectives/planted.c '  #  include <jd.h>'
+sees layers runtime/planted.h '#include "tools/jd_info.h"'
+keeps getenv
+sees getenv runtime/world.c 'char *x(void) { return getenv("HOME"); }'
+sees getenv tools/planted.c 'extern char **environ;'
+sees getenv autodetect/detect.c 'int y(void) { return setenv("A", "B", 1); }'
+keeps spdx
+sees spdx tests/planted.c 'int z;'
+sees spdx scripts/planted '#!/bin/sh'
+if command -v shellcheck >/dev/null; then
+    keeps shell
+    # shellcheck disable=SC2016 # it is planted as it is
+    sees shell scripts/planted.sh '#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+rm $1'
+else
+    tap_skip shell "no shellcheck here"
+fi
+tap_done

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_symbols.sh - libjd.so exports what the public headers declare, and
+# nothing else. usage: test_symbols.sh SOURCE_DIR LIBRARY
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# declared HEADER...: the functions that are JD_API there: the first name
+# before a parenthesis in each declaration that begins so.
+declared() {
+    local header
+    for header in "$@"; do
+        cc -w -fpreprocessed -dD -E -P -x c "$header"
+    done | sed '/^ *#/d' | tr -s '\n\t ' ' ' |
+        grep -oE '\bJD_API [^;]*' |
+        sed -E 's/^JD_API (JD_NORETURN )?[^(]*\b(jd_[a-z0-9_]+)\(.*/\2/' | sort
+}
+
+exported() {
+    nm --dynamic --defined-only --format=posix "$1" | awk '{ print $1 }' | sort
+}
+
+# same NAME FILE FILE
+same() {
+    local status=0
+    diff "$2" "$3" >"$work/diff" || status=1
+    tap_result "$1" "$status" "$work/diff"
+}
+
+declared "$1"/runtime/jd*.h "$1"/collectives/jd*.h >"$work/declared"
+exported "$2" >"$work/exported"
+if (($(wc -l <"$work/declared") >= 10)); then
+    tap_ok "the headers declare functions"
+else
+    tap_not_ok "the headers declare functions"
+fi
+same "declared (<) and exported (>) functions are the same" \
+    "$work/declared" "$work/exported"
+
+# The check sees one too many and one too few.
+cat >"$work/planted.h" <<'HEADER'
+/* JD_API int jd_in_a_comment(void); */
+#define JD_API
+JD_API JD_NORETURN void jd_first(int code,
+                                 void (*body)(int));
+JD_API const char *const *jd_second(
+    int *ret_count);
+int jd_not_api(void);
+HEADER
+printf 'jd_first\njd_second\n' >"$work/wanted"
+declared "$work/planted.h" >"$work/found"
+same "declarations are found" "$work/wanted" "$work/found"
+cat >"$work/planted.c" <<'SOURCE'
+int jd_first, jd__leaked;
+static int hidden;
+int *jd_second(void);
+int *jd_second(void) { return &hidden; }
+SOURCE
+cc -shared -fPIC -o "$work/planted.so" "$work/planted.c"
+exported "$work/planted.so" >"$work/found"
+printf 'jd__leaked\njd_first\njd_second\n' >"$work/wanted"
+same "an internal symbol that is exported is seen" "$work/wanted" "$work/found"
+tap_done
