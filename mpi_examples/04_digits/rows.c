@@ -54,6 +54,9 @@ static int read_text(FILE *file, off_t begin, off_t end, struct share *share)
 
 static int read_part(FILE *file, int index, int count, struct share *share)
 {
+    /* The first byte tells whether this can be read: a folder has a size. */
+    if (getc(file) == EOF && ferror(file))
+        return -1;
     if (fseeko(file, 0, SEEK_END) != 0)
         return -1;
     off_t size = ftello(file);
