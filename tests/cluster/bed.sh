@@ -18,7 +18,7 @@
 #     srun --mpi=pmix -N2 -n4 program
 
 BED_NET=10.78.0
-BED_DIR=/run/jd-bed
+export BED_DIR=/run/jd-bed
 
 # The outer namespaces. The first process in them is this one's child, and is
 # killed with it.
