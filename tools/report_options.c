@@ -136,7 +136,7 @@ static void print_markdown_row(enum jd_option option)
 
 int jd_info_options_markdown(void)
 {
-    puts("| option | variable | or | default | unit | meaning |");
+    puts("| option | variable | fallback | default | unit | meaning |");
     puts("|---|---|---|---|---|---|");
     for (int i = 0; i < JD_OPTION_COUNT; i++)
         print_markdown_row(i);

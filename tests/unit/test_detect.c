@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_detect.c - what the golden pairs of tests/env cannot show: sources,
+ * options of the program, the trace, and what a start requires. */
+#include "autodetect/detector.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+struct detection {
+    struct jd_settings *settings;
+    struct jd_cluster *cluster;
+    jd_status status;
+};
+
+static void detect(const char *variables, const jd_options *options,
+                   struct detection *d)
+{
+    struct jd_env *env = unit_env(variables);
+    *d = (struct detection){ .settings = NULL };
+    UNIT_OK(jd__settings_resolve(env, options, options ? sizeof *options : 0,
+                                 &d->settings));
+    d->status = jd__cluster_detect(env, d->settings, &d->cluster);
+    ck_assert_ptr_nonnull(d->cluster);
+    jd__env_destroy(env);
+}
+
+static void finish(struct detection *d)
+{
+    jd__cluster_destroy(d->cluster);
+    jd__settings_destroy(d->settings);
+}
+
+static void expect_number(const struct jd_cluster_number *number,
+                          long long value, const char *source)
+{
+    ck_assert(number->known);
+    ck_assert_int_eq(number->value, value);
+    ck_assert_str_eq(number->source, source);
+}
+
+static const struct jd_cluster_trace *trace_of(const struct jd_cluster *cluster,
+                                               const char *name)
+{
+    for (size_t i = 0; i < cluster->trace_length; i++)
+        if (strcmp(cluster->trace[i].detector, name) == 0)
+            return &cluster->trace[i];
+    ck_abort_msg("no trace of %s", name);
+    return NULL;
+}
+
+#define SLURM                                                                  \
+    "SLURM_JOB_ID=123456\nSLURM_STEP_NODELIST=n[001-002]\nSLURM_PROCID=2\n"    \
+    "SLURM_LOCALID=0\nSLURM_STEP_NUM_TASKS=4\n"                                \
+    "SLURM_STEP_TASKS_PER_NODE=2(x2)\nSLURM_NODEID=1\n"
+#define OPENMPI "OMPI_COMM_WORLD_RANK=1\nOMPI_COMM_WORLD_SIZE=4\n"
+
+START_TEST(each_value_has_its_source)
+{
+    struct detection d;
+    detect(SLURM "JAX_COORDINATOR_PORT=99\n", NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "slurm");
+    expect_number(&d.cluster->num_processes, 4, "SLURM_STEP_NUM_TASKS");
+    expect_number(&d.cluster->process_id, 2, "SLURM_PROCID");
+    expect_number(&d.cluster->local_process_id, 0, "SLURM_LOCALID");
+    expect_number(&d.cluster->local_num_processes, 2,
+                  "SLURM_STEP_TASKS_PER_NODE, SLURM_NODEID");
+    ck_assert_str_eq(d.cluster->coordinator_address.value, "n001:99");
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "SLURM_STEP_NODELIST, JAX_COORDINATOR_PORT");
+    ck_assert(!d.cluster->num_slices.known);
+    UNIT_OK(jd__cluster_require(d.cluster));
+    finish(&d);
+}
+END_TEST
+
+START_TEST(an_unknown_address_says_why)
+{
+    struct detection d;
+    detect(OPENMPI, NULL, &d);
+    ck_assert_ptr_null(d.cluster->coordinator_address.value);
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "only MPI can tell where process 0 is");
+    finish(&d);
+    detect(SLURM "SLURM_DISTRIBUTION=arbitrary\n", NULL, &d);
+    ck_assert_ptr_null(d.cluster->coordinator_address.value);
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "SLURM_DISTRIBUTION is arbitrary: process 0 need not be "
+                     "on the first host");
+    finish(&d);
+    detect("RANK=0\nWORLD_SIZE=2\nMASTER_ADDR=localhost\nMASTER_PORT=5\n", NULL,
+           &d);
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "MASTER_ADDR says localhost, which is another host for "
+                     "others");
+    finish(&d);
+}
+END_TEST
+
+START_TEST(local_counts_of_each_node)
+{
+    static const struct {
+        const char *node, *list;
+        long long tasks; /* 0: not told */
+    } rows[] = {
+        { "0", "2(x3),1", 2 }, { "2", "2(x3),1", 2 }, { "3", "2(x3),1", 1 },
+        { "4", "2(x3),1", 0 }, { "0", "5", 5 },       { "1", "1,7,2", 7 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        struct detection d;
+        snprintf(text, sizeof text,
+                 "SLURM_JOB_ID=1\nSLURM_STEP_NODELIST=n[1-5]\nSLURM_PROCID=0\n"
+                 "SLURM_LOCALID=0\nSLURM_NTASKS=10\nSLURM_NODEID=%s\n"
+                 "SLURM_STEP_TASKS_PER_NODE=%s\n",
+                 rows[i].node, rows[i].list);
+        detect(text, NULL, &d);
+        ck_assert_int_eq(d.status, JD_OK);
+        ck_assert_int_eq(d.cluster->local_num_processes.known,
+                         rows[i].tasks != 0);
+        ck_assert_int_eq(d.cluster->local_num_processes.value, rows[i].tasks);
+        finish(&d);
+    }
+}
+END_TEST
+
+START_TEST(bad_lists_of_tasks_are_refused)
+{
+    static const char *const bad[] = {
+        "2(x", "2(x0)", "x", "2,", "2(x2)1", ",2", "99999999999", "2(2)", "-1",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[512], sentence[256];
+        struct detection d;
+        snprintf(text, sizeof text,
+                 "SLURM_JOB_ID=1\nSLURM_STEP_NODELIST=n1\nSLURM_PROCID=0\n"
+                 "SLURM_LOCALID=0\nSLURM_NTASKS=2\nSLURM_NODEID=0\n"
+                 "SLURM_STEP_TASKS_PER_NODE=%s\n",
+                 bad[i]);
+        snprintf(sentence, sizeof sentence,
+                 "detecting the launcher (slurm): SLURM_STEP_TASKS_PER_NODE is "
+                 "\"%s\", but it must be a list like 2(x3),1; correct it or "
+                 "unset it",
+                 bad[i]);
+        detect(text, NULL, &d);
+        UNIT_FAILS(d.status, JD_INVALID_ARGUMENT, sentence);
+        finish(&d);
+    }
+}
+END_TEST
+
+/* ---- options of the program ------------------------------------------ */
+
+START_TEST(options_win_item_by_item)
+{
+    int ids[] = { 1 };
+    jd_options options = { .coordinator_address = "[::1]:1",
+                           .num_slices = 2,
+                           .slice_index = 1,
+                           .local_device_ids = ids,
+                           .num_local_device_ids = 1 };
+    struct detection d;
+    detect(SLURM, &options, &d);
+    ck_assert_int_eq(d.status, JD_OK);
+    ck_assert_str_eq(d.cluster->method, "slurm");
+    ck_assert_str_eq(d.cluster->coordinator_address.value, "[::1]:1");
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "option coordinator_address");
+    expect_number(&d.cluster->num_processes, 4, "SLURM_STEP_NUM_TASKS");
+    expect_number(&d.cluster->num_slices, 2, "option num_slices");
+    expect_number(&d.cluster->slice_index, 1, "option slice_index");
+    ck_assert_uint_eq(d.cluster->num_local_device_ids, 1);
+    ck_assert_str_eq(d.cluster->local_device_ids_source,
+                     "option local_device_ids");
+    finish(&d);
+}
+END_TEST
+
+START_TEST(both_sources_are_named)
+{
+    jd_options options = { .num_processes = 2, .process_id = 2 };
+    struct detection d;
+    detect("", &options, &d);
+    UNIT_FAILS(d.status, JD_INVALID_ARGUMENT,
+               "process_id is 2 (from option process_id), but num_processes is "
+               "2 (from option num_processes): it must be from 0 to 1; correct "
+               "one of the two");
+    finish(&d);
+    options.process_id = -1;
+    detect(SLURM, &options, &d);
+    UNIT_FAILS(d.status, JD_INVALID_ARGUMENT,
+               "process_id is 2 (from SLURM_PROCID), but num_processes is 2 "
+               "(from option num_processes): it must be from 0 to 1; correct "
+               "one of the two");
+    finish(&d);
+}
+END_TEST
+
+START_TEST(the_method_may_be_an_option)
+{
+    jd_options options = { .cluster_detection_method = "slurm,fish" };
+    struct detection d;
+    detect("", &options, &d);
+    UNIT_FAILS(d.status, JD_INVALID_ARGUMENT,
+               "option cluster_detection_method is \"slurm,fish\", but there "
+               "is no method \"fish\"; it must be names of jsrun, openmpi, "
+               "flux, slurm, pmi, pmix, torchrun, tpu, kubernetes in the order "
+               "to look for them (slurm,openmpi), or ^ and those to leave out "
+               "(^tpu), or deactivate");
+    finish(&d);
+}
+END_TEST
+
+/* ---- the trace ------------------------------------------------------- */
+
+START_TEST(each_detector_is_in_the_trace_once)
+{
+    static const char *const methods[] = {
+        "^tpu",
+        "slurm,openmpi",
+        "deactivate",
+        "k8s,kubernetes,torchrun",
+    };
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        jd_options options = { .cluster_detection_method = methods[i] };
+        struct detection d;
+        detect(SLURM, &options, &d);
+        ck_assert_int_eq(d.status, JD_OK);
+        ck_assert_uint_eq(d.cluster->trace_length, 9);
+        for (int j = 0; jd__detectors[j]; j++)
+            trace_of(d.cluster, jd__detectors[j]->name);
+        finish(&d);
+    }
+}
+END_TEST
+
+START_TEST(the_trace_says_why)
+{
+    jd_options options = { .cluster_detection_method = "^tpu" };
+    struct detection d;
+    detect(SLURM "RANK=2\nWORLD_SIZE=4\nFLUX_JOB_SIZE=2\n", &options, &d);
+    ck_assert(trace_of(d.cluster, "slurm")->taken);
+    ck_assert_str_eq(trace_of(d.cluster, "slurm")->reason,
+                     "SLURM_JOB_ID, SLURM_STEP_NODELIST, SLURM_PROCID, "
+                     "SLURM_LOCALID and SLURM_STEP_NUM_TASKS are set");
+    ck_assert_str_eq(trace_of(d.cluster, "flux")->reason,
+                     "FLUX_TASK_RANK is not set");
+    ck_assert_str_eq(trace_of(d.cluster, "torchrun")->reason,
+                     "RANK and WORLD_SIZE are set, but slurm comes first");
+    ck_assert(!trace_of(d.cluster, "torchrun")->taken);
+    ck_assert_str_eq(trace_of(d.cluster, "pmi")->reason,
+                     "PMI_RANK (or PALS_RANKID, MV2_COMM_WORLD_RANK, PMI_ID) "
+                     "and PMI_SIZE (or MV2_COMM_WORLD_SIZE) are not set");
+    ck_assert_str_eq(trace_of(d.cluster, "tpu")->reason,
+                     "left out by option cluster_detection_method, \"^tpu\"");
+    finish(&d);
+}
+END_TEST
+
+START_TEST(an_error_leaves_the_trace)
+{
+    struct detection d;
+    detect("OMPI_COMM_WORLD_RANK=x\nOMPI_COMM_WORLD_SIZE=4\n", NULL, &d);
+    ck_assert_int_eq(d.status, JD_INVALID_ARGUMENT);
+    ck_assert_uint_eq(d.cluster->trace_length, 9);
+    ck_assert(trace_of(d.cluster, "openmpi")->taken);
+    finish(&d);
+}
+END_TEST
+
+START_TEST(an_inherited_step_stands_back)
+{
+    struct detection d;
+    detect(SLURM OPENMPI, NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "openmpi");
+    ck_assert_str_eq(trace_of(d.cluster, "slurm")->reason,
+                     "mpirun started this process: OMPI_COMM_WORLD_RANK and "
+                     "OMPI_COMM_WORLD_SIZE are set");
+    finish(&d);
+    /* A sign without its launcher's minimum sets nobody aside. */
+    detect(SLURM "OMPI_COMM_WORLD_RANK=1\nHYDI_CONTROL_FD=5\n"
+                 "TORCHELASTIC_RUN_ID=x\n",
+           NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "slurm");
+    finish(&d);
+}
+END_TEST
+
+START_TEST(names_are_unique)
+{
+    for (int i = 0; jd__detectors[i]; i++) {
+        ck_assert_ptr_nonnull(jd__detectors[i]->doc);
+        for (int j = 0; j < i; j++)
+            ck_assert_str_ne(jd__detectors[i]->name, jd__detectors[j]->name);
+    }
+}
+END_TEST
+
+/* ---- what a start requires ------------------------------------------- */
+
+START_TEST(what_is_missing_is_named)
+{
+    struct detection d;
+    detect("KUBERNETES_SERVICE_HOST=10.0.0.1\nJOB_COMPLETION_INDEX=3\n", NULL,
+           &d);
+    UNIT_FAILS(jd__cluster_require(d.cluster), JD_FAILED_PRECONDITION,
+               "jd_initialize: the launcher (method kubernetes) does not tell "
+               "num_processes (JD_NUM_PROCESSES or JAX_NUM_PROCESSES); give it "
+               "as an option or as that variable, in every process (jd-info "
+               "shows what each variable says)");
+    finish(&d);
+    detect("JD_COORDINATOR_ADDRESS=a:1\n", NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "explicit");
+    UNIT_FAILS(jd__cluster_require(d.cluster), JD_FAILED_PRECONDITION,
+               "jd_initialize: the launcher (method explicit) does not tell "
+               "num_processes (JD_NUM_PROCESSES or JAX_NUM_PROCESSES) and "
+               "process_id (JD_PROCESS_ID or JAX_PROCESS_ID); give it as an "
+               "option or as that variable, in every process (jd-info shows "
+               "what each variable says)");
+    finish(&d);
+}
+END_TEST
+
+START_TEST(no_launcher_is_one_process)
+{
+    struct detection d;
+    detect("HOME=/\nSLURM_JOB_ID=7\n", NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "none");
+    expect_number(&d.cluster->num_processes, 1, "no launcher");
+    expect_number(&d.cluster->process_id, 0, "no launcher");
+    UNIT_OK(jd__cluster_require(d.cluster));
+    finish(&d);
+    jd__cluster_destroy(NULL);
+}
+END_TEST
+
+START_TEST(loopback_hosts)
+{
+    static const char *const yes[] = {
+        "localhost", "LocalHost", "127.0.0.1", "127.1.2.3",
+        "::1",       "[::1]",     "0.0.0.0",
+    };
+    static const char *const no[] = {
+        "host", "localhost1", "128.0.0.1", "127.example.org", "fd00::1", "",
+    };
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+        ck_assert_msg(jd__host_is_loopback(yes[i], strlen(yes[i])), "%s",
+                      yes[i]);
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        ck_assert_msg(!jd__host_is_loopback(no[i], strlen(no[i])), "%s", no[i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("detect");
+    TCase *values = unit_case(suite, "values");
+    tcase_add_test(values, each_value_has_its_source);
+    tcase_add_test(values, an_unknown_address_says_why);
+    tcase_add_test(values, local_counts_of_each_node);
+    tcase_add_test(values, bad_lists_of_tasks_are_refused);
+    tcase_add_test(values, loopback_hosts);
+    TCase *options = unit_case(suite, "options");
+    tcase_add_test(options, options_win_item_by_item);
+    tcase_add_test(options, both_sources_are_named);
+    tcase_add_test(options, the_method_may_be_an_option);
+    TCase *trace = unit_case(suite, "trace");
+    tcase_add_test(trace, each_detector_is_in_the_trace_once);
+    tcase_add_test(trace, the_trace_says_why);
+    tcase_add_test(trace, an_error_leaves_the_trace);
+    tcase_add_test(trace, an_inherited_step_stands_back);
+    tcase_add_test(trace, names_are_unique);
+    TCase *start = unit_case(suite, "start");
+    tcase_add_test(start, what_is_missing_is_named);
+    tcase_add_test(start, no_launcher_is_one_process);
+    return unit_main(suite);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_log.c - one line format, one write per line, levels. */
+#include "runtime/log.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static FILE *captured;
+
+/* Each test runs in a process of its own, so standard error stays there. */
+static void capture(void)
+{
+    captured = tmpfile();
+    ck_assert_ptr_nonnull(captured);
+    ck_assert_int_ge(dup2(fileno(captured), STDERR_FILENO), 0);
+}
+
+/* The next captured line without its newline, or NULL; the caller frees it. */
+static char *next_line(void)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length = getline(&line, &size, captured);
+    if (length <= 0) {
+        free(line);
+        return NULL;
+    }
+    line[length - 1] = '\0';
+    return line;
+}
+
+static void expect_line(const char *index_and_count, const char *rest)
+{
+    char host[65] = "", expected[256];
+    char *line = next_line();
+    ck_assert_ptr_nonnull(line);
+    gethostname(host, sizeof host - 1);
+    snprintf(expected, sizeof expected, "jd %s %s:%d %s", index_and_count, host,
+             (int)getpid(), rest);
+    ck_assert_str_eq(line, expected);
+    free(line);
+}
+
+START_TEST(a_line_says_who_speaks)
+{
+    capture();
+    jd__log(JD_LOG_WARNING, "text %d", 1);
+    jd__log_set_identity(3, 8);
+    jd__log(JD_LOG_ERROR, "text %d", 2);
+    rewind(captured);
+    expect_line("-/-", "warning text 1");
+    expect_line("3/8", "error text 2");
+}
+END_TEST
+
+START_TEST(levels_are_kept)
+{
+    capture();
+    jd__log(JD_LOG_INFO, "not by default");
+    jd__log_set_level("debug");
+    ck_assert(jd__log_enabled(JD_LOG_DEBUG));
+    jd__log(JD_LOG_DEBUG, "detail");
+    jd__log_set_level("error");
+    ck_assert(!jd__log_enabled(JD_LOG_WARNING));
+    jd__log(JD_LOG_WARNING, "not now");
+    jd__log_set_level("no level");
+    ck_assert(jd__log_enabled(JD_LOG_ERROR));
+    ck_assert(!jd__log_enabled(JD_LOG_WARNING));
+    rewind(captured);
+    expect_line("-/-", "debug detail");
+    ck_assert_ptr_null(next_line());
+}
+END_TEST
+
+START_TEST(a_long_line_stays_whole)
+{
+    size_t length = 50000;
+    char *text = malloc(length + 1);
+    memset(text, 'y', length);
+    text[length] = '\0';
+    capture();
+    jd__log(JD_LOG_ERROR, "%s", text);
+    rewind(captured);
+    char *line = next_line();
+    ck_assert_str_eq(strchr(line, 'y'), text);
+    free(line);
+    free(text);
+}
+END_TEST
+
+static void *log_many(void *name)
+{
+    for (int i = 0; i < 200; i++)
+        jd__log(JD_LOG_ERROR, "%s%s%s", (char *)name, (char *)name,
+                (char *)name);
+    return NULL;
+}
+
+START_TEST(lines_of_two_threads_do_not_mix)
+{
+    char names[2][401] = { "", "" };
+    pthread_t threads[2];
+    capture();
+    for (int i = 0; i < 2; i++) {
+        memset(names[i], 'a' + i, 400);
+        pthread_create(&threads[i], NULL, log_many, names[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    rewind(captured);
+    for (int i = 0; i < 400; i++) {
+        char *line = next_line();
+        ck_assert_ptr_nonnull(line);
+        const char *text = strrchr(line, ' ') + 1;
+        ck_assert_uint_eq(strlen(text), 1200);
+        ck_assert_uint_eq(strspn(text, (char[]){ text[0], '\0' }), 1200);
+        free(line);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("log");
+    TCase *lines = unit_case(suite, "lines");
+    tcase_add_test(lines, a_line_says_who_speaks);
+    tcase_add_test(lines, levels_are_kept);
+    tcase_add_test(lines, a_long_line_stays_whole);
+    tcase_add_test(lines, lines_of_two_threads_do_not_mix);
+    return unit_main(suite);
+}
