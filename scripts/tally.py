@@ -17,54 +17,67 @@ import sys
 RESULT = re.compile(r'^(not )?ok\b\s*\d*\s*-?\s*([^#]*)(#.*)?$')
 SKIP_ALL = re.compile(r'^1\.\.0\s*#\s*skip\S*\s*(.*)$', re.IGNORECASE)
 SKIP = re.compile(r'#\s*skip\S*\s*(.*)$', re.IGNORECASE)
+SHOWN_LINES = 40
 
 
 class Tally:
     def __init__(self):
         self.passed = 0
-        self.failures = []
+        self.failures = []  # lists of lines, the name first
         self.skips = collections.Counter()
 
     def skip(self, name, reason):
         self.skips[f'{name}: {reason or "no reason given"}'] += 1
 
-    def add_tap(self, name, output):
-        """Counts the results in a test's output; gives (results, failed)."""
-        results = failed = 0
-        for line in output.splitlines():
-            skip_all = SKIP_ALL.match(line)
-            if skip_all:
-                results += 1
-                self.skip(name, skip_all.group(1))
-                continue
-            result = RESULT.match(line)
-            if not result:
-                continue
-            results += 1
+    def add_tap_line(self, name, line):
+        """Counts one line; gives 1 for a result, 0 for anything else."""
+        skip_all = SKIP_ALL.match(line)
+        result = RESULT.match(line)
+        if skip_all:
+            self.skip(name, skip_all.group(1))
+        elif not result:
+            return 0
+        else:
             title = f'{name}: {result.group(2).strip()}'
             skip = SKIP.match(result.group(3) or '')
             if skip:
                 self.skip(title, skip.group(1))
             elif result.group(1):
-                failed += 1
-                self.failures.append(title)
+                self.failures.append([title])
             else:
                 self.passed += 1
-        return results, failed
+        return 1
+
+    def add_tap(self, name, output):
+        """Counts the results in a test's output; gives (results, failed).
+        What a failed result says of itself is the comment below it."""
+        results = 0
+        failed_before = len(self.failures)
+        after_failure = False
+        for line in output.splitlines():
+            failed = len(self.failures)
+            if self.add_tap_line(name, line):
+                results += 1
+                after_failure = len(self.failures) > failed
+            elif after_failure and line.startswith('#'):
+                self.failures[-1].append(line)
+        return results, len(self.failures) - failed_before
 
     def add_test(self, build, test):
-        name = f'{build} {test["name"]}'
+        name = f'{build}: {test["name"].split(":", 1)[-1]}'
         output = test.get('stdout') or ''
+        errors = test.get('stderr') or ''
         state = test['result']
         results, failed = self.add_tap(name, output)
         if state in ('OK', 'SKIP', 'EXPECTEDFAIL'):
             if results == 0 and state == 'SKIP':
-                lines = (output + (test.get('stderr') or '')).split('\n')
+                lines = (output + errors).split('\n')
                 self.skip(name, next(filter(None, reversed(lines)), ''))
             elif results == 0:
                 self.passed += 1
         elif failed == 0:
-            self.failures.append(f'{name}: {state.lower()}')
+            self.failures.append([f'{name}: {state.lower()}'] +
+                                 (output + errors).splitlines()[-SHOWN_LINES:])
 
 
 def build_of(path):
@@ -81,7 +94,7 @@ def main():
     arguments = parser.parse_args()
 
     tally = Tally()
-    tally.failures += arguments.failed
+    tally.failures += [[text] for text in arguments.failed]
     for skip in arguments.skipped:
         tally.skip(*skip.split(': ', 1))
     for path in arguments.log:
@@ -91,8 +104,10 @@ def main():
 
     for text, times in tally.skips.items():
         print('skipped:', text, f'({times} times)' if times > 1 else '')
-    for text in tally.failures:
-        print('failed:', text)
+    for title, *lines in tally.failures:
+        print('failed:', title)
+        for line in lines[:SHOWN_LINES]:
+            print('   ', line)
     print(f'{tally.passed} passed, {len(tally.failures)} failed, '
           f'{sum(tally.skips.values())} skipped')
     return 1 if tally.failures or tally.passed == 0 else 0

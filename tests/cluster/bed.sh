@@ -108,7 +108,7 @@ bed_add_host() {
 bed_on() {
     local host=$1
     shift
-    nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i --wd="$PWD" -- "$@"
+    nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -r --wdns="$PWD" -- "$@"
 }
 
 # What mpirun calls in place of ssh: the host, then the parts of a command
@@ -118,7 +118,7 @@ bed_write_agent() {
 #!/bin/bash
 host=\$1
 shift
-exec nsenter -t "\$(<$BED_DIR/\$host.pid)" -n -u -m -i -- bash -c "\$*"
+exec nsenter -t "\$(<$BED_DIR/\$host.pid)" -n -u -m -i -r -- bash -c "\$*"
 AGENT
     chmod +x "$BED_DIR/agent"
 }
