@@ -70,7 +70,8 @@ static void write_all(const char *text, size_t length)
 }
 
 /* The text of any length, or a cut one where memory has run out. */
-static void write_line(const char *head, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void
+write_line(const char *head, const char *format, va_list args)
 {
     char small[1024], *line = small;
     size_t head_length = strlen(head);

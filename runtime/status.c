@@ -62,7 +62,8 @@ static void set_message(char *message)
         free((char *)old);
 }
 
-static char *format_text(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static char *
+format_text(const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
