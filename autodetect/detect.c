@@ -34,7 +34,9 @@ const struct jd_detector *const jd__detectors[] = {
     &jd__detector_kubernetes, NULL,
 };
 
-enum { NUM_DETECTORS = sizeof jd__detectors / sizeof *jd__detectors - 1 };
+enum {
+    NUM_DETECTORS = sizeof jd__detectors / sizeof(struct jd_detector *) - 1
+};
 
 /* ---- which are looked for -------------------------------------------- */
 
@@ -323,19 +325,19 @@ static jd_status check(const struct jd_cluster *cluster)
 
 /* ---- the module's face ----------------------------------------------- */
 
-static jd_status create(struct jd_cluster **ret_cluster)
+/* NULL where memory runs out. */
+static struct jd_cluster *create(void)
 {
-    size_t bytes = NUM_DETECTORS * sizeof *(*ret_cluster)->trace;
     struct jd_cluster *cluster = calloc(1, sizeof *cluster);
-    if (cluster)
-        cluster->trace = malloc(bytes);
-    if (!cluster || !cluster->trace) {
+    struct jd_cluster_trace *trace = calloc(NUM_DETECTORS, sizeof *trace);
+    if (!cluster || !trace) {
         free(cluster);
-        return jd__fail_no_memory("detecting the launcher", bytes);
+        free(trace);
+        return NULL;
     }
     cluster->method = "none";
-    *ret_cluster = cluster;
-    return JD_OK;
+    cluster->trace = trace;
+    return cluster;
 }
 
 jd_status jd__cluster_detect(const struct jd_env *env,
@@ -343,12 +345,11 @@ jd_status jd__cluster_detect(const struct jd_env *env,
                              struct jd_cluster **ret_cluster)
 {
     struct selection selection;
-    *ret_cluster = NULL;
-    jd_status status = create(ret_cluster);
-    if (status != JD_OK)
-        return status;
-    struct jd_cluster *cluster = *ret_cluster;
-    status = select_detectors(settings, &selection);
+    struct jd_cluster *cluster = create();
+    *ret_cluster = cluster;
+    if (!cluster)
+        return jd__fail_no_memory("detecting the launcher", sizeof *cluster);
+    jd_status status = select_detectors(settings, &selection);
     if (status == JD_OK)
         status = look(env, &selection, cluster);
     if (status == JD_OK)

@@ -36,29 +36,25 @@ static jd_status fail_at(const struct expansion *e, const char *at,
                    (size_t)(at - e->text), why);
 }
 
-static jd_status grow(struct expansion *e)
+/* Doubles the room for names; false where memory runs out. */
+static bool grow(struct expansion *e)
 {
-    if (e->hosts.count < e->capacity)
-        return JD_OK;
     size_t capacity = e->capacity ? 2 * e->capacity : 16;
-    size_t bytes = capacity * sizeof *e->hosts.names;
-    char **names = realloc(e->hosts.names, bytes);
+    char **names = realloc(e->hosts.names, capacity * sizeof *names);
     if (!names)
-        return jd__fail_no_memory("expanding a node list", bytes);
+        return false;
     e->hosts.names = names;
     e->capacity = capacity;
-    return JD_OK;
+    return true;
 }
 
 static jd_status add_name(struct expansion *e, const char *at, size_t length)
 {
     if (e->hosts.count == JD_HOSTLIST_MAX)
         return fail_at(e, at, "the list has more than 65536 names");
-    jd_status status = grow(e);
-    if (status != JD_OK)
-        return status;
-    e->name[length] = '\0';
-    char *copy = strdup(e->name);
+    if (e->hosts.count == e->capacity && !grow(e))
+        return jd__fail_no_memory("expanding a node list", 2 * e->capacity);
+    char *copy = strndup(e->name, length);
     if (!copy)
         return jd__fail_no_memory("expanding a node list", length + 1);
     e->hosts.names[e->hosts.count++] = copy;

@@ -77,6 +77,33 @@ static int check_request(const struct request *request, int num_operands)
     return 0;
 }
 
+/* False for a flag that getopt_long has refused already. */
+static bool take_flag(int flag, struct request *request)
+{
+    switch (flag) {
+    case 'e':
+        request->env_file = optarg;
+        return true;
+    case 'j':
+        request->json = true;
+        return true;
+    case 'm':
+        request->markdown = true;
+        return true;
+    case 'o':
+        request->report = REPORT_OPTIONS;
+        return true;
+    case 'h':
+        request->report = REPORT_HELP;
+        return true;
+    case 'v':
+        request->report = REPORT_VERSION;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static int parse_request(int argc, char **argv, struct request *request)
 {
     static const struct option flags[] = {
@@ -90,28 +117,10 @@ static int parse_request(int argc, char **argv, struct request *request)
     };
     *request = (struct request){ .report = REPORT_DETECTION };
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        switch (flag) {
-        case 'e':
-            request->env_file = optarg;
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'o':
-            request->report = REPORT_OPTIONS;
-            break;
-        case 'm':
-            request->markdown = true;
-            break;
-        case 'h':
-            request->report = REPORT_HELP;
-            return 0;
-        case 'v':
-            request->report = REPORT_VERSION;
-            return 0;
-        default:
+        if (!take_flag(flag, request))
             return fail_usage(NULL);
-        }
+        if (request->report >= REPORT_HELP)
+            return 0;
     }
     return check_request(request, argc - optind);
 }

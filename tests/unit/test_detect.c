@@ -96,6 +96,27 @@ START_TEST(an_unknown_address_says_why)
 }
 END_TEST
 
+START_TEST(slices_and_their_sources)
+{
+    struct detection d;
+    detect("TPU_WORKER_ID=1\nTPU_WORKER_HOSTNAMES=a,b\n"
+           "MEGASCALE_COORDINATOR_ADDRESS=z:1\nMEGASCALE_NUM_SLICES=3\n"
+           "MEGASCALE_SLICE_ID=2\n",
+           NULL, &d);
+    ck_assert_int_eq(d.status, JD_OK);
+    expect_number(&d.cluster->num_processes, 6,
+                  "TPU_WORKER_HOSTNAMES, MEGASCALE_NUM_SLICES");
+    expect_number(&d.cluster->process_id, 5,
+                  "TPU_WORKER_ID, MEGASCALE_SLICE_ID");
+    expect_number(&d.cluster->num_slices, 3, "MEGASCALE_NUM_SLICES");
+    expect_number(&d.cluster->slice_index, 2, "MEGASCALE_SLICE_ID");
+    ck_assert_str_eq(d.cluster->coordinator_address.value, "z:8482");
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "MEGASCALE_COORDINATOR_ADDRESS, the default port");
+    finish(&d);
+}
+END_TEST
+
 START_TEST(local_counts_of_each_node)
 {
     static const struct {
@@ -356,6 +377,7 @@ int main(void)
     TCase *values = unit_case(suite, "values");
     tcase_add_test(values, each_value_has_its_source);
     tcase_add_test(values, an_unknown_address_says_why);
+    tcase_add_test(values, slices_and_their_sources);
     tcase_add_test(values, local_counts_of_each_node);
     tcase_add_test(values, bad_lists_of_tasks_are_refused);
     tcase_add_test(values, loopback_hosts);
