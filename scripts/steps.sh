@@ -30,12 +30,22 @@ step() {
     return "$status"
 }
 
-# configure BUILD OPTION...: a new build directory; one that is there follows
-# changes of the meson files by itself.
+# configure BUILD OPTION...: a build directory for these options and compilers.
+# One that is there follows changes of the meson files by itself, and is made
+# anew where the options are others.
 configure() {
-    local build=$1
+    local build=$1 wanted
     shift
-    [[ -f $build/build.ninja ]] || meson setup "$build" "$root" "$@"
+    wanted="${CC:-} ${CXX:-} $*"
+    if [[ ! -f $build/build.ninja ]]; then
+        meson setup "$build" "$root" "$@"
+    elif [[ -f $build/options && $(<"$build/options") != "$wanted" ]]; then
+        rm -rf "$build"
+        meson setup "$build" "$root" "$@"
+    else
+        return 0
+    fi
+    echo "$wanted" >"$build/options"
 }
 
 # Open MPI refuses to run as root unless it is told twice.

@@ -17,7 +17,8 @@ import sys
 RESULT = re.compile(r'^(not )?ok\b\s*\d*\s*-?\s*([^#]*)(#.*)?$')
 SKIP_ALL = re.compile(r'^1\.\.0\s*#\s*skip\S*\s*(.*)$', re.IGNORECASE)
 SKIP = re.compile(r'#\s*skip\S*\s*(.*)$', re.IGNORECASE)
-SHOWN_LINES = 40
+FIRST_LINES = 10
+LAST_LINES = 30
 
 
 class Tally:
@@ -77,7 +78,13 @@ class Tally:
                 self.passed += 1
         elif failed == 0:
             self.failures.append([f'{name}: {state.lower()}'] +
-                                 (output + errors).splitlines()[-SHOWN_LINES:])
+                                 (output + errors).splitlines())
+
+
+def shortened(lines):
+    if len(lines) <= FIRST_LINES + LAST_LINES:
+        return lines
+    return lines[:FIRST_LINES] + ['...'] + lines[-LAST_LINES:]
 
 
 def build_of(path):
@@ -106,7 +113,7 @@ def main():
         print('skipped:', text, f'({times} times)' if times > 1 else '')
     for title, *lines in tally.failures:
         print('failed:', title)
-        for line in lines[:SHOWN_LINES]:
+        for line in shortened(lines):
             print('   ', line)
     print(f'{tally.passed} passed, {len(tally.failures)} failed, '
           f'{sum(tally.skips.values())} skipped')
