@@ -77,7 +77,8 @@ static int check_request(const struct request *request, int num_operands)
     return 0;
 }
 
-/* False for a flag that getopt_long has refused already. */
+/* A flag that names a report has its number; false for one that getopt_long
+ * has refused already. */
 static bool take_flag(int flag, struct request *request)
 {
     switch (flag) {
@@ -90,17 +91,11 @@ static bool take_flag(int flag, struct request *request)
     case 'm':
         request->markdown = true;
         return true;
-    case 'o':
-        request->report = REPORT_OPTIONS;
-        return true;
-    case 'h':
-        request->report = REPORT_HELP;
-        return true;
-    case 'v':
-        request->report = REPORT_VERSION;
-        return true;
-    default:
+    case '?':
         return false;
+    default:
+        request->report = (enum report)flag;
+        return true;
     }
 }
 
@@ -109,20 +104,19 @@ static int parse_request(int argc, char **argv, struct request *request)
     static const struct option flags[] = {
         { "env", required_argument, NULL, 'e' },
         { "json", no_argument, NULL, 'j' },
-        { "options", no_argument, NULL, 'o' },
         { "markdown", no_argument, NULL, 'm' },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, 'v' },
+        { "options", no_argument, NULL, REPORT_OPTIONS },
+        { "help", no_argument, NULL, REPORT_HELP },
+        { "version", no_argument, NULL, REPORT_VERSION },
         { NULL, 0, NULL, 0 },
     };
     *request = (struct request){ .report = REPORT_DETECTION };
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
         if (!take_flag(flag, request))
             return fail_usage(NULL);
-        if (request->report >= REPORT_HELP)
-            return 0;
-    }
-    return check_request(request, argc - optind);
+    bool is_about_itself =
+        request->report == REPORT_HELP || request->report == REPORT_VERSION;
+    return is_about_itself ? 0 : check_request(request, argc - optind);
 }
 
 static int report_on_env(const struct request *request)
