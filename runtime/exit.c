@@ -4,6 +4,7 @@
 #include "runtime/env.h"
 #include "runtime/log.h"
 #include "runtime/watchdog.h"
+#include "runtime/world.h"
 
 #include <mpi.h>
 #include <pthread.h>
@@ -36,14 +37,6 @@ void jd__exit_now(int code)
     _exit(code);
 }
 
-static bool mpi_is_up(void)
-{
-    int initialized = 0, finalized = 0;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    return initialized && !finalized;
-}
-
 static void *end_after_deadline(void *code)
 {
     sleep(ABORT_SECONDS);
@@ -56,7 +49,7 @@ void jd__exit_job(int code)
     pthread_t guard;
     exit_code = code;
     flush_unless_held(stdout);
-    if (mpi_is_up() &&
+    if (jd__mpi_is_up() &&
         pthread_create(&guard, NULL, end_after_deadline, &exit_code) == 0)
         MPI_Abort(MPI_COMM_WORLD, code);
     jd__exit_now(code);
@@ -94,7 +87,7 @@ static void at_exit(int code, void *unused)
     if (getpid() != exit_state.pid || code != 0)
         return;
     jd_shutdown();
-    if (exit_state.owns_mpi && mpi_is_up())
+    if (exit_state.owns_mpi && jd__mpi_is_up())
         finalize_mpi();
 }
 

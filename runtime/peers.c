@@ -136,7 +136,7 @@ static int step_of(int pid, const char *thread_name)
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
     for (struct dirent *d; tasks && (d = readdir(tasks));) {
-        char name[320], text[32];
+        char name[330], text[32];
         size_t prefix = strlen(thread_name);
         snprintf(name, sizeof name, "%s/%s/comm", path, d->d_name);
         if (isdigit((unsigned char)d->d_name[0]) &&

@@ -9,6 +9,7 @@
 #define RUNTIME_TOPOLOGY_H
 
 #include "jd_device.h"
+#include "runtime/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,14 +23,14 @@ struct jd_process_info {
     int pid;
     uint64_t pid_namespace; /* pids of equal ones can be compared */
     int cores_allowed;
-    char *cores;     /* the list, "0-3,8" */
-    char *program;   /* its name */
-    int num_devices; /* of all platforms */
+    const char *cores;   /* the list, "0-3,8" */
+    const char *program; /* its name */
+    int num_devices;     /* of all platforms */
 };
 
 struct jd_host {
-    char *name;
-    char *boot_id;
+    const char *name;
+    const char *boot_id;
     int num_processes;
     int num_packages;
     int num_numa_nodes;
@@ -37,12 +38,12 @@ struct jd_host {
     int num_threads;   /* hardware threads */
     int cores_allowed; /* hardware threads that this job may use there */
     uint64_t memory_bytes;
-    char *caches; /* "L1d 48 KiB, L2 2 MiB, L3 260 MiB" */
+    const char *caches; /* "L1d 48 KiB, L2 2 MiB, L3 260 MiB" */
 };
 
 /* The devices of one platform, by process index, then local ordinal. */
 struct jd_device_list {
-    char *platform;
+    const char *platform;
     int count;
     int num_local;
     const jd_device **devices;
@@ -55,10 +56,35 @@ struct jd_topology {
     int num_processes;
     struct jd_process_info *processes;
     int num_slices;
+    struct jd_records *records; /* the texts stand there */
     int num_platforms;
     struct jd_device_list *platforms; /* the first is the default */
     jd_device *devices;               /* all, behind the lists */
     int num_devices;
+    const jd_device **pointers; /* all, behind the lists */
 };
+
+struct jd_records;
+
+/*
+ * Builds the tables from verified records, the same on every process but for
+ * the lists of local devices. The topology keeps the records: its texts
+ * stand there. Returns JD_OK, RESOURCE_EXHAUSTED; on failure the records
+ * stay the caller's.
+ */
+jd_status jd__topology_build(struct jd_records *records,
+                             struct jd_topology **ret_topology);
+void jd__topology_destroy(struct jd_topology *topology);
+
+/* The list of a platform, or NULL. */
+const struct jd_device_list *
+jd__topology_platform(const struct jd_topology *topology, const char *name);
+
+/*
+ * One sentence about what is uneven and may surprise (numbers of devices per
+ * process, kinds of devices), or "" where all is even.
+ */
+void jd__topology_describe_uneven(const struct jd_topology *topology,
+                                  char *text, size_t size);
 
 #endif

@@ -37,7 +37,7 @@ struct jd_tune_request {
 struct jd_tune_setting {
     const char *variable; /* "OMPI_MCA_pml" */
     const char *value;    /* NULL: left alone */
-    char why[192];
+    char why[256];
 };
 
 struct jd_tuning {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * elements.h - single elements of any type: are two equal, and what does one
+ * look like to a person. Not for speed; elements need no alignment.
+ * Threads: any.
+ */
+#ifndef COLLECTIVES_ELEMENTS_H
+#define COLLECTIVES_ELEMENTS_H
+
+#include "jd_dtype.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Equal as values: -0.0 and +0.0 are, and so are two NaNs. */
+bool jd__element_equal(jd_dtype dtype, const void *a, const void *b);
+
+/* Writes the value with all its digits: "-3", "0.1", "1-2i", "nan", "true". */
+void jd__element_print(jd_dtype dtype, const void *element, char *text,
+                       size_t size);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* group.c - messages between the members of an ordered set of processes. */
+#include "collectives/group.h"
+#include "runtime/peers.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A meeting of up to RADIX members is one exchange of everybody with
+ * everybody; of more, one such exchange per digit of their number (Bruck's
+ * algorithm), each round handing on what the rounds before have brought.
+ */
+#define RADIX 8
+#define ALIGNMENT 64
+
+/* The requests of one direction, and the processes at their other ends. */
+struct posts {
+    MPI_Request *requests;
+    int *processes;
+    int count;
+};
+
+struct jd_group {
+    const struct jd_runtime *runtime;
+    int *processes;
+    int size;
+    int index;
+    int tag;
+    size_t piece;
+    struct jd_wait wait;
+    struct posts receives;
+    struct posts sends;
+    unsigned char *blocks; /* of the last meeting; see block() */
+    void *scratch;
+    size_t scratch_size;
+};
+
+const char *jd__activity_name(uint32_t activity)
+{
+    static const char *const names[JD_ACTIVITY_COUNT] = {
+#define NAME_ROW(name, text) [JD_ACTIVITY_##name] = (text),
+        JD_ACTIVITY_MAP(NAME_ROW)
+#undef NAME_ROW
+    };
+    return activity < JD_ACTIVITY_COUNT ? names[activity] : "not an activity";
+}
+
+static bool init_posts(struct posts *posts, int size)
+{
+    posts->requests = calloc((size_t)size, sizeof *posts->requests);
+    posts->processes = calloc((size_t)size, sizeof *posts->processes);
+    return posts->requests && posts->processes;
+}
+
+static void finish_posts(struct posts *posts)
+{
+    free(posts->requests);
+    free(posts->processes);
+}
+
+jd_status jd__group_create(const struct jd_group_spec *spec,
+                           const char *operation, struct jd_group **ret_group)
+{
+    size_t size = (size_t)spec->size;
+    struct jd_group *group = calloc(1, sizeof *group);
+    if (!group)
+        return jd__fail_no_memory(operation, sizeof *group);
+    group->runtime = spec->runtime;
+    group->size = spec->size;
+    group->index = spec->index;
+    group->tag = spec->tag;
+    group->piece = JD_GROUP_PIECE;
+    group->wait = jd__runtime_wait(spec->runtime, operation);
+    group->processes = malloc(size * sizeof *group->processes);
+    group->blocks = aligned_alloc(ALIGNMENT, size * JD_MEETING_MESSAGE);
+    if (!group->processes || !group->blocks ||
+        !init_posts(&group->receives, spec->size) ||
+        !init_posts(&group->sends, spec->size)) {
+        jd__group_destroy(group);
+        return jd__fail_no_memory(operation, size * JD_MEETING_MESSAGE);
+    }
+    memset(group->blocks, 0, size * JD_MEETING_MESSAGE);
+    memcpy(group->processes, spec->processes, size * sizeof *group->processes);
+    *ret_group = group;
+    return JD_OK;
+}
+
+void jd__group_destroy(struct jd_group *group)
+{
+    if (!group)
+        return;
+    /* MPI may still write into what an open request was given. */
+    if (group->receives.count || group->sends.count)
+        return;
+    finish_posts(&group->receives);
+    finish_posts(&group->sends);
+    free(group->processes);
+    free(group->blocks);
+    free(group->scratch);
+    free(group);
+}
+
+int jd__group_size(const struct jd_group *group)
+{
+    return group->size;
+}
+
+int jd__group_index(const struct jd_group *group)
+{
+    return group->index;
+}
+
+int jd__group_process(const struct jd_group *group, int member)
+{
+    return group->processes[member];
+}
+
+const struct jd_runtime *jd__group_runtime(const struct jd_group *group)
+{
+    return group->runtime;
+}
+
+void jd__group_begin(struct jd_group *group, const char *operation,
+                     const char *detail)
+{
+    group->wait.operation = operation;
+    group->wait.detail = detail;
+}
+
+const char *jd__group_operation(const struct jd_group *group)
+{
+    return group->wait.operation;
+}
+
+size_t jd__group_piece(const struct jd_group *group)
+{
+    return group->piece;
+}
+
+void jd__group_set_piece(struct jd_group *group, size_t bytes)
+{
+    group->piece = bytes;
+}
+
+void jd__group_set_tag(struct jd_group *group, int tag)
+{
+    group->tag = tag;
+}
+
+jd_status jd__group_receive(struct jd_group *group, int member, void *data,
+                            size_t bytes)
+{
+    struct posts *posts = &group->receives;
+    assert(bytes <= JD_GROUP_MAX_MESSAGE && posts->count < group->size);
+    if (bytes == 0)
+        return JD_OK;
+    int process = group->processes[member];
+    int code =
+        MPI_Irecv(data, (int)bytes, MPI_BYTE, process, group->tag,
+                  group->runtime->world.comm, &posts->requests[posts->count]);
+    if (code != MPI_SUCCESS)
+        return jd__check_mpi(code, "MPI_Irecv", group->wait.operation);
+    posts->processes[posts->count++] = process;
+    return JD_OK;
+}
+
+jd_status jd__group_send(struct jd_group *group, int member, const void *data,
+                         size_t bytes)
+{
+    struct posts *posts = &group->sends;
+    assert(bytes <= JD_GROUP_MAX_MESSAGE && posts->count < group->size);
+    if (bytes == 0)
+        return JD_OK;
+    int process = group->processes[member];
+    int code =
+        MPI_Isend(data, (int)bytes, MPI_BYTE, process, group->tag,
+                  group->runtime->world.comm, &posts->requests[posts->count]);
+    if (code != MPI_SUCCESS)
+        return jd__check_mpi(code, "MPI_Isend", group->wait.operation);
+    posts->processes[posts->count++] = process;
+    return JD_OK;
+}
+
+/* Moves the processes of posts whose messages are still missing to the front
+ * and gives their number. */
+static int keep_missing(struct posts *posts)
+{
+    int missing = 0;
+    for (int i = 0; i < posts->count; i++) {
+        int done = 0;
+        MPI_Test(&posts->requests[i], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            posts->processes[missing++] = posts->processes[i];
+    }
+    return missing;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* Adds to the sentence of a passed deadline which of the processes it was. */
+static jd_status name_missing(struct posts *posts)
+{
+    char *text = NULL;
+    size_t size;
+    int waited_for = posts->count, missing = keep_missing(posts);
+    if (missing == 0 || missing == waited_for)
+        return JD_DEADLINE_EXCEEDED;
+    qsort(posts->processes, (size_t)missing, sizeof(int), compare_ints);
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return JD_DEADLINE_EXCEEDED;
+    jd__print_ranges(out, posts->processes, missing);
+    if (fclose(out) == 0)
+        jd_fail(JD_DEADLINE_EXCEEDED,
+                "%s; of these processes only %s did "
+                "not come",
+                jd_error_message(), text);
+    free(text);
+    return JD_DEADLINE_EXCEEDED;
+}
+
+static jd_status wait_for_posts(struct jd_group *group, struct posts *posts)
+{
+    if (posts->count == 0)
+        return JD_OK;
+    group->wait.processes = posts->processes;
+    group->wait.num_processes = posts->count;
+    jd_status status =
+        jd__wait_for_mpi(&group->wait, posts->requests, posts->count);
+    if (status == JD_OK)
+        posts->count = 0;
+    return status == JD_DEADLINE_EXCEEDED ? name_missing(posts) : status;
+}
+
+jd_status jd__group_wait(struct jd_group *group)
+{
+    jd_status status = wait_for_posts(group, &group->receives);
+    return status == JD_OK ? wait_for_posts(group, &group->sends) : status;
+}
+
+/* Blocks are kept in the order in which they come: ours is the first, then
+ * that of the member after us, and so on around. */
+static unsigned char *block(const struct jd_group *group, int member)
+{
+    int place = member - group->index;
+    if (place < 0)
+        place += group->size;
+    return group->blocks + (size_t)place * JD_MEETING_MESSAGE;
+}
+
+const struct jd_signature *jd__group_signature(const struct jd_group *group,
+                                               int member)
+{
+    return (const void *)block(group, member);
+}
+
+const void *jd__group_payload(const struct jd_group *group, int member)
+{
+    return block(group, member) + sizeof(struct jd_signature);
+}
+
+/* One round: hands our first blocks to the members 1, 2, ... distances before
+ * us and gets those of the members after us. first is the length of a message
+ * that is one block. */
+static jd_status meet_round(struct jd_group *group, int distance, size_t first)
+{
+    int size = group->size;
+    jd_status status = JD_OK;
+    for (int i = 1; i < RADIX && i * distance < size; i++) {
+        int place = i * distance;
+        int blocks = size - place < distance ? size - place : distance;
+        size_t most = (size_t)blocks * JD_MEETING_MESSAGE;
+        unsigned char *to = group->blocks + (size_t)place * JD_MEETING_MESSAGE;
+        if (status == JD_OK)
+            status = jd__group_receive(group, (group->index + place) % size, to,
+                                       most);
+        if (status == JD_OK)
+            status =
+                jd__group_send(group, (group->index + size - place) % size,
+                               group->blocks, distance == 1 ? first : most);
+    }
+    return status == JD_OK ? jd__group_wait(group) : status;
+}
+
+jd_status jd__group_meet(struct jd_group *group,
+                         const struct jd_signature *signature,
+                         const void *payload, size_t bytes)
+{
+    assert(bytes <= JD_MEETING_PAYLOAD);
+    memcpy(group->blocks, signature, sizeof *signature);
+    if (bytes)
+        memcpy(group->blocks + sizeof *signature, payload, bytes);
+    jd_status status = JD_OK;
+    for (int d = 1; d < group->size && status == JD_OK; d *= RADIX)
+        status = meet_round(group, d, sizeof *signature + bytes);
+    return status;
+}
+
+static bool agree(const struct jd_group *group, int a, int b)
+{
+    struct jd_signature x = *jd__group_signature(group, a);
+    struct jd_signature y = *jd__group_signature(group, b);
+    return x.activity == y.activity && x.dtype == y.dtype &&
+           x.source == y.source && x.count == y.count && x.digest == y.digest;
+}
+
+bool jd__group_find_odd(const struct jd_group *group, int *ret_odd,
+                        int *ret_other)
+{
+    int differing = 0, first = 0;
+    for (int i = 1; i < group->size; i++) {
+        if (agree(group, i, 0))
+            continue;
+        first = differing++ == 0 ? i : first;
+    }
+    if (differing == 0)
+        return false;
+    bool zero_is_odd = differing == group->size - 1 && group->size > 2;
+    *ret_odd = zero_is_odd ? 0 : first;
+    *ret_other = zero_is_odd ? first : 0;
+    return true;
+}
+
+jd_status jd__group_check_status(const struct jd_group *group)
+{
+    for (int i = 0; i < group->size; i++) {
+        jd_status status = (jd_status)jd__group_signature(group, i)->status;
+        if (status != JD_OK && i != group->index)
+            return jd_fail(status,
+                           "%s: process %d came, but could not take part: "
+                           "%s; its own message says more",
+                           group->wait.operation, group->processes[i],
+                           jd_status_name(status));
+        if (status != JD_OK)
+            return status;
+    }
+    return JD_OK;
+}
+
+void *jd__group_scratch(struct jd_group *group, size_t bytes)
+{
+    if (bytes <= group->scratch_size)
+        return group->scratch;
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *larger = aligned_alloc(ALIGNMENT, rounded);
+    if (!larger)
+        return NULL;
+    free(group->scratch);
+    group->scratch = larger;
+    group->scratch_size = rounded;
+    return larger;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * handshake.h - how the members of a clique-to-be make sure, with a deadline,
+ * that all are there and mean the same, and agree on a tag.
+ */
+#ifndef COLLECTIVES_HANDSHAKE_H
+#define COLLECTIVES_HANDSHAKE_H
+
+#include "collectives/group.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a member believes that the clique is. */
+struct jd_belief {
+    uint64_t digest;
+    char text[224]; /* for people: "\"data\" of 4 devices of processes 0-3" */
+};
+
+/*
+ * Each member tells the one of the lowest process what it believes, and that
+ * one answers all. The group has the tag JD_TAG_HANDSHAKE and gets its own.
+ * Returns: JD_OK; INVALID_ARGUMENT on every member where beliefs differ,
+ *   naming two members and what they believe; DEADLINE_EXCEEDED: the lowest
+ *   names those who did not come, the others name the lowest;
+ *   RESOURCE_EXHAUSTED when there is no memory, or no tag is left.
+ * Threads: one handshake of the process at a time.
+ */
+jd_status jd__handshake(struct jd_group *group, const struct jd_belief *belief);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* processes.c - the meeting of all processes with which the multihost
+ * utilities begin. */
+#include "collectives/processes.h"
+#include "collectives/digest.h"
+#include "collectives/failure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All processes of the world in force; made by the first call in it. */
+static struct {
+    const struct jd_topology *topology; /* which world it is */
+    struct jd_group *group;
+    struct jd_failure failure;
+} processes;
+
+static jd_status open_group(const struct jd_runtime *runtime,
+                            const char *operation)
+{
+    int count = runtime->world.count;
+    int *all = malloc((size_t)count * sizeof *all);
+    if (!all)
+        return jd__fail_no_memory(operation, (size_t)count * sizeof *all);
+    for (int i = 0; i < count; i++)
+        all[i] = i;
+    struct jd_group_spec spec = {
+        .runtime = runtime,
+        .processes = all,
+        .size = count,
+        .index = runtime->world.index,
+        .tag = JD_TAG_PROCESSES,
+    };
+    jd_status status = jd__group_create(&spec, operation, &processes.group);
+    free(all);
+    if (status == JD_OK)
+        processes.topology = runtime->topology;
+    return status;
+}
+
+/* The group of all processes, ready for the operation. */
+jd_status jd__processes_enter(enum jd_activity activity,
+                              struct jd_group **ret_group)
+{
+    const char *operation = jd__activity_name(activity);
+    const struct jd_runtime *runtime;
+    jd_status status = jd__runtime_get(&runtime, operation);
+    if (status != JD_OK)
+        return status;
+    if (processes.topology != runtime->topology) {
+        jd__group_destroy(processes.group);
+        jd__failure_finish(&processes.failure);
+        processes.group = NULL;
+        processes.topology = NULL;
+        status = open_group(runtime, operation);
+    } else {
+        status = jd__failure_check(&processes.failure, operation, "");
+    }
+    if (status != JD_OK)
+        return status;
+    jd__group_begin(processes.group, operation, NULL);
+    *ret_group = processes.group;
+    return JD_OK;
+}
+
+/* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]". */
+static void print_purpose(const struct jd_purpose *purpose, char *text,
+                          size_t size)
+{
+    const char *activity = jd__activity_name(purpose->signature.activity);
+    char list[1024];
+    jd__leaves_print(purpose->leaves, purpose->count, list, sizeof list);
+    if (purpose->name)
+        snprintf(text, size, "%s(\"%.1024s\")", activity, purpose->name);
+    else if (purpose->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
+        snprintf(text, size, "%s from process %d of %s", activity,
+                 (int)purpose->signature.source, list);
+    else
+        snprintf(text, size, "%s of %s", activity, list);
+}
+
+/* All know that their purposes differ; now they tell each other how. */
+static jd_status fail_mismatch(struct jd_group *group,
+                               const struct jd_purpose *purpose, int odd,
+                               int other)
+{
+    char own[1280];
+    print_purpose(purpose, own, sizeof own);
+    jd_status status =
+        jd__group_meet(group, &purpose->signature, own, strlen(own) + 1);
+    if (status != JD_OK)
+        return status;
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s: process %d calls %s, process %d calls %s; all processes make the "
+        "same calls in the same order, with equal names and lists of leaves",
+        jd__group_operation(group), odd,
+        (const char *)jd__group_payload(group, odd), other,
+        (const char *)jd__group_payload(group, other));
+}
+
+/* Names of equal length and digest are compared as a whole. */
+static bool find_odd_name(const struct jd_group *group, const char *name,
+                          int *ret_odd)
+{
+    for (int i = 0; name && i < jd__group_size(group); i++)
+        if (memcmp(jd__group_payload(group, 0), jd__group_payload(group, i),
+                   strlen(name)) != 0) {
+            *ret_odd = i;
+            return true;
+        }
+    return false;
+}
+
+jd_status jd__processes_meet(struct jd_group *group,
+                             const struct jd_purpose *purpose)
+{
+    int odd = 0, other = 0;
+    jd_status status =
+        jd__group_meet(group, &purpose->signature, purpose->payload,
+                       purpose->payload ? purpose->bytes : 0);
+    if (status == JD_OK && (jd__group_find_odd(group, &odd, &other) ||
+                            find_odd_name(group, purpose->name, &odd)))
+        status = fail_mismatch(group, purpose, odd, other);
+    return status == JD_OK ? jd__group_check_status(group) : status;
+}
+
+struct jd_purpose jd__purpose(enum jd_activity activity, const jd_leaf *leaves,
+                              size_t count)
+{
+    return (struct jd_purpose){
+        .signature = {
+            .activity = activity,
+            .source = -1,
+            .count = count,
+            .digest = jd__leaves_digest(leaves, count),
+        },
+        .leaves = leaves,
+        .count = count,
+    };
+}
+
+struct jd_leaf_walk jd__purpose_walk(const struct jd_purpose *purpose)
+{
+    return (struct jd_leaf_walk){ .leaves = purpose->leaves,
+                                  .count = purpose->count };
+}
+
+/* Meets with scratch memory for what follows; without it, says so. */
+jd_status jd__processes_meet_with_scratch(struct jd_group *group,
+                                          struct jd_purpose *purpose,
+                                          size_t bytes, char **ret_scratch)
+{
+    *ret_scratch = jd__group_scratch(group, bytes);
+    if (!*ret_scratch)
+        purpose->signature.status =
+            jd__fail_no_memory(jd__group_operation(group), bytes);
+    return jd__processes_meet(group, purpose);
+}
+
+/* Meets with everything in the message. */
+jd_status jd__processes_meet_with_leaves(struct jd_group *group,
+                                         struct jd_purpose *purpose, bool gives,
+                                         size_t bytes)
+{
+    unsigned char packed[JD_MEETING_PAYLOAD];
+    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    if (gives) {
+        purpose->payload = packed;
+        purpose->bytes = jd__walk_pack(&walk, packed, bytes);
+    }
+    jd_status status = jd__processes_meet(group, purpose);
+    purpose->payload = NULL;
+    return status;
+}
+
+jd_status jd__processes_leave(jd_status status)
+{
+    return jd__failure_note(&processes.failure, status);
+}

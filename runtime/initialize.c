@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * initialize.c - the way through the house:
+ *
+ *     environment -> settings -> what the launcher says -> this host and its
+ *     devices -> an MPI world -> records of all processes -> the topology
+ *
+ * A watchdog holds initialization_timeout over all of it.
+ */
+#include "runtime/initialize.h"
+#include "runtime/device_source.h"
+#include "runtime/exit.h"
+#include "runtime/host.h"
+#include "runtime/log.h"
+#include "runtime/records.h"
+#include "runtime/tune.h"
+#include "runtime/watchdog.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum step { STEP_DETECT, STEP_MPI_INIT, STEP_DUP, STEP_GATHER, STEP_ORDER };
+
+static const char *const step_names[] = {
+    [STEP_DETECT] = "detection",
+    [STEP_MPI_INIT] = "MPI_Init_thread",
+    [STEP_DUP] = "MPI_Comm_dup",
+    [STEP_GATHER] = "the gathering of all processes' records",
+    [STEP_ORDER] = "the making of the ordered communicators",
+};
+
+static const struct jd_meeting meeting = {
+    .operation = "jd_initialize()",
+    .thread_name = "jd-start:",
+    .step_names = step_names,
+    .num_steps = sizeof step_names / sizeof *step_names,
+};
+
+/* What a start works on; the runtime is what stays of it. */
+struct starting {
+    const struct jd_start *start;
+    struct jd_runtime *runtime;
+    struct jd_env *env;
+    struct jd_watchdog *watchdog;
+    struct jd_local_facts facts;
+    struct jd_record *record;
+    struct jd_records *records;
+};
+
+/* ---- this process ----------------------------------------------------- */
+
+static struct jd_host_facts host_facts(const struct jd_local_facts *facts)
+{
+    struct jd_host_facts host = {
+        .memory_bytes = facts->memory_bytes,
+        .numa_node = facts->numa_node,
+    };
+    snprintf(host.cpu_model, sizeof host.cpu_model, "%s", facts->cpu_model);
+    return host;
+}
+
+/* Appends one platform's devices to the record. */
+static jd_status append_devices(struct jd_record **record, const char *platform,
+                                const struct jd_local_device *devices,
+                                int count)
+{
+    size_t bytes =
+        (*record)->bytes + (size_t)count * sizeof *(*record)->devices;
+    struct jd_record *grown = realloc(*record, bytes);
+    if (!grown)
+        return jd__fail_no_memory("jd_initialize", bytes);
+    *record = grown;
+    memset((char *)grown + grown->bytes, 0, bytes - grown->bytes);
+    for (int i = 0; i < count; i++) {
+        struct jd_device_record *r = &grown->devices[grown->num_devices + i];
+        snprintf(r->platform, sizeof r->platform, "%s", platform);
+        r->device = devices[i];
+    }
+    grown->num_devices += count;
+    grown->bytes = (uint32_t)bytes;
+    return JD_OK;
+}
+
+static jd_status add_local_devices(struct starting *s)
+{
+    struct jd_host_facts host = host_facts(&s->facts);
+    for (int i = 0; jd__device_sources[i]; i++) {
+        const struct jd_device_source *source = jd__device_sources[i];
+        struct jd_local_device *devices = NULL;
+        int count = 0;
+        jd_status status =
+            source->enumerate(s->runtime->settings, &host, &devices, &count);
+        if (status == JD_OK)
+            status =
+                append_devices(&s->record, source->platform, devices, count);
+        free(devices);
+        if (status != JD_OK)
+            return status;
+    }
+    return JD_OK;
+}
+
+static int number_or(const struct jd_cluster_number *number, int otherwise)
+{
+    return number->known ? (int)number->value : otherwise;
+}
+
+static void describe_self(struct starting *s)
+{
+    const struct jd_cluster *cluster = s->runtime->cluster;
+    struct jd_record *r = s->record;
+    r->process_id = number_or(&cluster->process_id, -1);
+    r->num_processes = number_or(&cluster->num_processes, -1);
+    r->num_slices = number_or(&cluster->num_slices, 0);
+    r->slice_index = number_or(&cluster->slice_index, -1);
+    snprintf(r->process_id_source, sizeof r->process_id_source, "%s",
+             cluster->process_id.source);
+    snprintf(r->num_processes_source, sizeof r->num_processes_source, "%s",
+             cluster->num_processes.source);
+    snprintf(r->method, sizeof r->method, "%s", cluster->method);
+}
+
+static jd_status discover_self(struct starting *s)
+{
+    jd_status status = jd__host_discover(&s->facts);
+    if (status != JD_OK)
+        return status;
+    s->record = calloc(1, sizeof *s->record);
+    if (!s->record)
+        return jd__fail_no_memory("jd_initialize", sizeof *s->record);
+    s->record->bytes = sizeof *s->record;
+    s->record->facts = s->facts;
+    snprintf(s->record->version, sizeof s->record->version, "%s", jd_version());
+    return add_local_devices(s);
+}
+
+/* ---- settings and detection ------------------------------------------- */
+
+static jd_status read_settings(struct starting *s)
+{
+    jd_status status = jd__env_from_process(&s->env);
+    if (status == JD_OK)
+        status =
+            jd__settings_resolve(s->env, s->start->options,
+                                 s->start->options_size, &s->runtime->settings);
+    if (status == JD_OK)
+        jd__log_set_level(
+            jd__settings_text(s->runtime->settings, JD_OPTION_LOG));
+    return status;
+}
+
+static jd_status start_watchdog(struct starting *s)
+{
+    const struct jd_settings *settings = s->runtime->settings;
+    struct jd_watchdog_spec spec = {
+        .meeting = &meeting,
+        .timeout =
+            jd__settings_seconds(settings, JD_OPTION_INITIALIZATION_TIMEOUT),
+        .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
+        .variable = "JD_INITIALIZATION_TIMEOUT",
+        .env = s->env,
+    };
+    return jd__watchdog_start(&spec, &s->watchdog);
+}
+
+static jd_status detect(struct starting *s)
+{
+    jd_status status =
+        jd__cluster_detect(s->env, s->runtime->settings, &s->runtime->cluster);
+    if (status == JD_OK)
+        jd__watchdog_set_cluster(s->watchdog, s->runtime->cluster);
+    return status;
+}
+
+/* ---- the program's own MPI -------------------------------------------- */
+
+static void set_number(struct jd_cluster_number *number, int value,
+                       const char *source)
+{
+    number->known = true;
+    number->value = value;
+    snprintf(number->source, sizeof number->source, "%s", source);
+}
+
+/*
+ * A communicator that the program gives is the world, whatever the launcher
+ * said; explicit values stand, and are checked against it. Where nothing is
+ * given, MPI_COMM_WORLD only fills in what the launcher did not say.
+ */
+static jd_status adopt_identity(struct starting *s, MPI_Comm base)
+{
+    struct jd_cluster *cluster = s->runtime->cluster;
+    const struct jd_settings *settings = s->runtime->settings;
+    bool given = s->start->given != MPI_COMM_NULL;
+    bool none = strcmp(cluster->method, "none") == 0;
+    int rank, size;
+    int code = MPI_Comm_rank(base, &rank);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_size(base, &size);
+    if (code != MPI_SUCCESS)
+        return jd__check_mpi(code, "MPI_Comm_size", "jd_initialize");
+    bool replace = given || none;
+    if ((replace || !cluster->process_id.known) &&
+        !jd__setting_is_explicit(settings, JD_OPTION_PROCESS_ID))
+        set_number(&cluster->process_id, rank, "MPI_Comm_rank");
+    if ((replace || !cluster->num_processes.known) &&
+        !jd__setting_is_explicit(settings, JD_OPTION_NUM_PROCESSES))
+        set_number(&cluster->num_processes, size, "MPI_Comm_size");
+    return JD_OK;
+}
+
+static jd_status check_given(MPI_Comm comm)
+{
+    int is_inter = 0;
+    if (comm == MPI_COMM_NULL)
+        return JD_OK;
+    MPI_Comm_test_inter(comm, &is_inter);
+    return is_inter ? jd_fail(JD_INVALID_ARGUMENT,
+                              "jd_initialize_on: comm is an "
+                              "inter-communicator; merge it first "
+                              "(MPI_Intercomm_merge)")
+                    : JD_OK;
+}
+
+/* ---- MPI -------------------------------------------------------------- */
+
+static jd_status init_mpi(struct starting *s)
+{
+    struct jd_tuning plan;
+    struct jd_tune_request request = {
+        .env = s->env,
+        .cluster = s->runtime->cluster,
+        .cores_allowed = s->facts.host_cores_allowed,
+        .enabled =
+            jd__settings_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
+        .root = "",
+    };
+    jd__tune_plan(&request, &plan);
+    jd__watchdog_step(s->watchdog, STEP_MPI_INIT);
+    jd_status status = jd__tune_apply(&plan);
+    if (status == JD_OK)
+        status =
+            jd__world_start_mpi(s->runtime->settings, s->record->num_devices);
+    if (status == JD_OK)
+        jd__exit_owns_mpi(
+            jd__settings_seconds(s->runtime->settings,
+                                 JD_OPTION_SHUTDOWN_TIMEOUT),
+            jd__settings_seconds(s->runtime->settings, JD_OPTION_WAIT_NOTICE));
+    jd_status restored = jd__tune_restore(&plan);
+    return status == JD_OK ? restored : status;
+}
+
+/* Gives the communicator that the world is made from. */
+static jd_status find_base(struct starting *s, MPI_Comm *ret_base)
+{
+    enum jd_world_way way;
+    jd_status status =
+        jd__world_decide(s->env, s->runtime->cluster, s->start->given, &way);
+    if (status != JD_OK)
+        return status;
+    if (way == JD_WORLD_STARTED)
+        status = init_mpi(s);
+    *ret_base = way == JD_WORLD_ALONE              ? MPI_COMM_NULL
+                : s->start->given != MPI_COMM_NULL ? s->start->given
+                                                   : MPI_COMM_WORLD;
+    if (status == JD_OK && way == JD_WORLD_ADOPTED)
+        status = adopt_identity(s, *ret_base);
+    return status;
+}
+
+static jd_status open_world(struct starting *s)
+{
+    MPI_Comm base;
+    jd_status status = JD_OK;
+    /* A program's own MPI may tell what the launcher does not. */
+    if (!jd__mpi_is_up())
+        status = jd__cluster_require(s->runtime->cluster);
+    else
+        status = check_given(s->start->given);
+    if (status == JD_OK)
+        status = find_base(s, &base);
+    if (status != JD_OK)
+        return status;
+    jd__watchdog_step(s->watchdog, STEP_DUP);
+    return jd__world_open(base, &s->runtime->world);
+}
+
+/* ---- all processes ---------------------------------------------------- */
+
+static jd_status gather(struct starting *s)
+{
+    struct jd_world *world = &s->runtime->world;
+    jd__watchdog_step(s->watchdog, STEP_GATHER);
+    describe_self(s);
+    s->record->rank = world->index;
+    jd_status status = jd__records_gather(world, s->record, &s->records);
+    if (status == JD_OK)
+        status = jd__records_verify(s->records);
+    if (status != JD_OK)
+        return status;
+    jd__watchdog_step(s->watchdog, STEP_ORDER);
+    status = jd__world_order(world, s->records->in_order, s->records->self);
+    if (status == JD_OK)
+        status = jd__world_open_user_comm(world);
+    return status;
+}
+
+static jd_status build_topology(struct starting *s)
+{
+    jd_status status = jd__topology_build(s->records, &s->runtime->topology);
+    if (status == JD_OK)
+        s->records = NULL; /* the topology's now */
+    return status;
+}
+
+/* What concerns all is said by process 0 alone. */
+static void warn_once(const struct starting *s)
+{
+    char text[512];
+    const char *name, *nearest;
+    size_t position = 0;
+    jd__log_set_identity(s->runtime->world.index, s->runtime->world.count);
+    if (s->runtime->world.index != 0)
+        return;
+    while (jd__settings_next_unknown(s->env, &position, &name, &nearest))
+        jd__log(JD_LOG_WARNING,
+                "the variable %s is no option of jd, and is not read; did you "
+                "mean %s?",
+                name, nearest);
+    jd__topology_describe_uneven(s->runtime->topology, text, sizeof text);
+    if (text[0])
+        jd__log(JD_LOG_WARNING, "%s", text);
+}
+
+/* ---- the whole -------------------------------------------------------- */
+
+static jd_status run(struct starting *s)
+{
+    jd_status status = read_settings(s);
+    if (status == JD_OK)
+        status = start_watchdog(s);
+    if (status == JD_OK)
+        status = detect(s);
+    if (status == JD_OK)
+        status = discover_self(s);
+    if (status == JD_OK)
+        status = open_world(s);
+    if (status == JD_OK)
+        status = gather(s);
+    if (status == JD_OK)
+        status = build_topology(s);
+    if (status == JD_OK)
+        warn_once(s);
+    return status;
+}
+
+static jd_status create_empty(struct jd_runtime **ret_runtime)
+{
+    struct jd_runtime *runtime = calloc(1, sizeof *runtime);
+    if (!runtime)
+        return jd__fail_no_memory("jd_initialize", sizeof *runtime);
+    runtime->world.comm = MPI_COMM_NULL;
+    runtime->world.user_comm = MPI_COMM_NULL;
+    *ret_runtime = runtime;
+    return JD_OK;
+}
+
+static void finish(struct starting *s)
+{
+    jd__watchdog_stop(s->watchdog);
+    jd__records_destroy(s->records);
+    free(s->record);
+    jd__env_destroy(s->env);
+}
+
+jd_status jd__runtime_create(const struct jd_start *start,
+                             struct jd_runtime **ret_runtime)
+{
+    struct starting s = { .start = start };
+    jd_status status = create_empty(&s.runtime);
+    if (status != JD_OK)
+        return status;
+    status = run(&s);
+    finish(&s);
+    if (status == JD_OK)
+        *ret_runtime = s.runtime;
+    else
+        jd__runtime_destroy(s.runtime);
+    return status;
+}
+
+void jd__runtime_destroy(struct jd_runtime *runtime)
+{
+    if (!runtime)
+        return;
+    jd__world_close(&runtime->world);
+    jd__topology_destroy(runtime->topology);
+    jd__cluster_destroy(runtime->cluster);
+    jd__settings_destroy(runtime->settings);
+    free(runtime);
+}
+
+/* ---- a world of one --------------------------------------------------- */
+
+static jd_status refuse_alone(const char *operation,
+                              const struct jd_cluster *cluster)
+{
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: jd_initialize() was not called, but %s says that the "
+                   "job has %lld processes (%s); call jd_initialize() first",
+                   operation, cluster->method, cluster->num_processes.value,
+                   cluster->num_processes.source);
+}
+
+static jd_status run_alone(struct starting *s, const char *operation)
+{
+    jd_status status = read_settings(s);
+    if (status == JD_OK)
+        status = jd__cluster_detect(s->env, s->runtime->settings,
+                                    &s->runtime->cluster);
+    struct jd_cluster *cluster = s->runtime->cluster;
+    if (status == JD_OK && cluster->num_processes.known &&
+        cluster->num_processes.value > 1)
+        status = refuse_alone(operation, cluster);
+    if (status == JD_OK)
+        status = discover_self(s);
+    if (status == JD_OK)
+        status = jd__world_open(MPI_COMM_NULL, &s->runtime->world);
+    if (status != JD_OK)
+        return status;
+    set_number(&cluster->process_id, 0, "jd_initialize() was not called");
+    set_number(&cluster->num_processes, 1, "jd_initialize() was not called");
+    describe_self(s);
+    status = jd__records_gather(&s->runtime->world, s->record, &s->records);
+    if (status == JD_OK)
+        status = jd__records_verify(s->records);
+    if (status == JD_OK)
+        status = build_topology(s);
+    return status;
+}
+
+jd_status jd__runtime_create_alone(const char *operation,
+                                   struct jd_runtime **ret_runtime)
+{
+    static const struct jd_start nothing = { .options = NULL };
+    struct starting s = { .start = &nothing };
+    jd_status status = create_empty(&s.runtime);
+    if (status != JD_OK)
+        return status;
+    status = run_alone(&s, operation);
+    finish(&s);
+    if (status == JD_OK)
+        *ret_runtime = s.runtime;
+    else
+        jd__runtime_destroy(s.runtime);
+    return status;
+}
+
+static jd_status start_late_mpi(struct starting *s)
+{
+    jd_status status = jd__env_from_process(&s->env);
+    if (status == JD_OK)
+        status = start_watchdog(s);
+    if (status == JD_OK)
+        status = jd__host_discover(&s->facts);
+    if (status == JD_OK)
+        status = init_mpi(s);
+    return status;
+}
+
+jd_status jd__runtime_add_mpi(struct jd_runtime *runtime)
+{
+    static const struct jd_start nothing = { .options = NULL };
+    struct jd_record one = { .num_devices = 1 };
+    struct starting s = { .start = &nothing,
+                          .runtime = runtime,
+                          .record = &one };
+    jd_status status = JD_OK;
+    if (!jd__mpi_is_up())
+        status = start_late_mpi(&s);
+    s.record = NULL;
+    finish(&s);
+    if (status == JD_OK)
+        status = jd__world_open(MPI_COMM_SELF, &runtime->world);
+    if (status == JD_OK)
+        status = jd__world_open_user_comm(&runtime->world);
+    return status;
+}

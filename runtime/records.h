@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * records.h - what each process says of itself, gathered once by
+ * MPI_Allgather(v), and checked the same way on every process, so that all
+ * come to the same verdict in the same words.
+ *
+ *     struct jd_records *records;
+ *     jd__records_gather(&world, &own, &records);
+ *     jd__records_verify(records);
+ *     struct jd_record *r = records->items[process_index];
+ */
+#ifndef RUNTIME_RECORDS_H
+#define RUNTIME_RECORDS_H
+
+#include "runtime/device_source.h"
+#include "runtime/host.h"
+#include "runtime/world.h"
+
+#include <stddef.h>
+
+struct jd_device_record {
+    char platform[16];
+    struct jd_local_device device;
+};
+
+/* Plain data: travels as bytes between equal builds of jd. */
+struct jd_record {
+    char version[24];
+    uint32_t bytes; /* of this record with its devices */
+    int32_t rank;   /* in the world before it was ordered */
+    int32_t process_id;
+    int32_t num_processes;
+    int32_t num_slices;  /* 0: not said */
+    int32_t slice_index; /* -1: not said */
+    int32_t num_devices;
+    char process_id_source[160];
+    char num_processes_source[160];
+    char method[24];
+    struct jd_local_facts facts;
+    struct jd_device_record devices[];
+};
+
+struct jd_records {
+    int count;
+    int self;                 /* this process's place in items */
+    struct jd_record **items; /* by rank; after verify, by process id */
+    bool in_order;            /* rank and process id were the same order */
+    void *storage;
+};
+
+/*
+ * Collective over the world. Returns JD_OK; INTERNAL when MPI fails or the
+ * builds of jd differ, RESOURCE_EXHAUSTED.
+ */
+jd_status jd__records_gather(const struct jd_world *world,
+                             const struct jd_record *own,
+                             struct jd_records **ret_records);
+void jd__records_destroy(struct jd_records *records);
+
+/*
+ * Checks counts, ids and slices of all against each other and sorts the
+ * records by process id. Returns JD_OK; FAILED_PRECONDITION where the world
+ * has another size than a process was told (N worlds of one among them);
+ * INVALID_ARGUMENT for ids that are out of range or there twice, and slices
+ * that only some give; each names the processes.
+ */
+jd_status jd__records_verify(struct jd_records *records);
+
+#endif
