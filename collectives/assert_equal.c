@@ -85,9 +85,9 @@ static jd_status find_difference(struct jd_group *group,
 
 static jd_status fail_difference(const struct jd_runtime *runtime, int process,
                                  const struct difference *difference,
-                                 const struct jd_purpose *purpose)
+                                 const jd_leaf *leaves, const char *what)
 {
-    const jd_leaf *leaf = &purpose->leaves[difference->leaf];
+    const jd_leaf *leaf = &leaves[difference->leaf];
     const struct jd_topology *topology = runtime->topology;
     char value[96], wanted[96], index[128];
     jd__element_print(leaf->dtype, difference->value, value, sizeof value);
@@ -97,7 +97,7 @@ static jd_status fail_difference(const struct jd_runtime *runtime, int process,
         JD_FAILED_PRECONDITION,
         "%s%sjd_assert_equal: process %d (%s) has %s in leaf %" PRIu64
         " at index %s, where process 0 has %s",
-        purpose->name ? purpose->name : "", purpose->name ? ": " : "", process,
+        what ? what : "", what ? ": " : "", process,
         topology->hosts[topology->processes[process].host].name, value,
         difference->leaf, index, wanted);
 }
@@ -105,7 +105,8 @@ static jd_status fail_difference(const struct jd_runtime *runtime, int process,
 /* Tells all what each has found. */
 static jd_status share_differences(struct jd_group *group,
                                    const struct jd_purpose *purpose,
-                                   const struct difference *own)
+                                   const struct difference *own,
+                                   const char *what)
 {
     jd_status status =
         jd__group_meet(group, &purpose->signature, own, sizeof *own);
@@ -114,7 +115,7 @@ static jd_status share_differences(struct jd_group *group,
         memcpy(&difference, jd__group_payload(group, i), sizeof difference);
         if (difference.exists)
             return fail_difference(jd__group_runtime(group), i, &difference,
-                                   purpose);
+                                   purpose->leaves, what);
     }
     return status;
 }
@@ -135,8 +136,7 @@ jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
         return status;
     struct jd_purpose purpose = jd__purpose(activity, leaves, num_leaves);
     status = find_difference(group, &purpose, bytes, &difference);
-    purpose.name = what;
     if (status == JD_OK)
-        status = share_differences(group, &purpose, &difference);
+        status = share_differences(group, &purpose, &difference, what);
     return jd__processes_leave(status);
 }

@@ -249,7 +249,8 @@ jd_status jd__mesh_check_world(const struct jd_mesh *mesh,
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
-    if (status != JD_OK || runtime->topology == mesh->topology)
+    if (status != JD_OK ||
+        (runtime == mesh->runtime && runtime->topology == mesh->topology))
         return status;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s: the mesh was made before jd_shutdown() ended its "

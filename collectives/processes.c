@@ -11,7 +11,8 @@
 
 /* All processes of the world in force; made by the first call in it. */
 static struct {
-    const struct jd_topology *topology; /* which world it is */
+    const struct jd_runtime *runtime; /* of which world the group is */
+    const struct jd_topology *topology;
     struct jd_group *group;
     struct jd_failure failure;
 } processes;
@@ -34,9 +35,11 @@ static jd_status open_group(const struct jd_runtime *runtime,
     };
     jd_status status = jd__group_create(&spec, operation, &processes.group);
     free(all);
-    if (status == JD_OK)
-        processes.topology = runtime->topology;
-    return status;
+    if (status != JD_OK)
+        return status;
+    processes.runtime = runtime;
+    processes.topology = runtime->topology;
+    return JD_OK;
 }
 
 /* The group of all processes, ready for the operation. */
@@ -48,11 +51,12 @@ jd_status jd__processes_enter(enum jd_activity activity,
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status != JD_OK)
         return status;
-    if (processes.topology != runtime->topology) {
+    if (processes.runtime != runtime ||
+        processes.topology != runtime->topology) {
         jd__group_destroy(processes.group);
         jd__failure_finish(&processes.failure);
         processes.group = NULL;
-        processes.topology = NULL;
+        processes.runtime = NULL;
         status = open_group(runtime, operation);
     } else {
         status = jd__failure_check(&processes.failure, operation, "");
