@@ -136,6 +136,14 @@ static jd_status describe_own_cores(hwloc_topology_t topology,
     return JD_OK;
 }
 
+/* The kernel's own total: hwloc adds up the NUMA nodes' files, which miss
+ * memory that a virtual machine was given later. */
+static uint64_t count_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
 static int count_objects(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     int count = hwloc_get_nbobjs_by_type(topology, type);
@@ -149,7 +157,7 @@ static jd_status describe_host(hwloc_topology_t topology,
     facts->num_numa_nodes = count_objects(topology, HWLOC_OBJ_NUMANODE);
     facts->num_cores = count_objects(topology, HWLOC_OBJ_CORE);
     facts->num_threads = count_objects(topology, HWLOC_OBJ_PU);
-    facts->memory_bytes = hwloc_get_root_obj(topology)->total_memory;
+    facts->memory_bytes = count_memory();
     facts->host_cores_allowed = count_host_cores(topology);
     copy_cpu_model(topology, facts->cpu_model, sizeof facts->cpu_model);
     describe_caches(topology, facts->caches, sizeof facts->caches);

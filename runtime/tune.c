@@ -19,7 +19,8 @@ static const char *const device_patterns[] = {
     "/dev/kgni*",
 };
 
-/* Whoever sets one of these has chosen a transport. */
+/* Whoever names one of these has chosen a transport. A file that only leaves
+ * some out ("btl = ^openib", as Debian's does) has not. */
 static const char *const transport_names[] = { "pml", "mtl", "btl", "osc" };
 
 static void leave_alone(struct jd_tune_setting *setting, const char *why)
@@ -30,14 +31,24 @@ static void leave_alone(struct jd_tune_setting *setting, const char *why)
 
 /* ---- has the user chosen? --------------------------------------------- */
 
-static bool line_sets_transport(const char *line)
+/* The value in "NAME = value", or NULL where the line sets something else. */
+static const char *value_of(const char *line, const char *name)
 {
     line += strspn(line, " \t");
+    if (strncmp(line, name, strlen(name)) != 0)
+        return NULL;
+    line += strlen(name);
+    line += strspn(line, " \t");
+    return *line == '=' ? line + 1 + strspn(line + 1, " \t") : NULL;
+}
+
+/* "pml = ucx" does, "pml = ^ucx" does not unless ob1 is what it leaves out. */
+static bool line_sets_transport(const char *line)
+{
     for (size_t i = 0; i < sizeof transport_names / sizeof *transport_names;
          i++) {
-        size_t length = strlen(transport_names[i]);
-        if (strncmp(line, transport_names[i], length) == 0 &&
-            line[length + strspn(line + length, " \t")] == '=')
+        const char *value = value_of(line, transport_names[i]);
+        if (value && (*value != '^' || strstr(value, "ob1")))
             return true;
     }
     return false;

@@ -16,6 +16,7 @@ static const char usage[] =
     "Usage: jd-info [--env FILE] [--json]\n"
     "       jd-info --options [--env FILE]\n"
     "       jd-info --options --markdown\n"
+    "       jd-info --topology [--json]\n"
     "       jd-info --help | --version\n"
     "\n"
     "Shows what jd finds out about this process's place in the job, and which\n"
@@ -25,11 +26,19 @@ static const char usage[] =
     "               (- is standard input), and from nowhere else\n"
     "  --json       print JSON\n"
     "  --options    print every option's value and where it came from\n"
+    "  --topology   join the job that mpirun or srun started and print its\n"
+    "               hosts, processes and devices, on process 0 alone\n"
     "  --markdown   print the table of options as README.md has it\n"
     "  --help       print this text\n"
     "  --version    print the version\n";
 
-enum report { REPORT_DETECTION, REPORT_OPTIONS, REPORT_HELP, REPORT_VERSION };
+enum report {
+    REPORT_DETECTION,
+    REPORT_OPTIONS,
+    REPORT_TOPOLOGY,
+    REPORT_HELP,
+    REPORT_VERSION
+};
 
 struct request {
     enum report report;
@@ -72,6 +81,8 @@ static int check_request(const struct request *request, int num_operands)
     if (request->markdown &&
         (request->report != REPORT_OPTIONS || request->env_file))
         return fail_usage("--markdown goes with --options alone");
+    if (request->env_file && request->report == REPORT_TOPOLOGY)
+        return fail_usage("--env does not go with --topology");
     if (request->json && request->report == REPORT_OPTIONS)
         return fail_usage("--json does not go with --options");
     return 0;
@@ -106,6 +117,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "json", no_argument, NULL, 'j' },
         { "markdown", no_argument, NULL, 'm' },
         { "options", no_argument, NULL, REPORT_OPTIONS },
+        { "topology", no_argument, NULL, REPORT_TOPOLOGY },
         { "help", no_argument, NULL, REPORT_HELP },
         { "version", no_argument, NULL, REPORT_VERSION },
         { NULL, 0, NULL, 0 },
@@ -129,7 +141,7 @@ static int report_on_env(const struct request *request)
         return jd_info_fail();
     int code = request->report == REPORT_OPTIONS
                    ? jd_info_options(env)
-                   : jd_info_detection(env, request->json);
+                   : jd_info_detection(env, !request->env_file, request->json);
     jd__env_destroy(env);
     return code;
 }
@@ -147,6 +159,8 @@ static int report(const struct request *request)
         if (request->markdown)
             return jd_info_options_markdown();
         break;
+    case REPORT_TOPOLOGY:
+        return jd_info_topology(request->json);
     case REPORT_DETECTION:
         break;
     }

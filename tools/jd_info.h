@@ -4,12 +4,15 @@
 #ifndef TOOLS_JD_INFO_H
 #define TOOLS_JD_INFO_H
 
+#include "autodetect/cluster.h"
 #include "runtime/env.h"
+#include "runtime/options.h"
 
 #include <stdbool.h>
 
-/* What detection finds in env, and how it went with each detector. */
-int jd_info_detection(const struct jd_env *env, bool json);
+/* What detection finds in env, and how it went with each detector; where env
+ * is this process's own (is_live), what jd would set for MPI too. */
+int jd_info_detection(const struct jd_env *env, bool is_live, bool json);
 
 /* Each option's value in force and where it came from. */
 int jd_info_options(const struct jd_env *env);
@@ -19,6 +22,11 @@ int jd_info_options_markdown(void);
 
 /* The job's hosts, processes and devices, printed by process 0. */
 int jd_info_topology(bool json);
+
+/* What jd would set for MPI in this process before MPI_Init, and why. */
+void jd_info_print_tuning(const struct jd_env *env,
+                          const struct jd_settings *settings,
+                          const struct jd_cluster *cluster);
 
 /* Says on standard error which JD_* variables of env nobody reads. */
 void jd_info_warn_unknown(const struct jd_env *env);

@@ -146,7 +146,8 @@ static void print_what_is_missing(const struct jd_cluster *cluster)
         printf("\n%s\n", jd_error_message());
 }
 
-static void print_table(const struct findings *findings)
+static void print_table(const struct findings *findings,
+                        const struct jd_env *live_env)
 {
     const struct jd_cluster *cluster = findings->cluster;
     if (!cluster)
@@ -157,18 +158,20 @@ static void print_table(const struct findings *findings)
         print_values(findings);
     if (cluster->trace_length)
         print_trace(cluster);
+    if (findings->status == JD_OK && live_env)
+        jd_info_print_tuning(live_env, findings->settings, cluster);
     if (findings->status == JD_OK)
         print_what_is_missing(cluster);
 }
 
-int jd_info_detection(const struct jd_env *env, bool json)
+int jd_info_detection(const struct jd_env *env, bool is_live, bool json)
 {
     struct findings findings;
     find_out(env, &findings);
     if (json)
         write_json(&findings);
     else
-        print_table(&findings);
+        print_table(&findings, is_live ? env : NULL);
     jd_info_warn_unknown(env);
     int code = findings.status == JD_OK ? 0 : jd_info_fail();
     finish(&findings);
