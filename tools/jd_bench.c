@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jd_bench.c - jd-bench: measures jd with its peer beside it in the same run.
+ * Here are the names and what all measurements share. */
+#include "tools/jd_bench.h"
+#include "jd_process.h"
+#include "runtime/host.h"
+#include "runtime/mpi_service.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const struct bench *const benches[] = { &bench_init };
+enum { NUM_BENCHES = sizeof benches / sizeof *benches };
+
+const char *bench_program(void)
+{
+    static char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length < 0)
+        return "jd-bench";
+    path[length] = '\0';
+    return path;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+double bench_median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+double bench_minimum(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    return values[0];
+}
+
+void bench_print_machine(void)
+{
+    struct jd_local_facts facts;
+    if (jd__host_discover(&facts) == JD_OK)
+        printf("# CPU: %s, %d cores, %d allowed; %s; %s; jd %s\n",
+               facts.cpu_model, facts.num_cores, facts.cores_allowed,
+               facts.caches, jd__mpi_library_name(), jd_version());
+}
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: jd-bench NAME [options]\n"
+          "       jd-bench NAME --help\n"
+          "       jd-bench --help | --version\n"
+          "\n"
+          "Measures jd with its peer beside it in the same run.\n\n",
+          out);
+    for (int i = 0; i < NUM_BENCHES; i++)
+        fprintf(out, "  %-14s %s\n", benches[i]->name, benches[i]->doc);
+}
+
+static int fail_usage(const char *name)
+{
+    if (name)
+        fprintf(stderr, "jd-bench: there is no measurement \"%s\"\n", name);
+    print_usage(stderr);
+    return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name)
+        return fail_usage(NULL);
+    if (strcmp(name, "--help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("jd-bench %s\n", jd_version());
+        return 0;
+    }
+    for (int i = 0; i < NUM_BENCHES; i++)
+        if (strcmp(name, benches[i]->name) == 0)
+            return benches[i]->run(argc - 1, argv + 1);
+    return fail_usage(name);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jd_bench.h - the measurements of jd-bench; each has a file of its own. */
+#ifndef TOOLS_JD_BENCH_H
+#define TOOLS_JD_BENCH_H
+
+/* One measurement: `jd-bench NAME [options]`. */
+struct bench {
+    const char *name;
+    const char *doc;                   /* one line */
+    int (*run)(int argc, char **argv); /* argv[0] is NAME; an exit status */
+};
+
+extern const struct bench bench_init;
+
+/* The path of this program, to start it again under mpirun. */
+const char *bench_program(void);
+
+/* The middle and the least of n values, which are sorted by the call. */
+double bench_median(double *values, int n);
+double bench_minimum(double *values, int n);
+
+/* Prints the CPU's model, its number of cores and MPI's name: what every
+ * figure needs beside it. */
+void bench_print_machine(void);
+
+#endif
