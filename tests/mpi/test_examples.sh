@@ -1,0 +1,222 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_examples.sh - runs the programs of mpi_examples as their READMEs say,
+# with 1, 2, 4 and 8 processes, and with bad input.
+# usage: test_examples.sh BUILD_DIR
+
+# Functions are called through `check`:
+# shellcheck disable=SC2317
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+examples=$(cd "$1" && pwd)/mpi_examples
+data=$here/../../mpi_examples/04_digits/digits.csv
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# run N PROGRAM ARGS...: under mpirun, into out, err and status.
+run() {
+    local n=$1 program=$2
+    shift 2
+    status=0
+    timeout --kill-after=5 60 mpirun --oversubscribe \
+        ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
+        -n "$n" "$examples/$program" "$@" \
+        >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+
+# has FILE TEXT, has_once FILE TEXT, last_line_has FILE TEXT
+has() {
+    grep -qF -e "$2" "$work/$1"
+}
+
+has_once() {
+    [[ $(grep -cF -e "$2" "$work/$1") == 1 ]]
+}
+
+last_line_has() {
+    [[ $(tail -n 1 "$work/$1") == *"$2"* ]]
+}
+
+# check NAME COMMAND...: the command, about the last run, succeeds.
+check() {
+    local name=$1
+    shift
+    if "$@"; then
+        tap_ok "$name"
+        return
+    fi
+    tap_not_ok "$name"
+    echo "# exit status $status; failed: $*"
+    sed 's/^/# stdout: /' "$work/out"
+    sed 's/^/# stderr: /' "$work/err"
+}
+
+# ends STATUS STREAM TEXT: the last run's exit status, and the text once.
+ends() {
+    ((status == $1)) && has_once "$2" "$3"
+}
+
+# ---- hello, topology, psum ------------------------------------------------
+
+check_small() {
+    local n
+    for n in 1 2 4 8; do
+        run "$n" 01_hello/hello
+        check "hello -n $n" ends 0 out \
+            "$n devices in $n processes: $((n * (n + 1) / 2))"
+        run "$n" 02_topology/topology
+        check "topology -n $n" ends 0 out \
+            "processes: $n, hosts: 1, devices: $n"
+        check "topology -n $n shows the last device" \
+            has out " $(((n - 1) << 17)) "
+        run "$n" 03_psum/psum
+        check "psum -n $n" ends 0 out "result: right"
+    done
+    run 3 03_psum/psum 1001
+    check "psum of uneven blocks" ends 0 out "counts     334 334 333"
+    run 8 03_psum/psum 3
+    check "psum of empty blocks" ends 0 out "counts     1 1 1 0 0 0 0 0"
+    run 2 03_psum/psum 12x
+    check "psum: bad COUNT" ends 2 err \
+        'psum: COUNT must be a whole number from 1 to 10000000000, not "12x"'
+    run 2 03_psum/psum --help
+    check "psum --help" ends 0 out "usage: psum [COUNT]"
+}
+
+# ---- digits ---------------------------------------------------------------
+
+# accuracy_is_good: in the last epoch's line, at least 0.93.
+accuracy_is_good() {
+    grep '^epoch' "$work/out" | tail -n 1 |
+        awk '{ exit !($NF >= 0.93 && $NF <= 1) }'
+}
+
+check_digits() {
+    local n
+    run 1 04_digits/digits --save "$work/one" "$data"
+    check "digits -n 1 learns" accuracy_is_good
+    check "digits -n 1" ends 0 out "result: equals the one-process result"
+    for n in 2 4 8; do
+        run "$n" 04_digits/digits --compare "$work/one" "$data"
+        check "digits -n $n learns" accuracy_is_good
+        check "digits -n $n equals the saved result of one process" \
+            ends 0 out "compare: equals $work/one"
+        check "digits -n $n: the last line is the result" \
+            last_line_has out "result: equals the one-process result"
+        check "digits -n $n: all rows have a reader" has out "-1797 "
+    done
+    run 2 04_digits/digits --epochs 199 --compare "$work/one" "$data"
+    check "digits: another result is seen" ends 1 out \
+        "compare: DIFFERS from $work/one"
+}
+
+# check_bad_data NAME TEXT: bad.csv, made by the caller, is refused once, in
+# these words, not by each process.
+check_bad_data() {
+    run 4 04_digits/digits "$work/bad.csv"
+    check "digits: $1" ends 1 err "digits: $work/bad.csv$2"
+}
+
+check_bad_digits() {
+    check_bad_data "a missing file" ": No such file or directory"
+    : >"$work/bad.csv"
+    check_bad_data "an empty file" ": fewer than 5 lines; every fifth is held"
+    sed '1000s/^0,0,/0,x1,/' "$data" >"$work/bad.csv"
+    check_bad_data "no number" \
+        ': line 1000, column 2: "x1" is not a whole number from 0 to 16'
+    sed '1797s/[0-9]*$/10/' "$data" >"$work/bad.csv"
+    check_bad_data "no digit" \
+        ': line 1797, column 65: "10" is not a whole number from 0 to 9'
+    sed '3s/,[0-9]*$//' "$data" >"$work/bad.csv"
+    check_bad_data "too few columns" ": line 3 has 64 columns where 65 are"
+    sed '900s/$/,1/' "$data" >"$work/bad.csv"
+    check_bad_data "too many columns" ": line 900 has 66 columns where 65 are"
+    sed '2s/^/\n/' "$data" >"$work/bad.csv"
+    check_bad_data "an empty line" ": line 2 has 1 column where 65 are"
+    rm "$work/bad.csv"
+    mkdir "$work/bad.csv"
+    check_bad_data "a folder" ": Is a directory"
+    rmdir "$work/bad.csv"
+    head -c -1 "$data" | sed 's/$/\r/' >"$work/other.csv"
+    run 4 04_digits/digits --compare "$work/one" "$work/other.csv"
+    check "digits: CR and LF, no last newline" ends 0 out "compare: equals"
+    head -n 6 "$data" >"$work/other.csv"
+    run 8 04_digits/digits "$work/other.csv"
+    check "digits: more processes than rows" ends 0 out "result: equals"
+}
+
+check_digits_usage() {
+    run 2 04_digits/digits
+    check "digits: no FILE" ends 2 err "digits: FILE: the data file is missing"
+    run 2 04_digits/digits --epochs 0 "$data"
+    check "digits: bad --epochs" ends 2 err \
+        'digits: --epochs must be a whole number from 1 to 100000, not "0"'
+    run 2 04_digits/digits --what "$data"
+    check "digits: unknown option" ends 2 err "digits: --what: unknown option"
+    run 2 04_digits/digits --help
+    check "digits --help" ends 0 out "usage: digits [OPTION]... FILE"
+    run 2 04_digits/digits --epochs 1 --save /dev/full "$data"
+    check "digits: a full disk" ends 1 err "/dev/full: No space left on device"
+    run 2 04_digits/digits --epochs 1 --compare "$data" "$data"
+    check "digits: no parameters to compare with" ends 1 err \
+        "parameter 2 of 650 is missing or is not a number"
+}
+
+# ---- stencil --------------------------------------------------------------
+
+# check_same N ARGS...: both programs print the same.
+check_same() {
+    run "$1" 05_port_mpi/stencil_mpi "${@:2}"
+    cp "$work/out" "$work/mpi"
+    run "$1" 05_port_mpi/stencil_jd "${@:2}"
+    check "stencil_jd ${*:2} -n $1" ends 0 out "mean heat"
+    check "stencil_jd ${*:2} -n $1 prints what stencil_mpi does" \
+        cmp -s "$work/out" "$work/mpi"
+}
+
+check_stencil() {
+    local n
+    for n in 1 2 4 8; do
+        check_same "$n"
+    done
+    check_same 3 61 700 1e-9
+    check_same 8 8 1
+}
+
+check_stencil_usage() {
+    local n
+    for n in mpi jd; do
+        run 4 "05_port_mpi/stencil_$n" 3
+        check "stencil_$n: SIZE too small" ends 2 err \
+            "SIZE must be a whole number, 4 to 16384, for 4 processes, not"
+    done
+    run 2 05_port_mpi/stencil_jd 8 many
+    check "stencil_jd: bad STEPS" ends 2 err \
+        'STEPS must be a whole number, 1 to 1000000, not "many"'
+    run 2 05_port_mpi/stencil_jd 8 8 -1
+    check "stencil_jd: bad TOLERANCE" ends 2 err \
+        'TOLERANCE must be a number from 0 on, not "-1"'
+    run 2 05_port_mpi/stencil_jd --help
+    check "stencil_jd --help" ends 0 out "usage: stencil_jd [SIZE"
+}
+
+main() {
+    clear_foreign_variables
+    if ((EUID == 0)); then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    fi
+    command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
+    check_small
+    check_digits
+    check_bad_digits
+    check_digits_usage
+    check_stencil
+    check_stencil_usage
+    tap_done
+}
+
+main
