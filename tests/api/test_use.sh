@@ -48,7 +48,7 @@ for program in "$@"; do
     status=0
     "$program" fail >"$work/out" 2>&1 || status=$?
     if ((status == 1)) &&
-        grep -qE 'use_c.*:[0-9]+: INVALID_ARGUMENT: ' "$work/out"; then
+        grep -qE 'use_c.*:[0-9]+: .*INVALID_ARGUMENT: ' "$work/out"; then
         tap_ok "JD_CHECK ends $name"
     else
         tap_not_ok "JD_CHECK ends $name with exit status 1, not $status"
