@@ -110,7 +110,7 @@ def main():
                 tally.add_test(build_of(path), json.loads(line))
 
     for text, times in tally.skips.items():
-        print('skipped:', text, f'({times} times)' if times > 1 else '')
+        print(f'skipped: {text}' + (f' ({times} times)' if times > 1 else ''))
     for title, *lines in tally.failures:
         print('failed:', title)
         for line in shortened(lines):
