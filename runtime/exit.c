@@ -55,19 +55,30 @@ void jd__exit_job(int code)
     jd__exit_now(code);
 }
 
-static void finalize_mpi(void)
+/* What the launcher said, for the watchdog; NULL where that fails. */
+static struct jd_cluster *detect_again(const struct jd_env *env)
+{
+    struct jd_settings *settings;
+    struct jd_cluster *cluster = NULL;
+    if (jd__settings_resolve(env, NULL, 0, &settings) != JD_OK)
+        return NULL;
+    if (jd__cluster_detect(env, settings, &cluster) != JD_OK) {
+        jd__cluster_destroy(cluster);
+        cluster = NULL;
+    }
+    jd__settings_destroy(settings);
+    return cluster;
+}
+
+static void finalize_watched(const struct jd_env *env)
 {
     static const char *const steps[] = { "MPI_Finalize" };
     static const struct jd_meeting meeting = {
-        .operation = "the end of the process",
+        .operation = "MPI_Finalize at exit",
         .thread_name = "jd-end:",
         .step_names = steps,
         .num_steps = 1,
     };
-    struct jd_env *env;
-    struct jd_watchdog *dog = NULL;
-    if (jd__env_from_process(&env) != JD_OK)
-        return;
     struct jd_watchdog_spec spec = {
         .meeting = &meeting,
         .timeout = exit_state.shutdown_timeout,
@@ -75,9 +86,22 @@ static void finalize_mpi(void)
         .variable = "JD_SHUTDOWN_TIMEOUT",
         .env = env,
     };
-    if (jd__watchdog_start(&spec, &dog) == JD_OK)
+    struct jd_cluster *cluster = detect_again(env);
+    struct jd_watchdog *dog;
+    if (jd__watchdog_start(&spec, &dog) == JD_OK) {
+        jd__watchdog_set_cluster(dog, cluster);
         MPI_Finalize();
-    jd__watchdog_stop(dog);
+        jd__watchdog_stop(dog);
+    }
+    jd__cluster_destroy(cluster);
+}
+
+static void finalize_mpi(void)
+{
+    struct jd_env *env;
+    if (jd__env_from_process(&env) != JD_OK)
+        return;
+    finalize_watched(env);
     jd__env_destroy(env);
 }
 

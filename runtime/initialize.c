@@ -118,7 +118,6 @@ static void describe_self(struct starting *s)
              cluster->process_id.source);
     snprintf(r->num_processes_source, sizeof r->num_processes_source, "%s",
              cluster->num_processes.source);
-    snprintf(r->method, sizeof r->method, "%s", cluster->method);
 }
 
 static jd_status discover_self(struct starting *s)
@@ -168,9 +167,12 @@ static jd_status detect(struct starting *s)
 {
     jd_status status =
         jd__cluster_detect(s->env, s->runtime->settings, &s->runtime->cluster);
-    if (status == JD_OK)
-        jd__watchdog_set_cluster(s->watchdog, s->runtime->cluster);
-    return status;
+    if (status != JD_OK)
+        return status;
+    jd__log_set_identity(number_or(&s->runtime->cluster->process_id, -1),
+                         number_or(&s->runtime->cluster->num_processes, -1));
+    jd__watchdog_set_cluster(s->watchdog, s->runtime->cluster);
+    return JD_OK;
 }
 
 /* ---- the program's own MPI -------------------------------------------- */
@@ -407,9 +409,9 @@ static jd_status refuse_alone(const char *operation,
                               const struct jd_cluster *cluster)
 {
     return jd_fail(JD_FAILED_PRECONDITION,
-                   "%s: jd_initialize() was not called, but %s says that the "
-                   "job has %lld processes (%s); call jd_initialize() first",
-                   operation, cluster->method, cluster->num_processes.value,
+                   "%s: jd_initialize() was not called, but the job has %lld "
+                   "processes (%s); call jd_initialize() first",
+                   operation, cluster->num_processes.value,
                    cluster->num_processes.source);
 }
 

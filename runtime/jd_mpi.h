@@ -13,6 +13,10 @@
 
 #include "jd_process.h"
 
+/* Open MPI 4's C++ bindings would need a library of their own. */
+#if defined(__cplusplus) && !defined(OMPI_SKIP_MPICXX)
+#define OMPI_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #ifdef __cplusplus

@@ -82,8 +82,9 @@ JD_API const char *jd_error_message(void);
     } while (0)
 
 /*
- * What JD_CHECK calls on a failure: prints "FILE:LINE: STATUS: sentence" and
- * ends the whole job with exit code 1. Not meant to be called directly.
+ * What JD_CHECK calls on a failure: prints one line, "jd 3/8 host:pid error
+ * FILE:LINE: CALL: STATUS: sentence", and ends the whole job with exit code
+ * 1. Not meant to be called directly.
  */
 JD_API JD_NORETURN void jd_check_failed(jd_status status, const char *call,
                                         const char *file, int line);

@@ -131,11 +131,10 @@ static jd_status refuse(const struct jd_cluster *cluster, const char *missing)
 {
     return jd_fail(
         JD_FAILED_PRECONDITION,
-        "jd_initialize: %s says that the job has %lld processes (%s), but %s, "
-        "so %s cannot join them to one world; %s",
-        cluster->method, cluster->num_processes.value,
-        cluster->num_processes.source, missing, jd__mpi_library_name(),
-        remedy(cluster->method));
+        "jd_initialize: the job has %lld processes (%s), but %s, so %s cannot "
+        "join them to one world; %s",
+        cluster->num_processes.value, cluster->num_processes.source, missing,
+        jd__mpi_library_name(), remedy(cluster->method));
 }
 
 static jd_status refuse_library(const struct jd_cluster *cluster)

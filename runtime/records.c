@@ -138,12 +138,12 @@ static jd_status fail_worlds_of_one(const struct jd_record *r)
 {
     return jd_fail(
         JD_FAILED_PRECONDITION,
-        "jd_initialize: %s says that the job has %d processes (%s), but the "
-        "world of %s has this process alone (pid %d on %s): each process has "
-        "a world of its own; start the program with the mpirun of this MPI, "
-        "or under Slurm with `srun --mpi=pmix`",
-        r->method, r->num_processes, r->num_processes_source,
-        jd__mpi_library_name(), r->facts.pid, r->facts.host);
+        "jd_initialize: the job has %d processes (%s), but the world of %s "
+        "has this process alone (pid %d on %s): each process has a world of "
+        "its own; start the program with the mpirun of this MPI, or under "
+        "Slurm with `srun --mpi=pmix`",
+        r->num_processes, r->num_processes_source, jd__mpi_library_name(),
+        r->facts.pid, r->facts.host);
 }
 
 static jd_status verify_counts(const struct jd_records *records)

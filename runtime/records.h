@@ -35,7 +35,6 @@ struct jd_record {
     int32_t num_devices;
     char process_id_source[160];
     char num_processes_source[160];
-    char method[24];
     struct jd_local_facts facts;
     struct jd_device_record devices[];
 };

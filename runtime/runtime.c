@@ -7,7 +7,6 @@
 #include "jd_mpi.h"
 #include "runtime/exit.h"
 #include "runtime/initialize.h"
-#include "runtime/log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -161,7 +160,6 @@ jd_status jd_shutdown(void)
     struct jd_runtime *runtime = atomic_exchange(&state.runtime, NULL);
     atomic_store(&state.is_initialized, false);
     jd__runtime_destroy(runtime);
-    jd__log_set_identity(-1, -1);
     pthread_mutex_unlock(&state.lock);
     return JD_OK;
 }

@@ -36,9 +36,11 @@ static char *describe(const struct jd_watchdog *dog, double waited)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "%s has waited %.3g s in %s, its step %d of %d",
-            meeting->operation, waited, meeting->step_names[dog->step],
-            dog->step + 1, meeting->num_steps);
+    fprintf(out, "%s has waited %.3g s", meeting->operation, waited);
+    if (meeting->num_steps > 1)
+        fprintf(out, " in %s, its step %d of %d",
+                meeting->step_names[dog->step], dog->step + 1,
+                meeting->num_steps);
     jd__peers_print(out, meeting, spec->env, dog->cluster);
     if (fclose(out) == 0)
         return text;

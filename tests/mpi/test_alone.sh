@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_alone.sh - programs that no launcher started: worlds of one process.
+# usage: test_alone.sh BUILD_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# works NAME COMMAND...: it ends well, within its time.
+works() {
+    local name=$1 status=0
+    shift
+    env ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} timeout 60 "$@" \
+        >"$work/out" 2>&1 </dev/null || status=$?
+    tap_result "$name" "$status" "$work/out"
+}
+
+clear_foreign_variables
+works "a program that never initialises jd" "$build/tests/mpi/test_start" alone
+works "an MPI of one where variables say two" \
+    "$build/tests/mpi/test_misstart" worlds_of_one
+works "jd-info --topology" "$build/tools/jd-info" --topology
+tap_done

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_deadline KIND - the last process does not come to a collective, and
+ * the others say so at the deadline, and again at the next call. KIND is
+ * "first" (the mesh's first collective), "later" or "sync". Run with
+ * JD_COLLECTIVE_TIMEOUT=500ms.
+ */
+#include "jd.h"
+#include "jd_mpi.h"
+
+#include "expect.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static int count, self, last;
+
+static jd_shard *make_shard(jd_mesh **mesh)
+{
+    EXPECT_OK(jd_mesh_create(mesh, 1, (int[]){ -1 }, (const char *[]){ "data" },
+                             NULL));
+    return jd_mesh_shard(*mesh);
+}
+
+/* The last process waits until all others have seen their deadline. */
+static void stay_away(void)
+{
+    int seen;
+    for (int i = 0; i < last; i++)
+        MPI_Recv(&seen, 1, MPI_INT, i, 0, jd_mpi_comm(), MPI_STATUS_IGNORE);
+}
+
+static void expect_text(const char *text)
+{
+    EXPECT(strstr(jd_error_message(), text), "wanted '%s' in: %s", text,
+           jd_error_message());
+}
+
+/* "1,2" of the processes that this one waits for, but for the last. */
+static void expect_deadline(jd_status status, const char *operation,
+                            const char *awaited, bool others_came)
+{
+    char text[256];
+    EXPECT(status == JD_DEADLINE_EXCEEDED, "%s: %s", jd_status_name(status),
+           jd_error_message());
+    snprintf(text, sizeof text, "%s: process %d has waited 0.5", operation,
+             self);
+    expect_text(text);
+    snprintf(text, sizeof text, " s for process%s", awaited);
+    expect_text(text);
+    expect_text("; the deadline was 0.5 s (JD_COLLECTIVE_TIMEOUT changes it)");
+    snprintf(text, sizeof text, "; of these processes only %d did not come",
+             last);
+    EXPECT(!strstr(jd_error_message(), "of these") != others_came, "%s",
+           jd_error_message());
+    if (others_came)
+        expect_text(text);
+}
+
+static void expect_aborted(jd_status status, const char *operation)
+{
+    char text[256];
+    EXPECT(status == JD_ABORTED, "%s", jd_status_name(status));
+    snprintf(text, sizeof text,
+             "%s: not begun, because an earlier call among the same members "
+             "failed and left them out of step; the job should end. It was: ",
+             operation);
+    expect_text(text);
+    expect_text("has waited 0.5");
+}
+
+static void try_psum(const char *kind)
+{
+    jd_mesh *mesh;
+    double one = 1, sum;
+    jd_shard *me = make_shard(&mesh);
+    char awaited[32] = " 0";
+    bool is_first = strcmp(kind, "first") == 0;
+    if (!is_first)
+        EXPECT_OK(jd_psum(me, "data", &one, &sum, 1, JD_F64));
+    if (self == last) {
+        stay_away();
+        return;
+    }
+    if (count == 2)
+        strcpy(awaited, " 1;");
+    else if (self == 0 || !is_first)
+        strcpy(awaited, self == 0 ? "es 1-2;" : "es 0,2;");
+    jd_status status = jd_psum(me, "data", &one, &sum, 1, JD_F64);
+    expect_deadline(status, "jd_psum over axis \"data\"", awaited,
+                    awaited[0] == 'e');
+    expect_aborted(jd_psum(me, "data", &one, &sum, 1, JD_F64),
+                   "jd_psum over axis \"data\"");
+    jd_mesh_destroy(mesh);
+}
+
+static void try_sync(void)
+{
+    if (self == last) {
+        stay_away();
+        return;
+    }
+    jd_status status = jd_sync_global_devices("here");
+    expect_deadline(status, "jd_sync_global_devices",
+                    count == 2  ? " 1;"
+                    : self == 0 ? "es 1-2;"
+                                : "es 0,2;",
+                    count > 2);
+    expect_aborted(jd_assert_equal(NULL, 0, NULL), "jd_assert_equal");
+}
+
+int main(int argc, char **argv)
+{
+    JD_CHECK(jd_initialize());
+    count = jd_process_count();
+    self = jd_process_index();
+    last = count - 1;
+    const char *kind = argc > 1 ? argv[1] : "first";
+    if (strcmp(kind, "sync") == 0)
+        try_sync();
+    else
+        try_psum(kind);
+    if (self != last)
+        MPI_Send(&self, 1, MPI_INT, last, 0, jd_mpi_comm());
+    return 0;
+}

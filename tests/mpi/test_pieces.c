@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long data goes in pieces: with pieces of a few bytes, every way to cut it.
+ * This is a test of internals (collectives/bulk.h).
+ */
+#include "jd.h"
+
+#include "collectives/bulk.h"
+
+#include "expect.h"
+
+#include <stdint.h>
+
+static struct jd_group *group;
+static int size, self;
+
+static void open_group(void)
+{
+    const struct jd_runtime *runtime;
+    int all[64];
+    EXPECT_OK(jd__runtime_get(&runtime, "test"));
+    size = runtime->world.count;
+    self = runtime->world.index;
+    for (int i = 0; i < size; i++)
+        all[i] = size - 1 - i; /* members are numbered backwards */
+    self = size - 1 - self;
+    struct jd_group_spec spec = { runtime, all, size, self, JD_TAG_PROCESSES };
+    EXPECT_OK(jd__group_create(&spec, "test", &group));
+    jd__group_begin(group, "test", NULL);
+}
+
+static unsigned char byte_of(int member, size_t i)
+{
+    return (unsigned char)(i * 37 + i / 256 + (size_t)member * 11);
+}
+
+static void fill(unsigned char *data, int member, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = byte_of(member, i);
+}
+
+static void try_all_gather(size_t bytes)
+{
+    unsigned char in[1024], out[16 * 1024];
+    fill(in, self, bytes);
+    EXPECT_OK(jd__bulk_all_gather(group, in, out, bytes));
+    for (int m = 0; m < size; m++)
+        for (size_t i = 0; i < bytes; i++)
+            EXPECT(out[(size_t)m * bytes + i] == byte_of(m, i), "%zu", i);
+}
+
+static void try_broadcast(size_t bytes)
+{
+    unsigned char data[1024];
+    for (int source = 0; source < size; source++) {
+        fill(data, self, bytes);
+        EXPECT_OK(jd__bulk_broadcast(group, data, bytes, source));
+        for (size_t i = 0; i < bytes; i++)
+            EXPECT(data[i] == byte_of(source, i), "%zu of %zu", i, bytes);
+    }
+}
+
+static void try_reduce(size_t bytes, size_t element)
+{
+    unsigned char in[1024], out[1024];
+    struct jd_reduction reduction = {
+        .kernel = jd__kernel_add(element == 1 ? JD_U8 : JD_U16),
+        .in = in,
+        .out = out,
+        .count = bytes / element,
+        .element = element,
+    };
+    void *scratch = jd__group_scratch(
+        group, jd__bulk_reduce_scratch(group, &reduction) + 1);
+    fill(in, self, bytes);
+    EXPECT_OK(jd__bulk_reduce(group, &reduction, scratch));
+    for (size_t i = 0; i + element <= bytes; i += element) {
+        uint16_t sum = 0, got = out[i];
+        for (int m = 0; m < size; m++)
+            sum = (uint16_t)(sum + byte_of(m, i) +
+                             (element == 2 ? byte_of(m, i + 1) << 8 : 0));
+        if (element == 2)
+            memcpy(&got, out + i, 2);
+        else
+            sum &= 0xff;
+        EXPECT(got == sum, "byte %zu of %zu: %d, not %d", i, bytes, got, sum);
+    }
+}
+
+int main(void)
+{
+    static const size_t pieces[] = { 1, 3, 16, 64, 100000 };
+    JD_CHECK(jd_initialize());
+    open_group();
+    for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+        jd__group_set_piece(group, pieces[p]);
+        EXPECT(jd__group_piece(group) == pieces[p], "the piece is not set");
+        for (size_t bytes = 0; bytes < 200; bytes += 1 + bytes / 5) {
+            try_all_gather(bytes);
+            try_broadcast(bytes);
+            try_reduce(bytes, 1);
+            try_reduce(bytes, 2);
+        }
+    }
+    jd__group_destroy(group);
+    JD_CHECK(jd_shutdown());
+    return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_start WAY - starts that work, each in its own way. */
+#include "expect.h"
+#include "jd.h"
+#include "jd_mpi.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int world_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+static int world_size(void)
+{
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+/* The ranks of jd's communicator are the process indices. */
+static void expect_order(void)
+{
+    int rank, size;
+    MPI_Comm_rank(jd_mpi_comm(), &rank);
+    MPI_Comm_size(jd_mpi_comm(), &size);
+    EXPECT(rank == jd_process_index(), "rank %d, index %d", rank,
+           jd_process_index());
+    EXPECT(size == jd_process_count(), "size %d, count %d", size,
+           jd_process_count());
+}
+
+static int plain(void)
+{
+    EXPECT(!jd_is_initialized(), "before");
+    JD_CHECK(jd_initialize());
+    EXPECT(jd_is_initialized(), "after");
+    expect_order();
+    EXPECT(jd_process_index() == world_rank(), "the launcher's order");
+    EXPECT(jd_process_count() == world_size(), "the launcher's count");
+    return (int)jd_shutdown();
+}
+
+/* Process ids turn the launcher's order round; device tables follow it. */
+static int reversed(void)
+{
+    MPI_Init(NULL, NULL);
+    int size = world_size(), wanted = size - 1 - world_rank(), n;
+    JD_CHECK(jd_initialize(.num_processes = size, .process_id = wanted));
+    EXPECT(jd_process_index() == wanted, "%d", jd_process_index());
+    expect_order();
+    EXPECT(jd_local_devices(&n)[0]->process_index == wanted, "own device");
+    EXPECT(n == 1, "%d", n);
+    return MPI_Finalize();
+}
+
+/* The program's own MPI: jd leaves it running, and ends before it does. */
+static int own_mpi(void)
+{
+    int initialized;
+    MPI_Init(NULL, NULL);
+    JD_CHECK(jd_initialize());
+    EXPECT(jd_process_index() == world_rank(), "%d", jd_process_index());
+    MPI_Finalize();
+    EXPECT(!jd_is_initialized(), "MPI_Finalize ends jd");
+    MPI_Initialized(&initialized);
+    EXPECT_STATUS(jd_initialize(), JD_FAILED_PRECONDITION,
+                  "MPI_Finalize was called already");
+    return 0;
+}
+
+/* jd's MPI, finalised by the program. */
+static int finalized_by_program(void)
+{
+    JD_CHECK(jd_initialize());
+    JD_CHECK(jd_sync_global_devices("before MPI_Finalize"));
+    MPI_Finalize();
+    EXPECT(!jd_is_initialized(), "MPI_Finalize ends jd");
+    return 0;
+}
+
+/* Two halves are two worlds, and the given communicator may be freed. */
+static int halves(void)
+{
+    MPI_Comm half;
+    MPI_Init(NULL, NULL);
+    int rank = world_rank(), size = world_size(), own, n;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Comm_rank(half, &own);
+    MPI_Comm_size(half, &n);
+    JD_CHECK(jd_initialize_on(half, NULL, 0));
+    MPI_Comm_free(&half);
+    EXPECT(jd_process_count() == n && n <= (size + 1) / 2, "%d",
+           jd_process_count());
+    EXPECT(jd_process_index() == own, "%d", jd_process_index());
+    expect_order();
+    JD_CHECK(jd_sync_global_devices(rank % 2 ? "odd" : "even"));
+    JD_CHECK(jd_shutdown());
+    return MPI_Finalize();
+}
+
+/* MPI starts once, jd as often as one likes; nothing piles up. */
+static int rounds(void)
+{
+    for (int i = 0; i < 100; i++) {
+        JD_CHECK(jd_initialize());
+        JD_CHECK(jd_sync_global_devices("round"));
+        JD_CHECK(jd_shutdown());
+        EXPECT(!jd_is_initialized(), "round %d", i);
+    }
+    return 0;
+}
+
+/* A forked child that exits neither ends jd nor finalises MPI. */
+static int forked(void)
+{
+    int status;
+    JD_CHECK(jd_initialize());
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0, "%d", status);
+    JD_CHECK(jd_sync_global_devices("after the fork"));
+    return 0;
+}
+
+/* Ids are index << 17 | ordinal, in the order of processes; process 1 has
+ * three devices, which the launcher's line sets. */
+static int devices(void)
+{
+    int n, local;
+    if (getenv("OMPI_COMM_WORLD_RANK")[0] == '1')
+        setenv("JD_NUM_CPU_DEVICES", "3", 1);
+    JD_CHECK(jd_initialize());
+    const jd_device *const *all = jd_devices(&n);
+    EXPECT(n == jd_process_count() + 2, "%d", n);
+    for (int i = 1; i < n; i++)
+        EXPECT(all[i - 1]->id < all[i]->id, "at %d", i);
+    EXPECT(all[1]->id == 1 << 17 && all[3]->id == (1 << 17 | 2), "ids");
+    EXPECT(all[3]->local_ordinal == 2 && all[3]->process_index == 1, "its");
+    const jd_device *const *own = jd_local_devices(&local);
+    EXPECT(local == (jd_process_index() == 1 ? 3 : 1), "%d", local);
+    EXPECT(own[0]->process_index == jd_process_index(), "own");
+    EXPECT(jd_platform_devices("cpu", NULL) == all, "cpu is the default");
+    EXPECT(jd_platform_devices("tpu", &n) == NULL && n == 0, "%d", n);
+    EXPECT(strstr(jd_error_message(), "platform \"tpu\""), "%s",
+           jd_error_message());
+    JD_CHECK(jd_sync_global_devices("the end"));
+    return 0;
+}
+
+/* Explicit slices, two of them, odd and even. */
+static int slices(void)
+{
+    int n;
+    MPI_Init(NULL, NULL);
+    JD_CHECK(jd_initialize(.num_slices = 2, .slice_index = world_rank() % 2));
+    const jd_device *const *all = jd_devices(&n);
+    for (int i = 0; i < n; i++)
+        EXPECT(all[i]->slice_index == all[i]->process_index % 2, "at %d", i);
+    return MPI_Finalize();
+}
+
+/* Never initialised and alone: the whole interface works, MPI too. */
+static int alone(void)
+{
+    int initialized;
+    EXPECT(jd_process_index() == 0 && jd_process_count() == 1, "one");
+    EXPECT(!jd_is_initialized(), "not initialised");
+    EXPECT(jd_device_count() == 1 && jd_local_device_count() == 1, "one");
+    JD_CHECK(jd_sync_global_devices("alone"));
+    MPI_Initialized(&initialized);
+    EXPECT(!initialized, "no MPI until it is asked for");
+    expect_order();
+    MPI_Initialized(&initialized);
+    EXPECT(initialized, "jd_mpi_comm() starts MPI");
+    EXPECT_STATUS(jd_initialize(), JD_FAILED_PRECONDITION,
+                  "first by jd_process_index");
+    JD_CHECK(jd_shutdown());
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(void);
+    } ways[] = {
+        { "plain", plain },     { "reversed", reversed },
+        { "own_mpi", own_mpi }, { "finalized", finalized_by_program },
+        { "halves", halves },   { "rounds", rounds },
+        { "forked", forked },   { "devices", devices },
+        { "slices", slices },   { "alone", alone },
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
+        if (strcmp(argv[1], ways[i].name) == 0)
+            return ways[i].run();
+    fprintf(stderr, "test_start: no such way\n");
+    return 2;
+}
