@@ -6,10 +6,11 @@
 #include <string.h>
 
 /* To the lowest: tag is the sender's next one. From it: the group's tag (0:
- * none is left), or, where beliefs differ, two members and their beliefs. */
+ * none is left), or, where beliefs differ, two processes and their beliefs:
+ * processes, as members who disagree may be numbered differently. */
 struct hello {
     int32_t tag;
-    int32_t odd, other;
+    int32_t odd, other; /* odd is -1 where all agree */
     int32_t padding;
     struct jd_belief belief;
     struct jd_belief other_belief;
@@ -32,11 +33,12 @@ static bool differs(const struct hello *a, const struct hello *b)
     return a->belief.digest != b->belief.digest;
 }
 
-/* Writes two members that differ into the answer: who agrees with the lowest
- * is right unless nobody does. */
-static void compare(const struct hello *hellos, int size, int lowest,
+/* Writes two that differ into the answer: who agrees with the lowest is right
+ * unless nobody does. */
+static void compare(const struct jd_group *group, const struct hello *hellos,
                     struct hello *answer)
 {
+    int size = jd__group_size(group), lowest = jd__group_index(group);
     int differing = 0, odd = -1, other = lowest;
     for (int i = 0; i < size; i++)
         if (differs(&hellos[i], &hellos[lowest]) && differing++ == 0)
@@ -45,9 +47,10 @@ static void compare(const struct hello *hellos, int size, int lowest,
         other = odd;
         odd = lowest;
     }
-    answer->odd = differing ? odd : -1;
-    answer->other = other;
+    answer->odd = -1;
     if (differing) {
+        answer->odd = jd__group_process(group, odd);
+        answer->other = jd__group_process(group, other);
         answer->belief = hellos[odd].belief;
         answer->other_belief = hellos[other].belief;
     }
@@ -76,7 +79,7 @@ static jd_status answer_all(struct jd_group *group, struct hello *hellos,
         status = jd__group_wait(group);
     if (status != JD_OK)
         return status;
-    compare(hellos, size, index, answer);
+    compare(group, hellos, answer);
     answer->tag = choose_tag(group, hellos);
     for (int i = 0; i < size && status == JD_OK; i++)
         if (i != index)
@@ -102,8 +105,7 @@ static jd_status read_answer(struct jd_group *group, const struct hello *answer)
             "%s: process %d comes with a mesh %s, process %d with a mesh %s; "
             "all processes of a mesh make it of the same devices in the same "
             "order, with the same axes, and use their meshes in the same order",
-            operation, jd__group_process(group, answer->odd),
-            answer->belief.text, jd__group_process(group, answer->other),
+            operation, answer->odd, answer->belief.text, answer->other,
             answer->other_belief.text);
     if (answer->tag == 0)
         return jd_fail(JD_RESOURCE_EXHAUSTED,
