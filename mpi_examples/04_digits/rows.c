@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.c - finding, reading and checking one reader's lines. */
+/* For fseeko() and ftello(), where the compiler is asked for plain C11. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "rows.h"
 
 #include <errno.h>
