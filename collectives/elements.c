@@ -140,7 +140,7 @@ static int64_t read_signed(const void *element, size_t size)
     return value / (INT64_C(1) << unused);
 }
 
-/* The fewest digits that are this number and no other of its type. */
+/* The fewest digits that are read back as the same double, or float. */
 static void print_real(jd_dtype dtype, const void *element, char *text,
                        size_t size)
 {

@@ -73,8 +73,8 @@ static jd_status resolve_size(int size, const char *name, int available,
     return JD_OK;
 }
 
-/* All devices of the default platform, host by host. */
-static void fill_all(struct jd_mesh *mesh, const struct jd_topology *topology)
+void jd__mesh_order_devices(const struct jd_topology *topology,
+                            const jd_device **ret_devices)
 {
     const struct jd_device_list *list = &topology->platforms[0];
     int count = 0;
@@ -82,7 +82,7 @@ static void fill_all(struct jd_mesh *mesh, const struct jd_topology *topology)
         for (int i = 0; i < list->count; i++) {
             int process = list->devices[i]->process_index;
             if (topology->processes[process].host == host)
-                mesh->devices[count++] = list->devices[i];
+                ret_devices[count++] = list->devices[i];
         }
 }
 
@@ -191,7 +191,7 @@ static jd_status fill_mesh(struct jd_mesh *mesh, const char *name,
     if (devices)
         status = fill_given(mesh, mesh->topology, devices);
     else
-        fill_all(mesh, mesh->topology);
+        jd__mesh_order_devices(mesh->topology, mesh->devices);
     if (status == JD_OK)
         status = set_platform(mesh);
     return status == JD_OK ? make_shards(mesh) : status;

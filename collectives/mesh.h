@@ -35,6 +35,11 @@ struct jd_mesh {
     struct jd_shard *shards;
 };
 
+/* All devices of the default platform, host by host, into an array with a
+ * place for each. */
+void jd__mesh_order_devices(const struct jd_topology *topology,
+                            const jd_device **ret_devices);
+
 /* FAILED_PRECONDITION where the mesh is of a world that has ended, and what
  * jd__runtime_get says where there is no world. */
 jd_status jd__mesh_check_world(const struct jd_mesh *mesh,
