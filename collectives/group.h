@@ -82,15 +82,23 @@ struct jd_signature {
 };
 
 /*
- * How much payload a meeting carries beside the signature. The whole message
- * stays within what Open MPI sends at once inside a host (4096 bytes): two
- * processes of one host exchange 4 KiB in 1.0 us, a byte more costs 3.1 us.
+ * How much payload a meeting carries beside the signature. With MPI's header
+ * the message stays within the 4096 bytes that Open MPI sends at once inside a
+ * host. Measured: a sum of 4000 bytes takes 1.3 us (2 processes on 2 cores; 4:
+ * 7 us); 4 bytes more, which go by shares after the meeting, take 3.0 us (4:
+ * 14 us), and in one message of 4096 bytes they would take 3.4 us (4: 18 us).
  */
-#define JD_MEETING_MESSAGE 4096
+#define JD_MEETING_MESSAGE 4032
 #define JD_MEETING_PAYLOAD (JD_MEETING_MESSAGE - sizeof(struct jd_signature))
 
 /* The largest single message; longer data goes in pieces. */
 #define JD_GROUP_MAX_MESSAGE ((size_t)1 << 30)
+
+/*
+ * How long a piece is: what stays in the caches while it is reduced. Measured,
+ * a sum of 32 MiB by 2 processes: 4.6 ms in pieces of 256 KiB, 4.1 ms of 1
+ * MiB, 4.7 ms of 4 MiB, 7 to 11 ms of 16 MiB (MPI_Allreduce: 14.5 ms).
+ */
 #define JD_GROUP_PIECE ((size_t)1 << 20)
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming operation. */

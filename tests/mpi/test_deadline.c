@@ -2,7 +2,8 @@
 /*
  * test_deadline KIND - the last process does not come to a collective, and
  * the others say so at the deadline, and again at the next call. KIND is
- * "first" (the mesh's first collective), "later" or "sync". Run with
+ * "first" (the mesh's first collective), "later", "sync", or "crossed" (two
+ * processes use two meshes in opposite orders). Run with
  * JD_COLLECTIVE_TIMEOUT=500ms.
  */
 #include "jd.h"
@@ -94,6 +95,23 @@ static void try_psum(const char *kind)
     jd_mesh_destroy(mesh);
 }
 
+/* Two meshes of the same processes do not take each other's messages. */
+static void try_crossed(void)
+{
+    jd_mesh *meshes[2];
+    jd_shard *shards[2];
+    double one = 1, sum;
+    for (int i = 0; i < 2; i++) {
+        shards[i] = make_shard(&meshes[i]);
+        EXPECT_OK(jd_psum(shards[i], NULL, &one, &sum, 1, JD_F64));
+    }
+    EXPECT_STATUS(jd_psum(shards[self == 0], NULL, &one, &sum, 1, JD_F64),
+                  JD_DEADLINE_EXCEEDED, "jd_psum over axis \"data\": process");
+    MPI_Barrier(jd_mpi_comm());
+    for (int i = 0; i < 2; i++)
+        jd_mesh_destroy(meshes[i]);
+}
+
 static void try_sync(void)
 {
     if (self == last) {
@@ -116,6 +134,10 @@ int main(int argc, char **argv)
     self = jd_process_index();
     last = count - 1;
     const char *kind = argc > 1 ? argv[1] : "first";
+    if (strcmp(kind, "crossed") == 0) {
+        try_crossed();
+        return 0;
+    }
     if (strcmp(kind, "sync") == 0)
         try_sync();
     else
