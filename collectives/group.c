@@ -4,6 +4,7 @@
 #include "runtime/peers.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,11 @@ struct jd_group {
     unsigned char *blocks; /* of the last meeting; see block() */
     void *scratch;
     size_t scratch_size;
+    struct jd_group *next; /* of those that are kept for MPI */
 };
+
+/* Destroyed with messages under way: MPI may still write into their memory. */
+static _Atomic(struct jd_group *) kept;
 
 const char *jd__activity_name(uint32_t activity)
 {
@@ -121,9 +126,10 @@ void jd__group_destroy(struct jd_group *group)
 {
     if (!group)
         return;
-    /* MPI may still write into what an open request was given. */
-    if (group->receives.count || group->sends.count)
+    if (group->receives.count || group->sends.count) {
+        group->next = atomic_exchange(&kept, group);
         return;
+    }
     finish_posts(&group->receives);
     finish_posts(&group->sends);
     free(group->processes);

@@ -44,8 +44,7 @@ static void expect_deadline(jd_status status, const char *operation,
     char text[256];
     EXPECT(status == JD_DEADLINE_EXCEEDED, "%s: %s", jd_status_name(status),
            jd_error_message());
-    snprintf(text, sizeof text, "%s: process %d has waited 0.5", operation,
-             self);
+    snprintf(text, sizeof text, "%s: process %d has waited ", operation, self);
     expect_text(text);
     snprintf(text, sizeof text, " s for process%s", awaited);
     expect_text(text);
@@ -67,7 +66,7 @@ static void expect_aborted(jd_status status, const char *operation)
              "failed and left them out of step; the job should end. It was: ",
              operation);
     expect_text(text);
-    expect_text("has waited 0.5");
+    expect_text(" has waited ");
 }
 
 static void try_psum(const char *kind)
@@ -81,6 +80,7 @@ static void try_psum(const char *kind)
         EXPECT_OK(jd_psum(me, "data", &one, &sum, 1, JD_F64));
     if (self == last) {
         stay_away();
+        jd_mesh_destroy(mesh);
         return;
     }
     if (count == 2)
