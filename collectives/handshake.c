@@ -19,6 +19,11 @@ struct hello {
 /* Never given back, so that a message of a failed group meets nobody. */
 static atomic_int next_tag = JD_TAG_FIRST_CLIQUE;
 
+void jd__handshake_set_next_tag(int tag)
+{
+    atomic_store(&next_tag, tag);
+}
+
 static int lowest_member(const struct jd_group *group)
 {
     int lowest = 0;
@@ -64,7 +69,7 @@ static int choose_tag(const struct jd_group *group, const struct hello *hellos)
         tag = hellos[i].tag > tag ? hellos[i].tag : tag;
     MPI_Comm_get_attr(jd__group_runtime(group)->world.comm, MPI_TAG_UB, &limit,
                       &found);
-    return found && tag > *limit ? 0 : tag;
+    return found && tag >= *limit ? 0 : tag;
 }
 
 static jd_status answer_all(struct jd_group *group, struct hello *hellos,

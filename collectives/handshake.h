@@ -28,4 +28,7 @@ struct jd_belief {
  */
 jd_status jd__handshake(struct jd_group *group, const struct jd_belief *belief);
 
+/* For tests: the tag that this process offers next. */
+void jd__handshake_set_next_tag(int tag);
+
 #endif

@@ -8,20 +8,31 @@
  * What holds for all of them:
  * axes        one name, several ("data,model", first most significant), or
  *             NULL for all.
- * count       elements, not bytes; 0 is allowed and still meets the others.
+ * count       elements, not bytes; 0 is allowed, needs no buffers, and still
+ *             meets the others (a message to each).
+ * buffers     any alignment, in host memory.
  * Collective: all members along the axes, in the same order, with the same
- *             count and type.
+ *             count and type. Where they differ, every member gets
+ *             INVALID_ARGUMENT naming two processes and what they called, and
+ *             the job can go on. A call that is refused for its own arguments
+ *             sends nothing: the others wait for it.
  * Blocks:     until in may be written and out may be read; at most
  *             collective_timeout, then DEADLINE_EXCEEDED says whom it waited
- *             for. After a failure the buffers are undefined, and MPI may
- *             still touch them: the job should end.
- * Threads:    one shard, one thread at a time.
+ *             for. After a failure the buffers are undefined, MPI may still
+ *             touch them, and each later call on the shard is ABORTED with
+ *             what failed first: the job should end. A mesh's first
+ *             collective is where its processes meet for the first time.
+ * Threads:    one shard, one thread at a time; in this version also one
+ *             thread of the process at a time, as MPI_THREAD_SERIALIZED asks.
  * In place:   in == out, except all_gather (in == out + index * count); any
  *             other overlap is INVALID_ARGUMENT.
  * Returns:    JD_OK; INVALID_ARGUMENT (NULL shard, unknown axis or type, NULL
- *             buffer with a count, overlap, count too large); UNIMPLEMENTED
- *             for a type without that operation; DEADLINE_EXCEEDED; INTERNAL
- *             when MPI fails; RESOURCE_EXHAUSTED.
+ *             buffer with a count, overlap, count too large, members that
+ *             differ); UNIMPLEMENTED for a type without that operation, or
+ *             where a process has several devices in the mesh;
+ *             FAILED_PRECONDITION for a mesh from before jd_shutdown();
+ *             DEADLINE_EXCEEDED; ABORTED; INTERNAL when MPI fails;
+ *             RESOURCE_EXHAUSTED.
  */
 #ifndef JD_COLLECTIVES_H
 #define JD_COLLECTIVES_H
@@ -36,8 +47,9 @@ extern "C" {
 #endif
 
 /*
- * Adds element by element; out[0..count) is the same on every member, bit
- * for bit. Integers wrap. Source: jax.lax.psum.
+ * Adds element by element, in the order of the members; out[0..count) is the
+ * same on every member, bit for bit. Integers wrap. This version has sums of
+ * all integers, F32, F64, C64 and C128. Source: jax.lax.psum.
  */
 JD_API jd_status jd_psum(jd_shard *shard, const char *axes, const void *in,
                          void *out, size_t count, jd_dtype dtype);
@@ -52,7 +64,7 @@ JD_API jd_status jd_all_gather(jd_shard *shard, const char *axes,
 
 /*
  * Gives every member the member source's in[0..count). in is read on source
- * alone. Any type. Source: jax.lax.pbroadcast.
+ * alone, and may be NULL elsewhere. Any type. Source: jax.lax.pbroadcast.
  */
 JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                                const void *in, void *out, size_t count,

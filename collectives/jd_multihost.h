@@ -12,13 +12,16 @@
  *
  * What holds for all of them:
  * Collective: every process of the job, in the same order. Where processes
- *             pass different lists (number, types, shapes), every one gets
- *             INVALID_ARGUMENT that names a process and both lists.
- * Blocks:     at most collective_timeout, then DEADLINE_EXCEEDED.
- * Threads:    one at a time.
+ *             pass different lists (number, types, shapes) or make different
+ *             calls, every one gets INVALID_ARGUMENT that names two processes
+ *             and what each called. A call that is refused for its own
+ *             arguments sends nothing: the others wait for it.
+ * Blocks:     at most collective_timeout, then DEADLINE_EXCEEDED says whom it
+ *             waited for, and each later call is ABORTED: the job should end.
+ * Threads:    one at a time, and no collective at the same time.
  * Returns:    JD_OK; INVALID_ARGUMENT; FAILED_PRECONDITION where
  *             jd_initialize() was needed and not called; DEADLINE_EXCEEDED;
- *             INTERNAL when MPI fails; RESOURCE_EXHAUSTED.
+ *             ABORTED; INTERNAL when MPI fails; RESOURCE_EXHAUSTED.
  */
 #ifndef JD_MULTIHOST_H
 #define JD_MULTIHOST_H
@@ -41,7 +44,8 @@ typedef struct jd_leaf {
 } jd_leaf;
 
 /*
- * Gives every process the leaves of process source, bit for bit, in place.
+ * Gives every process the leaves of process source, bit for bit (-0.0 and
+ * NaNs too), in place.
  * Source: multihost_utils.broadcast_one_to_all.
  */
 JD_API jd_status jd_broadcast_one_to_all(const jd_leaf *leaves,
@@ -59,10 +63,10 @@ JD_API jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
                                       size_t num_leaves, int tiled);
 
 /*
- * Waits until all processes have come here with the same name (compared
- * whole). Where names differ, every process gets INVALID_ARGUMENT with two
- * processes and both names.
- * Source: multihost_utils.sync_global_devices.
+ * Waits until all processes have come here with the same name (at most 4000
+ * bytes, compared whole). Where names differ, every process gets
+ * INVALID_ARGUMENT with two processes and both names. Source:
+ * multihost_utils.sync_global_devices.
  */
 JD_API jd_status jd_sync_global_devices(const char *name);
 

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long data goes in pieces: with pieces of a few bytes, every way to cut it.
- * This is a test of internals (collectives/bulk.h).
+ * Internals of the collectives, with the members numbered backwards: long data
+ * goes in pieces (with pieces of a few bytes, every way to cut it), a member
+ * that cannot take part says so, and tags are agreed upon until none is left.
  */
 #include "jd.h"
 
 #include "collectives/bulk.h"
+#include "collectives/handshake.h"
 
 #include "expect.h"
 
+#include <limits.h>
 #include <stdint.h>
 
 static struct jd_group *group;
 static int size, self;
 
-static void open_group(void)
+static struct jd_group *open_group(int tag)
 {
     const struct jd_runtime *runtime;
     int all[64];
@@ -24,9 +27,11 @@ static void open_group(void)
     for (int i = 0; i < size; i++)
         all[i] = size - 1 - i; /* members are numbered backwards */
     self = size - 1 - self;
-    struct jd_group_spec spec = { runtime, all, size, self, JD_TAG_PROCESSES };
-    EXPECT_OK(jd__group_create(&spec, "test", &group));
-    jd__group_begin(group, "test", NULL);
+    struct jd_group_spec spec = { runtime, all, size, self, tag };
+    struct jd_group *opened;
+    EXPECT_OK(jd__group_create(&spec, "test", &opened));
+    jd__group_begin(opened, "test", NULL);
+    return opened;
 }
 
 static unsigned char byte_of(int member, size_t i)
@@ -88,11 +93,9 @@ static void try_reduce(size_t bytes, size_t element)
     }
 }
 
-int main(void)
+static void try_pieces(void)
 {
     static const size_t pieces[] = { 1, 3, 16, 64, 100000 };
-    JD_CHECK(jd_initialize());
-    open_group();
     for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
         jd__group_set_piece(group, pieces[p]);
         EXPECT(jd__group_piece(group) == pieces[p], "the piece is not set");
@@ -103,6 +106,55 @@ int main(void)
             try_reduce(bytes, 2);
         }
     }
+}
+
+/* Member 1 comes to a meeting without what it needs. */
+static void try_status(void)
+{
+    struct jd_signature signature = { .activity = JD_ACTIVITY_PSUM };
+    char text[160];
+    if (size < 2)
+        return;
+    if (self == 1)
+        signature.status = jd__fail_no_memory("test", 4711);
+    EXPECT_OK(jd__group_meet(group, &signature, NULL, 0));
+    EXPECT_STATUS(jd__group_check_status(group), JD_RESOURCE_EXHAUSTED,
+                  "test: ");
+    snprintf(text, sizeof text,
+             "test: process %d came, but could not take part: "
+             "RESOURCE_EXHAUSTED; its own message says more",
+             jd__group_process(group, 1));
+    const char *wanted =
+        self == 1 ? "test: 4711 bytes of memory could not be allocated; free "
+                    "memory on this host or raise its limit (ulimit -v)"
+                  : text;
+    EXPECT(strcmp(jd_error_message(), wanted) == 0, "%s", jd_error_message());
+}
+
+/* As the members offer different tags, they take one that is new to all. */
+static void try_tags(void)
+{
+    struct jd_belief belief = { .digest = 1 };
+    struct jd_group *other = open_group(JD_TAG_HANDSHAKE);
+    jd__handshake_set_next_tag(1000 + self);
+    EXPECT_OK(jd__handshake(other, &belief));
+    jd__group_destroy(other);
+    other = open_group(JD_TAG_HANDSHAKE);
+    jd__handshake_set_next_tag(self == size - 1 ? INT_MAX : 1000);
+    if (size > 1)
+        EXPECT_STATUS(jd__handshake(other, &belief), JD_RESOURCE_EXHAUSTED,
+                      "test: this MPI has no tag left for another mesh; use a "
+                      "mesh again instead of making new ones");
+    jd__group_destroy(other);
+}
+
+int main(void)
+{
+    JD_CHECK(jd_initialize());
+    group = open_group(JD_TAG_PROCESSES);
+    try_pieces();
+    try_status();
+    try_tags();
     jd__group_destroy(group);
     JD_CHECK(jd_shutdown());
     return 0;
