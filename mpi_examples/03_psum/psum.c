@@ -185,6 +185,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         total = argc == 2 ? parse_count(argv[1]) : 0;
     int status = total ? make_mesh_and_run(total) : explain_usage(argc, argv);
+    /* A launcher may end the job as soon as one process has failed: nobody
+     * leaves before process 0 has said why. */
+    JD_CHECK(jd_sync_global_devices("the end"));
     JD_CHECK(jd_shutdown());
     return status;
 }

@@ -333,6 +333,9 @@ int main(int argc, char **argv)
     } else if (jd_process_index() == 0) {
         fputs(usage, stdout);
     }
+    /* A launcher may end the job as soon as one process has failed: nobody
+     * leaves before the reason is printed. */
+    JD_CHECK(jd_sync_global_devices("the end"));
     JD_CHECK(jd_shutdown());
     return status;
 }
