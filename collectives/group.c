@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group.c - messages between the members of an ordered set of processes. */
 #include "collectives/group.h"
-#include "runtime/peers.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -32,8 +31,6 @@ struct jd_group {
     int tag;
     size_t piece;
     struct jd_wait wait;
-    int *others;  /* all processes but this one, sorted */
-    int *awaited; /* those of the wait in hand, sorted */
     struct posts receives;
     struct posts sends;
     unsigned char *blocks; /* of the last meeting; see block() */
@@ -55,17 +52,6 @@ const char *jd__activity_name(uint32_t activity)
     return activity < JD_ACTIVITY_COUNT ? names[activity] : "not an activity";
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-static void sort_ints(int *numbers, int count)
-{
-    qsort(numbers, (size_t)count, sizeof *numbers, compare_ints);
-}
-
 static bool init_posts(struct posts *posts, int size)
 {
     posts->requests = calloc((size_t)size, sizeof *posts->requests);
@@ -83,21 +69,14 @@ static void finish_posts(struct posts *posts)
 static bool init_arrays(struct jd_group *group, const int *processes)
 {
     size_t size = (size_t)group->size;
-    int count = 0;
     group->processes = malloc(size * sizeof *group->processes);
-    group->others = malloc(size * sizeof *group->others);
-    group->awaited = malloc(size * sizeof *group->awaited);
     group->blocks = aligned_alloc(ALIGNMENT, size * JD_MEETING_MESSAGE);
-    if (!group->processes || !group->others || !group->awaited ||
-        !group->blocks || !init_posts(&group->receives, group->size) ||
+    if (!group->processes || !group->blocks ||
+        !init_posts(&group->receives, group->size) ||
         !init_posts(&group->sends, group->size))
         return false;
     memset(group->blocks, 0, size * JD_MEETING_MESSAGE);
     memcpy(group->processes, processes, size * sizeof *group->processes);
-    for (int i = 0; i < group->size; i++)
-        if (i != group->index)
-            group->others[count++] = processes[i];
-    sort_ints(group->others, count);
     return true;
 }
 
@@ -133,8 +112,6 @@ void jd__group_destroy(struct jd_group *group)
     finish_posts(&group->receives);
     finish_posts(&group->sends);
     free(group->processes);
-    free(group->others);
-    free(group->awaited);
     free(group->blocks);
     free(group->scratch);
     free(group);
@@ -221,63 +198,16 @@ jd_status jd__group_send(struct jd_group *group, int member, const void *data,
     return JD_OK;
 }
 
-/* The processes that posts still wait for, sorted, into missing; gives their
- * number. */
-static int find_missing(struct posts *posts, int *missing)
-{
-    int count = 0;
-    for (int i = 0; i < posts->count; i++) {
-        int done = 0;
-        MPI_Test(&posts->requests[i], &done, MPI_STATUS_IGNORE);
-        if (!done)
-            missing[count++] = posts->processes[i];
-    }
-    sort_ints(missing, count);
-    return count;
-}
-
-/* Adds to the sentence of a passed deadline which of the processes it was. */
-static jd_status name_missing(struct jd_group *group, struct posts *posts)
-{
-    char *text = NULL;
-    size_t size;
-    int count = find_missing(posts, group->awaited);
-    if (count == 0 || count == posts->count)
-        return JD_DEADLINE_EXCEEDED;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return JD_DEADLINE_EXCEEDED;
-    jd__print_ranges(out, group->awaited, count);
-    if (fclose(out) == 0)
-        jd_fail(JD_DEADLINE_EXCEEDED,
-                "%s; of these processes only %s did not come",
-                jd_error_message(), text);
-    free(text);
-    return JD_DEADLINE_EXCEEDED;
-}
-
-/* Whom a wait for the posts is for: mostly all others. */
-static const int *awaited(struct jd_group *group, const struct posts *posts)
-{
-    if (posts->count == group->size - 1)
-        return group->others;
-    memcpy(group->awaited, posts->processes,
-           (size_t)posts->count * sizeof *group->awaited);
-    sort_ints(group->awaited, posts->count);
-    return group->awaited;
-}
-
 static jd_status wait_for_posts(struct jd_group *group, struct posts *posts)
 {
     if (posts->count == 0)
         return JD_OK;
-    group->wait.processes = awaited(group, posts);
-    group->wait.num_processes = posts->count;
+    group->wait.processes = posts->processes;
     jd_status status =
         jd__wait_for_mpi(&group->wait, posts->requests, posts->count);
     if (status == JD_OK)
         posts->count = 0;
-    return status == JD_DEADLINE_EXCEEDED ? name_missing(group, posts) : status;
+    return status;
 }
 
 jd_status jd__group_wait(struct jd_group *group)

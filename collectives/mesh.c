@@ -189,9 +189,9 @@ static jd_status fill_mesh(struct jd_mesh *mesh, const char *name,
         return jd__fail_no_memory(CREATE,
                                   (size_t)mesh->size * sizeof *mesh->devices);
     if (devices)
-        status = fill_given(mesh, mesh->topology, devices);
+        status = fill_given(mesh, mesh->runtime->topology, devices);
     else
-        jd__mesh_order_devices(mesh->topology, mesh->devices);
+        jd__mesh_order_devices(mesh->runtime->topology, mesh->devices);
     if (status == JD_OK)
         status = set_platform(mesh);
     return status == JD_OK ? make_shards(mesh) : status;
@@ -216,7 +216,7 @@ jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
     if (!mesh)
         return jd__fail_no_memory(CREATE, sizeof *mesh);
     mesh->runtime = runtime;
-    mesh->topology = runtime->topology;
+    mesh->world = runtime->number;
     mesh->ndim = 1;
     mesh->shape[0] = mesh->size = size;
     status = fill_mesh(mesh, axis_names[0], devices);
@@ -249,8 +249,7 @@ jd_status jd__mesh_check_world(const struct jd_mesh *mesh,
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
-    if (status != JD_OK ||
-        (runtime == mesh->runtime && runtime->topology == mesh->topology))
+    if (status != JD_OK || runtime->number == mesh->world)
         return status;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s: the mesh was made before jd_shutdown() ended its "

@@ -21,8 +21,8 @@ struct jd_shard {
 };
 
 struct jd_mesh {
-    const struct jd_runtime *runtime;
-    const struct jd_topology *topology; /* the runtime's at the time */
+    const struct jd_runtime *runtime; /* while its number is world */
+    uint64_t world;
     const struct jd_platform *platform;
     int ndim;
     int shape[JD_MAX_AXES];

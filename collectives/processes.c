@@ -11,8 +11,7 @@
 
 /* All processes of the world in force; made by the first call in it. */
 static struct {
-    const struct jd_runtime *runtime; /* of which world the group is */
-    const struct jd_topology *topology;
+    uint64_t world; /* the number of the runtime; 0: none yet */
     struct jd_group *group;
     struct jd_failure failure;
 } processes;
@@ -37,8 +36,7 @@ static jd_status open_group(const struct jd_runtime *runtime,
     free(all);
     if (status != JD_OK)
         return status;
-    processes.runtime = runtime;
-    processes.topology = runtime->topology;
+    processes.world = runtime->number;
     return JD_OK;
 }
 
@@ -51,12 +49,11 @@ jd_status jd__processes_enter(enum jd_activity activity,
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status != JD_OK)
         return status;
-    if (processes.runtime != runtime ||
-        processes.topology != runtime->topology) {
+    if (processes.world != runtime->number) {
         jd__group_destroy(processes.group);
         jd__failure_finish(&processes.failure);
         processes.group = NULL;
-        processes.runtime = NULL;
+        processes.world = 0;
         status = open_group(runtime, operation);
     } else {
         status = jd__failure_check(&processes.failure, operation, "");

@@ -16,6 +16,7 @@
 #include "runtime/tune.h"
 #include "runtime/watchdog.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,9 +360,11 @@ static jd_status run(struct starting *s)
 
 static jd_status create_empty(struct jd_runtime **ret_runtime)
 {
+    static atomic_uint_fast64_t numbers;
     struct jd_runtime *runtime = calloc(1, sizeof *runtime);
     if (!runtime)
         return jd__fail_no_memory("jd_initialize", sizeof *runtime);
+    runtime->number = atomic_fetch_add(&numbers, 1) + 1;
     runtime->world.comm = MPI_COMM_NULL;
     runtime->world.user_comm = MPI_COMM_NULL;
     *ret_runtime = runtime;

@@ -61,7 +61,6 @@ struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
             jd__settings_seconds(runtime->settings, JD_OPTION_WAIT_NOTICE),
         .variable = "JD_COLLECTIVE_TIMEOUT",
         .topology = runtime->topology,
-        .num_processes = runtime->world.count,
         .self = runtime->world.index,
     };
 }

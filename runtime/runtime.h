@@ -15,7 +15,10 @@
 #include "runtime/wait.h"
 #include "runtime/world.h"
 
+#include <stdint.h>
+
 struct jd_runtime {
+    uint64_t number; /* of the world in this process, never used again */
     struct jd_settings *settings;
     struct jd_cluster *cluster;
     struct jd_world world;
@@ -32,8 +35,8 @@ struct jd_runtime {
 jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
                           const char *operation);
 
-/* A wait of the operation on all processes of the job, with the collective
- * deadline and the notice that the settings give. */
+/* A wait of the operation with the collective deadline and the notice that
+ * the settings give; the caller adds the processes of its requests. */
 struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
                                 const char *operation);
 

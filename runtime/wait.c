@@ -16,9 +16,42 @@
 #define TESTS_PER_CLOCK 64    /* reading the clock costs as much as a test */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
 
-static int member(const struct jd_wait *wait, int i)
+/* The processes that have not come, sorted. */
+struct missing {
+    int *processes;
+    int count;
+};
+
+static int compare_ints(const void *a, const void *b)
 {
-    return wait->processes ? wait->processes[i] : i;
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+/* Those at the other ends of the open requests. None where memory has run
+ * out. */
+static struct missing find_missing(const struct jd_wait *wait,
+                                   MPI_Request *requests, int count)
+{
+    struct missing missing = { malloc((size_t)count * sizeof(int)), 0 };
+    for (int i = 0; missing.processes && i < count; i++) {
+        int done = 0;
+        MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            missing.processes[missing.count++] = wait->processes[i];
+    }
+    if (missing.count)
+        qsort(missing.processes, (size_t)missing.count, sizeof(int),
+              compare_ints);
+    return missing;
+}
+
+static bool is_missing(const struct missing *missing, int process)
+{
+    for (int i = 0; i < missing->count; i++)
+        if (missing->processes[i] == process)
+            return true;
+    return false;
 }
 
 /* True where pids of that process mean something to us. */
@@ -30,95 +63,79 @@ static bool can_be_seen(const struct jd_topology *topology, int self, int other)
            a->pid_namespace == b->pid_namespace;
 }
 
-/* What can be seen of the members on this host that are not plainly running:
- * they are the likely culprits. */
-static void print_suspects(FILE *out, const struct jd_wait *wait)
+static bool is_running(int pid)
+{
+    char state = jd__peers_state(pid);
+    return state && strchr("RSDI", state);
+}
+
+/* What can be seen of the missing: a stopped or ended one is the culprit. */
+static void print_suspects(FILE *out, const struct jd_wait *wait,
+                           const struct missing *missing)
 {
     int hidden = 0, named = 0;
-    for (int i = 0; i < wait->num_processes; i++) {
-        int index = member(wait, i);
+    for (int i = 0; i < missing->count; i++) {
+        int index = missing->processes[i];
         const struct jd_process_info *p = &wait->topology->processes[index];
-        if (index == wait->self)
-            continue;
         if (!can_be_seen(wait->topology, wait->self, index)) {
             hidden++;
-            continue;
+        } else if (!is_running(p->pid) && named++ < MAX_NAMED) {
+            fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
+                    p->pid, wait->topology->hosts[p->host].name);
+            jd__peers_print_state(out, p->pid);
         }
-        char state = jd__peers_state(p->pid);
-        if (state && strchr("RSDI", state))
-            continue;
-        if (named++ >= MAX_NAMED)
-            continue;
-        fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
-                p->pid, wait->topology->hosts[p->host].name);
-        jd__peers_print_state(out, p->pid);
     }
     if (named > MAX_NAMED)
         fprintf(out, "; and %d more like these", named - MAX_NAMED);
-    if (!named)
-        fprintf(out,
-                "; those on this host are running, so one of them has "
-                "not made this call%s",
-                hidden ? ", or one of another host" : "");
-}
-
-static void print_members(FILE *out, const struct jd_wait *wait)
-{
-    int *others = malloc((size_t)wait->num_processes * sizeof *others);
-    int count = 0;
-    for (int i = 0; others && i < wait->num_processes; i++)
-        if (member(wait, i) != wait->self)
-            others[count++] = member(wait, i);
-    fprintf(out, "process%s ", count == 1 ? "" : "es");
-    if (others)
-        jd__print_ranges(out, others, count);
-    free(others);
+    if (!named && hidden < missing->count)
+        fprintf(out, "; on this host %s running, but %s not made this call",
+                missing->count - hidden == 1 ? "it is" : "they are",
+                missing->count - hidden == 1 ? "has" : "have");
+    if (hidden)
+        fprintf(out, "; other hosts cannot be seen from here");
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe(const struct jd_wait *wait, double waited)
+static char *describe(const struct jd_wait *wait, const struct missing *missing,
+                      double waited)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "%s%s: process %d has waited %.3g s for ", wait->operation,
-            wait->detail ? wait->detail : "", wait->self, waited);
-    print_members(out, wait);
-    if (wait->topology)
-        print_suspects(out, wait);
+    fprintf(out, "%s%s: process %d has waited %.3g s for process%s ",
+            wait->operation, wait->detail ? wait->detail : "", wait->self,
+            waited, missing->count == 1 ? "" : "es");
+    jd__print_ranges(out, missing->processes, missing->count);
+    print_suspects(out, wait, missing);
     if (fclose(out) == 0)
         return text;
     free(text);
     return NULL;
 }
 
-/* Without a service nobody knows who else waits: the lowest member of each
- * host that is running speaks for it. */
-static bool is_speaker(const struct jd_wait *wait)
+/* Without a service nobody knows who else waits: of the processes on a host
+ * that have come and run, the lowest speaks. */
+static bool is_speaker(const struct jd_wait *wait, int count,
+                       const struct missing *missing)
 {
-    if (!wait->topology)
-        return true;
-    for (int i = 0; i < wait->num_processes; i++) {
-        int index = member(wait, i);
-        if (index >= wait->self)
-            break;
-        int pid = wait->topology->processes[index].pid;
-        char state = can_be_seen(wait->topology, wait->self, index)
-                         ? jd__peers_state(pid)
-                         : 0;
-        if (state && strchr("RSDI", state))
+    for (int i = 0; i < count; i++) {
+        int index = wait->processes[i];
+        if (index < wait->self && !is_missing(missing, index) &&
+            can_be_seen(wait->topology, wait->self, index) &&
+            is_running(wait->topology->processes[index].pid))
             return false;
     }
     return true;
 }
 
-static void notice(const struct jd_wait *wait, double waited)
+static void notice(const struct jd_wait *wait, int count,
+                   const struct missing *missing, double waited)
 {
-    if (!is_speaker(wait))
+    if (!missing->count || !is_speaker(wait, count, missing))
         return;
-    char *text = describe(wait, waited);
+    char *text = describe(wait, missing, waited);
     if (wait->timeout < 0)
         jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)",
                 text ? text : wait->operation, wait->variable);
@@ -128,19 +145,54 @@ static void notice(const struct jd_wait *wait, double waited)
     free(text);
 }
 
-static jd_status fail_deadline(const struct jd_wait *wait, double waited)
+/* How far one wait is. */
+struct progress {
+    double begin;       /* negative: not begun */
+    double next_notice; /* seconds after begin; negative: never */
+};
+
+static jd_status fail_deadline(const struct jd_wait *wait,
+                               const struct missing *missing, double waited)
 {
-    char *text = describe(wait, waited);
+    char *text = describe(wait, missing, waited);
     jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
             text ? text : wait->operation, wait->timeout, wait->variable);
     free(text);
     return JD_DEADLINE_EXCEEDED;
 }
 
+/* Speaks, or gives up, where it is time for it. */
+static jd_status look_at_clock(const struct jd_wait *wait,
+                               MPI_Request *requests, int count,
+                               struct progress *progress)
+{
+    double now = jd__clock_now();
+    if (progress->begin < 0)
+        progress->begin = now;
+    double waited = now - progress->begin;
+    bool is_late = wait->timeout >= 0 && waited >= wait->timeout;
+    bool is_notice =
+        progress->next_notice >= 0 && waited >= progress->next_notice;
+    if (!is_late && !is_notice)
+        return JD_OK;
+    struct missing missing = find_missing(wait, requests, count);
+    jd_status status = JD_OK;
+    if (is_late)
+        status = missing.count || !missing.processes
+                     ? fail_deadline(wait, &missing, waited)
+                     : JD_OK;
+    else
+        notice(wait, count, &missing, waited);
+    if (is_notice)
+        progress->next_notice *= 2;
+    free(missing.processes);
+    return status;
+}
+
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
                            int count)
 {
-    double begin = -1, next_notice = wait->notice;
+    struct progress progress = { .begin = -1, .next_notice = wait->notice };
     for (unsigned tests = 1;; tests++) {
         int done = 0;
         int code = MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
@@ -152,13 +204,8 @@ jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
             sched_yield();
         if (tests % TESTS_PER_CLOCK)
             continue;
-        double now = jd__clock_now();
-        begin = begin < 0 ? now : begin;
-        if (wait->timeout >= 0 && now - begin >= wait->timeout)
-            return fail_deadline(wait, now - begin);
-        if (next_notice >= 0 && now - begin >= next_notice) {
-            notice(wait, now - begin);
-            next_notice *= 2;
-        }
+        jd_status status = look_at_clock(wait, requests, count, &progress);
+        if (status != JD_OK)
+            return status;
     }
 }

@@ -27,17 +27,16 @@ struct jd_wait {
     double notice;         /* seconds until the first notice; negative: none */
     const char *variable;  /* what changes the deadline */
     const struct jd_topology *topology;
-    const int *processes; /* process indices it waits for; NULL: all */
-    int num_processes;    /* how many; with NULL, the world's count */
+    const int *processes; /* the process at the other end of each request */
     int self;             /* this process's index */
 };
 
 /*
  * Tests the requests until all are complete.
- * Returns: JD_OK; DEADLINE_EXCEEDED naming the operation, the members and
- *   what can be seen of those on this host; INTERNAL when MPI fails. On
- *   failure the requests stay open (MPI cannot cancel a collective) and their
- *   buffers with MPI: the communicator must not be used again.
+ * Returns: JD_OK; DEADLINE_EXCEEDED naming the operation, the processes whose
+ *   requests are open and what can be seen of those on this host; INTERNAL when
+ * MPI fails. On failure the requests stay open (MPI cannot cancel a collective)
+ * and their buffers with MPI: the communicator must not be used again.
  */
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
                            int count);
