@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_tune.c - what jd sets for Open MPI, and why, over a made-up root. */
+#include "runtime/tune.h"
+#include "tests/unit/unit.h"
+
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/jd-test-tune-XXXXXX";
+
+static void make_root(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static int remove_one(const char *path, const struct stat *facts, int type,
+                      struct FTW *place)
+{
+    (void)facts, (void)type, (void)place;
+    return remove(path);
+}
+
+static void remove_root(void)
+{
+    nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Makes a file below the root, and the folders above it. */
+static void put(const char *path, const char *text)
+{
+    char full[PATH_MAX];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/'));) {
+        *slash = '\0';
+        mkdir(full, 0700);
+        *slash++ = '/';
+    }
+    FILE *file = fopen(full, "w");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    fclose(file);
+}
+
+static struct jd_tuning plan_with(const char *variables, bool enabled,
+                                  const struct jd_cluster *cluster)
+{
+    struct jd_env *env = unit_env(variables);
+    struct jd_tune_request request = {
+        .env = env,
+        .cluster = cluster,
+        .cores_allowed = 2,
+        .enabled = enabled,
+        .root = root,
+    };
+    struct jd_tuning plan;
+    jd__tune_plan(&request, &plan);
+    jd__env_destroy(env);
+    return plan;
+}
+
+/* ---- the transport ---------------------------------------------------- */
+
+static struct jd_tune_setting pml_with(const char *variables, bool enabled)
+{
+    static const struct jd_cluster unknown = { .method = "none" };
+    struct jd_tuning plan = plan_with(variables, enabled, &unknown);
+    ck_assert_str_eq(plan.settings[JD_TUNE_PML].variable, "OMPI_MCA_pml");
+    return plan.settings[JD_TUNE_PML];
+}
+
+static void expect_ob1(const char *variables)
+{
+    struct jd_tune_setting pml = pml_with(variables, true);
+    ck_assert_msg(pml.value != NULL, "%s", pml.why);
+    ck_assert_str_eq(pml.value, "ob1");
+    ck_assert_str_eq(pml.why,
+                     "this host has no RDMA device, and looking for one takes "
+                     "MPI_Init 200 ms; JD_TUNE_MPI=0 leaves it alone");
+}
+
+/* place is below the root; NULL where the reason names no path. */
+static void expect_left_alone(const char *variables, const char *before,
+                              const char *place, const char *after)
+{
+    struct jd_tune_setting pml = pml_with(variables, true);
+    char expected[512];
+    snprintf(expected, sizeof expected, "left alone: %s%s%s%s", before,
+             place ? root : "", place ? place : "", after);
+    ck_assert_ptr_null(pml.value);
+    ck_assert_str_eq(pml.why, expected);
+}
+
+START_TEST(a_host_without_a_device_gets_ob1)
+{
+    expect_ob1("");
+    put("/sys/class/net/eth0", "");
+    put("/dev/null", "");
+    expect_ob1("HOME=/home/u\nOPAL_PREFIX=/opt/ompi\nOMPI_MCA_pml_ob1=1\n"
+               "OMPI_MCA_pmix=^s1\nOMPI_MCA_plm=rsh\n");
+}
+END_TEST
+
+START_TEST(an_empty_class_folder_is_no_device)
+{
+    put("/sys/class/infiniband/x", "");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/sys/class/infiniband/x", root);
+    unlink(path);
+    expect_ob1("");
+}
+END_TEST
+
+static const char *const devices[] = {
+    "/sys/class/infiniband/mlx5_0",
+    "/sys/class/cxi/cxi0",
+    "/sys/class/bxi/bxi0",
+    "/dev/hfi1_0",
+    "/dev/ipath",
+    "/dev/kgni0",
+};
+
+START_TEST(each_kind_of_device_is_found)
+{
+    put(devices[_i], "");
+    expect_left_alone("", "this host has ", devices[_i], "");
+}
+END_TEST
+
+static const char *const variables[] = {
+    "OMPI_MCA_pml",
+    "OMPI_MCA_mtl",
+    "OMPI_MCA_btl",
+    "OMPI_MCA_osc",
+};
+
+START_TEST(a_variable_chooses)
+{
+    char line[64], why[64];
+    snprintf(line, sizeof line, "%s=^openib\n", variables[_i]);
+    snprintf(why, sizeof why, "%s is set", variables[_i]);
+    expect_left_alone(line, why, NULL, "");
+    snprintf(line, sizeof line, "%s=\n", variables[_i]);
+    expect_left_alone(line, why, NULL, "");
+}
+END_TEST
+
+static const char *const files[] = {
+    "/home/u/.openmpi/mca-params.conf",
+    "/opt/ompi/etc/openmpi-mca-params.conf",
+    "/etc/openmpi/openmpi-mca-params.conf",
+    "/usr/local/etc/openmpi-mca-params.conf",
+};
+
+START_TEST(each_file_chooses)
+{
+    put(files[_i], "# mine\n\npml = ucx\n");
+    expect_left_alone("HOME=/home/u\nOPAL_PREFIX=/opt/ompi\n", "", files[_i],
+                      " chooses a transport");
+}
+END_TEST
+
+START_TEST(files_of_nobody_are_not_read)
+{
+    put(files[0], "pml = ucx\n");
+    put(files[1], "pml = ucx\n");
+    expect_ob1("HOME=\nOPAL_PREFIX=\n");
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    bool chooses;
+} contents[] = {
+    { "pml = ucx\n", true },
+    { "pml=cm", true }, /* no newline at the end */
+    { "\t pml\t=\tucx\n", true },
+    { "pml = ^ob1\n", true },
+    { "pml = ^ucx,ob1\n", true },
+    { "btl = self,vader,tcp\n", true },
+    { "mtl = ofi\n", true },
+    { "osc = ucx\n", true },
+    { "btl_tcp_if_include = eth0\nbtl = tcp,self\n", true },
+    { "pml = ^ucx\n", false },
+    { "pml=^ucx\n", false },
+    { "btl = ^openib\n", false },
+    { "# pml = ucx\n", false },
+    { "  #pml = ucx\n", false },
+    { "pml_base_verbose = 10\n", false },
+    { "btl_tcp_if_include = eth0\n", false },
+    { "opal_pml = ucx\n", false },
+    { "pml\n", false },
+    { "p\nb\n=\n", false },
+    { "", false },
+};
+
+START_TEST(lines_of_a_file)
+{
+    put(files[2], contents[_i].text);
+    if (contents[_i].chooses)
+        expect_left_alone("", "", files[2], " chooses a transport");
+    else
+        expect_ob1("");
+}
+END_TEST
+
+START_TEST(jd_tune_mpi_0_switches_it_off)
+{
+    struct jd_tune_setting pml = pml_with("", false);
+    ck_assert_ptr_null(pml.value);
+    ck_assert_str_eq(pml.why, "left alone: JD_TUNE_MPI is 0");
+}
+END_TEST
+
+/* ---- yielding --------------------------------------------------------- */
+
+static struct jd_tune_setting yield_with(const char *text, bool enabled,
+                                         int local)
+{
+    struct jd_cluster cluster = {
+        .method = "slurm",
+        .local_num_processes = { local > 0, local, "SLURM_NTASKS_ON_NODE" },
+    };
+    struct jd_tuning plan = plan_with(text, enabled, &cluster);
+    ck_assert_str_eq(plan.settings[JD_TUNE_YIELD].variable,
+                     "OMPI_MCA_mpi_yield_when_idle");
+    return plan.settings[JD_TUNE_YIELD];
+}
+
+START_TEST(more_processes_than_cores_yield)
+{
+    for (int enabled = 0; enabled < 2; enabled++) {
+        struct jd_tune_setting yield = yield_with("", enabled, 3);
+        ck_assert_str_eq(yield.value, "1");
+        ck_assert_str_eq(yield.why, "3 processes (SLURM_NTASKS_ON_NODE) share "
+                                    "2 allowed cores on this host");
+    }
+}
+END_TEST
+
+static const struct {
+    const char *variables;
+    int local; /* 0: not known */
+    const char *why;
+} idle[] = {
+    { "", 2, "left alone: there is a core for each process on this host" },
+    { "", 1, "left alone: there is a core for each process on this host" },
+    { "", 0, "left alone: the processes on this host are not known" },
+    { "OMPI_MCA_mpi_yield_when_idle=0\n", 3, "left alone: it is set" },
+    { "OMPI_MCA_mpi_yield_when_idle=\n", 3, "left alone: it is set" },
+};
+
+START_TEST(else_they_do_not)
+{
+    struct jd_tune_setting yield =
+        yield_with(idle[_i].variables, true, idle[_i].local);
+    ck_assert_ptr_null(yield.value);
+    ck_assert_str_eq(yield.why, idle[_i].why);
+}
+END_TEST
+
+/* ---- putting it into force -------------------------------------------- */
+
+static void expect_variable(const char *name, const char *value)
+{
+    struct jd_env *env;
+    UNIT_OK(jd__env_from_process(&env));
+    const char *found = jd__env_get(env, name);
+    ck_assert_str_eq(found ? found : "(not set)", value ? value : "(not set)");
+    jd__env_destroy(env);
+}
+
+START_TEST(a_plan_comes_and_goes)
+{
+    struct jd_tuning plan = {
+        .settings = { { .variable = "JD_TEST_LEFT" },
+                      { .variable = "JD_TEST_SET", .value = "ob1" } },
+    };
+    UNIT_OK(jd__env_export("JD_TEST_LEFT", "theirs"));
+    UNIT_OK(jd__tune_apply(&plan));
+    expect_variable("JD_TEST_LEFT", "theirs");
+    expect_variable("JD_TEST_SET", "ob1");
+    UNIT_OK(jd__tune_restore(&plan));
+    expect_variable("JD_TEST_LEFT", "theirs");
+    expect_variable("JD_TEST_SET", NULL);
+}
+END_TEST
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+int main(void)
+{
+    Suite *suite = suite_create("tune");
+    TCase *pml = unit_case(suite, "pml");
+    tcase_add_checked_fixture(pml, make_root, remove_root);
+    tcase_add_test(pml, a_host_without_a_device_gets_ob1);
+    tcase_add_test(pml, an_empty_class_folder_is_no_device);
+    tcase_add_loop_test(pml, each_kind_of_device_is_found, 0, COUNT(devices));
+    tcase_add_loop_test(pml, a_variable_chooses, 0, COUNT(variables));
+    tcase_add_loop_test(pml, each_file_chooses, 0, COUNT(files));
+    tcase_add_test(pml, files_of_nobody_are_not_read);
+    tcase_add_loop_test(pml, lines_of_a_file, 0, COUNT(contents));
+    tcase_add_test(pml, jd_tune_mpi_0_switches_it_off);
+    TCase *yield = unit_case(suite, "yield");
+    tcase_add_test(yield, more_processes_than_cores_yield);
+    tcase_add_loop_test(yield, else_they_do_not, 0, COUNT(idle));
+    TCase *plan = unit_case(suite, "plan");
+    tcase_add_test(plan, a_plan_comes_and_goes);
+    return unit_main(suite);
+}
