@@ -12,6 +12,7 @@
 #include "runtime/exit.h"
 #include "runtime/host.h"
 #include "runtime/log.h"
+#include "runtime/mpi_service.h"
 #include "runtime/records.h"
 #include "runtime/tune.h"
 #include "runtime/watchdog.h"
@@ -238,6 +239,7 @@ static jd_status init_mpi(struct starting *s)
         .enabled =
             jd__settings_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
         .root = "",
+        .library = jd__mpi_library_path(),
     };
     jd__tune_plan(&request, &plan);
     jd__watchdog_step(s->watchdog, STEP_MPI_INIT);

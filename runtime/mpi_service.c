@@ -4,13 +4,17 @@
 #include "runtime/parse.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mpi.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +22,8 @@
 #define CONNECT_MILLISECONDS 2000
 
 static pthread_once_t name_once = PTHREAD_ONCE_INIT;
+static pthread_once_t path_once = PTHREAD_ONCE_INIT;
+static char library_path[PATH_MAX];
 static char library_name[MPI_MAX_LIBRARY_VERSION_STRING];
 
 /* The first words of MPI's own text: up to a comma or the line's end. */
@@ -33,6 +39,21 @@ const char *jd__mpi_library_name(void)
 {
     pthread_once(&name_once, find_library_name);
     return library_name;
+}
+
+/* Where MPI_Init was loaded from, links followed. */
+static void find_library_path(void)
+{
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)&MPI_Init, &info) || !info.dli_fname ||
+        !realpath(info.dli_fname, library_path))
+        library_path[0] = '\0';
+}
+
+const char *jd__mpi_library_path(void)
+{
+    pthread_once(&path_once, find_library_path);
+    return library_path;
 }
 
 static bool is_open_mpi(void)

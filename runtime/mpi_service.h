@@ -23,6 +23,9 @@
 jd_status jd__mpi_service_check(const struct jd_env *env,
                                 const struct jd_cluster *cluster);
 
+/* The file of the MPI library that is linked, or "". Constant. */
+const char *jd__mpi_library_path(void);
+
 /* "Open MPI v4.1.4", of the library that is linked. Constant. */
 const char *jd__mpi_library_name(void);
 

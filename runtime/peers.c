@@ -317,12 +317,14 @@ static void print_absent(FILE *out, const struct peers *peers,
         if (count) {
             fprintf(out, "; process%s ", count > 1 ? "es" : "");
             jd__print_ranges(out, indices, count);
-            fprintf(out, " never started or %s ended",
-                    count > 1 ? "have" : "has");
+            fprintf(out, " %s not there (never started, ended, or gave up)",
+                    count > 1 ? "are" : "is");
         }
         free(indices);
     } else if (local > peers->count) {
-        fprintf(out, "; %lld more of this host never started or have ended",
+        fprintf(out,
+                "; %lld more of this host are not there (never started, ended, "
+                "or gave up)",
                 local - peers->count);
     }
     if (local < total)

@@ -54,7 +54,13 @@ static bool line_sets_transport(const char *line)
     return false;
 }
 
-static bool file_sets_transport(const char *path)
+static bool line_sets_btl(const char *line)
+{
+    return value_of(line, "btl") != NULL;
+}
+
+/* True where some line of the file is one that the function looks for. */
+static bool file_has(const char *path, bool (*is_wanted)(const char *line))
 {
     FILE *file = fopen(path, "re");
     char line[512];
@@ -62,7 +68,7 @@ static bool file_sets_transport(const char *path)
     if (!file)
         return false;
     while (!found && fgets(line, sizeof line, file))
-        found = line_sets_transport(line);
+        found = is_wanted(line);
     fclose(file);
     return found;
 }
@@ -82,30 +88,53 @@ static bool variable_sets_transport(const struct jd_env *env, char *why,
     return false;
 }
 
-/* Open MPI's parameter files: the user's, the prefix's, the system's. */
+/* The folder of the parameter file that belongs to this MPI's installation:
+ * below OPAL_PREFIX, below /etc for a distribution's, else beside lib. */
+static void find_installation(const struct jd_tune_request *request,
+                              char *folder, size_t size)
+{
+    const char *prefix = jd__env_get_nonempty(request->env, "OPAL_PREFIX");
+    const char *file = strstr(request->library, "/libmpi");
+    size_t lib = file ? (size_t)(file - request->library) : 0;
+    while (lib && request->library[lib - 1] != '/')
+        lib--; /* PREFIX/lib or PREFIX/lib64 */
+    if (prefix)
+        snprintf(folder, size, "%s/etc", prefix);
+    else if (strncmp(request->library, "/usr/lib64", 10) == 0)
+        snprintf(folder, size, "/etc/openmpi-x86_64");
+    else if (strncmp(request->library, "/usr/lib", 8) == 0)
+        snprintf(folder, size, "/etc/openmpi");
+    else
+        snprintf(folder, size, "%.*setc", (int)lib, request->library);
+}
+
+/* The first of Open MPI's parameter files (the user's, the installation's)
+ * with such a line, into path; false where there is none. */
+static bool find_file(const struct jd_tune_request *request,
+                      bool (*is_wanted)(const char *line), char *path,
+                      size_t size)
+{
+    const char *home = jd__env_get_nonempty(request->env, "HOME");
+    char folder[PATH_MAX / 2];
+    if (home) {
+        snprintf(path, size, "%s%s/.openmpi/mca-params.conf", request->root,
+                 home);
+        if (file_has(path, is_wanted))
+            return true;
+    }
+    find_installation(request, folder, sizeof folder);
+    snprintf(path, size, "%s%s/openmpi-mca-params.conf", request->root, folder);
+    return file_has(path, is_wanted);
+}
+
 static bool some_file_sets_transport(const struct jd_tune_request *request,
                                      char *why, size_t size)
 {
-    const char *home = jd__env_get_nonempty(request->env, "HOME");
-    const char *prefix = jd__env_get_nonempty(request->env, "OPAL_PREFIX");
-    const char *folders[][2] = {
-        { home, "/.openmpi/mca-params.conf" },
-        { prefix, "/etc/openmpi-mca-params.conf" },
-        { "/etc/openmpi", "/openmpi-mca-params.conf" },
-        { "/usr/local/etc", "/openmpi-mca-params.conf" },
-    };
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char path[PATH_MAX];
-        if (!folders[i][0])
-            continue;
-        snprintf(path, sizeof path, "%s%s%s", request->root, folders[i][0],
-                 folders[i][1]);
-        if (file_sets_transport(path)) {
-            snprintf(why, size, "%.120s chooses a transport", path);
-            return true;
-        }
-    }
-    return false;
+    char path[PATH_MAX];
+    if (!find_file(request, line_sets_transport, path, sizeof path))
+        return false;
+    snprintf(why, size, "%.120s chooses a transport", path);
+    return true;
 }
 
 /* ---- is there a device? ----------------------------------------------- */
@@ -147,6 +176,28 @@ static void plan_pml(const struct jd_tune_request *request,
     }
 }
 
+/* Goes with the other one, but a file's list of exclusions is not replaced:
+ * it may leave out more than ofi. */
+static void plan_btl(const struct jd_tune_request *request,
+                     const struct jd_tune_setting *pml,
+                     struct jd_tune_setting *setting)
+{
+    char path[PATH_MAX], why[160];
+    setting->variable = "OMPI_MCA_btl";
+    if (!pml->value) {
+        snprintf(setting->why, sizeof setting->why, "%s", pml->why);
+    } else if (find_file(request, line_sets_btl, path, sizeof path)) {
+        snprintf(why, sizeof why, "%.120s sets it", path);
+        leave_alone(setting, why);
+    } else {
+        setting->value = "^ofi";
+        snprintf(setting->why, sizeof setting->why,
+                 "this host has no RDMA device, and looking for one through "
+                 "libfabric takes MPI_Init of Open MPI 5 1 s; JD_TUNE_MPI=0 "
+                 "leaves it alone");
+    }
+}
+
 static void plan_yield(const struct jd_tune_request *request,
                        struct jd_tune_setting *setting)
 {
@@ -173,6 +224,8 @@ void jd__tune_plan(const struct jd_tune_request *request,
     memset(ret_plan, 0, sizeof *ret_plan);
     plan_yield(request, &ret_plan->settings[JD_TUNE_YIELD]);
     plan_pml(request, &ret_plan->settings[JD_TUNE_PML]);
+    plan_btl(request, &ret_plan->settings[JD_TUNE_PML],
+             &ret_plan->settings[JD_TUNE_BTL]);
 }
 
 jd_status jd__tune_apply(const struct jd_tuning *plan)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tune.h - the two settings of Open MPI that jd makes before MPI_Init, why,
- * and when it leaves them alone. jd-info prints the plan.
+ * tune.h - the settings of Open MPI that jd makes before MPI_Init, why, and
+ * when it leaves them alone. jd-info prints the plan.
  *
  *     struct jd_tuning plan;
  *     jd__tune_plan(&request, &plan);
@@ -13,7 +13,9 @@
  * Open MPI cannot know when srun starts it; a waiting process then burns the
  * core that its peer needs.
  * pml=ob1: without an RDMA device the default ends up there too, after 200 ms
- * of looking for one.
+ * of looking for one (Open MPI 4.1 of Debian).
+ * btl=^ofi: for the same reason, where no file says which are left out; there
+ * Open MPI 5 looks for a device for 1 s.
  */
 #ifndef RUNTIME_TUNE_H
 #define RUNTIME_TUNE_H
@@ -24,7 +26,7 @@
 
 #include <stdbool.h>
 
-enum { JD_TUNE_YIELD, JD_TUNE_PML, JD_TUNE_COUNT };
+enum { JD_TUNE_YIELD, JD_TUNE_PML, JD_TUNE_BTL, JD_TUNE_COUNT };
 
 struct jd_tune_request {
     const struct jd_env *env;
@@ -32,6 +34,7 @@ struct jd_tune_request {
     int cores_allowed;                /* on this host, for the job */
     bool enabled;                     /* JD_TUNE_MPI */
     const char *root;                 /* "" or a directory that stands for / */
+    const char *library; /* libmpi's path: its installation has a file */
 };
 
 struct jd_tune_setting {

@@ -9,6 +9,7 @@
 #include "jd_process.h"
 #include "runtime/clock.h"
 #include "runtime/host.h"
+#include "runtime/mpi_service.h"
 #include "runtime/parse.h"
 #include "runtime/tune.h"
 #include "tools/jd_bench.h"
@@ -64,7 +65,8 @@ static void tune(void)
                                    .cluster = cluster,
                                    .cores_allowed = facts.host_cores_allowed,
                                    .enabled = true,
-                                   .root = "" },
+                                   .root = "",
+                                   .library = jd__mpi_library_path() },
         &plan);
     JD_CHECK(jd__tune_apply(&plan));
     jd__cluster_destroy(cluster);

@@ -21,6 +21,7 @@ void jd_info_print_tuning(const struct jd_env *env,
         .cores_allowed = facts.host_cores_allowed,
         .enabled = jd__settings_integer(settings, JD_OPTION_TUNE_MPI),
         .root = "",
+        .library = jd__mpi_library_path(),
     };
     jd__tune_plan(&request, &plan);
     printf("\n%-29s %-6s why (set while %s starts)\n", "MPI setting", "value",

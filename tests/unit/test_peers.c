@@ -215,8 +215,8 @@ START_TEST(a_wrapper_does_not_hide_its_program)
     pid_t program = start_peer("jd-test:1", "PMI_RANK=1");
     pid_t second = start_peer("other", "PMI_RANK=1");
     expect_print(2, 2,
-                 "; process 1 waits in MPI_Init_thread; process 0 never "
-                 "started or has ended");
+                 "; process 1 waits in MPI_Init_thread; process 0 is not "
+                 "there (never started, ended, or gave up)");
     helper_end(wrapper);
     helper_end(program);
     helper_end(second);
@@ -252,8 +252,8 @@ START_TEST(those_that_are_late_are_told_one_by_one)
     snprintf(expected, sizeof expected,
              "; process 0 waits in MPI_Init_thread; process 1 (helper, pid %d) "
              "is running but is not in jd_test(); process 2 (helper, pid %d) "
-             "is stopped (kill -CONT %d); processes 3-4 never started or have "
-             "ended",
+             "is stopped (kill -CONT %d); processes 3-4 are not there (never "
+             "started, ended, or gave up)",
              (int)one, (int)two, (int)two);
     expect_print(5, 5, expected);
     helper_end(zero);
@@ -288,10 +288,12 @@ static const struct {
     int local, total; /* 0: not known */
     const char *text;
 } absences[] = {
-    { 2, 2, "; process 0 never started or has ended" },
-    { 3, 3, "; processes 0,2 never started or have ended" },
+    { 2, 2, "; process 0 is not there (never started, ended, or gave up)" },
+    { 3, 3,
+      "; processes 0,2 are not there (never started, ended, or gave up)" },
     { 3, 8,
-      "; 2 more of this host never started or have ended; the processes "
+      "; 2 more of this host are not there (never started, ended, or gave up); "
+      "the processes "
       "of other hosts cannot be seen from here" },
     { 1, 8, "; the processes of other hosts cannot be seen from here" },
     { 0, 8, "; the processes of other hosts cannot be seen from here" },
@@ -318,11 +320,13 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("peers");
     TCase *states = unit_case(suite, "states");
     tcase_add_checked_fixture(states, name_job, NULL);
+    tcase_set_timeout(states, 30);
     tcase_add_loop_test(states, numbers_become_ranges, 0, COUNT(ranges));
     tcase_add_test(states, a_process_runs_stops_and_ends);
     tcase_add_test(states, a_name_may_hold_anything);
     TCase *seen = unit_case(suite, "seen");
     tcase_add_checked_fixture(seen, name_job, NULL);
+    tcase_set_timeout(seen, 30);
     tcase_add_test(seen, nothing_to_go_by);
     tcase_add_test(seen, other_jobs_are_not_ours);
     tcase_add_test(seen, a_rank_alone_is_no_mark);
@@ -330,6 +334,7 @@ int main(int argc, char **argv)
     tcase_add_test(seen, a_wrapper_does_not_hide_its_program);
     TCase *said = unit_case(suite, "said");
     tcase_add_checked_fixture(said, name_job, NULL);
+    tcase_set_timeout(said, 30);
     tcase_add_test(said, those_that_wait_are_told_by_step);
     tcase_add_test(said, those_that_are_late_are_told_one_by_one);
     tcase_add_test(said, a_crowd_is_cut);

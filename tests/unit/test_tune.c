@@ -44,6 +44,10 @@ static void put(const char *path, const char *text)
     fclose(file);
 }
 
+/* libmpi.so's path; each test starts with a distribution's. */
+static const char distribution[] = "/usr/lib/x86_64-linux-gnu/libmpi.so.40";
+static const char *library = distribution;
+
 static struct jd_tuning plan_with(const char *variables, bool enabled,
                                   const struct jd_cluster *cluster)
 {
@@ -54,6 +58,7 @@ static struct jd_tuning plan_with(const char *variables, bool enabled,
         .cores_allowed = 2,
         .enabled = enabled,
         .root = root,
+        .library = library,
     };
     struct jd_tuning plan;
     jd__tune_plan(&request, &plan);
@@ -129,7 +134,7 @@ START_TEST(each_kind_of_device_is_found)
 }
 END_TEST
 
-static const char *const variables[] = {
+static const char *const transports[] = {
     "OMPI_MCA_pml",
     "OMPI_MCA_mtl",
     "OMPI_MCA_btl",
@@ -139,33 +144,100 @@ static const char *const variables[] = {
 START_TEST(a_variable_chooses)
 {
     char line[64], why[64];
-    snprintf(line, sizeof line, "%s=^openib\n", variables[_i]);
-    snprintf(why, sizeof why, "%s is set", variables[_i]);
+    snprintf(line, sizeof line, "%s=^openib\n", transports[_i]);
+    snprintf(why, sizeof why, "%s is set", transports[_i]);
     expect_left_alone(line, why, NULL, "");
-    snprintf(line, sizeof line, "%s=\n", variables[_i]);
+    snprintf(line, sizeof line, "%s=\n", transports[_i]);
     expect_left_alone(line, why, NULL, "");
 }
 END_TEST
 
-static const char *const files[] = {
-    "/home/u/.openmpi/mca-params.conf",
-    "/opt/ompi/etc/openmpi-mca-params.conf",
-    "/etc/openmpi/openmpi-mca-params.conf",
-    "/usr/local/etc/openmpi-mca-params.conf",
+static const struct {
+    const char *path;
+    const char *variables;
+    const char *library;
+} files[] = {
+    { "/home/u/.openmpi/mca-params.conf", "HOME=/home/u\n", distribution },
+    { "/opt/ompi/etc/openmpi-mca-params.conf", "OPAL_PREFIX=/opt/ompi\n",
+      distribution },
+    { "/etc/openmpi/openmpi-mca-params.conf", "", distribution },
+    { "/etc/openmpi-x86_64/openmpi-mca-params.conf", "",
+      "/usr/lib64/openmpi/lib/libmpi.so.40" },
+    { "/usr/local/etc/openmpi-mca-params.conf", "",
+      "/usr/local/lib/libmpi.so.40.30.4" },
+    { "/home/lib/ompi/etc/openmpi-mca-params.conf", "",
+      "/home/lib/ompi/lib64/libmpi.so.40" },
 };
 
 START_TEST(each_file_chooses)
 {
-    put(files[_i], "# mine\n\npml = ucx\n");
-    expect_left_alone("HOME=/home/u\nOPAL_PREFIX=/opt/ompi\n", "", files[_i],
+    put(files[_i].path, "# mine\n\npml = ucx\n");
+    library = files[_i].library;
+    expect_left_alone(files[_i].variables, "", files[_i].path,
                       " chooses a transport");
 }
 END_TEST
 
+/* The file of another installation says nothing about this one. */
+START_TEST(other_files_do_not)
+{
+    put("/etc/openmpi/openmpi-mca-params.conf", "pml = ucx\n");
+    expect_ob1("OPAL_PREFIX=/opt/ompi\n");
+    library = "/opt/ompi/lib/libmpi.so.40";
+    expect_ob1("");
+    library = "";
+    expect_ob1("");
+}
+END_TEST
+
+/* ---- what is left out ------------------------------------------------- */
+
+static struct jd_tune_setting btl_with(const char *variables)
+{
+    static const struct jd_cluster unknown = { .method = "none" };
+    struct jd_tuning plan = plan_with(variables, true, &unknown);
+    ck_assert_str_eq(plan.settings[JD_TUNE_BTL].variable, "OMPI_MCA_btl");
+    return plan.settings[JD_TUNE_BTL];
+}
+
+START_TEST(ofi_is_left_out)
+{
+    struct jd_tune_setting btl = btl_with("");
+    ck_assert_ptr_nonnull(btl.value);
+    ck_assert_str_eq(btl.value, "^ofi");
+    ck_assert_str_eq(btl.why,
+                     "this host has no RDMA device, and looking for one "
+                     "through libfabric takes MPI_Init of Open MPI 5 1 s; "
+                     "JD_TUNE_MPI=0 leaves it alone");
+}
+END_TEST
+
+START_TEST(a_files_exclusions_stand)
+{
+    char why[512];
+    put("/etc/openmpi/openmpi-mca-params.conf", "btl = ^openib\n");
+    struct jd_tune_setting btl = btl_with("");
+    ck_assert_ptr_null(btl.value);
+    snprintf(why, sizeof why, "left alone: %s%s sets it", root,
+             "/etc/openmpi/openmpi-mca-params.conf");
+    ck_assert_str_eq(btl.why, why);
+}
+END_TEST
+
+START_TEST(both_are_left_alone_together)
+{
+    struct jd_tune_setting btl = btl_with("OMPI_MCA_pml=ucx\n");
+    ck_assert_ptr_null(btl.value);
+    ck_assert_str_eq(btl.why, "left alone: OMPI_MCA_pml is set");
+}
+END_TEST
+
+/* ---- the transport again ---------------------------------------------- */
+
 START_TEST(files_of_nobody_are_not_read)
 {
-    put(files[0], "pml = ucx\n");
-    put(files[1], "pml = ucx\n");
+    put("/.openmpi/mca-params.conf", "pml = ucx\n");
+    put("/home/u/.openmpi/mca-params.conf", "pml = ucx\n");
     expect_ob1("HOME=\nOPAL_PREFIX=\n");
 }
 END_TEST
@@ -198,9 +270,9 @@ static const struct {
 
 START_TEST(lines_of_a_file)
 {
-    put(files[2], contents[_i].text);
+    put(files[2].path, contents[_i].text);
     if (contents[_i].chooses)
-        expect_left_alone("", "", files[2], " chooses a transport");
+        expect_left_alone("", "", files[2].path, " chooses a transport");
     else
         expect_ob1("");
 }
@@ -298,8 +370,12 @@ int main(void)
     tcase_add_test(pml, a_host_without_a_device_gets_ob1);
     tcase_add_test(pml, an_empty_class_folder_is_no_device);
     tcase_add_loop_test(pml, each_kind_of_device_is_found, 0, COUNT(devices));
-    tcase_add_loop_test(pml, a_variable_chooses, 0, COUNT(variables));
+    tcase_add_loop_test(pml, a_variable_chooses, 0, COUNT(transports));
     tcase_add_loop_test(pml, each_file_chooses, 0, COUNT(files));
+    tcase_add_test(pml, other_files_do_not);
+    tcase_add_test(pml, ofi_is_left_out);
+    tcase_add_test(pml, a_files_exclusions_stand);
+    tcase_add_test(pml, both_are_left_alone_together);
     tcase_add_test(pml, files_of_nobody_are_not_read);
     tcase_add_loop_test(pml, lines_of_a_file, 0, COUNT(contents));
     tcase_add_test(pml, jd_tune_mpi_0_switches_it_off);

@@ -5,6 +5,7 @@
  * MPI is started.
  */
 #include "runtime/wait.h"
+#include "runtime/clock.h"
 #include "runtime/mpi_service.h"
 #include "runtime/topology.h"
 #include "tests/unit/helper.h"
@@ -17,6 +18,7 @@ static MPI_Request requests[MAX_PROCESSES];
 static bool has_come[MAX_PROCESSES]; /* the message of each request */
 static int num_requests;
 static long tests_until_done; /* -1: never */
+static double done_at;        /* on the clock; 0: never */
 static int test_result;
 static long num_tests;
 
@@ -26,7 +28,8 @@ int MPI_Testall(int count, MPI_Request array[], int *done,
     (void)statuses;
     ck_assert_int_eq(count, num_requests);
     ck_assert_ptr_eq(array, requests);
-    *done = ++num_tests == tests_until_done;
+    *done = ++num_tests == tests_until_done ||
+            (done_at > 0 && jd__clock_now() >= done_at);
     return test_result;
 }
 
@@ -67,6 +70,7 @@ static void make_job(void)
         };
     memset(has_come, 0, sizeof has_come);
     tests_until_done = -1;
+    done_at = 0;
     num_tests = 0;
     test_result = MPI_SUCCESS;
 }
@@ -249,6 +253,7 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
+/* At 0.1, 0.2 and 0.4 s, or fewer where the host is busy. */
 START_TEST(notices_come_at_doubling_intervals)
 {
     struct jd_wait wait = WAIT_FOR(0, 1);
@@ -256,12 +261,13 @@ START_TEST(notices_come_at_doubling_intervals)
     wait.notice = 0.1;
     wait.timeout = 0.7;
     run_captured(&wait, text, sizeof text);
-    ck_assert_int_eq(count_of(text, " warning jd_psum: process 0 has waited "),
-                     3);
+    int count = count_of(text, " warning jd_psum: process 0 has waited ");
+    ck_assert_int_ge(count, 1);
+    ck_assert_int_le(count, 3);
     ck_assert_int_eq(count_of(text, " s for process 1" IT_RUNS
                                     "; it gives up after 0.7 s "
                                     "(JD_COLLECTIVE_TIMEOUT)\n"),
-                     3);
+                     count);
 }
 END_TEST
 
@@ -271,7 +277,7 @@ START_TEST(a_wait_may_have_no_deadline)
     char text[4096];
     wait.notice = 0.001;
     wait.timeout = -1;
-    tests_until_done = 200000;
+    done_at = jd__clock_now() + 0.1;
     run_captured(&wait, text, sizeof text);
     ck_assert_int_ge(
         count_of(text,
@@ -320,17 +326,20 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("wait");
     TCase *ends = unit_case(suite, "ends");
     tcase_add_checked_fixture(ends, make_job, NULL);
+    tcase_set_timeout(ends, 30);
     tcase_add_loop_test(ends, done_is_done, 0, COUNT(lengths));
     tcase_add_test(ends, mpi_may_fail);
     tcase_add_test(ends, a_deadline_names_the_missing);
     tcase_add_test(ends, who_comes_at_the_deadline_is_in_time);
     TCase *suspects = unit_case(suite, "suspects");
     tcase_add_checked_fixture(suspects, make_job, NULL);
+    tcase_set_timeout(suspects, 30);
     tcase_add_test(suspects, a_stopped_one_is_a_suspect);
     tcase_add_test(suspects, who_cannot_be_seen_is_no_suspect);
     tcase_add_test(suspects, a_crowd_is_cut);
     TCase *notices = unit_case(suite, "notices");
     tcase_add_checked_fixture(notices, make_job, NULL);
+    tcase_set_timeout(notices, 30);
     tcase_add_test(notices, notices_come_at_doubling_intervals);
     tcase_add_test(notices, a_wait_may_have_no_deadline);
     tcase_add_test(notices, the_lowest_that_waits_speaks);
