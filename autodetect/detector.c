@@ -128,6 +128,23 @@ static bool is_set_pals(const struct jd_env *env)
     return strcmp(application, slurms) != 0;
 }
 
+/* Inside a Slurm job PMI_RANK and PMI_SIZE are srun's own where PMI_JOBID is
+ * "JOB.STEP" too; else an mpiexec has set them, and SLURM_* is a copy that all
+ * its processes share. */
+static bool is_pmi_inside_slurm(const struct jd_env *env)
+{
+    const char *job = jd__env_get_nonempty(env, "SLURM_JOB_ID");
+    const char *pmi_job = jd__env_get(env, "PMI_JOBID");
+    if (!job || !jd__env_get_nonempty(env, "PMI_RANK") ||
+        !jd__env_get_nonempty(env, "PMI_SIZE") ||
+        jd__env_get_nonempty(env, "FLUX_TASK_RANK") ||
+        jd__env_get_nonempty(env, "PALS_RANKID"))
+        return false;
+    size_t length = strlen(job);
+    return !pmi_job || strncmp(pmi_job, job, length) != 0 ||
+           pmi_job[length] != '.';
+}
+
 /* What srun --mpi=pmi2 and flux never set. HYDRA_* and I_MPI_* are no sign:
  * Slurm 24.11 and module files set some of them. */
 static bool is_set_mpiexec(const struct jd_env *env)
@@ -136,7 +153,8 @@ static bool is_set_mpiexec(const struct jd_env *env)
         { "HYDI_CONTROL_FD", "MPI_LOCALRANKID", "PMI_PORT",
           "MV2_COMM_WORLD_RANK" },
     };
-    return jd__variables_first(env, &signs) || is_set_pals(env);
+    return jd__variables_first(env, &signs) || is_pmi_inside_slurm(env) ||
+           is_set_pals(env);
 }
 
 /*
