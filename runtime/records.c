@@ -85,17 +85,20 @@ static jd_status gather(const struct jd_world *world,
         "MPI_Allgather", "jd_initialize");
     if (status == JD_OK)
         status = find_offsets(sizes, world->count, offsets, &total);
+    struct jd_records *records;
     if (status == JD_OK)
-        status = create(world->count, world->index, total, ret_records);
+        status = create(world->count, world->index, total, &records);
     if (status != JD_OK)
         return status;
-    point_to_items(*ret_records, offsets);
-    status = jd__check_mpi(MPI_Allgatherv(own, size, MPI_BYTE,
-                                          (*ret_records)->storage, sizes,
-                                          offsets, MPI_BYTE, world->comm),
-                           "MPI_Allgatherv", "jd_initialize");
-    if (status != JD_OK)
-        jd__records_destroy(*ret_records);
+    point_to_items(records, offsets);
+    status =
+        jd__check_mpi(MPI_Allgatherv(own, size, MPI_BYTE, records->storage,
+                                     sizes, offsets, MPI_BYTE, world->comm),
+                      "MPI_Allgatherv", "jd_initialize");
+    if (status == JD_OK)
+        *ret_records = records;
+    else
+        jd__records_destroy(records);
     return status;
 }
 

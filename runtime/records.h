@@ -48,8 +48,9 @@ struct jd_records {
 };
 
 /*
- * Collective over the world. Returns JD_OK; INTERNAL when MPI fails or the
- * builds of jd differ, RESOURCE_EXHAUSTED.
+ * Collective over the world. Returns JD_OK; INTERNAL when MPI fails,
+ * OUT_OF_RANGE where there are more bytes than MPI can count,
+ * RESOURCE_EXHAUSTED.
  */
 jd_status jd__records_gather(const struct jd_world *world,
                              const struct jd_record *own,

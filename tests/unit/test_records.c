@@ -1,10 +1,106 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_records.c - what the processes of a job say of themselves, held
- * against each other. The records are made by hand; no MPI is started.
+ * test_records.c - what the processes of a job say of themselves, gathered
+ * and held against each other. The records are made by hand, and gathered by
+ * an MPI of the test's own; no MPI is started.
  */
 #include "runtime/mpi_service.h"
 #include "tests/unit/job.h"
+
+/* ---- a played MPI of two processes ------------------------------------ */
+
+static struct jd_record *played; /* both processes send this one */
+static int played_size;          /* the bytes that both say */
+static int played_result;
+
+int MPI_Allgather(const void *data, int count, MPI_Datatype type, void *all,
+                  int all_count, MPI_Datatype all_type, MPI_Comm comm)
+{
+    (void)data, (void)count, (void)type, (void)all_count, (void)all_type;
+    (void)comm;
+    ((int *)all)[0] = ((int *)all)[1] = played_size;
+    return MPI_SUCCESS;
+}
+
+int MPI_Allgatherv(const void *data, int count, MPI_Datatype type, void *all,
+                   const int *counts, const int *offsets, MPI_Datatype all_type,
+                   MPI_Comm comm)
+{
+    (void)type, (void)all_type, (void)comm;
+    ck_assert_ptr_eq(data, played);
+    ck_assert_int_eq(count, (int)played->bytes);
+    for (int i = 0; i < 2 && played_result == MPI_SUCCESS; i++) {
+        ck_assert_int_eq(counts[i], played_size);
+        memcpy((char *)all + offsets[i], data, played->bytes);
+        ((struct jd_record *)((char *)all + offsets[i]))->rank = i;
+    }
+    return played_result;
+}
+
+int MPI_Error_string(int code, char *text, int *length)
+{
+    *length = snprintf(text, MPI_MAX_ERROR_STRING, "MPI's text of %d", code);
+    return MPI_SUCCESS;
+}
+
+/* The gathering of two processes that both have one's record. */
+static jd_status gather_two(struct jd_records *one, int size, int result,
+                            struct jd_records **gathered)
+{
+    struct jd_world world = { .index = 1, .count = 2, .has_mpi = true };
+    played = one->items[0];
+    played->bytes =
+        (uint32_t)(sizeof *played + sizeof(struct jd_device_record));
+    played_size = size ? size : (int)played->bytes;
+    played_result = result;
+    *gathered = NULL;
+    return jd__records_gather(&world, played, gathered);
+}
+
+START_TEST(all_are_gathered_by_rank)
+{
+    struct jd_records *one = JOB_RECORDS({ .id = 0 }), *gathered;
+    UNIT_OK(gather_two(one, 0, MPI_SUCCESS, &gathered));
+    ck_assert_int_eq(gathered->count, 2);
+    ck_assert_int_eq(gathered->self, 1);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(gathered->items[i]->rank, i);
+        ck_assert_str_eq(gathered->items[i]->devices[0].platform, "cpu");
+    }
+    jd__records_destroy(gathered);
+    jd__records_destroy(one);
+}
+END_TEST
+
+/* The caller destroys what it was given: nothing, then. */
+START_TEST(a_gathering_that_fails_gives_nothing)
+{
+    struct jd_records *one = JOB_RECORDS({ .id = 0 }), *gathered;
+    char sentence[300];
+    snprintf(sentence, sizeof sentence,
+             "jd_initialize: MPI_Allgatherv failed in %s: MPI's text of %d",
+             jd__mpi_library_name(), MPI_ERR_OTHER);
+    UNIT_FAILS(gather_two(one, 0, MPI_ERR_OTHER, &gathered), JD_INTERNAL,
+               sentence);
+    ck_assert_ptr_null(gathered);
+    jd__records_destroy(one);
+}
+END_TEST
+
+START_TEST(more_than_mpi_can_count)
+{
+    struct jd_records *one = JOB_RECORDS({ .id = 0 }), *gathered;
+    UNIT_FAILS(gather_two(one, 1 << 30, MPI_SUCCESS, &gathered),
+               JD_OUT_OF_RANGE,
+               "jd_initialize: the records of 2 processes have more than "
+               "2147483647 bytes, which MPI cannot gather; use fewer cpu "
+               "devices (JD_NUM_CPU_DEVICES)");
+    ck_assert_ptr_null(gathered);
+    jd__records_destroy(one);
+}
+END_TEST
+
+/* ---- checking --------------------------------------------------------- */
 
 /* The records are not right, and this is why; they stay as they were. */
 static void expect_failure(struct jd_records *records, jd_status status,
@@ -203,6 +299,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("records");
+    TCase *gathering = unit_case(suite, "gathering");
+    tcase_add_test(gathering, all_are_gathered_by_rank);
+    tcase_add_test(gathering, a_gathering_that_fails_gives_nothing);
+    tcase_add_test(gathering, more_than_mpi_can_count);
     TCase *right = unit_case(suite, "right");
     tcase_add_test(right, ranks_may_be_the_order);
     tcase_add_test(right, ids_give_the_order);
