@@ -3,8 +3,12 @@
 #include "runtime/log.h"
 #include "tests/unit/unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static FILE *captured;
@@ -121,6 +125,69 @@ START_TEST(lines_of_two_threads_do_not_mix)
 }
 END_TEST
 
+/* ---- a pipe that is full, and signals --------------------------------- */
+
+enum { LONG_LINE = 300000 }; /* several times what a pipe holds */
+
+static void ignore_signal(int number)
+{
+    (void)number;
+}
+
+static void *log_long(void *text)
+{
+    jd__log(JD_LOG_ERROR, "%s", (char *)text);
+    close(STDERR_FILENO);
+    return NULL;
+}
+
+/* Waits until the pipe holds all that it can. */
+static void wait_until_full(int reader)
+{
+    int capacity = fcntl(reader, F_GETPIPE_SZ), filled = 0;
+    while (filled < capacity) {
+        ck_assert_int_eq(ioctl(reader, FIONREAD, &filled), 0);
+        sched_yield();
+    }
+}
+
+static size_t drain(int reader, char *text, size_t size)
+{
+    size_t length = 0;
+    for (ssize_t n; (n = read(reader, text + length, size - length)) > 0;)
+        length += (size_t)n;
+    return length;
+}
+
+/* A write that a signal cuts short goes on where it stopped. */
+START_TEST(a_signal_does_not_cut_a_line)
+{
+    char *text = malloc(LONG_LINE + 1), *got = malloc(2 * LONG_LINE);
+    struct sigaction action = { .sa_handler = ignore_signal };
+    pthread_t writer;
+    int ends[2];
+    memset(text, 'y', LONG_LINE);
+    text[LONG_LINE] = '\0';
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_ge(dup2(ends[1], STDERR_FILENO), 0);
+    close(ends[1]);
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    pthread_create(&writer, NULL, log_long, text);
+    wait_until_full(ends[0]);
+    for (int i = 0; i < 200; i++) {
+        pthread_kill(writer, SIGUSR1);
+        sched_yield();
+    }
+    size_t length = drain(ends[0], got, 2 * LONG_LINE);
+    pthread_join(writer, NULL);
+    ck_assert_uint_gt(length, LONG_LINE);
+    ck_assert_int_eq(got[length - 1], '\n');
+    ck_assert_int_eq(memcmp(got + length - 1 - LONG_LINE, text, LONG_LINE), 0);
+    free(text);
+    free(got);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("log");
@@ -129,5 +196,6 @@ int main(void)
     tcase_add_test(lines, levels_are_kept);
     tcase_add_test(lines, a_long_line_stays_whole);
     tcase_add_test(lines, lines_of_two_threads_do_not_mix);
+    tcase_add_test(lines, a_signal_does_not_cut_a_line);
     return unit_main(suite);
 }

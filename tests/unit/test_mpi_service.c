@@ -99,12 +99,12 @@ END_TEST
 
 /* ---- a server --------------------------------------------------------- */
 
-/* A port of 127.0.0.1 that is ours; who does not listen refuses. */
-static int open_port(bool listens, int *ret_port)
+/* A port that is ours; who does not listen refuses. */
+static int open_port_of(in_addr_t host, bool listens, int *ret_port)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        .sin_addr.s_addr = htonl(host),
     };
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -115,6 +115,11 @@ static int open_port(bool listens, int *ret_port)
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     *ret_port = ntohs(address.sin_port);
     return fd;
+}
+
+static int open_port(bool listens, int *ret_port)
+{
+    return open_port_of(INADDR_LOOPBACK, listens, ret_port);
 }
 
 /* The check with the server at this port in the variable of this name. */
@@ -134,8 +139,11 @@ static const char *const uri_names[] = {
 
 START_TEST(a_living_server_is_enough)
 {
-    int port, fd = open_port(true, &port);
+    int port, fd = open_port(true, &port), lowest = dup(fd);
+    close(lowest);
     UNIT_OK(check_port(uri_names[_i], port, ""));
+    ck_assert_int_eq(dup(fd), lowest); /* nothing stays open */
+    close(lowest);
     close(fd);
 }
 END_TEST
@@ -152,6 +160,20 @@ START_TEST(a_dead_server_is_named)
              "ended, so Open MPI v4.1.4 cannot join them to one world; %s",
              uri_names[_i], port, methods[0].remedy);
     UNIT_FAILS(status, JD_FAILED_PRECONDITION, sentence);
+    close(fd);
+}
+END_TEST
+
+/* All of 127/8 is this host. */
+START_TEST(any_loopback_address_is_asked)
+{
+    int port, fd = open_port_of(INADDR_LOOPBACK + 1, false, &port);
+    char text[256];
+    snprintf(text, sizeof text,
+             "PMIX_NAMESPACE=n\nPMIX_RANK=0\nPMIX_SERVER_URI4="
+             "n.0;tcp4://127.0.0.2:%d\n",
+             port);
+    ck_assert_int_eq(check_method(text, "slurm"), JD_FAILED_PRECONDITION);
     close(fd);
 }
 END_TEST
@@ -242,6 +264,7 @@ int main(void)
     tcase_add_checked_fixture(server, play_open_mpi, NULL);
     tcase_add_loop_test(server, a_living_server_is_enough, 0, COUNT(uri_names));
     tcase_add_loop_test(server, a_dead_server_is_named, 0, COUNT(uri_names));
+    tcase_add_test(server, any_loopback_address_is_asked);
     tcase_add_test(server, the_newest_variable_counts);
     tcase_add_loop_test(server, what_cannot_be_asked_is_trusted, 0,
                         COUNT(foreign_uris));

@@ -177,6 +177,56 @@ START_TEST(bad_options_have_a_sentence)
 }
 END_TEST
 
+START_TEST(too_many_devices)
+{
+    static const int ids[1] = { 0 };
+    refuse_options(&(jd_options){ .local_device_ids = ids,
+                                  .num_local_device_ids = (1 << 17) + 1 },
+                   "jd_initialize: option num_local_device_ids is 131073, but "
+                   "a process has at most 131072 devices");
+}
+END_TEST
+
+START_TEST(each_member_has_its_option)
+{
+    static const jd_options options = {
+        .coordinator_address = "a:1",
+        .coordinator_bind_address = "b:2",
+        .num_processes = 9,
+        .process_id = 3,
+        .num_slices = 8,
+        .slice_index = 4,
+        .cluster_detection_method = "slurm",
+        .initialization_timeout = 11,
+        .heartbeat_timeout = 12,
+        .shutdown_timeout = 13,
+        .collective_timeout = 14,
+    };
+    static const struct {
+        enum jd_option option;
+        const char *text;
+    } values[] = {
+        { JD_OPTION_COORDINATOR_ADDRESS, "a:1" },
+        { JD_OPTION_COORDINATOR_BIND_ADDRESS, "b:2" },
+        { JD_OPTION_NUM_PROCESSES, "9" },
+        { JD_OPTION_PROCESS_ID, "3" },
+        { JD_OPTION_NUM_SLICES, "8" },
+        { JD_OPTION_SLICE_INDEX, "4" },
+        { JD_OPTION_CLUSTER_DETECTION_METHOD, "slurm" },
+        { JD_OPTION_INITIALIZATION_TIMEOUT, "11.000000" },
+        { JD_OPTION_HEARTBEAT_TIMEOUT, "12.000000" },
+        { JD_OPTION_SHUTDOWN_TIMEOUT, "13.000000" },
+        { JD_OPTION_COLLECTIVE_TIMEOUT, "14.000000" },
+    };
+    struct jd_settings *s;
+    UNIT_OK(resolve("", &options, &s));
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        ck_assert_str_eq(jd__settings_text(s, values[i].option),
+                         values[i].text);
+    jd__settings_destroy(s);
+}
+END_TEST
+
 START_TEST(minus_one_is_detected)
 {
     jd_options options = { .num_processes = 2, .process_id = -1 };
@@ -293,6 +343,8 @@ int main(void)
     tcase_add_test(values, option_over_variable_over_jax_over_detected);
     tcase_add_test(values, an_empty_jax_variable_is_not_set);
     tcase_add_test(values, durations_have_units_zero_and_off);
+    tcase_add_test(values, too_many_devices);
+    tcase_add_test(values, each_member_has_its_option);
     tcase_add_test(values, minus_one_is_detected);
     tcase_add_test(values, device_ids_are_copied);
     tcase_add_test(values, programs_of_other_versions);

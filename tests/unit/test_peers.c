@@ -223,6 +223,33 @@ START_TEST(a_wrapper_does_not_hide_its_program)
 }
 END_TEST
 
+/* Of two that have not come, the one that started later: /proc lists by pid. */
+START_TEST(the_younger_of_two_is_named)
+{
+    pid_t wrapper = start_peer("other", "PMI_RANK=0");
+    pid_t program = start_peer("other", "PMI_RANK=0");
+    char expected[128];
+    snprintf(expected, sizeof expected,
+             "; process 0 (helper, pid %d) is running but is not in jd_test()",
+             (int)(program > wrapper ? program : wrapper));
+    expect_print(1, 1, expected);
+    helper_end(wrapper);
+    helper_end(program);
+}
+END_TEST
+
+START_TEST(looking_leaves_no_file_open)
+{
+    pid_t pid = start_peer("jd-test:0", "PMI_RANK=0");
+    int lowest_fd = dup(STDERR_FILENO);
+    close(lowest_fd);
+    expect_print(1, 1, "; process 0 waits in detection");
+    ck_assert_int_eq(dup(STDERR_FILENO), lowest_fd);
+    close(lowest_fd);
+    helper_end(pid);
+}
+END_TEST
+
 /* ---- what is said ----------------------------------------------------- */
 
 START_TEST(those_that_wait_are_told_by_step)
@@ -332,6 +359,8 @@ int main(int argc, char **argv)
     tcase_add_test(seen, a_rank_alone_is_no_mark);
     tcase_add_test(seen, the_lowest_that_has_come);
     tcase_add_test(seen, a_wrapper_does_not_hide_its_program);
+    tcase_add_test(seen, the_younger_of_two_is_named);
+    tcase_add_test(seen, looking_leaves_no_file_open);
     TCase *said = unit_case(suite, "said");
     tcase_add_checked_fixture(said, name_job, NULL);
     tcase_set_timeout(said, 30);

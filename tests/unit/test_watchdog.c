@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 static const char *const step_names[] = { "first", "second" };
 
@@ -141,6 +142,7 @@ END_TEST
 struct end {
     char text[4096];
     int status;
+    double cpu_seconds;
 };
 
 static void write_unflushed(void)
@@ -181,7 +183,11 @@ static struct end expire_in_child(const struct jd_meeting *meeting,
                               sizeof end.text - 1 - length)) > 0;)
         length += (size_t)n;
     close(out[0]);
-    ck_assert_int_eq(waitpid(child, &end.status, 0), child);
+    struct rusage usage;
+    ck_assert_int_eq(wait4(child, &end.status, 0, &usage), child);
+    end.cpu_seconds =
+        (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+        1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
     return end;
 }
 
@@ -217,6 +223,7 @@ START_TEST(the_end_says_why)
                            "with exit code 1\n",
                            "on stdout", NULL });
     ck_assert_int_eq(count_of(end.text, "warning"), 0);
+    ck_assert_double_lt(end.cpu_seconds, 0.2); /* it slept */
 }
 END_TEST
 
