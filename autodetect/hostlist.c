@@ -130,7 +130,7 @@ static jd_status expand_bracket(struct expansion *e, const char *open,
     if (brackets == MAX_BRACKETS)
         return fail_at(e, open, "a name has more than 8 brackets");
     for (const char *at = open + 1;; at++) {
-        struct range range;
+        struct range range = { .at = NULL };
         jd_status status = read_range(e, &at, close, &range);
         if (status == JD_OK)
             status = expand_range(e, &range, close, length, brackets);

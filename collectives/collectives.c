@@ -90,7 +90,7 @@ jd_status jd_psum(jd_shard *shard, const char *axes, const void *in, void *out,
                   size_t count, jd_dtype dtype)
 {
     struct jd_call call = { "jd_psum", in, out, count, dtype };
-    int members;
+    int members = 0;
     jd_status status = check_call(shard, axes, &call, &members);
     if (status == JD_OK)
         status = check_null(&call, true);
@@ -113,7 +113,7 @@ jd_status jd_all_gather(jd_shard *shard, const char *axes, const void *in,
                         void *out, size_t count, jd_dtype dtype)
 {
     struct jd_call call = { "jd_all_gather", in, out, count, dtype };
-    int members;
+    int members = 0;
     jd_status status = check_call(shard, axes, &call, &members);
     if (status == JD_OK)
         status = check_null(&call, true);
@@ -135,7 +135,7 @@ jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                         const void *in, void *out, size_t count, jd_dtype dtype)
 {
     struct jd_call call = { "jd_pbroadcast", in, out, count, dtype };
-    int members;
+    int members = 0;
     jd_status status = check_call(shard, axes, &call, &members);
     if (status != JD_OK)
         return status;

@@ -85,7 +85,7 @@ static jd_status gather(const struct jd_world *world,
         "MPI_Allgather", "jd_initialize");
     if (status == JD_OK)
         status = find_offsets(sizes, world->count, offsets, &total);
-    struct jd_records *records;
+    struct jd_records *records = NULL;
     if (status == JD_OK)
         status = create(world->count, world->index, total, &records);
     if (status != JD_OK)
