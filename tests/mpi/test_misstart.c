@@ -204,13 +204,15 @@ static int abort_job(void)
         pause();
 }
 
-/* Process 1 ends early with an error: nobody waits for it in MPI_Finalize. */
+/* Process 1 ends early with an error: it waits for nobody in MPI_Finalize,
+ * so that the launcher sees the error and ends the others. */
 static int exit_early(void)
 {
     JD_CHECK(jd_initialize());
     if (jd_process_index() == 1)
         exit(3);
-    return 0;
+    for (;;)
+        pause();
 }
 
 /* Process 1 never comes to the end. */

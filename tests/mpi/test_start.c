@@ -4,6 +4,9 @@
 #include "jd.h"
 #include "jd_mpi.h"
 
+#include <dirent.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,10 +36,54 @@ static void expect_order(void)
            jd_process_count());
 }
 
+/* What jd sets for MPI_Init is not there for programs started later. */
+static int count_settings(void)
+{
+    int count = 0;
+    for (char **item = environ; *item; item++)
+        count += strncmp(*item, "OMPI_MCA_", 9) == 0;
+    return count;
+}
+
+/* The watchdog ends with jd_initialize(). */
+static int count_watchdogs(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *d; tasks && (d = readdir(tasks));) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", d->d_name);
+        FILE *file = d->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (file && fgets(name, sizeof name, file))
+            count += strncmp(name, "jd-", 3) == 0;
+        if (file)
+            fclose(file);
+    }
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+/* MULTIPLE costs every small call of the program, so it is not asked for
+ * without a reason. */
+static void expect_level(bool is_multiple)
+{
+    int level;
+    MPI_Query_thread(&level);
+    EXPECT(level == (is_multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED),
+           "%d", level);
+}
+
 static int plain(void)
 {
+    const char *asked = getenv("JD_MPI_THREAD_LEVEL");
+    int before = count_settings();
     EXPECT(!jd_is_initialized(), "before");
     JD_CHECK(jd_initialize());
+    EXPECT(count_settings() == before, "%d, not %d", count_settings(), before);
+    expect_level(asked && strcmp(asked, "multiple") == 0);
+    while (count_watchdogs() > 0) /* the kernel shows it a moment longer */
+        sched_yield();
     EXPECT(jd_is_initialized(), "after");
     expect_order();
     EXPECT(jd_process_index() == world_rank(), "the launcher's order");
@@ -54,6 +101,10 @@ static int reversed(void)
     expect_order();
     EXPECT(jd_local_devices(&n)[0]->process_index == wanted, "own device");
     EXPECT(n == 1, "%d", n);
+    JD_CHECK(jd_shutdown());
+    jd_options options = { .num_processes = size, .process_id = wanted };
+    JD_CHECK(jd_initialize_on(MPI_COMM_WORLD, &options, sizeof options));
+    EXPECT(jd_process_index() == wanted, "%d", jd_process_index());
     return MPI_Finalize();
 }
 
@@ -135,6 +186,7 @@ static int devices(void)
     if (getenv("OMPI_COMM_WORLD_RANK")[0] == '1')
         setenv("JD_NUM_CPU_DEVICES", "3", 1);
     JD_CHECK(jd_initialize());
+    expect_level(jd_process_index() == 1);
     const jd_device *const *all = jd_devices(&n);
     EXPECT(n == jd_process_count() + 2, "%d", n);
     for (int i = 1; i < n; i++)
