@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* assert_equal.c - jd_assert_equal: every process compares its leaves with
  * process 0's, and then all tell each other what they found. */
-#include "collectives/bulk.h"
 #include "collectives/elements.h"
 #include "collectives/leaves.h"
 #include "collectives/processes.h"
@@ -20,9 +19,11 @@ struct difference {
 };
 
 /* Compares what comes next in the walk with bytes of process 0's stream. */
-static void compare(struct jd_leaf_walk *walk, const char *wanted, size_t bytes,
-                    struct difference *difference)
+static void compare(struct jd_leaf_walk *walk, const void *data, size_t bytes,
+                    void *found)
 {
+    const char *wanted = data;
+    struct difference *difference = found;
     struct jd_leaf_span span;
     for (size_t used = 0; used < bytes; used += span.bytes) {
         if (!jd__walk_next(walk, bytes - used, &span))
@@ -46,41 +47,12 @@ static void compare(struct jd_leaf_walk *walk, const char *wanted, size_t bytes,
     }
 }
 
-static jd_status compare_stream(struct jd_group *group,
-                                struct jd_purpose *purpose,
-                                struct difference *difference)
-{
-    char *scratch;
-    size_t piece = jd__group_piece(group);
-    bool gives = jd__group_index(group) == 0;
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-    jd_status status =
-        jd__processes_meet_with_scratch(group, purpose, piece, &scratch);
-    while (status == JD_OK) {
-        struct jd_leaf_walk begin = walk;
-        size_t bytes = jd__walk_pack(&walk, gives ? scratch : NULL, piece);
-        if (bytes == 0)
-            break;
-        status = jd__bulk_broadcast(group, scratch, bytes, 0);
-        if (status == JD_OK && !gives)
-            compare(&begin, scratch, bytes, difference);
-    }
-    return status;
-}
-
 static jd_status find_difference(struct jd_group *group,
                                  struct jd_purpose *purpose, size_t bytes,
                                  struct difference *difference)
 {
-    if (bytes > JD_MEETING_PAYLOAD)
-        return compare_stream(group, purpose, difference);
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-    bool gives = jd__group_index(group) == 0;
-    jd_status status =
-        jd__processes_meet_with_leaves(group, purpose, gives, bytes);
-    if (status == JD_OK)
-        compare(&walk, jd__group_payload(group, 0), bytes, difference);
-    return status;
+    struct jd_listener listener = { compare, difference };
+    return jd__processes_hear(group, purpose, bytes, 0, &listener);
 }
 
 static jd_status fail_difference(const struct jd_runtime *runtime, int process,

@@ -1,48 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* multihost.c - jd_broadcast_one_to_all and jd_sync_global_devices. */
 #include "jd_multihost.h"
-#include "collectives/bulk.h"
 #include "collectives/digest.h"
 #include "collectives/leaves.h"
 #include "collectives/processes.h"
 
 #include <string.h>
 
-static jd_status broadcast_stream(struct jd_group *group,
-                                  struct jd_purpose *purpose, int source)
+static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
+                 void *leaves)
 {
-    char *scratch;
-    size_t piece = jd__group_piece(group);
-    bool gives = jd__group_index(group) == source;
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-    jd_status status =
-        jd__processes_meet_with_scratch(group, purpose, piece, &scratch);
-    while (status == JD_OK) {
-        struct jd_leaf_walk begin = walk;
-        size_t bytes = jd__walk_pack(&walk, gives ? scratch : NULL, piece);
-        if (bytes == 0)
-            break;
-        status = jd__bulk_broadcast(group, scratch, bytes, source);
-        if (status == JD_OK && !gives)
-            jd__walk_unpack(&begin, scratch, bytes, purpose->leaves, 0);
-    }
-    return status;
+    jd__walk_unpack(at, data, bytes, leaves, 0);
 }
 
 static jd_status broadcast(struct jd_group *group, struct jd_purpose *purpose,
                            size_t bytes, int source)
 {
-    bool gives = jd__group_index(group) == source;
+    struct jd_listener listener = { take, (void *)purpose->leaves };
     purpose->signature.source = source;
-    if (bytes > JD_MEETING_PAYLOAD)
-        return broadcast_stream(group, purpose, source);
-    jd_status status =
-        jd__processes_meet_with_leaves(group, purpose, gives, bytes);
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-    if (status == JD_OK && !gives)
-        jd__walk_unpack(&walk, jd__group_payload(group, source), bytes,
-                        purpose->leaves, 0);
-    return status;
+    return jd__processes_hear(group, purpose, bytes, source, &listener);
 }
 
 jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,

@@ -2,6 +2,7 @@
 /* processes.c - the meeting of all processes with which the multihost
  * utilities begin. */
 #include "collectives/processes.h"
+#include "collectives/bulk.h"
 #include "collectives/digest.h"
 #include "collectives/failure.h"
 
@@ -174,6 +175,52 @@ jd_status jd__processes_meet_with_leaves(struct jd_group *group,
     jd_status status = jd__processes_meet(group, purpose);
     purpose->payload = NULL;
     return status;
+}
+
+/* All leaves came with the meeting's messages. */
+static jd_status hear_short(struct jd_group *group, struct jd_purpose *purpose,
+                            size_t bytes, int source,
+                            const struct jd_listener *listener)
+{
+    bool gives = jd__group_index(group) == source;
+    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    jd_status status =
+        jd__processes_meet_with_leaves(group, purpose, gives, bytes);
+    if (status == JD_OK && !gives)
+        listener->hear(&walk, jd__group_payload(group, source), bytes,
+                       listener->arg);
+    return status;
+}
+
+/* They follow the meeting in pieces. */
+static jd_status hear_long(struct jd_group *group, struct jd_purpose *purpose,
+                           int source, const struct jd_listener *listener)
+{
+    char *scratch;
+    size_t piece = jd__group_piece(group);
+    bool gives = jd__group_index(group) == source;
+    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    jd_status status =
+        jd__processes_meet_with_scratch(group, purpose, piece, &scratch);
+    while (status == JD_OK) {
+        struct jd_leaf_walk begin = walk;
+        size_t bytes = jd__walk_pack(&walk, gives ? scratch : NULL, piece);
+        if (bytes == 0)
+            break;
+        status = jd__bulk_broadcast(group, scratch, bytes, source);
+        if (status == JD_OK && !gives)
+            listener->hear(&begin, scratch, bytes, listener->arg);
+    }
+    return status;
+}
+
+jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
+                             size_t bytes, int source,
+                             const struct jd_listener *listener)
+{
+    return bytes > JD_MEETING_PAYLOAD
+               ? hear_long(group, purpose, source, listener)
+               : hear_short(group, purpose, bytes, source, listener);
 }
 
 jd_status jd__processes_leave(jd_status status)

@@ -70,4 +70,18 @@ jd_status jd__processes_meet_with_leaves(struct jd_group *group,
                                          struct jd_purpose *purpose, bool gives,
                                          size_t bytes);
 
+/* What becomes of the source's leaves: called with each part of them, and the
+ * place in this process's leaves where it belongs. */
+struct jd_listener {
+    void (*hear)(struct jd_leaf_walk *at, const void *data, size_t bytes,
+                 void *arg);
+    void *arg;
+};
+
+/* Meets, and lets every process but the source hear the source's leaves,
+ * which have bytes in all. */
+jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
+                             size_t bytes, int source,
+                             const struct jd_listener *listener);
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "jd_status.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,19 @@ static inline void expect_status(jd_status got, jd_status wanted,
             file, line, call, jd_status_name(got), jd_status_name(wanted), text,
             jd_error_message());
     _Exit(1);
+}
+
+/* The call fails with the status and exactly the formatted sentence. */
+__attribute__((format(printf, 3, 4))) static inline void
+expect_sentence(jd_status got, jd_status wanted, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    EXPECT(got == wanted && strcmp(jd_error_message(), text) == 0,
+           "%s: %s\nwanted: %s", jd_status_name(got), jd_error_message(), text);
 }
 
 /* Skips the test: exit status 77, and the reason for the runner. */

@@ -8,25 +8,11 @@
 
 #include "expect.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 static int count, self;
 static jd_shard *me;
-
-/* The call fails with the status and exactly the formatted sentence. */
-__attribute__((format(printf, 3, 4))) static void
-expect_sentence(jd_status got, jd_status wanted, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    EXPECT(got == wanted && strcmp(jd_error_message(), text) == 0,
-           "%s: %s\nwanted: %s", jd_status_name(got), jd_error_message(), text);
-}
 
 static jd_status make(const char *name, int size,
                       const jd_device *const *devices)
