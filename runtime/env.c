@@ -157,9 +157,9 @@ static jd_status add_line(struct jd_env *env, const struct lines *lines,
     size_t name = assignment_name_length(line, length);
     if (name)
         return add(env, line, name, line + name + 1, length - name - 1);
-    if (!length)
+    if (lines->separator == '\0')
         return JD_OK;
-    if (env->count && lines->separator == '\n')
+    if (env->count)
         return continue_value(env, line, length);
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s, line %zu: \"%.*s\" is no NAME=value; the file must be "
@@ -206,7 +206,7 @@ jd_status jd__env_from_text(const char *text, size_t length, const char *label,
         return status;
     status = length ? add_lines(env, text, length, label) : JD_OK;
     sort(env);
-    if (status == JD_OK)
+    if (status == JD_OK && !(length && memchr(text, '\0', length)))
         status = refuse_duplicates(env, label);
     if (status != JD_OK) {
         jd__env_destroy(env);

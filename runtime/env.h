@@ -33,9 +33,11 @@ jd_status jd__env_from_process(struct jd_env **ret_env);
 /*
  * Reads the output of `env` or `env -0`: one NAME=value a line, '#' begins a
  * comment line, and a line that is no assignment continues the value before
- * it. "-" is standard input. Returns JD_OK; NOT_FOUND or PERMISSION_DENIED
- * naming the file; INVALID_ARGUMENT naming the file and the line that comes
- * before any assignment, or a name that is there twice; RESOURCE_EXHAUSTED.
+ * it. In `env -0`'s, as in /proc/PID/environ, what is no assignment is left
+ * out, and of two with one name one counts. "-" is standard input.
+ * Returns JD_OK; NOT_FOUND or PERMISSION_DENIED naming the file;
+ * INVALID_ARGUMENT naming the file and the line that comes before any
+ * assignment, or a name that is there twice; RESOURCE_EXHAUSTED.
  */
 jd_status jd__env_from_file(const char *path, struct jd_env **ret_env);
 

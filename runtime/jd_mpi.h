@@ -30,9 +30,9 @@ extern "C" {
  *
  * Collective: every process of comm, an intra-communicator.
  * Owns: the caller keeps comm and may free it afterwards.
- * Returns: as jd_initialize(); FAILED_PRECONDITION too where MPI is not
- *   initialised or already finalised, INVALID_ARGUMENT where num_processes is
- *   explicit and is not comm's size.
+ * Returns: as jd_initialize(); INVALID_ARGUMENT too for MPI_COMM_NULL or an
+ *   inter-communicator, FAILED_PRECONDITION where MPI is not initialised or
+ *   already finalised, or an explicit num_processes is not comm's size.
  */
 JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
                                   size_t size);
@@ -43,6 +43,8 @@ JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
  * messages never meet. A world of one process starts MPI at the first call.
  * MPI_COMM_NULL on failure, with the reason in jd_error_message().
  *
+ * Threads: any, but the first call of a world of one, which starts MPI, is on
+ *   one thread.
  * Owns: jd; valid until jd_shutdown(), never to be freed by the caller. Its
  *   error handler is MPI_ERRORS_RETURN.
  */

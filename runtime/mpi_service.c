@@ -105,15 +105,15 @@ static int try_to_connect(const struct sockaddr_in *address)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error = 0;
     if (fd < 0)
-        return errno;
+        return 0; /* it cannot be asked: MPI will find out */
     if (connect(fd, (const struct sockaddr *)address, sizeof *address) != 0)
         error = errno;
     if (error == EINPROGRESS) {
         struct pollfd poller = { .fd = fd, .events = POLLOUT };
         socklen_t size = sizeof error;
-        if (poll(&poller, 1, CONNECT_MILLISECONDS) != 1)
-            error = ETIMEDOUT;
-        else
+        int ready = poll(&poller, 1, CONNECT_MILLISECONDS);
+        error = ready == 0 ? ETIMEDOUT : 0;
+        if (ready == 1)
             getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
     }
     close(fd);

@@ -203,7 +203,7 @@ static jd_status set_seconds_field(struct jd_settings *settings,
     char text[352]; /* DBL_MAX has 309 digits before its point */
     if (value == 0)
         return JD_OK;
-    snprintf(text, sizeof text, "%.6f", value);
+    snprintf(text, sizeof text, "%.9f", value);
     return set_field(settings, option, text);
 }
 

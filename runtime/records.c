@@ -237,6 +237,12 @@ static jd_status verify_slices(const struct jd_records *records)
                            "JD_SLICE_INDEX)",
                            first->slice_index, first->num_slices, i,
                            r->slice_index, r->num_slices);
+        if ((r->num_slices > 0) != (r->slice_index >= 0))
+            return jd_fail(JD_INVALID_ARGUMENT,
+                           "jd_initialize: process %d says slice %d of %d (-1 "
+                           "and 0 stand for nothing said); say both, or "
+                           "neither (JD_NUM_SLICES, JD_SLICE_INDEX)",
+                           i, r->slice_index, r->num_slices);
         if (r->num_slices && r->slice_index >= r->num_slices)
             return jd_fail(JD_INVALID_ARGUMENT,
                            "jd_initialize: process %d says slice %d of %d; it "

@@ -94,7 +94,7 @@ static void find_installation(const struct jd_tune_request *request,
                               char *folder, size_t size)
 {
     const char *prefix = jd__env_get_nonempty(request->env, "OPAL_PREFIX");
-    const char *file = strstr(request->library, "/libmpi");
+    const char *file = strrchr(request->library, '/');
     size_t lib = file ? (size_t)(file - request->library) : 0;
     while (lib && request->library[lib - 1] != '/')
         lib--; /* PREFIX/lib or PREFIX/lib64 */

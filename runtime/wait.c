@@ -88,9 +88,12 @@ static void print_suspects(FILE *out, const struct jd_wait *wait,
     if (named > MAX_NAMED)
         fprintf(out, "; and %d more like these", named - MAX_NAMED);
     if (!named && hidden < missing->count)
-        fprintf(out, "; on this host %s running, but %s not made this call",
-                missing->count - hidden == 1 ? "it is" : "they are",
-                missing->count - hidden == 1 ? "has" : "have");
+        fputs(missing->count == 1
+                  ? "; no message has come from it: it runs on this host, but "
+                    "has not made this call, or waits for one that has not"
+                  : "; no message has come from them: those on this host run, "
+                    "but have not made this call, or wait for one that has not",
+              out);
     if (hidden)
         fprintf(out, "; other hosts cannot be seen from here");
 }

@@ -48,7 +48,8 @@ static void expect_deadline(jd_status status, const char *operation,
     expect_text(text);
     snprintf(text, sizeof text, " s for process%s; ", awaited);
     expect_text(text);
-    expect_text("on this host it is running, but has not made this call; the "
+    expect_text("no message has come from it: it runs on this host, but has "
+                "not made this call, or waits for one that has not; the "
                 "deadline was 0.5 s (JD_COLLECTIVE_TIMEOUT changes it)");
 }
 

@@ -100,6 +100,17 @@ static int some_slices(void)
     return 0;
 }
 
+/* Both say how many slices there are, and nobody in which one it is. */
+static int half_a_slice(void)
+{
+    setenv("JD_NUM_SLICES", "2", 1);
+    EXPECT_STATUS(jd_initialize(), JD_INVALID_ARGUMENT,
+                  "process 0 says slice -1 of 2 (-1 and 0 stand for nothing "
+                  "said); say both, or neither (JD_NUM_SLICES, "
+                  "JD_SLICE_INDEX)");
+    return 0;
+}
+
 static int option_alone(void)
 {
     EXPECT_STATUS(jd_initialize(.process_id = 1), JD_INVALID_ARGUMENT,
@@ -109,7 +120,7 @@ static int option_alone(void)
                   JD_INVALID_ARGUMENT, "process_id");
     EXPECT_STATUS(jd_initialize(.initialization_timeout = -1),
                   JD_INVALID_ARGUMENT,
-                  "option initialization_timeout is \"-1.000000\", but it "
+                  "option initialization_timeout is \"-1.000000000\", but it "
                   "must be a duration up to 1000000000 seconds");
     EXPECT_STATUS(jd_initialize(.coordinator_address = "nowhere"),
                   JD_INVALID_ARGUMENT,
@@ -238,6 +249,7 @@ int main(int argc, char **argv)
         { "wrong_count", wrong_count },
         { "one_wrong_count", one_wrong_count },
         { "some_slices", some_slices },
+        { "half_a_slice", half_a_slice },
         { "option_alone", option_alone },
         { "bad_communicators", bad_communicators },
         { "worlds_of_one", worlds_of_one },

@@ -46,6 +46,19 @@ START_TEST(env_0_is_understood)
 }
 END_TEST
 
+/* A process may have anything in its environment. */
+START_TEST(odd_entries_of_a_process_are_left_out)
+{
+    static const char text[] = "a:b=1\0A=1\0nothing\0B=2\0B=2";
+    struct jd_env *env;
+    UNIT_OK(jd__env_from_text(text, sizeof text - 1, "environ", &env));
+    ck_assert_str_eq(jd__env_get(env, "A"), "1");
+    ck_assert_str_eq(jd__env_get(env, "B"), "2");
+    ck_assert_ptr_null(jd__env_get(env, "a:b"));
+    jd__env_destroy(env);
+}
+END_TEST
+
 START_TEST(nothing_is_an_environment_too)
 {
     struct jd_env *env;
@@ -148,6 +161,7 @@ int main(void)
     tcase_add_test(text, lines_become_variables);
     tcase_add_test(text, a_value_may_span_lines);
     tcase_add_test(text, env_0_is_understood);
+    tcase_add_test(text, odd_entries_of_a_process_are_left_out);
     tcase_add_test(text, nothing_is_an_environment_too);
     tcase_add_test(text, a_prefix_is_found);
     tcase_add_test(text, bad_text_is_refused);

@@ -120,8 +120,12 @@ static void expect_deadline(const struct jd_wait *wait, const char *begin,
     ck_assert_str_eq(text + at, expected);
 }
 
-#define IT_RUNS "; on this host it is running, but has not made this call"
-#define THEY_RUN "; on this host they are running, but have not made this call"
+#define IT_RUNS                                                                \
+    "; no message has come from it: it runs on this host, but has not made "   \
+    "this call, or waits for one that has not"
+#define THEY_RUN                                                               \
+    "; no message has come from them: those on this host run, but have not "   \
+    "made this call, or wait for one that has not"
 #define OTHER_HOSTS "; other hosts cannot be seen from here"
 
 /* ---- ends ------------------------------------------------------------- */
@@ -212,7 +216,7 @@ START_TEST(who_cannot_be_seen_is_no_suspect)
     expect_deadline(&wait, "jd_psum: process 0", "processes 1-3" OTHER_HOSTS);
     processes[3] = processes[0] = processes[4];
     expect_deadline(&wait, "jd_psum: process 0",
-                    "processes 1-3" IT_RUNS OTHER_HOSTS);
+                    "processes 1-3" THEY_RUN OTHER_HOSTS);
 }
 END_TEST
 
