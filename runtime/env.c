@@ -144,7 +144,7 @@ static jd_status continue_value(struct jd_env *env, const char *line,
 }
 
 struct lines {
-    const char *label;
+    const char *label; /* NULL: what is no assignment is left out */
     char separator;
     size_t number;
 };
@@ -157,9 +157,9 @@ static jd_status add_line(struct jd_env *env, const struct lines *lines,
     size_t name = assignment_name_length(line, length);
     if (name)
         return add(env, line, name, line + name + 1, length - name - 1);
-    if (lines->separator == '\0')
+    if (!length || !lines->label)
         return JD_OK;
-    if (env->count)
+    if (env->count && lines->separator == '\n')
         return continue_value(env, line, length);
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s, line %zu: \"%.*s\" is no NAME=value; the file must be "
@@ -171,7 +171,8 @@ static jd_status add_line(struct jd_env *env, const struct lines *lines,
 static jd_status add_lines(struct jd_env *env, const char *text, size_t length,
                            const char *label)
 {
-    struct lines lines = { label, memchr(text, '\0', length) ? '\0' : '\n', 1 };
+    bool has_zeros = !label || memchr(text, '\0', length);
+    struct lines lines = { label, has_zeros ? '\0' : '\n', 1 };
     for (size_t at = 0; at < length; lines.number++) {
         const char *line = text + at;
         const char *end = memchr(line, lines.separator, length - at);
@@ -206,7 +207,7 @@ jd_status jd__env_from_text(const char *text, size_t length, const char *label,
         return status;
     status = length ? add_lines(env, text, length, label) : JD_OK;
     sort(env);
-    if (status == JD_OK && !(length && memchr(text, '\0', length)))
+    if (status == JD_OK && label)
         status = refuse_duplicates(env, label);
     if (status != JD_OK) {
         jd__env_destroy(env);
@@ -214,6 +215,12 @@ jd_status jd__env_from_text(const char *text, size_t length, const char *label,
     }
     *ret_env = env;
     return JD_OK;
+}
+
+jd_status jd__env_from_block(const char *block, size_t length,
+                             struct jd_env **ret_env)
+{
+    return jd__env_from_text(block, length, NULL, ret_env);
 }
 
 static jd_status fail_file(const char *path, int error)

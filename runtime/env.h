@@ -33,17 +33,21 @@ jd_status jd__env_from_process(struct jd_env **ret_env);
 /*
  * Reads the output of `env` or `env -0`: one NAME=value a line, '#' begins a
  * comment line, and a line that is no assignment continues the value before
- * it. In `env -0`'s, as in /proc/PID/environ, what is no assignment is left
- * out, and of two with one name one counts. "-" is standard input.
- * Returns JD_OK; NOT_FOUND or PERMISSION_DENIED naming the file;
- * INVALID_ARGUMENT naming the file and the line that comes before any
- * assignment, or a name that is there twice; RESOURCE_EXHAUSTED.
+ * it. "-" is standard input. Returns JD_OK; NOT_FOUND or PERMISSION_DENIED
+ * naming the file; INVALID_ARGUMENT naming the file and the line that comes
+ * before any assignment, or a name that is there twice; RESOURCE_EXHAUSTED.
  */
 jd_status jd__env_from_file(const char *path, struct jd_env **ret_env);
 
 /* As jd__env_from_file, from length bytes of memory; label is for errors. */
 jd_status jd__env_from_text(const char *text, size_t length, const char *label,
                             struct jd_env **ret_env);
+
+/* From the length bytes of a /proc/PID/environ: what is no assignment is left
+ * out, and of two with one name one counts. Returns JD_OK,
+ * RESOURCE_EXHAUSTED. */
+jd_status jd__env_from_block(const char *block, size_t length,
+                             struct jd_env **ret_env);
 
 void jd__env_destroy(struct jd_env *env);
 

@@ -98,8 +98,7 @@ static struct jd_env *environment_of(int pid)
         return NULL;
     snprintf(path, sizeof path, "/proc/%d/environ", pid);
     ssize_t length = read_proc(path, text, MAX_ENVIRONMENT);
-    if (length > 0 &&
-        jd__env_from_text(text, (size_t)length, path, &env) != JD_OK)
+    if (length > 0 && jd__env_from_block(text, (size_t)length, &env) != JD_OK)
         env = NULL;
     free(text);
     return env;

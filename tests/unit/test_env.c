@@ -51,7 +51,7 @@ START_TEST(odd_entries_of_a_process_are_left_out)
 {
     static const char text[] = "a:b=1\0A=1\0nothing\0B=2\0B=2";
     struct jd_env *env;
-    UNIT_OK(jd__env_from_text(text, sizeof text - 1, "environ", &env));
+    UNIT_OK(jd__env_from_block(text, sizeof text - 1, &env));
     ck_assert_str_eq(jd__env_get(env, "A"), "1");
     ck_assert_str_eq(jd__env_get(env, "B"), "2");
     ck_assert_ptr_null(jd__env_get(env, "a:b"));
