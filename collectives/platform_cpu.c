@@ -15,6 +15,7 @@
 #include "collectives/handshake.h"
 #include "collectives/kernels.h"
 #include "collectives/platform.h"
+#include "runtime/peers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,20 +91,16 @@ static jd_status check_one_each(const struct jd_clique_spec *spec,
                    spec->operation, several, own);
 }
 
-/* Writes "0-3,7" in the order of the members; cut where it does not fit. */
+/* Writes "0-3,7" in the order of the members; cut where it does not fit. text
+ * is all zeros, and its last one stays. */
 static void print_processes(char *text, size_t size, const int *processes,
                             int count)
 {
-    size_t used = 0;
-    for (int i = 0, end; i < count && used < size; i = end) {
-        for (end = i + 1; end < count; end++)
-            if (processes[end] != processes[end - 1] + 1)
-                break;
-        int length =
-            snprintf(text + used, size - used, end - i > 1 ? "%s%d-%d" : "%s%d",
-                     i ? "," : "", processes[i], processes[end - 1]);
-        used += length > 0 ? (size_t)length : size;
-    }
+    FILE *out = fmemopen(text, size - 1, "w");
+    if (!out)
+        return;
+    jd__print_ranges(out, processes, count);
+    fclose(out);
 }
 
 static struct jd_belief describe(const struct jd_clique_spec *spec,
