@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* loop.c - the background thread. */
+#include "runtime/coordination/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct job {
+    struct job *next;
+    jd_loop_f function;
+    void *arg;
+};
+
+struct jd_loop {
+    struct event_base *base;
+    struct event *wake_event;
+    int wake_fd;
+    char name[16];
+    bool is_running;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    struct job *first; /* under the lock, as the rest */
+    struct job **last;
+};
+
+/* ---- on the loop's thread --------------------------------------------- */
+
+static struct job *take_jobs(struct jd_loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    struct job *jobs = loop->first;
+    loop->first = NULL;
+    loop->last = &loop->first;
+    pthread_mutex_unlock(&loop->lock);
+    return jobs;
+}
+
+static void run_jobs(struct jd_loop *loop)
+{
+    struct job *job = take_jobs(loop);
+    while (job) {
+        struct job *next = job->next;
+        job->function(job->arg);
+        free(job);
+        job = next;
+    }
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg)
+{
+    uint64_t count;
+    (void)what;
+    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN)
+        return;
+    run_jobs(arg);
+}
+
+static void *run(void *arg)
+{
+    struct jd_loop *loop = arg;
+    pthread_setname_np(pthread_self(), loop->name);
+    event_base_dispatch(loop->base);
+    return NULL;
+}
+
+/* ---- from any thread -------------------------------------------------- */
+
+bool jd__loop_call(struct jd_loop *loop, jd_loop_f function, void *arg)
+{
+    static const uint64_t one = 1;
+    struct job *job = malloc(sizeof *job);
+    if (!job)
+        return false;
+    *job = (struct job){ NULL, function, arg };
+    pthread_mutex_lock(&loop->lock);
+    bool was_empty = !loop->first;
+    *loop->last = job;
+    loop->last = &job->next;
+    pthread_mutex_unlock(&loop->lock);
+    /* An eventfd takes 2^64 - 2 wakes before a write would fail. */
+    return !was_empty || write(loop->wake_fd, &one, sizeof one) == sizeof one;
+}
+
+struct errand {
+    jd_loop_f function;
+    void *arg;
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    bool is_done;
+};
+
+static void run_errand(void *arg)
+{
+    struct errand *errand = arg;
+    errand->function(errand->arg);
+    pthread_mutex_lock(&errand->lock);
+    errand->is_done = true;
+    pthread_cond_signal(&errand->done);
+    pthread_mutex_unlock(&errand->lock);
+}
+
+/* Without a deadline: nothing on the loop blocks, and only this process's end
+ * ends the thread. */
+bool jd__loop_run(struct jd_loop *loop, jd_loop_f function, void *arg)
+{
+    struct errand errand = { function, arg, PTHREAD_MUTEX_INITIALIZER,
+                             PTHREAD_COND_INITIALIZER, false };
+    if (!loop->is_running) {
+        function(arg);
+        return true;
+    }
+    if (!jd__loop_call(loop, run_errand, &errand))
+        return false;
+    pthread_mutex_lock(&errand.lock);
+    while (!errand.is_done)
+        pthread_cond_wait(&errand.done, &errand.lock);
+    pthread_mutex_unlock(&errand.lock);
+    pthread_cond_destroy(&errand.done);
+    pthread_mutex_destroy(&errand.lock);
+    return true;
+}
+
+bool jd__loop_is_current(const struct jd_loop *loop)
+{
+    return loop->is_running && pthread_equal(loop->thread, pthread_self());
+}
+
+struct event_base *jd__loop_base(const struct jd_loop *loop)
+{
+    return loop->base;
+}
+
+/* ---- life ------------------------------------------------------------- */
+
+static jd_status fail(const char *call, int error)
+{
+    return jd_fail(JD_RESOURCE_EXHAUSTED,
+                   "the background thread cannot start: %s failed: %s", call,
+                   strerror(error));
+}
+
+static struct event_base *create_base(void)
+{
+    struct event_config *config = event_config_new();
+    if (!config)
+        return NULL;
+    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+    event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
+    event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
+    struct event_base *base = event_base_new_with_config(config);
+    event_config_free(config);
+    return base;
+}
+
+static jd_status open_loop(struct jd_loop *loop)
+{
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake_fd < 0)
+        return fail("eventfd", errno);
+    loop->base = create_base();
+    if (!loop->base)
+        return fail("event_base_new_with_config", errno);
+    loop->wake_event = event_new(loop->base, loop->wake_fd,
+                                 EV_READ | EV_PERSIST, on_wake, loop);
+    if (!loop->wake_event || event_add(loop->wake_event, NULL) != 0)
+        return fail("event_add", ENOMEM);
+    return JD_OK;
+}
+
+jd_status jd__loop_create(const char *thread_name, struct jd_loop **ret_loop)
+{
+    struct jd_loop *loop = calloc(1, sizeof *loop);
+    if (!loop)
+        return jd__fail_no_memory("the background thread", sizeof *loop);
+    pthread_mutex_init(&loop->lock, NULL);
+    loop->last = &loop->first;
+    loop->wake_fd = -1;
+    snprintf(loop->name, sizeof loop->name, "%s", thread_name);
+    jd_status status = open_loop(loop);
+    if (status == JD_OK)
+        *ret_loop = loop;
+    else
+        jd__loop_destroy(loop);
+    return status;
+}
+
+jd_status jd__loop_start(struct jd_loop *loop)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    loop->is_running = true; /* before the thread looks */
+    int error = pthread_create(&loop->thread, NULL, run, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0)
+        return JD_OK;
+    loop->is_running = false;
+    return fail("pthread_create", error);
+}
+
+static void stop(void *loop)
+{
+    event_base_loopbreak(((struct jd_loop *)loop)->base);
+}
+
+void jd__loop_destroy(struct jd_loop *loop)
+{
+    if (!loop)
+        return;
+    if (loop->is_running) {
+        while (!jd__loop_call(loop, stop, loop))
+            sched_yield(); /* memory is short: somebody frees some */
+        pthread_join(loop->thread, NULL);
+    }
+    run_jobs(loop);
+    if (loop->wake_event)
+        event_free(loop->wake_event);
+    if (loop->base)
+        event_base_free(loop->base);
+    if (loop->wake_fd >= 0)
+        close(loop->wake_fd);
+    pthread_mutex_destroy(&loop->lock);
+    free(loop);
+}

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* munge.c - credentials of munged, asked for on threads of their own. */
+#include "runtime/coordination/munge.h"
+#include "runtime/clock.h"
+
+#include <munge.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_SIZE 1024
+#define WORDS_SIZE 512
+#define WHAT_ELSE                                                              \
+    "start munged on this host, or give the job a secret with JD_SECRET_FILE"
+
+/*
+ * Belongs to whoever waits, to the thread that asks munged, and to an answer
+ * on its way to the loop; the last of them frees it.
+ */
+struct jd_munge_question {
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    /* guarded by lock: */
+    int owners;
+    bool is_answered;
+    bool is_over; /* nobody waits */
+    /* constant: */
+    void (*ask)(struct jd_munge_question *question, munge_ctx_t context);
+    const char *socket;
+    double timeout;
+    char *credential; /* of an encoding: written with the answer */
+    void *payload;
+    size_t size;
+    struct jd_loop *loop; /* of a decoding, as the rest */
+    jd_munge_done_f done;
+    void *arg;
+    struct event *timer; /* of the loop's thread */
+    /* the answer; of the asking thread until is_answered: */
+    jd_status status;
+    char text[TEXT_SIZE];
+};
+
+static const char *test_socket;
+
+void jd__munge_set_socket(const char *path)
+{
+    test_socket = path;
+}
+
+/* ---- what munge says, as sentences ------------------------------------ */
+
+__attribute__((format(printf, 3, 4))) static void
+answer(struct jd_munge_question *question, jd_status status, const char *format,
+       ...)
+{
+    va_list args;
+    va_start(args, format);
+    question->status = status;
+    vsnprintf(question->text, sizeof question->text, format, args);
+    va_end(args);
+}
+
+/* Copied, since munge_ctx_get frees what munge_ctx_strerror gives. */
+static void copy_words(munge_ctx_t context, munge_err_t error, char *words,
+                       size_t size)
+{
+    const char *detail = munge_ctx_strerror(context);
+    snprintf(words, size, "%s", detail ? detail : munge_strerror(error));
+}
+
+static const char *socket_of(munge_ctx_t context)
+{
+    const char *path = NULL;
+    munge_ctx_get(context, MUNGE_OPT_SOCKET, &path);
+    return path ? path : "unknown";
+}
+
+/* munged is at fault, or its absence; not what it was asked. */
+static bool is_unavailable(munge_err_t error)
+{
+    return error == EMUNGE_SOCKET || error == EMUNGE_TIMEOUT ||
+           error == EMUNGE_SNAFU || error == EMUNGE_NO_MEMORY;
+}
+
+static void answer_unavailable(struct jd_munge_question *question,
+                               munge_ctx_t context, const char *words)
+{
+    answer(question, JD_UNAVAILABLE,
+           "munge does not serve this process (socket %s): %s; " WHAT_ELSE,
+           socket_of(context), words);
+}
+
+/* The credential's age is what is wrong with it. */
+static void answer_age(struct jd_munge_question *question, munge_ctx_t context,
+                       const char *words)
+{
+    time_t made = 0, seen = 0;
+    int seconds = 0;
+    munge_ctx_get(context, MUNGE_OPT_ENCODE_TIME, &made);
+    munge_ctx_get(context, MUNGE_OPT_DECODE_TIME, &seen);
+    munge_ctx_get(context, MUNGE_OPT_TTL, &seconds);
+    answer(question, JD_UNAUTHENTICATED,
+           "munge does not vouch for the credential: %s: by the two hosts' "
+           "clocks its age is %lld s, but it must be from 0 to %d s; set the "
+           "clocks of the hosts",
+           words, (long long)(seen - made), seconds);
+}
+
+static void answer_refused(struct jd_munge_question *question,
+                           munge_ctx_t context, munge_err_t error)
+{
+    char words[WORDS_SIZE];
+    copy_words(context, error, words, sizeof words);
+    if (is_unavailable(error))
+        answer_unavailable(question, context, words);
+    else if (error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND)
+        answer_age(question, context, words);
+    else if (error == EMUNGE_CRED_REPLAYED)
+        answer(question, JD_UNAUTHENTICATED,
+               "munge does not vouch for the credential: %s: it has been "
+               "shown on this host before, but each connection must have one "
+               "of its own",
+               words);
+    else
+        answer(question, JD_UNAUTHENTICATED,
+               "munge does not vouch for the credential: %s; all hosts of the "
+               "job need the same munge key",
+               words);
+}
+
+/* munge vouches for a credential; is it the one that is wanted? */
+static void answer_vouched(struct jd_munge_question *question,
+                           const void *payload, int size, uid_t uid)
+{
+    if (size < 0 || (size_t)size != question->size ||
+        (size && memcmp(payload, question->payload, (size_t)size) != 0))
+        answer(question, JD_UNAUTHENTICATED,
+               "munge vouches for the credential, but it is for something "
+               "else: its payload of %d bytes is not the %zu bytes that this "
+               "connection must have",
+               size, question->size);
+    else if (uid != geteuid() && uid != 0)
+        answer(question, JD_UNAUTHENTICATED,
+               "munge vouches for the credential, but as user id %u's, and it "
+               "must be %u's or root's; start all processes as the same user",
+               (unsigned)uid, (unsigned)geteuid());
+    else
+        answer(question, JD_OK, "%s", "");
+}
+
+/* ---- on the thread that asks ------------------------------------------ */
+
+static void encode(struct jd_munge_question *question, munge_ctx_t context)
+{
+    munge_err_t error = munge_encode(&question->credential, context,
+                                     question->payload, (int)question->size);
+    char words[WORDS_SIZE];
+    if (error == EMUNGE_SUCCESS) {
+        answer(question, JD_OK, "%s", "");
+        return;
+    }
+    copy_words(context, error, words, sizeof words);
+    answer_unavailable(question, context, words);
+}
+
+static void decode(struct jd_munge_question *question, munge_ctx_t context)
+{
+    void *payload = NULL;
+    int size = 0;
+    uid_t uid = 0;
+    munge_err_t error = munge_decode(question->credential, context, &payload,
+                                     &size, &uid, NULL);
+    if (error == EMUNGE_SUCCESS)
+        answer_vouched(question, payload, size, uid);
+    else
+        answer_refused(question, context, error);
+    free(payload);
+}
+
+static void disown(struct jd_munge_question *question)
+{
+    pthread_mutex_lock(&question->lock);
+    bool is_last = --question->owners == 0;
+    pthread_mutex_unlock(&question->lock);
+    if (!is_last)
+        return;
+    pthread_cond_destroy(&question->answered);
+    pthread_mutex_destroy(&question->lock);
+    free(question->credential);
+    free(question->payload);
+    free(question);
+}
+
+static void give_answer(void *arg);
+
+/* Under the lock, so that who gives up does it before or after, and the loop
+ * is there. Where the call fails, the timer comes instead. */
+static void tell(struct jd_munge_question *question)
+{
+    question->is_answered = true;
+    pthread_cond_signal(&question->answered);
+    if (!question->is_over && question->loop &&
+        jd__loop_call(question->loop, give_answer, question))
+        question->owners++;
+}
+
+static void *ask(void *arg)
+{
+    struct jd_munge_question *question = arg;
+    munge_ctx_t context = munge_ctx_create();
+    pthread_setname_np(pthread_self(), "jd-munge");
+    if (context && question->socket)
+        munge_ctx_set(context, MUNGE_OPT_SOCKET, question->socket);
+    if (context)
+        question->ask(question, context);
+    else
+        answer(question, JD_UNAVAILABLE, "munge: there is no memory");
+    if (context)
+        munge_ctx_destroy(context);
+    pthread_mutex_lock(&question->lock);
+    tell(question);
+    pthread_mutex_unlock(&question->lock);
+    disown(question);
+    return NULL;
+}
+
+/* ---- on the threads that want to know --------------------------------- */
+
+static struct jd_munge_question *fail_thread(struct jd_munge_question *question,
+                                             int error)
+{
+    question->owners--;
+    disown(question);
+    jd_fail(JD_RESOURCE_EXHAUSTED,
+            "munge: no thread can be made: %s; raise the limit of processes "
+            "(ulimit -u)",
+            strerror(error));
+    return NULL;
+}
+
+/* Starts the thread; it and the caller own the question. */
+static struct jd_munge_question *start(struct jd_munge_question *question)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, &attributes, ask, question);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return error ? fail_thread(question, error) : question;
+}
+
+/* A question of two owners; NULL with a sentence. */
+static struct jd_munge_question *
+create(const char *credential, const void *payload, size_t size, double timeout)
+{
+    struct jd_munge_question *question = calloc(1, sizeof *question);
+    if (!question) {
+        jd__fail_no_memory("munge", sizeof *question);
+        return NULL;
+    }
+    pthread_mutex_init(&question->lock, NULL);
+    jd__clock_init_condition(&question->answered);
+    question->owners = 2;
+    question->socket = test_socket;
+    question->timeout = timeout;
+    question->size = size;
+    question->payload = malloc(size ? size : 1);
+    question->credential = credential ? strdup(credential) : NULL;
+    if (question->payload && (question->credential || !credential)) {
+        memcpy(question->payload, payload, size);
+        return question;
+    }
+    jd__fail_no_memory("munge", size);
+    question->owners = 1;
+    disown(question);
+    return NULL;
+}
+
+static void describe_silence(const struct jd_munge_question *question,
+                             char *text, size_t size)
+{
+    snprintf(text, size,
+             "munged has not answered within %.3g s; look whether it runs and "
+             "is not stopped; " WHAT_ELSE,
+             question->timeout);
+}
+
+/* ---- encoding --------------------------------------------------------- */
+
+/* Waits at most until the deadline. Returns whether there is an answer. */
+static bool wait_for_answer(struct jd_munge_question *question, double deadline)
+{
+    struct timespec until = jd__clock_timespec(deadline);
+    pthread_mutex_lock(&question->lock);
+    while (!question->is_answered &&
+           pthread_cond_timedwait(&question->answered, &question->lock,
+                                  &until) == 0) {
+    }
+    question->is_over = true;
+    bool is_answered = question->is_answered;
+    pthread_mutex_unlock(&question->lock);
+    return is_answered;
+}
+
+jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
+                           char **ret_credential)
+{
+    char silence[TEXT_SIZE];
+    double deadline = jd__clock_now() + timeout;
+    struct jd_munge_question *question = create(NULL, payload, size, timeout);
+    if (question) {
+        question->ask = encode;
+        question = start(question);
+    }
+    if (!question)
+        return JD_RESOURCE_EXHAUSTED;
+    jd_status status;
+    if (!wait_for_answer(question, deadline)) {
+        describe_silence(question, silence, sizeof silence);
+        status = jd_fail(JD_DEADLINE_EXCEEDED, "%s", silence);
+    } else if (question->status != JD_OK) {
+        status = jd_fail(question->status, "%s", question->text);
+    } else {
+        status = JD_OK;
+        *ret_credential = question->credential;
+        question->credential = NULL;
+    }
+    disown(question);
+    return status;
+}
+
+bool jd__munge_is_there(double timeout)
+{
+    char *credential = NULL;
+    if (jd__munge_encode("", 0, timeout, &credential) != JD_OK)
+        return false;
+    free(credential);
+    return true;
+}
+
+/* ---- decoding, on the loop's thread ----------------------------------- */
+
+/* Nobody waits from here on; the loop's share is given up. */
+static void finish(struct jd_munge_question *question)
+{
+    pthread_mutex_lock(&question->lock);
+    question->is_over = true;
+    pthread_mutex_unlock(&question->lock);
+    event_free(question->timer);
+    disown(question);
+}
+
+/* The answer's own share keeps the question until its end. */
+static void give_answer(void *arg)
+{
+    struct jd_munge_question *question = arg;
+    if (!question->is_over) {
+        finish(question);
+        question->done(question->arg, question->status, question->text);
+    }
+    disown(question);
+}
+
+static void give_up(evutil_socket_t fd, short what, void *arg)
+{
+    struct jd_munge_question *question = arg;
+    jd_munge_done_f done = question->done;
+    void *done_arg = question->arg;
+    char text[TEXT_SIZE];
+    (void)fd, (void)what;
+    describe_silence(question, text, sizeof text);
+    finish(question);
+    done(done_arg, JD_DEADLINE_EXCEEDED, text);
+}
+
+/* The timer of a new question. */
+static bool set_timer(struct jd_munge_question *question)
+{
+    struct timeval after = { .tv_sec = (time_t)question->timeout };
+    after.tv_usec =
+        (suseconds_t)(1e6 * (question->timeout - (double)after.tv_sec));
+    question->timer =
+        evtimer_new(jd__loop_base(question->loop), give_up, question);
+    if (question->timer && evtimer_add(question->timer, &after) == 0)
+        return true;
+    if (question->timer)
+        event_free(question->timer);
+    jd__fail_no_memory("munge", sizeof *question);
+    return false;
+}
+
+struct jd_munge_question *jd__munge_decode(struct jd_loop *loop,
+                                           const char *credential,
+                                           const void *payload, size_t size,
+                                           double timeout, jd_munge_done_f done,
+                                           void *arg)
+{
+    struct jd_munge_question *question =
+        create(credential, payload, size, timeout);
+    if (!question)
+        return NULL;
+    question->ask = decode;
+    question->loop = loop;
+    question->done = done;
+    question->arg = arg;
+    if (!set_timer(question)) {
+        question->owners = 1;
+        disown(question);
+        return NULL;
+    }
+    struct event *timer = question->timer;
+    question = start(question);
+    if (!question)
+        event_free(timer);
+    return question;
+}
+
+void jd__munge_cancel(struct jd_munge_question *question)
+{
+    if (question)
+        finish(question);
+}

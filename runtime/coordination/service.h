@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * service.h - the coordination service as a state machine: messages and the
+ * time go in, messages come out. It has no socket, no thread and no clock, so
+ * that one process can hold it alone, and a fuzzer can drive it.
+ *
+ *     jd__service_create(&spec, &service);
+ *     session = jd__service_accept(service, peer, "10.0.0.2:5555", now);
+ *     jd__service_receive(service, session, message, now);
+ *     jd__service_lost(service, session, error, NULL, now);
+ *     next = jd__service_tick(service, now);
+ *
+ * coordination.proto says what each message does. The parts: sessions and
+ * requests (service.c), who is let in and how all meet and part (meeting.c),
+ * who is there (members.c), waits and their deadlines (waits.c), the store's
+ * requests (store_requests.c), barriers (barriers.c), failures (failures.c),
+ * preemption (rounds.c).
+ * Threads: one at a time.
+ */
+#ifndef RUNTIME_COORDINATION_SERVICE_H
+#define RUNTIME_COORDINATION_SERVICE_H
+
+#include "runtime/coordination/auth.h"
+#include "runtime/coordination/ending.h"
+#include "runtime/coordination/wire.h"
+#include "runtime/status.h"
+
+struct jd_service;
+struct jd_session; /* one connection */
+
+/* What the service does to the other end of a session. */
+struct jd_service_hooks {
+    void (*send)(void *peer, const Jd__Message *message);
+    /* It is let in: its frames may be as large as max_message. */
+    void (*welcome)(void *peer);
+    /* Close it after what was sent; jd__service_lost comes then. */
+    void (*end)(void *peer);
+    /* Have munge look at the credential, whose payload must be this one, and
+     * call jd__service_vouched; false where that cannot begin. */
+    bool (*vouch)(void *peer, const char *credential,
+                  const uint8_t payload[JD_AUTH_MAC]);
+};
+
+enum {
+    JD_SERVICE_STRANGERS = 64, /* as many at least */
+    JD_SERVICE_QUESTIONS = 64, /* to munge at once; others wait their turn */
+};
+
+struct jd_service_spec {
+    const struct jd_service_hooks *hooks;
+    const struct jd_auth *auth;          /* of processes and helpers */
+    const struct jd_auth *observer_auth; /* of observers; NULL: the same */
+    const char *job;
+    uint32_t attempt;
+    int count;                /* of the job's processes */
+    double heartbeat_timeout; /* seconds; negative: none */
+    size_t max_message;
+    /* Connections that have not shown who they are, beside those that the
+     * job's missing processes may have: above it the oldest is refused where
+     * another comes. Below JD_SERVICE_STRANGERS: that many. */
+    int max_strangers;
+    enum jd_failure_speakers speakers;
+    const char *host; /* of the service */
+    const char *program;
+    uint32_t pid;
+};
+
+/* Copies what it needs. Returns JD_OK, RESOURCE_EXHAUSTED. */
+jd_status jd__service_create(const struct jd_service_spec *spec,
+                             struct jd_service **ret_service);
+/* Frees it with all sessions. NULL is nothing. */
+void jd__service_destroy(struct jd_service *service);
+
+/* A connection has come; from is its address, for sentences. Sends the
+ * Challenge. NULL where there is no memory. */
+struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
+                                      const char *from, double now);
+
+/* A session that needs no meeting: the one process of a world of one. */
+struct jd_session *jd__service_accept_alone(struct jd_service *service,
+                                            void *peer);
+
+/* The message stands until this returns. */
+void jd__service_receive(struct jd_service *service, struct jd_session *session,
+                         const Jd__Message *message, double now);
+
+/* munge's answer. */
+void jd__service_vouched(struct jd_service *service, struct jd_session *session,
+                         jd_status status, const char *text, double now);
+
+/* The connection is closed: 0 is an end of file, EPROTO garbage (why says
+ * what). Frees the session. */
+void jd__service_lost(struct jd_service *service, struct jd_session *session,
+                      int error, const char *why, double now);
+
+/* Does what is due; returns when to call again at the latest. */
+double jd__service_tick(struct jd_service *service, double now);
+
+/* True while processes that are not dead are connected, except this host's
+ * process 0: those may still use the store. */
+bool jd__service_is_used(const struct jd_service *service);
+
+/* As above, but counts only those that live and have a callback for
+ * failures. */
+bool jd__service_has_armed(const struct jd_service *service);
+
+#endif
