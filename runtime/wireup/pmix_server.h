@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmix_server.h - starts jd-pmix-server, a program of its own, for this host:
+ * found by JD_LIBEXEC, or relative to the library, given its Plan through a
+ * pipe, and waited for until it says that it is ready.
+ */
+#ifndef RUNTIME_WIREUP_PMIX_SERVER_H
+#define RUNTIME_WIREUP_PMIX_SERVER_H
+
+#include "autodetect/cluster.h"
+#include "runtime/coordination/wire.h"
+#include "runtime/options.h"
+#include "runtime/wireup/wireup.pb-c.h"
+
+/*
+ * The program's path, malloc'ed. libexec is JD_LIBEXEC or NULL.
+ * Returns JD_OK; NOT_FOUND naming the places where it was looked for.
+ */
+jd_status jd__pmix_server_find(const char *libexec, char **ret_path);
+
+/*
+ * Starts it (posix_spawn), writes the plan, and waits until it says that it is
+ * ready; it goes on when this process ends. deadline is a jd__clock_now(). Its
+ * environment is ours without the variables that give cluster its indices of
+ * this process.
+ * Returns: JD_OK; UNAVAILABLE with the server's sentence where it ends;
+ *   DEADLINE_EXCEEDED; INTERNAL naming the call.
+ */
+jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
+                                const struct jd_cluster *cluster,
+                                double deadline);
+
+#endif

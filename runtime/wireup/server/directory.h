@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * directory.h - the places that belong to one server: a fresh directory with
+ * the server's sockets and files, and one in /dev/shm (where that is memory)
+ * for the segments that the processes share. Both go when the server ends.
+ *
+ *     struct directory directory;
+ *     status = directory_create("/tmp", &directory);
+ *     ... directory.path, directory.life, directory.shared ...
+ *     directory_remove(&directory);
+ *     directory_remove_segments(nspace);
+ *
+ * Threads: any.
+ */
+#ifndef RUNTIME_WIREUP_SERVER_DIRECTORY_H
+#define RUNTIME_WIREUP_SERVER_DIRECTORY_H
+
+#include "runtime/status.h"
+
+struct directory {
+    char path[96];    /* "/tmp/jd-wireup-XXXXXX" */
+    char life[104];   /* the socket, which fits into a sockaddr_un */
+    char jobs[104];   /* what MPI may write into */
+    char shared[104]; /* for shared memory */
+};
+
+/*
+ * In tmpdir; where that is empty, in the first of /tmp, /dev/shm and /var/tmp
+ * that can be written to and has room.
+ * Returns: JD_OK; PERMISSION_DENIED, NOT_FOUND, RESOURCE_EXHAUSTED naming each
+ *   place that was tried, what is wrong with it, and JD_TMPDIR;
+ * INVALID_ARGUMENT where its name is too long for a socket.
+ */
+jd_status directory_create(const char *tmpdir, struct directory *ret_directory);
+
+/* Removes both with all that is in them. */
+void directory_remove(const struct directory *directory);
+
+/* Removes what MPI's shared memory has left in /dev/shm for the namespace: a
+ * process that was killed does not, where MPI was told another place. */
+void directory_remove_segments(const char *nspace);
+
+#endif

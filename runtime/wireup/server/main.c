@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jd-pmix-server - serves PMIx to one host's processes, so that MPI_Init makes
+ * one world of them where no launcher serves any. jd_initialize() starts it,
+ * and tells it what to do on standard input (runtime/wireup/wireup.proto).
+ *
+ * On standard output it says "ready", or one sentence on why it cannot, and
+ * then has exit code 1.
+ */
+#include "runtime/wireup/server/keeper.h"
+#include "runtime/wireup/server/namespace.h"
+#include "runtime/wireup/server/plan.h"
+#include "runtime/wireup/server/say.h"
+#include "runtime/wireup/server/serve.h"
+#include "runtime/wireup/server/starter.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define PLAN_SECONDS 30
+
+static struct keeper keeper;
+
+static void on_ready(void)
+{
+    starter_answer("ready\n");
+    keeper_say_ready(&keeper);
+}
+
+static int give_up(void)
+{
+    char sentence[4096];
+    snprintf(sentence, sizeof sentence, "%s\n", jd_error_message());
+    starter_answer(sentence);
+    return 1;
+}
+
+static void introduce(const Jd__Plan *plan)
+{
+    say_as(plan->hosts[plan->host]->name,
+           plan->log_level[0] ? plan->log_level : "warning", (int)plan->count);
+}
+
+static int run(const Jd__Plan *plan)
+{
+    struct directory directory;
+    char nspace[NAMESPACE_SIZE];
+    introduce(plan);
+    namespace_name(plan, nspace);
+    if (directory_create(plan->tmpdir, &directory) != JD_OK)
+        return give_up();
+    if (keeper_start(&directory, nspace, &keeper) != JD_OK) {
+        directory_remove(&directory);
+        return give_up();
+    }
+    starter_watch();
+    jd_status status = serve(plan, &directory, keeper.roll, on_ready);
+    keeper_clean(&directory, nspace);
+    return status == JD_OK ? 0 : give_up();
+}
+
+int main(int argc, char **argv)
+{
+    Jd__Plan *plan;
+    (void)argv;
+    if (argc > 1) {
+        fputs("jd-pmix-server takes no arguments: jd_initialize() starts it "
+              "where no launcher serves PMIx\n",
+              stderr);
+        return 2;
+    }
+    keeper_detach();
+    if (plan_read(STDIN_FILENO, PLAN_SECONDS, &plan) != JD_OK)
+        return give_up();
+    _exit(run(plan)); /* threads of libpmix are left as they are */
+}

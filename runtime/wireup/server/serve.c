@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* serve.c - the parts put together, and what ends them. */
+#include "runtime/wireup/server/serve.h"
+#include "runtime/clock.h"
+#include "runtime/env.h"
+#include "runtime/options.h"
+#include "runtime/wireup/server/modex.h"
+#include "runtime/wireup/server/namespace.h"
+#include "runtime/wireup/server/say.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRACE_SECONDS 2 /* for processes to end by themselves */
+#define DEATH_SECONDS 5 /* from SIGKILL to the end */
+#define MAX_SECONDS 1e9 /* no deadline is one, for the clock */
+
+/* ---- what the service says -------------------------------------------- */
+
+static void on_push(void *arg, const Jd__Message *message)
+{
+    struct serving *serving = arg;
+    if (message->body_case != JD__MESSAGE__BODY_FAILURE)
+        return;
+    say(JD_LOG_DEBUG, "the job has failed: %s", message->failure->text);
+    life_end(serving->life, LIFE_FAILED);
+}
+
+static void on_lost(void *arg, const char *why)
+{
+    struct serving *serving = arg;
+    say(JD_LOG_DEBUG, "the coordination service is lost: %s", why);
+    life_end(serving->life, LIFE_LOST);
+}
+
+/* ---- beginning -------------------------------------------------------- */
+
+/* What the starter's own launcher has said of another PMIx is not for this
+ * one; munge may run on one host and not on another. */
+static jd_status clean_environment(const struct jd_env *env)
+{
+    jd_status status = JD_OK;
+    for (size_t i = 0; status == JD_OK && i < jd__env_count(env); i++) {
+        const char *name = jd__env_at(env, i)->name;
+        if (strncmp(name, "PMIX_", 5) == 0 &&
+            strncmp(name, "PMIX_MCA_", 9) != 0)
+            status = jd__env_export(name, NULL);
+    }
+    return status == JD_OK ? jd__env_export("PMIX_MCA_psec", "native") : status;
+}
+
+static jd_status read_settings(const struct jd_env *env,
+                               struct serving *serving)
+{
+    struct jd_settings *settings;
+    jd_status status = jd__settings_resolve(env, NULL, 0, &settings);
+    if (status != JD_OK)
+        return status;
+    serving->max_message =
+        (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE);
+    jd__settings_destroy(settings);
+    return JD_OK;
+}
+
+static jd_status look_around(struct serving *serving)
+{
+    struct jd_env *env;
+    jd_status status = jd__env_from_process(&env);
+    if (status != JD_OK)
+        return status;
+    status = read_settings(env, serving);
+    if (status == JD_OK)
+        status = clean_environment(env);
+    jd__env_destroy(env);
+    return status;
+}
+
+static jd_status start_life(struct serving *serving)
+{
+    jd_status status = jd__loop_create("jd-serve", &serving->loop);
+    struct life_spec spec = {
+        .loop = serving->loop,
+        .path = serving->directory->life,
+        .processes = serving->own->processes,
+        .count = serving->own->n_processes,
+        .roll = serving->roll,
+    };
+    if (status == JD_OK)
+        status = life_create(&spec, &serving->life);
+    return status == JD_OK ? jd__loop_start(serving->loop) : status;
+}
+
+static jd_status meet_service(struct serving *serving)
+{
+    const Jd__Plan *plan = serving->plan;
+    struct jd_auth auth = plan_auth(plan);
+    struct jd_endpoints endpoints;
+    struct jd_agent_spec spec = {
+        .loop = serving->loop,
+        .auth = &auth,
+        .role = JD__ROLE__HELPER,
+        .job = plan->job,
+        .attempt = plan->attempt,
+        .process = (int)plan->process,
+        .count = (int)plan->count,
+        .host = serving->own->name,
+        .boot_id = "",
+        .program = "jd-pmix-server",
+        .pid = (uint32_t)getpid(),
+        .fd = -1,
+        .endpoints = &endpoints,
+        .heartbeat_timeout =
+            plan->heartbeat_timeout > 0 ? plan->heartbeat_timeout : -1,
+        .notice = -1,
+        .max_message = serving->max_message,
+        .on_push = on_push,
+        .on_lost = on_lost,
+        .arg = serving,
+    };
+    jd_status status = jd__auth_start();
+    if (status == JD_OK)
+        status = plan_endpoints(plan, &endpoints);
+    if (status == JD_OK)
+        status = jd__agent_create(&spec, &serving->agent);
+    return status == JD_OK ? jd__agent_meet(serving->agent, serving->deadline)
+                           : status;
+}
+
+static jd_status begin(struct serving *serving)
+{
+    jd_status status = look_around(serving);
+    if (status == JD_OK)
+        status = start_life(serving);
+    if (status == JD_OK)
+        status = meet_service(serving);
+    if (status == JD_OK)
+        status = namespace_open(serving);
+    if (status == JD_OK)
+        status = modex_start(serving);
+    return status == JD_OK ? namespace_hand_out(serving) : status;
+}
+
+/* ---- ending ----------------------------------------------------------- */
+
+static void say_absent(struct serving *serving)
+{
+    char *who = NULL;
+    size_t size;
+    FILE *out = open_memstream(&who, &size);
+    if (!out)
+        return;
+    life_print_absent(out, serving->life);
+    fclose(out);
+    say(JD_LOG_ERROR,
+        "%s of this host did not connect to the server in %.3g s; it ends, and "
+        "the host's other processes with it",
+        who, serving->plan->timeout);
+    free(who);
+}
+
+/* Where others have finalised, the job has not failed, and nobody else says
+ * who was killed in the middle of it. */
+static void say_unfinalized(struct serving *serving)
+{
+    char *who = NULL;
+    size_t size;
+    FILE *out = open_memstream(&who, &size);
+    if (!out)
+        return;
+    size_t finalized = life_print_unfinalized(out, serving->life);
+    fclose(out);
+    if (who[0] && finalized)
+        say(JD_LOG_WARNING,
+            "%s of this host ended before MPI_Finalize was done (killed, "
+            "crashed, or by _exit); the host's others have finalised MPI",
+            who);
+    free(who);
+}
+
+static void say_killed(size_t killed)
+{
+    if (killed)
+        say(JD_LOG_WARNING,
+            "the job has ended, but %zu of this host's processes were still "
+            "there %d s later; they were killed",
+            killed, GRACE_SECONDS);
+}
+
+/* Whoever has finalised MPI needs nobody, and is let be where only the
+ * service has gone: it may have gone because all is done. */
+static void end_processes(struct serving *serving, bool spare_finalized)
+{
+    struct life *life = serving->life;
+    life_wait_for_nobody(life, jd__clock_now() + GRACE_SECONDS);
+    say_killed(life_kill(life, spare_finalized));
+    life_wait_for_nobody(
+        life, spare_finalized ? INFINITY : jd__clock_now() + DEATH_SECONDS);
+}
+
+jd_status serve(const Jd__Plan *plan, const struct directory *directory,
+                int roll, void (*on_ready)(void))
+{
+    static struct serving serving; /* libpmix may call until the end */
+    static char nspace[NAMESPACE_SIZE];
+    namespace_name(plan, nspace);
+    serving = (struct serving){
+        .plan = plan,
+        .own = plan->hosts[plan->host],
+        .directory = directory,
+        .nspace = nspace,
+        .roll = roll,
+        .deadline = jd__clock_now() + fmin(plan->timeout, MAX_SECONDS),
+    };
+    jd_status status = begin(&serving);
+    if (status != JD_OK)
+        return status;
+    on_ready();
+    say(JD_LOG_DEBUG, "serves %zu of %u processes", serving.own->n_processes,
+        (unsigned)plan->count);
+    enum life_news news = life_wait(
+        serving.life, jd__clock_now() + fmin(plan->timeout, MAX_SECONDS));
+    if (news == LIFE_ABSENT)
+        say_absent(&serving);
+    if (news != LIFE_ALL_GONE)
+        end_processes(&serving, news == LIFE_LOST);
+    if (news == LIFE_ALL_GONE || news == LIFE_LOST)
+        say_unfinalized(&serving);
+    return JD_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * serve.h - the server's life: it connects, serves, and ends when its
+ * processes are gone.
+ */
+#ifndef RUNTIME_WIREUP_SERVER_SERVE_H
+#define RUNTIME_WIREUP_SERVER_SERVE_H
+
+#include "runtime/wireup/server/directory.h"
+#include "runtime/wireup/server/plan.h"
+
+/*
+ * Serves until nobody of the host is there any more; where the job fails, the
+ * processes that are still there 2 s later are ended with SIGKILL. Who comes
+ * and goes is written to roll (struct life_note). on_ready is called when every
+ * process has been handed out what it needs. Blocks: as long as the processes
+ * live. Returns JD_OK; where it could not begin, why: then nobody was served.
+ */
+jd_status serve(const Jd__Plan *plan, const struct directory *directory,
+                int roll, void (*on_ready)(void));
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * watch.h - this process's eye on MPI's server of its host. The server sees by
+ * a connection how long the process lives; the same connection's end says here
+ * that the server has been killed or has crashed, without which MPI would end
+ * this process a second later, or abort it, with no word of why.
+ *
+ *     status = jd__server_watch_start(coordination, fd, host);
+ *     ... the server goes: all processes hear of it, and this one ends ...
+ *     jd__server_watch_stop();
+ *
+ * Threads: one; what is watched is looked at by the coordination's loop.
+ */
+#ifndef RUNTIME_WIREUP_WATCH_H
+#define RUNTIME_WIREUP_WATCH_H
+
+#include "runtime/coordination/coordination.h"
+
+/* One at a time. fd, a connected Unix socket, stays the caller's, and open.
+ * Returns: JD_OK; RESOURCE_EXHAUSTED. */
+jd_status jd__server_watch_start(struct jd_coordination *coordination, int fd,
+                                 const char *host);
+
+/* Before the coordination is destroyed; nothing where there is no watch, or
+ * in a forked child. */
+void jd__server_watch_stop(void);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wireup.c - the processes' side of an MPI world without an MPI launcher. */
+#include "runtime/wireup/wireup.h"
+#include "runtime/clock.h"
+#include "runtime/coordination/coordination_private.h"
+#include "runtime/env.h"
+#include "runtime/mpi_service.h"
+#include "runtime/wireup/pmix_server.h"
+#include "runtime/wireup/watch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ENV_KEY "\0jd/wireup/env/" /* and the process's index */
+
+/* ---- can it be done? -------------------------------------------------- */
+
+static jd_status find_server(const struct jd_settings *settings,
+                             char **ret_path)
+{
+    return jd__pmix_server_find(jd__settings_text(settings, JD_OPTION_LIBEXEC),
+                                ret_path);
+}
+
+static jd_status check_tmpdir(const struct jd_settings *settings)
+{
+    const char *tmpdir = jd__settings_text(settings, JD_OPTION_TMPDIR);
+    if (!tmpdir || tmpdir[0] == '/')
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "JD_TMPDIR is \"%s\", but it must be an absolute path; "
+                   "correct it or leave it out",
+                   tmpdir);
+}
+
+jd_status jd__wireup_check(const struct jd_settings *settings,
+                           const struct jd_cluster *cluster)
+{
+    char *path;
+    if (strncmp(jd__mpi_library_name(), "Open MPI", 8) != 0)
+        return jd_fail(JD_UNIMPLEMENTED,
+                       "jd joins processes of Open MPI only, "
+                       "and this is %s",
+                       jd__mpi_library_name());
+    bool is_somewhere = cluster->coordinator_address.value ||
+                        cluster->num_coordinator_candidates;
+    if (!is_somewhere || !cluster->process_id.known ||
+        !cluster->num_processes.known)
+        return jd_fail(JD_UNIMPLEMENTED,
+                       "jd can join them itself where it knows where process "
+                       "0 is (JD_COORDINATOR_ADDRESS)");
+    jd_status status = find_server(settings, &path);
+    if (status == JD_OK)
+        free(path);
+    return status == JD_OK ? check_tmpdir(settings) : status;
+}
+
+/* ---- the plan --------------------------------------------------------- */
+
+/* The hosts of the job in the order of their lowest processes. */
+struct hosts {
+    Jd__PlanHost *items;
+    Jd__PlanHost **pointers;
+    uint32_t *processes; /* those of all hosts, one host after the other */
+    int count;
+    int own;
+};
+
+static void free_hosts(struct hosts *hosts)
+{
+    free(hosts->items);
+    free(hosts->pointers);
+    free(hosts->processes);
+}
+
+static jd_status allocate_hosts(struct hosts *hosts, size_t count)
+{
+    *hosts = (struct hosts){ calloc(count, sizeof *hosts->items),
+                             calloc(count, sizeof *hosts->pointers),
+                             calloc(count, sizeof *hosts->processes), 0, 0 };
+    if (hosts->items && hosts->pointers && hosts->processes)
+        return JD_OK;
+    free_hosts(hosts);
+    return jd__fail_no_memory("jd_initialize", count * sizeof *hosts->items);
+}
+
+static bool is_first_of_host(const struct jd_wireup_spec *spec, int process)
+{
+    for (int i = 0; i < process; i++)
+        if (jd__coordination_host_of(spec->coordination, i) ==
+            jd__coordination_host_of(spec->coordination, process))
+            return false;
+    return true;
+}
+
+/* rows are the service's, in the order of processes. */
+static void fill_hosts(const struct jd_wireup_spec *spec, Jd__Row **rows,
+                       struct hosts *hosts)
+{
+    int own = jd__coordination_host_of(spec->coordination, spec->index);
+    uint32_t *next = hosts->processes;
+    for (int first = 0; first < spec->count; first++) {
+        int number = jd__coordination_host_of(spec->coordination, first);
+        if (!is_first_of_host(spec, first))
+            continue;
+        Jd__PlanHost *host = &hosts->items[hosts->count];
+        jd__plan_host__init(host);
+        host->name = rows[first]->host;
+        host->processes = next;
+        for (int i = first; i < spec->count; i++)
+            if (jd__coordination_host_of(spec->coordination, i) == number)
+                *next++ = (uint32_t)i;
+        host->n_processes = (size_t)(next - host->processes);
+        if (number == own)
+            hosts->own = hosts->count;
+        hosts->pointers[hosts->count++] = host;
+    }
+}
+
+/* The service's addresses as texts. */
+struct addresses {
+    char texts[JD_MAX_ENDPOINTS][JD_ENDPOINT_TEXT];
+    char *pointers[JD_MAX_ENDPOINTS];
+};
+
+static void fill_addresses(const struct jd_job_key *key, Jd__Plan *plan,
+                           struct addresses *addresses)
+{
+    for (int i = 0; i < key->endpoints.count; i++) {
+        jd__endpoint_format(&key->endpoints.items[i], addresses->texts[i]);
+        addresses->pointers[i] = addresses->texts[i];
+    }
+    plan->addresses = addresses->pointers;
+    plan->n_addresses = (size_t)key->endpoints.count;
+}
+
+static void fill_plan(const struct jd_wireup_spec *spec,
+                      const struct hosts *hosts, Jd__Plan *plan)
+{
+    const struct jd_job_key *key = jd__coordination_key(spec->coordination);
+    const struct jd_settings *settings = spec->settings;
+    const char *tmpdir = jd__settings_text(settings, JD_OPTION_TMPDIR);
+    plan->auth_way = (int32_t)key->auth.way;
+    plan->auth_key = jd__wire_bytes(key->auth.key, sizeof key->auth.key);
+    plan->job = (char *)key->job;
+    plan->attempt = key->attempt;
+    plan->count = (uint32_t)spec->count;
+    plan->process = (uint32_t)spec->index;
+    plan->hosts = hosts->pointers;
+    plan->n_hosts = (size_t)hosts->count;
+    plan->host = (uint32_t)hosts->own;
+    plan->tmpdir = (char *)(tmpdir ? tmpdir : "");
+    plan->heartbeat_timeout =
+        jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT);
+    plan->timeout = fmax(1, spec->deadline - jd__clock_now());
+    plan->program = (char *)spec->facts->program;
+    plan->service = jd__coordination_incarnation(spec->coordination);
+    plan->log_level = (char *)jd__settings_text(settings, JD_OPTION_LOG);
+}
+
+/* ---- the server ------------------------------------------------------- */
+
+static jd_status start_with(const struct jd_wireup_spec *spec, Jd__Row **rows)
+{
+    Jd__Plan plan = JD__PLAN__INIT;
+    struct addresses addresses;
+    struct hosts hosts;
+    char *path;
+    jd_status status = allocate_hosts(&hosts, (size_t)spec->count);
+    if (status != JD_OK)
+        return status;
+    fill_hosts(spec, rows, &hosts);
+    fill_plan(spec, &hosts, &plan);
+    fill_addresses(jd__coordination_key(spec->coordination), &plan, &addresses);
+    status = find_server(spec->settings, &path);
+    if (status == JD_OK) {
+        status =
+            jd__pmix_server_start(path, &plan, spec->cluster, spec->deadline);
+        free(path);
+    }
+    free_hosts(&hosts);
+    return status;
+}
+
+/* The names of all hosts come from the service's table. */
+static jd_status start_server(const struct jd_wireup_spec *spec)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "jd_initialize",
+                            .detail = ": the table of processes" };
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    jd_status status = jd__coordination_call(spec->coordination, &call);
+    if (status != JD_OK)
+        return status;
+    status = call.reply->n_rows == (size_t)spec->count
+                 ? start_with(spec, call.reply->rows)
+                 : jd_fail(JD_INTERNAL, "the table has %zu rows, not %d",
+                           call.reply->n_rows, spec->count);
+    jd__call_finish(&call);
+    return status == JD_OK
+               ? JD_OK
+               : jd__fail_prefix(status,
+                                 "jd_initialize: MPI's server for host %s: ",
+                                 spec->facts->host);
+}
+
+/* ---- what it hands out ------------------------------------------------ */
+
+static jd_status fail_life(const char *path, const char *call)
+{
+    return jd_fail(JD_UNAVAILABLE,
+                   "jd_initialize: MPI's server of this host cannot be "
+                   "reached at %s: %s failed: %s",
+                   path, call, strerror(errno));
+}
+
+/* Kept until the process ends: its end is how the server sees ours. */
+static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
+{
+    static int life = -1; /* of the last start; MPI starts once */
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    uint8_t number[4];
+    jd__wire_put_u32(number, (uint32_t)spec->index);
+    if (strlen(path) >= sizeof address.sun_path)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_initialize: the path %s is too long for a socket; "
+                       "JD_TMPDIR chooses another folder",
+                       path);
+    strcpy(address.sun_path, path);
+    life = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (life < 0)
+        return fail_life(path, "socket");
+    if (connect(life, (struct sockaddr *)&address, sizeof address) != 0)
+        return fail_life(path, "connect");
+    if (send(life, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
+        return fail_life(path, "send");
+    return jd__server_watch_start(spec->coordination, life, spec->facts->host);
+}
+
+static jd_status set_environment(const Jd__Handout *handout)
+{
+    jd_status status = JD_OK;
+    for (size_t i = 0; status == JD_OK && i < handout->n_environment; i++) {
+        char *equals = strchr(handout->environment[i], '=');
+        if (!equals)
+            continue;
+        *equals = '\0'; /* the handout is ours */
+        status = jd__env_export(handout->environment[i], equals + 1);
+    }
+    return status;
+}
+
+static jd_status take_handout(const struct jd_wireup_spec *spec,
+                              ProtobufCBinaryData value)
+{
+    Jd__Handout *handout = jd__handout__unpack(NULL, value.len, value.data);
+    if (!handout)
+        return jd_fail(JD_INTERNAL, "jd_initialize: what MPI's server of this "
+                                    "host handed out cannot be read");
+    jd_status status = hold_life(spec, handout->life_path);
+    if (status == JD_OK)
+        status = set_environment(handout);
+    jd__handout__free_unpacked(handout, NULL);
+    return status;
+}
+
+/* Internal keys begin with a NUL, which no key of a program does. */
+static jd_status await_handout(const struct jd_wireup_spec *spec)
+{
+    char name[64];
+    size_t prefix = sizeof ENV_KEY - 1;
+    memcpy(name, ENV_KEY, prefix);
+    int digits =
+        snprintf(name + prefix, sizeof name - prefix, "%d", spec->index);
+    ProtobufCBinaryData key = jd__wire_bytes(name, prefix + (size_t)digits);
+    Jd__Get body = JD__GET__INIT;
+    struct jd_call call = {
+        .operation = "jd_initialize",
+        .detail = ": what MPI's server of this host hands out",
+        .timeout = fmax(0.1, spec->deadline - jd__clock_now()),
+        .variable = "JD_INITIALIZATION_TIMEOUT",
+    };
+    body.keys = &key;
+    body.n_keys = 1;
+    jd__call_init(&call, JD__MESSAGE__BODY_GET, &body);
+    jd_status status = jd__coordination_call(spec->coordination, &call);
+    if (status == JD_OK)
+        status = call.reply->n_entries == 1
+                     ? take_handout(spec, call.reply->entries[0]->value)
+                     : jd_fail(JD_INTERNAL, "jd_initialize: no handout came");
+    jd__call_finish(&call);
+    return status;
+}
+
+void jd__wireup_leave(void)
+{
+    jd__server_watch_stop();
+}
+
+jd_status jd__wireup_enter(const struct jd_wireup_spec *spec)
+{
+    jd_status status = JD_OK;
+    if (is_first_of_host(spec, spec->index))
+        status = start_server(spec);
+    return status == JD_OK ? await_handout(spec) : status;
+}
