@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * between_meet.c - the beginning of each collective between teams: each team
+ * meets, the teams' leaders tell each other what was said there, and each
+ * leader publishes what came of it in its team.
+ *
+ * A leader's bounce memory begins with that verdict. It is written after its
+ * team has met, when nobody reads the last one any more.
+ */
+#include "collectives/between_private.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A member's payload, and where the bytes that it brings begin in it. */
+struct told {
+    uint64_t in, out; /* jd__team_place() */
+};
+static_assert(sizeof(struct told) + JD_BETWEEN_BRING <= JD_TEAM_PAYLOAD,
+              "what comes along fits into the payload");
+
+/* Who says what: one of those who say the same. */
+struct voice {
+    struct jd_signature signature;
+    int32_t member; /* -1: nobody */
+    int32_t count;  /* who say the same */
+};
+
+/* What was said in a team; what the leaders tell each other. */
+struct jd_summary {
+    struct voice voices[2]; /* the first member's, the first that differs */
+    int32_t failed;         /* the first that came with a status, or -1 */
+    int32_t status;
+    uint32_t is_seen;
+    uint32_t bytes; /* of data */
+    _Alignas(16) char data[JD_BETWEEN_BRING_ALL];
+};
+#define HEAD offsetof(struct jd_summary, data)
+
+/* What came of it. */
+struct verdict {
+    _Atomic uint64_t broken; /* the meeting in which the leader failed */
+    jd_status failure;
+    char sentence[900];
+    int32_t odd, other, failed, status; /* -1: nobody */
+    struct jd_signature odd_signature, other_signature;
+    uint32_t is_seen;
+    _Alignas(16) char data[JD_BETWEEN_BRING_ALL];
+};
+static_assert(sizeof(struct verdict) <= JD_TEAM_BOUNCE - JD_BETWEEN_BOUNCE,
+              "the verdict has its place");
+
+size_t jd__between_summary_size(void)
+{
+    return sizeof(struct jd_summary);
+}
+
+static struct verdict *verdict_of(const struct jd_clique *clique)
+{
+    return (struct verdict *)(void *)jd__team_bounce(clique->team, 0);
+}
+
+static const struct told *told_by(const struct jd_clique *clique, int place)
+{
+    return jd__team_payload(clique->team, place);
+}
+
+static const char *brought_by(const struct jd_clique *clique, int place)
+{
+    return (const char *)(told_by(clique, place) + 1);
+}
+
+const char *jd__between_brought(const struct jd_clique *clique)
+{
+    return verdict_of(clique)->data;
+}
+
+bool jd__between_all_seen(const struct jd_clique *clique)
+{
+    return verdict_of(clique)->is_seen;
+}
+
+char *jd__between_in_of(const struct jd_clique *clique, int place, size_t bytes)
+{
+    return jd__team_at(clique->team, place, told_by(clique, place)->in, bytes);
+}
+
+char *jd__between_out_of(const struct jd_clique *clique, int place,
+                         size_t bytes)
+{
+    return jd__team_at(clique->team, place, told_by(clique, place)->out, bytes);
+}
+
+char *jd__between_bounce(const struct jd_clique *clique, int place)
+{
+    return jd__team_bounce(clique->team, place) +
+           (JD_TEAM_BOUNCE - JD_BETWEEN_BOUNCE);
+}
+
+bool jd__between_can_bring(const struct jd_clique *clique,
+                           enum jd_bringing brings, size_t bytes)
+{
+    size_t members = brings == JD_BRING_ALL ? (size_t)clique->size : 1;
+    return bytes <= JD_BETWEEN_BRING && bytes <= JD_BETWEEN_BRING_ALL / members;
+}
+
+void *jd__between_scratch(struct jd_clique *clique, struct jd_meeting *meeting,
+                          size_t bytes)
+{
+    void *scratch = jd__group_scratch(clique->wire, bytes);
+    if (!scratch)
+        meeting->signature.status = jd__fail_no_memory(
+            jd__activity_name(meeting->call->activity), bytes);
+    return scratch;
+}
+
+jd_status jd__between_give_up(struct jd_clique *clique, jd_status status)
+{
+    bool goes_on = status == JD_OK || status == JD_INVALID_ARGUMENT ||
+                   status == JD_RESOURCE_EXHAUSTED;
+    if (!goes_on)
+        jd__team_revoke(clique->team);
+    return status;
+}
+
+/* ---- in a team ---------------------------------------------------------- */
+
+static jd_status meet_team(struct jd_clique *clique,
+                           const struct jd_meeting *meeting)
+{
+    const struct jd_collective *call = meeting->call;
+    char *payload = jd__team_payload_space(clique->team);
+    struct told told = {
+        .in = jd__team_place(clique->team, call->in, meeting->in_bytes),
+        .out = jd__team_place(clique->team, call->out, meeting->out_bytes),
+    };
+    if (meeting->hides)
+        told.in = JD_PLACE_PRIVATE;
+    bool brings = meeting->brings != JD_BRING_NOTHING && meeting->bytes &&
+                  (meeting->brings != JD_BRING_SOURCE ||
+                   meeting->signature.source == clique->index);
+    size_t bytes = sizeof told + (brings ? meeting->bytes : 0);
+    memcpy(payload, &told, sizeof told);
+    if (brings)
+        memcpy(payload + sizeof told, call->in, meeting->bytes);
+    return jd__team_meet(clique->team, &meeting->signature, payload, bytes);
+}
+
+static void listen(const struct jd_clique *clique, struct jd_summary *summary)
+{
+    const struct jd_between *between = clique->between;
+    const int *members = between->members[between->team];
+    struct voice *first = &summary->voices[0], *odd = &summary->voices[1];
+    *first =
+        (struct voice){ *jd__team_signature(clique->team, 0), members[0], 0 };
+    odd->member = summary->failed = -1;
+    for (int i = 0; i < between->sizes[between->team]; i++) {
+        const struct jd_signature *said = jd__team_signature(clique->team, i);
+        if (said->status != JD_OK && summary->failed < 0) {
+            summary->failed = members[i];
+            summary->status = said->status;
+        }
+        if (jd__signature_agrees(said, &first->signature))
+            first->count++;
+        else if (odd->member < 0)
+            *odd = (struct voice){ *said, members[i], 1 };
+        else
+            odd->count += jd__signature_agrees(said, &odd->signature);
+    }
+}
+
+static bool team_is_seen(const struct jd_clique *clique,
+                         const struct jd_meeting *meeting)
+{
+    const struct jd_between *between = clique->between;
+    int source = meeting->signature.source;
+    const int *members = between->members[between->team];
+    for (int i = 0; i < between->sizes[between->team]; i++) {
+        bool reads = meeting->in_bytes && (source < 0 || source == members[i]);
+        if (reads && !jd__between_in_of(clique, i, meeting->in_bytes))
+            return false;
+        if (meeting->out_bytes &&
+            !jd__between_out_of(clique, i, meeting->out_bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Folds what the team brought; the result is wide. */
+static size_t fold_team(struct jd_clique *clique,
+                        const struct jd_meeting *meeting, void *out)
+{
+    const struct jd_between *between = clique->between;
+    const struct jd_collective *call = meeting->call;
+    int size = between->sizes[between->team];
+    size_t count = meeting->bytes / jd_dtype_size(call->dtype);
+    for (int i = 0; i < size; i++)
+        between->ins[i] = brought_by(clique, i);
+    if (count)
+        jd__fold_find(call->dtype, meeting->op,
+                      JD_FOLD_PARTIAL)(&(struct jd_fold){ .ins = between->ins,
+                                                          .num_ins = size,
+                                                          .outs = &out,
+                                                          .num_outs = 1,
+                                                          .count = count });
+    return count * jd_dtype_size(jd__fold_wide(call->dtype));
+}
+
+/* What the team has to give to the others; its length. */
+static size_t collect(struct jd_clique *clique,
+                      const struct jd_meeting *meeting, char *data)
+{
+    const struct jd_between *between = clique->between;
+    int source = meeting->signature.source;
+    int size = between->sizes[between->team];
+    size_t bytes = meeting->bytes;
+    if (meeting->brings == JD_BRING_SUM)
+        return fold_team(clique, meeting, data);
+    if (meeting->brings == JD_BRING_SOURCE) {
+        if (clique->teams[source] != between->team)
+            return 0;
+        memcpy(data, brought_by(clique, clique->places[source]), bytes);
+        return bytes;
+    }
+    if (meeting->brings == JD_BRING_NOTHING)
+        return 0;
+    for (int i = 0; i < size; i++)
+        memcpy(data + (size_t)i * bytes, brought_by(clique, i), bytes);
+    return (size_t)size * bytes;
+}
+
+static void summarise(struct jd_clique *clique,
+                      const struct jd_meeting *meeting)
+{
+    struct jd_summary *own = &clique->between->summary[clique->between->team];
+    listen(clique, own);
+    bool goes_on = own->voices[1].member < 0 && own->failed < 0;
+    own->is_seen = goes_on && team_is_seen(clique, meeting);
+    own->bytes = goes_on ? (uint32_t)collect(clique, meeting, own->data) : 0;
+}
+
+/* ---- among leaders ------------------------------------------------------ */
+
+/* Posts a leader's messages. */
+static jd_status tell_leaders(struct jd_clique *clique)
+{
+    struct jd_between *between = clique->between;
+    const struct jd_summary *own = &between->summary[between->team];
+    int teams = clique->num_teams;
+    jd_status status = JD_OK;
+    for (int i = 1; i < teams && status == JD_OK; i++) {
+        int from = (between->team + teams - i) % teams;
+        int to = (between->team + i) % teams;
+        status = jd__group_receive(clique->wire, between->members[from][0],
+                                   &between->summary[from],
+                                   sizeof(struct jd_summary));
+        if (status == JD_OK)
+            status = jd__group_send(clique->wire, between->members[to][0], own,
+                                    HEAD + own->bytes);
+    }
+    return status;
+}
+
+/* How many members of all teams say what a voice says. */
+static int count_agreeing(const struct jd_clique *clique,
+                          const struct voice *voice)
+{
+    int count = 0;
+    for (int i = 0; i < 2 * clique->num_teams; i++) {
+        const struct voice *v = &clique->between->summary[i / 2].voices[i % 2];
+        if (v->member >= 0 &&
+            jd__signature_agrees(&v->signature, &voice->signature))
+            count += v->count;
+    }
+    return count;
+}
+
+/* The voice that most agree with; of equals that of the lowest member. */
+static const struct voice *find_most(const struct jd_clique *clique)
+{
+    const struct voice *most = NULL;
+    int most_count = 0;
+    for (int i = 0; i < 2 * clique->num_teams; i++) {
+        const struct voice *v = &clique->between->summary[i / 2].voices[i % 2];
+        int count = v->member < 0 ? 0 : count_agreeing(clique, v);
+        if (count > most_count ||
+            (count && count == most_count && v->member < most->member)) {
+            most = v;
+            most_count = count;
+        }
+    }
+    return most;
+}
+
+static void judge(const struct jd_clique *clique, struct verdict *verdict)
+{
+    const struct voice *most = find_most(clique), *odd = NULL;
+    verdict->failed = -1;
+    verdict->is_seen = true;
+    for (int i = 0; i < clique->num_teams; i++) {
+        const struct jd_summary *summary = &clique->between->summary[i];
+        verdict->is_seen &= summary->is_seen;
+        if (summary->failed >= 0 &&
+            (verdict->failed < 0 || summary->failed < verdict->failed)) {
+            verdict->failed = summary->failed;
+            verdict->status = summary->status;
+        }
+        for (int k = 0; k < 2; k++) {
+            const struct voice *v = &summary->voices[k];
+            if (v->member >= 0 && (!odd || v->member < odd->member) &&
+                !jd__signature_agrees(&v->signature, &most->signature))
+                odd = v;
+        }
+    }
+    verdict->odd = odd ? odd->member : -1;
+    verdict->other = most->member;
+    verdict->odd_signature = odd ? odd->signature : most->signature;
+    verdict->other_signature = most->signature;
+}
+
+/* What all brought, in member order. */
+static void spread_all(const struct jd_clique *clique, size_t bytes, char *data)
+{
+    const struct jd_between *between = clique->between;
+    for (int t = 0; t < clique->num_teams; t++)
+        for (int i = 0; i < between->sizes[t]; i++)
+            memcpy(data + (size_t)between->members[t][i] * bytes,
+                   between->summary[t].data + (size_t)i * bytes, bytes);
+}
+
+static void fold_teams(struct jd_clique *clique,
+                       const struct jd_meeting *meeting, void *out)
+{
+    const struct jd_between *between = clique->between;
+    const struct jd_collective *call = meeting->call;
+    size_t count = meeting->bytes / jd_dtype_size(call->dtype);
+    for (int i = 0; i < clique->num_teams; i++)
+        between->ins[i] = between->summary[i].data;
+    if (count)
+        jd__fold_find(call->dtype, meeting->op, JD_FOLD_FINISH)(
+            &(struct jd_fold){ .ins = between->ins,
+                               .num_ins = clique->num_teams,
+                               .outs = &out,
+                               .num_outs = 1,
+                               .count = count,
+                               .divisor = clique->size });
+}
+
+static void conclude(struct jd_clique *clique, const struct jd_meeting *meeting)
+{
+    struct verdict *verdict = verdict_of(clique);
+    judge(clique, verdict);
+    if (verdict->odd >= 0 || verdict->failed >= 0)
+        return;
+    if (meeting->brings == JD_BRING_SUM)
+        fold_teams(clique, meeting, verdict->data);
+    else if (meeting->brings == JD_BRING_ALL)
+        spread_all(clique, meeting->bytes, verdict->data);
+    else if (meeting->brings == JD_BRING_SOURCE)
+        memcpy(
+            verdict->data,
+            clique->between->summary[clique->teams[meeting->signature.source]]
+                .data,
+            meeting->bytes);
+}
+
+/* ---- everybody ---------------------------------------------------------- */
+
+/* Tells the team why there will be no verdict, and gives up. */
+static jd_status publish_failure(struct jd_clique *clique, jd_status status)
+{
+    struct verdict *verdict = verdict_of(clique);
+    verdict->failure = status;
+    snprintf(verdict->sentence, sizeof verdict->sentence, "%s",
+             jd_error_message());
+    atomic_store(&verdict->broken, clique->between->meetings);
+    return jd__between_give_up(clique, status);
+}
+
+static void use_time(const struct jd_clique *clique,
+                     const struct jd_meeting *meeting)
+{
+    if (meeting->unless_seen && !team_is_seen(clique, meeting))
+        meeting->unless_seen(meeting->arg);
+}
+
+static jd_status lead(struct jd_clique *clique,
+                      const struct jd_meeting *meeting)
+{
+    summarise(clique, meeting);
+    jd_status status = tell_leaders(clique);
+    use_time(clique, meeting);
+    if (status == JD_OK)
+        status = jd__group_wait(clique->wire);
+    if (status != JD_OK)
+        return publish_failure(clique, status);
+    conclude(clique, meeting);
+    jd__team_advance(clique->team);
+    return JD_OK;
+}
+
+/* The leader knows better why there is none. */
+static jd_status follow(struct jd_clique *clique,
+                        const struct jd_meeting *meeting)
+{
+    const struct verdict *verdict = verdict_of(clique);
+    use_time(clique, meeting);
+    jd_status status =
+        jd__team_await(clique->team, 0, jd__team_advance(clique->team));
+    if (status != JD_OK &&
+        atomic_load(&verdict->broken) == clique->between->meetings)
+        return jd_fail(verdict->failure, "%s", verdict->sentence);
+    return status;
+}
+
+static jd_status fail_odd(const struct jd_clique *clique,
+                          const struct jd_collective *call,
+                          const struct verdict *verdict)
+{
+    return jd__signature_fail(
+        jd__activity_name(call->activity), call->detail,
+        (struct jd_said){ clique->processes[verdict->odd],
+                          &verdict->odd_signature },
+        (struct jd_said){ clique->processes[verdict->other],
+                          &verdict->other_signature });
+}
+
+static jd_status accept(const struct jd_clique *clique,
+                        const struct jd_meeting *meeting)
+{
+    const struct verdict *verdict = verdict_of(clique);
+    jd_status status = (jd_status)verdict->status;
+    if (verdict->odd >= 0)
+        return fail_odd(clique, meeting->call, verdict);
+    if (verdict->failed < 0)
+        return JD_OK;
+    if (verdict->failed == clique->index)
+        return status;
+    return jd_fail(status,
+                   "%s: process %d came, but could not take part: %s; its own "
+                   "message says more",
+                   jd__activity_name(meeting->call->activity),
+                   clique->processes[verdict->failed], jd_status_name(status));
+}
+
+jd_status jd__between_meet(struct jd_clique *clique,
+                           const struct jd_meeting *meeting)
+{
+    const struct jd_collective *call = meeting->call;
+    const char *operation = jd__activity_name(call->activity);
+    clique->between->meetings++;
+    jd__team_begin(clique->team, operation, call->detail);
+    jd__group_begin(clique->wire, operation, call->detail);
+    jd_status status = meet_team(clique, meeting);
+    if (status == JD_OK)
+        status = clique->between->place == 0 ? lead(clique, meeting)
+                                             : follow(clique, meeting);
+    return status == JD_OK ? accept(clique, meeting) : status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * signature.h - what a member of a collective says that it is calling, so that
+ * members who call different things find out instead of waiting for ever.
+ *
+ *     struct jd_signature mine = { .activity = JD_ACTIVITY_PSUM, ... };
+ *     if (!jd__signature_agrees(&mine, &theirs)) ...
+ *
+ * Threads: any.
+ */
+#ifndef COLLECTIVES_SIGNATURE_H
+#define COLLECTIVES_SIGNATURE_H
+
+#include "runtime/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the members of a meeting can be doing. */
+#define JD_ACTIVITY_MAP(X)                                                     \
+    X(PSUM, "jd_psum")                                                         \
+    X(PMEAN, "jd_pmean")                                                       \
+    X(PMAX, "jd_pmax")                                                         \
+    X(PMIN, "jd_pmin")                                                         \
+    X(PPROD, "jd_pprod")                                                       \
+    X(ALL_GATHER, "jd_all_gather")                                             \
+    X(ALL_GATHER_2D, "jd_all_gather_2d")                                       \
+    X(PSUM_SCATTER, "jd_psum_scatter")                                         \
+    X(PSUM_SCATTER_2D, "jd_psum_scatter_2d")                                   \
+    X(ALL_TO_ALL, "jd_all_to_all")                                             \
+    X(ALL_TO_ALL_2D, "jd_all_to_all_2d")                                       \
+    X(RAGGED_ALL_TO_ALL, "jd_ragged_all_to_all")                               \
+    X(PPERMUTE, "jd_ppermute")                                                 \
+    X(PSHUFFLE, "jd_pshuffle")                                                 \
+    X(PBROADCAST, "jd_pbroadcast")                                             \
+    X(SEND, "jd_send")                                                         \
+    X(RECV, "jd_recv")                                                         \
+    X(GROUP, "jd_group_end")                                                   \
+    X(BARRIER, "jd_barrier")                                                   \
+    X(BROADCAST_ONE_TO_ALL, "jd_broadcast_one_to_all")                         \
+    X(PROCESS_ALLGATHER, "jd_process_allgather")                               \
+    X(ASSERT_EQUAL, "jd_assert_equal")
+
+enum jd_activity {
+#define JD_ACTIVITY_ENUM_ROW(name, text) JD_ACTIVITY_##name,
+    JD_ACTIVITY_MAP(JD_ACTIVITY_ENUM_ROW)
+#undef JD_ACTIVITY_ENUM_ROW
+        JD_ACTIVITY_COUNT
+};
+
+/* "jd_psum"; for a number that is none, "not an activity". */
+const char *jd__activity_name(uint32_t activity);
+
+/*
+ * What a member comes to a meeting with. All but status must be the same on
+ * all members; status is not JD_OK where a member only comes to say that it
+ * cannot take part.
+ */
+struct jd_signature {
+    uint32_t activity; /* enum jd_activity */
+    uint32_t dtype;
+    int32_t source; /* -1: the call has none */
+    int32_t status;
+    uint64_t count;
+    uint64_t digest; /* of what does not fit here */
+};
+
+/* All but the status. */
+bool jd__signature_agrees(const struct jd_signature *a,
+                          const struct jd_signature *b);
+
+/* "jd_pbroadcast of 5 x F32 from source 1"; cut where it does not fit. */
+void jd__signature_print(const struct jd_signature *signature, char *text,
+                         size_t size);
+
+/*
+ * Two of count members whose signatures differ: odd, and one who agrees with
+ * most. False where all agree. Same answer on every member.
+ */
+bool jd__signature_find_odd(const struct jd_signature *(*get)(const void *arg,
+                                                              int member),
+                            const void *arg, int count, int *ret_odd,
+                            int *ret_other);
+
+/* What a process has said. */
+struct jd_said {
+    int process;
+    const struct jd_signature *signature;
+};
+
+/* INVALID_ARGUMENT with what the two processes call. detail follows the
+ * operation, or is NULL. */
+jd_status jd__signature_fail(const char *operation, const char *detail,
+                             struct jd_said odd, struct jd_said other);
+
+#endif
