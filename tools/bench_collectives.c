@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * bench_collectives.c - the collectives beside MPI's: starts the jobs in turn
+ * and collects what they print.
+ */
+#include "runtime/parse.h"
+#include "tools/bench_collectives.h"
+#include "tools/jd_bench.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { MAX_LAUNCHES = 100, MAX_ROUNDS = 1000, COMMAND = 8192 };
+
+static const char usage[] =
+    "Usage: jd-bench collectives [options]\n"
+    "\n"
+    "Measures jd's collectives, with MPI's own beside them, between processes\n"
+    "that it starts. A sample is the slowest process's time of a call, over "
+    "as\n"
+    "many calls as fill some milliseconds; sides take turns.\n"
+    "\n"
+    "  --op LIST          psum, all_gather, psum_scatter, all_to_all,\n"
+    "                     pbroadcast, ppermute, barrier, or all (default "
+    "psum)\n"
+    "  --type LIST        F32 (default), BF16, S8, ..., or all\n"
+    "  --sizes MIN:MAX    bytes of the larger buffer (default 8:64MiB)\n"
+    "  --factor N         from one size to the next (default 4)\n"
+    "  --processes LIST   numbers of processes (default 2)\n"
+    "  --launcher TEXT    what starts the processes, instead of mpirun with\n"
+    "                     --processes: \"srun --mpi=pmix -N2 -n4\"\n"
+    "  --against WHAT     mpi: the MPI call in the same processes, by turns\n"
+    "                     (default); mpi-single: the MPI call of a program\n"
+    "                     without jd, at MPI_THREAD_SINGLE, launched in turn;\n"
+    "                     nothing\n"
+    "  --launches N       of each kind (default 3)\n"
+    "  --rounds N         samples of a launch (default 15)\n"
+    "  --sample MS        milliseconds of a sample (default 3)\n"
+    "  --cycle            time writing the input and reading the output too:\n"
+    "                     what a program does; without it buffers stay hot\n"
+    "  --in-place         psum and pbroadcast with in == out\n"
+    "  --malloc           jd's buffers by malloc, not by jd_device_alloc\n"
+    "  --check            compare every element of a result, and count\n"
+    "  --json             rows with op, type, bytes, jd_us, mpi_us, ratio\n"
+    "  --plot FILE.svg    draw time over size, through gnuplot\n"
+    "  --help             print this and exit\n";
+
+struct options {
+    struct bench_request request;
+    int *processes;
+    size_t num_processes;
+    const char *launcher;
+    const char *against;
+    const char *job; /* in a job: which part */
+    const char *plot;
+    long long launches;
+    bool json;
+};
+
+/* ---- jobs --------------------------------------------------------------- */
+
+static size_t append(char *text, size_t used, const char *word)
+{
+    if (used < COMMAND)
+        used += (size_t)snprintf(text + used, COMMAND - used, " %s", word);
+    return used;
+}
+
+/* The flags that make a job's request what the parent's is. */
+static void print_flags(const struct bench_request *r, char *text, size_t used)
+{
+    char word[256];
+    for (int op = 0; op < BENCH_OPS; op++)
+        if (r->ops[op]) {
+            snprintf(word, sizeof word, "--op %s", bench_op_names[op]);
+            used = append(text, used, word);
+        }
+    for (int i = 0; i < r->num_types; i++) {
+        snprintf(word, sizeof word, "--type %s", jd_dtype_name(r->types[i]));
+        used = append(text, used, word);
+    }
+    snprintf(word, sizeof word,
+             "--sizes %zu:%zu --factor %d --rounds %d --sample %g",
+             r->min_bytes, r->max_bytes, r->factor, r->rounds,
+             1e3 * r->sample_seconds);
+    used = append(text, used, word);
+    used = r->cycle ? append(text, used, "--cycle") : used;
+    used = r->in_place ? append(text, used, "--in-place") : used;
+    used = r->is_malloced ? append(text, used, "--malloc") : used;
+    used = r->check ? append(text, used, "--check") : used;
+}
+
+/* Both sides wait alike: jd sets this where there are more processes than
+ * cores, and a plain MPI program must not be slower for want of it. */
+static void print_command(const struct options *o, int processes,
+                          const char *part, char *text)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int used;
+    if (o->launcher)
+        used = snprintf(text, COMMAND, "%s", o->launcher);
+    else
+        used =
+            snprintf(text, COMMAND,
+                     "mpirun --oversubscribe %s --mca mpi_yield_when_idle "
+                     "%d -n %d",
+                     processes <= cores ? "--bind-to core" : "--bind-to none",
+                     processes > cores, processes);
+    used += snprintf(text + used, COMMAND - (size_t)used,
+                     " '%s' collectives --job %s", bench_program(), part);
+    print_flags(&o->request, text, (size_t)used);
+}
+
+static void show_progress(const char *part, int launch, int launches,
+                          const char *line)
+{
+    char op[32] = "", type[16] = "";
+    size_t bytes = 0;
+    if (!isatty(STDERR_FILENO))
+        return;
+    sscanf(line, "%*s %31s %15s %zu", op, type, &bytes);
+    fprintf(stderr, "\r%s, launch %d of %d: %s %s %zu bytes      ", part,
+            launch, launches, op, type, bytes);
+}
+
+/* One job; its lines go into the results, others are shown once. */
+static bool launch(const struct options *o, int processes, const char *part,
+                   int number, struct bench_results *results)
+{
+    char command[COMMAND];
+    char *line = NULL;
+    size_t size = 0;
+    print_command(o, processes, part, command);
+    FILE *pipe = popen(command, "r");
+    while (pipe && getline(&line, &size, pipe) > 0) {
+        if (bench_results_read(results, line))
+            show_progress(part, number + 1, (int)o->launches, line);
+        else if (number == 0 && !o->json)
+            fputs(line, stdout);
+    }
+    free(line);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    if (pipe && pclose(pipe) == 0)
+        return true;
+    fprintf(stderr, "jd-bench: this failed; its own message is above: %s\n",
+            command);
+    return false;
+}
+
+static bool launch_all(const struct options *o, int processes,
+                       struct bench_results *results)
+{
+    static const char *const parts[][2] = { { "both", NULL },
+                                            { "jd", "mpi" },
+                                            { "jd", NULL } };
+    int way = strcmp(o->against, "mpi") == 0          ? 0
+              : strcmp(o->against, "mpi-single") == 0 ? 1
+                                                      : 2;
+    for (int i = 0; i < o->launches; i++)
+        for (int j = 0; j < 2 && parts[way][j]; j++)
+            if (!launch(o, processes, parts[way][j], i, results))
+                return false;
+    return true;
+}
+
+static int run_parent(const struct options *o)
+{
+    struct bench_results results = { .count = 0 };
+    bool ok = true;
+    if (!o->json)
+        bench_print_machine();
+    for (size_t i = 0; i < (o->launcher ? 1 : o->num_processes) && ok; i++)
+        ok = launch_all(o, o->processes[i], &results);
+    if (o->json)
+        bench_results_print_json(&results, o->against,
+                                 o->request.cycle ? "cycle" : "hot");
+    else
+        bench_results_print(&results);
+    if (o->plot && bench_results_plot(&results, o->plot) != 0)
+        ok = false;
+    for (int i = 0; i < results.count; i++)
+        ok = ok && (results.cells[i].wrong == 0 || !o->request.check);
+    bench_results_free(&results);
+    return ok ? 0 : 1;
+}
+
+/* ---- the flags ---------------------------------------------------------- */
+
+static bool add_op(struct bench_request *r, const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < BENCH_OPS; i++)
+        if (strcmp(name, "all") == 0 || strcmp(name, bench_op_names[i]) == 0)
+            found = r->ops[i] = true;
+    return found;
+}
+
+static bool add_type(struct bench_request *r, const char *name)
+{
+    static const jd_dtype all[] = {
+#define TYPE_ROW(type, number, size) JD_##type,
+        JD_DTYPE_MAP(TYPE_ROW)
+#undef TYPE_ROW
+    };
+    bool found = false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if ((strcmp(name, "all") == 0 ||
+             strcasecmp(name, jd_dtype_name(all[i])) == 0) &&
+            r->num_types < 20) {
+            r->types[r->num_types++] = all[i];
+            found = true;
+        }
+    return found;
+}
+
+/* Each word of a comma list. */
+static bool add_list(struct bench_request *r, const char *text,
+                     bool (*add)(struct bench_request *r, const char *name))
+{
+    char word[32];
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        if (length == 0 || length >= sizeof word)
+            return false;
+        memcpy(word, text, length);
+        word[length] = '\0';
+        if (!add(r, word))
+            return false;
+        text += length + (text[length] == ',');
+    }
+    return true;
+}
+
+static bool read_sizes(struct bench_request *r, const char *text)
+{
+    char least[32];
+    long long min, max;
+    const char *colon = strchr(text, ':');
+    if (!colon || (size_t)(colon - text) >= sizeof least)
+        return false;
+    memcpy(least, text, (size_t)(colon - text));
+    least[colon - text] = '\0';
+    if (!jd__parse_bytes(least, &min) || !jd__parse_bytes(colon + 1, &max) ||
+        min < 1 || max < min)
+        return false;
+    r->min_bytes = (size_t)min;
+    r->max_bytes = (size_t)max;
+    return true;
+}
+
+static bool read_number(const char *text, long long most, long long *ret_value)
+{
+    return jd__parse_integer(text, ret_value) && *ret_value >= 1 &&
+           *ret_value <= most;
+}
+
+static bool read_processes(struct options *o, const char *text)
+{
+    if (!jd__parse_integers(text, &o->processes, &o->num_processes))
+        return false;
+    for (size_t i = 0; i < o->num_processes; i++)
+        if (o->processes[i] < 1 || o->processes[i] > 1024)
+            return false;
+    return true;
+}
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+/* Flags with a value; what it must be where it is wrong, else NULL. */
+static const char *read_value(struct options *o, int flag, const char *text)
+{
+    static const char *const against[] = { "mpi", "mpi-single", "nothing",
+                                           NULL };
+    long long value = 0;
+    switch (flag) {
+    case 'o':
+        return add_list(&o->request, text, add_op)
+                   ? NULL
+                   : "a comma list of operations (see --help), or all";
+    case 't':
+        return add_list(&o->request, text, add_type)
+                   ? NULL
+                   : "a comma list of types, F32,BF16 for example, or all";
+    case 's':
+        return read_sizes(&o->request, text) ? NULL : "MIN:MAX, as in 8:64MiB";
+    case 'f':
+        if (!read_number(text, 1024, &value) || value < 2)
+            return "from 2 to 1024";
+        o->request.factor = (int)value;
+        return NULL;
+    case 'p':
+        return read_processes(o, text)
+                   ? NULL
+                   : "a comma list of numbers from 1 to 1024";
+    case 'a':
+        o->against = text;
+        return is_one_of(text, against) ? NULL : "mpi, mpi-single or nothing";
+    case 'n':
+        return read_number(text, MAX_LAUNCHES, &o->launches) ? NULL
+                                                             : "from 1 to 100";
+    case 'r':
+        if (!read_number(text, MAX_ROUNDS, &value))
+            return "from 1 to 1000";
+        o->request.rounds = (int)value;
+        return NULL;
+    default:
+        o->request.sample_seconds = 1e-3 * strtod(text, NULL);
+        return o->request.sample_seconds > 0 ? NULL : "milliseconds above 0";
+    }
+}
+
+/* Flags without one, and texts that are taken as they are. */
+static bool set_plain(struct options *o, int flag, char *text)
+{
+    struct bench_request *r = &o->request;
+    bool *const switches[] = { ['c'] = &r->cycle,
+                               ['i'] = &r->in_place,
+                               ['m'] = &r->is_malloced,
+                               ['k'] = &r->check,
+                               ['j'] = &o->json };
+    const char **const texts[] = {
+        ['l'] = &o->launcher, ['b'] = &o->job, ['g'] = &o->plot
+    };
+    if (flag < (int)(sizeof switches / sizeof *switches) && switches[flag]) {
+        *switches[flag] = true;
+        return true;
+    }
+    if (flag < (int)(sizeof texts / sizeof *texts) && texts[flag]) {
+        *texts[flag] = text;
+        return true;
+    }
+    return false;
+}
+
+static const struct option flags[] = {
+    { "op", required_argument, NULL, 'o' },
+    { "type", required_argument, NULL, 't' },
+    { "sizes", required_argument, NULL, 's' },
+    { "factor", required_argument, NULL, 'f' },
+    { "processes", required_argument, NULL, 'p' },
+    { "launcher", required_argument, NULL, 'l' },
+    { "against", required_argument, NULL, 'a' },
+    { "launches", required_argument, NULL, 'n' },
+    { "rounds", required_argument, NULL, 'r' },
+    { "sample", required_argument, NULL, 'e' },
+    { "cycle", no_argument, NULL, 'c' },
+    { "in-place", no_argument, NULL, 'i' },
+    { "malloc", no_argument, NULL, 'm' },
+    { "check", no_argument, NULL, 'k' },
+    { "json", no_argument, NULL, 'j' },
+    { "plot", required_argument, NULL, 'g' },
+    { "job", required_argument, NULL, 'b' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+};
+
+/* -1 where the program goes on; else its exit status. */
+static int read_flags(struct options *o, int argc, char **argv)
+{
+    int index = 0;
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, &index)) != -1;) {
+        if (flag == 'h') {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (flag == '?' || optind > argc) {
+            fputs(usage, stderr);
+            return 2;
+        }
+        if (set_plain(o, flag, optarg))
+            continue;
+        const char *wanted = read_value(o, flag, optarg);
+        if (wanted) {
+            fprintf(stderr,
+                    "jd-bench collectives: --%s is \"%s\", but it must be %s\n",
+                    flags[index].name, optarg, wanted);
+            return 2;
+        }
+    }
+    if (optind == argc)
+        return -1;
+    fprintf(stderr, "jd-bench collectives: \"%s\" is no flag\n%s", argv[optind],
+            usage);
+    return 2;
+}
+
+static int run(int argc, char **argv)
+{
+    static int two[] = { 2 };
+    struct options o = {
+        .request = { .min_bytes = 8,
+                     .max_bytes = (size_t)64 << 20,
+                     .factor = 4,
+                     .rounds = 15,
+                     .sample_seconds = 3e-3 },
+        .processes = two,
+        .num_processes = 1,
+        .against = "mpi",
+        .launches = 3,
+    };
+    int status = read_flags(&o, argc, argv);
+    if (status < 0) {
+        bool any = false;
+        for (int i = 0; i < BENCH_OPS; i++)
+            any = any || o.request.ops[i];
+        o.request.ops[BENCH_OP_psum] = o.request.ops[BENCH_OP_psum] || !any;
+        if (o.request.num_types == 0)
+            o.request.types[o.request.num_types++] = JD_F32;
+        status = o.job ? bench_job(&o.request, o.job) : run_parent(&o);
+    }
+    if (o.processes != two)
+        free(o.processes);
+    return status;
+}
+
+const struct bench bench_collectives = {
+    .name = "collectives",
+    .doc = "jd's collectives beside MPI's",
+    .run = run,
+};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bench_table.c - the results of `jd-bench collectives`: a table, JSON, a
+ * picture. */
+#include "tools/bench_collectives.h"
+#include "tools/jd_bench.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ------------------------------------------------------------ */
+
+static int find_op(const char *name)
+{
+    for (int i = 0; i < BENCH_OPS; i++)
+        if (strcmp(name, bench_op_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static jd_dtype find_type(const char *name)
+{
+    static const jd_dtype all[] = {
+#define TYPE_ROW(type, number, size) JD_##type,
+        JD_DTYPE_MAP(TYPE_ROW)
+#undef TYPE_ROW
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, jd_dtype_name(all[i])) == 0)
+            return all[i];
+    return (jd_dtype)0;
+}
+
+/* The cell, made where it is not there. */
+static struct bench_cell *cell_of(struct bench_results *results, int op,
+                                  jd_dtype dtype, size_t bytes, int ranks)
+{
+    for (int i = 0; i < results->count; i++) {
+        struct bench_cell *cell = &results->cells[i];
+        if ((int)cell->op == op && cell->dtype == dtype &&
+            cell->bytes == bytes && cell->ranks == ranks)
+            return cell;
+    }
+    size_t count = (size_t)results->count + 1;
+    struct bench_cell *more =
+        realloc(results->cells, count * sizeof *results->cells);
+    if (!more)
+        return NULL;
+    results->cells = more;
+    more[results->count] = (struct bench_cell){ .op = (enum bench_op)op,
+                                                .dtype = dtype,
+                                                .bytes = bytes,
+                                                .wrong = SIZE_MAX,
+                                                .ranks = ranks };
+    return &more[results->count++];
+}
+
+static bool add_samples(struct bench_cell *cell, int side, int count,
+                        const char *text)
+{
+    int have = cell->count[side];
+    double *samples =
+        realloc(cell->samples[side], (size_t)(have + count) * sizeof *samples);
+    if (!samples)
+        return false;
+    cell->samples[side] = samples;
+    for (int i = 0; i < count; i++) {
+        char *end;
+        samples[have + i] = strtod(text, &end);
+        if (end == text)
+            return false;
+        text = end;
+    }
+    cell->count[side] = have + count;
+    return true;
+}
+
+bool bench_results_read(struct bench_results *results, const char *line)
+{
+    char kind[8], op[32], type[16];
+    size_t bytes, wrong = 0;
+    int ranks, side = 0, count = 0, used = 0;
+    if (sscanf(line, "%7s %31s %15s %zu %d %n", kind, op, type, &bytes, &ranks,
+               &used) != 5 ||
+        find_op(op) < 0 || !find_type(type))
+        return false;
+    struct bench_cell *cell =
+        cell_of(results, find_op(op), find_type(type), bytes, ranks);
+    if (!cell)
+        return false;
+    if (strcmp(kind, "wrong") == 0 && sscanf(line + used, "%zu", &wrong) == 1) {
+        cell->wrong = (cell->wrong == SIZE_MAX ? 0 : cell->wrong) + wrong;
+        return true;
+    }
+    int head = 0;
+    return strcmp(kind, "cell") == 0 &&
+           sscanf(line + used, "%d %d %n", &side, &count, &head) == 2 &&
+           side >= 0 && side < BENCH_SIDES && count > 0 &&
+           add_samples(cell, side, count, line + used + head);
+}
+
+void bench_results_free(struct bench_results *results)
+{
+    for (int i = 0; i < results->count; i++)
+        for (int side = 0; side < BENCH_SIDES; side++)
+            free(results->cells[i].samples[side]);
+    free(results->cells);
+}
+
+/* ---- figures ------------------------------------------------------------ */
+
+static double median_us(const struct bench_cell *cell, int side)
+{
+    return 1e6 * bench_median(cell->samples[side], cell->count[side]);
+}
+
+/* Sorted by bench_median. */
+static double percentile_us(const struct bench_cell *cell, int side,
+                            double part)
+{
+    int last = cell->count[side] - 1;
+    return 1e6 * cell->samples[side][(int)(part * last + 0.5)];
+}
+
+/* nccl-tests' bandwidths: bytes by time; and what each link carries. */
+static double algorithm_gbs(const struct bench_cell *cell, double us)
+{
+    return (double)cell->bytes / us * 1e-3;
+}
+
+static double bus_gbs(const struct bench_cell *cell, double us)
+{
+    int parts = bench_op_parts[cell->op], n = cell->ranks;
+    double factor = parts ? (double)parts * (n - 1) / n : 1;
+    return algorithm_gbs(cell, us) * factor;
+}
+
+static void print_row(const struct bench_cell *cell)
+{
+    char wrong[24] = "-";
+    printf("%-13s %-8s %10zu", bench_op_names[cell->op],
+           jd_dtype_name(cell->dtype), cell->bytes);
+    double median[BENCH_SIDES] = { 0 };
+    for (int side = 0; side < BENCH_SIDES; side++) {
+        if (!cell->count[side]) {
+            printf("  %29s", "-");
+            continue;
+        }
+        median[side] = median_us(cell, side);
+        printf("  %9.2f %9.2f %9.2f", percentile_us(cell, side, 0),
+               median[side], percentile_us(cell, side, 0.99));
+    }
+    int shown = cell->count[BENCH_JD] ? BENCH_JD : BENCH_MPI;
+    printf("  %7.2f %7.2f", algorithm_gbs(cell, median[shown]),
+           bus_gbs(cell, median[shown]));
+    if (cell->count[BENCH_JD] && cell->count[BENCH_MPI])
+        printf("  %6.2f", median[BENCH_MPI] / median[BENCH_JD]);
+    else
+        printf("  %6s", "-");
+    if (cell->wrong != SIZE_MAX)
+        snprintf(wrong, sizeof wrong, "%zu", cell->wrong);
+    printf("  %s\n", wrong);
+}
+
+void bench_results_print(const struct bench_results *results)
+{
+    printf("# microseconds: minimum, median, 99th percentile of the rounds' "
+           "slowest rank; GB/s of jd's\n# median (algbw, busbw: as nccl-tests "
+           "has them); ratio: MPI's median / jd's\n");
+    printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %s\n", "op", "type",
+           "bytes", "jd", "mpi", "algbw", "busbw", "ratio", "wrong");
+    for (int i = 0; i < results->count; i++)
+        print_row(&results->cells[i]);
+}
+
+void bench_results_print_json(const struct bench_results *results,
+                              const char *against, const char *measure)
+{
+    printf("[");
+    for (int i = 0; i < results->count; i++) {
+        const struct bench_cell *cell = &results->cells[i];
+        double us[BENCH_SIDES];
+        printf("%s\n  {\"op\": \"%s\", \"type\": \"%s\", \"bytes\": %zu, "
+               "\"ranks\": %d, \"measure\": \"%s\", \"against\": \"%s\"",
+               i ? "," : "", bench_op_names[cell->op],
+               jd_dtype_name(cell->dtype), cell->bytes, cell->ranks, measure,
+               against);
+        for (int side = 0; side < BENCH_SIDES; side++) {
+            us[side] = cell->count[side] ? median_us(cell, side) : 0;
+            if (cell->count[side])
+                printf(", \"%s_us\": %.4g, \"%s_min_us\": %.4g, "
+                       "\"%s_p99_us\": %.4g",
+                       side ? "mpi" : "jd", us[side], side ? "mpi" : "jd",
+                       percentile_us(cell, side, 0), side ? "mpi" : "jd",
+                       percentile_us(cell, side, 0.99));
+        }
+        if (us[BENCH_JD] > 0 && us[BENCH_MPI] > 0)
+            printf(", \"ratio\": %.4g", us[BENCH_MPI] / us[BENCH_JD]);
+        if (cell->wrong != SIZE_MAX)
+            printf(", \"wrong\": %zu", cell->wrong);
+        printf("}");
+    }
+    printf("\n]\n");
+}
+
+/* ---- the picture -------------------------------------------------------- */
+
+static void plot_curves(const struct bench_results *results, FILE *gnuplot)
+{
+    const struct bench_cell *last = NULL;
+    for (int side = 0; side < BENCH_SIDES; side++)
+        for (int i = 0; i < results->count; i++) {
+            const struct bench_cell *cell = &results->cells[i];
+            if (!cell->count[side])
+                continue;
+            if (!last || last->op != cell->op || last->dtype != cell->dtype)
+                fprintf(gnuplot, "%s$%s_%s_%d << EOD\n", last ? "EOD\n" : "",
+                        bench_op_names[cell->op], jd_dtype_name(cell->dtype),
+                        side);
+            fprintf(gnuplot, "%zu %.6g\n", cell->bytes, median_us(cell, side));
+            last = cell;
+            if (i + 1 == results->count)
+                last = NULL, fputs("EOD\n", gnuplot);
+        }
+}
+
+static void plot_lines(const struct bench_results *results, FILE *gnuplot)
+{
+    bool begun = false;
+    for (int side = 0; side < BENCH_SIDES; side++)
+        for (int i = 0; i < results->count; i++) {
+            const struct bench_cell *c = &results->cells[i];
+            const struct bench_cell *before = i ? c - 1 : NULL;
+            if (!c->count[side] ||
+                (before && before->op == c->op && before->dtype == c->dtype))
+                continue;
+            fprintf(gnuplot,
+                    "%s$%s_%s_%d using 1:2 with linespoints title '%s %s %s'",
+                    begun ? ", " : "plot ", bench_op_names[c->op],
+                    jd_dtype_name(c->dtype), side, side ? "MPI" : "jd",
+                    bench_op_names[c->op], jd_dtype_name(c->dtype));
+            begun = true;
+        }
+    fputs("\n", gnuplot);
+}
+
+int bench_results_plot(const struct bench_results *results, const char *path)
+{
+    FILE *gnuplot = popen("gnuplot", "w");
+    if (gnuplot) {
+        fprintf(gnuplot,
+                "set terminal svg size 900,600\nset output '%s'\n"
+                "set logscale xy\nset format x '%%.0s%%c'\nset grid\n"
+                "set xlabel 'bytes'\nset ylabel 'microseconds (median)'\n"
+                "set key top left noenhanced\n",
+                path);
+        plot_curves(results, gnuplot);
+        plot_lines(results, gnuplot);
+    }
+    if (gnuplot && pclose(gnuplot) == 0)
+        return 0;
+    fprintf(stderr,
+            "jd-bench: gnuplot could not draw %s; is it installed? The table "
+            "is complete without it\n",
+            path);
+    return -1;
+}
