@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2154
+#
+# A training on two hosts is stopped as Slurm does it, and goes on: by scancel,
+# by sbatch --signal ahead of the time limit, and by a signal to one process
+# that mpirun has started.
+# needs: slurm
+# timeout: 240
+program=$build/mpi_examples/06_preemption/preemption
+data=$here/../../mpi_examples/04_digits/digits.csv
+epochs=1000000 # nobody waits for them
+
+# start DIR COMMAND...: in the background, until it trains.
+start() {
+    mkdir "$work/$1"
+    "${@:2}" >"$work/$1/out" 2>&1 </dev/null &
+    starter=$!
+    bed_wait 60 "the training" grep -q '^epoch' "$work/$1/out"
+}
+
+train() {
+    echo "$program" --epochs "$epochs" "$work/$1" "$data"
+}
+
+# expect_stop DIR: all four processes at one step, and it is saved.
+expect_stop() {
+    local step
+    run cat "$work/$1/out"
+    expect_count 4 '^process [0-3] stops before epoch [0-9]*$'
+    step=$(sed -n 's/^epoch //p' "$work/$1/checkpoint")
+    expect_count 4 " stops before epoch $step\$"
+    expect_count 1 "^saved .*/checkpoint: epoch $step of $epochs\$"
+}
+
+job_id() {
+    squeue --noheader --format=%A
+}
+
+# shellcheck disable=SC2046
+start scancel srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 $(train scancel)
+scancel --signal=TERM "$(job_id)"
+wait "$starter"
+expect_stop scancel
+
+export JD_PREEMPTION_SIGNAL=USR1
+# shellcheck disable=SC2046
+start user srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 $(train user)
+scancel --signal=USR1 "$(job_id)"
+wait "$starter"
+expect_stop user
+unset JD_PREEMPTION_SIGNAL
+
+mkdir "$work/batch"
+cat >"$work/script" <<SCRIPT
+#!/bin/bash
+srun --mpi=pmix $(train batch)
+SCRIPT
+run sbatch --wait -N2 -n4 --ntasks-per-node=2 --time=1 --signal=TERM@50 \
+    --output="$work/batch/out" "$work/script"
+expect_stop batch
+
+# One process, by its id: the newest of this training.
+# shellcheck disable=SC2046
+start mpirun bed_mpirun -n 4 --host h0:2,h1:2 $(train mpirun)
+kill -TERM "$(pgrep --newest --full "^$program .*$work/mpirun ")"
+wait "$starter"
+expect_stop mpirun

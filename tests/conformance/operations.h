@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* operations.h - every collective, as conform.h wants them. */
+#ifndef CONFORMANCE_OPERATIONS_H
+#define CONFORMANCE_OPERATIONS_H
+
+#include "conform.h"
+
+#define OPERATION_MAP(X)                                                       \
+    X(psum)                                                                    \
+    X(pmean)                                                                   \
+    X(pmax)                                                                    \
+    X(pmin)                                                                    \
+    X(pprod)                                                                   \
+    X(psum_scatter)                                                            \
+    X(psum_scatter_2d)                                                         \
+    X(all_gather)                                                              \
+    X(all_gather_2d)                                                           \
+    X(all_to_all)                                                              \
+    X(all_to_all_2d)                                                           \
+    X(ragged_all_to_all)                                                       \
+    X(ppermute)                                                                \
+    X(pshuffle)                                                                \
+    X(pbroadcast)                                                              \
+    X(send_recv)                                                               \
+    X(group)                                                                   \
+    X(barrier)
+
+#define OPERATION_ROW(name) extern const struct operation operation_##name;
+OPERATION_MAP(OPERATION_ROW)
+#undef OPERATION_ROW
+
+/* The members of the attempt's call in a random order, the same on all. */
+void draw_order(const struct attempt *attempt, int order[MAX_MEMBERS]);
+
+/* Before a jd_shard_map with attempts of a barrier. */
+void barrier_reset(void);
+
+#endif

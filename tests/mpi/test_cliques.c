@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Internals: how cliques of cpu devices are made and destroyed, a thread for
+ * each device of a process.
+ *   together ROUNDS  eight cliques at a time, over random devices in random
+ *                    order, each thread at its own pace; all work
+ *   many COUNT       one after the other; nothing stays behind
+ *   missing          a device, or a process, that does not come is named
+ *   beliefs          so are members who mean different cliques
+ *   cancelled        a wait ends when it is told to
+ */
+#include "jd.h"
+
+#include "collectives/agreement.h"
+#include "collectives/clique_cpu.h"
+#include "collectives/registry.h"
+
+#include "expect.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { CLIQUES = 8, MOST_DEVICES = 32, MOST_THREADS = 8 };
+
+static const struct jd_runtime *runtime;
+static const jd_device *const *devices;
+static int num_devices, num_threads, self, count;
+
+/* The devices of one clique. */
+struct plan {
+    const jd_device *members[MOST_DEVICES];
+    int size;
+};
+
+/* A device's thread. */
+struct worker {
+    pthread_t thread;
+    int ordinal;
+    void (*body)(struct worker *worker);
+};
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
+static void *run_body(void *arg)
+{
+    struct worker *worker = arg;
+    worker->body(worker);
+    return NULL;
+}
+
+static void run_on_all(void (*body)(struct worker *worker))
+{
+    struct worker workers[MOST_THREADS];
+    for (int i = 0; i < num_threads; i++) {
+        workers[i] = (struct worker){ .ordinal = i, .body = body };
+        EXPECT(pthread_create(&workers[i].thread, NULL, run_body,
+                              &workers[i]) == 0,
+               "no thread %d", i);
+    }
+    for (int i = 0; i < num_threads; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+/* The worker's place in the plan, or -1. */
+static int place_of(const struct plan *plan, const struct worker *worker)
+{
+    for (int i = 0; i < plan->size; i++)
+        if (plan->members[i]->process_index == self &&
+            plan->members[i]->local_ordinal == worker->ordinal)
+            return i;
+    return -1;
+}
+
+static struct jd_clique_spec spec_of(const struct plan *plan, int place)
+{
+    return (struct jd_clique_spec){
+        .runtime = runtime,
+        .members = plan->members,
+        .size = plan->size,
+        .index = place,
+        .axes = "\"data\"",
+        .detail = " over axis \"data\"",
+        .operation = "jd_psum",
+    };
+}
+
+static struct jd_clique *make(const struct plan *plan, int place)
+{
+    struct jd_clique_spec spec = spec_of(plan, place);
+    struct jd_clique *clique = NULL;
+    EXPECT_OK(jd__clique_cpu_create(&spec, &clique));
+    return clique;
+}
+
+/* ---- does it work? ------------------------------------------------------ */
+
+struct words {
+    int64_t from, to, round;
+};
+
+/* Each member writes to each other one. */
+static void write_to_all(struct jd_clique *clique, const struct plan *plan,
+                         int round)
+{
+    struct words said[MOST_DEVICES], heard[MOST_DEVICES];
+    int self_place = clique->index;
+    for (int i = 0; i < clique->size; i++) {
+        said[i] = (struct words){ plan->members[self_place]->id,
+                                  plan->members[i]->id, round };
+        EXPECT_OK(
+            jd__group_receive(clique->wire, i, &heard[i], sizeof heard[i]));
+        EXPECT_OK(jd__group_send(clique->wire, i, &said[i], sizeof said[i]));
+    }
+    EXPECT_OK(jd__group_wait(clique->wire));
+    for (int i = 0; i < clique->size; i++)
+        EXPECT(heard[i].from == plan->members[i]->id &&
+                   heard[i].to == plan->members[self_place]->id &&
+                   heard[i].round == round,
+               "member %d wrote %lld, %lld, %lld", i, (long long)heard[i].from,
+               (long long)heard[i].to, (long long)heard[i].round);
+}
+
+/* All members of the team, and all of the clique by messages, tell each other
+ * who they are. */
+static void talk(struct jd_clique *clique, const struct plan *plan, int round)
+{
+    struct jd_signature signature = { .activity = JD_ACTIVITY_BARRIER };
+    int64_t mine[2] = { plan->members[clique->index]->id, round };
+    EXPECT_OK(jd__team_meet(clique->team, &signature, mine, sizeof mine));
+    for (int i = 0; i < clique->size; i++) {
+        if (clique->teams[i] != clique->teams[clique->index])
+            continue;
+        const int64_t *said = jd__team_payload(clique->team, clique->places[i]);
+        EXPECT(said[0] == plan->members[i]->id && said[1] == round,
+               "member %d said %lld, %lld", i, (long long)said[0],
+               (long long)said[1]);
+    }
+    EXPECT((clique->wire != NULL) == (clique->num_teams > 1), "%d teams",
+           clique->num_teams);
+    if (clique->wire)
+        write_to_all(clique, plan, round);
+}
+
+/* Teams are processes where memory is not shared, and one where it is. */
+static void check_teams(const struct jd_clique *clique, const struct plan *plan)
+{
+    bool shares =
+        jd__settings_integer(runtime->settings, JD_OPTION_SHARED_MEMORY) != 0;
+    for (int i = 0; i < plan->size; i++) {
+        int process = plan->members[i]->process_index;
+        EXPECT(clique->processes[i] == process, "%d", clique->processes[i]);
+        for (int j = 0; j < i; j++)
+            EXPECT((clique->teams[i] == clique->teams[j]) ==
+                       (shares || process == clique->processes[j]),
+                   "members %d and %d", j, i);
+    }
+}
+
+/* ---- together ----------------------------------------------------------- */
+
+static struct plan plans[CLIQUES];
+static uint32_t seed;
+
+/* The same on all processes: each clique some of all devices, shuffled. */
+static void make_plans(void)
+{
+    for (int c = 0; c < CLIQUES; c++) {
+        const jd_device *all[MOST_DEVICES];
+        memcpy(all, devices, (size_t)num_devices * sizeof *all);
+        plans[c].size = num_devices > 2
+                            ? 2 + (int)next_random(&seed) % (num_devices - 1)
+                            : num_devices;
+        for (int i = 0; i < plans[c].size; i++) {
+            int from = i + (int)next_random(&seed) % (num_devices - i);
+            plans[c].members[i] = all[from];
+            all[from] = all[i];
+        }
+    }
+}
+
+static void dawdle(uint32_t *state)
+{
+    for (uint32_t i = next_random(state) % 64; i; i--)
+        sched_yield();
+}
+
+static void use_all(struct worker *worker)
+{
+    struct jd_clique *cliques[CLIQUES] = { NULL };
+    uint32_t state = seed + (uint32_t)(self * MOST_THREADS + worker->ordinal);
+    for (int c = 0; c < CLIQUES; c++) {
+        int place = place_of(&plans[c], worker);
+        if (place < 0)
+            continue;
+        dawdle(&state);
+        cliques[c] = make(&plans[c], place);
+        check_teams(cliques[c], &plans[c]);
+    }
+    for (int round = 0; round < 5; round++)
+        for (int c = CLIQUES - 1; c >= 0; c--)
+            if (cliques[c])
+                talk(cliques[c], &plans[c], round);
+    for (int c = 0; c < CLIQUES; c++) {
+        dawdle(&state);
+        jd__clique_cpu_destroy(cliques[c]);
+    }
+}
+
+static void try_together(void)
+{
+    seed = 4711;
+    for (int round = 0; round < count; round++) {
+        make_plans();
+        run_on_all(use_all);
+    }
+}
+
+/* ---- many --------------------------------------------------------------- */
+
+static int count_files(void)
+{
+    int files = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder))
+        files++;
+    closedir(folder);
+    return files;
+}
+
+struct usage {
+    int files, maps, tags, blocks;
+    size_t arena, heap;
+};
+
+static int count_lines(const char *path)
+{
+    int lines = 0;
+    FILE *file = fopen(path, "r");
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+static struct usage measure(void)
+{
+    struct usage usage = {
+        .files = count_files(),
+        .maps = count_lines("/proc/self/maps"),
+        .tags = jd__agreement_tags_lent(),
+        .heap = mallinfo2().uordblks,
+    };
+    size_t allocations;
+    struct jd_arena *arena = jd__arena_get("test");
+    while ((usage.blocks = jd__controls_sweep()) > 0)
+        sched_yield(); /* the others' ends are being destroyed */
+    jd__arena_usage(arena, &usage.arena, &allocations);
+    usage.blocks = (int)allocations;
+    return usage;
+}
+
+static void make_many(struct worker *worker)
+{
+    for (int i = 0; i < count; i++) {
+        int place = place_of(&plans[i % CLIQUES], worker);
+        if (place < 0)
+            continue;
+        struct jd_clique *clique = make(&plans[i % CLIQUES], place);
+        if (i % 7 == 0)
+            talk(clique, &plans[i % CLIQUES], i);
+        jd__clique_cpu_destroy(clique);
+    }
+}
+
+/* The arenas that this process has mapped, its own among them. */
+static int count_arenas(void)
+{
+    unsigned long inodes[16], inode;
+    int arenas = 0, i;
+    char line[512];
+    FILE *file = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, file)) {
+        if (!strstr(line, "/memfd:jd") ||
+            sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1)
+            continue;
+        for (i = 0; i < arenas && inodes[i] != inode; i++)
+            continue;
+        if (i == arenas && arenas < 16)
+            inodes[arenas++] = inode;
+    }
+    fclose(file);
+    return arenas;
+}
+
+/* MPI keeps some memory for the next messages. */
+static size_t heap_slack(void)
+{
+    return runtime->world.count == 1 ? 8 << 10
+                                     : (128 << 10) + (size_t)count * 100;
+}
+
+static void try_many(void)
+{
+    int wanted = count;
+    seed = 4712;
+    make_plans();
+    count = 2 * CLIQUES;
+    run_on_all(make_many);
+    EXPECT_OK(jd_sync_global_devices("warm"));
+    struct usage before = measure();
+    count = wanted;
+    run_on_all(make_many);
+    EXPECT_OK(jd_sync_global_devices("done"));
+    struct usage after = measure();
+    EXPECT(after.files <= before.files, "%d files before, %d after",
+           before.files, after.files);
+    EXPECT(after.tags == 0, "%d ranges of tags", after.tags);
+    EXPECT(after.blocks == before.blocks && after.arena == before.arena,
+           "%d blocks of %zu bytes before, %d of %zu after", before.blocks,
+           before.arena, after.blocks, after.arena);
+    EXPECT(after.maps < before.maps + 16, "%d mappings before, %d after",
+           before.maps, after.maps);
+    EXPECT(after.heap < before.heap + heap_slack(),
+           "%zu bytes of heap before, %zu after", before.heap, after.heap);
+    EXPECT(count_arenas() <= 1, "%d arenas are mapped", count_arenas());
+    EXPECT(jd__registry_count() == 0, "somebody is left");
+}
+
+/* ---- not made ----------------------------------------------------------- */
+
+static void plan_all(void)
+{
+    plans[0].size = num_devices;
+    memcpy(plans[0].members, devices, (size_t)num_devices * sizeof *devices);
+}
+
+/* The last device of the last process does not come. */
+static void miss_last(struct worker *worker)
+{
+    struct jd_clique_spec spec =
+        spec_of(&plans[0], place_of(&plans[0], worker));
+    struct jd_clique *clique = NULL;
+    char text[160];
+    if (spec.index == num_devices - 1)
+        return;
+    jd_status status = jd__clique_cpu_create(&spec, &clique);
+    EXPECT(status == JD_DEADLINE_EXCEEDED && !clique, "%s",
+           jd_status_name(status));
+    int last = runtime->world.count - 1;
+    if (self == last)
+        snprintf(text, sizeof text,
+                 " s for device %d of the same process, whose thread has not "
+                 "made this call",
+                 num_threads - 1);
+    else
+        snprintf(text, sizeof text, " s for process %d", self ? 0 : last);
+    EXPECT(strstr(jd_error_message(), text), "%s\nwanted: %s",
+           jd_error_message(), text);
+    EXPECT(strncmp(jd_error_message(), "jd_psum over axis \"data\": ", 25) == 0,
+           "%s", jd_error_message());
+}
+
+/* Those of the last process come with another axis, and, where it has several
+ * devices, in another order. */
+static void disagree(struct worker *worker)
+{
+    struct jd_clique_spec spec =
+        spec_of(&plans[0], place_of(&plans[0], worker));
+    struct jd_clique *clique = NULL;
+    if (self == runtime->world.count - 1)
+        spec.axes = "\"model\"";
+    EXPECT_STATUS(jd__clique_cpu_create(&spec, &clique), JD_INVALID_ARGUMENT,
+                  "jd_psum: process ");
+    const char *text = jd_error_message();
+    char wanted[160];
+    snprintf(wanted, sizeof wanted,
+             "process %d comes with a mesh \"model\" of %d devices, of "
+             "processes 0-%d",
+             runtime->world.count - 1, num_devices, runtime->world.count - 1);
+    EXPECT(strstr(text, wanted), "%s\nwanted: %s", text, wanted);
+    snprintf(wanted, sizeof wanted,
+             "process 0 with a mesh \"data\" of %d devices", num_devices);
+    EXPECT(strstr(text, wanted), "%s\nwanted: %s", text, wanted);
+}
+
+/* After that they agree, and it works. */
+static void agree(struct worker *worker)
+{
+    struct jd_clique *clique = make(&plans[0], place_of(&plans[0], worker));
+    talk(clique, &plans[0], 1);
+    jd__clique_cpu_destroy(clique);
+}
+
+static atomic_bool is_cancelled;
+
+/* Process 0 comes, and is told that it need not wait any more. */
+static void be_cancelled(struct worker *worker)
+{
+    struct jd_clique_spec spec =
+        spec_of(&plans[0], place_of(&plans[0], worker));
+    struct jd_clique *clique = NULL;
+    spec.is_cancelled = &is_cancelled;
+    if (self != 0)
+        return;
+    if (worker->ordinal == num_threads - 1)
+        atomic_store(&is_cancelled, true);
+    EXPECT_STATUS(jd__clique_cpu_create(&spec, &clique), JD_ABORTED,
+                  "jd_psum over axis \"data\": another device of this process "
+                  "has failed, and this one waits no longer");
+}
+
+int main(int argc, char **argv)
+{
+    EXPECT(argc >= 2, "what?");
+    JD_CHECK(jd_initialize());
+    EXPECT_OK(jd__runtime_get(&runtime, "test"));
+    devices = jd_platform_devices("cpu", &num_devices);
+    num_threads = jd_local_device_count();
+    self = jd_process_index();
+    count = argc > 2 ? atoi(argv[2]) : 1;
+    EXPECT(num_devices <= MOST_DEVICES && num_threads <= MOST_THREADS,
+           "%d devices", num_devices);
+    plan_all();
+    if (strcmp(argv[1], "together") == 0) {
+        try_together();
+    } else if (strcmp(argv[1], "many") == 0) {
+        try_many();
+    } else if (strcmp(argv[1], "missing") == 0) {
+        run_on_all(miss_last);
+    } else if (strcmp(argv[1], "beliefs") == 0) {
+        run_on_all(disagree);
+        run_on_all(agree);
+    } else {
+        run_on_all(be_cancelled);
+    }
+    if (jd_shutdown() != JD_OK)
+        return 1;
+    return 0;
+}

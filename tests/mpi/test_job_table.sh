@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_job_table.sh - jd-info --job looks at a job that runs.
+# usage: test_job_table.sh BUILD_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+build=$1
+work=$(mktemp -d)
+launcher=0
+
+# Called by the trap:
+# shellcheck disable=SC2317
+clean_up() {
+    ((launcher == 0)) || kill -KILL "$launcher" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+# start NAME=VALUE...: three processes, of which 1 comes late; returns when
+# the service listens, with its address.
+start() {
+    local deadline=$((SECONDS + 60))
+    rm -f "$work/go"
+    : >"$work/err"
+    (
+        (($# == 0)) || export "${@?}"
+        export JD_LOG=info
+        exec timeout --kill-after=5 100 mpirun --oversubscribe -n 3 \
+            ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
+            "$build/tests/mpi/late" "$work/go" >"$work/out" 2>"$work/err" </dev/null
+    ) &
+    launcher=$!
+    address=
+    while [[ -z $address ]] && ((SECONDS < deadline)); do
+        address=$(sed -n 's/.*service listens at \([^ ]*\) .*/\1/p' "$work/err")
+        sleep 0.05
+    done
+}
+
+finish() {
+    local status=0
+    touch "$work/go"
+    wait "$launcher" || status=$?
+    launcher=0
+    cp "$work/err" "$work/why"
+    tap_result "$1" "$status" "$work/why"
+}
+
+# look [OPTION...]: the table, into $work/table.
+look() {
+    "$build/tools/jd-info" --job "$address" "$@" >"$work/table" 2>&1
+}
+
+# The two that wait have been seen to wait; at most 20 s.
+look_until_both_wait() {
+    local deadline=$((SECONDS + 20))
+    while look && ((SECONDS < deadline)); do
+        (($(grep -c 'waits in jd_sync_global_devices' "$work/table") < 2)) ||
+            return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# expect NAME STATUS PATTERN...: each is in the table.
+expect() {
+    local name=$1 status=$2 pattern
+    shift 2
+    for pattern in "$@"; do
+        grep -qE -e "$pattern" "$work/table" || {
+            echo "no '$pattern'" >>"$work/table"
+            status=1
+        }
+    done
+    tap_result "$name" "$status" "$work/table"
+}
+
+with_secret() {
+    local status=0
+    start JD_SECRET=sesame
+    JD_SECRET=sesame look_until_both_wait || status=$?
+    expect "the table of a job with JD_SECRET" "$status" \
+        '^process +state +host +pid +program +heard +doing$' \
+        '^0 +CONNECTED +[^ ]+ +[0-9]+ +late +[0-9.]+ s  waits in jd_sync_global_devices "met", for [0-9.e-]+ s$' \
+        '^1 +CONNECTED +[^ ]+ +[0-9]+ +late +[0-9.]+ s  nothing of jd yet$' \
+        '^2 +CONNECTED .* waits in jd_sync_global_devices'
+    status=0
+    JD_SECRET=sesame look --json || status=$?
+    expect "as JSON" "$status" '"process": 1, "state": "CONNECTED"' \
+        '"waits": "waits in jd_sync_global_devices \\"met\\", for '
+    python3 -m json.tool "$work/table" >/dev/null 2>"$work/why" && status=0 ||
+        status=1
+    tap_result "the JSON is JSON" "$status" "$work/why"
+    status=0
+    JD_SECRET=guess look || status=$?
+    expect "another secret is not let in" $((status != 1)) \
+        "^jd-info: the job at $address: this program is not let in by the coordination service: it does not know the job's secret \(here it is from JD_SECRET\); set the same everywhere$"
+    finish "the job was not disturbed"
+}
+
+without_secret() {
+    local status=0
+    start
+    look || status=$?
+    expect "a job without JD_SECRET lets nobody look" $((status != 1)) \
+        "only the job's own processes know its secret; start the job with JD_SECRET_FILE set, and jd-info with the same$"
+    finish "nor was this one"
+    status=0
+    look || status=$?
+    expect "a job that is over" $((status != 1)) \
+        'this program has not reached the coordination service in 5 s; it tried .*Connection refused$'
+}
+
+clear_foreign_variables
+command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
+if ((EUID == 0)); then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+with_secret
+without_secret
+tap_done

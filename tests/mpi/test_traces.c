@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_traces COUNT - as many meshes are made, used by all local devices, and
+ * destroyed; no file, thread, mapping or memory stays.
+ */
+#include "jd.h"
+
+#include "expect.h"
+
+#include <dirent.h>
+
+#define WARM 200 /* meshes until everything is there that stays */
+
+/* In KiB: MPI and malloc keep some, but not for each mesh; AddressSanitizer
+ * keeps what was freed. */
+#if defined(__has_feature)
+#define HAS(feature) __has_feature(feature)
+#else
+#define HAS(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || HAS(address_sanitizer)
+#define SLACK (512L << 10)
+#else
+#define SLACK 1024L
+#endif
+
+static int count_entries(const char *path)
+{
+    int entries = 0;
+    DIR *folder = opendir(path);
+    EXPECT(folder, "no %s", path);
+    while (readdir(folder))
+        entries++;
+    closedir(folder);
+    return entries;
+}
+
+static int count_mappings(void)
+{
+    int lines = 0;
+    FILE *file = fopen("/proc/self/maps", "r");
+    EXPECT(file, "no maps");
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+/* In KiB; pages of arenas are among them. */
+static long resident(void)
+{
+    char line[256];
+    long size = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    EXPECT(file, "no status");
+    while (fgets(line, sizeof line, file))
+        sscanf(line, "VmRSS: %ld", &size);
+    fclose(file);
+    return size;
+}
+
+static jd_status use(jd_shard *me, void *arg)
+{
+    enum { LONG = 5000 };
+    double values[LONG];
+    (void)arg;
+    for (int i = 0; i < LONG; i++)
+        values[i] = 1;
+    EXPECT_OK(jd_psum(me, NULL, values, values, LONG, JD_F64));
+    EXPECT(values[LONG - 1] == jd_device_count(), "%g", values[LONG - 1]);
+    EXPECT_OK(jd_barrier(me, "x"));
+    return JD_OK;
+}
+
+/* In another order each time, so that cliques are made for each. */
+static void make_and_use(int round)
+{
+    int n;
+    const jd_device *const *all = jd_devices(&n);
+    const jd_device *chosen[64];
+    jd_mesh *mesh;
+    for (int i = 0; i < n; i++)
+        chosen[i] = all[(i + round) % n];
+    EXPECT_OK(jd_mesh_create(&mesh, 2, (int[]){ n, 1 },
+                             (const char *[]){ "x", "y" }, chosen));
+    EXPECT_OK(jd_shard_map(mesh, use, NULL));
+    jd_mesh_destroy(mesh);
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 0;
+    JD_CHECK(jd_initialize());
+    for (int i = 0; i < WARM; i++)
+        make_and_use(i);
+    EXPECT_OK(jd_sync_global_devices("warm"));
+    int files = count_entries("/proc/self/fd");
+    int threads = count_entries("/proc/self/task"), maps = count_mappings();
+    long size = resident();
+    for (int i = 0; i < count; i++)
+        make_and_use(i);
+    EXPECT_OK(jd_sync_global_devices("done"));
+    EXPECT(count_entries("/proc/self/fd") <= files, "%d files", files);
+    EXPECT(count_entries("/proc/self/task") <= threads + 1, "%d threads",
+           threads);
+    EXPECT(count_mappings() <= maps + 16, "%d, not %d", count_mappings(), maps);
+    EXPECT(resident() <= size + SLACK, "%ld KiB, not %ld", resident(), size);
+    printf("%ld KiB before, %ld after\n", size, resident());
+    JD_CHECK(jd_shutdown());
+    return 0;
+}

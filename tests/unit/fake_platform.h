@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fake_platform.h - a platform that notes what it is called with, for tests of
+ * what is above platforms. Meshes of this process's cpu devices are given to
+ * it after they were made:
+ *
+ *     jd_mesh *mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
+ *     jd_psum(&mesh->shards[0], "data", ...);
+ *     ... fake.last.call.count, fake.calls ...
+ *
+ * Its collectives do not wait, but for barrier where fake.waits: then the
+ * members of a clique meet, or are aborted. Threads: any; what was noted last
+ * is looked at when the threads have ended.
+ */
+#ifndef TESTS_UNIT_FAKE_PLATFORM_H
+#define TESTS_UNIT_FAKE_PLATFORM_H
+
+#include "collectives/shard.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+
+/* The last call. */
+struct fake_call {
+    const char *function;
+    struct jd_collective call;
+    enum jd_reduce op;
+    size_t rows;
+    int source;
+    struct jd_pieces pieces;
+    struct jd_ragged ragged;
+    struct jd_permute permute;
+    struct jd_transfer transfers[32];
+    int count; /* of transfers */
+    const struct jd_clique *clique;
+};
+
+enum { FAKE_MEMBERS = 16 };
+
+struct jd_clique {
+    int size, index;
+    int64_t members[FAKE_MEMBERS];
+    char axes[64];
+    char detail[96];
+    bool is_aborted; /* this end has been told */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct fake_call last;
+    int calls;         /* of collectives */
+    int made, freed;   /* cliques */
+    int aborts;        /* calls of clique_abort */
+    jd_status fails;   /* what the next calls return */
+    bool waits;        /* barrier meets, */
+    bool create_waits; /* and clique_create waits until it is cancelled */
+    int waiting;       /* threads that do */
+    bool is_aborted;   /* some clique is */
+} fake = { .lock = PTHREAD_MUTEX_INITIALIZER,
+           .changed = PTHREAD_COND_INITIALIZER };
+
+static jd_status fake_note(const struct fake_call *noted)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.last = *noted;
+    fake.calls++;
+    jd_status status = fake.fails;
+    pthread_mutex_unlock(&fake.lock);
+    return status == JD_OK ? JD_OK : jd_fail(status, "the fake fails");
+}
+
+static jd_status fake_check_reduce(const struct jd_collective *call,
+                                   enum jd_reduce op)
+{
+    if (call->dtype != JD_PRED || op == JD_REDUCE_MAX || op == JD_REDUCE_MIN)
+        return JD_OK;
+    return jd_fail(JD_UNIMPLEMENTED, "%s: no such reduction",
+                   jd__activity_name(call->activity));
+}
+
+/* Until another thread says that the call is cancelled: the test's own turns,
+ * as a platform's between two looks. */
+static jd_status fake_await_cancel(const struct jd_clique_spec *spec)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.waiting++;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+    while (!atomic_load(spec->is_cancelled))
+        sched_yield();
+    return jd_fail(JD_ABORTED, "the fake was cancelled");
+}
+
+static jd_status fake_create(const struct jd_clique_spec *spec,
+                             struct jd_clique **ret_clique)
+{
+    if (fake.create_waits)
+        return fake_await_cancel(spec);
+    struct jd_clique *clique = calloc(1, sizeof *clique);
+    clique->size = spec->size;
+    clique->index = spec->index;
+    for (int i = 0; i < spec->size; i++)
+        clique->members[i] = spec->members[i]->id;
+    snprintf(clique->axes, sizeof clique->axes, "%s", spec->axes);
+    snprintf(clique->detail, sizeof clique->detail, "%s", spec->detail);
+    pthread_mutex_lock(&fake.lock);
+    fake.made++;
+    jd_status status = fake.fails;
+    pthread_mutex_unlock(&fake.lock);
+    if (status != JD_OK) {
+        free(clique);
+        return jd_fail(status, "the fake makes no clique");
+    }
+    *ret_clique = clique;
+    return JD_OK;
+}
+
+static void fake_destroy(struct jd_clique *clique)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.freed += clique != NULL;
+    pthread_mutex_unlock(&fake.lock);
+    free(clique);
+}
+
+static void fake_abort(struct jd_clique *clique)
+{
+    pthread_mutex_lock(&fake.lock);
+    clique->is_aborted = true;
+    fake.is_aborted = true;
+    fake.aborts++;
+    pthread_cond_broadcast(&fake.changed);
+    pthread_mutex_unlock(&fake.lock);
+}
+
+/* Nobody ever comes to it: it ends by an abort alone. */
+static jd_status fake_wait(struct jd_clique *clique)
+{
+    pthread_mutex_lock(&fake.lock);
+    fake.waiting++;
+    pthread_cond_broadcast(&fake.changed);
+    while (!clique->is_aborted)
+        pthread_cond_wait(&fake.changed, &fake.lock);
+    pthread_mutex_unlock(&fake.lock);
+    return jd_fail(JD_ABORTED, "the fake was aborted");
+}
+
+static jd_status fake_barrier(struct jd_clique *clique,
+                              const struct jd_collective *call)
+{
+    if (fake.waits)
+        return fake_wait(clique);
+    return fake_note(&(struct fake_call){
+        .function = "barrier", .clique = clique, .call = *call });
+}
+
+static jd_status fake_all_reduce(struct jd_clique *clique,
+                                 const struct jd_collective *call,
+                                 enum jd_reduce op)
+{
+    return fake_note(&(struct fake_call){
+        .function = "all_reduce", .clique = clique, .call = *call, .op = op });
+}
+
+static jd_status fake_reduce_scatter(struct jd_clique *clique,
+                                     const struct jd_collective *call,
+                                     enum jd_reduce op, size_t rows)
+{
+    return fake_note(&(struct fake_call){ .function = "reduce_scatter",
+                                          .clique = clique,
+                                          .call = *call,
+                                          .op = op,
+                                          .rows = rows });
+}
+
+static jd_status fake_all_gather(struct jd_clique *clique,
+                                 const struct jd_collective *call, size_t rows)
+{
+    return fake_note(&(struct fake_call){ .function = "all_gather",
+                                          .clique = clique,
+                                          .call = *call,
+                                          .rows = rows });
+}
+
+static jd_status fake_all_to_all(struct jd_clique *clique,
+                                 const struct jd_collective *call,
+                                 const struct jd_pieces *pieces)
+{
+    return fake_note(&(struct fake_call){ .function = "all_to_all",
+                                          .clique = clique,
+                                          .call = *call,
+                                          .pieces = *pieces });
+}
+
+static jd_status fake_ragged(struct jd_clique *clique,
+                             const struct jd_collective *call,
+                             const struct jd_ragged *ragged)
+{
+    return fake_note(&(struct fake_call){ .function = "ragged_all_to_all",
+                                          .clique = clique,
+                                          .call = *call,
+                                          .ragged = *ragged });
+}
+
+static jd_status fake_permute(struct jd_clique *clique,
+                              const struct jd_collective *call,
+                              const struct jd_permute *permute)
+{
+    return fake_note(&(struct fake_call){ .function = "permute",
+                                          .clique = clique,
+                                          .call = *call,
+                                          .permute = *permute });
+}
+
+static jd_status fake_broadcast(struct jd_clique *clique,
+                                const struct jd_collective *call, int source)
+{
+    return fake_note(&(struct fake_call){ .function = "broadcast",
+                                          .clique = clique,
+                                          .call = *call,
+                                          .source = source });
+}
+
+static jd_status fake_transfer(struct jd_clique *clique,
+                               const struct jd_transfer *transfers, int count)
+{
+    struct fake_call noted = { .function = "transfer",
+                               .clique = clique,
+                               .count = count };
+    for (int i = 0; i < count; i++)
+        noted.transfers[i] = transfers[i];
+    return fake_note(&noted);
+}
+
+static const struct jd_platform fake_platform = {
+    .check_reduce = fake_check_reduce,
+    .clique_create = fake_create,
+    .clique_destroy = fake_destroy,
+    .clique_abort = fake_abort,
+    .barrier = fake_barrier,
+    .all_reduce = fake_all_reduce,
+    .reduce_scatter = fake_reduce_scatter,
+    .all_gather = fake_all_gather,
+    .all_to_all = fake_all_to_all,
+    .ragged_all_to_all = fake_ragged,
+    .permute = fake_permute,
+    .broadcast = fake_broadcast,
+    .transfer = fake_transfer,
+};
+
+/* Before the first use of jd in the process. */
+static inline void fake_start(const char *num_devices)
+{
+    setenv("JD_NUM_CPU_DEVICES", num_devices, 1);
+    memset(&fake.last, 0, sizeof fake.last);
+}
+
+static inline jd_mesh *fake_mesh(int ndim, const int *shape,
+                                 const char *const *names)
+{
+    jd_mesh *mesh;
+    UNIT_OK(jd_mesh_create(&mesh, ndim, shape, names, NULL));
+    mesh->platform = &fake_platform;
+    return mesh;
+}
+
+#endif

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_collective_calls.c - what the public collectives hand to a platform,
+ * and what they refuse, each with its sentence and without a call to the
+ * platform. A mesh of eight devices, 2 x 4; the caller is device 6: data 1,
+ * model 2.
+ */
+#include "jd_collectives.h"
+#include "tests/unit/fake_platform.h"
+
+static const char *const names[] = { "data", "model" };
+static jd_mesh *mesh;
+static jd_shard *me;
+static float in[64], out[64];
+
+static void start(void)
+{
+    fake_start("8");
+    mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
+    me = &mesh->shards[6];
+}
+
+static void finish(void)
+{
+    jd_mesh_destroy(mesh);
+}
+
+/* The call was this one, with the test's buffers. */
+static void expect_call(const char *function, const char *name, size_t count)
+{
+    ck_assert_str_eq(fake.last.function, function);
+    ck_assert_str_eq(jd__activity_name(fake.last.call.activity), name);
+    ck_assert_uint_eq(fake.last.call.count, count);
+    ck_assert_int_eq(fake.last.call.dtype, JD_F32);
+    ck_assert_ptr_eq(fake.last.call.in, in);
+    ck_assert_ptr_eq(fake.last.call.out, out);
+    ck_assert_str_eq(fake.last.call.detail, " over axis \"model\"");
+    ck_assert_int_eq(fake.last.clique->size, 4);
+    ck_assert_int_eq(fake.last.clique->index, 2);
+}
+
+/* Fails with the sentence, and has not come to the platform. */
+#define REFUSED(call, status, sentence)                                        \
+    do {                                                                       \
+        int calls_ = fake.calls, made_ = fake.made;                            \
+        UNIT_FAILS(call, status, sentence);                                    \
+        ck_assert_int_eq(fake.calls, calls_);                                  \
+        ck_assert_int_eq(fake.made, made_);                                    \
+    } while (0)
+
+/* ---- reductions -----------------------------------------------------------
+ */
+
+START_TEST(reductions_reduce)
+{
+    UNIT_OK(jd_psum(me, "model", in, out, 3, JD_F32));
+    expect_call("all_reduce", "jd_psum", 3);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_SUM);
+    UNIT_OK(jd_pmean(me, "model", in, out, 4, JD_F32));
+    expect_call("all_reduce", "jd_pmean", 4);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_MEAN);
+    UNIT_OK(jd_pmax(me, "model", in, out, 5, JD_F32));
+    expect_call("all_reduce", "jd_pmax", 5);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_MAX);
+    UNIT_OK(jd_pmin(me, "model", in, out, 6, JD_F32));
+    expect_call("all_reduce", "jd_pmin", 6);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_MIN);
+    UNIT_OK(jd_pprod(me, "model", in, out, 7, JD_F32));
+    expect_call("all_reduce", "jd_pprod", 7);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_PROD);
+    UNIT_OK(jd_psum(me, "model", in, in, 7, JD_F32));
+    UNIT_OK(jd_psum(me, "model", in, in + 7, 7, JD_F32));
+    UNIT_OK(jd_psum(me, "model", NULL, NULL, 0, JD_F32));
+    ck_assert_int_eq(fake.calls, 8);
+}
+END_TEST
+
+START_TEST(type_without_a_reduction_is_refused)
+{
+    REFUSED(jd_psum(me, "model", in, out, 1, JD_PRED), JD_UNIMPLEMENTED,
+            "jd_psum: no such reduction");
+    REFUSED(jd_psum_scatter(me, "model", in, out, 1, JD_PRED), JD_UNIMPLEMENTED,
+            "jd_psum_scatter: no such reduction");
+    UNIT_OK(jd_pmax(me, "model", in, out, 1, JD_PRED));
+}
+END_TEST
+
+START_TEST(psum_scatter_gives_a_block)
+{
+    UNIT_OK(jd_psum_scatter(me, "model", in, out, 5, JD_F32));
+    expect_call("reduce_scatter", "jd_psum_scatter", 5);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_SUM);
+    ck_assert_uint_eq(fake.last.rows, 1);
+    UNIT_OK(jd_psum_scatter(me, "model", in, in + 2 * 5, 5, JD_F32));
+    REFUSED(jd_psum_scatter(me, "model", in, in, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_psum_scatter: in and out overlap: in begins 0 bytes after "
+            "out's begin; give buffers that do not, or out == in + index * "
+            "count");
+    REFUSED(jd_psum_scatter(me, "model", in, in + 19, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_psum_scatter: in and out overlap: in begins 76 bytes before "
+            "out's begin; give buffers that do not, or out == in + index * "
+            "count");
+    UNIT_OK(jd_psum_scatter(me, "model", in, in + 20, 5, JD_F32));
+    UNIT_OK(jd_psum_scatter_2d(me, "model", in, out, 3, 5, JD_F32));
+    expect_call("reduce_scatter", "jd_psum_scatter_2d", 5);
+    ck_assert_uint_eq(fake.last.rows, 3);
+    REFUSED(jd_psum_scatter_2d(me, "model", in, in + 10, 2, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_psum_scatter_2d: in and out overlap: in begins 40 bytes before "
+            "out's begin; give buffers that do not");
+    UNIT_OK(jd_psum_scatter_2d(me, "model", NULL, NULL, 0, 5, JD_F32));
+}
+END_TEST
+
+/* ---- gathering and exchanging ---------------------------------------------
+ */
+
+START_TEST(all_gather_gathers)
+{
+    UNIT_OK(jd_all_gather(me, "model", in, out, 5, JD_F32));
+    expect_call("all_gather", "jd_all_gather", 5);
+    ck_assert_uint_eq(fake.last.rows, 1);
+    UNIT_OK(jd_all_gather(me, "model", out + 2 * 5, out, 5, JD_F32));
+    REFUSED(jd_all_gather(me, "model", out, out, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_gather: in and out overlap: in begins 0 bytes after out's "
+            "begin; give buffers that do not, or in == out + index * count");
+    UNIT_OK(jd_all_gather_2d(me, "model", in, out, 3, 5, JD_F32));
+    expect_call("all_gather", "jd_all_gather_2d", 5);
+    ck_assert_uint_eq(fake.last.rows, 3);
+    REFUSED(jd_all_gather_2d(me, "model", out + 20, out, 2, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_gather_2d: in and out overlap: in begins 80 bytes after "
+            "out's begin; give buffers that do not");
+}
+END_TEST
+
+static void expect_pieces(size_t rows, size_t width, size_t in_step,
+                          size_t in_pitch, size_t out_step, size_t out_pitch)
+{
+    const struct jd_pieces *pieces = &fake.last.pieces;
+    ck_assert_uint_eq(pieces->rows, rows);
+    ck_assert_uint_eq(pieces->width, width);
+    ck_assert_uint_eq(pieces->in_step, in_step);
+    ck_assert_uint_eq(pieces->in_pitch, in_pitch);
+    ck_assert_uint_eq(pieces->out_step, out_step);
+    ck_assert_uint_eq(pieces->out_pitch, out_pitch);
+}
+
+START_TEST(all_to_all_cuts_and_joins)
+{
+    UNIT_OK(jd_all_to_all(me, "model", in, out, 5, JD_F32));
+    expect_call("all_to_all", "jd_all_to_all", 5);
+    expect_pieces(1, 5, 5, 5, 5, 5);
+    UNIT_OK(jd_all_to_all(me, "model", in, in, 5, JD_F32));
+    /* A matrix of 4 x 8 in four parts. */
+    UNIT_OK(jd_all_to_all_2d(me, "model", in, out, 4, 8, 0, 0, JD_F32));
+    expect_call("all_to_all", "jd_all_to_all_2d", 8);
+    expect_pieces(1, 8, 8, 8, 8, 8);
+    UNIT_OK(jd_all_to_all_2d(me, "model", in, out, 8, 3, 0, 1, JD_F32));
+    expect_call("all_to_all", "jd_all_to_all_2d", 6);
+    expect_pieces(2, 3, 6, 3, 3, 12);
+    UNIT_OK(jd_all_to_all_2d(me, "model", in, out, 3, 8, 1, 0, JD_F32));
+    expect_pieces(3, 2, 2, 8, 6, 2);
+    UNIT_OK(jd_all_to_all_2d(me, "model", in, out, 3, 8, 1, 1, JD_F32));
+    expect_pieces(3, 2, 2, 8, 2, 8);
+    UNIT_OK(jd_all_to_all_2d(me, "model", in, in, 3, 8, 1, 1, JD_F32));
+}
+END_TEST
+
+START_TEST(all_to_all_2d_refuses)
+{
+    REFUSED(jd_all_to_all_2d(me, "model", in, out, 4, 8, 2, 0, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_2d: split_axis is 2; it is 0 (rows) or 1 "
+            "(columns)");
+    REFUSED(jd_all_to_all_2d(me, "model", in, out, 4, 8, 0, -1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_2d: concat_axis is -1; it is 0 (rows) or 1 "
+            "(columns)");
+    REFUSED(jd_all_to_all_2d(me, "model", in, out, 6, 8, 0, 1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_2d over axis \"model\": rows is 6, which does not "
+            "divide by the 4 members; split_axis 0 is cut into equal parts");
+    REFUSED(jd_all_to_all_2d(me, "model", in, out, 4, 7, 1, 1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_2d over axis \"model\": columns is 7, which does "
+            "not divide by the 4 members; split_axis 1 is cut into equal "
+            "parts");
+    REFUSED(jd_all_to_all_2d(me, "model", in, in, 4, 8, 0, 1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_2d: in and out overlap: in begins 0 bytes after "
+            "out's begin; give buffers that do not");
+}
+END_TEST
+
+/* Two entries for each of the four members. */
+static int64_t offsets[8], sizes[8], targets[8], comes[8];
+
+static jd_status ragged(int entries)
+{
+    return jd_ragged_all_to_all(me, "model", in, 10, out, 6, 3, offsets, sizes,
+                                targets, comes, entries, JD_F32);
+}
+
+START_TEST(ragged_all_to_all_hands_its_lists_on)
+{
+    offsets[3] = 8;
+    sizes[3] = 2;
+    UNIT_OK(ragged(8));
+    expect_call("ragged_all_to_all", "jd_ragged_all_to_all", 3);
+    ck_assert_int_eq(fake.last.ragged.per_member, 2);
+    ck_assert_uint_eq(fake.last.ragged.in_rows, 10);
+    ck_assert_uint_eq(fake.last.ragged.out_rows, 6);
+    ck_assert_ptr_eq(fake.last.ragged.input_offsets, offsets);
+    ck_assert_ptr_eq(fake.last.ragged.send_sizes, sizes);
+    ck_assert_ptr_eq(fake.last.ragged.output_offsets, targets);
+    ck_assert_ptr_eq(fake.last.ragged.recv_sizes, comes);
+    UNIT_OK(jd_ragged_all_to_all(me, "model", NULL, 0, NULL, 0, 3, NULL, NULL,
+                                 NULL, NULL, 0, JD_F32));
+}
+END_TEST
+
+START_TEST(ragged_all_to_all_refuses)
+{
+    REFUSED(ragged(7), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all over axis \"model\": entries is 7; each of "
+            "the 4 members has as many, so it is a multiple of their number");
+    REFUSED(ragged(-4), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all over axis \"model\": entries is -4; each of "
+            "the 4 members has as many, so it is a multiple of their number");
+    REFUSED(jd_ragged_all_to_all(me, "model", in, 10, out, 6, 3, offsets, sizes,
+                                 NULL, comes, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all: output_offsets is NULL and entries is 4");
+    offsets[2] = -1;
+    REFUSED(ragged(8), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all: input_offsets[2] is -1; it is at least 0");
+    offsets[2] = 9;
+    sizes[2] = 2;
+    REFUSED(ragged(8), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all: entry 2 sends rows 9 to 11, and in has 10 "
+            "rows");
+    offsets[2] = sizes[2] = INT64_MAX;
+    REFUSED(ragged(8), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all: entry 2 sends rows 9223372036854775807 to "
+            "18446744073709551614, and in has 10 rows");
+    offsets[2] = sizes[2] = 0;
+    comes[7] = 7;
+    REFUSED(ragged(8), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all: recv_sizes[7] is 7, and out has 6 rows");
+    comes[7] = 0;
+    REFUSED(jd_ragged_all_to_all(me, "model", in, 10, in, 6, 3, offsets, sizes,
+                                 targets, comes, 8, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_ragged_all_to_all: in and out overlap: in begins 0 bytes after "
+            "out's begin; give buffers that do not");
+}
+END_TEST
+
+/* ---- moving ---------------------------------------------------------------
+ */
+
+static jd_status route(const jd_route *routes, int count)
+{
+    return jd_ppermute(me, "model", in, out, 5, JD_F32, routes, count);
+}
+
+START_TEST(ppermute_knows_its_routes)
+{
+    UNIT_OK(route((jd_route[]){ { 0, 1 }, { 1, 2 }, { 2, 3 } }, 3));
+    expect_call("permute", "jd_ppermute", 5);
+    ck_assert_int_eq(fake.last.permute.to, 3);
+    ck_assert_int_eq(fake.last.permute.from, 1);
+    uint64_t digest = fake.last.permute.digest;
+    UNIT_OK(route((jd_route[]){ { 2, 3 }, { 0, 1 }, { 1, 2 } }, 3));
+    ck_assert_uint_eq(fake.last.permute.digest, digest);
+    UNIT_OK(route((jd_route[]){ { 1, 0 }, { 2, 1 }, { 3, 2 } }, 3));
+    ck_assert_uint_ne(fake.last.permute.digest, digest);
+    ck_assert_int_eq(fake.last.permute.to, 1);
+    ck_assert_int_eq(fake.last.permute.from, 3);
+    UNIT_OK(route((jd_route[]){ { 1, 0 }, { 2, 1 } }, 2)); /* how it began */
+    ck_assert_int_eq(fake.last.permute.to, 1);
+    ck_assert_int_eq(fake.last.permute.from, -1);
+    UNIT_OK(route((jd_route[]){ { 0, 1 } }, 1));
+    ck_assert_int_eq(fake.last.permute.to, -1);
+    ck_assert_int_eq(fake.last.permute.from, -1);
+    UNIT_OK(route(NULL, 0));
+    ck_assert_int_eq(fake.last.permute.to, -1);
+    UNIT_OK(route((jd_route[]){ { 2, 2 } }, 1));
+    ck_assert_int_eq(fake.last.permute.to, 2);
+    ck_assert_int_eq(fake.last.permute.from, 2);
+    UNIT_OK(jd_ppermute(me, "model", in, in, 5, JD_F32, NULL, 0));
+}
+END_TEST
+
+START_TEST(ppermute_refuses)
+{
+    const jd_route right[] = { { 0, 1 }, { 2, 3 } };
+    UNIT_OK(route(right, 2));
+    REFUSED(route((jd_route[]){ { 0, 1 }, { 2, 4 } }, 2), JD_INVALID_ARGUMENT,
+            "jd_ppermute: routes[1] is from 2 to 4, and the members are 0 to "
+            "3");
+    REFUSED(route((jd_route[]){ { -1, 1 } }, 1), JD_INVALID_ARGUMENT,
+            "jd_ppermute: routes[0] is from -1 to 1, and the members are 0 to "
+            "3");
+    REFUSED(route((jd_route[]){ { 0, 1 }, { 2, 3 }, { 0, 2 } }, 3),
+            JD_INVALID_ARGUMENT,
+            "jd_ppermute: routes[0] and routes[2] are both from member 0; a "
+            "member sends once and receives once");
+    REFUSED(route((jd_route[]){ { 0, 1 }, { 2, 3 }, { 3, 3 } }, 3),
+            JD_INVALID_ARGUMENT,
+            "jd_ppermute: routes[1] and routes[2] are both to member 3; a "
+            "member sends once and receives once");
+    REFUSED(route(right, -1), JD_INVALID_ARGUMENT,
+            "jd_ppermute: num_routes is -1; it is at least 0");
+    REFUSED(route(NULL, 2), JD_INVALID_ARGUMENT,
+            "jd_ppermute: routes is NULL and num_routes is 2");
+    UNIT_OK(route(right, 2)); /* the wrong ones have left nothing */
+    ck_assert_int_eq(fake.last.permute.to, 3);
+    ck_assert_int_eq(fake.last.permute.from, -1);
+}
+END_TEST
+
+START_TEST(pshuffle_is_a_permutation)
+{
+    const int right[] = { 3, 0, 1, 2 };
+    UNIT_OK(jd_pshuffle(me, "model", in, out, 5, JD_F32, right));
+    expect_call("permute", "jd_pshuffle", 5);
+    ck_assert_int_eq(fake.last.permute.to, 3);
+    ck_assert_int_eq(fake.last.permute.from, 1);
+    REFUSED(jd_pshuffle(me, "model", in, out, 5, JD_F32, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_pshuffle: permutation is NULL; it has a number for each of the "
+            "4 members");
+    REFUSED(jd_pshuffle(me, "model", in, out, 5, JD_F32, (int[]){ 0, 3, 2, 3 }),
+            JD_INVALID_ARGUMENT,
+            "jd_pshuffle: permutation[1] and permutation[3] are both 3; each "
+            "member's in goes to one");
+    REFUSED(jd_pshuffle(me, "model", in, out, 5, JD_F32, (int[]){ 0, 4, 2, 3 }),
+            JD_INVALID_ARGUMENT,
+            "jd_pshuffle: permutation[1] is 4; the members are 0 to 3");
+    UNIT_OK(jd_pshuffle(me, "model", in, out, 5, JD_F32, right));
+    ck_assert_int_eq(fake.last.permute.to, 3);
+    UNIT_OK(
+        jd_pshuffle(me, "model", in, out, 5, JD_F32, (int[]){ 0, 1, 2, 3 }));
+    ck_assert_int_eq(fake.last.permute.to, 2);
+}
+END_TEST
+
+START_TEST(pbroadcast_reads_at_its_source)
+{
+    UNIT_OK(jd_pbroadcast(me, "model", 2, in, out, 5, JD_F32));
+    expect_call("broadcast", "jd_pbroadcast", 5);
+    ck_assert_int_eq(fake.last.source, 2);
+    UNIT_OK(jd_pbroadcast(me, "model", 1, NULL, out, 5, JD_F32));
+    UNIT_OK(jd_pbroadcast(me, "model", 1, out + 1, out, 5, JD_F32));
+    REFUSED(jd_pbroadcast(me, "model", 2, NULL, out, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pbroadcast: in is NULL and count is 5; only a count of 0 needs "
+            "no buffer");
+    REFUSED(jd_pbroadcast(me, "model", 4, in, out, 5, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pbroadcast: source is 4; the members are 0 to 3");
+}
+END_TEST
+
+/* ---- sends and receives ---------------------------------------------------
+ */
+
+START_TEST(send_and_receive_are_transfers_of_one)
+{
+    UNIT_OK(jd_send(me, "model", 3, in, 5, JD_F32));
+    ck_assert_str_eq(fake.last.function, "transfer");
+    ck_assert_int_eq(fake.last.count, 1);
+    const struct jd_transfer *transfer = &fake.last.transfers[0];
+    ck_assert_int_eq(transfer->member, 3);
+    ck_assert_int_eq(transfer->call.activity, JD_ACTIVITY_SEND);
+    ck_assert_ptr_eq(transfer->call.in, in);
+    ck_assert_uint_eq(transfer->call.count, 5);
+    ck_assert_str_eq(transfer->call.detail, " over axis \"model\"");
+    UNIT_OK(jd_recv(me, "model", 0, out, 5, JD_F32));
+    ck_assert_int_eq(transfer->member, 0);
+    ck_assert_int_eq(transfer->call.activity, JD_ACTIVITY_RECV);
+    ck_assert_ptr_eq(transfer->call.out, out);
+    REFUSED(jd_send(me, "model", 4, in, 5, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_send: to is 4; the members are 0 to 3");
+    REFUSED(jd_recv(me, "model", -1, out, 5, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_recv: from is -1; the members are 0 to 3");
+    REFUSED(jd_send(me, "model", 2, in, 5, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_send: member 2 is the caller itself; send and receive then go "
+            "between jd_group_begin() and jd_group_end()");
+    REFUSED(jd_recv(me, "model", 3, NULL, 5, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_recv: out is NULL and count is 5; only a count of 0 needs no "
+            "buffer");
+}
+END_TEST
+
+START_TEST(group_goes_together)
+{
+    UNIT_OK(jd_group_begin(me));
+    for (int i = 0; i < 4; i++) {
+        UNIT_OK(jd_send(me, "model", i, in, 8, JD_F32));
+        UNIT_OK(jd_recv(me, "model", i, out + 8 * i, 8, JD_F32));
+    }
+    for (int i = 0; i < 10; i++) /* more than there is room for at first */
+        UNIT_OK(jd_send(me, "model", 3, in, 1, JD_F32));
+    UNIT_OK(jd_send(me, "model", 3, NULL, 0, JD_F32));
+    ck_assert_int_eq(fake.calls, 0);
+    UNIT_OK(jd_group_end(me));
+    ck_assert_int_eq(fake.calls, 1);
+    ck_assert_int_eq(fake.last.count, 19);
+    ck_assert_int_eq(fake.last.transfers[5].member, 2);
+    ck_assert_ptr_eq(fake.last.transfers[5].call.out, out + 16);
+    UNIT_OK(jd_group_begin(me)); /* nothing of it is left */
+    UNIT_OK(jd_send(me, "data", 0, in, 1, JD_F32));
+    UNIT_OK(jd_group_end(me));
+    ck_assert_int_eq(fake.last.count, 1);
+    UNIT_OK(jd_group_begin(me));
+    UNIT_OK(jd_group_end(me));
+    ck_assert_int_eq(fake.calls, 2);
+}
+END_TEST
+
+START_TEST(group_refuses)
+{
+    REFUSED(jd_group_end(me), JD_FAILED_PRECONDITION,
+            "jd_group_end: the shard has no group open; jd_group_begin() comes "
+            "first");
+    UNIT_OK(jd_group_begin(me));
+    REFUSED(jd_group_begin(me), JD_FAILED_PRECONDITION,
+            "jd_group_begin: the shard has a group open already; groups are "
+            "not inside each other, jd_group_end() comes first");
+    REFUSED(jd_psum(me, "model", in, out, 1, JD_F32), JD_FAILED_PRECONDITION,
+            "jd_psum: the shard is between jd_group_begin() and "
+            "jd_group_end(), where only jd_send() and jd_recv() are; call "
+            "jd_group_end() first");
+    UNIT_OK(jd_recv(me, "model", 0, out, 8, JD_F32));
+    REFUSED(jd_recv(me, "model", 1, out + 7, 8, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_recv: the buffer overlaps that of the group's transfer 0 "
+            "(jd_recv); what comes in has memory of its own");
+    REFUSED(jd_send(me, "model", 1, out + 7, 1, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_send: the buffer overlaps that of the group's transfer 0 "
+            "(jd_recv); what comes in has memory of its own");
+    UNIT_OK(jd_recv(me, "model", 1, out + 8, 8, JD_F32));
+    REFUSED(jd_send(me, "data", 0, in, 1, JD_F32), JD_INVALID_ARGUMENT,
+            "jd_send: the axes are \"data\", and those of the group's first "
+            "transfer \"model\"; a group is along one list of axes (NULL "
+            "reaches every device of the mesh)");
+    UNIT_OK(jd_group_end(me));
+    ck_assert_int_eq(fake.last.count, 2);
+}
+END_TEST
+
+/* ---- what all refuse ------------------------------------------------------
+ */
+
+START_TEST(numbers_too_large_are_refused)
+{
+    REFUSED(jd_psum(me, "model", in, out, (size_t)-1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_psum: count is 18446744073709551615; 4 members' F32 of that "
+            "number do not fit into an address space (was it negative?)");
+    REFUSED(jd_all_gather(me, "model", in, out, PTRDIFF_MAX / 16 + 1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_gather: count is 576460752303423488; 4 members' F32 of "
+            "that number do not fit into an address space (was it negative?)");
+    REFUSED(jd_all_gather_2d(me, "model", in, out, (size_t)-1, 2, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_gather_2d: count is 2 and rows is 18446744073709551615; 4 "
+            "members' F32 of that number do not fit into an address space (was "
+            "one negative?)");
+    REFUSED(jd_psum_scatter_2d(me, "model", in, out, 2, (size_t)-1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_psum_scatter_2d: count is 18446744073709551615 and rows is 2; "
+            "4 members' F32 of that number do not fit into an address space "
+            "(was one negative?)");
+    REFUSED(jd_psum(me, "model", in, out, 1, (jd_dtype)14), JD_INVALID_ARGUMENT,
+            "jd_psum: dtype is 14, which is no jd_dtype");
+}
+END_TEST
+
+START_TEST(barrier_only_meets)
+{
+    UNIT_OK(jd_barrier(me, "data,model"));
+    ck_assert_str_eq(fake.last.function, "barrier");
+    ck_assert_uint_eq(fake.last.call.count, 0);
+    ck_assert_int_eq(fake.last.clique->size, 8);
+    UNIT_OK(jd_shard_synchronize(me));
+    REFUSED(jd_barrier(me, "datum"), JD_INVALID_ARGUMENT,
+            "jd_barrier: the mesh has no axis \"datum\" (of \"datum\"); its "
+            "axes are \"data\", \"model\", and NULL stands for all of them");
+    ck_assert_int_eq(jd_shard_synchronize(NULL), JD_INVALID_ARGUMENT);
+    ck_assert_int_eq(jd_barrier(NULL, NULL), JD_INVALID_ARGUMENT);
+    ck_assert_int_eq(jd_group_begin(NULL), JD_INVALID_ARGUMENT);
+    ck_assert_int_eq(jd_group_end(NULL), JD_INVALID_ARGUMENT);
+    ck_assert_int_eq(jd_send(NULL, NULL, 0, in, 1, JD_F32),
+                     JD_INVALID_ARGUMENT);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("collective_calls");
+    TCase *calls = unit_case(suite, "calls");
+    tcase_add_checked_fixture(calls, start, finish);
+    tcase_add_test(calls, reductions_reduce);
+    tcase_add_test(calls, type_without_a_reduction_is_refused);
+    tcase_add_test(calls, psum_scatter_gives_a_block);
+    tcase_add_test(calls, all_gather_gathers);
+    tcase_add_test(calls, all_to_all_cuts_and_joins);
+    tcase_add_test(calls, all_to_all_2d_refuses);
+    tcase_add_test(calls, ragged_all_to_all_hands_its_lists_on);
+    tcase_add_test(calls, ragged_all_to_all_refuses);
+    tcase_add_test(calls, ppermute_knows_its_routes);
+    tcase_add_test(calls, ppermute_refuses);
+    tcase_add_test(calls, pshuffle_is_a_permutation);
+    tcase_add_test(calls, pbroadcast_reads_at_its_source);
+    tcase_add_test(calls, send_and_receive_are_transfers_of_one);
+    tcase_add_test(calls, group_goes_together);
+    tcase_add_test(calls, group_refuses);
+    tcase_add_test(calls, numbers_too_large_are_refused);
+    tcase_add_test(calls, barrier_only_meets);
+    return unit_main(suite);
+}

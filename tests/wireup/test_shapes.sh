@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_shapes.sh - worlds without a launcher on hosts of every kind: several
+# jobs at once, names and addresses, users, disks, latecomers.
+# usage: test_shapes.sh BUILD_DIR
+# The conditions are called by is().
+# shellcheck disable=SC2317
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=place.sh
+source "$here/place.sh"
+
+# run_job [HOST]: to its end.
+run_job() {
+    new_job "${1:-localhost}"
+    begin 0 1 2 3
+    finish
+}
+
+# ---- several jobs ------------------------------------------------------------
+
+# Each job's number in MPI is in the names of its shared memory.
+count_numbers() {
+    local numbers
+    numbers=$(find /dev/shm -name '*_segment.*' |
+        sed -E 's/.*\.([0-9a-f]+)\.[0-9]+$/\1/' | sort -u | wc -l)
+    ((numbers == $1))
+}
+
+count_servers() {
+    (($(find /tmp -maxdepth 1 -name 'jd-wireup-*' | wc -l) == $1))
+}
+
+# Their processes' marks are in folders of their own.
+test_several() {
+    local jobs=3 i words=()
+    new_job localhost
+    for ((i = 0; i < jobs; i++)); do
+        mkdir "$GATES/$i"
+        : >"$GATES/$i/world.0.hold"
+        GATES=$GATES/$i timeout --kill-after=5 "$limit" \
+            "$build/tools/jd-run" -n 2 "$staged" \
+            >"$work/out.$i" 2>"$work/err.$i" </dev/null &
+        pids[i]=$!
+        words+=("$GATES/$i/world.0" "$GATES/$i/world.1")
+    done
+    for word in "${words[@]}"; do until_true test -e "$word" || true; done
+    is "several jobs at once have servers and names of their own" \
+        count_servers "$jobs" and until_true count_numbers "$jobs"
+    rm -f "$GATES"/*/world.0.hold
+    finish
+    is "and all end well" ended 0 0 1 2 and \
+        test "$(cat "$work"/out.* | sort | uniq -c | tr -s ' ')" = \
+        " 3 2 processes" and place_is_clean
+}
+
+# ---- who is who --------------------------------------------------------------
+
+# server_has PATTERN: a variable of the server or of its keeper.
+server_has() {
+    local pid
+    for pid in $(pgrep jd-pmix); do
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -qE -e "^$1=" && return 0
+    done
+    return 1
+}
+
+# Messages name a process by its variables in /proc.
+test_identity() {
+    hold_run
+    is "the server is not taken for the process that has started it" \
+        server_has GATES and test "$(server_has JD_PROCESS_ID; echo $?)" = 1
+    finish_run
+    is "and its world is made" world and place_is_clean
+}
+
+# ---- names and addresses -----------------------------------------------------
+
+# As Debian's installer writes it.
+test_loopback_name() {
+    echo "127.0.0.1 localhost" >"$work/hosts"
+    echo "127.0.1.1 $(hostname)" >>"$work/hosts"
+    mount --bind "$work/hosts" /etc/hosts
+    run_job "$(hostname)"
+    umount /etc/hosts
+    is "the host's name is 127.0.1.1" world and place_is_clean
+}
+
+# Beside loopback, where the kernel sees to 127.0.0.1.
+test_ipv6() {
+    run_job '[::1]'
+    is "IPv6's loopback" world and place_is_clean
+    if ! ip link add jd0 type veth peer name jd1 2>/dev/null; then
+        tap_skip "a host with IPv6 alone" "ip(8) cannot make veth links here"
+        return
+    fi
+    ip addr add fd00:7::1/64 dev jd0 nodad
+    ip link set jd0 up
+    ip link set jd1 up
+    run_job '[fd00:7::1]'
+    ip link del jd0
+    is "a host with IPv6 alone" world and place_is_clean
+}
+
+# ---- users -------------------------------------------------------------------
+
+test_nobody() {
+    if ! $is_root; then
+        tap_skip "another user, without a home" \
+            "only root can become another; this was one already"
+        return
+    fi
+    as=(setpriv --reuid=65534 --regid=65534 --clear-groups
+        env HOME=/nonexistent)
+    run_job
+    is "another user, without a home" world and place_is_clean
+    as=()
+}
+
+# ---- cores -------------------------------------------------------------------
+
+# yields STAGE WORD: for each process.
+yields() {
+    (($(cat "$GATES/$1".? | grep -cx "yield $2") == count))
+}
+
+# Without a launcher that tells, the meeting does.
+test_cores() {
+    as=(taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')"
+        env -u OMPI_MCA_mpi_yield_when_idle)
+    run_job
+    is "those that share a core let each other run" world and yields mpi 1 and \
+        yields init 0 and yields world 0 and place_is_clean
+    as=()
+}
+
+# ---- disks -------------------------------------------------------------------
+
+# What is left under the mount is checked when it has gone.
+test_disks() {
+    mount -t tmpfs -o ro tmpfs /tmp
+    hold_run
+    is "/tmp is read-only: /dev/shm is taken" \
+        test -n "$(find /dev/shm -path '*/jd-wireup-*/life')"
+    finish_run
+    is "and the world is made" world and place_is_clean
+    JD_TMPDIR=/tmp run_job
+    is "what JD_TMPDIR names is taken, or refused with its name" ended 1 0 and \
+        says "MPI's server for host .*: a directory with room for 9 MiB cannot \
+be made in /tmp: Read-only file system; JD_TMPDIR names another place" 0 and \
+        ended 117 1 2 3 and \
+        says 'process 0 .*: reported an error: UNAVAILABLE: .* made in '\
+'/tmp: Read-only file system; JD_TMPDIR names' 1 2 3 and place_is_clean
+    JD_TMPDIR=$work/place run_job
+    is "JD_TMPDIR names another" world and place_is_clean
+    umount /tmp
+    mount -t tmpfs -o size=1M,mode=1777 tmpfs /tmp
+    run_job
+    is "/tmp is full: /dev/shm is taken" world and place_is_clean
+    JD_TMPDIR=/tmp run_job
+    is "and said where JD_TMPDIR names it" ended 1 0 and \
+        says 'made in /tmp: No space left on device; JD_TMPDIR names' 0 1 2 3 \
+        and place_is_clean
+    umount /tmp
+}
+
+hold_run() {
+    new_job localhost
+    hold world 0
+    begin 0 1 2 3
+    until_true marked world 0 1 2 3 || true
+}
+
+finish_run() {
+    let_go
+    finish
+}
+
+test_no_disk() {
+    local place
+    for place in /tmp /dev/shm /var/tmp; do
+        mount -t tmpfs -o ro tmpfs "$place"
+    done
+    run_job
+    for place in /tmp /dev/shm /var/tmp; do umount "$place"; done
+    is "no place at all: each is named" ended 1 0 and \
+        says 'cannot be made in /tmp: Read-only file system, /dev/shm: '\
+'Read-only file system, /var/tmp: Read-only file system; JD_TMPDIR names' \
+        0 1 2 3 and place_is_clean
+    JD_TMPDIR=here run_job
+    is "JD_TMPDIR is no absolute path" ended 1 0 1 2 3 and \
+        says 'jd_initialize: JD_TMPDIR is "here", but it must be an absolute '\
+'path; correct it or leave it out' 0 1 2 3 and place_is_clean
+}
+
+# ---- time, and another MPI ---------------------------------------------------
+
+# Process 3 is started when the others have said that they miss it.
+test_late() {
+    new_job localhost
+    export JD_WAIT_NOTICE=300ms
+    begin 0 1 2
+    is "who is late is named" until_true says \
+        'process 0 has waited [0-9.]+ s for process 3, which has not come' 0
+    begin 3
+    finish
+    unset JD_WAIT_NOTICE
+    is "and awaited" ended 0 0 1 2 3 and place_is_clean
+    new_job localhost
+    JD_INITIALIZATION_TIMEOUT=$((2 * factor)) begin 0 1 2
+    finish
+    is "but not for ever, and all that came say so" ended 1 0 1 2 and says \
+        'gave up after .* s, waiting for process 3, which has not come; '\
+'the deadline was .* s \(JD_INITIALIZATION_TIMEOUT changes it\)' 0 1 2 and \
+        place_is_clean
+}
+
+test_other_mpi() {
+    PLAY_MPI=$'MPICH Version:\t4.0.2\n' run_job
+    is "another MPI is refused with the remedy" ended 1 0 1 2 3 and says \
+        'UNIMPLEMENTED: jd_initialize: the job has 4 processes '\
+'\(JD_NUM_PROCESSES\), and jd starts no other MPI than Open MPI, but this '\
+'program is linked with MPICH Version:.4\.0\.2; call MPI_Init in the program '\
+'and then jd_initialize_on\(MPI_COMM_WORLD, NULL, 0\)' 0 1 2 3 and \
+        place_is_clean
+}
+
+main() {
+    test_several
+    test_identity
+    test_loopback_name
+    test_ipv6
+    test_nobody
+    test_cores
+    test_disks
+    test_no_disk
+    test_late
+    test_other_mpi
+    tap_done
+}
+
+place_enter "$0" "$@"
+main
