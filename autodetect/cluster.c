@@ -13,6 +13,9 @@ void jd__cluster_destroy(struct jd_cluster *cluster)
     for (size_t i = 0; i < cluster->trace_length; i++)
         free(cluster->trace[i].reason);
     free(cluster->trace);
+    for (size_t i = 0; i < cluster->num_coordinator_candidates; i++)
+        free(cluster->coordinator_candidates[i]);
+    free(cluster->coordinator_candidates);
     free(cluster->coordinator_address.value);
     free(cluster);
 }

@@ -55,6 +55,10 @@ struct jd_cluster_trace {
 struct jd_cluster {
     const char *method; /* the detector's name, "explicit" or "none" */
     struct jd_cluster_text coordinator_address;
+    /* Where that is not known, but the hosts of which process 0 is on one:
+     * an address of each, to be tried in turn. */
+    char **coordinator_candidates;
+    size_t num_coordinator_candidates;
     struct jd_cluster_number num_processes;
     struct jd_cluster_number process_id;
     struct jd_cluster_number local_process_id;    /* among those of the host */

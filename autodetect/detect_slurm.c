@@ -17,6 +17,7 @@
 
 #define FIRST_PORT 61440 /* 4096 ports up to 65535, as JAX does */
 #define NUM_PORTS 4096
+#define STEP_STRIDE 2531 /* odd: 4096 steps of one job have all the ports */
 
 static const struct jd_detector_ranks variables = {
     .rank = { { "SLURM_PROCID" } },
@@ -113,19 +114,46 @@ static jd_status set_local_count(const struct jd_env *env,
 /* ---- where process 0 is ---------------------------------------------- */
 
 /* Slurm's ids are 32 bits, 64 in some fields; they are not negative. */
-static jd_status read_job_id(const struct jd_env *env,
-                             unsigned long long *ret_id)
+static jd_status read_id(const char *name, const char *text,
+                         unsigned long long *ret_id)
 {
-    const char *text = jd__env_get(env, "SLURM_JOB_ID");
     size_t digits = strspn(text, "0123456789");
     if (text[digits] || digits > 18)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "SLURM_JOB_ID is \"%s\", but it must be a non-negative "
+                       "%s is \"%s\", but it must be a non-negative "
                        "integer; correct it, or leave the launcher out with "
                        "JD_CLUSTER_DETECTION_METHOD=^slurm",
-                       text);
+                       name, text);
     *ret_id = strtoull(text, NULL, 10);
     return JD_OK;
+}
+
+/* What is known of process 0's host. */
+struct search {
+    struct jd_hostlist hosts; /* of the step */
+    int port;
+    const char *port_source;
+    size_t own;     /* this process's host, an index; hosts.count: unknown */
+    bool is_own;    /* process 0 is on it */
+    bool is_absent; /* process 0 is not on it */
+};
+
+/* A job's first step has the port that JAX gives the job. Its steps may be on
+ * one host at once, and so may jobs of neighbouring ids: the others have ports
+ * far from theirs. */
+static jd_status choose_port(const struct jd_env *env, struct search *search)
+{
+    const char *step_text = jd__env_get_nonempty(env, "SLURM_STEP_ID");
+    unsigned long long job = 0, step = 0;
+    jd_status status =
+        read_id("SLURM_JOB_ID", jd__env_get(env, "SLURM_JOB_ID"), &job);
+    if (status == JD_OK && step_text)
+        status = read_id("SLURM_STEP_ID", step_text, &step);
+    job %= NUM_PORTS;
+    search->port =
+        FIRST_PORT + (int)((job + step % NUM_PORTS * STEP_STRIDE) % NUM_PORTS);
+    search->port_source = step ? "SLURM_JOB_ID, SLURM_STEP_ID" : "SLURM_JOB_ID";
+    return status;
 }
 
 /* Under -m arbitrary the list is sorted, whatever the tasks' order is. */
@@ -135,42 +163,105 @@ static bool is_arbitrary(const struct jd_env *env)
     return distribution && strncmp(distribution, "arbitrary", 9) == 0;
 }
 
-static jd_status set_first_host(const struct jd_env *env,
-                                struct jd_cluster *cluster,
-                                const struct jd_hostlist *hosts)
+/* SLURM_GTIDS are the processes of this host, in ascending order. */
+static jd_status search_own_host(const struct jd_env *env,
+                                 struct jd_cluster *cluster,
+                                 struct search *search)
 {
-    unsigned long long id = 0;
-    jd_status status = read_job_id(env, &id);
+    static const struct jd_variables node_id = { { "SLURM_NODEID" } };
+    const char *ids = jd__env_get_nonempty(env, "SLURM_GTIDS");
+    struct jd_cluster_number node = { .known = false };
+    jd_status status = jd__detector_number(env, cluster, &node_id, 0, &node);
+    search->own = search->hosts.count;
+    if (status != JD_OK || !node.known ||
+        (size_t)node.value >= search->hosts.count)
+        return status;
+    search->own = (size_t)node.value;
+    search->is_own = cluster->process_id.value == 0 ||
+                     (ids && ids[0] == '0' && (!ids[1] || ids[1] == ','));
+    search->is_absent = ids && !search->is_own;
+    return JD_OK;
+}
+
+static jd_status set_host(const struct jd_env *env, struct jd_cluster *cluster,
+                          const struct search *search, size_t index,
+                          const char *source)
+{
+    const char *host = search->hosts.names[index];
+    return jd__detector_coordinator(env, cluster,
+                                    &(struct jd_detector_address){
+                                        .host = host,
+                                        .host_length = strlen(host),
+                                        .port = search->port,
+                                        .host_source = source,
+                                        .port_source = search->port_source,
+                                        .one_host = search->hosts.count == 1,
+                                    });
+}
+
+static jd_status set_candidates(const struct jd_env *env,
+                                struct jd_cluster *cluster,
+                                const struct search *search)
+{
+    const struct jd_hostlist *hosts = &search->hosts;
+    char why[JD_CLUSTER_SOURCE_SIZE], source[JD_CLUSTER_SOURCE_SIZE];
+    snprintf(source, sizeof source, "SLURM_STEP_NODELIST, %s",
+             search->port_source);
+    snprintf(why, sizeof why,
+             "SLURM_DISTRIBUTION is arbitrary: process 0 is on one of %zu "
+             "hosts of SLURM_STEP_NODELIST",
+             hosts->count - search->is_absent);
+    return jd__detector_candidates(
+        env, cluster,
+        &(struct jd_detector_candidates){
+            .hosts = hosts->names,
+            .count = hosts->count,
+            .without = search->is_absent ? search->own : hosts->count,
+            .port = search->port,
+            .source = source,
+            .why = why,
+        });
+}
+
+static jd_status set_arbitrary(const struct jd_env *env,
+                               struct jd_cluster *cluster,
+                               struct search *search)
+{
+    size_t count = search->hosts.count;
+    jd_status status = search_own_host(env, cluster, search);
     if (status != JD_OK)
         return status;
-    if (is_arbitrary(env) && hosts->count > 1) {
+    if (search->own == count) {
         jd__detector_no_coordinator(
             cluster, "SLURM_DISTRIBUTION is arbitrary: process 0 need not be "
                      "on the first host");
         return JD_OK;
     }
-    return jd__detector_coordinator(
-        env, cluster,
-        &(struct jd_detector_address){
-            .host = hosts->names[0],
-            .host_length = strlen(hosts->names[0]),
-            .port = FIRST_PORT + (int)(id % NUM_PORTS),
-            .host_source = "SLURM_STEP_NODELIST",
-            .port_source = "SLURM_JOB_ID",
-            .one_host = hosts->count == 1,
-        });
+    if (search->is_own)
+        return set_host(env, cluster, search, search->own,
+                        "SLURM_STEP_NODELIST, SLURM_NODEID");
+    if (search->is_absent && count == 2)
+        return set_host(env, cluster, search, 1 - search->own,
+                        "SLURM_STEP_NODELIST, SLURM_GTIDS");
+    return set_candidates(env, cluster, search);
 }
 
 static jd_status set_coordinator(const struct jd_env *env,
                                  struct jd_cluster *cluster)
 {
-    struct jd_hostlist hosts;
-    jd_status status = jd__hostlist_expand(
-        jd__env_get(env, "SLURM_STEP_NODELIST"), "SLURM_STEP_NODELIST", &hosts);
+    struct search search = { .is_own = false };
+    jd_status status =
+        jd__hostlist_expand(jd__env_get(env, "SLURM_STEP_NODELIST"),
+                            "SLURM_STEP_NODELIST", &search.hosts);
     if (status != JD_OK)
         return status;
-    status = set_first_host(env, cluster, &hosts);
-    jd__hostlist_finish(&hosts);
+    status = choose_port(env, &search);
+    if (status == JD_OK)
+        status =
+            is_arbitrary(env) && search.hosts.count > 1
+                ? set_arbitrary(env, cluster, &search)
+                : set_host(env, cluster, &search, 0, "SLURM_STEP_NODELIST");
+    jd__hostlist_finish(&search.hosts);
     return status;
 }
 

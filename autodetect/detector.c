@@ -333,14 +333,14 @@ static bool is_unusable(struct jd_cluster *cluster,
 }
 
 /* Variables may hold anything; an address is what jd__parse_address takes. */
-static jd_status check_address(const struct jd_cluster_text *address)
+static jd_status check_address(const char *value, const char *source)
 {
-    if (jd__parse_address(address->value, NULL, NULL))
+    if (jd__parse_address(value, NULL, NULL))
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s give \"%s\", which is no host:port; correct them, or "
                    "set JD_COORDINATOR_ADDRESS",
-                   address->source, address->value);
+                   source, value);
 }
 
 jd_status jd__detector_coordinator(const struct jd_env *env,
@@ -360,5 +360,37 @@ jd_status jd__detector_coordinator(const struct jd_env *env,
                                   address->host_length);
     snprintf(coordinator->source, sizeof coordinator->source, "%s, %s",
              address->host_source, port_source);
-    return check_address(coordinator);
+    return check_address(coordinator->value, coordinator->source);
+}
+
+static jd_status add_candidate(struct jd_cluster *cluster, const char *host,
+                               int port, const char *source)
+{
+    size_t length = strlen(host);
+    char *address = join_address(host, length, port);
+    if (!address)
+        return jd__fail_no_memory("detecting the launcher", length);
+    cluster->coordinator_candidates[cluster->num_coordinator_candidates++] =
+        address;
+    return check_address(address, source);
+}
+
+jd_status
+jd__detector_candidates(const struct jd_env *env, struct jd_cluster *cluster,
+                        const struct jd_detector_candidates *candidates)
+{
+    size_t bytes = candidates->count * sizeof *cluster->coordinator_candidates;
+    const char *source = candidates->source;
+    int port = candidates->port;
+    jd_status status = choose_port(env, &port, &source);
+    if (status != JD_OK)
+        return status;
+    cluster->coordinator_candidates = malloc(bytes);
+    if (!cluster->coordinator_candidates)
+        return jd__fail_no_memory("detecting the launcher", bytes);
+    for (size_t i = 0; status == JD_OK && i < candidates->count; i++)
+        if (i != candidates->without)
+            status = add_candidate(cluster, candidates->hosts[i], port, source);
+    jd__detector_no_coordinator(cluster, "%s", candidates->why);
+    return status;
 }

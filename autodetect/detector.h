@@ -116,6 +116,24 @@ jd_status jd__detector_coordinator(const struct jd_env *env,
                                    struct jd_cluster *cluster,
                                    const struct jd_detector_address *address);
 
+/*
+ * The coordinator's address is not known, but one of these hosts is its: each
+ * becomes a candidate, with the port as above. why says so, for the address's
+ * source.
+ * Returns JD_OK, INVALID_ARGUMENT, RESOURCE_EXHAUSTED.
+ */
+struct jd_detector_candidates {
+    char *const *hosts;
+    size_t count;
+    size_t without; /* the index of one that is not; count: none */
+    int port;
+    const char *source; /* of the hosts and the port */
+    const char *why;
+};
+jd_status
+jd__detector_candidates(const struct jd_env *env, struct jd_cluster *cluster,
+                        const struct jd_detector_candidates *candidates);
+
 /* Reads a port, 1..65535, from a variable that is set. Returns JD_OK or
  * INVALID_ARGUMENT naming the variable. */
 jd_status jd__detector_port(const struct jd_env *env, const char *variable,

@@ -2,6 +2,8 @@
 /* axes.c - strings that name a mesh's axes, and positions along them. */
 #include "collectives/mesh.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int find_axis(const struct jd_mesh *mesh, const char *name,
@@ -58,11 +60,40 @@ jd_status jd__axes_parse(const struct jd_mesh *mesh, const char *text,
     return JD_OK;
 }
 
-static int coordinate(const struct jd_mesh *mesh, int position, int axis)
+bool jd__axes_equal(const struct jd_axes *a, const struct jd_axes *b)
 {
+    return a->count == b->count &&
+           memcmp(a->axis, b->axis, (size_t)a->count * sizeof *a->axis) == 0;
+}
+
+char *jd__axes_print(const struct jd_mesh *mesh, const struct jd_axes *axes)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (int i = 0; i < axes->count; i++)
+        fprintf(out, "%s\"%s\"", i ? ", " : "",
+                mesh->axis_names[axes->axis[i]]);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* How far apart neighbours along an axis are. */
+static int stride_of(const struct jd_mesh *mesh, int axis)
+{
+    int stride = 1;
     for (int i = mesh->ndim - 1; i > axis; i--)
-        position /= mesh->shape[i];
-    return position % mesh->shape[axis];
+        stride *= mesh->shape[i];
+    return stride;
+}
+
+int jd__mesh_coordinate(const struct jd_mesh *mesh, int position, int axis)
+{
+    return position / stride_of(mesh, axis) % mesh->shape[axis];
 }
 
 int jd__axes_index(const struct jd_mesh *mesh, const struct jd_axes *axes,
@@ -71,7 +102,7 @@ int jd__axes_index(const struct jd_mesh *mesh, const struct jd_axes *axes,
     int index = 0;
     for (int i = 0; i < axes->count; i++)
         index = index * mesh->shape[axes->axis[i]] +
-                coordinate(mesh, position, axes->axis[i]);
+                jd__mesh_coordinate(mesh, position, axes->axis[i]);
     return index;
 }
 
@@ -81,4 +112,16 @@ int jd__axes_size(const struct jd_mesh *mesh, const struct jd_axes *axes)
     for (int i = 0; i < axes->count; i++)
         size *= mesh->shape[axes->axis[i]];
     return size;
+}
+
+int jd__axes_position(const struct jd_mesh *mesh, const struct jd_axes *axes,
+                      int position, int index)
+{
+    for (int i = axes->count - 1; i >= 0; i--) {
+        int axis = axes->axis[i], size = mesh->shape[axis];
+        int from = jd__mesh_coordinate(mesh, position, axis);
+        position += (index % size - from) * stride_of(mesh, axis);
+        index /= size;
+    }
+    return position;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* group.c - messages between the members of an ordered set of processes. */
 #include "collectives/group.h"
+#include "runtime/mpi_lock.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -29,6 +30,8 @@ struct jd_group {
     int size;
     int index;
     int tag;
+    int *tags; /* to each member, then from each; NULL: the one */
+    bool has_failed;
     size_t piece;
     struct jd_wait wait;
     struct posts receives;
@@ -41,16 +44,6 @@ struct jd_group {
 
 /* Destroyed with messages under way: MPI may still write into their memory. */
 static _Atomic(struct jd_group *) kept;
-
-const char *jd__activity_name(uint32_t activity)
-{
-    static const char *const names[JD_ACTIVITY_COUNT] = {
-#define NAME_ROW(name, text) [JD_ACTIVITY_##name] = (text),
-        JD_ACTIVITY_MAP(NAME_ROW)
-#undef NAME_ROW
-    };
-    return activity < JD_ACTIVITY_COUNT ? names[activity] : "not an activity";
-}
 
 static bool init_posts(struct posts *posts, int size)
 {
@@ -65,18 +58,32 @@ static void finish_posts(struct posts *posts)
     free(posts->processes);
 }
 
+static bool init_tags(struct jd_group *group, const struct jd_group_spec *spec)
+{
+    size_t bytes = (size_t)spec->size * sizeof *group->tags;
+    if (!spec->send_tags)
+        return true;
+    group->tags = malloc(2 * bytes);
+    if (!group->tags)
+        return false;
+    memcpy(group->tags, spec->send_tags, bytes);
+    memcpy(group->tags + spec->size, spec->receive_tags, bytes);
+    return true;
+}
+
 /* The memory that grows with the number of members. */
-static bool init_arrays(struct jd_group *group, const int *processes)
+static bool init_arrays(struct jd_group *group,
+                        const struct jd_group_spec *spec)
 {
     size_t size = (size_t)group->size;
     group->processes = malloc(size * sizeof *group->processes);
     group->blocks = aligned_alloc(ALIGNMENT, size * JD_MEETING_MESSAGE);
-    if (!group->processes || !group->blocks ||
+    if (!group->processes || !group->blocks || !init_tags(group, spec) ||
         !init_posts(&group->receives, group->size) ||
         !init_posts(&group->sends, group->size))
         return false;
     memset(group->blocks, 0, size * JD_MEETING_MESSAGE);
-    memcpy(group->processes, processes, size * sizeof *group->processes);
+    memcpy(group->processes, spec->processes, size * sizeof *group->processes);
     return true;
 }
 
@@ -92,7 +99,7 @@ jd_status jd__group_create(const struct jd_group_spec *spec,
     group->tag = spec->tag;
     group->piece = JD_GROUP_PIECE;
     group->wait = jd__runtime_wait(spec->runtime, operation);
-    if (!init_arrays(group, spec->processes)) {
+    if (!init_arrays(group, spec)) {
         jd__group_destroy(group);
         return jd__fail_no_memory(operation,
                                   (size_t)spec->size * JD_MEETING_MESSAGE);
@@ -105,16 +112,22 @@ void jd__group_destroy(struct jd_group *group)
 {
     if (!group)
         return;
-    if (group->receives.count || group->sends.count) {
+    if (group->has_failed || group->receives.count || group->sends.count) {
         group->next = atomic_exchange(&kept, group);
         return;
     }
     finish_posts(&group->receives);
     finish_posts(&group->sends);
     free(group->processes);
+    free(group->tags);
     free(group->blocks);
     free(group->scratch);
     free(group);
+}
+
+bool jd__group_has_failed(const struct jd_group *group)
+{
+    return group->has_failed;
 }
 
 int jd__group_size(const struct jd_group *group)
@@ -144,6 +157,12 @@ void jd__group_begin(struct jd_group *group, const char *operation,
     group->wait.detail = detail;
 }
 
+void jd__group_set_cancel(struct jd_group *group,
+                          const atomic_bool *is_cancelled)
+{
+    group->wait.is_cancelled = is_cancelled;
+}
+
 const char *jd__group_operation(const struct jd_group *group)
 {
     return group->wait.operation;
@@ -159,52 +178,91 @@ void jd__group_set_piece(struct jd_group *group, size_t bytes)
     group->piece = bytes;
 }
 
-void jd__group_set_tag(struct jd_group *group, int tag)
+/* A failure leaves messages under way. */
+static jd_status note(struct jd_group *group, jd_status status)
 {
-    group->tag = tag;
+    if (status != JD_OK)
+        group->has_failed = true;
+    return status;
+}
+
+jd_status jd__group_start_receive(struct jd_group *group, int member,
+                                  void *data, size_t bytes,
+                                  MPI_Request *ret_request)
+{
+    int process = group->processes[member];
+    int tag = group->tags ? group->tags[group->size + member] : group->tag;
+    assert(bytes <= JD_GROUP_MAX_MESSAGE);
+    jd__mpi_lock();
+    int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, process, tag,
+                         group->runtime->world.comm, ret_request);
+    jd__mpi_unlock();
+    return note(group, jd__check_mpi(code, "MPI_Irecv", group->wait.operation));
+}
+
+jd_status jd__group_start_send(struct jd_group *group, int member,
+                               const void *data, size_t bytes,
+                               MPI_Request *ret_request)
+{
+    int process = group->processes[member];
+    int tag = group->tags ? group->tags[member] : group->tag;
+    assert(bytes <= JD_GROUP_MAX_MESSAGE);
+    jd__mpi_lock();
+    int code = MPI_Isend(data, (int)bytes, MPI_BYTE, process, tag,
+                         group->runtime->world.comm, ret_request);
+    jd__mpi_unlock();
+    return note(group, jd__check_mpi(code, "MPI_Isend", group->wait.operation));
 }
 
 jd_status jd__group_receive(struct jd_group *group, int member, void *data,
                             size_t bytes)
 {
     struct posts *posts = &group->receives;
-    assert(bytes <= JD_GROUP_MAX_MESSAGE && posts->count < group->size);
+    assert(posts->count < group->size);
     if (bytes == 0)
         return JD_OK;
-    int process = group->processes[member];
-    int code =
-        MPI_Irecv(data, (int)bytes, MPI_BYTE, process, group->tag,
-                  group->runtime->world.comm, &posts->requests[posts->count]);
-    if (code != MPI_SUCCESS)
-        return jd__check_mpi(code, "MPI_Irecv", group->wait.operation);
-    posts->processes[posts->count++] = process;
-    return JD_OK;
+    posts->processes[posts->count] = group->processes[member];
+    jd_status status = jd__group_start_receive(group, member, data, bytes,
+                                               &posts->requests[posts->count]);
+    posts->count += status == JD_OK;
+    return status;
 }
 
 jd_status jd__group_send(struct jd_group *group, int member, const void *data,
                          size_t bytes)
 {
     struct posts *posts = &group->sends;
-    assert(bytes <= JD_GROUP_MAX_MESSAGE && posts->count < group->size);
+    assert(posts->count < group->size);
     if (bytes == 0)
         return JD_OK;
-    int process = group->processes[member];
-    int code =
-        MPI_Isend(data, (int)bytes, MPI_BYTE, process, group->tag,
-                  group->runtime->world.comm, &posts->requests[posts->count]);
-    if (code != MPI_SUCCESS)
-        return jd__check_mpi(code, "MPI_Isend", group->wait.operation);
-    posts->processes[posts->count++] = process;
-    return JD_OK;
+    posts->processes[posts->count] = group->processes[member];
+    jd_status status = jd__group_start_send(group, member, data, bytes,
+                                            &posts->requests[posts->count]);
+    posts->count += status == JD_OK;
+    return status;
+}
+
+jd_status jd__group_wait_for(struct jd_group *group, MPI_Request *requests,
+                             const int *processes, int count)
+{
+    if (count == 0)
+        return JD_OK;
+    group->wait.processes = processes;
+    return note(group, jd__wait_for_mpi(&group->wait, requests, count));
+}
+
+jd_status jd__group_wait_any(struct jd_group *group, MPI_Request *requests,
+                             const int *processes, int count, int *ret_index)
+{
+    group->wait.processes = processes;
+    return note(group,
+                jd__wait_for_any_mpi(&group->wait, requests, count, ret_index));
 }
 
 static jd_status wait_for_posts(struct jd_group *group, struct posts *posts)
 {
-    if (posts->count == 0)
-        return JD_OK;
-    group->wait.processes = posts->processes;
-    jd_status status =
-        jd__wait_for_mpi(&group->wait, posts->requests, posts->count);
+    jd_status status = jd__group_wait_for(group, posts->requests,
+                                          posts->processes, posts->count);
     if (status == JD_OK)
         posts->count = 0;
     return status;
@@ -274,29 +332,16 @@ jd_status jd__group_meet(struct jd_group *group,
     return status;
 }
 
-static bool agree(const struct jd_group *group, int a, int b)
+static const struct jd_signature *get_signature(const void *group, int member)
 {
-    struct jd_signature x = *jd__group_signature(group, a);
-    struct jd_signature y = *jd__group_signature(group, b);
-    return x.activity == y.activity && x.dtype == y.dtype &&
-           x.source == y.source && x.count == y.count && x.digest == y.digest;
+    return jd__group_signature(group, member);
 }
 
 bool jd__group_find_odd(const struct jd_group *group, int *ret_odd,
                         int *ret_other)
 {
-    int differing = 0, first = 0;
-    for (int i = 1; i < group->size; i++) {
-        if (agree(group, i, 0))
-            continue;
-        first = differing++ == 0 ? i : first;
-    }
-    if (differing == 0)
-        return false;
-    bool zero_is_odd = differing == group->size - 1 && group->size > 2;
-    *ret_odd = zero_is_odd ? 0 : first;
-    *ret_other = zero_is_odd ? first : 0;
-    return true;
+    return jd__signature_find_odd(get_signature, group, group->size, ret_odd,
+                                  ret_other);
 }
 
 jd_status jd__group_check_status(const struct jd_group *group)

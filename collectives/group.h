@@ -11,17 +11,19 @@
  *     status = jd__group_wait(group);
  *
  * Everything travels as bytes on jd's one communicator, under a tag of the
- * group's own: making a group needs no MPI call that could wait for a missing
- * process, and destroying one needs none at all. A group of one makes no MPI
- * call whatsoever. Members are numbered 0..size-1 in the group's order.
+ * group's own, or, where members share a process, a tag for each pair: making a
+ * group needs no MPI call that could wait for a missing process, and destroying
+ * one needs none at all. A group of one makes no MPI call whatsoever. Members
+ * are numbered 0..size-1 in the group's order.
  *
  * A step that fails leaves messages under way: the group cannot be used again
  * (jd__group_destroy then keeps the memory that MPI may still touch).
- * Threads: one group, one thread at a time.
+ * Threads: one group, one thread at a time; several groups at once.
  */
 #ifndef COLLECTIVES_GROUP_H
 #define COLLECTIVES_GROUP_H
 
+#include "collectives/signature.h"
 #include "runtime/runtime.h"
 #include "runtime/status.h"
 
@@ -34,51 +36,21 @@ struct jd_group;
 /* Who; copied by jd__group_create. */
 struct jd_group_spec {
     const struct jd_runtime *runtime; /* must outlive the group's use */
-    const int *processes;             /* one per member; each one once */
+    const int *processes; /* one per member; with one tag, each one once */
     int size;
-    int index; /* this process's place among them */
+    int index; /* this end's place among them */
     int tag;   /* nobody else uses it between the same processes */
+
+    /* Instead, where send_tags is not NULL, of messages to and from each
+     * member. */
+    const int *send_tags;
+    const int *receive_tags;
 };
 
-/* Tags that are not agreed upon. */
+/* Tags that are not agreed upon; 0 is mpi_lock.c's. */
 enum {
-    JD_TAG_HANDSHAKE = 1, /* where a clique's members agree on a tag */
     JD_TAG_PROCESSES = 2, /* all processes: the multihost utilities */
     JD_TAG_FIRST_CLIQUE = 16,
-};
-
-/* What the members of a meeting can be doing. */
-#define JD_ACTIVITY_MAP(X)                                                     \
-    X(PSUM, "jd_psum")                                                         \
-    X(ALL_GATHER, "jd_all_gather")                                             \
-    X(PBROADCAST, "jd_pbroadcast")                                             \
-    X(BROADCAST_ONE_TO_ALL, "jd_broadcast_one_to_all")                         \
-    X(PROCESS_ALLGATHER, "jd_process_allgather")                               \
-    X(SYNC_GLOBAL_DEVICES, "jd_sync_global_devices")                           \
-    X(ASSERT_EQUAL, "jd_assert_equal")
-
-enum jd_activity {
-#define JD_ACTIVITY_ENUM_ROW(name, text) JD_ACTIVITY_##name,
-    JD_ACTIVITY_MAP(JD_ACTIVITY_ENUM_ROW)
-#undef JD_ACTIVITY_ENUM_ROW
-        JD_ACTIVITY_COUNT
-};
-
-/* "jd_psum"; for a number that is none, "not an activity". */
-const char *jd__activity_name(uint32_t activity);
-
-/*
- * What a member comes to a meeting with. All but status must be the same on
- * all members; status is not JD_OK where a member only comes to say that it
- * cannot take part.
- */
-struct jd_signature {
-    uint32_t activity; /* enum jd_activity */
-    uint32_t dtype;
-    int32_t source;
-    int32_t status;
-    uint64_t count;
-    uint64_t digest; /* of what does not fit here */
 };
 
 /*
@@ -94,17 +66,16 @@ struct jd_signature {
 /* The largest single message; longer data goes in pieces. */
 #define JD_GROUP_MAX_MESSAGE ((size_t)1 << 30)
 
-/*
- * How long a piece is: what stays in the caches while it is reduced. Measured,
- * a sum of 32 MiB by 2 processes: 4.6 ms in pieces of 256 KiB, 4.1 ms of 1
- * MiB, 4.7 ms of 4 MiB, 7 to 11 ms of 16 MiB (MPI_Allreduce: 14.5 ms).
- */
+/* How long a piece is: what stays in the caches. */
 #define JD_GROUP_PIECE ((size_t)1 << 20)
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming operation. */
 jd_status jd__group_create(const struct jd_group_spec *spec,
                            const char *operation, struct jd_group **ret_group);
 void jd__group_destroy(struct jd_group *group);
+
+/* Whether a step has failed: then a message may still come with its tags. */
+bool jd__group_has_failed(const struct jd_group *group);
 
 int jd__group_size(const struct jd_group *group);
 int jd__group_index(const struct jd_group *group);
@@ -115,6 +86,10 @@ const struct jd_runtime *jd__group_runtime(const struct jd_group *group);
  * detail (or NULL) follows the operation in sentences. */
 void jd__group_begin(struct jd_group *group, const char *operation,
                      const char *detail);
+/* Waits end with ABORTED once it is true; NULL: never. */
+void jd__group_set_cancel(struct jd_group *group,
+                          const atomic_bool *is_cancelled);
+
 /* The operation that jd__group_begin was given. */
 const char *jd__group_operation(const struct jd_group *group);
 
@@ -122,9 +97,6 @@ const char *jd__group_operation(const struct jd_group *group);
  * members must have the same. */
 size_t jd__group_piece(const struct jd_group *group);
 void jd__group_set_piece(struct jd_group *group, size_t bytes);
-
-/* From now on the group's messages have this tag. */
-void jd__group_set_tag(struct jd_group *group, int tag);
 
 /*
  * Gives every member everybody's signature and payload (at most
@@ -161,6 +133,29 @@ jd_status jd__group_receive(struct jd_group *group, int member, void *data,
                             size_t bytes);
 jd_status jd__group_send(struct jd_group *group, int member, const void *data,
                          size_t bytes);
+
+/*
+ * The same with a request of the caller's, for messages that are waited for
+ * one by one: any number of them, in the order of the calls where they go the
+ * same way.
+ */
+jd_status jd__group_start_receive(struct jd_group *group, int member,
+                                  void *data, size_t bytes,
+                                  MPI_Request *ret_request);
+jd_status jd__group_start_send(struct jd_group *group, int member,
+                               const void *data, size_t bytes,
+                               MPI_Request *ret_request);
+
+/*
+ * Waits for all of the caller's requests, or for one (ret_index: which; -1
+ * where none is open). processes are at their other ends. Those that are done
+ * become MPI_REQUEST_NULL.
+ * Returns: as jd__group_wait.
+ */
+jd_status jd__group_wait_for(struct jd_group *group, MPI_Request *requests,
+                             const int *processes, int count);
+jd_status jd__group_wait_any(struct jd_group *group, MPI_Request *requests,
+                             const int *processes, int count, int *ret_index);
 
 /*
  * Waits for all that was posted.

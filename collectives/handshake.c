@@ -2,27 +2,15 @@
 /* handshake.c - the members of a clique-to-be find each other. */
 #include "collectives/handshake.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
-/* To the lowest: tag is the sender's next one. From it: the group's tag (0:
- * none is left), or, where beliefs differ, two processes and their beliefs:
- * processes, as members who disagree may be numbered differently. */
+/* To the lowest. From it, where beliefs differ: two processes and what they
+ * believe; processes, as members who disagree may be numbered differently. */
 struct hello {
-    int32_t tag;
     int32_t odd, other; /* odd is -1 where all agree */
-    int32_t padding;
     struct jd_belief belief;
     struct jd_belief other_belief;
 };
-
-/* Never given back, so that a message of a failed group meets nobody. */
-static atomic_int next_tag = JD_TAG_FIRST_CLIQUE;
-
-void jd__handshake_set_next_tag(int tag)
-{
-    atomic_store(&next_tag, tag);
-}
 
 static int lowest_member(const struct jd_group *group)
 {
@@ -61,17 +49,6 @@ static void compare(const struct jd_group *group, const struct hello *hellos,
     }
 }
 
-/* The highest that anybody offers: nobody has used it or one above it. */
-static int choose_tag(const struct jd_group *group, const struct hello *hellos)
-{
-    int tag = 0, *limit = NULL, found = 0;
-    for (int i = 0; i < jd__group_size(group); i++)
-        tag = hellos[i].tag > tag ? hellos[i].tag : tag;
-    MPI_Comm_get_attr(jd__group_runtime(group)->world.comm, MPI_TAG_UB, &limit,
-                      &found);
-    return found && tag >= *limit ? 0 : tag;
-}
-
 static jd_status answer_all(struct jd_group *group, struct hello *hellos,
                             struct hello *answer)
 {
@@ -85,7 +62,6 @@ static jd_status answer_all(struct jd_group *group, struct hello *hellos,
     if (status != JD_OK)
         return status;
     compare(group, hellos, answer);
-    answer->tag = choose_tag(group, hellos);
     for (int i = 0; i < size && status == JD_OK; i++)
         if (i != index)
             status = jd__group_send(group, i, answer, sizeof *answer);
@@ -103,39 +79,29 @@ static jd_status ask(struct jd_group *group, int lowest,
 
 static jd_status read_answer(struct jd_group *group, const struct hello *answer)
 {
-    const char *operation = jd__group_operation(group);
-    if (answer->odd >= 0)
-        return jd_fail(
-            JD_INVALID_ARGUMENT,
-            "%s: process %d comes with a mesh %s, process %d with a mesh %s; "
-            "all processes of a mesh make it of the same devices in the same "
-            "order, with the same axes, and use their meshes in the same order",
-            operation, answer->odd, answer->belief.text, answer->other,
-            answer->other_belief.text);
-    if (answer->tag == 0)
-        return jd_fail(JD_RESOURCE_EXHAUSTED,
-                       "%s: this MPI has no tag left for another mesh; use a "
-                       "mesh again instead of making new ones",
-                       operation);
-    int next = atomic_load(&next_tag);
-    if (next <= answer->tag)
-        atomic_store(&next_tag, answer->tag + 1);
-    jd__group_set_tag(group, answer->tag);
-    return JD_OK;
+    if (answer->odd < 0)
+        return JD_OK;
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s: process %d comes with a mesh %s, process %d with a mesh %s; "
+        "all processes of a mesh make it of the same devices in the same "
+        "order, with the same axes, and use their meshes in the same order",
+        jd__group_operation(group), answer->odd, answer->belief.text,
+        answer->other, answer->other_belief.text);
 }
 
-jd_status jd__handshake(struct jd_group *group, const struct jd_belief *belief)
+jd_status jd__compare_beliefs(struct jd_group *group,
+                              const struct jd_belief *belief)
 {
     int size = jd__group_size(group), index = jd__group_index(group);
+    size_t bytes = (size_t)(size + 1) * sizeof(struct hello);
     if (size == 1)
         return JD_OK;
-    size_t bytes = (size_t)(size + 1) * sizeof(struct hello);
     struct hello *hellos = jd__group_scratch(group, bytes);
     if (!hellos)
         return jd__fail_no_memory(jd__group_operation(group), bytes);
     memset(hellos, 0, bytes);
     struct hello *answer = &hellos[size];
-    hellos[index].tag = atomic_load(&next_tag);
     hellos[index].belief = *belief;
     int lowest = lowest_member(group);
     jd_status status = index == lowest

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * handshake.h - how the members of a clique-to-be make sure, with a deadline,
- * that all are there and mean the same, and agree on a tag.
+ * handshake.h - how the processes of a clique-to-be make sure, with a deadline,
+ * that all are there and mean the same.
  */
 #ifndef COLLECTIVES_HANDSHAKE_H
 #define COLLECTIVES_HANDSHAKE_H
@@ -19,16 +19,13 @@ struct jd_belief {
 
 /*
  * Each member tells the one of the lowest process what it believes, and that
- * one answers all. The group has the tag JD_TAG_HANDSHAKE and gets its own.
+ * one answers all.
  * Returns: JD_OK; INVALID_ARGUMENT on every member where beliefs differ,
  *   naming two members and what they believe; DEADLINE_EXCEEDED: the lowest
  *   names those who did not come, the others name the lowest;
- *   RESOURCE_EXHAUSTED when there is no memory, or no tag is left.
- * Threads: one handshake of the process at a time.
+ *   RESOURCE_EXHAUSTED.
  */
-jd_status jd__handshake(struct jd_group *group, const struct jd_belief *belief);
-
-/* For tests: the tag that this process offers next. */
-void jd__handshake_set_next_tag(int tag);
+jd_status jd__compare_beliefs(struct jd_group *group,
+                              const struct jd_belief *belief);
 
 #endif

@@ -7,32 +7,40 @@
  *
  * What holds for all of them:
  * axes        one name, several ("data,model", first most significant), or
- *             NULL for all.
+ *             NULL for all. The members are the devices that differ in these
+ *             axes alone, numbered as jd_axis_index() says; on a shard of
+ *             jd_shard_groups(), those of its group.
  * count       elements, not bytes; 0 is allowed, needs no buffers, and still
- *             meets the others (a message to each).
- * buffers     any alignment, in host memory.
+ *             meets the others.
+ * buffers     any alignment, in host memory or from jd_device_alloc(). Results
+ *             that jax.lax calls tiled and untiled are the same bytes: a new
+ *             leading axis of n, or a first axis n times as long.
+ * bits        NaNs and -0.0 travel unchanged in all that is not arithmetic.
  * Collective: all members along the axes, in the same order, with the same
  *             count and type. Where they differ, every member gets
- *             INVALID_ARGUMENT naming two processes and what they called, and
+ *             INVALID_ARGUMENT naming two of them and what they called, and
  *             the job can go on. A call that is refused for its own arguments
- *             sends nothing: the others wait for it.
+ *             sends nothing and changes nothing: the others wait for it.
  * Blocks:     until in may be written and out may be read; at most
  *             collective_timeout, then DEADLINE_EXCEEDED says whom it waited
  *             for. After a failure the buffers are undefined, MPI may still
- *             touch them, and each later call on the shard is ABORTED with
- *             what failed first: the job should end. A mesh's first
- *             collective is where its processes meet for the first time.
- * Threads:    one shard, one thread at a time; in this version also one
- *             thread of the process at a time, as MPI_THREAD_SERIALIZED asks.
- * In place:   in == out, except all_gather (in == out + index * count); any
- *             other overlap is INVALID_ARGUMENT.
+ *             touch them, and each later call among the same devices is
+ *             ABORTED with what failed first: the job should end. The first
+ *             collective along some axes is where its members meet for the
+ *             first time; meshes of the same devices share what is made then.
+ * Threads:    one device, one thread at a time, whichever of its meshes is
+ *             used; different devices at the same time.
+ * In place:   in == out, except all_gather (in == out + index * count),
+ *             psum_scatter (out == in + index * count), and where it is said
+ *             otherwise; any other overlap is INVALID_ARGUMENT.
  * Returns:    JD_OK; INVALID_ARGUMENT (NULL shard, unknown axis or type, NULL
  *             buffer with a count, overlap, count too large, members that
- *             differ); UNIMPLEMENTED for a type without that operation, or
- *             where a process has several devices in the mesh;
- *             FAILED_PRECONDITION for a mesh from before jd_shutdown();
- *             DEADLINE_EXCEEDED; ABORTED; INTERNAL when MPI fails;
- *             RESOURCE_EXHAUSTED.
+ *             differ); UNIMPLEMENTED for a type without that operation;
+ *             FAILED_PRECONDITION for a mesh from before jd_shutdown(), for
+ *             another collective than jd_send() and jd_recv() in a group of
+ *             these, and where another thread is in a collective among the
+ *             same devices; DEADLINE_EXCEEDED; ABORTED; INTERNAL when MPI
+ *             fails; RESOURCE_EXHAUSTED.
  */
 #ifndef JD_COLLECTIVES_H
 #define JD_COLLECTIVES_H
@@ -41,26 +49,142 @@
 #include "jd_shard.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ---- reductions -----------------------------------------------------------
+ */
+
 /*
- * Adds element by element, in the order of the members; out[0..count) is the
- * same on every member, bit for bit. Integers wrap. This version has sums of
- * all integers, F32, F64, C64 and C128. Source: jax.lax.psum.
+ * Reduce element by element: out[0..count) is the sum, the mean, the greatest,
+ * the least, the product of the members' in[0..count), the same bits on every
+ * member. The mean is of the members that there are: of a group's own.
+ * Integers wrap; a NaN wins in pmax and pmin, and -0.0 is less than +0.0. PRED
+ * has pmax (any) and pmin (all); integers have no mean, complex numbers no
+ * greatest and least.
+ * Source: jax.lax.psum, pmean, pmax, pmin; pprod is XLA's product.
  */
 JD_API jd_status jd_psum(jd_shard *shard, const char *axes, const void *in,
                          void *out, size_t count, jd_dtype dtype);
+JD_API jd_status jd_pmean(jd_shard *shard, const char *axes, const void *in,
+                          void *out, size_t count, jd_dtype dtype);
+JD_API jd_status jd_pmax(jd_shard *shard, const char *axes, const void *in,
+                         void *out, size_t count, jd_dtype dtype);
+JD_API jd_status jd_pmin(jd_shard *shard, const char *axes, const void *in,
+                         void *out, size_t count, jd_dtype dtype);
+JD_API jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in,
+                          void *out, size_t count, jd_dtype dtype);
+
+/*
+ * Gives member i block i of the sum: out[0..count) is the sum of the members'
+ * in[i * count..(i + 1) * count); in has count elements for each member. As
+ * jd_psum otherwise. Source: jax.lax.psum_scatter (leading dimension).
+ */
+JD_API jd_status jd_psum_scatter(jd_shard *shard, const char *axes,
+                                 const void *in, void *out, size_t count,
+                                 jd_dtype dtype);
+
+/*
+ * The same along the second dimension: in is rows x (members * count), out
+ * rows x count: row r of member i's out is the sum of the members'
+ * in[r][i * count..(i + 1) * count). In place only where rows is 1.
+ * Source: jax.lax.psum_scatter (scatter_dimension 1).
+ */
+JD_API jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes,
+                                    const void *in, void *out, size_t rows,
+                                    size_t count, jd_dtype dtype);
+
+/* ---- gathering and exchanging ---------------------------------------------
+ */
 
 /*
  * Concatenates: out[i * count..(i + 1) * count) is member i's in[0..count).
- * Any type. Source: jax.lax.all_gather (tiled, leading axis).
+ * Any type. Source: jax.lax.all_gather (leading axis).
  */
 JD_API jd_status jd_all_gather(jd_shard *shard, const char *axes,
                                const void *in, void *out, size_t count,
                                jd_dtype dtype);
+
+/*
+ * The same along the second dimension: in is rows x count, out rows x (members
+ * * count): out[r][i * count..(i + 1) * count) is row r of member i's in. In
+ * place only where rows is 1. Source: jax.lax.all_gather (axis 1).
+ */
+JD_API jd_status jd_all_gather_2d(jd_shard *shard, const char *axes,
+                                  const void *in, void *out, size_t rows,
+                                  size_t count, jd_dtype dtype);
+
+/*
+ * Gives each member a block of its own: out[i * count..(i + 1) * count) of
+ * member j is member i's in[j * count..(j + 1) * count). Any type.
+ * Source: jax.lax.all_to_all (split and concat axis 0).
+ */
+JD_API jd_status jd_all_to_all(jd_shard *shard, const char *axes,
+                               const void *in, void *out, size_t count,
+                               jd_dtype dtype);
+
+/*
+ * The same of a matrix: in, rows x columns, is cut along split_axis (0: rows,
+ * 1: columns) into a part for each member; what comes from them is joined
+ * along concat_axis in their order. Where the axes differ, out has the split
+ * one divided by the members and the other multiplied by them; in place only
+ * where they are one. split_axis has to divide by the members.
+ * Source: jax.lax.all_to_all (tiled).
+ */
+JD_API jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes,
+                                  const void *in, void *out, size_t rows,
+                                  size_t columns, int split_axis,
+                                  int concat_axis, jd_dtype dtype);
+
+/*
+ * Exchanges blocks of unlike lengths, counted in rows of row_count elements.
+ * Each list has `entries` numbers, as many for each member: entry k is for
+ * member k / (entries / members). Rows input_offsets[k].. of in, send_sizes[k]
+ * of them, go to that member, to row output_offsets[k] of its out;
+ * recv_sizes[k] rows come from that member. Rows of out that nothing comes to
+ * stay as they are. in has in_rows rows and out out_rows, which may differ
+ * from member to member; they do not overlap at all.
+ * Returns: also INVALID_ARGUMENT, on all members and before anything is
+ *   written, where sizes do not match the others' or rows do not fit.
+ * Source: jax.lax.ragged_all_to_all.
+ */
+JD_API jd_status jd_ragged_all_to_all(
+    jd_shard *shard, const char *axes, const void *in, size_t in_rows,
+    void *out, size_t out_rows, size_t row_count, const int64_t *input_offsets,
+    const int64_t *send_sizes, const int64_t *output_offsets,
+    const int64_t *recv_sizes, int entries, jd_dtype dtype);
+
+/* ---- moving ---------------------------------------------------------------
+ */
+
+/* From one member to another, by their indices along the axes. */
+typedef struct jd_route {
+    int from;
+    int to;
+} jd_route;
+
+/*
+ * Sends each route's in to its out: out[0..count) is the in of the route that
+ * ends here, or zeros where none does. A member sends once and receives once
+ * at most; the list is the same on all members, in any order. A list that
+ * comes again is not looked through again. Any type.
+ * Returns: also INVALID_ARGUMENT naming two routes that begin, or end, at one
+ *   member. Source: jax.lax.ppermute.
+ */
+JD_API jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
+                             void *out, size_t count, jd_dtype dtype,
+                             const jd_route *routes, int num_routes);
+
+/*
+ * Shuffles: member i's out is member permutation[i]'s in; permutation has each
+ * member once. Any type. Source: jax.lax.pshuffle.
+ */
+JD_API jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
+                             void *out, size_t count, jd_dtype dtype,
+                             const int *permutation);
 
 /*
  * Gives every member the member source's in[0..count). in is read on source
@@ -69,6 +193,51 @@ JD_API jd_status jd_all_gather(jd_shard *shard, const char *axes,
 JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                                const void *in, void *out, size_t count,
                                jd_dtype dtype);
+
+/* ---- sends and receives ---------------------------------------------------
+ */
+
+/*
+ * Sends in[0..count) to a member, or receives out[0..count) from one. Between
+ * two members, sends and receives match in the order of the calls; the pair
+ * has the same count and type. A send may wait for its receive. Any type.
+ *
+ * Collective: the two. But the first collective along the axes, which a send
+ *   may be, waits for all members along them, as always: where some members
+ *   neither send nor receive, let all call jd_barrier() before.
+ * Returns: INVALID_ARGUMENT on both where count or type differ; for a transfer
+ *   to oneself outside of a group.
+ * Source: jax.lax.psend, jax.lax.precv; ncclSend, ncclRecv.
+ */
+JD_API jd_status jd_send(jd_shard *shard, const char *axes, int to,
+                         const void *in, size_t count, jd_dtype dtype);
+JD_API jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
+                         size_t count, jd_dtype dtype);
+
+/*
+ * The sends and receives between the two are only noted, and proceed together
+ * in jd_group_end(), which returns when all of them are done: neighbours that
+ * send to each other do not wait for each other, and a member may send to
+ * itself. They are along one list of axes, and what comes in has memory of its
+ * own. A send or receive that is refused is left out, and the group goes on.
+ * Returns: JD_OK; FAILED_PRECONDITION for a begin inside a group, an end
+ *   without one; jd_group_end also the failures of a collective, after which
+ *   the group is over. Source: ncclGroupStart, ncclGroupEnd.
+ */
+JD_API jd_status jd_group_begin(jd_shard *shard);
+JD_API jd_status jd_group_end(jd_shard *shard);
+
+/* ---- waiting --------------------------------------------------------------
+ */
+
+/* Waits until all members along the axes have come here. */
+JD_API jd_status jd_barrier(jd_shard *shard, const char *axes);
+
+/*
+ * Waits until what the shard's collectives have been given is done: their
+ * results may be read by the host. On cpu it is done when they return.
+ */
+JD_API jd_status jd_shard_synchronize(jd_shard *shard);
 
 #ifdef __cplusplus
 }

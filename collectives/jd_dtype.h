@@ -44,6 +44,33 @@ JD_API size_t jd_dtype_size(jd_dtype dtype);
 /* "F32"; for a number that is no type, "not a jd_dtype". Threads: any. */
 JD_API const char *jd_dtype_name(jd_dtype dtype);
 
+/*
+ * Writes count elements of one type as elements of another:
+ *
+ *     jd_convert(gradient, JD_F32, message, JD_BF16, n);
+ *
+ * - To a floating type the nearest number, of two equally near the even one,
+ *   rounded once from the exact value. What is too large is infinity, and NaN
+ *   in F8E4M3FN, which has no infinity. NaN stays NaN, without sign or payload.
+ * - From a floating type to an integer towards zero; what is too large or too
+ *   small is the nearest end of the range, NaN is 0.
+ * - From an integer to a shorter one the low bits, as a cast in C does.
+ * - To PRED 1 where the number is not 0 (NaN is not), else 0.
+ * - From a complex number to a real one without the imaginary part, the other
+ *   way with 0 for it.
+ * - From a type to itself a copy.
+ *
+ * The buffers need no alignment. out is in, where elements of both types have
+ * the same size, or has nothing in common with it. With a count of 0 nothing
+ * is looked at but the types.
+ *
+ * Threads: any.
+ * Returns: JD_OK; JD_INVALID_ARGUMENT for a number that is no type, for NULL
+ * and for any other overlap.
+ */
+JD_API jd_status jd_convert(const void *in, jd_dtype from, void *out,
+                            jd_dtype to, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,8 +3,9 @@
  * jd_mesh.h - devices arranged along named axes.
  *
  *     jd_mesh *mesh;
- *     JD_CHECK(jd_mesh_create(&mesh, 1, (int[]){ -1 },
- *                             (const char *[]){ "data" }, NULL));
+ *     JD_CHECK(jd_mesh_create(&mesh, 2, (int[]){ 2, -1 },
+ *                             (const char *[]){ "data", "model" }, NULL));
+ *     JD_CHECK(jd_mesh_visualize(mesh, stdout));
  *     ...
  *     jd_mesh_destroy(mesh);
  */
@@ -14,6 +15,8 @@
 #include "jd_device.h"
 #include "jd_status.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -21,22 +24,28 @@ extern "C" {
 typedef struct jd_mesh jd_mesh;
 
 /*
- * Makes a mesh of ndim axes with the given sizes and names over the devices,
- * row-major, or (NULL) over all devices of the default platform, host by
- * host. One size may be -1: what is left of all devices; not with devices
- * given: their number is that of the places. This version has meshes of one
- * axis.
+ * Makes a mesh of ndim axes (1 to 8) with the given sizes and names, and puts
+ * the devices at its places, row-major: the last axis is the one whose
+ * neighbours follow each other in the list.
+ *
+ * devices has as many as the product of the sizes: all of the job's, or some,
+ * in any order. NULL stands for all devices of the default platform, host by
+ * host (a slice's hosts together), so that the last axis stays inside a host
+ * where its size divides the number of devices there. One size may then be -1:
+ * what is left of all devices. Several slices, and hosts with unlike numbers
+ * of devices, are as good as any.
  *
  * Collective: no communication; but all processes of the mesh make the same
  *   meshes in the same order.
- * Threads: any. Owns: the caller, who gives it to jd_mesh_destroy(); names
- *   and sizes are copied.
+ * Threads: any. Owns: the caller, who gives it to jd_mesh_destroy(); names,
+ *   sizes and the list of devices are copied.
  * Returns: JD_OK; INVALID_ARGUMENT for a NULL, a size that is not positive,
  *   sizes whose product is not the number of devices, a name that is empty,
- *   "-", or has a ',' or '+', a device that is there twice, is none of this
- *   job's, or is of another platform than the first; UNIMPLEMENTED for
- *   ndim other than 1; FAILED_PRECONDITION where jd_initialize() was needed
- *   and not called; RESOURCE_EXHAUSTED.
+ *   "-", there twice, or has a ',' or '+', a device that is there twice, is
+ *   none of this job's, or is of another platform than the first;
+ *   UNIMPLEMENTED where this build has no collectives on the platform;
+ *   FAILED_PRECONDITION where jd_initialize() was needed and not called;
+ *   RESOURCE_EXHAUSTED.
  * Source: jax.make_mesh, jax.sharding.Mesh.
  */
 JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
@@ -44,9 +53,27 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
                                 const jd_device *const *devices);
 
 /*
- * Frees the mesh and its shards; NULL is allowed, and so is a mesh from
- * before jd_shutdown().
- * Collective: all processes of the mesh; no collective of it is under way.
+ * Writes the mesh for a person: its axes, and at each place the host, the
+ * process, and that process's number of the device. A table of the last two
+ * axes, for each index of those before. Long axes are cut in the middle.
+ *
+ *     mesh "data" 2 x "model" 2: 4 cpu devices of 4 processes on 2 hosts (host
+ * process:device) model 0  model 1 data 0  n0 0:0   n0 1:0 data 1  n1 2:0   n1
+ * 3:0
+ *
+ * Collective: no; usually process 0 alone does it.
+ * Threads: any. Returns: JD_OK; INVALID_ARGUMENT for a NULL;
+ *   FAILED_PRECONDITION for a mesh from before jd_shutdown(); DATA_LOSS where
+ *   out cannot be written.
+ * Source: jax.debug.visualize_sharding.
+ */
+JD_API jd_status jd_mesh_visualize(const jd_mesh *mesh, FILE *out);
+
+/*
+ * Frees the mesh, its shards, and what only its collectives have used; NULL is
+ * allowed, and so is a mesh from before jd_shutdown().
+ * Collective: all processes of the mesh, in the same order as the collectives
+ *   on its devices; none of the mesh's is under way.
  */
 JD_API void jd_mesh_destroy(jd_mesh *mesh);
 

@@ -63,10 +63,16 @@ JD_API jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
                                       size_t num_leaves, int tiled);
 
 /*
- * Waits until all processes have come here with the same name (at most 4000
- * bytes, compared whole). Where names differ, every process gets
- * INVALID_ARGUMENT with two processes and both names. Source:
- * multihost_utils.sync_global_devices.
+ * Waits until all processes have come here with the same name (at most 4096
+ * bytes, compared whole), by the coordination service: it may be called
+ * beside collectives, and its failure leaves nothing out of step.
+ * Blocks: at most JD_BARRIER_TIMEOUT (600 s); collective_timeout is nothing
+ *   to it.
+ * Returns: as above; DEADLINE_EXCEEDED naming every missing process, its
+ *   host, when it was last heard and what it was doing; INVALID_ARGUMENT on
+ *   every process where names differ, naming one process and both names;
+ *   ABORTED where a process has failed or left.
+ * Source: multihost_utils.sync_global_devices.
  */
 JD_API jd_status jd_sync_global_devices(const char *name);
 
@@ -80,6 +86,43 @@ JD_API jd_status jd_sync_global_devices(const char *name);
  */
 JD_API jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
                                  const char *what);
+
+/*
+ * 1 where the job is being preempted and step is the one at which all stop,
+ * or a later one; else 0. A program calls it once in each step with the
+ * step's number, before the step's collectives:
+ *
+ *     for (int64_t step = first; step < last; step++) {
+ *         if (jd_reached_preemption_sync_point(step)) {
+ *             ... save, then jd_acknowledge_preemption() ...
+ *             break;
+ *         }
+ *         ...
+ *     }
+ *
+ * Any process may receive the signal (JD_PREEMPTION_SIGNAL, SIGTERM unless
+ * it says another); all are told, and agree on the highest step that any of
+ * them has polled, plus one. So the first 1 comes at the same step on every
+ * process, and stays until jd_acknowledge_preemption(), after which the next
+ * signal begins anew. Steps count up, from 0 on, alike on all processes; they
+ * may leave gaps. A process that polls nothing (in a long evaluation, say)
+ * keeps nobody waiting for the agreement, but comes to the step late.
+ *
+ * The first call installs the signal's handler: until then the signal does
+ * what it did before. The handler that was there runs too. A second signal
+ * before jd_acknowledge_preemption() ends the process.
+ *
+ * Collective: every process polls the same steps; none waits for another's.
+ * Blocks:     not, and under 100 ns where nothing has happened; from the news
+ *             of the signal until the agreement (milliseconds), at most 30 s,
+ *             then a warning says what is missing and it is 0.
+ * Threads:    any, one at a time.
+ * Returns:    0 or 1; 0 also where jd_initialize() was needed and not called
+ *             (a warning says so, once), and where another process fails before
+ *             the agreement.
+ * Source:     multihost_utils.reached_preemption_sync_point.
+ */
+JD_API int jd_reached_preemption_sync_point(int64_t step);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* multihost.c - jd_broadcast_one_to_all and jd_sync_global_devices. */
 #include "jd_multihost.h"
-#include "collectives/digest.h"
 #include "collectives/leaves.h"
 #include "collectives/processes.h"
+#include "runtime/coordination/barrier.h"
+#include "runtime/coordination/ending.h"
 
 #include <string.h>
+
+#define MAX_NAME 4096 /* bytes of a sync point's name */
 
 static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
                  void *leaves)
@@ -35,35 +38,32 @@ jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
     if (status != JD_OK)
         return status;
     if (source < 0 || source >= jd__group_size(group))
-        return jd_fail(JD_INVALID_ARGUMENT,
-                       "%s: source is %d; the processes are 0 to %d",
-                       list.operation, source, jd__group_size(group) - 1);
+        return jd__processes_leave(
+            jd_fail(JD_INVALID_ARGUMENT,
+                    "%s: source is %d; the processes are 0 to %d",
+                    list.operation, source, jd__group_size(group) - 1));
     struct jd_purpose purpose = jd__purpose(activity, leaves, num_leaves);
     status = broadcast(group, &purpose, bytes, source);
     return jd__processes_leave(status);
 }
 
+/* On cpu nothing of a device is under way when a call has returned: there is
+ * no stream to drain first. */
 jd_status jd_sync_global_devices(const char *name)
 {
-    enum jd_activity activity = JD_ACTIVITY_SYNC_GLOBAL_DEVICES;
-    struct jd_group *group;
+    static const char operation[] = "jd_sync_global_devices";
+    const struct jd_runtime *runtime;
     if (!name)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_sync_global_devices: name is NULL; give every "
-                       "point of the program a name");
-    size_t length = strlen(name);
-    if (length > JD_MEETING_PAYLOAD)
+                       "%s: name is NULL; give every point of the program a "
+                       "name",
+                       operation);
+    if (strlen(name) > MAX_NAME)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_sync_global_devices: the name has %zu bytes; at "
-                       "most %zu",
-                       length, JD_MEETING_PAYLOAD);
-    jd_status status = jd__processes_enter(activity, &group);
-    if (status != JD_OK)
-        return status;
-    struct jd_purpose purpose = jd__purpose(activity, NULL, 0);
-    purpose.signature.count = length;
-    purpose.signature.digest = jd__digest(0, name, length);
-    purpose.name = purpose.payload = name;
-    purpose.bytes = length;
-    return jd__processes_leave(jd__processes_meet(group, &purpose));
+                       "%s: the name has %zu bytes; at most %d", operation,
+                       strlen(name), MAX_NAME);
+    jd_status status = jd__runtime_get(&runtime, operation);
+    if (status == JD_OK)
+        status = jd__ending_check(operation);
+    return status == JD_OK ? jd__coordination_sync(runtime, name) : status;
 }

@@ -12,84 +12,183 @@
 #ifndef COLLECTIVES_PLATFORM_H
 #define COLLECTIVES_PLATFORM_H
 
+#include "collectives/reduce.h"
+#include "collectives/signature.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
 #include "runtime/device_source.h"
 #include "runtime/runtime.h"
 #include "runtime/status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* One device's end of the communicator of an ordered set of devices. */
 struct jd_clique;
 
+/* All but the runtime is copied where it is kept: a clique outlives the mesh
+ * that had it made, where others use it. */
 struct jd_clique_spec {
     const struct jd_runtime *runtime; /* outlives the clique's use */
-    const jd_device *const *members;  /* in order; copied if kept */
+    const jd_device *const *members;  /* in order */
     int size;
     int index;             /* this end's device among them */
     const char *axes;      /* for sentences: "\"data\"" */
-    const char *detail;    /* " over axis \"data\""; outlives the clique */
+    const char *detail;    /* " over axis \"data\"" */
     const char *operation; /* the call that needs it first */
+
+    /* Becomes true where clique_create is to wait no longer, and return
+     * ABORTED; only looked at in there. NULL: nobody says so. */
+    const atomic_bool *is_cancelled;
 };
 
-/* One collective of one member. operation is the public function's name. */
-struct jd_call {
-    const char *operation;
+/* One collective of one member. */
+struct jd_collective {
+    enum jd_activity activity; /* which public function, for the others */
+    const char *detail;        /* " over axis \"data\"", for sentences */
     const void *in;
     void *out;
-    size_t count;
+    size_t count; /* elements; which ones, each function below says */
     jd_dtype dtype;
 };
 
-enum jd_reduce {
-    JD_REDUCE_SUM,
+/*
+ * Where an all_to_all's pieces are, in elements. The piece for member j is
+ * `rows` rows of `width` elements; its first element is in[j * in_step], its
+ * rows are in_pitch apart. The piece from member i goes to out[i * out_step],
+ * with rows out_pitch apart. call->count is rows * width. The same on all
+ * members.
+ */
+struct jd_pieces {
+    size_t rows, width;
+    size_t in_step, in_pitch;
+    size_t out_step, out_pitch;
+};
+
+/*
+ * What a ragged_all_to_all moves, in rows of call->count elements: from
+ * in[input_offsets[k]] send_sizes[k] rows go to member k / per_member, to its
+ * out[output_offsets[k]]; recv_sizes[k] rows come from member k / per_member.
+ * Arrays have per_member entries for each member.
+ */
+struct jd_ragged {
+    const int64_t *input_offsets;
+    const int64_t *send_sizes;
+    const int64_t *output_offsets;
+    const int64_t *recv_sizes;
+    int per_member;
+    size_t in_rows, out_rows; /* the buffers' lengths */
+};
+
+/* A permutation as this member sees it: where its in goes and whose in comes;
+ * -1: nowhere, nobody. digest is of the whole list, the same on all. */
+struct jd_permute {
+    int to, from;
+    uint64_t digest;
+};
+
+/* One of a group: call.activity is JD_ACTIVITY_SEND, from call.in, or
+ * JD_ACTIVITY_RECV, to call.out. Where the count is 0 both may be NULL. */
+struct jd_transfer {
+    int member;
+    struct jd_collective call;
 };
 
 /*
  * All members are mandatory. The functions with a clique run on the thread of
  * that end's shard, one at a time for each end, on all members in the same
- * order; they wait with the collective deadline. After a failure other than
- * INVALID_ARGUMENT and RESOURCE_EXHAUSTED nothing but clique_destroy is called
- * on the clique any more.
+ * order (transfer: on those that it concerns); they wait with the collective
+ * deadline. Each begins by finding out whether all members call the same: if
+ * not, all return INVALID_ARGUMENT and the clique can go on. After a failure
+ * other than INVALID_ARGUMENT and RESOURCE_EXHAUSTED nothing but
+ * clique_destroy is called on the clique any more.
  */
 struct jd_platform {
     /* The name, and this process's devices: called by the runtime. */
     const struct jd_device_source *source;
 
     /*
-     * JD_OK where all_reduce has the operation for the type; else
-     * UNIMPLEMENTED naming call->operation, the type and what to do instead.
+     * JD_OK where the platform reduces the type by the operation; else
+     * UNIMPLEMENTED naming the call, the type and what to do instead.
      * Called before a clique is made for such a call, without communication.
      */
-    jd_status (*check_reduce)(const struct jd_call *call, enum jd_reduce op);
+    jd_status (*check_reduce)(const struct jd_collective *call,
+                              enum jd_reduce op);
 
     /*
      * Makes this end, with the other members: at the first collective of a
-     * device set, by each of them. Returns JD_OK; INVALID_ARGUMENT where the
-     * members do not mean the same set; UNIMPLEMENTED for a set that the
-     * platform cannot serve; the failures of a wait.
+     * device set, by each of them, several sets at a time in one process
+     * (a thread each). Returns JD_OK; INVALID_ARGUMENT where the members do
+     * not mean the same set; the failures of a wait.
      */
     jd_status (*clique_create)(const struct jd_clique_spec *spec,
                                struct jd_clique **ret_clique);
 
-    /* Frees this end; never waits; NULL is allowed. After a failure, and
+    /* Gives this end back; never waits; NULL is allowed. After a failure, and
      * after jd_shutdown() too. */
     void (*clique_destroy)(struct jd_clique *clique);
 
-    /* out = the members' in, reduced element by element; the same bits on
-     * every member. in == out is allowed. */
-    jd_status (*all_reduce)(struct jd_clique *clique,
-                            const struct jd_call *call, enum jd_reduce op);
+    /*
+     * The waits of this end and of all other members on the clique return
+     * ABORTED, those that come later too. From any thread, while another may
+     * be in one of the functions below; never waits; again is nothing.
+     */
+    void (*clique_abort)(struct jd_clique *clique);
 
-    /* out[i * count ...] = member i's in; in may be its place in out. */
+    /* Only meets. */
+    jd_status (*barrier)(struct jd_clique *clique,
+                         const struct jd_collective *call);
+
+    /* out[0..count) = the members' in, reduced element by element; the same
+     * bits on every member. in == out is allowed. */
+    jd_status (*all_reduce)(struct jd_clique *clique,
+                            const struct jd_collective *call,
+                            enum jd_reduce op);
+
+    /* Member i's out, `rows` rows of count elements, is the reduction of block
+     * i: in[(row * members + i) * count ...]. out may be the member's own
+     * block where rows is 1. */
+    jd_status (*reduce_scatter)(struct jd_clique *clique,
+                                const struct jd_collective *call,
+                                enum jd_reduce op, size_t rows);
+
+    /* out[(row * members + i) * count ...] = row of member i's in, which has
+     * `rows` rows of count elements; in may be its place in out where rows is
+     * 1. */
     jd_status (*all_gather)(struct jd_clique *clique,
-                            const struct jd_call *call);
+                            const struct jd_collective *call, size_t rows);
+
+    /* in == out is allowed where in's and out's steps and pitches agree. */
+    jd_status (*all_to_all)(struct jd_clique *clique,
+                            const struct jd_collective *call,
+                            const struct jd_pieces *pieces);
+
+    /* in and out have nothing in common; what nothing comes to stays. Sizes
+     * that do not match the others', or that do not fit, are INVALID_ARGUMENT
+     * on all members, before anything is written. */
+    jd_status (*ragged_all_to_all)(struct jd_clique *clique,
+                                   const struct jd_collective *call,
+                                   const struct jd_ragged *ragged);
+
+    /* out = the in of permute->from, or zeros; in == out is allowed. */
+    jd_status (*permute)(struct jd_clique *clique,
+                         const struct jd_collective *call,
+                         const struct jd_permute *permute);
 
     /* out = member source's in; in is read there alone, and may be out. */
-    jd_status (*broadcast)(struct jd_clique *clique, const struct jd_call *call,
-                           int source);
+    jd_status (*broadcast)(struct jd_clique *clique,
+                           const struct jd_collective *call, int source);
+
+    /*
+     * Sends and receives of this member that proceed together. Between two
+     * members they match in the order of the list and of the calls; a pair
+     * whose count or type differs is INVALID_ARGUMENT on both. A member may
+     * send to itself.
+     */
+    jd_status (*transfer)(struct jd_clique *clique,
+                          const struct jd_transfer *transfers, int count);
 };
 
 /* The platform of that name, or NULL. */

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * platform_cpu.c - the cpu platform: a device is a share of this process's
- * cores, a clique is a group of processes, data moves as bytes by MPI, and
- * jd's own kernels do the arithmetic.
+ * cores; members of one host work in each other's memory (team_reduce.h,
+ * team_move.h), members of several hosts also send messages (between.h).
  *
  * Every collective begins with a meeting. Its message has the same shape
  * whatever is called, so that members who call different things find out
- * there; what fits in it needs no second one. Longer data follows in pieces,
- * once all have agreed on its length.
+ * there; what fits in it needs nothing else.
  */
-#include "collectives/bulk.h"
+#include "collectives/between.h"
+#include "collectives/clique_cpu.h"
 #include "collectives/digest.h"
-#include "collectives/group.h"
-#include "collectives/handshake.h"
-#include "collectives/kernels.h"
+#include "collectives/fold.h"
 #include "collectives/platform.h"
-#include "runtime/peers.h"
+#include "collectives/team_mail.h"
+#include "collectives/team_move.h"
+#include "collectives/team_reduce.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct jd_clique {
-    struct jd_group *group;
-    const char *detail;
-};
 
 /*
  * JD_NUM_CPU_DEVICES devices, all alike. Their memory is the host's, which
@@ -51,299 +45,224 @@ static jd_status enumerate(const struct jd_settings *settings,
     return JD_OK;
 }
 
-static jd_status check_reduce(const struct jd_call *call, enum jd_reduce op)
+/* ---- what has a meaning ------------------------------------------------- */
+
+static const char *remedy_of(jd_dtype dtype, enum jd_reduce op)
 {
-    (void)op; /* there is one */
-    if (jd__kernel_add(call->dtype))
+    if (dtype == JD_PRED)
+        return "its values are 0 and 1: count in a wider type, S32 for "
+               "example (jd_convert), or take jd_pmax for \"any\" and jd_pmin "
+               "for \"all\"";
+    if (op == JD_REDUCE_MEAN)
+        return "a mean of integers is none: take jd_psum and divide, or "
+               "convert to F32 (jd_convert)";
+    return "complex numbers have no order: reduce their parts, or their "
+           "absolute values";
+}
+
+static jd_status check_reduce(const struct jd_collective *call,
+                              enum jd_reduce op)
+{
+    if (jd__fold_find(call->dtype, op, JD_FOLD_WHOLE))
         return JD_OK;
-    if (call->dtype == JD_PRED)
-        return jd_fail(JD_UNIMPLEMENTED,
-                       "%s: PRED has no sum, as its values are 0 and 1; count "
-                       "in a wider type, S32 for example",
-                       call->operation);
-    return jd_fail(JD_UNIMPLEMENTED,
-                   "%s: the cpu platform of this version has no sum of %s; "
-                   "convert to F32 and sum that",
-                   call->operation, jd_dtype_name(call->dtype));
+    return jd_fail(JD_UNIMPLEMENTED, "%s: not defined for %s; %s",
+                   jd__activity_name(call->activity),
+                   jd_dtype_name(call->dtype), remedy_of(call->dtype, op));
 }
 
-/* A process that has several of the members cannot serve them yet. */
-static jd_status check_one_each(const struct jd_clique_spec *spec,
-                                const int *processes)
-{
-    int own = processes[spec->index];
-    bool *seen = calloc((size_t)spec->runtime->world.count, sizeof *seen);
-    if (!seen)
-        return jd__fail_no_memory(spec->operation,
-                                  (size_t)spec->runtime->world.count);
-    int several = -1;
-    for (int i = 0; i < spec->size && several < 0; i++) {
-        several = seen[processes[i]] ? processes[i] : -1;
-        seen[processes[i]] = true;
-    }
-    free(seen);
-    if (several < 0)
-        return JD_OK;
-    return jd_fail(JD_UNIMPLEMENTED,
-                   "%s: process %d has several devices in the mesh, and this "
-                   "version's collectives serve processes that have one (this "
-                   "is process %d); set JD_NUM_CPU_DEVICES=1 there",
-                   spec->operation, several, own);
-}
+/* ---- meeting in a team -------------------------------------------------- */
 
-/* Writes "0-3,7" in the order of the members; cut where it does not fit. text
- * is all zeros, and its last one stays. */
-static void print_processes(char *text, size_t size, const int *processes,
-                            int count)
+static const struct jd_signature *get_signature(const void *team, int member)
 {
-    FILE *out = fmemopen(text, size - 1, "w");
-    if (!out)
-        return;
-    jd__print_ranges(out, processes, count);
-    fclose(out);
-}
-
-static struct jd_belief describe(const struct jd_clique_spec *spec,
-                                 const int *processes)
-{
-    struct jd_belief belief = { .digest = 0 };
-    char list[128] = "";
-    belief.digest = jd__digest(0, spec->axes, strlen(spec->axes));
-    for (int i = 0; i < spec->size; i++)
-        belief.digest = jd__digest(belief.digest, &spec->members[i]->id,
-                                   sizeof spec->members[i]->id);
-    print_processes(list, sizeof list, processes, spec->size);
-    snprintf(belief.text, sizeof belief.text,
-             "%.64s of %d device%s, of process%s %s", spec->axes, spec->size,
-             spec->size == 1 ? "" : "s", spec->size == 1 ? "" : "es", list);
-    return belief;
-}
-
-static jd_status open_group(const struct jd_clique_spec *spec,
-                            const int *processes, struct jd_group **ret_group)
-{
-    struct jd_group_spec group_spec = {
-        .runtime = spec->runtime,
-        .processes = processes,
-        .size = spec->size,
-        .index = spec->index,
-        .tag = JD_TAG_HANDSHAKE,
-    };
-    struct jd_group *group;
-    struct jd_belief belief = describe(spec, processes);
-    jd_status status = jd__group_create(&group_spec, spec->operation, &group);
-    if (status != JD_OK)
-        return status;
-    jd__group_begin(group, spec->operation, spec->detail);
-    status = jd__handshake(group, &belief);
-    if (status == JD_OK)
-        *ret_group = group;
-    else
-        jd__group_destroy(group);
-    return status;
-}
-
-static jd_status clique_create(const struct jd_clique_spec *spec,
-                               struct jd_clique **ret_clique)
-{
-    size_t bytes = (size_t)spec->size * sizeof(int);
-    struct jd_clique *clique = calloc(1, sizeof *clique);
-    int *processes = malloc(bytes);
-    jd_status status = clique && processes
-                           ? JD_OK
-                           : jd__fail_no_memory(spec->operation, bytes);
-    for (int i = 0; status == JD_OK && i < spec->size; i++)
-        processes[i] = spec->members[i]->process_index;
-    if (status == JD_OK)
-        status = check_one_each(spec, processes);
-    if (status == JD_OK)
-        status = open_group(spec, processes, &clique->group);
-    free(processes);
-    if (status != JD_OK) {
-        free(clique);
-        return status;
-    }
-    clique->detail = spec->detail;
-    *ret_clique = clique;
-    return JD_OK;
-}
-
-static void clique_destroy(struct jd_clique *clique)
-{
-    if (!clique)
-        return;
-    jd__group_destroy(clique->group);
-    free(clique);
-}
-
-static void print_signature(char *text, size_t size,
-                            const struct jd_signature *signature)
-{
-    int used =
-        snprintf(text, size, "%s of %" PRIu64 " x %s",
-                 jd__activity_name(signature->activity), signature->count,
-                 jd_dtype_name((jd_dtype)signature->dtype));
-    if (signature->source >= 0 && used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, " from source %d",
-                 signature->source);
+    return jd__team_signature(team, member);
 }
 
 /* INVALID_ARGUMENT, the same on every member, where they do not all call the
  * same thing. */
 static jd_status compare_calls(const struct jd_clique *clique,
-                               const struct jd_call *call)
+                               const struct jd_collective *call)
 {
-    const struct jd_group *group = clique->group;
-    char odd_text[96], other_text[96];
+    const struct jd_team *team = clique->team;
     int odd, other;
-    if (!jd__group_find_odd(group, &odd, &other))
+    if (!jd__signature_find_odd(get_signature, team, clique->size, &odd,
+                                &other))
         return JD_OK;
-    print_signature(odd_text, sizeof odd_text, jd__group_signature(group, odd));
-    print_signature(other_text, sizeof other_text,
-                    jd__group_signature(group, other));
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s%s: process %d calls %s, process %d calls %s; all "
-                   "members make the same calls in the same order, with the "
-                   "same count and type",
-                   call->operation, clique->detail,
-                   jd__group_process(group, odd), odd_text,
-                   jd__group_process(group, other), other_text);
+    return jd__signature_fail(
+        jd__activity_name(call->activity), call->detail,
+        (struct jd_said){ clique->processes[odd],
+                          jd__team_signature(team, odd) },
+        (struct jd_said){ clique->processes[other],
+                          jd__team_signature(team, other) });
 }
 
-/* The beginning of each collective. payload may be NULL. */
-static jd_status meet(struct jd_clique *clique, const struct jd_call *call,
-                      const struct jd_signature *signature, const void *payload,
-                      size_t bytes)
+/* Meets with all members, whose calls are compared. */
+static jd_status call_team(struct jd_clique *clique,
+                           const struct jd_collective *call,
+                           struct jd_signature signature, const void *payload,
+                           size_t bytes)
 {
-    struct jd_group *group = clique->group;
-    jd__group_begin(group, call->operation, clique->detail);
-    jd_status status =
-        jd__group_meet(group, signature, payload, payload ? bytes : 0);
-    if (status == JD_OK)
-        status = compare_calls(clique, call);
-    return status == JD_OK ? jd__group_check_status(group) : status;
+    jd__team_begin(clique->team, jd__activity_name(call->activity),
+                   call->detail);
+    jd_status status = jd__team_meet(clique->team, &signature, payload, bytes);
+    return status == JD_OK ? compare_calls(clique, call) : status;
 }
 
-static struct jd_signature sign(enum jd_activity activity,
-                                const struct jd_call *call)
+static struct jd_signature sign(const struct jd_collective *call)
 {
     return (struct jd_signature){
-        .activity = activity,
+        .activity = call->activity,
         .dtype = (uint32_t)call->dtype,
         .count = call->count,
         .source = -1,
     };
 }
 
-static size_t call_bytes(const struct jd_call *call)
+/* The end of each call on the team. */
+static jd_status leave(struct jd_clique *clique, jd_status status)
 {
-    return call->count * jd_dtype_size(call->dtype);
-}
-
-/* Everybody has everybody's vector, and folds them in member order. */
-static void fold_payloads(const struct jd_group *group,
-                          const struct jd_call *call, jd_kernel *kernel)
-{
-    if (call->count == 0)
-        return;
-    memcpy(call->out, jd__group_payload(group, 0), call_bytes(call));
-    for (int i = 1; i < jd__group_size(group); i++)
-        kernel(call->out, jd__group_payload(group, i), call->count);
-}
-
-/* A member without memory comes to the meeting to say so, so that nobody
- * waits for it. */
-static jd_status reduce_long(struct jd_clique *clique,
-                             const struct jd_call *call,
-                             struct jd_signature signature)
-{
-    struct jd_reduction reduction = {
-        .kernel = jd__kernel_add(call->dtype),
-        .in = call->in,
-        .out = call->out,
-        .count = call->count,
-        .element = jd_dtype_size(call->dtype),
-    };
-    if (jd__group_size(clique->group) == 1) {
-        if (call->in != call->out)
-            memcpy(call->out, call->in, call_bytes(call));
-        return JD_OK;
-    }
-    size_t bytes = jd__bulk_reduce_scratch(clique->group, &reduction);
-    void *scratch = jd__group_scratch(clique->group, bytes);
-    if (!scratch)
-        signature.status = jd__fail_no_memory(call->operation, bytes);
-    jd_status status = meet(clique, call, &signature, NULL, 0);
-    if (status == JD_OK)
-        status = jd__bulk_reduce(clique->group, &reduction, scratch);
+    jd__team_leave(clique->team);
     return status;
+}
+
+static jd_status barrier(struct jd_clique *clique,
+                         const struct jd_collective *call)
+{
+    if (clique->wire)
+        return jd__between_barrier(clique, call);
+    return leave(clique, call_team(clique, call, sign(call), NULL, 0));
+}
+
+/* ---- reductions --------------------------------------------------------- */
+
+static jd_status reduce(struct jd_clique *clique,
+                        struct jd_team_reduction *reduction)
+{
+    void *payload = jd__team_payload_space(clique->team);
+    size_t bytes = jd__team_reduce_tell(clique->team, reduction, payload);
+    struct jd_signature signature = sign(reduction->call);
+    signature.digest = reduction->rows;
+    jd_status status =
+        call_team(clique, reduction->call, signature, payload, bytes);
+    if (status == JD_OK)
+        status = jd__team_reduce(clique->team, reduction);
+    return leave(clique, status);
 }
 
 static jd_status all_reduce(struct jd_clique *clique,
-                            const struct jd_call *call, enum jd_reduce op)
+                            const struct jd_collective *call, enum jd_reduce op)
 {
-    (void)op;
-    struct jd_signature signature = sign(JD_ACTIVITY_PSUM, call);
-    if (call_bytes(call) > JD_MEETING_PAYLOAD)
-        return reduce_long(clique, call, signature);
-    jd_status status =
-        meet(clique, call, &signature, call->in, call_bytes(call));
-    if (status == JD_OK)
-        fold_payloads(clique->group, call, jd__kernel_add(call->dtype));
-    return status;
+    struct jd_team_reduction reduction = { .call = call,
+                                           .op = op,
+                                           .divisor = clique->size };
+    return clique->wire ? jd__between_all_reduce(clique, call, op)
+                        : reduce(clique, &reduction);
 }
 
-static void copy_payloads(const struct jd_group *group, char *out, size_t bytes)
+static jd_status reduce_scatter(struct jd_clique *clique,
+                                const struct jd_collective *call,
+                                enum jd_reduce op, size_t rows)
 {
-    for (int i = 0; bytes && i < jd__group_size(group); i++)
-        memcpy(out + (size_t)i * bytes, jd__group_payload(group, i), bytes);
+    struct jd_team_reduction reduction = {
+        .call = call,
+        .op = op,
+        .divisor = clique->size,
+        .scatter = true,
+        .rows = rows,
+    };
+    return clique->wire ? jd__between_reduce_scatter(clique, call, op, rows)
+                        : reduce(clique, &reduction);
+}
+
+/* ---- moves -------------------------------------------------------------- */
+
+static jd_status move(struct jd_clique *clique,
+                      const struct jd_collective *call,
+                      struct jd_signature signature, const struct jd_move *move)
+{
+    void *payload = jd__team_payload_space(clique->team);
+    size_t bytes = jd__move_tell(clique->team, move, payload);
+    jd_status status = call_team(clique, call, signature, payload, bytes);
+    if (status == JD_OK)
+        status = jd__move_run(clique->team, move);
+    return leave(clique, status);
 }
 
 static jd_status all_gather(struct jd_clique *clique,
-                            const struct jd_call *call)
+                            const struct jd_collective *call, size_t rows)
 {
-    struct jd_signature signature = sign(JD_ACTIVITY_ALL_GATHER, call);
-    size_t bytes = call_bytes(call);
-    bool is_short = bytes <= JD_MEETING_PAYLOAD;
-    jd_status status =
-        meet(clique, call, &signature, is_short ? call->in : NULL, bytes);
-    if (status != JD_OK)
-        return status;
-    if (is_short)
-        copy_payloads(clique->group, call->out, bytes);
-    else
-        status = jd__bulk_all_gather(clique->group, call->in, call->out, bytes);
-    return status;
+    if (clique->wire)
+        return jd__between_all_gather(clique, call, rows);
+    struct jd_signature signature = sign(call);
+    signature.digest = rows;
+    struct jd_move plan = jd__move_all_gather(clique->team, call, rows);
+    return move(clique, call, signature, &plan);
 }
 
-/* The source sends from out too, once it has its data there. */
-static jd_status broadcast_long(struct jd_clique *clique,
-                                const struct jd_call *call, int source)
+static jd_status all_to_all(struct jd_clique *clique,
+                            const struct jd_collective *call,
+                            const struct jd_pieces *pieces)
 {
-    struct jd_group *group = clique->group;
-    if (jd__group_index(group) == source && call->in != call->out)
-        memcpy(call->out, call->in, call_bytes(call));
-    return jd__bulk_broadcast(group, call->out, call_bytes(call), source);
+    if (clique->wire)
+        return jd__between_all_to_all(clique, call, pieces);
+    struct jd_signature signature = sign(call);
+    signature.digest = jd__digest(0, pieces, sizeof *pieces);
+    struct jd_move plan = jd__move_all_to_all(clique->team, call, pieces);
+    return move(clique, call, signature, &plan);
 }
 
-static jd_status broadcast(struct jd_clique *clique, const struct jd_call *call,
-                           int source)
+static jd_status permute(struct jd_clique *clique,
+                         const struct jd_collective *call,
+                         const struct jd_permute *permute)
 {
-    struct jd_signature signature = sign(JD_ACTIVITY_PBROADCAST, call);
-    size_t bytes = call_bytes(call);
-    bool is_short = bytes <= JD_MEETING_PAYLOAD;
-    bool gives = is_short && jd__group_index(clique->group) == source;
+    if (clique->wire)
+        return jd__between_permute(clique, call, permute);
+    struct jd_signature signature = sign(call);
+    signature.digest = permute->digest;
+    struct jd_move plan = jd__move_permute(clique->team, call, permute);
+    return move(clique, call, signature, &plan);
+}
+
+static jd_status broadcast(struct jd_clique *clique,
+                           const struct jd_collective *call, int source)
+{
+    if (clique->wire)
+        return jd__between_broadcast(clique, call, source);
+    struct jd_signature signature = sign(call);
     signature.source = source;
-    jd_status status =
-        meet(clique, call, &signature, gives ? call->in : NULL, bytes);
-    if (status != JD_OK)
-        return status;
-    if (!is_short)
-        return broadcast_long(clique, call, source);
-    if (bytes)
-        memcpy(call->out, jd__group_payload(clique->group, source), bytes);
-    return JD_OK;
+    struct jd_move plan = jd__move_broadcast(clique->team, call, source);
+    return move(clique, call, signature, &plan);
 }
+
+static jd_status ragged_all_to_all(struct jd_clique *clique,
+                                   const struct jd_collective *call,
+                                   const struct jd_ragged *ragged)
+{
+    if (clique->wire)
+        return jd__between_ragged(clique, call, ragged);
+    struct jd_signature signature = sign(call);
+    signature.digest = (uint64_t)ragged->per_member;
+    void *payload = jd__team_payload_space(clique->team);
+    size_t bytes = jd__move_tell_ragged(clique->team, ragged, payload);
+    jd_status status = call_team(clique, call, signature, payload, bytes);
+    if (status == JD_OK)
+        status = jd__move_run_ragged(clique->team, call, ragged);
+    return leave(clique, status);
+}
+
+static jd_status transfer(struct jd_clique *clique,
+                          const struct jd_transfer *transfers, int count)
+{
+    const struct jd_collective *first = &transfers[0].call;
+    if (clique->wire)
+        return jd__between_transfer(clique, transfers, count);
+    jd__team_begin(
+        clique->team,
+        jd__activity_name(count == 1 ? first->activity : JD_ACTIVITY_GROUP),
+        first->detail);
+    return jd__mail_transfer(clique->team, transfers, count);
+}
+
+/* ---- the table ---------------------------------------------------------- */
 
 const struct jd_device_source jd__device_source_cpu = {
     .platform = "cpu",
@@ -353,9 +272,16 @@ const struct jd_device_source jd__device_source_cpu = {
 const struct jd_platform jd__platform_cpu = {
     .source = &jd__device_source_cpu,
     .check_reduce = check_reduce,
-    .clique_create = clique_create,
-    .clique_destroy = clique_destroy,
+    .clique_create = jd__clique_cpu_create,
+    .clique_destroy = jd__clique_cpu_destroy,
+    .clique_abort = jd__clique_cpu_abort,
+    .barrier = barrier,
     .all_reduce = all_reduce,
+    .reduce_scatter = reduce_scatter,
     .all_gather = all_gather,
+    .all_to_all = all_to_all,
+    .ragged_all_to_all = ragged_all_to_all,
+    .permute = permute,
     .broadcast = broadcast,
+    .transfer = transfer,
 };

@@ -151,12 +151,11 @@ jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
         status = jd__leaves_check(&out_list, &out_bytes);
     if (status == JD_OK)
         status = jd__processes_enter(activity, &group);
-    if (status == JD_OK)
-        status =
-            check_gathering(in, out, num_leaves, jd__group_size(group), tiled);
     if (status != JD_OK)
         return status;
     struct jd_purpose purpose = jd__purpose(activity, in, num_leaves);
-    status = gather(group, &purpose, bytes, out);
+    status = check_gathering(in, out, num_leaves, jd__group_size(group), tiled);
+    if (status == JD_OK)
+        status = gather(group, &purpose, bytes, out);
     return jd__processes_leave(status);
 }

@@ -5,6 +5,8 @@
 #include "collectives/bulk.h"
 #include "collectives/digest.h"
 #include "collectives/failure.h"
+#include "runtime/coordination/ending.h"
+#include "runtime/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,8 @@ jd_status jd__processes_enter(enum jd_activity activity,
     const char *operation = jd__activity_name(activity);
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
+    if (status == JD_OK)
+        status = jd__ending_check(operation);
     if (status != JD_OK)
         return status;
     if (processes.world != runtime->number) {
@@ -61,6 +65,7 @@ jd_status jd__processes_enter(enum jd_activity activity,
     }
     if (status != JD_OK)
         return status;
+    jd__progress_enter(operation);
     jd__group_begin(processes.group, operation, NULL);
     *ret_group = processes.group;
     return JD_OK;
@@ -73,9 +78,7 @@ static void print_purpose(const struct jd_purpose *purpose, char *text,
     const char *activity = jd__activity_name(purpose->signature.activity);
     char list[1024];
     jd__leaves_print(purpose->leaves, purpose->count, list, sizeof list);
-    if (purpose->name)
-        snprintf(text, size, "%s(\"%.1024s\")", activity, purpose->name);
-    else if (purpose->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
+    if (purpose->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
         snprintf(text, size, "%s from process %d of %s", activity,
                  (int)purpose->signature.source, list);
     else
@@ -96,23 +99,10 @@ static jd_status fail_mismatch(struct jd_group *group,
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s: process %d calls %s, process %d calls %s; all processes make the "
-        "same calls in the same order, with equal names and lists of leaves",
+        "same calls in the same order, with equal lists of leaves",
         jd__group_operation(group), odd,
         (const char *)jd__group_payload(group, odd), other,
         (const char *)jd__group_payload(group, other));
-}
-
-/* Names of equal length and digest are compared as a whole. */
-static bool find_odd_name(const struct jd_group *group, const char *name,
-                          int *ret_odd)
-{
-    for (int i = 0; name && i < jd__group_size(group); i++)
-        if (memcmp(jd__group_payload(group, 0), jd__group_payload(group, i),
-                   strlen(name)) != 0) {
-            *ret_odd = i;
-            return true;
-        }
-    return false;
 }
 
 jd_status jd__processes_meet(struct jd_group *group,
@@ -122,8 +112,7 @@ jd_status jd__processes_meet(struct jd_group *group,
     jd_status status =
         jd__group_meet(group, &purpose->signature, purpose->payload,
                        purpose->payload ? purpose->bytes : 0);
-    if (status == JD_OK && (jd__group_find_odd(group, &odd, &other) ||
-                            find_odd_name(group, purpose->name, &odd)))
+    if (status == JD_OK && jd__group_find_odd(group, &odd, &other))
         status = fail_mismatch(group, purpose, odd, other);
     return status == JD_OK ? jd__group_check_status(group) : status;
 }
@@ -225,5 +214,6 @@ jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
 
 jd_status jd__processes_leave(jd_status status)
 {
+    jd__progress_leave();
     return jd__failure_note(&processes.failure, status);
 }

@@ -28,7 +28,6 @@ struct jd_purpose {
     struct jd_signature signature;
     const jd_leaf *leaves;
     size_t count;
-    const char *name;    /* of a sync, else NULL */
     const void *payload; /* NULL: none */
     size_t bytes;
 };
@@ -47,8 +46,8 @@ struct jd_leaf_walk jd__purpose_walk(const struct jd_purpose *purpose);
 jd_status jd__processes_enter(enum jd_activity activity,
                               struct jd_group **ret_group);
 
-/* The end of each utility: remembers what leaves the processes out of step.
- * Returns status. */
+/* The end of each utility that has entered, whatever came of it: remembers
+ * what leaves the processes out of step. Returns status. */
 jd_status jd__processes_leave(jd_status status);
 
 /*

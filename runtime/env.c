@@ -321,3 +321,45 @@ jd_status jd__env_export(const char *name, const char *value)
                            strerror(errno))
                  : JD_OK;
 }
+
+static bool is_one_of(const char *string, const char *const *names,
+                      size_t count)
+{
+    size_t length = strcspn(string, "=");
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) == length &&
+            strncmp(string, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+char **jd__env_strings_without(const char *const *names, size_t count)
+{
+    size_t all = 0, kept = 0;
+    while (environ && environ[all])
+        all++;
+    char **strings = calloc(all + 1, sizeof *strings);
+    for (size_t i = 0; strings && i < all; i++)
+        if (!is_one_of(environ[i], names, count))
+            strings[kept++] = environ[i];
+    return strings;
+}
+
+jd_status jd__env_restore(const struct jd_env *env)
+{
+    struct jd_env *now;
+    jd_status status = jd__env_from_process(&now);
+    if (status != JD_OK)
+        return status;
+    for (size_t i = 0; status == JD_OK && i < jd__env_count(now); i++)
+        if (!jd__env_get(env, jd__env_at(now, i)->name))
+            status = jd__env_export(jd__env_at(now, i)->name, NULL);
+    for (size_t i = 0; status == JD_OK && i < jd__env_count(env); i++) {
+        const struct jd_env_entry *entry = jd__env_at(env, i);
+        const char *value = jd__env_get(now, entry->name);
+        if (!value || strcmp(value, entry->value) != 0)
+            status = jd__env_export(entry->name, entry->value);
+    }
+    jd__env_destroy(now);
+    return status;
+}

@@ -10,7 +10,7 @@
  *
  * This is the one file of jd that reads or writes the process's environment.
  * Threads: an object is immutable, so any thread may read it. Making one
- * from the process, and the two functions that change the process's, race
+ * from the process, and the functions that change the process's, race
  * with setenv() in other threads.
  */
 #ifndef RUNTIME_ENV_H
@@ -63,6 +63,16 @@ const struct jd_env_entry *jd__env_at(const struct jd_env *env, size_t index);
 
 /* True where some variable's name begins with prefix. */
 bool jd__env_has_prefix(const struct jd_env *env, const char *prefix);
+
+/* The process's environment as execve() takes it, without the variables of
+ * count names. NULL where memory ends.
+ * Owns: the caller frees the array; the strings are the process's. */
+char **jd__env_strings_without(const char *const *names, size_t count);
+
+/* Makes the process's environment what env is: what has come since goes, what
+ * has gone or changed comes back. Returns JD_OK; INTERNAL, RESOURCE_EXHAUSTED.
+ */
+jd_status jd__env_restore(const struct jd_env *env);
 
 /* Sets or (value NULL) removes a variable of the process itself. */
 jd_status jd__env_export(const char *name, const char *value);

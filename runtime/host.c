@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hwloc.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void read_first_line(const char *path, char *text, size_t size)
+void jd__host_read_line(const char *root, const char *path, char *text,
+                        size_t size)
 {
-    FILE *file = fopen(path, "re");
+    char full[PATH_MAX];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    FILE *file = fopen(full, "re");
     text[0] = '\0';
     if (!file)
         return;
@@ -24,12 +28,16 @@ static void read_first_line(const char *path, char *text, size_t size)
     fclose(file);
 }
 
+void jd__host_boot_id(char *text, size_t size)
+{
+    jd__host_read_line("", "/proc/sys/kernel/random/boot_id", text, size);
+}
+
 static void discover_process(struct jd_local_facts *facts)
 {
     struct stat namespace;
     gethostname(facts->host, sizeof facts->host - 1);
-    read_first_line("/proc/sys/kernel/random/boot_id", facts->boot_id,
-                    sizeof facts->boot_id);
+    jd__host_boot_id(facts->boot_id, sizeof facts->boot_id);
     snprintf(facts->program, sizeof facts->program, "%.63s",
              program_invocation_short_name);
     facts->pid = (int32_t)getpid();

@@ -13,6 +13,7 @@
 
 #include "runtime/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct jd_local_facts {
@@ -39,5 +40,13 @@ struct jd_local_facts {
  * Returns JD_OK; INTERNAL where hwloc fails, naming its call.
  */
 jd_status jd__host_discover(struct jd_local_facts *ret_facts);
+
+/* The first line of a file, without its end; "" where it cannot be read. root
+ * is put before the path: "", or a folder of a test. Threads: any. */
+void jd__host_read_line(const char *root, const char *path, char *text,
+                        size_t size);
+
+/* Which start of a kernel this is; "" where that is not known. Threads: any. */
+void jd__host_boot_id(char *text, size_t size);
 
 #endif

@@ -3,11 +3,14 @@
  * initialize.c - the way through the house:
  *
  *     environment -> settings -> what the launcher says -> this host and its
- *     devices -> an MPI world -> records of all processes -> the topology
+ *     devices -> an MPI world -> records of all processes -> the topology ->
+ *     the coordination service, at which all meet
  *
  * A watchdog holds initialization_timeout over all of it.
  */
 #include "runtime/initialize.h"
+#include "runtime/clock.h"
+#include "runtime/coordination/telling.h"
 #include "runtime/device_source.h"
 #include "runtime/exit.h"
 #include "runtime/host.h"
@@ -16,13 +19,22 @@
 #include "runtime/records.h"
 #include "runtime/tune.h"
 #include "runtime/watchdog.h"
+#include "runtime/wireup/wireup.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum step { STEP_DETECT, STEP_MPI_INIT, STEP_DUP, STEP_GATHER, STEP_ORDER };
+enum step {
+    STEP_DETECT,
+    STEP_MPI_INIT,
+    STEP_DUP,
+    STEP_GATHER,
+    STEP_ORDER,
+    STEP_COORDINATE,
+};
 
 static const char *const step_names[] = {
     [STEP_DETECT] = "detection",
@@ -30,6 +42,7 @@ static const char *const step_names[] = {
     [STEP_DUP] = "MPI_Comm_dup",
     [STEP_GATHER] = "the gathering of all processes' records",
     [STEP_ORDER] = "the making of the ordered communicators",
+    [STEP_COORDINATE] = "the meeting at the coordination service",
 };
 
 static const struct jd_meeting meeting = {
@@ -45,6 +58,8 @@ struct starting {
     struct jd_runtime *runtime;
     struct jd_env *env;
     struct jd_watchdog *watchdog;
+    double begin; /* jd__clock_now() */
+    enum jd_world_way way;
     struct jd_local_facts facts;
     struct jd_record *record;
     struct jd_records *records;
@@ -227,14 +242,81 @@ static jd_status check_given(MPI_Comm comm)
                     : JD_OK;
 }
 
+/* ---- the coordination service ----------------------------------------- */
+
+/* Gives up a little before the watchdog, whose sentence knows less. */
+static double coordination_deadline(const struct starting *s)
+{
+    double timeout = jd__settings_seconds(s->runtime->settings,
+                                          JD_OPTION_INITIALIZATION_TIMEOUT);
+    return s->begin + timeout - fmin(0.5, 0.1 * timeout);
+}
+
+static struct jd_coordination_spec coordination_spec(const struct starting *s)
+{
+    return (struct jd_coordination_spec){
+        .env = s->env,
+        .settings = s->runtime->settings,
+        .cluster = s->runtime->cluster,
+        .facts = &s->facts,
+        .deadline = coordination_deadline(s),
+    };
+}
+
+/* All meet at an address that they know, before there is a world. */
+static jd_status meet_without_world(struct starting *s)
+{
+    struct jd_runtime *runtime = s->runtime;
+    struct jd_coordination_spec spec = coordination_spec(s);
+    jd__watchdog_step(s->watchdog, STEP_COORDINATE);
+    spec.index = (int)runtime->cluster->process_id.value;
+    spec.count = (int)runtime->cluster->num_processes.value;
+    return jd__coordination_create(&spec, &runtime->coordination);
+}
+
+/* All meet where MPI says; those that have met already are done. */
+static jd_status start_coordination(struct starting *s)
+{
+    struct jd_runtime *runtime = s->runtime;
+    struct jd_coordination_spec spec = coordination_spec(s);
+    if (runtime->coordination)
+        return JD_OK;
+    jd__watchdog_step(s->watchdog, STEP_COORDINATE);
+    if (runtime->world.count == 1)
+        return jd__coordination_create_local(runtime->settings,
+                                             &runtime->coordination);
+    spec.world = &runtime->world;
+    spec.topology = runtime->topology;
+    spec.index = runtime->world.index;
+    spec.count = runtime->world.count;
+    return jd__coordination_create(&spec, &runtime->coordination);
+}
+
 /* ---- MPI -------------------------------------------------------------- */
+
+/* What the launcher does not tell of this host, the service does where all
+ * have met already. In a copy: the watchdog's thread looks at the cluster. */
+static struct jd_cluster count_neighbours(const struct starting *s)
+{
+    const struct jd_coordination *coordination = s->runtime->coordination;
+    struct jd_cluster cluster = *s->runtime->cluster;
+    int own = (int)cluster.process_id.value, count = 0;
+    if (!coordination || cluster.local_num_processes.known)
+        return cluster;
+    for (int i = 0; i < cluster.num_processes.value; i++)
+        count += jd__coordination_host_of(coordination, i) ==
+                 jd__coordination_host_of(coordination, own);
+    set_number(&cluster.local_num_processes, count, "they have met");
+    return cluster;
+}
 
 static jd_status init_mpi(struct starting *s)
 {
     struct jd_tuning plan;
+    struct jd_cluster cluster = count_neighbours(s);
     struct jd_tune_request request = {
         .env = s->env,
-        .cluster = s->runtime->cluster,
+        .cluster = &cluster,
         .cores_allowed = s->facts.host_cores_allowed,
         .enabled =
             jd__settings_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
@@ -256,16 +338,59 @@ static jd_status init_mpi(struct starting *s)
     return status == JD_OK ? restored : status;
 }
 
+/* All have met, and wait for this one; where it is another's failure that this
+ * one has run into, that ends it here. The message stays. */
+static jd_status tell_others(jd_status status)
+{
+    char *text = strdup(jd_error_message());
+    jd__tell_start(status, text ? text : "jd_initialize failed");
+    if (text)
+        jd_fail(status, "%s", text);
+    free(text);
+    return status;
+}
+
+/* Without a launcher that serves MPI: through servers that jd starts. The
+ * environment that they hand out is for MPI_Init alone. */
+static jd_status init_met_mpi(struct starting *s)
+{
+    struct jd_runtime *runtime = s->runtime;
+    jd_status status = meet_without_world(s);
+    if (status != JD_OK)
+        return status;
+    struct jd_wireup_spec spec = {
+        .settings = runtime->settings,
+        .cluster = runtime->cluster,
+        .facts = &s->facts,
+        .coordination = runtime->coordination,
+        .index = (int)runtime->cluster->process_id.value,
+        .count = (int)runtime->cluster->num_processes.value,
+        .deadline = coordination_deadline(s),
+    };
+    status = jd__wireup_enter(&spec);
+    if (status == JD_OK)
+        status = init_mpi(s);
+    if (status == JD_OK)
+        jd__coordination_keep_service(runtime->coordination);
+    jd_status restored = jd__env_restore(s->env);
+    status = status == JD_OK ? restored : status;
+    return status == JD_OK ? JD_OK : tell_others(status);
+}
+
 /* Gives the communicator that the world is made from. */
 static jd_status find_base(struct starting *s, MPI_Comm *ret_base)
 {
     enum jd_world_way way;
     jd_status status =
-        jd__world_decide(s->env, s->runtime->cluster, s->start->given, &way);
+        jd__world_decide(s->env, s->runtime->settings, s->runtime->cluster,
+                         s->start->given, &way);
     if (status != JD_OK)
         return status;
+    s->way = way;
     if (way == JD_WORLD_STARTED)
         status = init_mpi(s);
+    else if (way == JD_WORLD_MET)
+        status = init_met_mpi(s);
     *ret_base = way == JD_WORLD_ALONE              ? MPI_COMM_NULL
                 : s->start->given != MPI_COMM_NULL ? s->start->given
                                                    : MPI_COMM_WORLD;
@@ -338,6 +463,22 @@ static void warn_once(const struct starting *s)
         jd__log(JD_LOG_WARNING, "%s", text);
 }
 
+/* How the world came about, where that is not what a launcher does. */
+static void say_how(const struct starting *s)
+{
+    const struct jd_runtime *runtime = s->runtime;
+    const struct jd_cluster_text *address =
+        &runtime->cluster->coordinator_address;
+    if (s->way != JD_WORLD_MET || runtime->world.index != 0)
+        return;
+    jd__log(JD_LOG_INFO,
+            "no launcher serves MPI here: %d processes on %d host%s met at %s "
+            "(%s), and jd-pmix-server joined them to one world",
+            runtime->world.count, runtime->topology->num_hosts,
+            runtime->topology->num_hosts == 1 ? "" : "s", address->value,
+            address->source);
+}
+
 /* ---- the whole -------------------------------------------------------- */
 
 static jd_status run(struct starting *s)
@@ -357,6 +498,10 @@ static jd_status run(struct starting *s)
         status = build_topology(s);
     if (status == JD_OK)
         warn_once(s);
+    if (status == JD_OK)
+        status = start_coordination(s);
+    if (status == JD_OK)
+        say_how(s);
     return status;
 }
 
@@ -384,7 +529,7 @@ static void finish(struct starting *s)
 jd_status jd__runtime_create(const struct jd_start *start,
                              struct jd_runtime **ret_runtime)
 {
-    struct starting s = { .start = start };
+    struct starting s = { .start = start, .begin = jd__clock_now() };
     jd_status status = create_empty(&s.runtime);
     if (status != JD_OK)
         return status;
@@ -401,6 +546,8 @@ void jd__runtime_destroy(struct jd_runtime *runtime)
 {
     if (!runtime)
         return;
+    jd__wireup_leave();
+    jd__coordination_destroy(runtime->coordination);
     jd__world_close(&runtime->world);
     jd__topology_destroy(runtime->topology);
     jd__cluster_destroy(runtime->cluster);
@@ -444,6 +591,9 @@ static jd_status run_alone(struct starting *s, const char *operation)
         status = jd__records_verify(s->records);
     if (status == JD_OK)
         status = build_topology(s);
+    if (status == JD_OK)
+        status = jd__coordination_create_local(s->runtime->settings,
+                                               &s->runtime->coordination);
     return status;
 }
 

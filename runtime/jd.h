@@ -7,8 +7,10 @@
 #define JD_H
 
 #include "jd_collectives.h"
+#include "jd_coordination.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
+#include "jd_memory.h"
 #include "jd_mesh.h"
 #include "jd_multihost.h"
 #include "jd_process.h"

@@ -73,12 +73,20 @@ JD_API jd_status jd_initialize(void);
 JD_API jd_status jd_initialize_with(const jd_options *options, size_t size);
 
 /*
- * Leaves the job: frees what jd_initialize() made. MPI, where jd started it,
- * is finalised at process exit and not here. A no-op where not initialised.
+ * Leaves the job, in order: waits until every process has come here, then
+ * frees what jd_initialize() made, whatever it returns. MPI, where jd started
+ * it, is finalised at process exit and not here. A no-op where not
+ * initialised. At exit with code 0 it is called for a program that has not.
  *
- * Collective: every process; it does not wait for the others.
+ * Collective: every process, in any order.
+ * Blocks: until all have come, at most shutdown_timeout; after JD_WAIT_NOTICE
+ *   it says for whom. Not at all once a failure of the job is known, or this
+ *   process has reported one.
  * Threads: one thread, no other jd call at the same time.
- * Returns: JD_OK. Source: jax.distributed.shutdown.
+ * Returns: JD_OK; ABORTED where a process has failed, or left without
+ *   shutting down, naming it; DEADLINE_EXCEEDED naming those who did not
+ *   come; UNAVAILABLE where the service was lost.
+ * Source: jax.distributed.shutdown.
  */
 JD_API jd_status jd_shutdown(void);
 

@@ -84,7 +84,9 @@ JD_API const char *jd_error_message(void);
 /*
  * What JD_CHECK calls on a failure: prints one line, "jd 3/8 host:pid error
  * FILE:LINE: CALL: STATUS: sentence", and ends the whole job with exit code
- * 1. Not meant to be called directly.
+ * 1. Where several processes have the same to say within a moment, the lowest
+ * says it for "processes 0-3". Where another process has failed already, the
+ * process ends by that, with exit code 117. Not meant to be called directly.
  */
 JD_API JD_NORETURN void jd_check_failed(jd_status status, const char *call,
                                         const char *file, int line);

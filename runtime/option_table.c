@@ -22,8 +22,7 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .jax_variable = "JAX_COORDINATOR_BIND_ADDRESS",
         .type = JD_TYPE_ADDRESS,
         .unit = "host:port",
-        .doc = "what the service binds, if not all interfaces (no effect "
-               "yet: there is no service)",
+        .doc = "what the service binds, if not all interfaces",
     },
     [JD_OPTION_NUM_PROCESSES] = {
         .field = "num_processes",
@@ -97,8 +96,7 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .max = MAX_SECONDS,
         .can_be_off = true,
         .unit = "seconds",
-        .doc = "silence after which a process counts as dead (no effect yet: "
-               "there are no heartbeats)",
+        .doc = "silence after which a process counts as dead",
     },
     [JD_OPTION_SHUTDOWN_TIMEOUT] = {
         .field = "shutdown_timeout",
@@ -119,6 +117,16 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .unit = "seconds",
         .doc = "how long a collective may wait for its other members",
     },
+    [JD_OPTION_BARRIER_TIMEOUT] = {
+        .field = "",
+        .variable = "JD_BARRIER_TIMEOUT",
+        .type = JD_TYPE_SECONDS,
+        .initial = "600",
+        .max = MAX_SECONDS,
+        .can_be_off = true,
+        .unit = "seconds",
+        .doc = "how long a barrier, a sync or a wait for a key may take, where the call does not say",
+    },
     [JD_OPTION_WAIT_NOTICE] = {
         .field = "",
         .variable = "JD_WAIT_NOTICE",
@@ -128,6 +136,83 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .can_be_off = true,
         .unit = "seconds",
         .doc = "a wait longer than this says what it waits for",
+    },
+    [JD_OPTION_INTERFACE] = {
+        .field = "",
+        .variable = "JD_INTERFACE",
+        .type = JD_TYPE_TEXT,
+        .unit = "names",
+        .doc = "interfaces or networks that the coordination service uses "
+               "(eth0,10.1.0.0/16), or all but some (^docker0)",
+    },
+    [JD_OPTION_SECRET] = {
+        .field = "",
+        .variable = "JD_SECRET",
+        .type = JD_TYPE_TEXT,
+        .is_secret = true,
+        .unit = "text",
+        .doc = "lets processes in where MPI does not carry a secret; "
+               "JD_SECRET_FILE is safer",
+    },
+    [JD_OPTION_SECRET_FILE] = {
+        .field = "",
+        .variable = "JD_SECRET_FILE",
+        .type = JD_TYPE_TEXT,
+        .unit = "path",
+        .doc = "a file with that secret, which only its owner may read",
+    },
+    [JD_OPTION_MAX_MESSAGE] = {
+        .field = "",
+        .variable = "JD_MAX_MESSAGE",
+        .type = JD_TYPE_BYTES,
+        .initial = "64MiB",
+        .min = 1 << 16,
+        .max = 1ll << 31,
+        .unit = "bytes",
+        .doc = "the largest message between a process and the coordination "
+               "service",
+    },
+    [JD_OPTION_FAILURE_REPORT] = {
+        .field = "",
+        .variable = "JD_FAILURE_REPORT",
+        .type = JD_TYPE_CHOICE,
+        .initial = "some",
+        .choices = "some|all|one|none",
+        .unit = "name",
+        .doc = "which survivors print the failure of another process; some is "
+               "16 at most",
+    },
+    [JD_OPTION_FAILURE_GRACE] = {
+        .field = "",
+        .variable = "JD_FAILURE_GRACE",
+        .type = JD_TYPE_SECONDS,
+        .initial = "30",
+        .max = MAX_SECONDS,
+        .unit = "seconds",
+        .doc = "how long a program's jd_on_peer_failure() callback may take",
+    },
+    [JD_OPTION_PREEMPTION_SIGNAL] = {
+        .field = "",
+        .variable = "JD_PREEMPTION_SIGNAL",
+        .type = JD_TYPE_TEXT,
+        .initial = "TERM",
+        .unit = "signal",
+        .doc = "the signal that announces a preemption: TERM, USR1, ...",
+    },
+    [JD_OPTION_LIBEXEC] = {
+        .field = "",
+        .variable = "JD_LIBEXEC",
+        .type = JD_TYPE_TEXT,
+        .unit = "path",
+        .doc = "where jd-pmix-server is, if not where jd was installed",
+    },
+    [JD_OPTION_TMPDIR] = {
+        .field = "",
+        .variable = "JD_TMPDIR",
+        .type = JD_TYPE_TEXT,
+        .unit = "path",
+        .doc = "where jd-pmix-server makes its directory, if not in the first "
+               "of /tmp, /dev/shm and /var/tmp that has room",
     },
     [JD_OPTION_NUM_CPU_DEVICES] = {
         .field = "",
@@ -148,6 +233,25 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .unit = "name",
         .doc = "what jd asks MPI for; auto is serialized with one local "
                "device and multiple with several",
+    },
+    [JD_OPTION_SHARED_MEMORY] = {
+        .field = "",
+        .variable = "JD_SHARED_MEMORY",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "1",
+        .unit = "0 or 1",
+        .doc = "let the processes of a host map each other's memory; without "
+               "it they reach each other by MPI alone",
+    },
+    [JD_OPTION_DETERMINISTIC] = {
+        .field = "",
+        .variable = "JD_DETERMINISTIC",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "0",
+        .unit = "0 or 1",
+        .doc = "reduce in the order of the members on cpu, so that the bits "
+               "of a sum do not depend on which of them share a host; slower "
+               "between hosts",
     },
     [JD_OPTION_TUNE_MPI] = {
         .field = "",

@@ -13,11 +13,25 @@ struct jd_settings {
     struct jd_setting values[JD_OPTION_COUNT];
 };
 
+static const char hidden[] = "(hidden)";
+
 /* ---- what is allowed, and saying so ---------------------------------- */
+
+/* "64KiB": in the largest unit that leaves a whole number. */
+static void describe_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const units[] = { "", "KiB", "MiB", "GiB" };
+    long long count = (long long)bytes;
+    int unit = 0;
+    for (; unit < 3 && count % 1024 == 0; unit++)
+        count /= 1024;
+    snprintf(text, size, "%lld%s", count, units[unit]);
+}
 
 static void describe_allowed(const struct jd_option_row *row, char *text,
                              size_t size)
 {
+    char least[32], most[32];
     switch (row->type) {
     case JD_TYPE_TEXT:
         snprintf(text, size, "a text that is not empty");
@@ -42,6 +56,13 @@ static void describe_allowed(const struct jd_option_row *row, char *text,
                  row->max, row->can_be_off ? ", negative for no limit" : "",
                  row->initial);
         break;
+    case JD_TYPE_BYTES:
+        describe_bytes(row->min, least, sizeof least);
+        describe_bytes(row->max, most, sizeof most);
+        snprintf(text, size,
+                 "a number of bytes from %s to %s, 65536 or 512KiB or 64M",
+                 least, most);
+        break;
     case JD_TYPE_BOOLEAN:
         snprintf(text, size, "0 or 1");
         break;
@@ -59,7 +80,7 @@ static jd_status fail_value(const struct jd_option_row *row, const char *text,
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s is \"%s\", but it must be %s; correct it or leave it "
                    "out",
-                   origin, text, allowed);
+                   origin, row->is_secret && text[0] ? hidden : text, allowed);
 }
 
 /* ---- from text to value ---------------------------------------------- */
@@ -87,6 +108,13 @@ static bool parse_duration(const struct jd_option_row *row, const char *text,
     return *ret_seconds > 0 || row->can_be_off;
 }
 
+static bool is_within(const struct jd_option_row *row,
+                      const struct jd_setting *value)
+{
+    return (double)value->integer >= row->min &&
+           (double)value->integer <= row->max;
+}
+
 static bool parse_value(const struct jd_option_row *row, const char *text,
                         struct jd_setting *value)
 {
@@ -98,12 +126,13 @@ static bool parse_value(const struct jd_option_row *row, const char *text,
         return jd__parse_address(text, NULL, NULL);
     case JD_TYPE_INTEGER:
         return jd__parse_integer(text, &value->integer) &&
-               (double)value->integer >= row->min &&
-               (double)value->integer <= row->max;
+               is_within(row, value);
     case JD_TYPE_INTEGERS:
         return jd__parse_integers(text, &value->integers, &value->num_integers);
     case JD_TYPE_SECONDS:
         return parse_duration(row, text, &value->seconds);
+    case JD_TYPE_BYTES:
+        return jd__parse_bytes(text, &value->integer) && is_within(row, value);
     case JD_TYPE_BOOLEAN:
         if (!jd__parse_boolean(text, &truth))
             return false;
@@ -388,4 +417,11 @@ const char *jd__settings_text(const struct jd_settings *settings,
                               enum jd_option option)
 {
     return settings->values[option].text;
+}
+
+const char *jd__settings_shown(const struct jd_settings *settings,
+                               enum jd_option option)
+{
+    const char *text = jd__settings_text(settings, option);
+    return text && jd__option_row(option)->is_secret ? hidden : text;
 }

@@ -35,9 +35,21 @@ enum jd_option {
     JD_OPTION_HEARTBEAT_TIMEOUT,
     JD_OPTION_SHUTDOWN_TIMEOUT,
     JD_OPTION_COLLECTIVE_TIMEOUT,
+    JD_OPTION_BARRIER_TIMEOUT,
     JD_OPTION_WAIT_NOTICE,
+    JD_OPTION_INTERFACE,
+    JD_OPTION_SECRET,
+    JD_OPTION_SECRET_FILE,
+    JD_OPTION_MAX_MESSAGE,
+    JD_OPTION_FAILURE_REPORT,
+    JD_OPTION_FAILURE_GRACE,
+    JD_OPTION_PREEMPTION_SIGNAL,
+    JD_OPTION_LIBEXEC,
+    JD_OPTION_TMPDIR,
     JD_OPTION_NUM_CPU_DEVICES,
     JD_OPTION_MPI_THREAD_LEVEL,
+    JD_OPTION_SHARED_MEMORY,
+    JD_OPTION_DETERMINISTIC,
     JD_OPTION_TUNE_MPI,
     JD_OPTION_LOG,
     JD_OPTION_COUNT
@@ -49,6 +61,7 @@ enum jd_option_type {
     JD_TYPE_INTEGER,
     JD_TYPE_INTEGERS,
     JD_TYPE_SECONDS,
+    JD_TYPE_BYTES, /* jd__settings_integer reads it */
     JD_TYPE_BOOLEAN,
     JD_TYPE_CHOICE,
 };
@@ -59,8 +72,9 @@ struct jd_option_row {
     const char *jax_variable; /* the fallback, or NULL */
     enum jd_option_type type;
     const char *initial; /* default as text; NULL: nothing, or detected */
-    double min, max;     /* of integers and seconds */
+    double min, max;     /* of integers, seconds and bytes */
     bool can_be_off;     /* seconds: a negative value switches it off */
+    bool is_secret;      /* its value is never shown */
     const char *choices; /* of JD_TYPE_CHOICE: "a|b|c" */
     const char *unit;
     const char *doc; /* one line */
@@ -122,6 +136,9 @@ double jd__settings_seconds(const struct jd_settings *settings,
                             enum jd_option option);
 const char *jd__settings_text(const struct jd_settings *settings,
                               enum jd_option option);
+/* The text for people to read: "(hidden)" of a secret that is set. */
+const char *jd__settings_shown(const struct jd_settings *settings,
+                               enum jd_option option);
 
 /*
  * The next JD_* variable of env at or after *position that is no row of the

@@ -75,6 +75,29 @@ bool jd__parse_seconds(const char *text, double *ret_seconds)
     return isfinite(*ret_seconds);
 }
 
+bool jd__parse_bytes(const char *text, long long *ret_bytes)
+{
+    static const char *const units[][2] = {
+        { "", "" }, { "K", "KiB" }, { "M", "MiB" }, { "G", "GiB" }
+    };
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    char *end;
+    errno = 0;
+    long long count = strtoll(text, &end, 10);
+    if (errno)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(end, units[i][0]) != 0 && strcmp(end, units[i][1]) != 0)
+            continue;
+        if (count > LLONG_MAX >> (10 * i))
+            return false;
+        *ret_bytes = count << (10 * i);
+        return true;
+    }
+    return false;
+}
+
 bool jd__parse_boolean(const char *text, bool *ret_value)
 {
     static const char *const words[2][4] = { { "0", "false", "no", "off" },

@@ -16,6 +16,10 @@ bool jd__parse_integer(const char *text, long long *ret_value);
 /* Seconds: "1.5", "500ms", "30s", "5m", "2h", "100us". Finite. */
 bool jd__parse_seconds(const char *text, double *ret_seconds);
 
+/* Bytes: "65536", "512K" or "512KiB", "64M" or "64MiB", "1G" or "1GiB", in
+ * powers of 1024. */
+bool jd__parse_bytes(const char *text, long long *ret_bytes);
+
 /* "1", "true", "yes", "on" and their opposites, in any case. */
 bool jd__parse_boolean(const char *text, bool *ret_value);
 

@@ -5,11 +5,15 @@
  */
 #include "runtime/runtime.h"
 #include "jd_mpi.h"
+#include "runtime/coordination/ending.h"
+#include "runtime/coordination/preemption.h"
 #include "runtime/exit.h"
 #include "runtime/initialize.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+#define NEWS_SECONDS 0.1
 
 static struct {
     pthread_mutex_t lock; /* held while the runtime is made or unmade */
@@ -67,11 +71,13 @@ struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
 
 /* ---- making ----------------------------------------------------------- */
 
-/* A program that finalises MPI itself ends jd first. */
+/* A program that finalises MPI itself ends jd first. Where that fails, MPI
+ * would wait for ever for those that are no more. */
 static int on_mpi_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)value, (void)extra;
-    jd_shutdown();
+    if (jd_shutdown() != JD_OK)
+        jd__exit_by_failed_shutdown();
     return MPI_SUCCESS;
 }
 
@@ -118,6 +124,7 @@ static jd_status initialize(const struct jd_start *start)
         jd__runtime_destroy(runtime);
         return status;
     }
+    jd__exit_forget();
     atomic_store(&state.runtime, runtime);
     atomic_store(&state.is_initialized, true);
     return JD_OK;
@@ -153,14 +160,36 @@ jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
     return initialize_locked(&start);
 }
 
+/* Others still find the runtime while this waits for all processes, and while
+ * a callback of preemption runs. */
+static jd_status leave(const struct jd_runtime *runtime)
+{
+    jd_status status = jd__coordination_leave(
+        runtime->coordination,
+        jd__settings_seconds(runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
+    jd__preemption_stop();
+    if (status == JD_UNAVAILABLE) { /* process 0 is gone: in words for all */
+        jd__ending_await_news(NEWS_SECONDS);
+        if (jd__ending_has_begun())
+            status = jd__ending_check("jd_shutdown");
+    }
+    return jd__exit_note(status);
+}
+
 jd_status jd_shutdown(void)
 {
+    jd_status status = JD_OK;
+    if (jd__ending_is_callback()) /* other threads may be in a call */
+        return jd__exit_note(jd__ending_check("jd_shutdown"));
+    jd__ending_await(); /* the callback of a failure uses the service */
     pthread_mutex_lock(&state.lock);
+    if (atomic_load(&state.runtime))
+        status = leave(atomic_load(&state.runtime));
     struct jd_runtime *runtime = atomic_exchange(&state.runtime, NULL);
     atomic_store(&state.is_initialized, false);
     jd__runtime_destroy(runtime);
     pthread_mutex_unlock(&state.lock);
-    return JD_OK;
+    return status;
 }
 
 /* ---- the small questions ---------------------------------------------- */

@@ -10,6 +10,7 @@
 #define RUNTIME_RUNTIME_H
 
 #include "autodetect/cluster.h"
+#include "runtime/coordination/coordination.h"
 #include "runtime/options.h"
 #include "runtime/topology.h"
 #include "runtime/wait.h"
@@ -23,6 +24,7 @@ struct jd_runtime {
     struct jd_cluster *cluster;
     struct jd_world world;
     struct jd_topology *topology;
+    struct jd_coordination *coordination;
 };
 
 /*

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* wait.c - the one loop that waits for MPI. */
+/* wait.c - what all waits have in common, and the loop that waits for MPI. */
 #include "runtime/wait.h"
 #include "runtime/clock.h"
+#include "runtime/coordination/ending.h"
 #include "runtime/log.h"
+#include "runtime/mpi_lock.h"
 #include "runtime/peers.h"
 #include "runtime/topology.h"
 #include "runtime/world.h"
@@ -14,6 +16,7 @@
 
 #define TESTS_BEFORE_YIELD 64 /* some 10 us of polling */
 #define TESTS_PER_CLOCK 64    /* reading the clock costs as much as a test */
+#define NEARLY 0.8            /* of a deadline that others have too */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
 
 /* The processes that have not come, sorted. */
@@ -28,21 +31,20 @@ static int compare_ints(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Those at the other ends of the open requests. None where memory has run
- * out. */
-static struct missing find_missing(const struct jd_wait *wait,
-                                   MPI_Request *requests, int count)
+/* Asks the wait who is missing: each process once, sorted. None where memory
+ * has run out. */
+static struct missing list_missing(jd_wait_missing_f find_missing, void *arg,
+                                   int count)
 {
     struct missing missing = { malloc((size_t)count * sizeof(int)), 0 };
-    for (int i = 0; missing.processes && i < count; i++) {
-        int done = 0;
-        MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE);
-        if (!done)
-            missing.processes[missing.count++] = wait->processes[i];
-    }
-    if (missing.count)
-        qsort(missing.processes, (size_t)missing.count, sizeof(int),
-              compare_ints);
+    if (!missing.processes)
+        return missing;
+    int *processes = missing.processes, found = find_missing(arg, processes);
+    if (found)
+        qsort(processes, (size_t)found, sizeof(int), compare_ints);
+    for (int i = 0; i < found; i++)
+        if (i == 0 || processes[i] != processes[i - 1])
+            processes[missing.count++] = processes[i];
     return missing;
 }
 
@@ -148,12 +150,6 @@ static void notice(const struct jd_wait *wait, int count,
     free(text);
 }
 
-/* How far one wait is. */
-struct progress {
-    double begin;       /* negative: not begun */
-    double next_notice; /* seconds after begin; negative: never */
-};
-
 static jd_status fail_deadline(const struct jd_wait *wait,
                                const struct missing *missing, double waited)
 {
@@ -164,22 +160,43 @@ static jd_status fail_deadline(const struct jd_wait *wait,
     return JD_DEADLINE_EXCEEDED;
 }
 
-/* Speaks, or gives up, where it is time for it. */
-static jd_status look_at_clock(const struct jd_wait *wait,
-                               MPI_Request *requests, int count,
-                               struct progress *progress)
+struct jd_wait_state jd__wait_start(const struct jd_wait *wait)
 {
+    return (struct jd_wait_state){ .begin = -1, .next_notice = wait->notice };
+}
+
+static bool is_cancelled(const struct jd_wait *wait)
+{
+    return wait->is_cancelled &&
+           atomic_load_explicit(wait->is_cancelled, memory_order_relaxed);
+}
+
+jd_status jd__wait_check(const struct jd_wait *wait)
+{
+    jd_status status = jd__ending_check(wait->operation);
+    if (status != JD_OK || !is_cancelled(wait))
+        return status;
+    return jd_fail(JD_ABORTED,
+                   "%s%s: another device of this process has failed, and this "
+                   "one waits no longer",
+                   wait->operation, wait->detail ? wait->detail : "");
+}
+
+jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
+                        jd_wait_missing_f find_missing, void *arg, int count)
+{
+    jd_status status = jd__wait_check(wait);
+    if (status != JD_OK)
+        return status;
     double now = jd__clock_now();
-    if (progress->begin < 0)
-        progress->begin = now;
-    double waited = now - progress->begin;
+    if (state->begin < 0)
+        state->begin = now;
+    double waited = now - state->begin;
     bool is_late = wait->timeout >= 0 && waited >= wait->timeout;
-    bool is_notice =
-        progress->next_notice >= 0 && waited >= progress->next_notice;
+    bool is_notice = state->next_notice >= 0 && waited >= state->next_notice;
     if (!is_late && !is_notice)
         return JD_OK;
-    struct missing missing = find_missing(wait, requests, count);
-    jd_status status = JD_OK;
+    struct missing missing = list_missing(find_missing, arg, count);
     if (is_late)
         status = missing.count || !missing.processes
                      ? fail_deadline(wait, &missing, waited)
@@ -187,28 +204,100 @@ static jd_status look_at_clock(const struct jd_wait *wait,
     else
         notice(wait, count, &missing, waited);
     if (is_notice)
-        progress->next_notice *= 2;
+        state->next_notice *= 2;
     free(missing.processes);
     return status;
 }
 
-jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           int count)
+jd_status jd__wait_give_up(const struct jd_wait *wait,
+                           const struct jd_wait_state *state,
+                           jd_wait_missing_f find_missing, void *arg, int count)
 {
-    struct progress progress = { .begin = -1, .next_notice = wait->notice };
-    for (unsigned tests = 1;; tests++) {
+    double waited = state->begin < 0 ? 0 : jd__clock_now() - state->begin;
+    if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
+        return JD_OK;
+    struct missing missing = list_missing(find_missing, arg, count);
+    jd_status status =
+        missing.count ? fail_deadline(wait, &missing, waited) : JD_OK;
+    free(missing.processes);
+    return status;
+}
+
+/* ---- MPI ---------------------------------------------------------------- */
+
+struct requests {
+    MPI_Request *requests;
+    const int *processes;
+    int count;
+};
+
+/* Those at the other ends of the open requests. */
+static int find_open(void *arg, int *processes)
+{
+    const struct requests *open = arg;
+    int missing = 0;
+    jd__mpi_lock();
+    for (int i = 0; i < open->count; i++) {
         int done = 0;
-        int code = MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
+        MPI_Request_get_status(open->requests[i], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            processes[missing++] = open->processes[i];
+    }
+    jd__mpi_unlock();
+    return missing;
+}
+
+/* Leaves *done false where another thread is in MPI. ret_index: of one that is
+ * done; NULL: all are to be. */
+static int test(const struct requests *all, int *ret_index, int *done)
+{
+    int code;
+    if (!jd__mpi_try_lock())
+        return MPI_SUCCESS;
+    if (ret_index)
+        code = MPI_Testany(all->count, all->requests, ret_index, done,
+                           MPI_STATUS_IGNORE);
+    else
+        code =
+            MPI_Testall(all->count, all->requests, done, MPI_STATUSES_IGNORE);
+    jd__mpi_unlock();
+    return code;
+}
+
+static jd_status wait_for(const struct jd_wait *wait, MPI_Request *requests,
+                          int count, int *ret_index)
+{
+    struct requests all = { requests, wait->processes, count };
+    struct jd_wait_state state = jd__wait_start(wait);
+    for (unsigned tests = 1;; tests++) {
+        int done = 0, code = test(&all, ret_index, &done);
         if (code != MPI_SUCCESS)
-            return jd__check_mpi(code, "MPI_Testall", wait->operation);
+            return jd__check_mpi(code,
+                                 ret_index ? "MPI_Testany" : "MPI_Testall",
+                                 wait->operation);
         if (done)
             return JD_OK;
         if (tests > TESTS_BEFORE_YIELD)
             sched_yield();
         if (tests % TESTS_PER_CLOCK)
             continue;
-        jd_status status = look_at_clock(wait, requests, count, &progress);
+        jd_status status = jd__wait_look(wait, &state, find_open, &all, count);
         if (status != JD_OK)
             return status;
     }
+}
+
+jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
+                           int count)
+{
+    return wait_for(wait, requests, count, NULL);
+}
+
+jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
+                               MPI_Request *requests, int count, int *ret_index)
+{
+    jd_status status = wait_for(wait, requests, count, ret_index);
+    if (status == JD_OK && *ret_index == MPI_UNDEFINED)
+        *ret_index = -1;
+    return status;
 }

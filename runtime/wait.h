@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * wait.h - the one loop that waits for MPI: with a deadline, a name, and a
- * notice while it lasts.
+ * wait.h - how jd waits for other processes: with a deadline, a name, and a
+ * notice while it lasts; and the one loop that waits for MPI.
  *
  *     struct jd_wait wait = { .operation = "jd_psum", .timeout = 1800, ... };
  *     status = jd__wait_for_mpi(&wait, requests, 2);
  *
- * Nobody wakes it when a peer dies: it polls, yields between polls, and ends
- * by its deadline (or by the launcher, which ends the job).
+ *     struct jd_wait_state state = jd__wait_start(&wait);
+ *     while (status == JD_OK && !has_come())
+ *         status = jd__wait_look(&wait, &state, find_missing, arg, 2);
+ *
+ * A wait polls and yields between polls: nobody has to wake it when a peer
+ * dies. It then ends as soon as this process hears of it.
  */
 #ifndef RUNTIME_WAIT_H
 #define RUNTIME_WAIT_H
@@ -15,6 +19,8 @@
 #include "runtime/status.h"
 
 #include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct jd_topology;
@@ -27,18 +33,67 @@ struct jd_wait {
     double notice;         /* seconds until the first notice; negative: none */
     const char *variable;  /* what changes the deadline */
     const struct jd_topology *topology;
-    const int *processes; /* the process at the other end of each request */
+    const int *processes; /* at the other ends; some may be there twice */
     int self;             /* this process's index */
+
+    /* Becomes true where nobody needs the wait any more; NULL: never. */
+    const atomic_bool *is_cancelled;
 };
 
+/* JD_OK; ABORTED where the job has failed, or the wait is cancelled. Threads:
+ * any. */
+jd_status jd__wait_check(const struct jd_wait *wait);
+
+/* How far one wait is. */
+struct jd_wait_state {
+    double begin;       /* on the clock, the first look; negative: not yet */
+    double next_notice; /* seconds after begin; negative: never */
+};
+
+/* A wait that has not been looked at yet; does not read the clock. */
+struct jd_wait_state jd__wait_start(const struct jd_wait *wait);
+
+/* Writes the processes that have not come, at most as many as the wait is for,
+ * in any order, some perhaps twice; their number. */
+typedef int (*jd_wait_missing_f)(void *arg, int *processes);
+
 /*
- * Tests the requests until all are complete.
- * Returns: JD_OK; DEADLINE_EXCEEDED naming the operation, the processes whose
- *   requests are open and what can be seen of those on this host; INTERNAL when
- * MPI fails. On failure the requests stay open (MPI cannot cancel a collective)
- * and their buffers with MPI: the communicator must not be used again.
+ * What a wait of any kind does now and then: ends where the job has failed, or
+ * where it is cancelled; prints a notice where it is time for one; ends at the
+ * deadline, unless nobody is missing then. wait->processes has count entries.
+ * Reads the clock: not to be called at each poll. Returns: JD_OK: go on;
+ * DEADLINE_EXCEEDED naming the operation, the missing processes and what can be
+ * seen of those on this host; ABORTED. Threads: any, each with a wait of its
+ * own.
+ */
+jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
+                        jd_wait_missing_f find_missing, void *arg, int count);
+
+/*
+ * Another process whose deadline was about the same has given up: so does this
+ * one, in its own words, where most of its time is over.
+ * Returns: JD_OK: it is not, or nobody is missing; DEADLINE_EXCEEDED as
+ *   jd__wait_look.
+ */
+jd_status jd__wait_give_up(const struct jd_wait *wait,
+                           const struct jd_wait_state *state,
+                           jd_wait_missing_f find_missing, void *arg,
+                           int count);
+
+/*
+ * Tests the requests until all are complete, under jd__mpi_try_lock().
+ * Returns: as jd__wait_look, where the missing are those whose requests are
+ *   open; INTERNAL when MPI fails. On failure the requests stay open (MPI
+ *   cannot cancel a collective) and their buffers with MPI: the communicator
+ *   must not be used again.
  */
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
                            int count);
+
+/* The same until one is complete; ret_index says which, -1 where none was
+ * open. */
+jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
+                               MPI_Request *requests, int count,
+                               int *ret_index);
 
 #endif

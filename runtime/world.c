@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world.c - an MPI communicator in process order. */
 #include "runtime/world.h"
+#include "runtime/mpi_lock.h"
 #include "runtime/mpi_service.h"
+#include "runtime/wireup/wireup.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 jd_status jd__check_mpi(int code, const char *call, const char *operation)
@@ -38,15 +41,40 @@ static bool is_alone(const struct jd_cluster *cluster)
     return cluster->num_processes.known && cluster->num_processes.value == 1;
 }
 
+/* Nobody serves them: jd itself can, where it knows where they meet. Where
+ * only the server's program is missing, the refusal says that too. */
+static jd_status decide_unserved(const struct jd_env *env,
+                                 const struct jd_settings *settings,
+                                 const struct jd_cluster *cluster,
+                                 enum jd_world_way *ret_way)
+{
+    jd_status status = jd__wireup_check(settings, cluster);
+    *ret_way = JD_WORLD_MET;
+    if (status == JD_OK)
+        return JD_OK;
+    if (status == JD_INVALID_ARGUMENT)
+        return jd__fail_prefix(status, "jd_initialize: ");
+    char *why = status == JD_NOT_FOUND ? strdup(jd_error_message()) : NULL;
+    status = jd__mpi_service_check(env, cluster); /* its sentence again */
+    if (why)
+        jd_fail(status, "%s; jd can join them itself, but %s",
+                jd_error_message(), why);
+    free(why);
+    return status;
+}
+
 /* A launcher of one process may serve PMIx too: then MPI starts, so that the
  * program finds the same MPI with one process as with many. */
 static jd_status decide_unstarted(const struct jd_env *env,
+                                  const struct jd_settings *settings,
                                   const struct jd_cluster *cluster,
                                   enum jd_world_way *ret_way)
 {
     *ret_way = JD_WORLD_STARTED;
     if (!is_alone(cluster))
-        return jd__mpi_service_check(env, cluster);
+        return jd__mpi_service_check(env, cluster) == JD_OK
+                   ? JD_OK
+                   : decide_unserved(env, settings, cluster, ret_way);
     bool launched = strcmp(cluster->method, "none") != 0 &&
                     strcmp(cluster->method, "explicit") != 0;
     if (!launched || jd__mpi_service_check(env, cluster) != JD_OK)
@@ -55,6 +83,7 @@ static jd_status decide_unstarted(const struct jd_env *env,
 }
 
 jd_status jd__world_decide(const struct jd_env *env,
+                           const struct jd_settings *settings,
                            const struct jd_cluster *cluster, MPI_Comm given,
                            enum jd_world_way *ret_way)
 {
@@ -70,7 +99,7 @@ jd_status jd__world_decide(const struct jd_env *env,
                      ? jd_fail(JD_FAILED_PRECONDITION,
                                "jd_initialize_on: MPI is not initialised; "
                                "call MPI_Init first, or jd_initialize()")
-                     : decide_unstarted(env, cluster, &way);
+                     : decide_unstarted(env, settings, cluster, &way);
     if (status == JD_OK)
         *ret_way = way;
     return status;
@@ -118,6 +147,7 @@ jd_status jd__world_open(MPI_Comm base, struct jd_world *ret_world)
     };
     if (base == MPI_COMM_NULL)
         return JD_OK;
+    jd__mpi_lock_configure();
     jd_status status = jd__check_mpi(MPI_Comm_dup(base, &comm), "MPI_Comm_dup",
                                      "jd_initialize");
     return status == JD_OK ? adopt_comm(ret_world, comm) : status;

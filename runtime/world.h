@@ -2,7 +2,7 @@
 /*
  * world.h - an MPI communicator in process order, from the first way that
  * applies: MPI is initialised already, or the launcher serves what this MPI
- * can use. Which one is decided before MPI_Init. A world of one process
+ * can use, or jd serves it itself (wireup.h). Which one is decided before MPI_Init. A world of one process
  * needs no MPI.
  *
  * Threads: made and destroyed on one thread; immutable in between.
@@ -30,6 +30,7 @@ enum jd_world_way {
     JD_WORLD_ALONE,   /* one process, no MPI */
     JD_WORLD_ADOPTED, /* the program's MPI */
     JD_WORLD_STARTED, /* jd calls MPI_Init_thread */
+    JD_WORLD_MET,     /* the same, through a server that jd starts itself */
 };
 
 /*
@@ -39,6 +40,7 @@ enum jd_world_way {
  * sentence has the remedy).
  */
 jd_status jd__world_decide(const struct jd_env *env,
+                           const struct jd_settings *settings,
                            const struct jd_cluster *cluster, MPI_Comm given,
                            enum jd_world_way *ret_way);
 

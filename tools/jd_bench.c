@@ -14,7 +14,9 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct bench *const benches[] = { &bench_init };
+static const struct bench *const benches[] = { &bench_collectives,
+                                               &bench_coordination,
+                                               &bench_init };
 enum { NUM_BENCHES = sizeof benches / sizeof *benches };
 
 const char *bench_program(void)

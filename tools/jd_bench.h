@@ -10,6 +10,8 @@ struct bench {
     int (*run)(int argc, char **argv); /* argv[0] is NAME; an exit status */
 };
 
+extern const struct bench bench_collectives;
+extern const struct bench bench_coordination;
 extern const struct bench bench_init;
 
 /* The path of this program, to start it again under mpirun. */

@@ -17,6 +17,7 @@ static const char usage[] =
     "       jd-info --options [--env FILE]\n"
     "       jd-info --options --markdown\n"
     "       jd-info --topology [--json]\n"
+    "       jd-info --job HOST:PORT [--json]\n"
     "       jd-info --help | --version\n"
     "\n"
     "Shows what jd finds out about this process's place in the job, and which\n"
@@ -28,6 +29,10 @@ static const char usage[] =
     "  --options    print every option's value and where it came from\n"
     "  --topology   join the job that mpirun or srun started and print its\n"
     "               hosts, processes and devices, on process 0 alone\n"
+    "  --job HOST:PORT\n"
+    "               print what each process of a running job does, asked of\n"
+    "               its coordination service (JD_LOG=info says where that is;\n"
+    "               JD_SECRET_FILE, the same as the job's, lets you in)\n"
     "  --markdown   print the table of options as README.md has it\n"
     "  --help       print this text\n"
     "  --version    print the version\n";
@@ -36,6 +41,7 @@ enum report {
     REPORT_DETECTION,
     REPORT_OPTIONS,
     REPORT_TOPOLOGY,
+    REPORT_JOB,
     REPORT_HELP,
     REPORT_VERSION
 };
@@ -43,6 +49,7 @@ enum report {
 struct request {
     enum report report;
     const char *env_file; /* NULL: the process's own environment */
+    const char *job;      /* the address */
     bool json;
     bool markdown;
 };
@@ -83,6 +90,8 @@ static int check_request(const struct request *request, int num_operands)
         return fail_usage("--markdown goes with --options alone");
     if (request->env_file && request->report == REPORT_TOPOLOGY)
         return fail_usage("--env does not go with --topology");
+    if (request->env_file && request->report == REPORT_JOB)
+        return fail_usage("--env does not go with --job");
     if (request->json && request->report == REPORT_OPTIONS)
         return fail_usage("--json does not go with --options");
     return 0;
@@ -104,6 +113,10 @@ static bool take_flag(int flag, struct request *request)
         return true;
     case '?':
         return false;
+    case REPORT_JOB:
+        request->job = optarg;
+        request->report = REPORT_JOB;
+        return true;
     default:
         request->report = (enum report)flag;
         return true;
@@ -118,6 +131,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "markdown", no_argument, NULL, 'm' },
         { "options", no_argument, NULL, REPORT_OPTIONS },
         { "topology", no_argument, NULL, REPORT_TOPOLOGY },
+        { "job", required_argument, NULL, REPORT_JOB },
         { "help", no_argument, NULL, REPORT_HELP },
         { "version", no_argument, NULL, REPORT_VERSION },
         { NULL, 0, NULL, 0 },
@@ -131,6 +145,18 @@ static int parse_request(int argc, char **argv, struct request *request)
     return is_about_itself ? 0 : check_request(request, argc - optind);
 }
 
+static int report_from(const struct request *request, const struct jd_env *env)
+{
+    switch (request->report) {
+    case REPORT_OPTIONS:
+        return jd_info_options(env);
+    case REPORT_JOB:
+        return jd_info_job(env, request->job, request->json);
+    default:
+        return jd_info_detection(env, !request->env_file, request->json);
+    }
+}
+
 static int report_on_env(const struct request *request)
 {
     struct jd_env *env;
@@ -139,9 +165,7 @@ static int report_on_env(const struct request *request)
                            : jd__env_from_process(&env);
     if (status != JD_OK)
         return jd_info_fail();
-    int code = request->report == REPORT_OPTIONS
-                   ? jd_info_options(env)
-                   : jd_info_detection(env, !request->env_file, request->json);
+    int code = report_from(request, env);
     jd__env_destroy(env);
     return code;
 }
@@ -162,6 +186,7 @@ static int report(const struct request *request)
     case REPORT_TOPOLOGY:
         return jd_info_topology(request->json);
     case REPORT_DETECTION:
+    case REPORT_JOB:
         break;
     }
     return report_on_env(request);

@@ -23,6 +23,10 @@ int jd_info_options_markdown(void);
 /* The job's hosts, processes and devices, printed by process 0. */
 int jd_info_topology(bool json);
 
+/* What each process of the job whose coordination service listens at the
+ * address is doing. */
+int jd_info_job(const struct jd_env *env, const char *address, bool json);
+
 /* What jd would set for MPI in this process before MPI_Init, and why. */
 void jd_info_print_tuning(const struct jd_env *env,
                           const struct jd_settings *settings,

@@ -60,6 +60,20 @@ static void write_device_ids(const struct jd_cluster *cluster)
     puts("],");
 }
 
+/* Only where the address itself is not known. */
+static void write_candidates(const struct jd_cluster *cluster)
+{
+    size_t count = cluster->num_coordinator_candidates;
+    if (!count || cluster->coordinator_address.value)
+        return;
+    fputs("  \"coordinator_candidates\": [", stdout);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ", " : "", stdout);
+        json_write_string(stdout, cluster->coordinator_candidates[i]);
+    }
+    puts("],");
+}
+
 static void write_trace(const struct jd_cluster *cluster)
 {
     size_t count = cluster ? cluster->trace_length : 0;
@@ -86,6 +100,8 @@ static void write_json(const struct findings *findings)
     write_text("method", cluster ? cluster->method : NULL);
     write_text("coordinator_address",
                good ? good->coordinator_address.value : NULL);
+    if (good)
+        write_candidates(good);
     write_number("num_processes", good ? &good->num_processes : NULL);
     write_number("process_id", good ? &good->process_id : NULL);
     write_number("local_process_id", good ? &good->local_process_id : NULL);

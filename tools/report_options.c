@@ -61,9 +61,9 @@ static void print_values(const struct jd_settings *settings)
     for (int i = 0; i < JD_OPTION_COUNT; i++) {
         const struct jd_option_row *row = jd__option_row(i);
         const struct jd_setting *setting = jd__setting(settings, i);
-        printf("%-28s %-28s %-10s %s\n", row->variable,
-               setting->text ? setting->text : "-", row->unit,
-               setting->origin ? setting->origin : "nobody said");
+        const char *shown = jd__settings_shown(settings, i);
+        printf("%-28s %-28s %-10s %s\n", row->variable, shown ? shown : "-",
+               row->unit, setting->origin ? setting->origin : "nobody said");
     }
 }
 

@@ -2,7 +2,7 @@
 /*
  * psum.c - statistics of numbers that no process holds all of.
  *
- * Objective: use the three collectives of this version on real tasks.
+ * Objective: use three collectives on real tasks.
  *
  * Steps:
  *   1. Join the job and lay all devices along the axis "data".

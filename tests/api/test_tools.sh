@@ -50,6 +50,12 @@ says "--topology is of this job" 2 "--env does not go with --topology" \
 "$jd_info" --topology --json >"$work/json"
 says "the JSON is JSON" 0 "" python3 -m json.tool "$work/json"
 
+says "--job without an address" 2 "requires an argument" "$jd_info" --job
+says "--job of another environment" 2 "--env does not go with --job" \
+    "$jd_info" --job h:1 --env /dev/null
+says "--job and no port" 1 'jd-info: the job at h: "h" is no address' \
+    "$jd_info" --job h
+
 says "jd-bench --help" 0 "Usage: jd-bench NAME" "$jd_bench" --help
 says "jd-bench --version" 0 "jd-bench 0." "$jd_bench" --version
 says "jd-bench without a name" 2 "Usage: jd-bench NAME" "$jd_bench"
@@ -60,7 +66,71 @@ says "too many launches" 2 '--launches is "201", but it must be from 1 to 200' \
     "$jd_bench" init --launches 201
 says "no processes" 2 '--processes is "2,0", but it must be a comma list' \
     "$jd_bench" init --processes 2,0
+collectives=("$jd_bench" collectives)
+says "jd-bench collectives --help" 0 "Usage: jd-bench collectives" \
+    "${collectives[@]}" --help
+says "no such operation" 2 '--op is "psun", but it must be a comma list of' \
+    "${collectives[@]}" --op psun
+says "no such type" 2 '--type is "F31", but it must be a comma list of types' \
+    "${collectives[@]}" --type F31
+says "sizes the wrong way round" 2 '--sizes is "64:8", but it must be MIN:MAX' \
+    "${collectives[@]}" --sizes 64:8
+says "no such peer" 2 '--against is "gloo", but it must be mpi, mpi-single' \
+    "${collectives[@]}" --against gloo
+says "a word that is no flag" 2 '"psum" is no flag' "${collectives[@]}" psum
+coordination=("$jd_bench" coordination)
+says "jd-bench coordination --help" 0 "Usage: jd-bench coordination" \
+    "${coordination[@]}" --help
+says "too few samples" 2 '--samples is "0", but it must be from 1 to 200' \
+    "${coordination[@]}" --samples 0
+says "no such section" 2 '--only is "speed", but it must be store, agents, ' \
+    "${coordination[@]}" --only speed
+says "a word too many" 2 'an argument is "fast", but it must be one of these' \
+    "${coordination[@]}" --quick fast
+says "a peer that is not installed" 0 "not installed" \
+    env PATH=/nowhere "${coordination[@]}" --quick --only store
+says "a launcher that is not installed" 1 "mpirun cannot be started" \
+    env PATH=/nowhere "${coordination[@]}" --quick --only failure
 if command -v mpirun >/dev/null; then
+    says "every figure of the coordination service" 0 "# Failure: " \
+        env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        "${coordination[@]}" --quick
+    cp "$work/out" "$work/figures"
+    while IFS= read -r figure; do
+        says "it has: $figure" 0 "$figure" cat "$work/figures"
+    done <<'TEXT'
+set, 1 at a time, us
+set, 16 in flight, 1000/s
+set, 64 connections, 1000/s
+get of 10,000 keys, 1000 keys/s
+connections register: jd
+agents register, pass a barrier, leave: jd
+memory of the service per agent
+heartbeats
+barrier of 64 agents: jd
+set: jd_kv_set
+SIGKILL, mpirun:
+SIGKILL, mpirun --enable-recovery:
+SIGKILL, srun --mpi=pmix:
+SIGSTOP, mpirun,
+host cut off:
+TEXT
+    verdicts=$(grep -cE '^  target: .*: (met|missed)$' "$work/figures")
+    says "each target has its verdict" 0 "$verdicts" \
+        grep -c '^  target: ' "$work/figures"
+    quick=("${collectives[@]}" --op all --sizes 256:4KiB --factor 16
+        --launches 1 --rounds 3 --sample 0.1 --check)
+    allow=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    says "every collective beside MPI's" 0 "mpi_yield_when_idle" \
+        "${allow[@]}" "${quick[@]}" --type F32,BF16
+    cp "$work/out" "$work/rows"
+    says "barrier has a row" 0 "barrier " cat "$work/rows"
+    says "a program without jd beside it, in JSON" 0 '"against": "mpi-single"' \
+        "${allow[@]}" "${quick[@]}" --against mpi-single --json --cycle
+    cp "$work/out" "$work/rows"
+    says "its rows have the ratio" 0 '"ratio": ' cat "$work/rows"
+    says "processes that cannot be started" 1 "this failed; its own message" \
+        env PATH=/nowhere "${quick[@]}"
     says "a launch that fails" 1 'jd-bench: mpirun -n 1 of "mpi" failed' \
         env PATH=/nowhere "$jd_bench" init --launches 1 --processes 1
     says "one launch of each" 0 "jd - mpi-same" \

@@ -11,8 +11,8 @@
 # kernel takes every process, mount, link and file of the bed away.
 #
 #     bed_enter "$0" "$@"       # once; runs the script again inside
-#     bed_start h0 h1           # hosts
-#     bed_start_slurm h0 h1
+#     bed_start h0 h1 h2        # hosts
+#     bed_start_slurm h0 h1 h2  # jobs go to h0 and h1, to all with -p all
 #     bed_on h0 hostname        # a command on a host
 #     bed_mpirun -n 4 --host h0:2,h1:2 program
 #     srun --mpi=pmix -N2 -n4 program
@@ -160,7 +160,7 @@ bed_start_slurm() {
 }
 
 bed_slurm_is_idle() {
-    [[ $(sinfo --noheader --states=idle --format=%D) == "$1" ]]
+    [[ $(sinfo --noheader --partition=all --states=idle --format=%D) == "$1" ]]
 }
 
 # bed_daemon NAME COMMAND...: in the background, its output in NAME.log.
@@ -215,6 +215,11 @@ CONF
     for host in "$@"; do
         echo "NodeName=$host CPUs=4 State=UNKNOWN"
     done >>"$BED_DIR/slurm.conf"
-    echo "PartitionName=all Nodes=$hosts Default=YES MaxTime=INFINITE" \
+    bed_write_partition two "$(IFS=,; echo "${*:1:2}")" Default=YES
+    bed_write_partition all "$hosts" Default=NO
+}
+
+bed_write_partition() {
+    echo "PartitionName=$1 Nodes=$2 $3 MaxTime=INFINITE" \
         "OverSubscribe=FORCE:8 State=UP" >>"$BED_DIR/slurm.conf"
 }

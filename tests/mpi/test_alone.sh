@@ -25,5 +25,8 @@ clear_foreign_variables
 works "a program that never initialises jd" "$build/tests/mpi/test_start" alone
 works "an MPI of one where variables say two" \
     "$build/tests/mpi/test_misstart" worlds_of_one
+works "1,000 times initialised and shut down" \
+    env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 \
+    "$build/tests/mpi/test_rounds" right 1000
 works "jd-info --topology" "$build/tools/jd-info" --topology
 tap_done

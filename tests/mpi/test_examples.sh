@@ -87,6 +87,56 @@ check_small() {
     check "psum --help" ends 0 out "usage: psum [COUNT]"
 }
 
+# ---- mesh, shallow water --------------------------------------------------
+
+# run_devices PROCESSES DEVICES PROGRAM ARGS...: so many in each process.
+run_devices() {
+    export JD_NUM_CPU_DEVICES=$2
+    run "$1" "${@:3}"
+    unset JD_NUM_CPU_DEVICES
+}
+
+check_mesh() {
+    local shape
+    for shape in "1 1" "4 1" "3 1" "1 6" "2 2"; do
+        # shellcheck disable=SC2086 # two words
+        run_devices $shape 07_mesh/matmul 100
+        check "matmul: processes and devices $shape" ends 0 out "result: right"
+    done
+    run 2 07_mesh/matmul 0
+    check "matmul: bad SIZE" ends 2 err \
+        "matmul: SIZE must be a whole number from 1 to 8192"
+}
+
+# same_water NAME: the same lines and picture as the first run's.
+same_water() {
+    grep '^step' "$work/out" | cmp - "$work/water" &&
+        cmp "$work/sea.ppm" "$work/first.ppm"
+}
+
+check_water() {
+    local shape
+    run 1 08_shallow_water/shallow_mpi --size 120 --steps 90 \
+        --picture "$work/first.ppm"
+    grep '^step' "$work/out" >"$work/water"
+    check "shallow water, MPI" has out "step     88  water "
+    for shape in "1 1" "4 1" "6 1" "1 4" "2 2"; do
+        # shellcheck disable=SC2086 # two words
+        run_devices $shape 08_shallow_water/shallow_jd --size 120 --steps 90 \
+            --picture "$work/sea.ppm"
+        check "shallow water: processes and devices $shape" same_water
+    done
+    run 4 08_shallow_water/shallow_mpi --size 120 --steps 90 \
+        --picture "$work/sea.ppm"
+    check "shallow water, MPI -n 4" same_water
+    run 2 08_shallow_water/shallow_jd --steps 1x
+    check "shallow water: bad steps" ends 2 err \
+        "--steps 1x is no option with a value it can have"
+    run 2 08_shallow_water/shallow_jd --steps 1 --picture "$work/no/sea.ppm"
+    check "shallow water: no folder" has err \
+        "$work/no/sea.ppm: No such file or directory"
+}
+
 # ---- digits ---------------------------------------------------------------
 
 # accuracy_is_good: in the last epoch's line, at least 0.93.
@@ -211,6 +261,8 @@ main() {
     fi
     command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
     check_small
+    check_mesh
+    check_water
     check_digits
     check_bad_digits
     check_digits_usage

@@ -2,16 +2,14 @@
 /*
  * Internals of the collectives, with the members numbered backwards: long data
  * goes in pieces (with pieces of a few bytes, every way to cut it), a member
- * that cannot take part says so, and tags are agreed upon until none is left.
+ * that cannot take part says so.
  */
 #include "jd.h"
 
 #include "collectives/bulk.h"
-#include "collectives/handshake.h"
 
 #include "expect.h"
 
-#include <limits.h>
 #include <stdint.h>
 
 static struct jd_group *group;
@@ -27,7 +25,13 @@ static struct jd_group *open_group(int tag)
     for (int i = 0; i < size; i++)
         all[i] = size - 1 - i; /* members are numbered backwards */
     self = size - 1 - self;
-    struct jd_group_spec spec = { runtime, all, size, self, tag };
+    struct jd_group_spec spec = {
+        .runtime = runtime,
+        .processes = all,
+        .size = size,
+        .index = self,
+        .tag = tag,
+    };
     struct jd_group *opened;
     EXPECT_OK(jd__group_create(&spec, "test", &opened));
     jd__group_begin(opened, "test", NULL);
@@ -66,33 +70,6 @@ static void try_broadcast(size_t bytes)
     }
 }
 
-static void try_reduce(size_t bytes, size_t element)
-{
-    unsigned char in[1024], out[1024];
-    struct jd_reduction reduction = {
-        .kernel = jd__kernel_add(element == 1 ? JD_U8 : JD_U16),
-        .in = in,
-        .out = out,
-        .count = bytes / element,
-        .element = element,
-    };
-    void *scratch = jd__group_scratch(
-        group, jd__bulk_reduce_scratch(group, &reduction) + 1);
-    fill(in, self, bytes);
-    EXPECT_OK(jd__bulk_reduce(group, &reduction, scratch));
-    for (size_t i = 0; i + element <= bytes; i += element) {
-        uint16_t sum = 0, got = out[i];
-        for (int m = 0; m < size; m++)
-            sum = (uint16_t)(sum + byte_of(m, i) +
-                             (element == 2 ? byte_of(m, i + 1) << 8 : 0));
-        if (element == 2)
-            memcpy(&got, out + i, 2);
-        else
-            sum &= 0xff;
-        EXPECT(got == sum, "byte %zu of %zu: %d, not %d", i, bytes, got, sum);
-    }
-}
-
 static void try_pieces(void)
 {
     static const size_t pieces[] = { 1, 3, 16, 64, 100000 };
@@ -102,8 +79,6 @@ static void try_pieces(void)
         for (size_t bytes = 0; bytes < 200; bytes += 1 + bytes / 5) {
             try_all_gather(bytes);
             try_broadcast(bytes);
-            try_reduce(bytes, 1);
-            try_reduce(bytes, 2);
         }
     }
 }
@@ -131,30 +106,12 @@ static void try_status(void)
     EXPECT(strcmp(jd_error_message(), wanted) == 0, "%s", jd_error_message());
 }
 
-/* As the members offer different tags, they take one that is new to all. */
-static void try_tags(void)
-{
-    struct jd_belief belief = { .digest = 1 };
-    struct jd_group *other = open_group(JD_TAG_HANDSHAKE);
-    jd__handshake_set_next_tag(1000 + self);
-    EXPECT_OK(jd__handshake(other, &belief));
-    jd__group_destroy(other);
-    other = open_group(JD_TAG_HANDSHAKE);
-    jd__handshake_set_next_tag(self == size - 1 ? INT_MAX : 1000);
-    if (size > 1)
-        EXPECT_STATUS(jd__handshake(other, &belief), JD_RESOURCE_EXHAUSTED,
-                      "test: this MPI has no tag left for another mesh; use a "
-                      "mesh again instead of making new ones");
-    jd__group_destroy(other);
-}
-
 int main(void)
 {
     JD_CHECK(jd_initialize());
     group = open_group(JD_TAG_PROCESSES);
     try_pieces();
     try_status();
-    try_tags();
     jd__group_destroy(group);
     JD_CHECK(jd_shutdown());
     return 0;

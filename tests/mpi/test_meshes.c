@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Meshes of some of the processes, in another order, and several at once; and
- * that making and freeing many of them leaves nothing out of step.
+ * Meshes of some of the processes, in another order, of several axes, cut into
+ * groups, and several at once; and that making and freeing many of them leaves
+ * nothing out of step.
  */
 #include "jd.h"
 
@@ -92,6 +93,110 @@ static void try_many(int n)
     }
 }
 
+/* ---- several axes ---------------------------------------------------------
+ */
+
+/* The sum of the positions of those who differ from this one in the given
+ * axes alone, by looking at all of them. */
+static int64_t expected_sum(jd_shard *shard, const int *shape,
+                            const bool *is_along)
+{
+    int own[3], at[3];
+    int64_t sum = 0;
+    EXPECT_OK(jd_shard_coordinates(shard, 3, own));
+    for (at[0] = 0; at[0] < shape[0]; at[0]++)
+        for (at[1] = 0; at[1] < shape[1]; at[1]++)
+            for (at[2] = 0; at[2] < shape[2]; at[2]++) {
+                bool is_member = true;
+                for (int i = 0; i < 3; i++)
+                    is_member = is_member && (is_along[i] || at[i] == own[i]);
+                if (is_member)
+                    sum += (at[0] * shape[1] + at[1]) * shape[2] + at[2];
+            }
+    return sum;
+}
+
+/* Members give their positions; each learns their order. */
+static void try_order(jd_shard *shard, const char *axes)
+{
+    int32_t all[64], position = jd_axis_index(shard, NULL);
+    int size = jd_axis_size(shard, axes);
+    EXPECT_OK(jd_all_gather(shard, axes, &position, all, 1, JD_S32));
+    EXPECT(all[jd_axis_index(shard, axes)] == position, "along %s", axes);
+    for (int i = 1; i < size && strcmp(axes, "z,x") != 0; i++)
+        EXPECT(all[i] > all[i - 1], "along %s: %d after %d", axes, all[i],
+               all[i - 1]);
+}
+
+static void try_axes(int n)
+{
+    const int shape[] = { n % 2 ? 1 : 2, n % 4 ? 1 : 2, -1 };
+    const int sizes[] = { shape[0], shape[1], n / shape[0] / shape[1] };
+    static const char *const names[] = { "x", "y", "z" };
+    static const char *const lists[] = { "x",   "y",   "z",     "x,y",
+                                         "z,x", "y,z", "x,y,z", NULL };
+    jd_mesh *mesh;
+    EXPECT_OK(jd_mesh_create(&mesh, 3, shape, names, NULL));
+    jd_shard *shard = jd_mesh_shard(mesh);
+    int32_t position = jd_axis_index(shard, NULL);
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+            bool along[3];
+            for (int axis = 0; axis < 3; axis++)
+                along[axis] = !lists[i] || strchr(lists[i], 'x' + axis);
+            int64_t mine = position, sum = -1;
+            EXPECT_OK(jd_psum(shard, lists[i], &mine, &sum, 1, JD_S64));
+            EXPECT(sum == expected_sum(shard, sizes, along), "%lld along %s",
+                   (long long)sum, lists[i] ? lists[i] : "all");
+            if (lists[i])
+                try_order(shard, lists[i]);
+        }
+    EXPECT_OK(jd_barrier(shard, "x"));
+    EXPECT_OK(jd_shard_synchronize(shard));
+    if (jd_process_index() == 0)
+        EXPECT_OK(jd_mesh_visualize(mesh, stdout));
+    jd_mesh_destroy(mesh);
+}
+
+/* The even indices backwards, and the odd ones. */
+static void try_groups(int n, int self)
+{
+    jd_mesh *mesh = make(0, 1, n, "all");
+    jd_shard *shard = jd_mesh_shard(mesh), *half;
+    int even = (n + 1) / 2, indices[64], sizes[] = { even, n - even };
+    for (int i = 0; i < even; i++)
+        indices[i] = 2 * (even - 1 - i);
+    for (int i = even; i < n; i++)
+        indices[i] = 2 * (i - even) + 1;
+    EXPECT_OK(
+        jd_shard_groups(&half, shard, "all", n > 1 ? 2 : 1, sizes, indices));
+    int32_t mine = self, all[64];
+    for (int round = 0; round < 3; round++) {
+        EXPECT_OK(jd_all_gather(half, "all", &mine, all, 1, JD_S32));
+        for (int i = 0; i < jd_axis_size(half, "all"); i++)
+            EXPECT(all[i] == indices[self % 2 ? even + i : i], "%d: %d", i,
+                   all[i]);
+        EXPECT(sum_of(shard, 1) == n, "among all");
+    }
+    jd_mesh_destroy(mesh);
+}
+
+/* A body on the calling thread, its error with its sentence. */
+static jd_status add_up(jd_shard *shard, void *arg)
+{
+    *(int64_t *)arg = sum_of(shard, 1);
+    return JD_OK;
+}
+
+static void try_shard_map(int n, int self)
+{
+    int64_t sum = -1;
+    jd_mesh *mesh = make(0, 2, (n + 1) / 2, "even");
+    EXPECT_OK(jd_shard_map(mesh, add_up, &sum));
+    EXPECT(sum == (self % 2 ? -1 : (n + 1) / 2), "%lld", (long long)sum);
+    jd_mesh_destroy(mesh);
+}
+
 int main(void)
 {
     JD_CHECK(jd_initialize());
@@ -100,6 +205,9 @@ int main(void)
     try_two(n, self);
     try_pairs(n, self);
     try_many(n);
+    try_axes(n);
+    try_groups(n, self);
+    try_shard_map(n, self);
     JD_CHECK(jd_shutdown());
     return 0;
 }

@@ -226,11 +226,23 @@ static int exit_early(void)
         pause();
 }
 
-/* Process 1 never comes to the end. */
-static int never_ends(void)
+/* Process 1 never comes to jd_shutdown. */
+static int never_shuts_down(void)
 {
     JD_CHECK(jd_initialize());
     if (jd_process_index() == 1)
+        for (;;)
+            pause();
+    return 0;
+}
+
+/* Process 1 leaves jd, but never comes to the end. */
+static int never_ends(void)
+{
+    JD_CHECK(jd_initialize());
+    int index = jd_process_index();
+    JD_CHECK(jd_shutdown());
+    if (index == 1)
         for (;;)
             pause();
     return 0;
@@ -259,6 +271,7 @@ int main(int argc, char **argv)
         { "check", check },
         { "abort", abort_job },
         { "exit_early", exit_early },
+        { "never_shuts_down", never_shuts_down },
         { "never_ends", never_ends },
     };
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)

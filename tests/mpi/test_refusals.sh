@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_refusals.sh - starts that no launcher serves: jd must refuse at once,
-# with the reason and the remedy, before MPI_Init aborts with its own text.
+# test_refusals.sh - starts that nothing serves, where jd-pmix-server is not
+# installed either: jd must refuse at once, with the reason and the remedy,
+# before MPI_Init aborts with its own text.
 # usage: test_refusals.sh BUILD_DIR
 set -euo pipefail
 
@@ -23,7 +24,7 @@ refuse() {
         shift
     done
     shift
-    env -i "PATH=$PATH" ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} \
+    env -i "PATH=$PATH" JD_LIBEXEC=/nowhere ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} \
         ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} \
         ${LSAN_OPTIONS:+"LSAN_OPTIONS=$LSAN_OPTIONS"} "${variables[@]}" \
         timeout 20 "$build/mpi_examples/01_hello/hello" \
@@ -53,7 +54,8 @@ slurm=(SLURM_JOB_ID=77 SLURM_STEP_NODELIST=n1 SLURM_PROCID=0 SLURM_LOCALID=0
 refuse "plain srun" "${slurm[@]}" -- \
     "jd 0/4 " \
     "the job has 4 processes (SLURM_STEP_NUM_TASKS), but no PMIx server serves them (PMIX_NAMESPACE is not set), so Open MPI v" \
-    "cannot join them to one world; start it with \`srun --mpi=pmix\`"
+    "cannot join them to one world; start it with \`srun --mpi=pmix\`" \
+    "; jd can join them itself, but jd-pmix-server is not in /nowhere; "
 refuse "srun --mpi=pmi2" "${slurm[@]}" PMI_RANK=0 PMI_SIZE=4 PMI_FD=9 \
     PMI_JOBID=77.0 -- \
     "no PMIx server serves them" "srun --mpi=pmix"

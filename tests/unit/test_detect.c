@@ -52,6 +52,11 @@ static const struct jd_cluster_trace *trace_of(const struct jd_cluster *cluster,
     "SLURM_JOB_ID=123456\nSLURM_STEP_NODELIST=n[001-002]\nSLURM_PROCID=2\n"    \
     "SLURM_LOCALID=0\nSLURM_STEP_NUM_TASKS=4\n"                                \
     "SLURM_STEP_TASKS_PER_NODE=2(x2)\nSLURM_NODEID=1\n"
+#define ARBITRARY(list, process, node)                                         \
+    "SLURM_JOB_ID=123456\nSLURM_STEP_NUM_TASKS=4\nSLURM_LOCALID=0\n"           \
+    "SLURM_DISTRIBUTION=arbitrary\nSLURM_STEP_NODELIST=" list                  \
+    "\nSLURM_PROCID=" process "\nSLURM_NODEID=" node "\n"
+#define THREE "n[001-003]"
 #define OPENMPI "OMPI_COMM_WORLD_RANK=1\nOMPI_COMM_WORLD_SIZE=4\n"
 
 START_TEST(each_value_has_its_source)
@@ -81,8 +86,9 @@ START_TEST(an_unknown_address_says_why)
     ck_assert_str_eq(d.cluster->coordinator_address.source,
                      "only MPI can tell where process 0 is");
     finish(&d);
-    detect(SLURM "SLURM_DISTRIBUTION=arbitrary\n", NULL, &d);
+    detect(ARBITRARY("n[001-002]", "1", "2"), NULL, &d);
     ck_assert_ptr_null(d.cluster->coordinator_address.value);
+    ck_assert_int_eq(d.cluster->num_coordinator_candidates, 0);
     ck_assert_str_eq(d.cluster->coordinator_address.source,
                      "SLURM_DISTRIBUTION is arbitrary: process 0 need not be "
                      "on the first host");
@@ -93,6 +99,68 @@ START_TEST(an_unknown_address_says_why)
                      "MASTER_ADDR says localhost, which is another host for "
                      "others");
     finish(&d);
+}
+END_TEST
+
+/* text: the candidates, a blank after each. */
+static void expect_candidates(const struct jd_cluster *cluster,
+                              const char *text, const char *source)
+{
+    char found[128] = "";
+    for (size_t i = 0; i < cluster->num_coordinator_candidates; i++) {
+        strcat(found, cluster->coordinator_candidates[i]);
+        strcat(found, " ");
+    }
+    ck_assert_str_eq(found, text);
+    ck_assert_ptr_null(cluster->coordinator_address.value);
+    ck_assert_str_eq(cluster->coordinator_address.source, source);
+}
+
+START_TEST(arbitrary_hosts_are_candidates)
+{
+    struct detection d;
+    detect(ARBITRARY(THREE, "2", "1"), NULL, &d);
+    UNIT_OK(d.status);
+    expect_candidates(d.cluster, "n001:62016 n002:62016 n003:62016 ",
+                      "SLURM_DISTRIBUTION is arbitrary: process 0 is on one of "
+                      "3 hosts of SLURM_STEP_NODELIST");
+    finish(&d);
+    detect(ARBITRARY(THREE, "2", "1") "SLURM_GTIDS=2,3\n"
+                                      "JAX_COORDINATOR_PORT=99\n",
+           NULL, &d);
+    UNIT_OK(d.status);
+    expect_candidates(d.cluster, "n001:99 n003:99 ",
+                      "SLURM_DISTRIBUTION is arbitrary: process 0 is on one of "
+                      "2 hosts of SLURM_STEP_NODELIST");
+    finish(&d);
+    detect(ARBITRARY(THREE, "2", "1") "JAX_COORDINATOR_PORT=0\n", NULL, &d);
+    ck_assert_int_eq(d.status, JD_INVALID_ARGUMENT);
+    finish(&d);
+}
+END_TEST
+
+START_TEST(process_0s_own_host_is_certain)
+{
+    static const struct {
+        const char *variables, *address, *source;
+    } rows[] = {
+        { ARBITRARY(THREE, "0", "1"), "n002:62016",
+          "SLURM_STEP_NODELIST, SLURM_NODEID, SLURM_JOB_ID" },
+        { ARBITRARY(THREE, "2", "1") "SLURM_GTIDS=0,2\n", "n002:62016",
+          "SLURM_STEP_NODELIST, SLURM_NODEID, SLURM_JOB_ID" },
+        { ARBITRARY("n[001-002]", "2", "1") "SLURM_GTIDS=2\n", "n001:62016",
+          "SLURM_STEP_NODELIST, SLURM_GTIDS, SLURM_JOB_ID" },
+        { ARBITRARY(THREE, "2", "1") "JD_COORDINATOR_ADDRESS=a:1\n", "a:1",
+          "JD_COORDINATOR_ADDRESS" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct detection d;
+        detect(rows[i].variables, NULL, &d);
+        UNIT_OK(d.status);
+        ck_assert_str_eq(d.cluster->coordinator_address.value, rows[i].address);
+        ck_assert_str_eq(d.cluster->coordinator_address.source, rows[i].source);
+        finish(&d);
+    }
 }
 END_TEST
 
@@ -377,6 +445,8 @@ int main(void)
     TCase *values = unit_case(suite, "values");
     tcase_add_test(values, each_value_has_its_source);
     tcase_add_test(values, an_unknown_address_says_why);
+    tcase_add_test(values, arbitrary_hosts_are_candidates);
+    tcase_add_test(values, process_0s_own_host_is_certain);
     tcase_add_test(values, slices_and_their_sources);
     tcase_add_test(values, local_counts_of_each_node);
     tcase_add_test(values, bad_lists_of_tasks_are_refused);

@@ -154,6 +154,30 @@ START_TEST(the_process_has_one)
 }
 END_TEST
 
+static size_t count_strings(char **strings, const char *prefix)
+{
+    size_t count = 0;
+    for (char **string = strings; *string; string++)
+        count += strncmp(*string, prefix, strlen(prefix)) == 0;
+    return count;
+}
+
+START_TEST(a_program_is_started_without_some)
+{
+    static const char *const names[] = { "JD_TEST_ENV", "", "JD_TEST_NONE" };
+    UNIT_OK(jd__env_export("JD_TEST_ENV", "x"));
+    UNIT_OK(jd__env_export("JD_TEST_ENV_2", "y"));
+    char **all = jd__env_strings_without(NULL, 0);
+    char **some = jd__env_strings_without(names, 3);
+    ck_assert_uint_eq(count_strings(all, "JD_TEST_ENV=x"), 1);
+    ck_assert_uint_eq(count_strings(some, "JD_TEST_ENV="), 0);
+    ck_assert_uint_eq(count_strings(some, "JD_TEST_ENV_2=y"), 1);
+    ck_assert_uint_eq(count_strings(some, ""), count_strings(all, "") - 1);
+    free(all);
+    free(some);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("env");
@@ -171,5 +195,6 @@ int main(void)
     tcase_add_test(files, files_that_cannot_be_read);
     TCase *process = unit_case(suite, "process");
     tcase_add_test(process, the_process_has_one);
+    tcase_add_test(process, a_program_is_started_without_some);
     return unit_main(suite);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_mesh.c - axis lists and positions in meshes of several axes (made by
- * hand: jd_mesh_create makes those of one), and the default order of devices.
+ * test_mesh.c - what jd_mesh_create() takes and refuses, axis lists and
+ * positions, the default order of devices, and meshes as they are printed.
  */
 #include "collectives/mesh.h"
 #include "tests/unit/unit.h"
+
+#include <limits.h>
+#include <stdio.h>
 
 /* pipe = 2, data = 3, model = 4 */
 static const struct jd_mesh mesh = {
@@ -46,6 +49,30 @@ START_TEST(positions_are_row_major_along_the_axes)
     ck_assert_int_eq(size_of("pipe,model"), 8);
     ck_assert_int_eq(size_of("data"), 3);
     ck_assert_int_eq(size_of(NULL), 24);
+}
+END_TEST
+
+START_TEST(positions_are_found_from_any_member)
+{
+    static const char *const lists[] = {
+        "pipe", "data", "model,data", "model,pipe", "data,pipe,model", NULL
+    };
+    struct jd_axes axes;
+    for (size_t t = 0; t < sizeof lists / sizeof *lists; t++) {
+        UNIT_OK(jd__axes_parse(&mesh, lists[t], "test", &axes));
+        for (int from = 0; from < 24; from++)
+            for (int i = 0; i < jd__axes_size(&mesh, &axes); i++) {
+                int to = jd__axes_position(&mesh, &axes, from, i);
+                ck_assert_int_eq(jd__axes_index(&mesh, &axes, to), i);
+                ck_assert_int_eq(
+                    jd__axes_position(&mesh, &axes, to,
+                                      jd__axes_index(&mesh, &axes, from)),
+                    from);
+            }
+    }
+    UNIT_OK(jd__axes_parse(&mesh, "data", "test", &axes));
+    ck_assert_int_eq(jd__axes_position(&mesh, &axes, 12 + 4 + 3, 2),
+                     12 + 8 + 3);
 }
 END_TEST
 
@@ -93,9 +120,319 @@ START_TEST(default_order_is_host_by_host)
         .processes = processes,
         .platforms = &platform,
     };
-    jd__mesh_order_devices(&topology, ordered);
+    UNIT_OK(jd__mesh_order_devices(&topology, ordered));
     for (int i = 0; i < COUNT; i++)
         ck_assert_int_eq(ordered[i]->process_index, wanted[i]);
+}
+END_TEST
+
+/* Three hosts of two slices: the first slice has the first and the last. */
+START_TEST(hosts_of_a_slice_are_together)
+{
+    enum { COUNT = 6 };
+    static const int wanted[COUNT] = { 0, 1, 4, 5, 2, 3 };
+    struct jd_process_info processes[COUNT] = {
+        { .host = 0 },
+        { .host = 0 },
+        { .host = 1, .slice = 1 },
+        { .host = 1, .slice = 1 },
+        { .host = 2 },
+        { .host = 2 },
+    };
+    jd_device devices[COUNT];
+    const jd_device *list[COUNT], *ordered[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        devices[i] = (jd_device){ .process_index = i, .platform = "cpu" };
+        list[i] = &devices[i];
+    }
+    struct jd_device_list platform = { .count = COUNT, .devices = list };
+    struct jd_topology topology = {
+        .num_hosts = 3,
+        .num_slices = 2,
+        .num_processes = COUNT,
+        .processes = processes,
+        .platforms = &platform,
+    };
+    UNIT_OK(jd__mesh_order_devices(&topology, ordered));
+    for (int i = 0; i < COUNT; i++)
+        ck_assert_int_eq(ordered[i]->process_index, wanted[i]);
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------
+ */
+
+START_TEST(names_are_checked)
+{
+    UNIT_OK(jd__mesh_check_names(2, (const char *[]){ "a", "b" }));
+    UNIT_FAILS(jd__mesh_check_names(0, (const char *[]){ "a" }),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: ndim is 0; a mesh has at least one axis");
+    UNIT_FAILS(jd__mesh_check_names(9, (const char *[]){ "a" }),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: ndim is 9; a mesh has at most 8 axes");
+    UNIT_FAILS(jd__mesh_check_names(2, (const char *[]){ "a", "" }),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: axis_names[1] is empty; give the axis a name");
+    UNIT_FAILS(jd__mesh_check_names(2, (const char *[]){ "a", NULL }),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: axis_names[1] is NULL; give the axis a name");
+    UNIT_FAILS(jd__mesh_check_names(1, (const char *[]){ "-" }),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the axis name \"-\" has a ',' or '+', or is "
+               "\"-\": these have a meaning where axes are listed; use "
+               "letters, digits and '_'");
+    UNIT_FAILS(jd__mesh_check_names(3, (const char *[]){ "a", "b", "a" }),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: axis_names[0] and axis_names[2] are both "
+               "\"a\"; give each axis a name of its own");
+}
+END_TEST
+
+static jd_status resolve(int ndim, const int *shape, int available,
+                         int *ret_shape, int *ret_size)
+{
+    static const char *const names[] = { "a", "b", "c" };
+    struct jd_mesh_sizes sizes = { ndim, shape, names, available };
+    return jd__mesh_resolve_sizes(&sizes, ret_shape, ret_size);
+}
+
+START_TEST(sizes_are_resolved)
+{
+    int shape[3], size;
+    UNIT_OK(resolve(3, (int[]){ 2, -1, 3 }, 24, shape, &size));
+    ck_assert_int_eq(shape[0], 2);
+    ck_assert_int_eq(shape[1], 4);
+    ck_assert_int_eq(shape[2], 3);
+    ck_assert_int_eq(size, 24);
+    UNIT_OK(resolve(2, (int[]){ 1, 6 }, 6, shape, &size));
+    ck_assert_int_eq(size, 6);
+    UNIT_OK(resolve(2, (int[]){ 2, 5 }, -1, shape, &size));
+    ck_assert_int_eq(size, 10);
+}
+END_TEST
+
+START_TEST(sizes_are_checked)
+{
+    int shape[3] = { 7, 7, 7 }, size = 7;
+    UNIT_FAILS(resolve(2, (int[]){ 2, 0 }, 4, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the size of axis \"b\" is 0; a size is "
+               "positive, or -1 for what is left of all devices");
+    UNIT_FAILS(resolve(2, (int[]){ -2, 2 }, 4, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the size of axis \"a\" is -2; a size is "
+               "positive, or -1 for what is left of all devices");
+    UNIT_FAILS(resolve(3, (int[]){ -1, 1, -1 }, 4, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the sizes of axes \"a\" and \"c\" are both "
+               "-1; only one can be what is left");
+    UNIT_FAILS(resolve(2, (int[]){ 2, -1 }, -1, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the size of axis \"b\" is -1, and devices are "
+               "given; say how many they are");
+    UNIT_FAILS(resolve(2, (int[]){ 2, 3 }, 4, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the mesh has 6 places (\"a\" 2 x \"b\" 3), "
+               "and the job has 4 devices; make the product of the sizes 4, "
+               "make one of them -1, or give the devices that are to be used");
+    UNIT_FAILS(resolve(2, (int[]){ -1, 3 }, 4, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: nothing whole is left for the size -1 of axis "
+               "\"a\" (\"a\" -1 x \"b\" 3): the job has 4 devices, which is "
+               "no multiple of 3; change the other sizes, or give the devices "
+               "that are to be used");
+    UNIT_FAILS(resolve(2, (int[]){ INT_MAX, 2 }, -1, shape, &size),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: the mesh has more than 2147483647 places "
+               "(\"a\" 2147483647 x \"b\" 2); make it smaller");
+    ck_assert_int_eq(resolve(2, (int[]){ 65536, 65537 }, -1, shape, &size),
+                     JD_INVALID_ARGUMENT); /* 65536, were it to wrap */
+    ck_assert_int_eq(shape[0], 7);
+    ck_assert_int_eq(size, 7);
+}
+END_TEST
+
+START_TEST(devices_are_checked)
+{
+    jd_device devices[3] = { { .id = 5, .platform = "cpu" },
+                             { .id = 6, .platform = "cpu" },
+                             { .id = 7, .platform = "cuda" } };
+    struct jd_topology topology = { .devices = devices, .num_devices = 3 };
+    jd_device copy = devices[0];
+    const jd_device *inside =
+        (const jd_device *)((const char *)devices + sizeof(int64_t));
+    UNIT_OK(jd__mesh_check_devices(
+        &topology, (const jd_device *[]){ &devices[1], &devices[0] }, 2));
+    UNIT_FAILS(
+        jd__mesh_check_devices(
+            &topology,
+            (const jd_device *[]){ &devices[0], &devices[1], &devices[0] }, 3),
+        JD_INVALID_ARGUMENT,
+        "jd_mesh_create: devices[0] and devices[2] are the same device, 5; a "
+        "device is in a mesh once");
+    UNIT_FAILS(jd__mesh_check_devices(
+                   &topology, (const jd_device *[]){ &devices[0], &copy }, 2),
+               JD_INVALID_ARGUMENT,
+               "jd_mesh_create: devices[1] is no device of this job; take the "
+               "pointers from jd_devices() or jd_platform_devices()");
+    UNIT_FAILS(
+        jd__mesh_check_devices(&topology, (const jd_device *[]){ inside }, 1),
+        JD_INVALID_ARGUMENT,
+        "jd_mesh_create: devices[0] is no device of this job; take the "
+        "pointers from jd_devices() or jd_platform_devices()");
+    UNIT_FAILS(
+        jd__mesh_check_devices(
+            &topology, (const jd_device *[]){ &devices[1], &devices[2] }, 2),
+        JD_INVALID_ARGUMENT,
+        "jd_mesh_create: devices[0] is of platform cpu and devices[1] of cuda; "
+        "a mesh is of one platform");
+}
+END_TEST
+
+/* ---- printing -------------------------------------------------------------
+ */
+
+enum { MAX_PRINTED = 4096 };
+
+/* A job of made-up processes, `each` devices in each, `per_host` processes on
+ * each host, in a mesh of the given shape. */
+static char *visualize(int ndim, const int *shape, int each, int per_host)
+{
+    static jd_device devices[MAX_PRINTED];
+    static const jd_device *list[MAX_PRINTED];
+    static struct jd_process_info processes[MAX_PRINTED];
+    static const char *const hosts[] = { "n0", "n1", "n2", "n3" };
+    const struct jd_runtime *real;
+    UNIT_OK(jd__runtime_get(&real, "test"));
+    struct jd_mesh made = {
+        .world = real->number,
+        .ndim = ndim,
+        .axis_names = { (char[]){ "pipe" }, (char[]){ "data" },
+                        (char[]){ "model" } },
+        .devices = list,
+        .size = 1,
+    };
+    for (int i = 0; i < ndim; i++)
+        made.size *= made.shape[i] = shape[i];
+    for (int i = 0; i < made.size; i++) {
+        int process = i / each;
+        processes[process].host = process / per_host;
+        devices[i] = (jd_device){ .process_index = process,
+                                  .local_ordinal = i % each,
+                                  .platform = "cpu",
+                                  .host = hosts[process / per_host % 4] };
+        list[i] = &devices[i];
+    }
+    struct jd_topology topology = {
+        .num_processes = (made.size + each - 1) / each,
+        .processes = processes,
+    };
+    topology.num_hosts = (topology.num_processes + per_host - 1) / per_host;
+    struct jd_runtime runtime = { .topology = &topology };
+    made.runtime = &runtime;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    UNIT_OK(jd_mesh_visualize(&made, out));
+    fclose(out);
+    return text;
+}
+
+#define SHOWS(text_, ndim, shape, each, per_host)                              \
+    do {                                                                       \
+        char *got_ = visualize(ndim, shape, each, per_host);                   \
+        ck_assert_str_eq(got_, text_);                                         \
+        free(got_);                                                            \
+    } while (0)
+
+START_TEST(one_axis_is_a_row)
+{
+    SHOWS("mesh \"pipe\" 4: 4 cpu devices of 2 processes on 1 host\n"
+          "at each place: process:device\n\n"
+          "pipe  0    1    2    3\n"
+          "      0:0  0:1  1:0  1:1\n",
+          1, ((int[]){ 4 }), 2, 2);
+    SHOWS("mesh \"pipe\" 1: 1 cpu device of 1 process on 1 host\n"
+          "at each place: process:device\n\n"
+          "pipe  0\n"
+          "      0:0\n",
+          1, ((int[]){ 1 }), 1, 1);
+}
+END_TEST
+
+START_TEST(two_axes_are_a_table)
+{
+    SHOWS("mesh \"pipe\" 2 x \"data\" 3: 6 cpu devices of 6 processes on 2 "
+          "hosts\n"
+          "at each place: host process:device\n\n"
+          "        data 0  data 1  data 2\n"
+          "pipe 0  n0 0:0  n0 1:0  n0 2:0\n"
+          "pipe 1  n1 3:0  n1 4:0  n1 5:0\n",
+          2, ((int[]){ 2, 3 }), 1, 3);
+}
+END_TEST
+
+START_TEST(more_axes_are_tables)
+{
+    SHOWS("mesh \"pipe\" 2 x \"data\" 1 x \"model\" 2: 4 cpu devices of 4 "
+          "processes on 1 host\n"
+          "at each place: process:device\n"
+          "\n"
+          "pipe 0\n"
+          "        model 0  model 1\n"
+          "data 0  0:0      1:0\n"
+          "\n"
+          "pipe 1\n"
+          "        model 0  model 1\n"
+          "data 0  2:0      3:0\n",
+          3, ((int[]){ 2, 1, 2 }), 1, 4);
+}
+END_TEST
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+START_TEST(long_axes_are_cut)
+{
+    char *text = visualize(3, (int[]){ 16, 16, 16 }, 64, 64);
+    ck_assert_ptr_nonnull(strstr(text, "\npipe 5\n"));
+    ck_assert_ptr_null(strstr(text, "\npipe 6\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\n...\n\npipe 15\n"));
+    ck_assert_int_eq(count_of(text, "\ndata 15"), 7);
+    free(text);
+    text = visualize(2, (int[]){ 40, 100 }, 100, 100);
+    ck_assert_int_eq(count_of(text, "\npipe "), 15);
+    ck_assert_ptr_nonnull(strstr(text, "\npipe 13"));
+    ck_assert_ptr_null(strstr(text, "\npipe 14"));
+    ck_assert_ptr_nonnull(strstr(text, "\n...\npipe 39"));
+    ck_assert_ptr_nonnull(strstr(text, "  ...  data 99\n"));
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        ck_assert_uint_le(strlen(line), 110);
+    free(text);
+}
+END_TEST
+
+START_TEST(what_cannot_be_printed_is_said)
+{
+    jd_mesh *one;
+    UNIT_OK(
+        jd_mesh_create(&one, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));
+    FILE *full = fopen("/dev/full", "w");
+    UNIT_FAILS(jd_mesh_visualize(NULL, stdout), JD_INVALID_ARGUMENT,
+               "jd_mesh_visualize: mesh is NULL");
+    UNIT_FAILS(jd_mesh_visualize(one, NULL), JD_INVALID_ARGUMENT,
+               "jd_mesh_visualize: out is NULL");
+    UNIT_FAILS(jd_mesh_visualize(one, full), JD_DATA_LOSS,
+               "jd_mesh_visualize: the mesh could not be written: No space "
+               "left on device");
+    fclose(full);
+    jd_mesh_destroy(one);
 }
 END_TEST
 
@@ -104,8 +441,21 @@ int main(void)
     Suite *suite = suite_create("mesh");
     TCase *axes = unit_case(suite, "axes");
     tcase_add_test(axes, positions_are_row_major_along_the_axes);
+    tcase_add_test(axes, positions_are_found_from_any_member);
     tcase_add_test(axes, bad_lists_are_named);
     TCase *order = unit_case(suite, "order");
     tcase_add_test(order, default_order_is_host_by_host);
+    tcase_add_test(order, hosts_of_a_slice_are_together);
+    TCase *checks = unit_case(suite, "checks");
+    tcase_add_test(checks, names_are_checked);
+    tcase_add_test(checks, sizes_are_resolved);
+    tcase_add_test(checks, sizes_are_checked);
+    tcase_add_test(checks, devices_are_checked);
+    TCase *printing = unit_case(suite, "printing");
+    tcase_add_test(printing, one_axis_is_a_row);
+    tcase_add_test(printing, two_axes_are_a_table);
+    tcase_add_test(printing, more_axes_are_tables);
+    tcase_add_test(printing, long_axes_are_cut);
+    tcase_add_test(printing, what_cannot_be_printed_is_said);
     return unit_main(suite);
 }

@@ -111,6 +111,45 @@ START_TEST(durations_have_units_zero_and_off)
 }
 END_TEST
 
+START_TEST(the_service_has_variables)
+{
+    struct jd_settings *s;
+    UNIT_OK(resolve("", NULL, &s));
+    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_MAX_MESSAGE), 64 << 20);
+    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_BARRIER_TIMEOUT),
+                        600);
+    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_FAILURE_GRACE), 30);
+    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_FAILURE_REPORT), "some");
+    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_PREEMPTION_SIGNAL), "TERM");
+    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_INTERFACE));
+    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_SECRET));
+    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_SECRET_FILE));
+    jd__settings_destroy(s);
+    UNIT_OK(resolve("JD_MAX_MESSAGE=2G\nJD_BARRIER_TIMEOUT=-1\n", NULL, &s));
+    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_MAX_MESSAGE), 1ll << 31);
+    ck_assert_double_lt(jd__settings_seconds(s, JD_OPTION_BARRIER_TIMEOUT), 0);
+    jd__settings_destroy(s);
+    UNIT_OK(resolve("JD_MAX_MESSAGE=65536\n", NULL, &s));
+    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_MAX_MESSAGE), 65536);
+    jd__settings_destroy(s);
+}
+END_TEST
+
+START_TEST(a_secret_is_not_shown)
+{
+    struct jd_settings *s;
+    UNIT_OK(resolve("JD_SECRET=open sesame\n", NULL, &s));
+    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_SECRET), "open sesame");
+    ck_assert_str_eq(jd__settings_shown(s, JD_OPTION_SECRET), "(hidden)");
+    ck_assert_str_eq(jd__settings_shown(s, JD_OPTION_LOG), "warning");
+    ck_assert_ptr_null(jd__settings_shown(s, JD_OPTION_SECRET_FILE));
+    jd__settings_destroy(s);
+    UNIT_OK(resolve("", NULL, &s));
+    ck_assert_ptr_null(jd__settings_shown(s, JD_OPTION_SECRET));
+    jd__settings_destroy(s);
+}
+END_TEST
+
 START_TEST(bad_variables_have_a_sentence)
 {
     refuse("JD_NUM_PROCESSES=two\n",
@@ -142,6 +181,20 @@ START_TEST(bad_variables_have_a_sentence)
     refuse("JD_LOG=warn\n",
            "JD_LOG is \"warn\", but it must be one of "
            "error|warning|info|debug; correct it or leave it out");
+    refuse("JD_MAX_MESSAGE=65535\n",
+           "JD_MAX_MESSAGE is \"65535\", but it must be a number of bytes "
+           "from 64KiB to 2GiB, 65536 or 512KiB or 64M; correct it or leave it "
+           "out");
+    refuse("JD_MAX_MESSAGE=3GiB\n",
+           "JD_MAX_MESSAGE is \"3GiB\", but it must be a number of bytes from "
+           "64KiB to 2GiB, 65536 or 512KiB or 64M; correct it or leave it out");
+    refuse("JD_FAILURE_GRACE=-1\n",
+           "JD_FAILURE_GRACE is \"-1\", but it must be a duration up to "
+           "1000000000 seconds, 30 or 500ms or 5m; 0 is the default, 30 "
+           "seconds; correct it or leave it out");
+    refuse("JD_SECRET=\n",
+           "JD_SECRET is \"\", but it must be a text that is not empty; "
+           "correct it or leave it out");
     refuse("JD_CLUSTER_DETECTION_METHOD=\n",
            "JD_CLUSTER_DETECTION_METHOD is \"\", but it must be a text that is "
            "not empty; correct it or leave it out");
@@ -343,6 +396,8 @@ int main(void)
     tcase_add_test(values, option_over_variable_over_jax_over_detected);
     tcase_add_test(values, an_empty_jax_variable_is_not_set);
     tcase_add_test(values, durations_have_units_zero_and_off);
+    tcase_add_test(values, the_service_has_variables);
+    tcase_add_test(values, a_secret_is_not_shown);
     tcase_add_test(values, too_many_devices);
     tcase_add_test(values, each_member_has_its_option);
     tcase_add_test(values, minus_one_is_detected);

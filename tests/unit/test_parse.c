@@ -89,6 +89,62 @@ START_TEST(what_is_no_duration)
 }
 END_TEST
 
+START_TEST(sizes)
+{
+    static const struct {
+        const char *text;
+        long long bytes;
+    } good[] = {
+        { "0", 0 },
+        { "65536", 65536 },
+        { "512K", 512 << 10 },
+        { "512KiB", 512 << 10 },
+        { "64M", 64 << 20 },
+        { "64MiB", 64 << 20 },
+        { "1G", 1 << 30 },
+        { "2GiB", 1ll << 31 },
+        { "9223372036854775807", LLONG_MAX },
+        { "8589934591G", 8589934591ll << 30 },
+    };
+    for (size_t i = 0; i < COUNT(good); i++) {
+        long long bytes = 99;
+        ck_assert_msg(jd__parse_bytes(good[i].text, &bytes), "%s",
+                      good[i].text);
+        ck_assert_int_eq(bytes, good[i].bytes);
+    }
+}
+END_TEST
+
+START_TEST(what_is_no_size)
+{
+    static const char *const bad[] = {
+        "",
+        "M",
+        "-1",
+        "+1",
+        " 1",
+        "1 M",
+        "1MB",
+        "1m",
+        "1Mi",
+        "1T",
+        "1.5G",
+        "0x10",
+        "1KiBs",
+        "1e6",
+        "64MM",
+        "K64",
+        "9223372036854775808",
+        "8589934592G",
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        long long bytes = 99;
+        ck_assert_msg(!jd__parse_bytes(bad[i], &bytes), "\"%s\"", bad[i]);
+        ck_assert_int_eq(bytes, 99);
+    }
+}
+END_TEST
+
 START_TEST(booleans)
 {
     bool value = false;
@@ -177,6 +233,8 @@ int main(void)
     tcase_add_test(numbers, what_is_no_integer);
     tcase_add_test(numbers, durations);
     tcase_add_test(numbers, what_is_no_duration);
+    tcase_add_test(numbers, sizes);
+    tcase_add_test(numbers, what_is_no_size);
     tcase_add_test(numbers, booleans);
     tcase_add_test(numbers, integer_lists);
     tcase_add_test(numbers, what_is_no_integer_list);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_wait.c - the loop that waits for MPI. The program has its own
- * MPI_Testall and MPI_Test, whose requests complete when the test says so; no
- * MPI is started.
+ * MPI_Testall and MPI_Request_get_status, whose requests complete when the test
+ * says so; no MPI is started.
  */
 #include "runtime/wait.h"
 #include "runtime/clock.h"
+#include "runtime/coordination/ending.h"
 #include "runtime/mpi_service.h"
 #include "runtime/topology.h"
 #include "tests/unit/helper.h"
@@ -33,10 +34,11 @@ int MPI_Testall(int count, MPI_Request array[], int *done,
     return test_result;
 }
 
-int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
+/* The requests are numbers, from 1. */
+int MPI_Request_get_status(MPI_Request request, int *done, MPI_Status *status)
 {
     (void)status;
-    *done = has_come[request - requests];
+    *done = has_come[(intptr_t)request - 1];
     return MPI_SUCCESS;
 }
 
@@ -61,6 +63,8 @@ static const struct jd_topology topology = {
 /* All on this host, and all are this process; tests change some. */
 static void make_job(void)
 {
+    for (int i = 0; i < MAX_PROCESSES; i++)
+        requests[i] = (MPI_Request)(intptr_t)(i + 1);
     for (int i = 0; i < MAX_PROCESSES; i++)
         processes[i] = (struct jd_process_info){
             .index = i,
@@ -166,6 +170,49 @@ START_TEST(a_deadline_names_the_missing)
 }
 END_TEST
 
+/* Several devices of one process. */
+START_TEST(a_process_is_named_once)
+{
+    struct jd_wait wait = WAIT_FOR(0, 2, 1, 2, 1, 3);
+    has_come[4] = true;
+    expect_deadline(&wait, "jd_psum: process 0", "processes 1-2" THEY_RUN);
+    has_come[1] = has_come[3] = true;
+    expect_deadline(&wait, "jd_psum: process 0", "process 2" IT_RUNS);
+}
+END_TEST
+
+/* ---- waits of other kinds ------------------------------------------------ */
+
+static int find_two(void *arg, int *found)
+{
+    (*(int *)arg)++;
+    found[0] = 2;
+    found[1] = 1;
+    return 2;
+}
+
+/* Nobody is asked who is missing before somebody wants to know. */
+START_TEST(any_wait_has_a_deadline)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2, 3);
+    struct jd_wait_state state = jd__wait_start(&wait);
+    int asked = 0;
+    wait.timeout = 1e9;
+    UNIT_OK(jd__wait_look(&wait, &state, find_two, &asked, 3));
+    ck_assert_int_eq(asked, 0);
+    wait.timeout = 0;
+    ck_assert_int_eq(jd__wait_look(&wait, &state, find_two, &asked, 3),
+                     JD_DEADLINE_EXCEEDED);
+    ck_assert_int_eq(asked, 1);
+    ck_assert_ptr_nonnull(strstr(
+        jd_error_message(), " s for processes 1-2" THEY_RUN "; the deadline "));
+    ck_assert_int_eq(num_tests, 0);
+    jd__ending_note("process 1 has failed");
+    UNIT_FAILS(jd__wait_look(&wait, &state, find_two, &asked, 3), JD_ABORTED,
+               "jd_psum: process 1 has failed");
+}
+END_TEST
+
 /* All have come while the clock was looked at: that is no failure. */
 START_TEST(who_comes_at_the_deadline_is_in_time)
 {
@@ -175,6 +222,35 @@ START_TEST(who_comes_at_the_deadline_is_in_time)
     has_come[0] = has_come[1] = true;
     tests_until_done = 1000;
     UNIT_OK(run(&wait));
+}
+END_TEST
+
+/* It does not come to its deadline. */
+START_TEST(the_end_of_the_job_ends_it)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1);
+    wait.timeout = -1;
+    jd__ending_note("process 1 has failed");
+    UNIT_FAILS(run(&wait), JD_ABORTED, "jd_psum: process 1 has failed");
+    ck_assert_int_le(num_tests, 64);
+    tests_until_done = 1; /* what is complete is complete */
+    num_tests = 0;
+    UNIT_OK(run(&wait));
+}
+END_TEST
+
+START_TEST(a_wait_may_be_cancelled)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1);
+    atomic_bool is_cancelled = false;
+    wait.detail = " over axis \"data\"";
+    wait.is_cancelled = &is_cancelled;
+    ck_assert_int_eq(run(&wait), JD_DEADLINE_EXCEEDED);
+    atomic_store(&is_cancelled, true);
+    wait.timeout = -1;
+    UNIT_FAILS(run(&wait), JD_ABORTED,
+               "jd_psum over axis \"data\": another device of this process has "
+               "failed, and this one waits no longer");
 }
 END_TEST
 
@@ -334,7 +410,11 @@ int main(int argc, char **argv)
     tcase_add_loop_test(ends, done_is_done, 0, COUNT(lengths));
     tcase_add_test(ends, mpi_may_fail);
     tcase_add_test(ends, a_deadline_names_the_missing);
+    tcase_add_test(ends, a_process_is_named_once);
+    tcase_add_test(ends, any_wait_has_a_deadline);
     tcase_add_test(ends, who_comes_at_the_deadline_is_in_time);
+    tcase_add_test(ends, the_end_of_the_job_ends_it);
+    tcase_add_test(ends, a_wait_may_be_cancelled);
     TCase *suspects = unit_case(suite, "suspects");
     tcase_add_checked_fixture(suspects, make_job, NULL);
     tcase_set_timeout(suspects, 30);
