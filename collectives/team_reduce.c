@@ -9,7 +9,7 @@
 struct jd_reduce_limits jd__reduce_limits = {
     .inline_bytes = 4032,
     .short_bytes = 8 << 10,
-    .zero_copy_bytes = 512 << 10,
+    .zero_copy_bytes = JD_BY_PROCESSOR,
     .stream_bytes = 16 << 20,
     .bounce_bytes = 64 << 10,
 };
@@ -406,9 +406,24 @@ static bool is_short(const struct plan *plan)
            (plan->r->scatter || !anybody_is_in_place(plan));
 }
 
+/* Intel's fetch a line that another core has modified more dearly than they
+ * copy it twice; AMD's do not. All members are on one host, of one processor.
+ */
+static size_t zero_copy_bytes(void)
+{
+    size_t bytes = jd__reduce_limits.zero_copy_bytes;
+    if (bytes != JD_BY_PROCESSOR)
+        return bytes;
+#if defined(__x86_64__) || defined(__i386__)
+    if (__builtin_cpu_is("amd"))
+        return jd__reduce_limits.short_bytes;
+#endif
+    return (size_t)512 << 10;
+}
+
 static bool is_zero_copy(const struct plan *plan)
 {
-    bool is_long = plan->in_bytes > jd__reduce_limits.zero_copy_bytes;
+    bool is_long = plan->in_bytes > zero_copy_bytes();
     if (!all_inputs_are_seen(plan) || somebody_told_data(plan))
         return false;
     if (plan->r->scatter)

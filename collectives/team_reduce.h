@@ -27,6 +27,8 @@
 #include "collectives/platform.h"
 #include "collectives/team.h"
 
+#include <stdint.h>
+
 struct jd_team_reduction {
     const struct jd_collective *call;
     enum jd_reduce op;
@@ -58,10 +60,11 @@ jd_status jd__team_reduce(struct jd_team *team,
  * `zero_copy_bytes` (or in place) arena buffers are not bounced. From
  * `stream_bytes` on stores pass the caches. All members must have the same.
  */
+#define JD_BY_PROCESSOR SIZE_MAX
 struct jd_reduce_limits {
     size_t inline_bytes;
     size_t short_bytes;
-    size_t zero_copy_bytes;
+    size_t zero_copy_bytes; /* JD_BY_PROCESSOR: the library chooses */
     size_t stream_bytes;
     size_t bounce_bytes; /* the most that a member folds of a piece */
 };
