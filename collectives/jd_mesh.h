@@ -52,14 +52,17 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
                                 const char *const *axis_names,
                                 const jd_device *const *devices);
 
+/* clang-format off */
 /*
  * Writes the mesh for a person: its axes, and at each place the host, the
  * process, and that process's number of the device. A table of the last two
  * axes, for each index of those before. Long axes are cut in the middle.
  *
- *     mesh "data" 2 x "model" 2: 4 cpu devices of 4 processes on 2 hosts (host
- * process:device) model 0  model 1 data 0  n0 0:0   n0 1:0 data 1  n1 2:0   n1
- * 3:0
+ *     mesh "data" 2 x "model" 2: 4 cpu devices of 4 processes on 2 hosts
+ *     (host process:device)
+ *             model 0  model 1
+ *     data 0  n0 0:0   n0 1:0
+ *     data 1  n1 2:0   n1 3:0
  *
  * Collective: no; usually process 0 alone does it.
  * Threads: any. Returns: JD_OK; INVALID_ARGUMENT for a NULL;
@@ -67,6 +70,7 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
  *   out cannot be written.
  * Source: jax.debug.visualize_sharding.
  */
+/* clang-format on */
 JD_API jd_status jd_mesh_visualize(const jd_mesh *mesh, FILE *out);
 
 /*

@@ -6,6 +6,7 @@
 #ifndef JD_H
 #define JD_H
 
+#include "jd_array.h"
 #include "jd_collectives.h"
 #include "jd_coordination.h"
 #include "jd_device.h"

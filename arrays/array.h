@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * array.h - what an array is, for the files of this room.
+ *
+ *     jd_array *array;
+ *     status = jd__array_create("jd_array_zeros", sharding, dtype, ndim, shape,
+ *                               &array);
+ *     ... writes array->shards[i].data ...
+ *
+ * Threads: references are counted atomically; the rest is written before the
+ * array is handed out, and by a donation.
+ */
+#ifndef ARRAYS_ARRAY_H
+#define ARRAYS_ARRAY_H
+
+#include "arrays/sharding.h"
+
+struct jd_array {
+    atomic_int references;
+    jd_sharding *sharding; /* a reference */
+    jd_dtype dtype;
+    size_t element; /* bytes */
+    int ndim;
+    int64_t shape[JD_MAX_NDIM];
+    bool is_donated;
+    int num_shards;         /* the sharding's num_local */
+    jd_array_shard *shards; /* data are jd_device_alloc's */
+};
+
+/* INVALID_ARGUMENT or FAILED_PRECONDITION naming the operation, where it is
+ * NULL, of a world that has ended, or was donated. */
+jd_status jd__array_check(const jd_array *array, const char *operation);
+
+/*
+ * An array with zeroed blocks, of this process's devices; or, without_data,
+ * with NULLs that the caller fills in with jd_device_alloc()'s memory.
+ * Checks the type, the shape and the sharding.
+ */
+jd_status jd__array_create(const char *operation, const jd_sharding *sharding,
+                           jd_dtype dtype, int ndim, const int64_t *shape,
+                           jd_array **ret_array);
+jd_status jd__array_create_without_data(const char *operation,
+                                        const jd_sharding *sharding,
+                                        jd_dtype dtype, int ndim,
+                                        const int64_t *shape,
+                                        jd_array **ret_array);
+
+/*
+ * A box of a row-major array in memory: where its elements begin.
+ * origin: the ranges that the memory holds; box: those wanted, inside.
+ */
+struct jd_box {
+    char *data;             /* of the memory's first element */
+    const jd_range *origin; /* what the memory holds */
+    int ndim;
+    size_t element;
+};
+
+/* Copies the elements of index from one to the other, both of which hold
+ * them; rows that are whole in both in one go. Host memory, or devices of this
+ * process (jd_device_copy). */
+void jd__box_copy(const struct jd_box *to, const struct jd_box *from,
+                  const jd_range *index);
+
+/* What two boxes share; false where that is nothing. */
+bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,
+                       jd_range *ret_index);
+
+#endif
