@@ -57,12 +57,12 @@ struct jd_box {
 };
 
 /* Copies the elements of index from one to the other, both of which hold
- * them; rows that are whole in both in one go. Host memory, or devices of this
- * process (jd_device_copy). */
+ * them; rows that are whole in both in one go. What the host can write: its
+ * own memory, and that of devices of the platform cpu. */
 void jd__box_copy(const struct jd_box *to, const struct jd_box *from,
                   const jd_range *index);
 
-/* What two boxes share; false where that is nothing. */
+/* What two boxes share; false, and nothing written, where that is nothing. */
 bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,
                        jd_range *ret_index);
 

@@ -201,6 +201,8 @@ JD_API jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
 JD_API jd_array *jd_array_retain(jd_array *array);
 JD_API void jd_array_release(jd_array *array);
 
+/* What it is, of one that was donated too; the shape and the sharding are the
+ * array's. Of a NULL it is 0, -1, NULL and NULL. */
 JD_API jd_dtype jd_array_dtype(const jd_array *array);
 JD_API int jd_array_ndim(const jd_array *array);
 JD_API const int64_t *jd_array_shape(const jd_array *array);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * box.c - boxes of arrays: how much is in one, what two of them share, and
+ * what is in both copied from one memory to another.
+ */
+#include "arrays/array.h"
+
+#include <string.h>
+
+int64_t jd__box_count(const jd_range *index, int ndim)
+{
+    int64_t count = 1;
+    for (int d = 0; d < ndim; d++) {
+        if (index[d].end <= index[d].begin)
+            return 0;
+        count *= index[d].end - index[d].begin;
+    }
+    return count;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,
+                       jd_range *ret_index)
+{
+    for (int d = 0; d < ndim; d++)
+        if (earlier(a[d].end, b[d].end) <= later(a[d].begin, b[d].begin))
+            return false;
+    for (int d = 0; d < ndim; d++) {
+        ret_index[d].begin = later(a[d].begin, b[d].begin);
+        ret_index[d].end = earlier(a[d].end, b[d].end);
+    }
+    return true;
+}
+
+/* ---- copies ----------------------------------------------------------------
+ * A copy is a row of bytes that follow each other on both sides, and loops
+ * around it, the innermost first: dimensions that follow on from each other
+ * on both sides are one.
+ */
+
+struct loop {
+    int64_t count;
+    ptrdiff_t to, from; /* bytes from one to the next */
+};
+
+struct copy {
+    char *to;
+    const char *from;
+    size_t row; /* bytes */
+    int num_loops;
+    struct loop loops[JD_MAX_NDIM];
+};
+
+static void add_loop(struct copy *copy, struct loop loop)
+{
+    struct loop *inner =
+        copy->num_loops ? &copy->loops[copy->num_loops - 1] : NULL;
+    ptrdiff_t row = (ptrdiff_t)copy->row;
+    if (loop.count == 1)
+        return;
+    if (!inner && loop.to == row && loop.from == row)
+        copy->row *= (size_t)loop.count;
+    else if (inner && loop.to == inner->to * inner->count &&
+             loop.from == inner->from * inner->count)
+        inner->count *= loop.count;
+    else
+        copy->loops[copy->num_loops++] = loop;
+}
+
+static void plan_copy(struct copy *copy, const struct jd_box *to,
+                      const struct jd_box *from, const jd_range *index)
+{
+    ptrdiff_t to_step = (ptrdiff_t)to->element, from_step = to_step;
+    *copy = (struct copy){ to->data, from->data, to->element, 0, { { 0 } } };
+    for (int d = to->ndim - 1; d >= 0; d--) {
+        const jd_range *t = &to->origin[d], *f = &from->origin[d];
+        add_loop(copy, (struct loop){ index[d].end - index[d].begin, to_step,
+                                      from_step });
+        copy->to += (index[d].begin - t->begin) * to_step;
+        copy->from += (index[d].begin - f->begin) * from_step;
+        to_step *= t->end - t->begin;
+        from_step *= f->end - f->begin;
+    }
+}
+
+/* A loop over rows; those of an element's size without a call for each. */
+static void copy_rows(char *to, const char *from, size_t row,
+                      const struct loop *loop)
+{
+#define COPY_ROWS(bytes)                                                       \
+    for (int64_t i = 0; i < loop->count; i++) {                                \
+        memcpy(to, from, bytes);                                               \
+        if (i + 1 == loop->count)                                              \
+            break;                                                             \
+        to += loop->to;                                                        \
+        from += loop->from;                                                    \
+    }
+    switch (row) {
+    case 1:
+        COPY_ROWS(1)
+        break;
+    case 2:
+        COPY_ROWS(2)
+        break;
+    case 4:
+        COPY_ROWS(4)
+        break;
+    case 8:
+        COPY_ROWS(8)
+        break;
+    case 16:
+        COPY_ROWS(16)
+        break;
+    default:
+        COPY_ROWS(row)
+    }
+#undef COPY_ROWS
+}
+
+/* Steps the loops around the innermost on by one; false at their end. */
+static bool step_on(struct copy *copy, int64_t *at)
+{
+    for (int i = 1; i < copy->num_loops; i++) {
+        const struct loop *loop = &copy->loops[i];
+        if (++at[i] < loop->count) {
+            copy->to += loop->to;
+            copy->from += loop->from;
+            return true;
+        }
+        copy->to -= loop->to * (loop->count - 1);
+        copy->from -= loop->from * (loop->count - 1);
+        at[i] = 0;
+    }
+    return false;
+}
+
+void jd__box_copy(const struct jd_box *to, const struct jd_box *from,
+                  const jd_range *index)
+{
+    struct copy copy;
+    int64_t at[JD_MAX_NDIM] = { 0 };
+    if (jd__box_count(index, to->ndim) == 0)
+        return;
+    plan_copy(&copy, to, from, index);
+    if (copy.num_loops == 0) {
+        memcpy(copy.to, copy.from, copy.row);
+        return;
+    }
+    do
+        copy_rows(copy.to, copy.from, copy.row, &copy.loops[0]);
+    while (step_on(&copy, at));
+}
