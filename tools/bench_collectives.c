@@ -5,6 +5,7 @@
  */
 #include "runtime/parse.h"
 #include "tools/bench_collectives.h"
+#include "tools/bench_launch.h"
 #include "tools/jd_bench.h"
 
 #include <getopt.h>
@@ -12,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
-
-enum { MAX_LAUNCHES = 100, MAX_ROUNDS = 1000, COMMAND = 8192 };
 
 static const char usage[] =
     "Usage: jd-bench collectives [options]\n"
@@ -51,105 +49,67 @@ static const char usage[] =
 
 struct options {
     struct bench_request request;
-    int *processes;
-    size_t num_processes;
-    const char *launcher;
+    struct bench_launch launch;
     const char *against;
     const char *job; /* in a job: which part */
     const char *plot;
-    long long launches;
-    bool json;
 };
 
 /* ---- jobs --------------------------------------------------------------- */
 
-static size_t append(char *text, size_t used, const char *word)
-{
-    if (used < COMMAND)
-        used += (size_t)snprintf(text + used, COMMAND - used, " %s", word);
-    return used;
-}
-
 /* The flags that make a job's request what the parent's is. */
-static void print_flags(const struct bench_request *r, char *text, size_t used)
+static void append_flags(const struct bench_request *r, char *text, size_t used)
 {
-    char word[256];
     for (int op = 0; op < BENCH_OPS; op++)
-        if (r->ops[op]) {
-            snprintf(word, sizeof word, "--op %s", bench_op_names[op]);
-            used = append(text, used, word);
-        }
-    for (int i = 0; i < r->num_types; i++) {
-        snprintf(word, sizeof word, "--type %s", jd_dtype_name(r->types[i]));
-        used = append(text, used, word);
-    }
-    snprintf(word, sizeof word,
-             "--sizes %zu:%zu --factor %d --rounds %d --sample %g",
-             r->min_bytes, r->max_bytes, r->factor, r->rounds,
-             1e3 * r->sample_seconds);
-    used = append(text, used, word);
-    used = r->cycle ? append(text, used, "--cycle") : used;
-    used = r->in_place ? append(text, used, "--in-place") : used;
-    used = r->is_malloced ? append(text, used, "--malloc") : used;
-    used = r->check ? append(text, used, "--check") : used;
+        if (r->ops[op])
+            used =
+                bench_launch_append(text, used, "--op %s", bench_op_names[op]);
+    for (int i = 0; i < r->num_types; i++)
+        used = bench_launch_append(text, used, "--type %s",
+                                   jd_dtype_name(r->types[i]));
+    bench_launch_append(
+        text, used,
+        "--sizes %zu:%zu --factor %d --rounds %d --sample %g%s%s%s%s",
+        r->min_bytes, r->max_bytes, r->factor, r->rounds,
+        1e3 * r->sample_seconds, r->cycle ? " --cycle" : "",
+        r->in_place ? " --in-place" : "", r->is_malloced ? " --malloc" : "",
+        r->check ? " --check" : "");
 }
 
-/* Both sides wait alike: jd sets this where there are more processes than
- * cores, and a plain MPI program must not be slower for want of it. */
-static void print_command(const struct options *o, int processes,
-                          const char *part, char *text)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int used;
-    if (o->launcher)
-        used = snprintf(text, COMMAND, "%s", o->launcher);
-    else
-        used =
-            snprintf(text, COMMAND,
-                     "mpirun --oversubscribe %s --mca mpi_yield_when_idle "
-                     "%d -n %d",
-                     processes <= cores ? "--bind-to core" : "--bind-to none",
-                     processes > cores, processes);
-    used += snprintf(text + used, COMMAND - (size_t)used,
-                     " '%s' collectives --job %s", bench_program(), part);
-    print_flags(&o->request, text, (size_t)used);
-}
+/* Who reads a job's lines. */
+struct reader {
+    struct bench_results *results;
+    const char *part;
+    int launch, launches;
+};
 
-static void show_progress(const char *part, int launch, int launches,
-                          const char *line)
+static bool take_line(void *arg, const char *line)
 {
+    const struct reader *reader = arg;
     char op[32] = "", type[16] = "";
     size_t bytes = 0;
-    if (!isatty(STDERR_FILENO))
-        return;
+    if (!bench_results_read(reader->results, line))
+        return false;
     sscanf(line, "%*s %31s %15s %zu", op, type, &bytes);
-    fprintf(stderr, "\r%s, launch %d of %d: %s %s %zu bytes      ", part,
-            launch, launches, op, type, bytes);
+    bench_show_progress("%s, launch %d of %d: %s %s %zu bytes", reader->part,
+                        reader->launch, reader->launches, op, type, bytes);
+    return true;
 }
 
-/* One job; its lines go into the results, others are shown once. */
 static bool launch(const struct options *o, int processes, const char *part,
                    int number, struct bench_results *results)
 {
-    char command[COMMAND];
-    char *line = NULL;
-    size_t size = 0;
-    print_command(o, processes, part, command);
-    FILE *pipe = popen(command, "r");
-    while (pipe && getline(&line, &size, pipe) > 0) {
-        if (bench_results_read(results, line))
-            show_progress(part, number + 1, (int)o->launches, line);
-        else if (number == 0 && !o->json)
-            fputs(line, stdout);
-    }
-    free(line);
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
-    if (pipe && pclose(pipe) == 0)
-        return true;
-    fprintf(stderr, "jd-bench: this failed; its own message is above: %s\n",
-            command);
-    return false;
+    char command[BENCH_COMMAND];
+    struct reader reader = { .results = results,
+                             .part = part,
+                             .launch = number + 1,
+                             .launches = (int)o->launch.launches };
+    size_t used =
+        bench_launch_command(&o->launch, processes, "collectives", command);
+    used = bench_launch_append(command, used, "--job %s", part);
+    append_flags(&o->request, command, used);
+    return bench_launch_run(&o->launch, command, number == 0, take_line,
+                            &reader);
 }
 
 static bool launch_all(const struct options *o, int processes,
@@ -161,7 +121,7 @@ static bool launch_all(const struct options *o, int processes,
     int way = strcmp(o->against, "mpi") == 0          ? 0
               : strcmp(o->against, "mpi-single") == 0 ? 1
                                                       : 2;
-    for (int i = 0; i < o->launches; i++)
+    for (int i = 0; i < o->launch.launches; i++)
         for (int j = 0; j < 2 && parts[way][j]; j++)
             if (!launch(o, processes, parts[way][j], i, results))
                 return false;
@@ -172,11 +132,11 @@ static int run_parent(const struct options *o)
 {
     struct bench_results results = { .count = 0 };
     bool ok = true;
-    if (!o->json)
+    if (!o->launch.json)
         bench_print_machine();
-    for (size_t i = 0; i < (o->launcher ? 1 : o->num_processes) && ok; i++)
-        ok = launch_all(o, o->processes[i], &results);
-    if (o->json)
+    for (int i = 0; i < bench_launch_kinds(&o->launch) && ok; i++)
+        ok = launch_all(o, o->launch.processes[i], &results);
+    if (o->launch.json)
         bench_results_print_json(&results, o->against,
                                  o->request.cycle ? "cycle" : "hot");
     else
@@ -253,22 +213,6 @@ static bool read_sizes(struct bench_request *r, const char *text)
     return true;
 }
 
-static bool read_number(const char *text, long long most, long long *ret_value)
-{
-    return jd__parse_integer(text, ret_value) && *ret_value >= 1 &&
-           *ret_value <= most;
-}
-
-static bool read_processes(struct options *o, const char *text)
-{
-    if (!jd__parse_integers(text, &o->processes, &o->num_processes))
-        return false;
-    for (size_t i = 0; i < o->num_processes; i++)
-        if (o->processes[i] < 1 || o->processes[i] > 1024)
-            return false;
-    return true;
-}
-
 static bool is_one_of(const char *text, const char *const *words)
 {
     for (; *words; words++)
@@ -295,22 +239,23 @@ static const char *read_value(struct options *o, int flag, const char *text)
     case 's':
         return read_sizes(&o->request, text) ? NULL : "MIN:MAX, as in 8:64MiB";
     case 'f':
-        if (!read_number(text, 1024, &value) || value < 2)
+        if (!bench_read_number(text, 1024, &value) || value < 2)
             return "from 2 to 1024";
         o->request.factor = (int)value;
         return NULL;
     case 'p':
-        return read_processes(o, text)
+        return bench_launch_read_processes(&o->launch, text)
                    ? NULL
-                   : "a comma list of numbers from 1 to 1024";
+                   : BENCH_PROCESSES_ARE;
     case 'a':
         o->against = text;
         return is_one_of(text, against) ? NULL : "mpi, mpi-single or nothing";
     case 'n':
-        return read_number(text, MAX_LAUNCHES, &o->launches) ? NULL
-                                                             : "from 1 to 100";
+        return bench_launch_read_launches(&o->launch, text)
+                   ? NULL
+                   : BENCH_LAUNCHES_ARE;
     case 'r':
-        if (!read_number(text, MAX_ROUNDS, &value))
+        if (!bench_read_number(text, BENCH_MAX_ROUNDS, &value))
             return "from 1 to 1000";
         o->request.rounds = (int)value;
         return NULL;
@@ -328,9 +273,9 @@ static bool set_plain(struct options *o, int flag, char *text)
                                ['i'] = &r->in_place,
                                ['m'] = &r->is_malloced,
                                ['k'] = &r->check,
-                               ['j'] = &o->json };
+                               ['j'] = &o->launch.json };
     const char **const texts[] = {
-        ['l'] = &o->launcher, ['b'] = &o->job, ['g'] = &o->plot
+        ['l'] = &o->launch.launcher, ['b'] = &o->job, ['g'] = &o->plot
     };
     if (flag < (int)(sizeof switches / sizeof *switches) && switches[flag]) {
         *switches[flag] = true;
@@ -397,31 +342,25 @@ static int read_flags(struct options *o, int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-    static int two[] = { 2 };
     struct options o = {
         .request = { .min_bytes = 8,
                      .max_bytes = (size_t)64 << 20,
                      .factor = 4,
                      .rounds = 15,
                      .sample_seconds = 3e-3 },
-        .processes = two,
-        .num_processes = 1,
+        .launch = { .processes = { 2 }, .num_processes = 1, .launches = 3 },
         .against = "mpi",
-        .launches = 3,
     };
     int status = read_flags(&o, argc, argv);
-    if (status < 0) {
-        bool any = false;
-        for (int i = 0; i < BENCH_OPS; i++)
-            any = any || o.request.ops[i];
-        o.request.ops[BENCH_OP_psum] = o.request.ops[BENCH_OP_psum] || !any;
-        if (o.request.num_types == 0)
-            o.request.types[o.request.num_types++] = JD_F32;
-        status = o.job ? bench_job(&o.request, o.job) : run_parent(&o);
-    }
-    if (o.processes != two)
-        free(o.processes);
-    return status;
+    if (status >= 0)
+        return status;
+    bool any = false;
+    for (int i = 0; i < BENCH_OPS; i++)
+        any = any || o.request.ops[i];
+    o.request.ops[BENCH_OP_psum] = o.request.ops[BENCH_OP_psum] || !any;
+    if (o.request.num_types == 0)
+        o.request.types[o.request.num_types++] = JD_F32;
+    return o.job ? bench_job(&o.request, o.job) : run_parent(&o);
 }
 
 const struct bench bench_collectives = {

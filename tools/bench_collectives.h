@@ -11,6 +11,7 @@
 #define TOOLS_BENCH_COLLECTIVES_H
 
 #include "jd_dtype.h"
+#include "tools/bench_samples.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -58,8 +59,7 @@ struct bench_cell {
     enum bench_op op;
     jd_dtype dtype;
     size_t bytes; /* the larger of a rank's buffers */
-    double *samples[BENCH_SIDES];
-    int count[BENCH_SIDES];
+    struct bench_samples samples[BENCH_SIDES];
     size_t wrong; /* elements; SIZE_MAX: not looked at */
     int ranks;
 };

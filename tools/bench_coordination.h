@@ -50,13 +50,8 @@ struct bench_plan {
 __attribute__((format(printf, 1, 2))) bool bench_complain(const char *format,
                                                           ...);
 
-/* ---- bench_report.c: targets and verdicts ------------------------------ */
+/* ---- bench_report.c ---------------------------------------------------- */
 
-/* "  target NAME: 1.23 UNIT, wanted at most 1.3: met". */
-void bench_report_most(const char *name, double value, const char *unit,
-                       double most);
-void bench_report_least(const char *name, double value, const char *unit,
-                        double least);
 /* The greatest of n values. */
 double bench_maximum(const double *values, int n);
 

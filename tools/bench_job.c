@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_job.c - what one process of `jd-bench collectives` does. */
-#include "jd_process.h"
-#include "runtime/clock.h"
 #include "tools/bench_collectives.h"
+#include "tools/bench_turns.h"
 
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { MOST_CALLS = 20000, MAX_ROUNDS = 1000 };
 
 /* What is measured at the moment. */
 struct point {
@@ -21,39 +15,14 @@ struct point {
     size_t bytes, count;
 };
 
-static double slowest(const struct point *p, double seconds)
+static void call(void *arg, int side)
 {
-    double most = 0;
-    MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, p->sides->comm);
-    return most;
-}
-
-static void call(const struct point *p, enum bench_side side)
-{
+    const struct point *p = arg;
     if (p->request->cycle)
         bench_touch_in(p->sides, side, p->op, p->dtype, p->count);
     bench_call_once(p->sides, side, p->op, p->dtype, p->count);
     if (p->request->cycle)
         bench_touch_out(p->sides, side, p->op, p->dtype, p->count);
-}
-
-/* Seconds of one call, over that many, of the slowest rank. */
-static double sample(const struct point *p, enum bench_side side, int calls)
-{
-    MPI_Barrier(p->sides->comm);
-    double begin = jd__clock_now();
-    for (int i = 0; i < calls; i++)
-        call(p, side);
-    return slowest(p, (jd__clock_now() - begin) / calls);
-}
-
-/* As many calls as fill a sample; at least three have warmed up. */
-static int calibrate(const struct point *p, enum bench_side side)
-{
-    sample(p, side, 3);
-    double seconds = sample(p, side, 3);
-    double calls = p->request->sample_seconds / seconds;
-    return calls < 1 ? 1 : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
 }
 
 static size_t check(const struct point *p, enum bench_side side)
@@ -68,39 +37,39 @@ static size_t check(const struct point *p, enum bench_side side)
     return all;
 }
 
-static void print(const struct point *p, enum bench_side side,
-                  const double *samples)
+static void print(const struct point *p, int side, const double *samples)
 {
-    printf("cell %s %s %zu %d %d %d", bench_op_names[p->op],
-           jd_dtype_name(p->dtype), p->bytes, p->sides->size, (int)side,
-           p->request->rounds);
-    for (int i = 0; i < p->request->rounds; i++)
-        printf(" %.9g", samples[i]);
-    printf("\n");
+    char head[128];
+    snprintf(head, sizeof head, "cell %s %s %zu %d %d", bench_op_names[p->op],
+             jd_dtype_name(p->dtype), p->bytes, p->sides->size, side);
+    bench_samples_print(head, samples, p->request->rounds);
 }
 
-/* The sides by turns. Wrong elements are counted before, on fresh data. */
-static void measure(const struct point *p, const bool *takes_part)
+/* Wrong elements are counted, on fresh data, before the time is taken. */
+static void prepare(const struct point *p, enum bench_side side)
 {
-    static double samples[BENCH_SIDES][MAX_ROUNDS];
-    int calls[BENCH_SIDES] = { 0 };
-    for (int side = 0; side < BENCH_SIDES; side++) {
-        if (!takes_part[side])
-            continue;
-        if (p->request->check) {
-            size_t wrong = check(p, side);
-            if (p->sides->rank == 0)
-                printf("wrong %s %s %zu %d %zu\n", bench_op_names[p->op],
-                       jd_dtype_name(p->dtype), p->bytes, p->sides->size,
-                       wrong);
-        }
-        bench_fill(p->sides, side, p->op, p->dtype, p->count);
-        calls[side] = calibrate(p, side);
+    if (p->request->check) {
+        size_t wrong = check(p, side);
+        if (p->sides->rank == 0)
+            printf("wrong %s %s %zu %d %zu\n", bench_op_names[p->op],
+                   jd_dtype_name(p->dtype), p->bytes, p->sides->size, wrong);
     }
-    for (int i = 0; i < p->request->rounds; i++)
-        for (int side = 0; side < BENCH_SIDES; side++)
-            if (takes_part[side])
-                samples[side][i] = sample(p, side, calls[side]);
+    bench_fill(p->sides, side, p->op, p->dtype, p->count);
+}
+
+static void measure(struct point *p, const bool *takes_part)
+{
+    static double samples[BENCH_SIDES][BENCH_MAX_ROUNDS];
+    const struct bench_turns turns = { .comm = p->sides->comm,
+                                       .call = call,
+                                       .arg = p,
+                                       .sample_seconds =
+                                           p->request->sample_seconds,
+                                       .rounds = p->request->rounds };
+    for (int side = 0; side < BENCH_SIDES; side++)
+        if (takes_part[side])
+            prepare(p, side);
+    bench_turns_run(&turns, takes_part, BENCH_SIDES, samples);
     for (int side = 0; side < BENCH_SIDES; side++)
         if (takes_part[side] && p->sides->rank == 0)
             print(p, side, samples[side]);
@@ -127,40 +96,13 @@ static void measure_sizes(struct point *p)
     }
 }
 
-/* What a figure needs beside it. */
-static void print_conditions(const struct bench_sides *sides, const char *part)
-{
-    cpu_set_t cores;
-    int level, cores_allowed = 0, index, yield = 0, provided, count;
-    MPI_T_cvar_handle handle;
-    MPI_Query_thread(&level);
-    if (sched_getaffinity(0, sizeof cores, &cores) == 0)
-        cores_allowed = CPU_COUNT(&cores);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
-        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
-        MPI_T_cvar_read(handle, &yield); /* a byte of it */
-        MPI_T_cvar_handle_free(&handle);
-    }
-    MPI_T_finalize();
-    if (sides->rank == 0)
-        printf("# %s: %d processes, thread level %s, %d cores allowed to each, "
-               "mpi_yield_when_idle %d\n",
-               part, sides->size,
-               level == MPI_THREAD_SINGLE       ? "SINGLE"
-               : level == MPI_THREAD_FUNNELED   ? "FUNNELED"
-               : level == MPI_THREAD_SERIALIZED ? "SERIALIZED"
-                                                : "MULTIPLE",
-               cores_allowed, yield);
-}
-
 int bench_job(const struct bench_request *request, const char *part)
 {
     struct bench_sides sides;
     bool both = strcmp(part, "both") == 0;
     bench_sides_open(&sides, request, both || strcmp(part, "jd") == 0,
                      both || strcmp(part, "mpi") == 0);
-    print_conditions(&sides, part);
+    bench_print_conditions(sides.comm, part);
     for (int op = 0; op < BENCH_OPS; op++)
         for (int i = 0; request->ops[op] && i < request->num_types; i++) {
             struct point p = { .sides = &sides,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_report.c - a figure beside its target. */
 #include "tools/bench_coordination.h"
+#include "tools/jd_bench.h"
 
 #include <stdio.h>
 

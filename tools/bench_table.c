@@ -19,19 +19,6 @@ static int find_op(const char *name)
     return -1;
 }
 
-static jd_dtype find_type(const char *name)
-{
-    static const jd_dtype all[] = {
-#define TYPE_ROW(type, number, size) JD_##type,
-        JD_DTYPE_MAP(TYPE_ROW)
-#undef TYPE_ROW
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(name, jd_dtype_name(all[i])) == 0)
-            return all[i];
-    return (jd_dtype)0;
-}
-
 /* The cell, made where it is not there. */
 static struct bench_cell *cell_of(struct bench_results *results, int op,
                                   jd_dtype dtype, size_t bytes, int ranks)
@@ -56,37 +43,17 @@ static struct bench_cell *cell_of(struct bench_results *results, int op,
     return &more[results->count++];
 }
 
-static bool add_samples(struct bench_cell *cell, int side, int count,
-                        const char *text)
-{
-    int have = cell->count[side];
-    double *samples =
-        realloc(cell->samples[side], (size_t)(have + count) * sizeof *samples);
-    if (!samples)
-        return false;
-    cell->samples[side] = samples;
-    for (int i = 0; i < count; i++) {
-        char *end;
-        samples[have + i] = strtod(text, &end);
-        if (end == text)
-            return false;
-        text = end;
-    }
-    cell->count[side] = have + count;
-    return true;
-}
-
 bool bench_results_read(struct bench_results *results, const char *line)
 {
     char kind[8], op[32], type[16];
     size_t bytes, wrong = 0;
-    int ranks, side = 0, count = 0, used = 0;
+    int ranks, side = 0, used = 0;
     if (sscanf(line, "%7s %31s %15s %zu %d %n", kind, op, type, &bytes, &ranks,
                &used) != 5 ||
-        find_op(op) < 0 || !find_type(type))
+        find_op(op) < 0 || !bench_read_type(type))
         return false;
     struct bench_cell *cell =
-        cell_of(results, find_op(op), find_type(type), bytes, ranks);
+        cell_of(results, find_op(op), bench_read_type(type), bytes, ranks);
     if (!cell)
         return false;
     if (strcmp(kind, "wrong") == 0 && sscanf(line + used, "%zu", &wrong) == 1) {
@@ -95,16 +62,16 @@ bool bench_results_read(struct bench_results *results, const char *line)
     }
     int head = 0;
     return strcmp(kind, "cell") == 0 &&
-           sscanf(line + used, "%d %d %n", &side, &count, &head) == 2 &&
-           side >= 0 && side < BENCH_SIDES && count > 0 &&
-           add_samples(cell, side, count, line + used + head);
+           sscanf(line + used, "%d %n", &side, &head) == 1 && side >= 0 &&
+           side < BENCH_SIDES &&
+           bench_samples_add(&cell->samples[side], line + used + head);
 }
 
 void bench_results_free(struct bench_results *results)
 {
     for (int i = 0; i < results->count; i++)
         for (int side = 0; side < BENCH_SIDES; side++)
-            free(results->cells[i].samples[side]);
+            bench_samples_free(&results->cells[i].samples[side]);
     free(results->cells);
 }
 
@@ -112,15 +79,13 @@ void bench_results_free(struct bench_results *results)
 
 static double median_us(const struct bench_cell *cell, int side)
 {
-    return 1e6 * bench_median(cell->samples[side], cell->count[side]);
+    return 1e6 * bench_samples_median(&cell->samples[side]);
 }
 
-/* Sorted by bench_median. */
 static double percentile_us(const struct bench_cell *cell, int side,
                             double part)
 {
-    int last = cell->count[side] - 1;
-    return 1e6 * cell->samples[side][(int)(part * last + 0.5)];
+    return 1e6 * bench_samples_percentile(&cell->samples[side], part);
 }
 
 /* nccl-tests' bandwidths: bytes by time; and what each link carries. */
@@ -143,7 +108,7 @@ static void print_row(const struct bench_cell *cell)
            jd_dtype_name(cell->dtype), cell->bytes);
     double median[BENCH_SIDES] = { 0 };
     for (int side = 0; side < BENCH_SIDES; side++) {
-        if (!cell->count[side]) {
+        if (!cell->samples[side].count) {
             printf("  %29s", "-");
             continue;
         }
@@ -151,10 +116,10 @@ static void print_row(const struct bench_cell *cell)
         printf("  %9.2f %9.2f %9.2f", percentile_us(cell, side, 0),
                median[side], percentile_us(cell, side, 0.99));
     }
-    int shown = cell->count[BENCH_JD] ? BENCH_JD : BENCH_MPI;
+    int shown = cell->samples[BENCH_JD].count ? BENCH_JD : BENCH_MPI;
     printf("  %7.2f %7.2f", algorithm_gbs(cell, median[shown]),
            bus_gbs(cell, median[shown]));
-    if (cell->count[BENCH_JD] && cell->count[BENCH_MPI])
+    if (cell->samples[BENCH_JD].count && cell->samples[BENCH_MPI].count)
         printf("  %6.2f", median[BENCH_MPI] / median[BENCH_JD]);
     else
         printf("  %6s", "-");
@@ -187,8 +152,8 @@ void bench_results_print_json(const struct bench_results *results,
                jd_dtype_name(cell->dtype), cell->bytes, cell->ranks, measure,
                against);
         for (int side = 0; side < BENCH_SIDES; side++) {
-            us[side] = cell->count[side] ? median_us(cell, side) : 0;
-            if (cell->count[side])
+            us[side] = cell->samples[side].count ? median_us(cell, side) : 0;
+            if (cell->samples[side].count)
                 printf(", \"%s_us\": %.4g, \"%s_min_us\": %.4g, "
                        "\"%s_p99_us\": %.4g",
                        side ? "mpi" : "jd", us[side], side ? "mpi" : "jd",
@@ -212,7 +177,7 @@ static void plot_curves(const struct bench_results *results, FILE *gnuplot)
     for (int side = 0; side < BENCH_SIDES; side++)
         for (int i = 0; i < results->count; i++) {
             const struct bench_cell *cell = &results->cells[i];
-            if (!cell->count[side])
+            if (!cell->samples[side].count)
                 continue;
             if (!last || last->op != cell->op || last->dtype != cell->dtype)
                 fprintf(gnuplot, "%s$%s_%s_%d << EOD\n", last ? "EOD\n" : "",
@@ -232,7 +197,7 @@ static void plot_lines(const struct bench_results *results, FILE *gnuplot)
         for (int i = 0; i < results->count; i++) {
             const struct bench_cell *c = &results->cells[i];
             const struct bench_cell *before = i ? c - 1 : NULL;
-            if (!c->count[side] ||
+            if (!c->samples[side].count ||
                 (before && before->op == c->op && before->dtype == c->dtype))
                 continue;
             fprintf(gnuplot,

@@ -5,11 +5,13 @@
 #include "jd_process.h"
 #include "runtime/host.h"
 #include "runtime/mpi_service.h"
+#include "runtime/parse.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
@@ -45,6 +47,25 @@ double bench_minimum(double *values, int n)
 {
     qsort(values, (size_t)n, sizeof *values, compare_doubles);
     return values[0];
+}
+
+bool bench_read_number(const char *text, long long most, long long *ret_value)
+{
+    return jd__parse_integer(text, ret_value) && *ret_value >= 1 &&
+           *ret_value <= most;
+}
+
+jd_dtype bench_read_type(const char *name)
+{
+    static const jd_dtype all[] = {
+#define TYPE_ROW(type, number, size) JD_##type,
+        JD_DTYPE_MAP(TYPE_ROW)
+#undef TYPE_ROW
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcasecmp(name, jd_dtype_name(all[i])) == 0)
+            return all[i];
+    return (jd_dtype)0;
 }
 
 void bench_print_machine(void)

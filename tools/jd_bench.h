@@ -3,6 +3,10 @@
 #ifndef TOOLS_JD_BENCH_H
 #define TOOLS_JD_BENCH_H
 
+#include "jd_dtype.h"
+
+#include <stdbool.h>
+
 /* One measurement: `jd-bench NAME [options]`. */
 struct bench {
     const char *name;
@@ -20,6 +24,17 @@ const char *bench_program(void);
 /* The middle and the least of n values, which are sorted by the call. */
 double bench_median(double *values, int n);
 double bench_minimum(double *values, int n);
+
+/* The values of flags: a number from 1 to most; a type by its name, in any
+ * case, 0 where there is none. */
+bool bench_read_number(const char *text, long long most, long long *ret_value);
+jd_dtype bench_read_type(const char *name);
+
+/* "  target NAME: 1.23 UNIT, wanted at most 1.3: met". */
+void bench_report_most(const char *name, double value, const char *unit,
+                       double most);
+void bench_report_least(const char *name, double value, const char *unit,
+                        double least);
 
 /* Prints the CPU's model, its number of cores and MPI's name: what every
  * figure needs beside it. */

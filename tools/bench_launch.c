@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bench_launch.c - starts jobs of this program and reads what they print. */
+#include "tools/bench_launch.h"
+#include "runtime/parse.h"
+#include "tools/jd_bench.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MAX_PROCESSES = 1024, MAX_LAUNCHES = 100 };
+
+bool bench_launch_read_processes(struct bench_launch *launch, const char *text)
+{
+    int *processes;
+    size_t count;
+    if (!jd__parse_integers(text, &processes, &count))
+        return false;
+    bool is_good = count <= BENCH_MAX_JOBS;
+    for (size_t i = 0; i < count && is_good; i++) {
+        launch->processes[i] = processes[i];
+        is_good = processes[i] >= 1 && processes[i] <= MAX_PROCESSES;
+    }
+    launch->num_processes = (int)count;
+    free(processes);
+    return is_good;
+}
+
+bool bench_launch_read_launches(struct bench_launch *launch, const char *text)
+{
+    return bench_read_number(text, MAX_LAUNCHES, &launch->launches);
+}
+
+int bench_launch_kinds(const struct bench_launch *launch)
+{
+    return launch->launcher ? 1 : launch->num_processes;
+}
+
+size_t bench_launch_append(char *text, size_t used, const char *format, ...)
+{
+    va_list arguments;
+    if (used + 1 >= BENCH_COMMAND)
+        return used;
+    text[used++] = ' ';
+    va_start(arguments, format);
+    used +=
+        (size_t)vsnprintf(text + used, BENCH_COMMAND - used, format, arguments);
+    va_end(arguments);
+    return used;
+}
+
+/* All sides wait alike: jd sets this where there are more processes than
+ * cores, and a plain MPI program must not be slower for want of it. */
+size_t bench_launch_command(const struct bench_launch *launch, int processes,
+                            const char *name, char *text)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t used;
+    if (launch->launcher)
+        used = (size_t)snprintf(text, BENCH_COMMAND, "%s", launch->launcher);
+    else
+        used = (size_t)snprintf(
+            text, BENCH_COMMAND,
+            "mpirun --oversubscribe %s --mca mpi_yield_when_idle %d -n %d",
+            processes <= cores ? "--bind-to core" : "--bind-to none",
+            processes > cores, processes);
+    return bench_launch_append(text, used, "'%s' %s", bench_program(), name);
+}
+
+void bench_show_progress(const char *format, ...)
+{
+    va_list arguments;
+    if (!isatty(STDERR_FILENO))
+        return;
+    fputc('\r', stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputs("\033[K", stderr);
+}
+
+bool bench_launch_run(const struct bench_launch *launch, const char *command,
+                      bool is_shown, bool (*take)(void *arg, const char *line),
+                      void *arg)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *pipe = popen(command, "r");
+    while (pipe && getline(&line, &size, pipe) > 0)
+        if (!take(arg, line) && is_shown && !launch->json)
+            fputs(line, stdout);
+    free(line);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    if (pipe && pclose(pipe) == 0)
+        return true;
+    fprintf(stderr, "jd-bench: this failed; its own message is above: %s\n",
+            command);
+    return false;
+}
