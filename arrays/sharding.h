@@ -29,8 +29,8 @@ struct jd_sharding {
     uint64_t world; /* the mesh's; see jd__sharding_check_world */
     bool is_even;   /* refuses what does not divide */
     int num_cuts;   /* dimensions up to the last one that is cut */
-    struct jd_cut cuts[JD_MAX_NDIM];
-    char *spec; /* in its shortest form */
+    struct jd_cut cuts[JD_MAX_NDIM]; /* the others too: one way */
+    char *spec;                      /* in its shortest form */
 
     /* A copy of what the mesh said. */
     int num_axes;
@@ -44,10 +44,14 @@ struct jd_sharding {
     int *blocks;      /* by place: the number of its block, row-major over the
                        * cuts */
     int *replica_ids; /* by place: how many before it have the same */
+    int *by_device;   /* places, in the order of their devices' addresses */
 };
 
 /* One reference more. */
 jd_sharding *jd__sharding_retain(const jd_sharding *sharding);
+
+/* The place of a device, or -1; any pointer may be given. O(log devices). */
+int jd__sharding_place(const jd_sharding *sharding, const jd_device *device);
 
 /* FAILED_PRECONDITION naming the operation, where it is of a world that has
  * ended; INVALID_ARGUMENT for a NULL. */
@@ -64,6 +68,10 @@ jd_status jd__sharding_check_shape(const jd_sharding *sharding,
 /* The ranges of block number `block`, for a shape that was checked. */
 void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
                         const int64_t *shape, jd_range *ret_index);
+
+/* "[64,10]", "[]"; of at most JD_MAX_NDIM dimensions. */
+#define JD_SHAPE_TEXT 192
+void jd__shape_print(int ndim, const int64_t *shape, char *text, size_t size);
 
 /* Elements of a box; 1 where ndim is 0. */
 int64_t jd__box_count(const jd_range *index, int ndim);
