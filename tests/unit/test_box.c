@@ -23,8 +23,7 @@ static int64_t draw(unsigned *seed, int64_t below)
     return rand_r(seed) % below;
 }
 
-/* ---- counting and intersecting -------------------------------------------
- */
+/* ---- counting and intersecting ------------------------------------------- */
 
 START_TEST(counts_elements)
 {
@@ -70,8 +69,7 @@ START_TEST(scalars_share_their_element)
 }
 END_TEST
 
-/* ---- copying -------------------------------------------------------------
- */
+/* ---- copying ------------------------------------------------------------- */
 
 struct draft {
     int ndim;
