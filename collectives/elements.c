@@ -106,6 +106,12 @@ static enum family family_of(jd_dtype dtype)
     }
 }
 
+bool jd__element_can_be_nan(jd_dtype dtype)
+{
+    enum family family = family_of(dtype);
+    return family == FAMILY_REAL || family == FAMILY_COMPLEX;
+}
+
 static bool reals_equal(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -120,14 +126,50 @@ bool jd__element_equal(jd_dtype dtype, const void *a, const void *b)
 {
     if (memcmp(a, b, jd_dtype_size(dtype)) == 0)
         return true;
-    enum family family = family_of(dtype);
-    if (family != FAMILY_REAL && family != FAMILY_COMPLEX)
+    if (!jd__element_can_be_nan(dtype))
         return false;
     if (!reals_equal(read_real(dtype, a), read_real(dtype, b)))
         return false;
-    return family == FAMILY_REAL ||
+    return family_of(dtype) == FAMILY_REAL ||
            reals_equal(read_real(dtype, imaginary(dtype, a)),
                        read_real(dtype, imaginary(dtype, b)));
+}
+
+/* Of a real one: itself, and 0. */
+struct parts {
+    double real;
+    double imaginary;
+};
+
+static struct parts read_parts(jd_dtype dtype, const void *element)
+{
+    struct parts parts = { .real = read_real(dtype, element) };
+    if (family_of(dtype) == FAMILY_COMPLEX)
+        parts.imaginary = read_real(dtype, imaginary(dtype, element));
+    return parts;
+}
+
+bool jd__element_has_nan(jd_dtype dtype, const void *element)
+{
+    if (!jd__element_can_be_nan(dtype))
+        return false;
+    struct parts parts = read_parts(dtype, element);
+    return isnan(parts.real) || isnan(parts.imaginary);
+}
+
+bool jd__element_close(jd_dtype dtype, const void *a, const void *b,
+                       double absolute, double relative)
+{
+    if (jd__element_equal(dtype, a, b))
+        return true;
+    if (!jd__element_can_be_nan(dtype))
+        return false;
+    struct parts x = read_parts(dtype, a), y = read_parts(dtype, b);
+    double magnitude = hypot(y.real, y.imaginary);
+    double apart = hypot(x.real - y.real, x.imaginary - y.imaginary);
+    /* Infinities of a make apart one, or a NaN, by themselves. */
+    return isfinite(y.real) && isfinite(y.imaginary) &&
+           apart <= absolute + relative * magnitude;
 }
 
 /* The bits as a number with a sign. */
@@ -185,4 +227,17 @@ void jd__element_print(jd_dtype dtype, const void *element, char *text,
         print_complex(dtype, element, text, size);
         break;
     }
+}
+
+void jd__element_print_bits(jd_dtype dtype, const void *element, char *text,
+                            size_t size)
+{
+    bool is_complex = family_of(dtype) == FAMILY_COMPLEX;
+    size_t bytes = jd_dtype_size(dtype) / (is_complex ? 2 : 1);
+    int digits = 2 * (int)bytes;
+    int used =
+        snprintf(text, size, "0x%0*" PRIx64, digits, read_bits(element, bytes));
+    if (is_complex && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ",0x%0*" PRIx64, digits,
+                 read_bits(imaginary(dtype, element), bytes));
 }

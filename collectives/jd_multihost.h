@@ -88,6 +88,37 @@ JD_API jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
                                  const char *what);
 
 /*
+ * When jd_assert_equal_with() takes two elements for equal; all zeros: as
+ * jd_assert_equal() does. A tolerance is for floating and complex elements,
+ * as in numpy.allclose: integers and truth values are equal where they are the
+ * same, and an infinity is equal to itself alone.
+ */
+typedef struct jd_equality {
+    int bitwise;     /* not 0: where their bits are the same; it stands alone */
+    int nan_differs; /* not 0: a NaN is equal to nothing, not even to itself */
+
+    /* |a - b| <= absolute + relative * |b|; b is process 0's. At least 0. */
+    double absolute;
+    double relative;
+} jd_equality;
+
+/*
+ * The same with other rules, alike on all processes; size is that of
+ * jd_equality. NULL and 0 are all zeros.
+ *
+ *     jd_equality about = { .relative = 1e-5, .absolute = 1e-8 };
+ *     JD_CHECK(jd_assert_equal_with(model, 2, "the model", &about,
+ *                                   sizeof about));
+ *
+ * Returns: also INVALID_ARGUMENT for a tolerance that is negative or not
+ *   finite, and for bitwise together with another rule.
+ * Source: numpy.testing.assert_allclose.
+ */
+JD_API jd_status jd_assert_equal_with(const jd_leaf *leaves, size_t num_leaves,
+                                      const char *what,
+                                      const jd_equality *equality, size_t size);
+
+/*
  * 1 where the job is being preempted and step is the one at which all stop,
  * or a later one; else 0. A program calls it once in each step with the
  * step's number, before the step's collectives:

@@ -71,7 +71,8 @@ jd_status jd__processes_enter(enum jd_activity activity,
     return JD_OK;
 }
 
-/* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]". */
+/* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]",
+ * "jd_assert_equal_with of 1 leaf: F32[3] (bitwise)". */
 static void print_purpose(const struct jd_purpose *purpose, char *text,
                           size_t size)
 {
@@ -82,7 +83,8 @@ static void print_purpose(const struct jd_purpose *purpose, char *text,
         snprintf(text, size, "%s from process %d of %s", activity,
                  (int)purpose->signature.source, list);
     else
-        snprintf(text, size, "%s of %s", activity, list);
+        snprintf(text, size, "%s of %s%s", activity, list,
+                 purpose->detail ? purpose->detail : "");
 }
 
 /* All know that their purposes differ; now they tell each other how. */

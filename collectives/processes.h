@@ -28,6 +28,7 @@ struct jd_purpose {
     struct jd_signature signature;
     const jd_leaf *leaves;
     size_t count;
+    const char *detail;  /* follows the list in sentences; NULL: nothing */
     const void *payload; /* NULL: none */
     size_t bytes;
 };

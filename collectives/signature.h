@@ -40,7 +40,8 @@
     X(BARRIER, "jd_barrier")                                                   \
     X(BROADCAST_ONE_TO_ALL, "jd_broadcast_one_to_all")                         \
     X(PROCESS_ALLGATHER, "jd_process_allgather")                               \
-    X(ASSERT_EQUAL, "jd_assert_equal")
+    X(ASSERT_EQUAL, "jd_assert_equal")                                         \
+    X(ASSERT_EQUAL_WITH, "jd_assert_equal_with")
 
 enum jd_activity {
 #define JD_ACTIVITY_ENUM_ROW(name, text) JD_ACTIVITY_##name,

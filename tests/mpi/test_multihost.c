@@ -253,8 +253,8 @@ static void try_disagreement(int odd)
                     "%s: process %d calls jd_broadcast_one_to_all from process "
                     "0 of 2 leaves: F64[2], S32[], process %d calls "
                     "jd_assert_equal of 2 leaves: F64[2], S32[]; " AGREE,
-                    am_odd ? "jd_broadcast_one_to_all" : "jd_assert_equal",
-                    odd, other);
+                    am_odd ? "jd_broadcast_one_to_all" : "jd_assert_equal", odd,
+                    other);
     EXPECT_OK(jd_sync_global_devices("together again"));
 }
 
@@ -304,6 +304,99 @@ static void try_unequal(int64_t n)
     free(data);
 }
 
+/* The last process differs; of one, it is NaN that differs from itself. */
+static void expect_unlike(const jd_leaf *leaf, jd_equality rules,
+                          const char *end)
+{
+    int n_devices;
+    const jd_device *const *all = jd_devices(&n_devices);
+    expect_sentence(jd_assert_equal_with(leaf, 1, "p", &rules, sizeof rules),
+                    JD_FAILED_PRECONDITION,
+                    "p: jd_assert_equal_with: process %d (%s) has %s",
+                    count - 1, all[count - 1]->host, end);
+}
+
+static void try_bitwise(void)
+{
+    bool differs = self == count - 1;
+    double zero = differs ? -0.0 : 0.0;
+    uint32_t quiet = differs ? 0x7fc00001 : 0x7fc00000;
+    jd_leaf leaf = { &zero, JD_F64, 0, NULL };
+    jd_leaf bad = { &quiet, JD_F32, 0, NULL };
+    jd_equality bitwise = { .bitwise = 1 };
+    expect_unlike(&leaf, bitwise,
+                  "-0 in leaf 0 at index [], where process 0 has 0 (bitwise)");
+    expect_unlike(&bad, bitwise,
+                  "0x7fc00001 in leaf 0 at index [], where process 0 has "
+                  "0x7fc00000 (bitwise)");
+    EXPECT_OK(jd_assert_equal_with(&bad, 1, NULL, NULL, 0));
+    zero = 0;
+    EXPECT_OK(jd_assert_equal_with(&leaf, 1, NULL, &bitwise, sizeof bitwise));
+}
+
+static void try_tolerances(int64_t n)
+{
+    bool differs = self == count - 1;
+    float *data = calloc((size_t)n, sizeof *data);
+    jd_leaf leaf = { data, JD_F32, 1, &n };
+    jd_equality near = { .relative = 0.125, .absolute = 0.25 };
+    char end[128];
+    for (int64_t i = 0; i < n; i++)
+        data[i] = differs ? 2.5f : 2;
+    EXPECT_OK(jd_assert_equal_with(&leaf, 1, NULL, &near, sizeof near));
+    data[n - 1] = differs ? 2.75f : 2;
+    snprintf(end, sizeof end,
+             "2.75 in leaf 0 at index [%lld], where process 0 has 2 (within "
+             "0.25 + 0.125 * |b|)",
+             (long long)n - 1);
+    expect_unlike(&leaf, near, end);
+    free(data);
+}
+
+/* A NaN of process 0 differs from itself, so that process 0 is named. */
+static void try_nan_differs(int64_t n)
+{
+    int n_devices;
+    const char *host = jd_devices(&n_devices)[0]->host;
+    double *data = calloc((size_t)n, sizeof *data);
+    jd_leaf leaf = { data, JD_F64, 1, &n };
+    jd_equality rules = { .nan_differs = 1 };
+    EXPECT_OK(jd_assert_equal_with(&leaf, 1, NULL, &rules, sizeof rules));
+    data[n - 1] = NAN;
+    expect_sentence(jd_assert_equal_with(&leaf, 1, NULL, &rules, sizeof rules),
+                    JD_FAILED_PRECONDITION,
+                    "jd_assert_equal_with: process 0 (%s) has nan in leaf 0 at "
+                    "index [%lld], where process 0 has nan (NaNs differ)",
+                    host, (long long)n - 1);
+    EXPECT_OK(jd_assert_equal_with(&leaf, 1, NULL, NULL, 0));
+    free(data);
+}
+
+/* Each process must bring the same rules. */
+static void try_other_rules(void)
+{
+    double data = 1;
+    jd_leaf leaf = { &data, JD_F64, 0, NULL };
+    jd_equality rules = { .relative = self == count - 1 ? 0.5 : 0.25 };
+    expect_sentence(jd_assert_equal_with(&leaf, 1, NULL, &rules, sizeof rules),
+                    JD_INVALID_ARGUMENT,
+                    "jd_assert_equal_with: process %d calls "
+                    "jd_assert_equal_with of 1 leaf: F64[] (within 0 + 0.5 * "
+                    "|b|), process 0 calls jd_assert_equal_with of 1 leaf: "
+                    "F64[] (within 0 + 0.25 * |b|); " AGREE,
+                    count - 1);
+}
+
+static void try_rules(int64_t n)
+{
+    try_nan_differs(n);
+    if (count == 1)
+        return;
+    try_bitwise();
+    try_tolerances(n);
+    try_other_rules();
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "uninitialised") != 0)
@@ -318,6 +411,7 @@ int main(int argc, char **argv)
         try_allgather(lengths[i], 1);
         if (count > 1)
             try_unequal(lengths[i]);
+        try_rules(lengths[i]);
     }
     try_broadcast_of_bits();
     try_shapes();

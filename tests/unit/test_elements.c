@@ -109,6 +109,83 @@ START_TEST(integers_are_equal_by_their_bits)
 }
 END_TEST
 
+static bool close_doubles(double a, double b, double absolute, double relative)
+{
+    return jd__element_close(JD_F64, &a, &b, absolute, relative);
+}
+
+START_TEST(close_is_relative_to_the_second)
+{
+    ck_assert(close_doubles(1.5, 1, 0.5, 0));
+    ck_assert(!close_doubles(1.5, 1, 0.4999, 0));
+    ck_assert(close_doubles(8, 10, 0, 0.2));
+    ck_assert(!close_doubles(10, 8, 0, 0.2));
+    ck_assert(close_doubles(10, 8, 0.4, 0.2));
+    ck_assert(close_doubles(-8, -10, 0, 0.2));
+    ck_assert(!close_doubles(1e308, -1e308, 1, 1));
+    ck_assert(close_doubles(1e308, -1e308, 0, 2));
+}
+END_TEST
+
+START_TEST(infinities_and_nans_are_close_to_themselves)
+{
+    ck_assert(close_doubles(INFINITY, INFINITY, 1, 1));
+    ck_assert(!close_doubles(INFINITY, -INFINITY, 1, 1));
+    ck_assert(!close_doubles(1, INFINITY, 1, 1));
+    ck_assert(!close_doubles(INFINITY, 1, 1, 1));
+    ck_assert(close_doubles(NAN, -NAN, 1, 1));
+    ck_assert(!close_doubles(NAN, 1, 1, 1));
+    ck_assert(!close_doubles(1, NAN, 1, 1));
+}
+END_TEST
+
+START_TEST(a_tolerance_is_for_floating_types_alone)
+{
+    float a[2] = { 3, 4 }, b[2] = { 3, 4.5f };
+    ck_assert(jd__element_close(JD_C64, a, b, 0.5, 0));
+    ck_assert(!jd__element_close(JD_C64, a, b, 0.25, 0));
+    ck_assert(jd__element_close(JD_C64, a, b, 0, 0.1)); /* |b| is 5.4 */
+    ck_assert(jd__element_close(JD_F16, &(uint16_t){ 0x3c00 },
+                                &(uint16_t){ 0x3c01 }, 0, 1e-3));
+    ck_assert(
+        !jd__element_close(JD_S32, &(int32_t){ 5 }, &(int32_t){ 6 }, 9, 9));
+    ck_assert(
+        jd__element_close(JD_S32, &(int32_t){ 5 }, &(int32_t){ 5 }, 0, 0));
+    ck_assert(!jd__element_close(JD_PRED, &(char){ 1 }, &(char){ 0 }, 9, 9));
+}
+END_TEST
+
+START_TEST(nans_are_seen)
+{
+    float complex_64[2] = { 1, NAN };
+    ck_assert(jd__element_has_nan(JD_C64, complex_64));
+    ck_assert(!jd__element_has_nan(JD_F32, complex_64));
+    ck_assert(jd__element_has_nan(JD_F8E4M3FN, &(uint8_t){ 0xff }));
+    ck_assert(!jd__element_has_nan(JD_F8E5M2, &(uint8_t){ 0x7c }));
+    ck_assert(!jd__element_has_nan(JD_U8, &(uint8_t){ 0xff }));
+    ck_assert(jd__element_can_be_nan(JD_BF16));
+    ck_assert(!jd__element_can_be_nan(JD_PRED));
+}
+END_TEST
+
+static void expect_print_bits(jd_dtype dtype, const void *element,
+                              const char *wanted)
+{
+    char text[96];
+    jd__element_print_bits(dtype, element, text, sizeof text);
+    ck_assert_str_eq(text, wanted);
+}
+
+START_TEST(bits_are_printed_with_all_their_zeros)
+{
+    float complex_64[2] = { 1e-40f, -0.0f };
+    expect_print_bits(JD_F16, &(uint16_t){ 0x7e01 }, "0x7e01");
+    expect_print_bits(JD_F8E5M2, &(uint8_t){ 1 }, "0x01");
+    expect_print_bits(JD_F64, &(uint64_t){ 1 }, "0x0000000000000001");
+    expect_print_bits(JD_C64, complex_64, "0x000116c2,0x80000000");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("elements");
@@ -116,8 +193,14 @@ int main(void)
     tcase_add_test(print, integers_are_printed_with_their_sign);
     tcase_add_test(print, floats_are_printed_with_all_their_digits);
     tcase_add_test(print, small_floats_are_decoded);
+    tcase_add_test(print, bits_are_printed_with_all_their_zeros);
     TCase *equal = unit_case(suite, "equal");
     tcase_add_test(equal, zeros_and_nans_are_equal);
     tcase_add_test(equal, integers_are_equal_by_their_bits);
+    tcase_add_test(equal, nans_are_seen);
+    TCase *near = unit_case(suite, "close");
+    tcase_add_test(near, close_is_relative_to_the_second);
+    tcase_add_test(near, infinities_and_nans_are_close_to_themselves);
+    tcase_add_test(near, a_tolerance_is_for_floating_types_alone);
     return unit_main(suite);
 }
