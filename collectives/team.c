@@ -26,8 +26,12 @@ static bool make_arrays(struct jd_team *team, const struct jd_team_spec *spec)
         !team->mail)
         return false;
     memcpy(team->members, spec->members, size * sizeof *team->members);
-    for (int i = 0; i < spec->size; i++)
+    team->is_one_process = true;
+    for (int i = 0; i < spec->size; i++) {
         team->processes[i] = spec->members[i].process;
+        if (team->processes[i] != team->processes[0])
+            team->is_one_process = false;
+    }
     return true;
 }
 

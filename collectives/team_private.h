@@ -54,7 +54,8 @@ struct jd_team {
     const void **ins; /* a place for each member, for folds */
     void **outs;      /* and one more */
     struct jd_mail *mail;
-    uint64_t secret;     /* team_sight.h: for the others to be read */
+    uint64_t secret; /* team_sight.h: for the others to be read */
+    bool is_one_process;
     bool has_tried;      /* to read theirs */
     bool is_read_by_all; /* for certain */
     void *scratch;       /* grows and never shrinks */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* team_reduce.c - sums and the like inside a team. */
 #include "collectives/team_reduce.h"
-#include "collectives/team_private.h"
+#include "collectives/team_reduce_private.h"
+#include "collectives/team_sight.h"
 
 #include <string.h>
 
@@ -12,22 +13,11 @@ struct jd_reduce_limits jd__reduce_limits = {
     .zero_copy_bytes = JD_BY_PROCESSOR,
     .stream_bytes = 16 << 20,
     .bounce_bytes = 64 << 10,
+    .sight_bytes = 512 << 10,
+    .read_bytes = 256 << 10,
 };
 
-/* What a member tells: where its buffers are, or the data itself. */
-struct told {
-    uint64_t in;  /* JD_PLACE_INLINE: the data follow */
-    uint64_t out; /* not there where in is JD_PLACE_INLINE */
-};
-#define JD_PLACE_INLINE (JD_PLACE_PRIVATE - 1)
 #define HEAD sizeof(uint64_t)
-
-/* A reduction, in numbers that all members agree on. */
-struct plan {
-    struct jd_team *team;
-    const struct jd_team_reduction *r;
-    size_t element, in_bytes, out_bytes, block; /* r's */
-};
 
 static void fill(const struct jd_team *team, struct jd_team_reduction *r)
 {
@@ -38,11 +28,6 @@ static void fill(const struct jd_team *team, struct jd_team_reduction *r)
     r->block = call->count * (r->scatter ? r->rows : 1);
     r->out_bytes = r->block * r->element;
     r->in_bytes = r->out_bytes * members;
-}
-
-static const struct told *told_by(const struct jd_team *team, int member)
-{
-    return jd__team_payload(team, member);
 }
 
 /* Short data go inline unless others can read them where they are, and that
@@ -57,28 +42,40 @@ static bool goes_inline(const struct jd_team *team, const void *in,
            jd__team_place(team, in, bytes) == JD_PLACE_PRIVATE;
 }
 
-size_t jd__team_reduce_tell(const struct jd_team *team,
+/* Where it is in the arena, or else its address where others may read it. */
+static uint64_t tell_place(struct jd_team *team, const void *data, size_t bytes,
+                           uint64_t *ret_address)
+{
+    uint64_t place = jd__team_place(team, data, bytes);
+    bool is_read = place == JD_PLACE_PRIVATE && jd__sight_is_free(team, bytes);
+    *ret_address = is_read ? (uintptr_t)data : 0;
+    return place;
+}
+
+size_t jd__team_reduce_tell(struct jd_team *team,
                             struct jd_team_reduction *reduction,
                             unsigned char *payload)
 {
     const struct jd_collective *call = reduction->call;
     fill(team, reduction);
     size_t bytes = reduction->in_bytes;
-    struct told told = { .in = JD_PLACE_INLINE, .out = 0 };
+    struct jd_told told = { .in = JD_PLACE_INLINE, .out = 0 };
     if (goes_inline(team, call->in, bytes)) {
         memcpy(payload, &told, HEAD);
         if (bytes)
             memcpy(payload + HEAD, call->in, bytes);
         return HEAD + bytes;
     }
-    told.in = jd__team_place(team, call->in, bytes);
-    told.out = jd__team_place(team, call->out, reduction->out_bytes);
+    jd__sight_try(team);
+    told.in = tell_place(team, call->in, bytes, &told.in_address);
+    told.out =
+        tell_place(team, call->out, reduction->out_bytes, &told.out_address);
     memcpy(payload, &told, sizeof told);
     return sizeof told;
 }
 
-static void run_fold(const struct plan *plan, int num_outs, size_t count,
-                     bool streams)
+void jd__reduce_fold(const struct jd_reduce_plan *plan, int num_outs,
+                     size_t count, bool streams)
 {
     if (count == 0)
         return;
@@ -95,17 +92,27 @@ static void run_fold(const struct plan *plan, int num_outs, size_t count,
 
 /* ---- short -------------------------------------------------------------- */
 
-/* Where member's input can be read: in its payload or in its arena. NULL
- * where it is neither. */
-static const char *input_of(const struct plan *plan, int member)
+/* What a member told, as all members can touch it: in its arena, or anywhere
+ * where they are all of one process. NULL where it is neither. */
+static void *mapped(const struct jd_reduce_plan *plan, int member,
+                    uint64_t place, uint64_t address, size_t bytes)
 {
-    const struct told *told = told_by(plan->team, member);
-    if (told->in == JD_PLACE_INLINE)
-        return (const char *)told + HEAD;
-    return jd__team_at(plan->team, member, told->in, plan->in_bytes);
+    if (place == JD_PLACE_PRIVATE)
+        return plan->team->is_one_process ? (void *)(uintptr_t)address : NULL;
+    return jd__team_at(plan->team, member, place, bytes);
 }
 
-static bool all_inputs_are_seen(const struct plan *plan)
+/* Where member's input can be read: in its payload, or where it is. NULL where
+ * it is neither. */
+static const char *input_of(const struct jd_reduce_plan *plan, int member)
+{
+    const struct jd_told *told = jd__told_by(plan->team, member);
+    if (told->in == JD_PLACE_INLINE)
+        return (const char *)told + HEAD;
+    return mapped(plan, member, told->in, told->in_address, plan->in_bytes);
+}
+
+static bool all_inputs_are_seen(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++)
         if (!input_of(plan, i))
@@ -113,15 +120,15 @@ static bool all_inputs_are_seen(const struct plan *plan)
     return true;
 }
 
-static bool somebody_told_a_place(const struct plan *plan)
+static bool somebody_told_a_place(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++)
-        if (told_by(plan->team, i)->in != JD_PLACE_INLINE)
+        if (jd__told_by(plan->team, i)->in != JD_PLACE_INLINE)
             return true;
     return false;
 }
 
-static void set_inputs(const struct plan *plan, size_t offset)
+static void set_inputs(const struct jd_reduce_plan *plan, size_t offset)
 {
     for (int i = 0; i < plan->team->size; i++)
         plan->team->ins[i] = input_of(plan, i) + offset;
@@ -129,7 +136,7 @@ static void set_inputs(const struct plan *plan, size_t offset)
 
 /* A member's own block, row by row where the rows are apart; whole where there
  * is one. */
-static void fold_block(const struct plan *plan, bool streams)
+static void fold_block(const struct jd_reduce_plan *plan, bool streams)
 {
     const struct jd_team_reduction *r = plan->r;
     size_t width = r->call->count * plan->element;
@@ -139,18 +146,19 @@ static void fold_block(const struct plan *plan, bool streams)
     for (size_t row = 0; row < rows; row++) {
         set_inputs(plan, (row * members + index) * width);
         plan->team->outs[0] = (char *)r->call->out + row * width;
-        run_fold(plan, 1, r->call->count, streams);
+        jd__reduce_fold(plan, 1, r->call->count, streams);
     }
 }
 
 /* In place each would overwrite what the others read. */
-static bool is_in_place(const struct plan *plan, int member)
+static bool is_in_place(const struct jd_reduce_plan *plan, int member)
 {
-    const struct told *told = told_by(plan->team, member);
-    return told->in != JD_PLACE_INLINE && told->in == told->out;
+    const struct jd_told *told = jd__told_by(plan->team, member);
+    return told->in != JD_PLACE_INLINE && told->in == told->out &&
+           told->in_address == told->out_address;
 }
 
-static bool anybody_is_in_place(const struct plan *plan)
+static bool anybody_is_in_place(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++)
         if (is_in_place(plan, i))
@@ -158,7 +166,7 @@ static bool anybody_is_in_place(const struct plan *plan)
     return false;
 }
 
-static jd_status reduce_short(struct plan *plan)
+static jd_status reduce_short(struct jd_reduce_plan *plan)
 {
     fold_block(plan, false);
     return somebody_told_a_place(plan) ? jd__team_step(plan->team) : JD_OK;
@@ -166,22 +174,26 @@ static jd_status reduce_short(struct plan *plan)
 
 /* ---- zero copy ---------------------------------------------------------- */
 
-static bool all_outputs_are_seen(const struct plan *plan)
+static char *output_of(const struct jd_reduce_plan *plan, int member)
+{
+    const struct jd_told *told = jd__told_by(plan->team, member);
+    return mapped(plan, member, told->out, told->out_address, plan->out_bytes);
+}
+
+static bool all_outputs_are_seen(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++)
-        if (!jd__team_at(plan->team, i, told_by(plan->team, i)->out,
-                         plan->out_bytes))
+        if (!output_of(plan, i))
             return false;
     return true;
 }
 
-/* Elements [begin, end) of member's share: cut at cache lines. */
-static void cut_share(const struct plan *plan, size_t *ret_begin,
-                      size_t *ret_count)
+void jd__reduce_share(const struct jd_reduce_plan *plan, int member,
+                      size_t *ret_begin, size_t *ret_count)
 {
     size_t line = JD_CACHE_LINE / plan->element;
     size_t lines = (plan->block + line - 1) / line;
-    size_t size = (size_t)plan->team->size, index = (size_t)plan->team->index;
+    size_t size = (size_t)plan->team->size, index = (size_t)member;
     size_t begin = lines / size * index + lines % size * index / size;
     size_t end = lines / size * (index + 1) + lines % size * (index + 1) / size;
     begin = begin * line < plan->block ? begin * line : plan->block;
@@ -190,7 +202,7 @@ static void cut_share(const struct plan *plan, size_t *ret_begin,
     *ret_count = end - begin;
 }
 
-static jd_status reduce_zero_copy(struct plan *plan)
+static jd_status reduce_zero_copy(struct jd_reduce_plan *plan)
 {
     struct jd_team *team = plan->team;
     bool streams = plan->in_bytes >= jd__reduce_limits.stream_bytes;
@@ -199,196 +211,25 @@ static jd_status reduce_zero_copy(struct plan *plan)
         fold_block(plan, streams);
         return jd__team_step(team);
     }
-    cut_share(plan, &begin, &count);
+    jd__reduce_share(plan, team->index, &begin, &count);
     set_inputs(plan, begin * plan->element);
     for (int i = 0; i < team->size; i++)
-        team->outs[i] = (char *)jd__team_at(team, i, told_by(team, i)->out,
-                                            plan->out_bytes) +
-                        begin * plan->element;
-    run_fold(plan, team->size, count, streams);
+        team->outs[i] = output_of(plan, i) + begin * plan->element;
+    jd__reduce_fold(plan, team->size, count, streams);
     return jd__team_step(team);
-}
-
-/* ---- bounce ------------------------------------------------------------- */
-
-/*
- * Bounce memory of a member, in pieces of up to `chunk` elements per member:
- * two halves by turns, each with a chunk for every member's share, and two
- * chunks for results.
- */
-struct bounce {
-    struct plan *plan;
-    size_t chunk;  /* elements */
-    size_t stride; /* bytes of a chunk */
-    size_t done;   /* elements of the block that earlier pieces had */
-    size_t count;  /* of this piece, of each share: the last may be shorter */
-    unsigned half;
-};
-
-static struct bounce make_bounce(struct plan *plan)
-{
-    size_t members = (size_t)plan->team->size;
-    size_t line = JD_CACHE_LINE;
-    size_t most = JD_TEAM_BOUNCE / (2 * members + 2) / line * line;
-    size_t stride = jd__reduce_limits.bounce_bytes;
-    stride = stride < most ? stride : most;
-    return (struct bounce){ .plan = plan,
-                            .chunk = stride / plan->element,
-                            .stride = stride };
-}
-
-/* How many elements of a block the next piece has for each share; for an
- * all_reduce a block is everybody's, and the shares lie one after the other. */
-static size_t next_count(const struct bounce *b)
-{
-    const struct plan *plan = b->plan;
-    size_t left = plan->block - b->done;
-    size_t line = JD_CACHE_LINE / plan->element;
-    size_t size = (size_t)plan->team->size;
-    if (!plan->r->scatter)
-        left = (left + size - 1) / size;
-    left = (left + line - 1) / line * line;
-    return left < b->chunk ? left : b->chunk;
-}
-
-/* The elements of a share in this piece: where they begin in the block, and
- * how many there are. */
-static size_t share_begin(const struct bounce *b, int share)
-{
-    return b->done + (b->plan->r->scatter ? 0 : (size_t)share * b->count);
-}
-
-static size_t share_count(const struct bounce *b, int share)
-{
-    size_t begin = share_begin(b, share), block = b->plan->block;
-    if (begin >= block)
-        return 0;
-    return block - begin < b->count ? block - begin : b->count;
-}
-
-static char *chunk_of(const struct bounce *b, int member, int share)
-{
-    size_t place = b->half * (size_t)b->plan->team->size + (size_t)share;
-    return jd__team_bounce(b->plan->team, member) + place * b->stride;
-}
-
-static char *result_of(const struct bounce *b, int member)
-{
-    size_t place = 2 * (size_t)b->plan->team->size + b->half;
-    return jd__team_bounce(b->plan->team, member) + place * b->stride;
-}
-
-/* Copies elements [begin, begin + count) of the block of a share, whose rows
- * lie apart in a scatter's input. */
-static void copy_in(const struct plan *plan, char *to, int share, size_t begin,
-                    size_t count)
-{
-    const struct jd_team_reduction *r = plan->r;
-    const char *in = r->call->in;
-    size_t width = r->call->count, size = (size_t)plan->team->size;
-    if (!r->scatter) {
-        memcpy(to, in + begin * plan->element, count * plan->element);
-        return;
-    }
-    while (count) {
-        size_t row = begin / width, column = begin % width;
-        size_t part = width - column < count ? width - column : count;
-        size_t from = (row * size + (size_t)share) * width + column;
-        memcpy(to, in + from * plan->element, part * plan->element);
-        to += part * plan->element;
-        begin += part;
-        count -= part;
-    }
-}
-
-/* Lets the others have this member's part of their shares, and its own where
- * the rows lie apart. */
-static void give_piece(const struct bounce *b)
-{
-    const struct plan *plan = b->plan;
-    int own = plan->team->index;
-    for (int share = 0; share < plan->team->size; share++)
-        if (share != own || plan->r->scatter)
-            copy_in(plan, chunk_of(b, own, share), share, share_begin(b, share),
-                    share_count(b, share));
-}
-
-static void fold_piece(const struct bounce *b)
-{
-    const struct plan *plan = b->plan;
-    struct jd_team *team = plan->team;
-    bool scatter = plan->r->scatter;
-    size_t begin = share_begin(b, team->index);
-    size_t offset = begin * plan->element;
-    for (int i = 0; i < team->size; i++)
-        team->ins[i] = i == team->index && !scatter
-                           ? (const char *)plan->r->call->in + offset
-                           : chunk_of(b, i, team->index);
-    team->outs[0] = (char *)plan->r->call->out + offset;
-    team->outs[1] = result_of(b, team->index);
-    run_fold(plan, scatter ? 1 : 2, share_count(b, team->index), false);
-}
-
-static void take_results(const struct bounce *b)
-{
-    const struct plan *plan = b->plan;
-    for (int i = 0; i < plan->team->size; i++) {
-        size_t count = share_count(b, i);
-        if (i != plan->team->index && count)
-            memcpy((char *)plan->r->call->out +
-                       share_begin(b, i) * plan->element,
-                   result_of(b, i), count * plan->element);
-    }
-}
-
-/* The next piece; one of nothing at the end. */
-static struct bounce next_piece(const struct bounce *b)
-{
-    struct bounce next = *b;
-    size_t shares = b->plan->r->scatter ? 1 : (size_t)b->plan->team->size;
-    next.done += b->count * shares;
-    if (next.done > b->plan->block)
-        next.done = b->plan->block;
-    next.half = 1 - b->half;
-    next.count = next_count(&next);
-    return next;
-}
-
-/*
- * A step says that a member has folded one piece and given the next: nobody
- * reads the half that the next but one goes to any more, nor, as each takes
- * the results before it goes on, the results before these.
- */
-static jd_status reduce_bounce(struct plan *plan)
-{
-    struct jd_team *team = plan->team;
-    struct bounce piece = make_bounce(plan);
-    piece.count = next_count(&piece);
-    give_piece(&piece);
-    jd_status status = jd__team_step(team);
-    while (status == JD_OK && piece.count) {
-        struct bounce next = next_piece(&piece);
-        give_piece(&next);
-        fold_piece(&piece);
-        status = jd__team_step(team);
-        if (status == JD_OK && !plan->r->scatter)
-            take_results(&piece);
-        piece = next;
-    }
-    return status;
 }
 
 /* ---- which -------------------------------------------------------------- */
 
-static bool somebody_told_data(const struct plan *plan)
+static bool somebody_told_data(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++)
-        if (told_by(plan->team, i)->in == JD_PLACE_INLINE)
+        if (jd__told_by(plan->team, i)->in == JD_PLACE_INLINE)
             return true;
     return false;
 }
 
-static bool all_are_in_place(const struct plan *plan)
+static bool all_are_in_place(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++)
         if (!is_in_place(plan, i))
@@ -396,7 +237,7 @@ static bool all_are_in_place(const struct plan *plan)
     return true;
 }
 
-static bool is_short(const struct plan *plan)
+static bool is_short(const struct jd_reduce_plan *plan)
 {
     if (!all_inputs_are_seen(plan))
         return false;
@@ -421,7 +262,7 @@ static size_t zero_copy_bytes(void)
     return (size_t)512 << 10;
 }
 
-static bool is_zero_copy(const struct plan *plan)
+static bool is_zero_copy(const struct jd_reduce_plan *plan)
 {
     bool is_long = plan->in_bytes > zero_copy_bytes();
     if (!all_inputs_are_seen(plan) || somebody_told_data(plan))
@@ -432,19 +273,19 @@ static bool is_zero_copy(const struct plan *plan)
 }
 
 /* A member that is alone. */
-static jd_status reduce_alone(struct plan *plan)
+static jd_status reduce_alone(struct jd_reduce_plan *plan)
 {
     plan->team->ins[0] = plan->r->call->in;
     plan->team->outs[0] = plan->r->call->out;
-    run_fold(plan, 1, plan->block, false);
+    jd__reduce_fold(plan, 1, plan->block, false);
     return JD_OK;
 }
 
 /* What most short calls are. */
-static bool all_is_inline(const struct plan *plan)
+static bool all_is_inline(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++) {
-        const struct told *told = told_by(plan->team, i);
+        const struct jd_told *told = jd__told_by(plan->team, i);
         if (told->in != JD_PLACE_INLINE)
             return false;
         plan->team->ins[i] = (const char *)told + HEAD;
@@ -452,22 +293,22 @@ static bool all_is_inline(const struct plan *plan)
     return true;
 }
 
-static jd_status reduce_inline(const struct plan *plan)
+static jd_status reduce_inline(const struct jd_reduce_plan *plan)
 {
     plan->team->outs[0] = plan->r->call->out;
-    run_fold(plan, 1, plan->block, false);
+    jd__reduce_fold(plan, 1, plan->block, false);
     return JD_OK;
 }
 
 jd_status jd__team_reduce(struct jd_team *team,
                           const struct jd_team_reduction *reduction)
 {
-    struct plan plan = { .team = team,
-                         .r = reduction,
-                         .element = reduction->element,
-                         .in_bytes = reduction->in_bytes,
-                         .out_bytes = reduction->out_bytes,
-                         .block = reduction->block };
+    struct jd_reduce_plan plan = { .team = team,
+                                   .r = reduction,
+                                   .element = reduction->element,
+                                   .in_bytes = reduction->in_bytes,
+                                   .out_bytes = reduction->out_bytes,
+                                   .block = reduction->block };
     if (plan.block == 0)
         return JD_OK;
     if (!reduction->scatter && all_is_inline(&plan))
@@ -476,5 +317,8 @@ jd_status jd__team_reduce(struct jd_team *team,
         return reduce_alone(&plan);
     if (is_short(&plan))
         return reduce_short(&plan);
-    return is_zero_copy(&plan) ? reduce_zero_copy(&plan) : reduce_bounce(&plan);
+    if (is_zero_copy(&plan))
+        return reduce_zero_copy(&plan);
+    return jd__reduce_is_seen(&plan) ? jd__reduce_by_sight(&plan)
+                                     : jd__reduce_bounce(&plan);
 }

@@ -9,11 +9,14 @@
  *     ... jd__team_meet(team, &signature, payload, bytes), compared ...
  *     status = jd__team_reduce(team, &r);
  *
- * Four ways, chosen by all members alike from what they told each other:
+ * Ways, chosen by all members alike from what they told each other:
  *   short      every member folds everything: from the payloads, or straight
  *              from the others' arenas. No way back is awaited but in the
  *              second case.
  *   zero copy  each member folds its share from all inputs into all outputs.
+ *   sight      each member reads its share of the others' private inputs out
+ *              of their processes, and then their results: two system calls
+ *              for each piece, no copy more than there is data.
  *   bounce     the same through the members' bounce memory, in pieces: for
  *              buffers that the others cannot see, and for lengths where a
  *              copy is cheaper than lines that another core has modified.
@@ -45,7 +48,7 @@ struct jd_team_reduction {
 };
 
 /* Writes what the others have to know, at most JD_TEAM_PAYLOAD bytes. */
-size_t jd__team_reduce_tell(const struct jd_team *team,
+size_t jd__team_reduce_tell(struct jd_team *team,
                             struct jd_team_reduction *reduction,
                             unsigned char *payload);
 
@@ -57,8 +60,9 @@ jd_status jd__team_reduce(struct jd_team *team,
  * The lengths in bytes at which the ways change, for measuring: a jd_psum of
  * private buffers up to `inline_bytes` travels in the payload, one of arena
  * buffers up to `short_bytes` is folded by every member, and above
- * `zero_copy_bytes` (or in place) arena buffers are not bounced. From
- * `stream_bytes` on stores pass the caches. All members must have the same.
+ * `zero_copy_bytes` (or in place) arena buffers are not bounced, nor private
+ * ones from `sight_bytes` on. From `stream_bytes` on stores pass the caches.
+ * All members must have the same.
  */
 #define JD_BY_PROCESSOR SIZE_MAX
 struct jd_reduce_limits {
@@ -67,6 +71,8 @@ struct jd_reduce_limits {
     size_t zero_copy_bytes; /* JD_BY_PROCESSOR: the library chooses */
     size_t stream_bytes;
     size_t bounce_bytes; /* the most that a member folds of a piece */
+    size_t sight_bytes;
+    size_t read_bytes; /* the most that is read of a member at a time */
 };
 extern struct jd_reduce_limits jd__reduce_limits;
 

@@ -11,15 +11,6 @@
 /* Measured: bench/README.md. */
 size_t jd__sight_shortest = (size_t)32 << 10;
 
-/* Members of one process see each other's private memory. */
-static bool is_one_process(const struct jd_team *team)
-{
-    for (int i = 1; i < team->size; i++)
-        if (team->processes[i] != team->processes[0])
-            return false;
-    return true;
-}
-
 /* ---- may it be read? ---------------------------------------------------- */
 
 /* What control->reads says. */
@@ -86,7 +77,7 @@ static bool all_read_all(struct jd_team *team)
 
 bool jd__sight_is_free(struct jd_team *team, size_t bytes)
 {
-    if (is_one_process(team))
+    if (team->is_one_process)
         return true;
     return bytes >= jd__sight_shortest && all_read_all(team);
 }

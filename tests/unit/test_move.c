@@ -236,6 +236,8 @@ START_TEST(so_do_members_of_one_process)
     for (int i = 0; i < _i; i++)
         memset(crowd.teams[i]->processes, 0,
                (size_t)_i * sizeof *crowd.teams[i]->processes);
+    for (int i = 0; i < _i; i++)
+        crowd.teams[i]->is_one_process = true;
     crowd_run(&crowd, make_all_calls, NULL);
     crowd_stop(&crowd);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_team_reduce.c - every way of a reduction inside a team, held against
  * one fold of all inputs. */
+#include "collectives/team_private.h"
 #include "collectives/team_reduce.h"
+#include "collectives/team_sight.h"
 #include "tests/unit/team.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 enum { LONGEST = 70000, SCATTERED = 9000 };
 
@@ -190,8 +193,42 @@ START_TEST(every_way_gives_the_same)
         .zero_copy_bytes = _i & 4 ? 0 : 4096,
         .stream_bytes = _i & 8 ? 0 : 1 << 20,
         .bounce_bytes = _i & 1 ? 64 : 1024,
+        .sight_bytes = _i & 1 ? 256 : 1 << 20,
+        .read_bytes = _i & 2 ? 64 : 1024,
     };
     run_trials(3, _i & 2);
+}
+END_TEST
+
+/* The members' memory is read by the system, though it is all one. */
+START_TEST(private_memory_is_read)
+{
+    bool scatter = _i & 1;
+    struct crowd crowd;
+    jd__sight_shortest = 0;
+    jd__reduce_limits.sight_bytes = 256;
+    jd__reduce_limits.read_bytes = _i & 2 ? 192 : 8192;
+    crowd_start(&crowd, 3);
+    for (int i = 0; i < 9; i++)
+        crowd.teams[i / 3]->members[i % 3].pid = getpid();
+    crowd_run(&crowd, reduce_all, &scatter);
+    for (int i = 0; i < 3; i++)
+        ck_assert(crowd.teams[i]->is_read_by_all);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(one_process_needs_no_copy)
+{
+    bool scatter = _i & 1;
+    struct crowd crowd;
+    crowd_start(&crowd, 3);
+    for (int i = 0; i < 3; i++) {
+        memset(crowd.teams[i]->processes, 0, 3 * sizeof(int));
+        crowd.teams[i]->is_one_process = true;
+    }
+    crowd_run(&crowd, reduce_all, &scatter);
+    crowd_stop(&crowd);
 }
 END_TEST
 
@@ -203,5 +240,7 @@ int main(void)
     tcase_add_loop_test(all, an_all_reduce_is_one_fold, 1, 6);
     tcase_add_loop_test(all, a_reduce_scatter_is_one_fold_of_each_block, 1, 6);
     tcase_add_loop_test(all, every_way_gives_the_same, 0, 16);
+    tcase_add_loop_test(all, private_memory_is_read, 0, 4);
+    tcase_add_loop_test(all, one_process_needs_no_copy, 0, 2);
     return unit_main(suite);
 }
