@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* kept_mesh.c - meshes of this room's own, kept as long as the world. */
+#include "arrays/kept_mesh.h"
+#include "collectives/mesh.h"
+#include "runtime/runtime.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kept {
+    struct kept *next;
+    jd_mesh *mesh;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    uint64_t world; /* that they are all of */
+    struct kept *first;
+} meshes = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Those of a world that has ended: nobody is met. */
+static void forget(void)
+{
+    while (meshes.first) {
+        struct kept *kept = meshes.first;
+        meshes.first = kept->next;
+        jd_mesh_destroy(kept->mesh);
+        free(kept);
+    }
+}
+
+static struct kept *find(const jd_device *const *devices, int count)
+{
+    size_t bytes = (size_t)count * sizeof *devices;
+    struct kept *kept = meshes.first;
+    while (kept && (kept->mesh->size != count ||
+                    memcmp(kept->mesh->devices, devices, bytes) != 0))
+        kept = kept->next;
+    return kept;
+}
+
+static jd_status make(const char *operation, const jd_device *const *devices,
+                      int count, struct kept **ret_kept)
+{
+    struct kept *kept = malloc(sizeof *kept);
+    if (!kept)
+        return jd__fail_no_memory(operation, sizeof *kept);
+    jd_status status = jd_mesh_create(&kept->mesh, 1, &count,
+                                      (const char *[]){ "all" }, devices);
+    if (status != JD_OK) {
+        free(kept);
+        return jd__fail_prefix(status, "%s: ", operation);
+    }
+    kept->next = meshes.first;
+    meshes.first = kept;
+    *ret_kept = kept;
+    return JD_OK;
+}
+
+jd_status jd__kept_mesh(const char *operation, const jd_device *const *devices,
+                        int count, jd_mesh **ret_mesh)
+{
+    const struct jd_runtime *runtime;
+    jd_status status = jd__runtime_get(&runtime, operation);
+    if (status != JD_OK)
+        return status;
+    pthread_mutex_lock(&meshes.lock);
+    if (meshes.world != runtime->number)
+        forget();
+    meshes.world = runtime->number;
+    struct kept *kept = find(devices, count);
+    if (!kept)
+        status = make(operation, devices, count, &kept);
+    pthread_mutex_unlock(&meshes.lock);
+    if (status == JD_OK)
+        *ret_mesh = kept->mesh;
+    return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * kept_mesh.h - meshes that the calls on arrays use among themselves: one axis
+ * of the devices that a call needs. The same devices in the same order give
+ * the same mesh again: a mesh's collectives have to be met by all when it goes,
+ * and no call on an array waits for that. They are kept as long as the world.
+ *
+ *     jd_mesh *mesh;
+ *     status = jd__kept_mesh("jd_process_allgather_array", devices, n, &mesh);
+ *     ... jd_all_gather(jd_mesh_shard(mesh), NULL, ...) ...
+ *
+ * All processes of the devices ask for the same meshes in the same order.
+ * Threads: any.
+ */
+#ifndef ARRAYS_KEPT_MESH_H
+#define ARRAYS_KEPT_MESH_H
+
+#include "jd_mesh.h"
+#include "runtime/status.h"
+
+/* Returns JD_OK; what jd_mesh_create() says, after the operation. The mesh
+ * stays this file's. */
+jd_status jd__kept_mesh(const char *operation, const jd_device *const *devices,
+                        int count, jd_mesh **ret_mesh);
+
+#endif
