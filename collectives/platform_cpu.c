@@ -128,7 +128,7 @@ static jd_status barrier(struct jd_clique *clique,
                          const struct jd_collective *call)
 {
     if (clique->wire)
-        return jd__between_barrier(clique, call);
+        return leave(clique, jd__between_barrier(clique, call));
     return leave(clique, call_team(clique, call, sign(call), NULL, 0));
 }
 
@@ -154,8 +154,9 @@ static jd_status all_reduce(struct jd_clique *clique,
     struct jd_team_reduction reduction = { .call = call,
                                            .op = op,
                                            .divisor = clique->size };
-    return clique->wire ? jd__between_all_reduce(clique, call, op)
-                        : reduce(clique, &reduction);
+    return clique->wire
+               ? leave(clique, jd__between_all_reduce(clique, call, op))
+               : reduce(clique, &reduction);
 }
 
 static jd_status reduce_scatter(struct jd_clique *clique,
@@ -169,7 +170,8 @@ static jd_status reduce_scatter(struct jd_clique *clique,
         .scatter = true,
         .rows = rows,
     };
-    return clique->wire ? jd__between_reduce_scatter(clique, call, op, rows)
+    return clique->wire ? leave(clique, jd__between_reduce_scatter(clique, call,
+                                                                   op, rows))
                         : reduce(clique, &reduction);
 }
 
@@ -191,7 +193,7 @@ static jd_status all_gather(struct jd_clique *clique,
                             const struct jd_collective *call, size_t rows)
 {
     if (clique->wire)
-        return jd__between_all_gather(clique, call, rows);
+        return leave(clique, jd__between_all_gather(clique, call, rows));
     struct jd_signature signature = sign(call);
     signature.digest = rows;
     struct jd_move plan = jd__move_all_gather(clique->team, call, rows);
@@ -203,7 +205,7 @@ static jd_status all_to_all(struct jd_clique *clique,
                             const struct jd_pieces *pieces)
 {
     if (clique->wire)
-        return jd__between_all_to_all(clique, call, pieces);
+        return leave(clique, jd__between_all_to_all(clique, call, pieces));
     struct jd_signature signature = sign(call);
     signature.digest = jd__digest(0, pieces, sizeof *pieces);
     struct jd_move plan = jd__move_all_to_all(clique->team, call, pieces);
@@ -215,7 +217,7 @@ static jd_status permute(struct jd_clique *clique,
                          const struct jd_permute *permute)
 {
     if (clique->wire)
-        return jd__between_permute(clique, call, permute);
+        return leave(clique, jd__between_permute(clique, call, permute));
     struct jd_signature signature = sign(call);
     signature.digest = permute->digest;
     struct jd_move plan = jd__move_permute(clique->team, call, permute);
@@ -226,7 +228,7 @@ static jd_status broadcast(struct jd_clique *clique,
                            const struct jd_collective *call, int source)
 {
     if (clique->wire)
-        return jd__between_broadcast(clique, call, source);
+        return leave(clique, jd__between_broadcast(clique, call, source));
     struct jd_signature signature = sign(call);
     signature.source = source;
     struct jd_move plan = jd__move_broadcast(clique->team, call, source);
@@ -238,7 +240,7 @@ static jd_status ragged_all_to_all(struct jd_clique *clique,
                                    const struct jd_ragged *ragged)
 {
     if (clique->wire)
-        return jd__between_ragged(clique, call, ragged);
+        return leave(clique, jd__between_ragged(clique, call, ragged));
     struct jd_signature signature = sign(call);
     signature.digest = (uint64_t)ragged->per_member;
     void *payload = jd__team_payload_space(clique->team);
@@ -254,7 +256,7 @@ static jd_status transfer(struct jd_clique *clique,
 {
     const struct jd_collective *first = &transfers[0].call;
     if (clique->wire)
-        return jd__between_transfer(clique, transfers, count);
+        return leave(clique, jd__between_transfer(clique, transfers, count));
     jd__team_begin(
         clique->team,
         jd__activity_name(count == 1 ? first->activity : JD_ACTIVITY_GROUP),
