@@ -111,29 +111,36 @@ jd_status jd__array_create_without_data(const char *operation,
     return status;
 }
 
+jd_status jd__array_allocate(jd_array *array, const char *operation)
+{
+    for (int i = 0; i < array->num_shards; i++) {
+        jd_array_shard *shard = &array->shards[i];
+        size_t bytes = shard->count * array->element;
+        jd_status status = jd_device_alloc(shard->device, bytes, &shard->data);
+        if (status != JD_OK)
+            return jd__fail_prefix(status, "%s: ", operation);
+    }
+    return JD_OK;
+}
+
 jd_status jd__array_create(const char *operation, const jd_sharding *sharding,
                            jd_dtype dtype, int ndim, const int64_t *shape,
                            jd_array **ret_array)
 {
     jd_array *array;
-    jd_status status = JD_OK;
     if (!ret_array)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: ret_array is NULL", operation);
-    status = jd__array_create_without_data(operation, sharding, dtype, ndim,
-                                           shape, &array);
-    if (status != JD_OK)
+    jd_status status = jd__array_create_without_data(operation, sharding, dtype,
+                                                     ndim, shape, &array);
+    if (status == JD_OK)
+        status = jd__array_allocate(array, operation);
+    else
         return status;
-    for (int i = 0; status == JD_OK && i < array->num_shards; i++) {
-        jd_array_shard *shard = &array->shards[i];
-        status = jd_device_alloc(shard->device, shard->count * array->element,
-                                 &shard->data);
-    }
-    if (status == JD_OK) {
+    if (status == JD_OK)
         *ret_array = array;
-        return JD_OK;
-    }
-    destroy(array);
-    return jd__fail_prefix(status, "%s: ", operation);
+    else
+        destroy(array);
+    return status;
 }
 
 /* ---- references ---------------------------------------------------------- */

@@ -31,6 +31,11 @@ struct jd_array {
  * NULL, of a world that has ended, or was donated. */
 jd_status jd__array_check(const jd_array *array, const char *operation);
 
+/* INVALID_ARGUMENT naming the operation where out, which is to hold the whole
+ * array, is NULL, no leaf, or has another type or shape. */
+jd_status jd__array_check_out(const jd_array *array, const char *operation,
+                              const jd_leaf *out);
+
 /*
  * An array with zeroed blocks, of this process's devices; or, without_data,
  * with NULLs that the caller fills in with jd_device_alloc()'s memory.
@@ -44,6 +49,22 @@ jd_status jd__array_create_without_data(const char *operation,
                                         jd_dtype dtype, int ndim,
                                         const int64_t *shape,
                                         jd_array **ret_array);
+
+/* Gives an array without data its zeroed blocks. RESOURCE_EXHAUSTED: the
+ * caller releases the array. */
+jd_status jd__array_allocate(jd_array *array, const char *operation);
+
+/* Lets fill write each distinct block that has elements, once, and copies it
+ * to its replicas of this process. A failing fill ends it. */
+jd_status jd__array_fill(const jd_array *array, const char *operation,
+                         jd_status (*fill)(const jd_array_shard *shard,
+                                           void *arg),
+                         void *arg);
+
+/* For each of the sharding's local devices, the first of them that has the
+ * same block: numbers as in local. malloc'ed. */
+jd_status jd__sharding_firsts(const jd_sharding *sharding,
+                              const char *operation, int **ret_firsts);
 
 /*
  * A box of a row-major array in memory: where its elements begin.

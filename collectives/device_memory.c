@@ -3,6 +3,7 @@
  * device_memory.c - a device's memory: on cpu a part of this process's arena;
  * plain memory where the system allows no arena.
  */
+#include "collectives/device_memory.h"
 #include "collectives/arena_private.h"
 #include "collectives/arena_space.h"
 #include "jd_memory.h"
@@ -22,6 +23,7 @@
 struct plain {
     struct plain *next;
     void *memory;
+    size_t bytes;
 };
 
 static struct plain *plains; /* under jd__arena_globals */
@@ -54,6 +56,7 @@ static jd_status alloc_plain(size_t bytes, void **ret_memory)
         return status;
     }
     *ret_memory = plain->memory;
+    plain->bytes = bytes;
     jd__arena_watch_forks();
     pthread_mutex_lock(&jd__arena_globals);
     plain->next = plains;
@@ -77,6 +80,17 @@ static bool free_plain(void *memory)
     free(memory);
     free(plain);
     return true;
+}
+
+static size_t plain_size(const void *memory)
+{
+    pthread_mutex_lock(&jd__arena_globals);
+    const struct plain *plain = plains;
+    while (plain && plain->memory != memory)
+        plain = plain->next;
+    size_t bytes = plain ? plain->bytes : 0;
+    pthread_mutex_unlock(&jd__arena_globals);
+    return bytes;
 }
 
 /* ---- arguments ---------------------------------------------------------- */
@@ -170,6 +184,13 @@ jd_status jd_device_free(void *memory)
                         "it was given back already; give each pointer back "
                         "once, as it came",
                    memory);
+}
+
+size_t jd__device_memory_size(const void *memory)
+{
+    struct jd_arena *arena = jd__arena_existing();
+    size_t bytes = memory && arena ? jd__arena_size_of(arena, memory) : 0;
+    return bytes || !memory ? bytes : plain_size(memory);
 }
 
 static jd_status check_copy(const void *to, const void *from, size_t bytes)

@@ -50,6 +50,7 @@ struct jd_group_spec {
 /* Tags that are not agreed upon; 0 is mpi_lock.c's. */
 enum {
     JD_TAG_PROCESSES = 2, /* all processes: the multihost utilities */
+    JD_TAG_ARRAYS = 3,    /* those of a sharding: the calls on arrays */
     JD_TAG_FIRST_CLIQUE = 16,
 };
 
