@@ -5,6 +5,7 @@
 
 /* Measured: bench/README.md. */
 struct jd_flow_limits jd__flow_limits = {
+    .inline_bytes = 512,
     .straight_bytes = 0,
     .piece_bytes = 128 << 10,
 };

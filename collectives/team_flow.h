@@ -86,6 +86,7 @@ jd_status jd__flow_run(const struct jd_flow *flow);
 
 /* For measuring; all members must have the same. */
 struct jd_flow_limits {
+    size_t inline_bytes;   /* up to JD_TEAM_PAYLOAD: streams in payloads */
     size_t straight_bytes; /* shorter streams bounce out of an arena too */
     size_t piece_bytes;    /* the longest piece */
 };

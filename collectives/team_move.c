@@ -172,7 +172,7 @@ static struct jd_flow make_flow(struct jd_team *team,
 static bool is_short(const struct jd_team *team, const struct jd_move *move)
 {
     size_t streams = move->in_step ? (size_t)jd__team_size(team) : 1;
-    return jd__block_bytes(&move->in) <= JD_TEAM_PAYLOAD / streams;
+    return jd__block_bytes(&move->in) <= jd__flow_limits.inline_bytes / streams;
 }
 
 static size_t tell_data(const struct jd_flow *flow, char *payload)

@@ -222,6 +222,7 @@ START_TEST(so_it_does_where_short_data_bounce_out_of_arenas)
 {
     jd__flow_limits.piece_bytes = PIECE;
     jd__flow_limits.straight_bytes = 2 * PIECE;
+    jd__flow_limits.inline_bytes = JD_TEAM_PAYLOAD;
     run_crowd(3, make_all_calls, NULL);
 }
 END_TEST
