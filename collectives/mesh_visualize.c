@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mesh_visualize.c - a mesh as a person reads it: tables of places. */
+#include "collectives/excerpt.h"
 #include "collectives/mesh.h"
 
 #include <errno.h>
@@ -16,39 +17,13 @@ enum {
     MAX_HOST = 24, /* characters of a host's name */
 };
 
-/* The last `last` of count things, and before them as many as fit into most;
- * one of these is "...". */
-struct excerpt {
-    int first, last, count;
-};
-
-static struct excerpt excerpt(int count, int most)
-{
-    if (count <= most)
-        return (struct excerpt){ count, 0, count };
-    return (struct excerpt){ most > 2 ? most - 2 : 1, 1, count };
-}
-
-/* The next one to show; -1: "..."; count: no more. */
-static int next_shown(const struct excerpt *e, int i)
-{
-    if (i == -1)
-        return e->count - e->last;
-    return i + 1 == e->first && e->last > 0 ? -1 : i + 1;
-}
-
-static int first_shown(const struct excerpt *e)
-{
-    return e->first > 0 ? 0 : -1;
-}
-
 struct table {
     const struct jd_mesh *mesh;
     FILE *out;
     bool has_hosts; /* several: each place names its own */
     int head;       /* width of the first column */
     int cell;       /* of each other */
-    struct excerpt columns;
+    struct jd_excerpt columns;
 };
 
 /* "n0 3:1": host, process, device of that process. */
@@ -85,7 +60,7 @@ static void measure(struct table *table)
         table->cell = width > table->cell ? width : table->cell;
     }
     int fits = (MAX_WIDTH - table->head) / (table->cell + 2);
-    table->columns = excerpt(mesh->shape[last], fits < 3 ? 3 : fits);
+    table->columns = jd__excerpt(mesh->shape[last], fits < 3 ? 3 : fits);
 }
 
 /* A line ends with its last word. */
@@ -101,8 +76,8 @@ static void print_header(const struct table *table)
     bool is_line = mesh->ndim == 1;
     int pad = 0;
     fprintf(table->out, "%-*s", table->head, is_line ? name : "");
-    for (int i = first_shown(&table->columns); i < table->columns.count;
-         i = next_shown(&table->columns, i)) {
+    for (int i = jd__excerpt_first(&table->columns); i < table->columns.count;
+         i = jd__excerpt_next(&table->columns, i)) {
         char text[96] = "...";
         if (i >= 0)
             snprintf(text, sizeof text, "%.64s%s%d", is_line ? "" : name,
@@ -118,8 +93,8 @@ static void print_row(const struct table *table, const char *head, int position)
 {
     int pad = 0;
     fprintf(table->out, "%-*s", table->head, head);
-    for (int i = first_shown(&table->columns); i < table->columns.count;
-         i = next_shown(&table->columns, i)) {
+    for (int i = jd__excerpt_first(&table->columns); i < table->columns.count;
+         i = jd__excerpt_next(&table->columns, i)) {
         char text[96] = "...";
         int width =
             i < 0 ? 3 : print_place(table, position + i, text, sizeof text);
@@ -139,8 +114,9 @@ static void print_table(const struct table *table, int position)
         return;
     }
     int axis = mesh->ndim - 2, columns = mesh->shape[mesh->ndim - 1];
-    struct excerpt rows = excerpt(mesh->shape[axis], MAX_ROWS);
-    for (int i = first_shown(&rows); i < rows.count; i = next_shown(&rows, i)) {
+    struct jd_excerpt rows = jd__excerpt(mesh->shape[axis], MAX_ROWS);
+    for (int i = jd__excerpt_first(&rows); i < rows.count;
+         i = jd__excerpt_next(&rows, i)) {
         char head[96] = "...";
         if (i < 0) {
             fprintf(table->out, "%s\n", head);
@@ -167,9 +143,9 @@ static void print_tables(const struct table *table)
     const struct jd_mesh *mesh = table->mesh;
     int places = mesh->shape[mesh->ndim - 1] *
                  (mesh->ndim > 1 ? mesh->shape[mesh->ndim - 2] : 1);
-    struct excerpt tables = excerpt(mesh->size / places, MAX_TABLES);
-    for (int i = first_shown(&tables); i < tables.count;
-         i = next_shown(&tables, i)) {
+    struct jd_excerpt tables = jd__excerpt(mesh->size / places, MAX_TABLES);
+    for (int i = jd__excerpt_first(&tables); i < tables.count;
+         i = jd__excerpt_next(&tables, i)) {
         if (i < 0) {
             fprintf(table->out, "\n...\n");
             continue;
