@@ -128,7 +128,7 @@ static int64_t longest(int64_t length, int ways)
 }
 
 /* Unsigned: the last blocks may lie past the greatest int64_t. */
-static jd_range cut_range(int64_t length, int ways, int number)
+jd_range jd__cut_range(int64_t length, int ways, int number)
 {
     uint64_t all = (uint64_t)length, size = (uint64_t)longest(length, ways);
     uint64_t begin = (uint64_t)number * size, end = begin + size;
@@ -141,7 +141,7 @@ void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
 {
     for (int d = ndim - 1; d >= 0; d--) {
         int ways = sharding->cuts[d].ways;
-        ret_index[d] = cut_range(shape[d], ways, block % ways);
+        ret_index[d] = jd__cut_range(shape[d], ways, block % ways);
         block /= ways;
     }
 }

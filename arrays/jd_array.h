@@ -283,14 +283,34 @@ JD_API jd_status jd_global_array_to_host_local_array(const jd_array *array,
 /* ---- pictures -------------------------------------------------------------
  */
 
+/* clang-format off */
 /*
- * Draws for a person which device has which block: one box for each, with the
- * devices in it; the two longest cut dimensions, or the first ones where none
- * is cut; in colour where out is a terminal.
+ * Draws for a person which device has which block: a box for each, with its
+ * devices in it, "0-3:0" being device 0 of the processes 0 to 3. Rows and
+ * columns are the two longest dimensions that are cut, or the first ones; each
+ * index along the other ones that are cut has a table of its own. Blocks that
+ * are empty share a box at the end. Long dimensions are cut in the middle.
+ *
+ *     [64,10] as "data,model": 6 blocks of up to [32,4], each on 1 of 6 cpu devices
+ *     at the edges: elements of dimensions 0 and 1; in the boxes: process:device
+ *
+ *               [0,4)    [4,8)    [8,10)
+ *             +--------+--------+--------+
+ *     [0,32)  | 0:0    | 0:1    | 0:2    |
+ *             +--------+--------+--------+
+ *     [32,64) | 1:0    | 1:1    | 1:2    |
+ *             +--------+--------+--------+
+ *
+ * With lines where the program's locale has them (setlocale(LC_ALL, "") and
+ * UTF-8); in colour where out is the terminal that the program was started
+ * from, which under mpirun it is not: there CLICOLOR_FORCE=1 asks for it.
+ * NO_COLOR=1 asks for none.
+ *
  * Collective: no; usually process 0 alone does it.
  * Returns: also DATA_LOSS where out cannot be written.
  * Source: jax.debug.visualize_array_sharding.
  */
+/* clang-format on */
 JD_API jd_status jd_visualize_sharding(const jd_sharding *sharding, int ndim,
                                        const int64_t *shape, FILE *out);
 JD_API jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out);

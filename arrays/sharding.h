@@ -65,6 +65,9 @@ jd_status jd__sharding_check_shape(const jd_sharding *sharding,
                                    const char *operation, int ndim,
                                    const int64_t *shape);
 
+/* The part with that number of a dimension that is cut so many ways. */
+jd_range jd__cut_range(int64_t length, int ways, int number);
+
 /* The ranges of block number `block`, for a shape that was checked. */
 void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
                         const int64_t *shape, jd_range *ret_index);

@@ -4,10 +4,8 @@
  * and meshes of any shape and of thousands of devices, against the definition.
  */
 #include "jd_process.h"
+#include "tests/unit/made_mesh.h"
 #include "tests/unit/sharding_mesh.h"
-
-#include <stdio.h>
-#include <time.h>
 
 /* ---- the same ones --------------------------------------------------------
  */
@@ -177,66 +175,6 @@ END_TEST
 /* ---- many devices ---------------------------------------------------------
  */
 
-enum { MANY = 4096 };
-
-static jd_device many[MANY];
-static const jd_device *many_listed[MANY];
-
-/* Devices of made-up processes, eight in each, in an order of our own. */
-static void make_many(struct jd_mesh *made, int ndim, const int *shape)
-{
-    static char names[][2] = { "a", "b", "c", "d", "e", "f", "g", "h" };
-    static char axes[] = "a to h";
-    const struct jd_runtime *runtime;
-    UNIT_OK(jd__runtime_get(&runtime, "test"));
-    *made = (struct jd_mesh){ .runtime = runtime,
-                              .world = runtime->number,
-                              .ndim = ndim,
-                              .axes = axes,
-                              .size = 1,
-                              .devices = many_listed };
-    for (int i = 0; i < ndim; i++) {
-        made->axis_names[i] = names[i];
-        made->shape[i] = shape[i];
-        made->size *= shape[i];
-    }
-    for (int i = 0; i < made->size; i++) {
-        many[i].process_index = i / 8;
-        many_listed[i] = &many[i];
-    }
-    for (int i = made->size - 1; i > 0; i--) {
-        int j = rand() % (i + 1);
-        const jd_device *kept = many_listed[i];
-        many_listed[i] = many_listed[j];
-        many_listed[j] = kept;
-    }
-}
-
-/* Puts some of the axes, in any order, into the cuts of up to ndim
- * dimensions; gives the text. */
-static void draw_spec(const struct jd_mesh *made, int ndim,
-                      struct jd_axes *ret_cuts, char *text)
-{
-    int order[JD_MAX_AXES], used = 0;
-    for (int i = 0; i < made->ndim; i++) {
-        int j = rand() % (i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
-    *text = '\0';
-    for (int d = 0; d < ndim; d++) {
-        ret_cuts[d].count = 0;
-        strcat(text, d ? "," : "");
-        while (used < made->ndim && rand() % 2) {
-            int axis = order[used++];
-            strcat(text, ret_cuts[d].count ? "+" : "");
-            strcat(text, made->axis_names[axis]);
-            ret_cuts[d].axis[ret_cuts[d].count++] = axis;
-        }
-        strcat(text, ret_cuts[d].count ? "" : "-");
-    }
-}
-
 /* What a place has, by the definition. */
 static jd_range slow_range(const struct jd_mesh *made,
                            const struct jd_axes *axes, int place,
@@ -261,7 +199,7 @@ static void compare_with_slow(const struct jd_mesh *made, int ndim,
     for (int place = 0; place < made->size; place++) {
         jd_range index[JD_MAX_NDIM];
         int replica, block = 0;
-        UNIT_OK(jd_sharding_index(sharding, ndim, shape, many_listed[place],
+        UNIT_OK(jd_sharding_index(sharding, ndim, shape, made->devices[place],
                                   index, &replica));
         for (int d = 0; d < ndim; d++) {
             jd_range wanted = slow_range(made, &cuts[d], place, shape[d]);
@@ -272,37 +210,15 @@ static void compare_with_slow(const struct jd_mesh *made, int ndim,
         }
         ck_assert_int_eq(sharding->blocks[place], block);
         ck_assert_int_eq(replica, replicas[block]++);
-        ck_assert_int_eq(jd__sharding_place(sharding, many_listed[place]),
+        ck_assert_int_eq(jd__sharding_place(sharding, made->devices[place]),
                          place);
-        if (many_listed[place]->process_index == 0)
+        if (made->devices[place]->process_index == 0)
             ck_assert_int_eq(sharding->local[local++], place);
     }
     ck_assert_int_eq(sharding->num_local, local);
     ck_assert_int_eq(jd_sharding_is_fully_addressable(sharding),
                      local == made->size);
     free(replicas);
-}
-
-static void draw_mesh(struct jd_mesh *made, int most)
-{
-    int shape[JD_MAX_AXES], ndim = 1 + rand() % JD_MAX_AXES, size = 1;
-    for (int i = 0; i < ndim; i++) {
-        shape[i] = 1 + rand() % 4;
-        if (size * shape[i] > most)
-            shape[i] = 1;
-        size *= shape[i];
-    }
-    make_many(made, ndim, shape);
-}
-
-/* TEST_SEED repeats what has failed. */
-static unsigned draw_seed(void)
-{
-    const char *text = getenv("TEST_SEED");
-    unsigned seed =
-        text ? (unsigned)strtoul(text, NULL, 10) : (unsigned)time(NULL);
-    fprintf(stderr, "# TEST_SEED=%u\n", seed);
-    return seed;
 }
 
 START_TEST(any_mesh_is_cut_as_defined)
@@ -314,7 +230,10 @@ START_TEST(any_mesh_is_cut_as_defined)
         jd_sharding *sharding;
         char text[64];
         int ndim = rand() % (JD_MAX_NDIM + 1);
-        draw_mesh(&made, turn ? 64 : MANY);
+        int sizes[JD_MAX_AXES];
+        int axes = draw_sizes(turn ? 64 : MADE_MESH_MOST, sizes);
+        make_mesh(&made, axes, sizes, 8);
+        shuffle_mesh(&made);
         draw_spec(&made, ndim, cuts, text);
         UNIT_OK(jd_sharding_create(&sharding, &made, text));
         compare_with_slow(&made, ndim, cuts, sharding);
@@ -329,9 +248,10 @@ START_TEST(four_thousand_devices_are_cut)
     struct jd_axes cuts[2] = { { .count = 2, .axis = { 2, 0 } },
                                { .count = 1, .axis = { 1 } } };
     jd_sharding *sharding;
-    make_many(&made, 3, (int[]){ 16, 16, 16 });
+    make_mesh(&made, 3, (int[]){ 16, 16, 16 }, 8);
+    shuffle_mesh(&made);
     UNIT_OK(jd_sharding_create(&sharding, &made, "c+a,b"));
-    ck_assert_int_eq(sharding->ways, MANY);
+    ck_assert_int_eq(sharding->ways, MADE_MESH_MOST);
     compare_with_slow(&made, 2, cuts, sharding);
     jd_sharding_release(sharding);
 }
