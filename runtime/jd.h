@@ -7,6 +7,7 @@
 #define JD_H
 
 #include "jd_array.h"
+#include "jd_checkpoint.h"
 #include "jd_collectives.h"
 #include "jd_coordination.h"
 #include "jd_device.h"

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* checkpoint_block.c - a file of NumPy's, with a checksum for each chunk. */
+#include "arrays/checkpoint_block.h"
+
+#include "arrays/crc32c.h"
+#include "arrays/npy.h"
+#include "jd_memory.h"
+#include "runtime/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The disk is kept busy with what was written so far, and asked ahead for what
+ * is read next. */
+enum { AHEAD = 2 /* chunks */ };
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+/* The elements from an offset on, in host memory. */
+static jd_status take_piece(const struct jd_block_source *from, size_t offset,
+                            size_t bytes, const char **ret_data)
+{
+    *ret_data = from->piece ? from->piece : from->data + offset;
+    return from->piece ? jd_device_copy(from->piece, from->data + offset, bytes)
+                       : JD_OK;
+}
+
+static jd_status write_chunk(const struct jd_io *io,
+                             const struct jd_block_source *from, size_t offset,
+                             size_t bytes, const char *path, int fd,
+                             int64_t begin, uint32_t *crc)
+{
+    for (size_t end = offset + bytes; offset < end;) {
+        size_t n = min_size(JD_CHECKPOINT_PIECE, end - offset);
+        const char *data;
+        jd_status status = take_piece(from, offset, n, &data);
+        if (status != JD_OK)
+            return status;
+        *crc = jd__crc32c(*crc, data, n);
+        status = jd__io_write(io, path, fd, data, n, begin + (int64_t)offset);
+        if (status != JD_OK)
+            return status;
+        offset += n;
+    }
+    return JD_OK;
+}
+
+static jd_status write_elements(const struct jd_io *io,
+                                struct jd_saved_array *array, int block,
+                                const struct jd_block_source *from,
+                                const char *path, int fd, int64_t begin)
+{
+    size_t bytes = jd__saved_block_bytes(array, block), offset = 0;
+    uint32_t *crc = array->crcs + array->first_crcs[block];
+    jd_status status = JD_OK;
+    for (; status == JD_OK && offset < bytes; offset += JD_CHECKPOINT_CHUNK) {
+        size_t n = min_size(JD_CHECKPOINT_CHUNK, bytes - offset);
+        *crc = 0;
+        status = write_chunk(io, from, offset, n, path, fd, begin, crc++);
+        sync_file_range(fd, begin + (int64_t)offset, (int64_t)n,
+                        SYNC_FILE_RANGE_WRITE);
+    }
+    return status;
+}
+
+jd_status jd__block_write(const struct jd_io *io, struct jd_saved_array *array,
+                          int block, const struct jd_block_source *from,
+                          const char *path, int *ret_fd)
+{
+    char header[JD_NPY_MAX_HEADER];
+    size_t begin = jd__saved_block_header(array, block, header);
+    int fd;
+    jd_status status = jd__io_create(io, path, &fd);
+    if (status != JD_OK)
+        return status;
+    status = jd__io_write(io, path, fd, header, begin, 0);
+    if (status == JD_OK)
+        status =
+            write_elements(io, array, block, from, path, fd, (int64_t)begin);
+    if (status == JD_OK)
+        *ret_fd = fd;
+    else
+        close(fd);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static jd_status
+fail_block(const struct jd_block_reader *reader, int64_t offset,
+           const char *format, ...)
+{
+    char what[256], index[400];
+    jd_range ranges[JD_MAX_NDIM];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    jd__saved_block(reader->array, reader->block, ranges);
+    jd__ranges_print(ranges, reader->array->ndim, index, sizeof index);
+    return jd_fail(JD_DATA_LOSS,
+                   "%s: %s: %s, block %d (%s) of \"%s\", at offset %" PRId64
+                   ": %s; restore another checkpoint",
+                   reader->io->operation, reader->io->who, reader->path,
+                   reader->block, index, reader->array->name, offset, what);
+}
+
+static jd_status check_length(const struct jd_block_reader *reader)
+{
+    struct stat info;
+    if (fstat(reader->fd, &info) != 0)
+        return jd__io_fail(reader->io, "look at", reader->path, -1, errno);
+    int64_t wanted = reader->begin + (int64_t)reader->bytes;
+    int64_t length = (int64_t)info.st_size;
+    if (length == wanted)
+        return JD_OK;
+    return fail_block(reader, length < wanted ? length : wanted,
+                      "the file has %" PRId64 " bytes, not %" PRId64, length,
+                      wanted);
+}
+
+static jd_status check_header(const struct jd_block_reader *reader,
+                              const char *wanted)
+{
+    char header[JD_NPY_MAX_HEADER];
+    size_t bytes = (size_t)reader->begin, same = 0;
+    jd_status status =
+        jd__io_read(reader->io, reader->path, reader->fd, header, bytes, 0);
+    if (status != JD_OK)
+        return status;
+    while (same < bytes && header[same] == wanted[same])
+        same++;
+    if (same == bytes)
+        return JD_OK;
+    return fail_block(reader, (int64_t)same,
+                      "the header is not that of the index's type and shape");
+}
+
+/* Asks for what comes a little later; that it fails does not matter. */
+static void ask_ahead(const struct jd_block_reader *reader, size_t chunk,
+                      size_t count)
+{
+    posix_fadvise(reader->fd,
+                  reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK),
+                  (int64_t)(count * JD_CHECKPOINT_CHUNK), POSIX_FADV_WILLNEED);
+}
+
+jd_status jd__block_open(const struct jd_io *io,
+                         const struct jd_saved_array *array, int block,
+                         const char *dir, struct jd_block_reader *ret_reader)
+{
+    char header[JD_NPY_MAX_HEADER], file[JD_CHECKPOINT_MAX_FILE];
+    struct jd_block_reader *reader = ret_reader;
+    reader->io = io;
+    reader->array = array;
+    reader->block = block;
+    reader->bytes = jd__saved_block_bytes(array, block);
+    reader->begin = (int64_t)jd__saved_block_header(array, block, header);
+    reader->num_chunks =
+        array->first_crcs[block + 1] - array->first_crcs[block];
+    jd__saved_block_file(array, block, file);
+    jd_status status = jd__io_path(io, dir, "", file, reader->path);
+    if (status != JD_OK)
+        return status;
+    reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+    if (reader->fd < 0)
+        return jd__io_fail(io, "open", reader->path, -1, errno);
+    status = check_length(reader);
+    if (status == JD_OK)
+        status = check_header(reader, header);
+    if (status != JD_OK)
+        close(reader->fd);
+    return status;
+}
+
+size_t jd__block_chunk_bytes(const struct jd_block_reader *reader, size_t chunk)
+{
+    return min_size(JD_CHECKPOINT_CHUNK,
+                    reader->bytes - chunk * JD_CHECKPOINT_CHUNK);
+}
+
+jd_status jd__block_read(const struct jd_block_reader *reader, size_t chunk,
+                         char *memory)
+{
+    size_t bytes = jd__block_chunk_bytes(reader, chunk), at = 0;
+    int64_t begin = reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK);
+    uint32_t crc = 0;
+    ask_ahead(reader, chunk + 1, AHEAD);
+    while (at < bytes) {
+        size_t n = min_size(JD_CHECKPOINT_PIECE, bytes - at);
+        jd_status status = jd__io_read(reader->io, reader->path, reader->fd,
+                                       memory + at, n, begin + (int64_t)at);
+        if (status != JD_OK)
+            return status;
+        crc = jd__crc32c(crc, memory + at, n);
+        at += n;
+    }
+    uint32_t wanted =
+        reader->array->crcs[reader->array->first_crcs[reader->block] + chunk];
+    if (crc == wanted)
+        return JD_OK;
+    return fail_block(reader, begin,
+                      "the CRC32C of %zu bytes is %08" PRIx32
+                      ", and the index says %08" PRIx32,
+                      bytes, crc, wanted);
+}
+
+void jd__block_close(struct jd_block_reader *reader)
+{
+    close(reader->fd);
+}
