@@ -283,18 +283,13 @@ static void print_legend(const struct jd_picture *picture, FILE *out)
 
 /* ---- the whole ---------------------------------------------------------- */
 
-/* The ranges of the last bands are the longest, or those before an empty one
- * are as long. */
+/* No range is longer than the last one. */
 static int range_width(const struct jd_picture *picture, int dimension,
                        int count)
 {
     char text[JD_PICTURE_TEXT];
-    int width = 0;
-    for (int band = count - 1; band >= 0 && band >= count - 2; band--) {
-        jd__picture_range(picture, dimension, band, text, sizeof text);
-        width = (int)strlen(text) > width ? (int)strlen(text) : width;
-    }
-    return width;
+    jd__picture_range(picture, dimension, count - 1, text, sizeof text);
+    return (int)strlen(text);
 }
 
 static void measure(struct canvas *canvas)
@@ -305,7 +300,6 @@ static void measure(struct canvas *canvas)
     canvas->head += canvas->head > 0;
     canvas->cell = jd__picture_width(picture);
     canvas->cell = width > canvas->cell ? width : canvas->cell;
-    canvas->cell = canvas->cell < GAP ? GAP : canvas->cell;
     int fits = (MAX_WIDTH - canvas->head - 1) / (canvas->cell + 3);
     canvas->columns =
         jd__excerpt(picture->num_columns, fits < GAP ? GAP : fits);

@@ -123,10 +123,61 @@ START_TEST(each_device_is_in_its_box)
 }
 END_TEST
 
+START_TEST(tables_are_row_major)
+{
+    int64_t shape[4] = { 2, 3, 8, 9 };
+    struct jd_picture picture;
+    struct jd_mesh mesh;
+    jd_sharding *sharding;
+    make_mesh(&mesh, 4, (int[]){ 2, 3, 2, 2 }, 4);
+    UNIT_OK(jd_sharding_create(&sharding, &mesh, "a,b,c,d"));
+    UNIT_OK(jd__picture_make("test", sharding, 4, shape, &picture));
+    ck_assert_int_eq(picture.num_tables, 6);
+    for (int table = 0; table < 6; table++) {
+        ck_assert_int_eq(jd__picture_table_band(&picture, table, 0), table / 3);
+        ck_assert_int_eq(jd__picture_table_band(&picture, table, 1), table % 3);
+        ck_assert_int_eq(jd__picture_table_band(&picture, table, 2), 0);
+        ck_assert_int_eq(jd__picture_table_band(&picture, table, 3), 0);
+    }
+    jd__picture_finish(&picture);
+    check_picture(&mesh, sharding, 4, shape);
+    jd_sharding_release(sharding);
+}
+END_TEST
+
+/* The devices 0, 2 and 4 of one process, and 0 to 4 of the next one, end
+ * alike. */
+START_TEST(unlike_steps_are_apart)
+{
+    static const int ordinals[] = { 0, 2, 4, 0, 1, 2, 3, 4 };
+    char first[JD_PICTURE_TEXT], second[JD_PICTURE_TEXT];
+    struct jd_picture picture;
+    struct jd_mesh mesh;
+    jd_sharding *sharding;
+    make_mesh(&mesh, 1, (int[]){ 8 }, 8);
+    for (int i = 0; i < 8; i++) {
+        made_devices[i].process_index = i >= 3;
+        made_devices[i].local_ordinal = ordinals[i];
+    }
+    UNIT_OK(jd_sharding_create(&sharding, &mesh, ""));
+    UNIT_OK(jd__picture_make("test", sharding, 0, NULL, &picture));
+    ck_assert_int_eq(jd__picture_lines(&picture, 0), 2);
+    jd__picture_line(&picture, 0, 0, first, sizeof first);
+    jd__picture_line(&picture, 0, 1, second, sizeof second);
+    ck_assert_str_eq(first, "0:0,2..4");
+    ck_assert_str_eq(second, "1:0-4");
+    ck_assert_int_eq(jd__picture_width(&picture), 8);
+    jd__picture_finish(&picture);
+    jd_sharding_release(sharding);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("picture");
     TCase *devices = unit_case(suite, "devices");
     tcase_add_test(devices, each_device_is_in_its_box);
+    tcase_add_test(devices, tables_are_row_major);
+    tcase_add_test(devices, unlike_steps_are_apart);
     return unit_main(suite);
 }

@@ -181,14 +181,39 @@ START_TEST(many_ranges_are_cut)
     ck_assert(has(text, "[0,2) | 0:0-1    | 0:2-3    | 0:4-5    |\n"
                         "      | 0:6-7    | 0:8-9    | 0:10-11  |\n"
                         "      | 0:12-13  | 0:14-15  | 0:16-17  |\n"
-                        "      | + 8 more | + 8 more | + 8 more |\n"));
+                        "      | + 8 more | + 8 more | + 8 more |\n"
+                        "      +----------+----------+----------+\n"));
     free(text);
     static const struct made four = { 3, { 4, 3, 2 }, 24 };
     text = draw(&four, "b", SHAPE(3));
     ck_assert(has(text, "| 0:0-1   | 0:2-3   | 0:4-5   |\n"
                         "| 0:6-7   | 0:8-9   | 0:10-11 |\n"
                         "| 0:12-13 | 0:14-15 | 0:16-17 |\n"
-                        "| 0:18-19 | 0:20-21 | 0:22-23 |\n"));
+                        "| 0:18-19 | 0:20-21 | 0:22-23 |\n"
+                        "+---------+---------+---------+\n"));
+    free(text);
+}
+END_TEST
+
+START_TEST(boxes_of_a_row_are_as_high)
+{
+    char *text = draw(&two_by_three, "b+a", SHAPE(3));
+    ck_assert_str_eq(strstr(text, "\n\n"), "\n\n"
+                                           "  [0,1)   [1,2)   [2,3)   [3,3)\n"
+                                           "+-------+-------+-------+-------+\n"
+                                           "| 0:0   | 1:0   | 0:1   | 0:2   |\n"
+                                           "|       |       |       | 1:1-2 |\n"
+                                           "+-------+-------+-------+-------+"
+                                           "\n");
+    free(text);
+    static const struct made uneven = { 2, { 3, 13 }, 20 };
+    text = draw(&uneven, "a", SHAPE(3));
+    ck_assert_str_eq(strstr(text, "\n\n"), "\n\n"
+                                           "  [0,1)     [1,2)     [2,3)\n"
+                                           "+---------+---------+---------+\n"
+                                           "| 0:0-12  | 0:13-19 | 1:6-18  |\n"
+                                           "|         | 1:0-5   |         |\n"
+                                           "+---------+---------+---------+\n");
     free(text);
 }
 END_TEST
@@ -229,6 +254,21 @@ START_TEST(long_numbers_leave_the_ends)
     ck_assert(has(text, "\n  [0,1537228672809129302)                     ...   "
                         "[7686143364045646510,9223372036854775807)\n"));
     ck_assert(has(text, " | ... | 5:0 "));
+    free(text);
+    static const struct made three = { 1, { 3 }, 1 };
+    text = draw(&three, "a", 1, &length);
+    ck_assert(!has(text, "..."));
+    ck_assert(has(text, "| 1:0 "));
+    free(text);
+}
+END_TEST
+
+START_TEST(high_boxes_have_one_gap)
+{
+    static const struct made apart = { 3, { 2, 64, 2 }, 1 };
+    char *text = draw(&apart, "b", SHAPE(64));
+    ck_assert(has(text, " | ... | 126-127:0 |\n"));
+    ck_assert(has(text, " |     | 254-255:0 |\n"));
     free(text);
 }
 END_TEST
@@ -323,9 +363,11 @@ int main(void)
     TCase *devices = plain_case(suite, "devices");
     tcase_add_test(devices, devices_are_ranges);
     tcase_add_test(devices, many_ranges_are_cut);
+    tcase_add_test(devices, boxes_of_a_row_are_as_high);
     TCase *length = plain_case(suite, "length");
     tcase_add_test(length, long_dimensions_are_cut);
     tcase_add_test(length, long_numbers_leave_the_ends);
+    tcase_add_test(length, high_boxes_have_one_gap);
     tcase_add_test(length, many_tables_are_cut);
     TCase *refusals = plain_case(suite, "refusals");
     tcase_add_test(refusals, what_cannot_be_drawn_is_said);
