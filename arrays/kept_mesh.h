@@ -23,4 +23,10 @@
 jd_status jd__kept_mesh(const char *operation, const jd_device *const *devices,
                         int count, jd_mesh **ret_mesh);
 
+/* The same with the devices in rows, whose axis "all" is the last of two: its
+ * collectives are each row's. */
+jd_status jd__kept_mesh_of_rows(const char *operation,
+                                const jd_device *const *devices, int count,
+                                int row, jd_mesh **ret_mesh);
+
 #endif

@@ -253,6 +253,17 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
                "of a sum do not depend on which of them share a host; slower "
                "between hosts",
     },
+    [JD_OPTION_RESHARD_MEMORY] = {
+        .field = "",
+        .variable = "JD_RESHARD_MEMORY",
+        .type = JD_TYPE_BYTES,
+        .initial = "64MiB",
+        .min = 1 << 12,
+        .max = (double)(1ll << 46),
+        .unit = "bytes",
+        .doc = "what jd_array_reshard() may use of each device beside the "
+               "two arrays",
+    },
     [JD_OPTION_TUNE_MPI] = {
         .field = "",
         .variable = "JD_TUNE_MPI",

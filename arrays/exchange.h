@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * exchange.h - moves what a plan says from the blocks of one array to those of
+ * another.
+ *
+ *     struct jd_exchange exchange = { "jd_array_reshard", plan, from, to };
+ *     status = jd__exchange_run(&exchange);
+ *
+ * Collective: the processes of the plan's members, unless it is LOCAL.
+ * Blocks: as the collectives that it is made of.
+ * Threads: one at a time.
+ */
+#ifndef ARRAYS_EXCHANGE_H
+#define ARRAYS_EXCHANGE_H
+
+#include "arrays/array.h"
+#include "arrays/plan.h"
+
+struct jd_exchange {
+    const char *operation;
+    const struct jd_plan *plan;
+    const jd_array *from;
+    const jd_array *to; /* whose blocks are written */
+    bool keeps;         /* blocks that stay as they are are not copied */
+};
+
+/*
+ * Returns: JD_OK; INVALID_ARGUMENT, on all, where processes do not mean the
+ *   same; RESOURCE_EXHAUSTED; as jd_shard_map(). After a failure the new
+ *   blocks are undefined.
+ */
+jd_status jd__exchange_run(const struct jd_exchange *exchange);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reshard.c - the public calls that give an array another sharding. */
+#include "arrays/exchange.h"
+#include "arrays/plan_cache.h"
+#include "jd_memory.h"
+#include "runtime/runtime.h"
+
+/* One call. */
+struct reshard {
+    const char *operation;
+    jd_array *from;
+    const jd_sharding *sharding;
+    bool is_donated;
+    jd_array *to;
+};
+
+/* ---- blocks ----------------------------------------------------------------
+ */
+
+/* Memory for the new blocks, but for those that are old ones and are given. */
+static jd_status take_blocks(const struct reshard *r,
+                             const struct jd_plan *plan)
+{
+    jd_status status = JD_OK;
+    for (int i = 0; i < plan->num_devices && status == JD_OK; i++) {
+        const struct jd_plan_device *device = &plan->devices[i];
+        if (device->to < 0 || (r->is_donated && device->keeps))
+            continue;
+        jd_array_shard *shard = &r->to->shards[device->to];
+        status = jd_device_alloc(shard->device, shard->count * r->to->element,
+                                 &shard->data);
+    }
+    return status == JD_OK ? JD_OK
+                           : jd__fail_prefix(status, "%s: ", r->operation);
+}
+
+/* The old array is without blocks then. */
+static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
+{
+    for (int i = 0; i < plan->num_devices; i++) {
+        const struct jd_plan_device *device = &plan->devices[i];
+        if (!device->keeps)
+            continue;
+        r->to->shards[device->to].data = r->from->shards[device->from].data;
+        r->from->shards[device->from].data = NULL;
+    }
+    for (int i = 0; i < r->from->num_shards; i++) {
+        jd_device_free(r->from->shards[i].data);
+        r->from->shards[i].data = NULL;
+    }
+    r->from->is_donated = true;
+}
+
+static jd_status move(const struct reshard *r, const struct jd_plan *plan)
+{
+    struct jd_exchange exchange = { r->operation, plan, r->from, r->to,
+                                    r->is_donated };
+    jd_status status = take_blocks(r, plan);
+    if (status == JD_OK)
+        status = jd__exchange_run(&exchange);
+    if (status == JD_OK && r->is_donated)
+        give_blocks(r, plan);
+    return status;
+}
+
+/* ---- the calls -------------------------------------------------------------
+ */
+
+static jd_status find_plan(const struct reshard *r,
+                           struct jd_cached_plan **ret_cached)
+{
+    const struct jd_runtime *runtime;
+    jd_status status = jd__runtime_get(&runtime, r->operation);
+    if (status != JD_OK)
+        return status;
+    struct jd_plan_spec spec = {
+        .operation = r->operation,
+        .from = r->from->sharding,
+        .to = r->to->sharding,
+        .ndim = r->from->ndim,
+        .shape = r->from->shape,
+        .element = r->from->element,
+        .memory = (size_t)jd__settings_integer(runtime->settings,
+                                               JD_OPTION_RESHARD_MEMORY),
+        .process = runtime->world.index,
+    };
+    return jd__plan_cache_get(&spec, ret_cached);
+}
+
+static jd_status reshard(struct reshard *r)
+{
+    struct jd_cached_plan *cached = NULL;
+    jd_status status = jd__array_check(r->from, r->operation);
+    if (status == JD_OK)
+        status = jd__array_create_without_data(r->operation, r->sharding,
+                                               r->from->dtype, r->from->ndim,
+                                               r->from->shape, &r->to);
+    if (status != JD_OK)
+        return status;
+    status = find_plan(r, &cached);
+    if (status == JD_OK) {
+        status = move(r, cached->plan);
+        jd__plan_cache_put(cached);
+    }
+    if (status != JD_OK)
+        jd_array_release(r->to);
+    return status;
+}
+
+jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
+                           const jd_sharding *sharding)
+{
+    struct reshard r = { .operation = "jd_array_reshard",
+                         .from = (jd_array *)array,
+                         .sharding = sharding };
+    if (!ret_array)
+        return jd_fail(JD_INVALID_ARGUMENT, "%s: ret_array is NULL",
+                       r.operation);
+    jd_status status = reshard(&r);
+    if (status == JD_OK)
+        *ret_array = r.to;
+    return status;
+}
+
+jd_status jd_array_reshard_donate(jd_array **array, const jd_sharding *sharding)
+{
+    struct reshard r = { .operation = "jd_array_reshard_donate",
+                         .from = array ? *array : NULL,
+                         .sharding = sharding,
+                         .is_donated = true };
+    jd_status status = reshard(&r);
+    if (status != JD_OK)
+        return status;
+    jd_array_release(r.from);
+    *array = r.to;
+    return JD_OK;
+}
