@@ -5,10 +5,10 @@
  */
 #include "runtime/parse.h"
 #include "tools/bench_collectives.h"
+#include "tools/bench_flags.h"
 #include "tools/bench_launch.h"
 #include "tools/jd_bench.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,34 +310,9 @@ static const struct option flags[] = {
     { NULL, 0, NULL, 0 },
 };
 
-/* -1 where the program goes on; else its exit status. */
-static int read_flags(struct options *o, int argc, char **argv)
+static const char *set(void *arg, int flag, char *text)
 {
-    int index = 0;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, &index)) != -1;) {
-        if (flag == 'h') {
-            fputs(usage, stdout);
-            return 0;
-        }
-        if (flag == '?' || optind > argc) {
-            fputs(usage, stderr);
-            return 2;
-        }
-        if (set_plain(o, flag, optarg))
-            continue;
-        const char *wanted = read_value(o, flag, optarg);
-        if (wanted) {
-            fprintf(stderr,
-                    "jd-bench collectives: --%s is \"%s\", but it must be %s\n",
-                    flags[index].name, optarg, wanted);
-            return 2;
-        }
-    }
-    if (optind == argc)
-        return -1;
-    fprintf(stderr, "jd-bench collectives: \"%s\" is no flag\n%s", argv[optind],
-            usage);
-    return 2;
+    return set_plain(arg, flag, text) ? NULL : read_value(arg, flag, text);
 }
 
 static int run(int argc, char **argv)
@@ -351,7 +326,8 @@ static int run(int argc, char **argv)
         .launch = { .processes = { 2 }, .num_processes = 1, .launches = 3 },
         .against = "mpi",
     };
-    int status = read_flags(&o, argc, argv);
+    const struct bench_flags all = { "collectives", usage, flags, set };
+    int status = bench_read_flags(&all, argc, argv, &o);
     if (status >= 0)
         return status;
     bool any = false;

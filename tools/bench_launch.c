@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_launch.c - starts jobs of this program and reads what they print. */
 #include "tools/bench_launch.h"
-#include "runtime/parse.h"
 #include "tools/jd_bench.h"
 
 #include <stdarg.h>
@@ -13,18 +12,8 @@ enum { MAX_PROCESSES = 1024, MAX_LAUNCHES = 100 };
 
 bool bench_launch_read_processes(struct bench_launch *launch, const char *text)
 {
-    int *processes;
-    size_t count;
-    if (!jd__parse_integers(text, &processes, &count))
-        return false;
-    bool is_good = count <= BENCH_MAX_JOBS;
-    for (size_t i = 0; i < count && is_good; i++) {
-        launch->processes[i] = processes[i];
-        is_good = processes[i] >= 1 && processes[i] <= MAX_PROCESSES;
-    }
-    launch->num_processes = (int)count;
-    free(processes);
-    return is_good;
+    return bench_read_counts(text, MAX_PROCESSES, BENCH_MAX_JOBS,
+                             launch->processes, &launch->num_processes);
 }
 
 bool bench_launch_read_launches(struct bench_launch *launch, const char *text)

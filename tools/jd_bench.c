@@ -16,9 +16,11 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct bench *const benches[] = { &bench_collectives,
-                                               &bench_coordination,
-                                               &bench_init };
+static const struct bench *const benches[] = {
+    &bench_collectives,
+    &bench_coordination,
+    &bench_init,
+};
 enum { NUM_BENCHES = sizeof benches / sizeof *benches };
 
 const char *bench_program(void)
@@ -53,6 +55,23 @@ bool bench_read_number(const char *text, long long most, long long *ret_value)
 {
     return jd__parse_integer(text, ret_value) && *ret_value >= 1 &&
            *ret_value <= most;
+}
+
+bool bench_read_counts(const char *text, int most, int room, int *values,
+                       int *ret_count)
+{
+    int *read;
+    size_t count;
+    if (!jd__parse_integers(text, &read, &count))
+        return false;
+    bool is_good = count <= (size_t)room;
+    for (size_t i = 0; i < count && is_good; i++) {
+        values[i] = read[i];
+        is_good = read[i] >= 1 && read[i] <= most;
+    }
+    *ret_count = (int)count;
+    free(read);
+    return is_good;
 }
 
 jd_dtype bench_read_type(const char *name)

@@ -25,9 +25,12 @@ const char *bench_program(void);
 double bench_median(double *values, int n);
 double bench_minimum(double *values, int n);
 
-/* The values of flags: a number from 1 to most; a type by its name, in any
- * case, 0 where there is none. */
+/* The values of flags: a number from 1 to most; a comma list of them, as many
+ * as there is room for; a type by its name, in any case, 0 where there is
+ * none. */
 bool bench_read_number(const char *text, long long most, long long *ret_value);
+bool bench_read_counts(const char *text, int most, int room, int *values,
+                       int *ret_count);
 jd_dtype bench_read_type(const char *name);
 
 /* "  target NAME: 1.23 UNIT, wanted at most 1.3: met". */
