@@ -17,6 +17,7 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct bench *const benches[] = {
+    &bench_checkpoint,
     &bench_collectives,
     &bench_coordination,
     &bench_init,

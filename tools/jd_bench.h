@@ -14,6 +14,7 @@ struct bench {
     int (*run)(int argc, char **argv); /* argv[0] is NAME; an exit status */
 };
 
+extern const struct bench bench_checkpoint;
 extern const struct bench bench_collectives;
 extern const struct bench bench_coordination;
 extern const struct bench bench_init;

@@ -78,6 +78,15 @@ says "sizes the wrong way round" 2 '--sizes is "64:8", but it must be MIN:MAX' \
 says "no such peer" 2 '--against is "gloo", but it must be mpi, mpi-single' \
     "${collectives[@]}" --against gloo
 says "a word that is no flag" 2 '"psum" is no flag' "${collectives[@]}" psum
+checkpoint=("$jd_bench" checkpoint)
+says "jd-bench checkpoint --help" 0 "Usage: jd-bench checkpoint" \
+    "${checkpoint[@]}" --help
+says "bytes that are no MiB" 2 '--bytes is "1000", but it must be whole MiB' \
+    "${checkpoint[@]}" --bytes 1000
+says "no such directory" 2 '--dir is "/nowhere", but it must be a directory' \
+    "${checkpoint[@]}" --dir /nowhere
+says "more than the disk has" 1 "name another directory with --dir" \
+    "${checkpoint[@]}" --dir "$work" --bytes 1048576GiB
 coordination=("$jd_bench" coordination)
 says "jd-bench coordination --help" 0 "Usage: jd-bench coordination" \
     "${coordination[@]}" --help
@@ -129,6 +138,18 @@ TEXT
         "${allow[@]}" "${quick[@]}" --against mpi-single --json --cycle
     cp "$work/out" "$work/rows"
     says "its rows have the ratio" 0 '"ratio": ' cat "$work/rows"
+    checkpoint+=(--dir "$work" --bytes 1MiB --rounds 1)
+    says "a checkpoint beside dd" 0 "  target: restore: dd's time / jd's: " \
+        "${allow[@]}" "${checkpoint[@]}"
+    says "the same in JSON" 0 '"what": "restore"' \
+        "${allow[@]}" "${checkpoint[@]}" --json
+    cp "$work/out" "$work/json"
+    says "which is JSON too" 0 "" python3 -m json.tool "$work/json"
+    if compgen -G "$work/jd-bench-*" >"$work/out"; then
+        tap_not_ok "its files are removed"
+    else
+        tap_ok "its files are removed"
+    fi
     says "processes that cannot be started" 1 "this failed; its own message" \
         env PATH=/nowhere "${quick[@]}"
     says "a launch that fails" 1 'jd-bench: mpirun -n 1 of "mpi" failed' \
