@@ -137,6 +137,30 @@ check_water() {
         "$work/no/sea.ppm: No such file or directory"
 }
 
+# ---- sharded arrays -------------------------------------------------------
+
+check_arrays() {
+    local shape
+    for shape in "1 1" "4 1" "3 1" "1 6" "2 2"; do
+        # shellcheck disable=SC2086 # two words
+        run_devices $shape 10_sharded_arrays/arrays
+        check "arrays: processes and devices $shape" ends 0 out "result: right"
+    done
+    run 4 10_sharded_arrays/arrays
+    check "arrays: the picture of rows" has out "[300,600)  | 1:0    |"
+    check "arrays: the picture of columns" has out \
+        "[0,1200) | 0:0    | 1:0    | 2:0    | 3:0    |"
+    check "arrays: the norms" has out \
+        "norms of columns 0 and 9: 20.774229 and 24.955614"
+    run 4 10_sharded_arrays/arrays 3 2
+    check "arrays: empty blocks" ends 0 out "result: right"
+    run 2 10_sharded_arrays/arrays 5
+    check "arrays: no COLUMNS" ends 2 err \
+        "arrays: ROWS and COLUMNS must be whole numbers from 1 to 8192"
+    run 2 10_sharded_arrays/arrays --help
+    check "arrays --help" ends 0 out "usage: arrays [ROWS COLUMNS]"
+}
+
 # ---- digits ---------------------------------------------------------------
 
 # accuracy_is_good: in the last epoch's line, at least 0.93.
@@ -263,6 +287,7 @@ main() {
     check_small
     check_mesh
     check_water
+    check_arrays
     check_digits
     check_bad_digits
     check_digits_usage
