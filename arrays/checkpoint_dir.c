@@ -224,10 +224,10 @@ static jd_status sync_dir(const struct jd_io *io, const char *path)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return jd__io_fail(io, "open", path, -1, errno);
-    /* Some file systems have nothing to do for a directory, and say so. */
-    int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    /* Some file systems have nothing to do for a directory, and say EINVAL. */
+    int error = jd__io_sync(fd);
     close(fd);
-    if (error)
+    if (error && error != EINVAL)
         return jd__io_fail(io, "bring to the disk", path, -1, error);
     return JD_OK;
 }

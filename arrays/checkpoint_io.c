@@ -113,14 +113,19 @@ jd_status jd__io_write(const struct jd_io *io, const char *path, int fd,
     return JD_OK;
 }
 
-jd_status jd__io_sync_and_close(const struct jd_io *io, const char *path,
-                                int fd)
+int jd__io_sync(int fd)
 {
-    int result, error;
+    int result;
     do
         result = fsync(fd);
     while (result != 0 && errno == EINTR);
-    error = result != 0 ? errno : 0;
+    return result == 0 ? 0 : errno;
+}
+
+jd_status jd__io_sync_and_close(const struct jd_io *io, const char *path,
+                                int fd)
+{
+    int error = jd__io_sync(fd);
     if (close(fd) != 0 && !error && errno != EINTR)
         error = errno;
     if (error)

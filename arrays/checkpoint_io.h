@@ -55,6 +55,9 @@ jd_status jd__io_create(const struct jd_io *io, const char *path, int *ret_fd);
 jd_status jd__io_write(const struct jd_io *io, const char *path, int fd,
                        const void *data, size_t bytes, int64_t offset);
 
+/* Brings a file or a directory to the disk; gives 0 or its errno. */
+int jd__io_sync(int fd);
+
 /* Brings the file to the disk and closes it in any case. */
 jd_status jd__io_sync_and_close(const struct jd_io *io, const char *path,
                                 int fd);
