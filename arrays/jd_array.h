@@ -148,8 +148,9 @@ JD_API jd_status jd_array_zeros(jd_array **ret_array,
 
 /*
  * Gives an array the blocks that fill() writes: once for each distinct index
- * of this process's devices, row-major, into zeroed host memory. index has
- * ndim ranges. A fill() that fails ends the call, with its status and sentence.
+ * of this process's devices that has elements, row-major, into zeroed host
+ * memory. index has ndim ranges. A fill() that fails ends the call, with its
+ * status and sentence.
  * Source: jax.make_array_from_callback.
  */
 JD_API jd_status jd_array_from_callback(
@@ -161,11 +162,13 @@ JD_API jd_status jd_array_from_callback(
 /*
  * Makes an array of what each process has. In each dimension local is as long
  * as the whole array, or as long as this process's distinct blocks together,
- * in the order of their begin. With a NULL global_shape it is worked out: each
- * dimension is the local one times the number of distinct shares that
- * processes have, which then have to be alike, and the same or disjoint.
+ * in the order of their begin (0 for a process without a device of the mesh).
+ * With a NULL global_shape it is worked out: each dimension is the local one
+ * times the number of distinct shares that processes have. These then have to
+ * be alike: of as many blocks, the same or disjoint, and blocks of one length.
+ * Whether processes' lengths fit together is not checked: nothing is sent.
  * Returns: also INVALID_ARGUMENT naming the dimension, and the two lengths
- *   that it may have.
+ *   that it may have; or why the whole cannot be worked out.
  * Source: jax.make_array_from_process_local_data.
  */
 JD_API jd_status jd_array_from_process_local_data(jd_array **ret_array,
@@ -177,7 +180,9 @@ JD_API jd_status jd_array_from_process_local_data(jd_array **ret_array,
  * Makes an array of blocks that are there: one buffer for each device that this
  * process has in the sharding's mesh, in the order of jd_array_shards(), which
  * is the mesh's; NULL for an empty block. The array owns them from then on and
- * gives them to jd_device_free().
+ * gives them to jd_device_free(); after a failure they are still the caller's.
+ * Returns: also INVALID_ARGUMENT naming the buffer that is NULL, too short, not
+ *   of jd_device_alloc(), or there twice.
  * Source: jax.make_array_from_single_device_arrays.
  */
 JD_API jd_status jd_array_from_shards(jd_array **ret_array,
@@ -188,9 +193,11 @@ JD_API jd_status jd_array_from_shards(jd_array **ret_array,
 
 /*
  * Puts a value that every process has onto the sharding's devices.
- * Collective: yes. That they have the same value is checked by a digest.
- * Returns: also INVALID_ARGUMENT, on every process, where values differ,
- *   naming two processes.
+ * Collective: yes. That all have the same one, bit for bit, is checked by a
+ *   digest: each reads all of its value, and a few bytes are sent.
+ * Returns: also INVALID_ARGUMENT, on every process, where types, shapes, specs,
+ *   meshes or values differ, naming two processes; RESOURCE_EXHAUSTED on every
+ *   process where one has not the memory.
  * Source: jax.device_put.
  */
 JD_API jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_device_put [missing] - jd_device_put among all processes and among
- * some, and each way in which they can disagree. "missing": the last process
- * does not come (with JD_COLLECTIVE_TIMEOUT=500ms).
+ * test_device_put [missing | poor] - jd_device_put among all processes and
+ * among some, and each way in which they can disagree. "missing": the last
+ * process does not come (with JD_COLLECTIVE_TIMEOUT=500ms). "poor": it has no
+ * memory.
  */
 #include "array_values.h"
 #include "jd_mpi.h"
+
+#include <sys/resource.h>
 
 /* ---- processes that disagree --------------------------------------------- */
 
@@ -118,6 +121,34 @@ static void try_pairs(bool all_call)
     free(v.data);
 }
 
+/* ---- a process without memory -------------------------------------------- */
+
+/* The last process's memory ends below what it needs: all know. */
+static void try_poor(void)
+{
+    struct rlimit limit = { 24 << 20, 24 << 20 };
+    if (self == count - 1)
+        EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0, "no limit");
+    jd_sharding *sharding = row("");
+    struct value v = make_value(JD_F64, 1, (int64_t[]){ 4 << 20 });
+    jd_leaf leaf = leaf_of(&v);
+    jd_array *array = NULL;
+    char text[128] = "jd_device_put: jd_device_alloc: 33554432 bytes";
+    if (self != count - 1)
+        snprintf(text, sizeof text,
+                 "jd_device_put: process %d came, but could not take part: "
+                 "RESOURCE_EXHAUSTED; its own message says more",
+                 count - 1);
+    EXPECT_STATUS(jd_device_put(&array, &leaf, sharding), JD_RESOURCE_EXHAUSTED,
+                  text);
+    EXPECT(!array, "an array after a failure");
+    leaf.shape = (int64_t[]){ 1 << 10 };
+    EXPECT_OK(jd_device_put(&array, &leaf, sharding));
+    jd_array_release(array);
+    jd_sharding_release(sharding);
+    free(v.data);
+}
+
 /* ---- a process that does not come ---------------------------------------- */
 
 static void try_missing(void)
@@ -148,6 +179,8 @@ int main(int argc, char **argv)
     look_around();
     if (argc > 1 && strcmp(argv[1], "missing") == 0) {
         try_missing();
+    } else if (argc > 1 && strcmp(argv[1], "poor") == 0) {
+        try_poor();
     } else {
         for (int odd = 0; odd < count; odd++)
             try_other_value(odd);
