@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* array.c - arrays: made, looked at, and freed with their last reference. */
 #include "arrays/array.h"
+#include "arrays/spare.h"
 #include "jd_memory.h"
 #include "runtime/status.h"
 
@@ -74,8 +75,14 @@ static jd_status set_shards(jd_array *array, const char *operation)
 /* The last reference is gone, or the array was never finished. */
 static void destroy(jd_array *array)
 {
-    for (int i = 0; array->shards && i < array->num_shards; i++)
-        jd_device_free(array->shards[i].data);
+    for (int i = 0; array->shards && i < array->num_shards; i++) {
+        jd_array_shard *shard = &array->shards[i];
+        if (array->is_spared)
+            jd__spare_give(array->sharding->world, shard->device,
+                           shard->count * array->element, shard->data);
+        else
+            jd_device_free(shard->data);
+    }
     free(array->shards);
     jd_sharding_release(array->sharding);
     free(array);

@@ -4,8 +4,8 @@
 #include "arrays/exchange.h"
 #include "arrays/kept_mesh.h"
 #include "arrays/share.h"
+#include "arrays/spare.h"
 #include "collectives/shard.h"
-#include "jd_memory.h"
 #include "runtime/status.h"
 
 #include <stdlib.h>
@@ -299,10 +299,29 @@ static jd_status run_here(const struct jd_plan *plan, struct part *parts)
 /* ---- memory ----------------------------------------------------------------
  */
 
-static jd_status take_memory(struct part *part, const struct jd_device *device)
+static size_t bytes_of(const struct part *part, int64_t count)
+{
+    return (size_t)count * part->exchange->to->element;
+}
+
+static jd_status take(const struct part *part, int64_t count, void **ret_memory)
 {
     const struct jd_plan *plan = part->exchange->plan;
-    size_t element = part->exchange->to->element;
+    struct jd_spare_request request = {
+        .world = part->exchange->to->sharding->world,
+        .limit = part->exchange->spare,
+        .device = plan->members[part->device->member],
+        .bytes = bytes_of(part, count),
+    };
+    jd_status status = jd__spare_take(&request, ret_memory);
+    return status == JD_OK
+               ? JD_OK
+               : jd__fail_prefix(status, "%s: ", part->exchange->operation);
+}
+
+static jd_status take_memory(struct part *part)
+{
+    const struct jd_plan *plan = part->exchange->plan;
     size_t members = (size_t)plan->num_members;
     jd_status status = JD_OK;
     if (plan->kind != JD_PLAN_EXCHANGE)
@@ -312,15 +331,21 @@ static jd_status take_memory(struct part *part, const struct jd_device *device)
         return jd__fail_no_memory(part->exchange->operation,
                                   4 * members * sizeof *part->lists);
     if (part->device->packs)
-        status = jd_device_alloc(
-            device, (size_t)part->device->pack_count * element, &part->pack);
+        status = take(part, part->device->pack_count, &part->pack);
     if (status == JD_OK && part->device->unpacks)
-        status = jd_device_alloc(device,
-                                 (size_t)part->device->unpack_count * element,
-                                 &part->unpack);
-    return status == JD_OK
-               ? JD_OK
-               : jd__fail_prefix(status, "%s: ", part->exchange->operation);
+        status = take(part, part->device->unpack_count, &part->unpack);
+    return status;
+}
+
+static void give_memory(struct part *part)
+{
+    uint64_t world = part->exchange->to->sharding->world;
+    const jd_device *device =
+        part->exchange->plan->members[part->device->member];
+    jd__spare_give(world, device, bytes_of(part, part->device->pack_count),
+                   part->pack);
+    jd__spare_give(world, device, bytes_of(part, part->device->unpack_count),
+                   part->unpack);
 }
 
 static jd_status prepare(const struct jd_exchange *exchange, struct part *parts)
@@ -336,7 +361,7 @@ static jd_status prepare(const struct jd_exchange *exchange, struct part *parts)
             part->from = &exchange->from->shards[device->from];
         if (device->to >= 0)
             part->to = &exchange->to->shards[device->to];
-        status = take_memory(part, plan->members[device->member]);
+        status = take_memory(part);
     }
     return status;
 }
@@ -344,8 +369,8 @@ static jd_status prepare(const struct jd_exchange *exchange, struct part *parts)
 static void finish(const struct jd_plan *plan, struct part *parts)
 {
     for (int i = 0; i < plan->num_devices; i++) {
-        jd_device_free(parts[i].pack);
-        jd_device_free(parts[i].unpack);
+        if (parts[i].exchange)
+            give_memory(&parts[i]);
         free(parts[i].lists);
         free(parts[i].sentence);
     }

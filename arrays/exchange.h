@@ -3,7 +3,8 @@
  * exchange.h - moves what a plan says from the blocks of one array to those of
  * another.
  *
- *     struct jd_exchange exchange = { "jd_array_reshard", plan, from, to };
+ *     struct jd_exchange exchange = { "jd_array_reshard", plan, from, to,
+ *                                     spare, false };
  *     status = jd__exchange_run(&exchange);
  *
  * Collective: the processes of the plan's members, unless it is LOCAL.
@@ -21,6 +22,7 @@ struct jd_exchange {
     const struct jd_plan *plan;
     const jd_array *from;
     const jd_array *to; /* whose blocks are written */
+    size_t spare;       /* bytes that may be kept for later: spare.h */
     bool keeps;         /* blocks that stay as they are are not copied */
 };
 

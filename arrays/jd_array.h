@@ -237,7 +237,9 @@ JD_API jd_status jd_array_to_host(const jd_array *array, const jd_leaf *out);
  * any mesh, other devices, their order, fewer or more of them. What a device
  * has already does not travel, replicas share the sending, and no more than
  * JD_RESHARD_MEMORY bytes (64 MiB) of each device are in use beside the two
- * arrays.
+ * arrays: at most half of them for packing, and at most half are blocks of
+ * released results, kept for the next call (new memory costs several times
+ * what the move does).
  * Collective: all processes of both meshes.
  * Source: jax.device_put of an array.
  */

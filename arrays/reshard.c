@@ -2,7 +2,7 @@
 /* reshard.c - the public calls that give an array another sharding. */
 #include "arrays/exchange.h"
 #include "arrays/plan_cache.h"
-#include "jd_memory.h"
+#include "arrays/spare.h"
 #include "runtime/runtime.h"
 
 /* One call. */
@@ -11,8 +11,23 @@ struct reshard {
     jd_array *from;
     const jd_sharding *sharding;
     bool is_donated;
+    size_t memory; /* that may be used of each device */
     jd_array *to;
 };
+
+/* Half of it is for memory that is kept, and half for packing: as much as goes
+ * by at full speed, so that the rest stays in the caches. */
+#define PACK_BYTES ((size_t)8 << 20)
+#define PACK_BYTES_OF_MEMBER ((size_t)64 << 10)
+
+static size_t packing_memory(const struct reshard *r)
+{
+    size_t members = (size_t)r->from->sharding->num_devices +
+                     (size_t)r->to->sharding->num_devices;
+    size_t bytes = members * PACK_BYTES_OF_MEMBER;
+    bytes = bytes > PACK_BYTES ? bytes : PACK_BYTES;
+    return bytes < r->memory / 2 ? bytes : r->memory / 2;
+}
 
 /* ---- blocks ----------------------------------------------------------------
  */
@@ -27,8 +42,13 @@ static jd_status take_blocks(const struct reshard *r,
         if (device->to < 0 || (r->is_donated && device->keeps))
             continue;
         jd_array_shard *shard = &r->to->shards[device->to];
-        status = jd_device_alloc(shard->device, shard->count * r->to->element,
-                                 &shard->data);
+        struct jd_spare_request request = {
+            .world = r->to->sharding->world,
+            .limit = r->memory / 2,
+            .device = shard->device,
+            .bytes = shard->count * r->to->element,
+        };
+        status = jd__spare_take(&request, &shard->data);
     }
     return status == JD_OK ? JD_OK
                            : jd__fail_prefix(status, "%s: ", r->operation);
@@ -45,16 +65,20 @@ static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
         r->from->shards[device->from].data = NULL;
     }
     for (int i = 0; i < r->from->num_shards; i++) {
-        jd_device_free(r->from->shards[i].data);
-        r->from->shards[i].data = NULL;
+        jd_array_shard *shard = &r->from->shards[i];
+        jd__spare_give(r->from->sharding->world, shard->device,
+                       shard->count * r->from->element, shard->data);
+        shard->data = NULL;
     }
     r->from->is_donated = true;
 }
 
 static jd_status move(const struct reshard *r, const struct jd_plan *plan)
 {
-    struct jd_exchange exchange = { r->operation, plan, r->from, r->to,
-                                    r->is_donated };
+    struct jd_exchange exchange = {
+        r->operation, plan, r->from, r->to, r->memory / 2, r->is_donated
+    };
+    r->to->is_spared = true;
     jd_status status = take_blocks(r, plan);
     if (status == JD_OK)
         status = jd__exchange_run(&exchange);
@@ -66,13 +90,15 @@ static jd_status move(const struct reshard *r, const struct jd_plan *plan)
 /* ---- the calls -------------------------------------------------------------
  */
 
-static jd_status find_plan(const struct reshard *r,
+static jd_status find_plan(struct reshard *r,
                            struct jd_cached_plan **ret_cached)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, r->operation);
     if (status != JD_OK)
         return status;
+    r->memory = (size_t)jd__settings_integer(runtime->settings,
+                                             JD_OPTION_RESHARD_MEMORY);
     struct jd_plan_spec spec = {
         .operation = r->operation,
         .from = r->from->sharding,
@@ -80,8 +106,7 @@ static jd_status find_plan(const struct reshard *r,
         .ndim = r->from->ndim,
         .shape = r->from->shape,
         .element = r->from->element,
-        .memory = (size_t)jd__settings_integer(runtime->settings,
-                                               JD_OPTION_RESHARD_MEMORY),
+        .memory = packing_memory(r),
         .process = runtime->world.index,
     };
     return jd__plan_cache_get(&spec, ret_cached);
