@@ -55,7 +55,7 @@ run_program() {
 
 public_headers() {
     diff <(cd "$source_dir" &&
-        printf '%s\n' runtime/jd*.h collectives/jd*.h |
+        printf '%s\n' {runtime,collectives,arrays}/jd*.h |
         sed 's|.*/||' | sort) <(ls "$prefix/include/jd")
 }
 

@@ -14,7 +14,7 @@ source_dir=$1
 
 # All string literals of the library, those that the compiler joins joined.
 literals() {
-    cat "$source_dir"/{runtime{,/coordination,/wireup{,/server}},autodetect,collectives,tools}/*.[ch] |
+    cat "$source_dir"/{runtime{,/coordination,/wireup{,/server}},autodetect,collectives,arrays,tools}/*.[ch] |
         tr '\n' ' ' | sed -E 's/"[[:space:]]+"//g'
 }
 

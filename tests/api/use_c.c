@@ -39,12 +39,22 @@ static int count_rows(void)
     return rows;
 }
 
+static int64_t count_elements(const jd_range *index, int ndim)
+{
+    int64_t count = ndim <= JD_MAX_NDIM;
+    for (int d = 0; d < ndim; d++)
+        count *= index[d].end - index[d].begin;
+    return count;
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
     if (argc > 1)
         JD_CHECK(jd_mesh_create(NULL, 0, NULL, NULL, NULL));
     if (count_rows() < 20)
+        return 1;
+    if (count_elements((jd_range[]){ { 1, 3 }, { 0, 4 } }, 2) != 8)
         return 1;
     if (initialize_three_ways() != JD_OK)
         return 1;

@@ -41,11 +41,21 @@ static std::vector<const char *> names()
     return all;
 }
 
+static int64_t count_elements(const std::vector<jd_range> &index)
+{
+    int64_t count = index.size() <= JD_MAX_NDIM;
+    for (const jd_range &range : index)
+        count *= range.end - range.begin;
+    return count;
+}
+
 int main(int argc, char **)
 {
     if (argc > 1)
         JD_CHECK(jd_mesh_create(nullptr, 0, nullptr, nullptr, nullptr));
     if (names().size() < 20)
+        return 1;
+    if (count_elements({ { 1, 3 }, { 0, 4 } }) != 8)
         return 1;
     if (initialize_both_ways() != JD_OK)
         return 1;
