@@ -174,8 +174,10 @@ jd_status jd__block_open(const struct jd_io *io,
     if (status != JD_OK)
         return status;
     reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
-    if (reader->fd < 0)
-        return jd__io_fail(io, "open", reader->path, -1, errno);
+    if (reader->fd < 0) {
+        status = jd__io_fail(io, "open", reader->path, -1, errno);
+        return status == JD_NOT_FOUND ? JD_DATA_LOSS : status;
+    }
     status = check_length(reader);
     if (status == JD_OK)
         status = check_header(reader, header);

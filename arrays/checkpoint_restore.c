@@ -206,7 +206,7 @@ static jd_status make_array(struct restore *restore, const char *name,
     jd_status status = jd__checkpoint_find(&restore->index, restore->dir,
                                            operation, name, &saved);
     if (status != JD_OK)
-        return status;
+        return JD_INVALID_ARGUMENT;
     status = jd__array_create(operation, sharding, saved->dtype, saved->ndim,
                               saved->shape, ret_array);
     if (status != JD_OK)
@@ -334,6 +334,14 @@ static void forget(jd_array **arrays, size_t n)
         jd_array_release(arrays[i]);
 }
 
+/* Process 0 has found it. */
+static jd_status locate(struct restore *restore)
+{
+    jd_status status =
+        jd__checkpoint_locate(&restore->io, restore->dir, restore->path);
+    return status == JD_NOT_FOUND ? JD_FAILED_PRECONDITION : status;
+}
+
 static jd_status restore_all(struct restore *restore, const char *const *names,
                              jd_sharding *const *shardings, size_t n)
 {
@@ -346,8 +354,7 @@ static jd_status restore_all(struct restore *restore, const char *const *names,
                                   &restore->index);
     free(text);
     if (status == JD_OK && restore->io.process != 0)
-        status =
-            jd__checkpoint_locate(&restore->io, restore->dir, restore->path);
+        status = locate(restore);
     if (status == JD_OK)
         status = make_arrays(restore, names, shardings, n);
     status = jd__checkpoint_agree(&restore->io, status);

@@ -61,11 +61,12 @@ JD_API jd_status jd_array_save(const char *dir, const char *const *names,
  * Collective: every process of the job, with the same dir, names and
  *   shardings; a failure is the same on all of them.
  * Owns: the caller, who gives each array to jd_array_release().
- * Returns: JD_OK; INVALID_ARGUMENT, for an array that cannot lie so too;
- *   NOT_FOUND for a checkpoint or a name that is not there (naming those that
- *   are), or a file that a host does not see; DATA_LOSS where a file was cut
- *   off or changed, naming file, block and offset; UNIMPLEMENTED for a later
- *   version's format; RESOURCE_EXHAUSTED; PERMISSION_DENIED.
+ * Returns: JD_OK; NOT_FOUND where no checkpoint is at dir, and only then: a
+ *   program may begin anew; INVALID_ARGUMENT, also for a name that is not there
+ *   (naming those that are) and an array that cannot lie so; DATA_LOSS where a
+ *   file was cut off or changed, or is missing, naming file, block and offset;
+ *   FAILED_PRECONDITION where a host does not see the directory; UNIMPLEMENTED
+ *   for a later version's format; RESOURCE_EXHAUSTED; PERMISSION_DENIED.
  */
 JD_API jd_status jd_array_restore(const char *dir, const char *const *names,
                                   jd_sharding *const *shardings, size_t n,

@@ -340,7 +340,7 @@ static void test_bad_restores(void)
     EXPECT_OK(jd_sharding_create(&sharding, line, "line"));
     EXPECT_OK(jd_sharding_create(&deep, line, "-,-,line"));
     EXPECT_STATUS(jd_array_restore(dir, &none, &sharding, 1, &array),
-                  JD_NOT_FOUND,
+                  JD_INVALID_ARGUMENT,
                   "has no array \"vector\"; it has \"matrix\", \"step\", ");
     EXPECT_STATUS(jd_array_restore(dir, &name, &deep, 1, &array),
                   JD_INVALID_ARGUMENT, "jd_array_restore: ");
@@ -468,7 +468,7 @@ static void test_damaged_block(void)
     expect_damage(JD_DATA_LOSS, "at offset 22: the header is not that of the "
                                 "index's type and shape");
     shell("rm checkpoint/m.0.npy");
-    expect_damage(JD_NOT_FOUND, "/m.0.npy: No such file or directory; all "
+    expect_damage(JD_DATA_LOSS, "/m.0.npy: No such file or directory; all "
                                 "hosts must see it: use a file system that "
                                 "they share");
     shell("mv file checkpoint/m.0.npy");

@@ -278,6 +278,35 @@ check_stencil_usage() {
     check "stencil_jd --help" ends 0 out "usage: stencil_jd [SIZE"
 }
 
+# ---- checkpoint -----------------------------------------------------------
+
+# goes_on N FROM TO SUM: the checkpoint example, with so many processes.
+goes_on() {
+    run "$1" 11_checkpoint/checkpoint "$work/state"
+    check "checkpoint -n $1 from step $2" ends 0 out \
+        ", steps $2 to $3: sum of bits $4"
+}
+
+check_checkpoint() {
+    goes_on 4 0 100 0fc368bade2bb216
+    goes_on 2 100 200 e42eda3183d1ca62
+    check "checkpoint: what was saved is shown" \
+        has_once out 'saved: "population", F64 of 1 dimension'
+    goes_on 1 200 300 d597a4ce8dc4a5c8
+    run_devices 2 3 11_checkpoint/checkpoint "$work/other" 300
+    check "checkpoint: other devices, at once" has out "bits d597a4ce8dc4a5c8"
+    printf x >>"$work/state/population.0.npy"
+    run 2 11_checkpoint/checkpoint "$work/state"
+    check "checkpoint: a damaged file" has err "population.0.npy, block 0 ("
+    run 2 11_checkpoint/checkpoint "$work/no/state" 1
+    check "checkpoint: no folder" ends 1 err \
+        "could not create $work/no/state.tmp-"
+    run 2 11_checkpoint/checkpoint "$work/state" many
+    check "checkpoint: bad STEPS" ends 2 err "usage: checkpoint DIR [STEPS]"
+    run 2 11_checkpoint/checkpoint --help
+    check "checkpoint --help" ends 0 out "usage: checkpoint DIR [STEPS]"
+}
+
 main() {
     clear_foreign_variables
     if ((EUID == 0)); then
@@ -288,6 +317,7 @@ main() {
     check_mesh
     check_water
     check_arrays
+    check_checkpoint
     check_digits
     check_bad_digits
     check_digits_usage
