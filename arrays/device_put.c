@@ -6,11 +6,11 @@
  */
 #include "arrays/array.h"
 #include "arrays/gathering.h"
+#include "arrays/value_digest.h"
 #include "collectives/digest.h"
 #include "collectives/leaves.h"
 #include "runtime/status.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 
 /* What a process tells of what it came with. */
 struct card {
-    unsigned char value[32]; /* the digest of its bytes */
-    uint64_t mesh;           /* of the devices, in their order, and the axes */
+    unsigned char value[JD_VALUE_DIGEST];
+    uint64_t mesh; /* of the devices, in their order, and the axes */
 };
 
 static jd_status copy_block(const jd_array_shard *shard, void *arg)
@@ -68,8 +68,7 @@ static void describe(const jd_array *array, const jd_leaf *value,
     size_t bytes = jd__leaf_bytes(value);
     memset(ret_card, 0, sizeof *ret_card);
     ret_card->mesh = digest_mesh(array->sharding);
-    crypto_generichash(ret_card->value, sizeof ret_card->value,
-                       bytes ? value->data : NULL, bytes, NULL, 0);
+    jd__value_digest(value->data, bytes, ret_card->value);
 }
 
 static jd_status compare(const struct jd_gathering *gathering,
