@@ -9,14 +9,13 @@
  *
  * Steps:
  *   1. Join the job and read the data, as in 04_digits.
- *   2. Process 0 reads the checkpoint, or draws the first parameters;
- *      jd_broadcast_one_to_all() gives them and the epoch to all.
+ *   2. jd_array_restore() gives the parameters and the epoch to all, or says
+ *      that there is no checkpoint; then the first parameters are drawn.
  *   3. Before each epoch: jd_reached_preemption_sync_point(epoch).
- *   4. Where that is 1: process 0 saves, all wait for it, and
+ *   4. Where that is 1: jd_array_save(), and
  *      jd_acknowledge_preemption().
  *   5. At the end the parameters are saved too, with the last epoch.
  */
-#include "checkpoint.h"
 #include "data.h"
 #include "model.h"
 
@@ -26,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORTS = 10, SEED = 1, USAGE = 2, MAX_EPOCHS = 1000000 };
+enum { LEAVES = 4, REPORTS = 10, SEED = 1, USAGE = 2, MAX_EPOCHS = 1000000 };
 
 const char program[] = "preemption";
 
@@ -34,13 +33,14 @@ static const char usage[] =
     "usage: preemption [--epochs N] DIR FILE\n"
     "Trains a digit classifier on FILE (04_digits/digits.csv). The parameters\n"
     "are saved in DIR/checkpoint at the end, and when a signal asks to stop;\n"
-    "where that file is there already, the training goes on from it.\n"
+    "where it is there already, the training goes on from it.\n"
     "  --epochs N  passes over the data (default 200)\n"
     "  --help      print this and exit\n";
 
 /* What a process works on. */
 struct training {
-    char checkpoint[4096]; /* the file's path */
+    char checkpoint[4096];   /* the directory */
+    jd_sharding *everywhere; /* each device has all of an array */
     struct settings settings;
     struct data data;
     struct model model;
@@ -49,43 +49,87 @@ struct training {
 
 /* ---- the state --------------------------------------------------------- */
 
+static const char *const names[LEAVES] = { "weights", "bias", "velocity",
+                                           "epoch" };
+static const int64_t shapes[LEAVES][2] = { { PIXELS, CLASSES },
+                                           { CLASSES },
+                                           { PARAMETERS } };
+
+/* All that the training needs to go on: it is the same on all processes. */
+static void list_leaves(struct training *t, jd_leaf *leaves)
+{
+    leaves[0] = (jd_leaf){ t->model.weights, JD_F64, 2, shapes[0] };
+    leaves[1] = (jd_leaf){ t->model.bias, JD_F64, 1, shapes[1] };
+    leaves[2] = (jd_leaf){ t->model.velocity, JD_F64, 1, shapes[2] };
+    leaves[3] = (jd_leaf){ &t->epoch, JD_S32, 0, NULL };
+}
+
+/* What jd has to say of a failure; it is the same on all processes. */
+static int fail(void)
+{
+    if (jd_process_index() == 0)
+        fprintf(stderr, "%s: %s\n", program, jd_error_message());
+    return -1;
+}
+
+/* The whole leaf: each device's block is all of it. */
+static jd_status fill(const jd_range *index, void *block, void *arg)
+{
+    const jd_leaf *leaf = arg;
+    size_t bytes = jd_dtype_size(leaf->dtype);
+    for (int axis = 0; axis < leaf->ndim; axis++)
+        bytes *= (size_t)(index[axis].end - index[axis].begin);
+    memcpy(block, leaf->data, bytes);
+    return JD_OK;
+}
+
+/* Returns on all when it is on the disk; each leaf is written by one. */
+static int save(struct training *t)
+{
+    jd_leaf leaves[LEAVES];
+    jd_array *arrays[LEAVES];
+    list_leaves(t, leaves);
+    for (int i = 0; i < LEAVES; i++)
+        JD_CHECK(jd_array_from_callback(&arrays[i], t->everywhere,
+                                        leaves[i].dtype, leaves[i].ndim,
+                                        leaves[i].shape, fill, &leaves[i]));
+    jd_status status = jd_array_save(t->checkpoint, names, arrays, LEAVES);
+    for (int i = 0; i < LEAVES; i++)
+        jd_array_release(arrays[i]);
+    return status == JD_OK ? 0 : fail();
+}
+
+/* Types and shapes are compared: it may be another program's. */
+static int take(struct training *t, jd_array **arrays)
+{
+    jd_leaf leaves[LEAVES];
+    jd_status status = JD_OK;
+    list_leaves(t, leaves);
+    for (int i = 0; i < LEAVES; i++) {
+        if (status == JD_OK)
+            status = jd_array_to_host(arrays[i], &leaves[i]);
+        jd_array_release(arrays[i]);
+    }
+    return status == JD_OK ? 0 : fail();
+}
+
 /* What was saved; or the beginning, which is saved at once: a folder that
  * cannot be written to shows now, and not after the training. */
-static void load_or_draw(struct training *t, char *why, size_t why_size)
-{
-    if (load_checkpoint(&t->model, &t->epoch, t->checkpoint, why, why_size) ||
-        t->epoch >= 0)
-        return;
-    draw_model(&t->model, SEED);
-    t->epoch = 0;
-    save_checkpoint(&t->model, t->epoch, t->checkpoint, why, why_size);
-}
-
-/* All that must be the same on all processes; -1 where process 0 cannot. */
 static int load(struct training *t)
 {
-    char why[5000] = "";
-    if (jd_process_index() == 0)
-        load_or_draw(t, why, sizeof why);
-    if (agree(why) != 0)
-        return -1;
-    jd_leaf state[] = {
-        { t->model.weights, JD_F64, 2, (int64_t[]){ PIXELS, CLASSES } },
-        { t->model.bias, JD_F64, 1, (int64_t[]){ CLASSES } },
-        { t->model.velocity, JD_F64, 1, (int64_t[]){ PARAMETERS } },
-        { &t->epoch, JD_S32, 0, NULL },
-    };
-    JD_CHECK(jd_broadcast_one_to_all(state, 4, 0));
-    return 0;
-}
-
-/* Returns on all when the file is there. */
-static int save(const struct training *t)
-{
-    char why[5000] = "";
-    if (jd_process_index() == 0)
-        save_checkpoint(&t->model, t->epoch, t->checkpoint, why, sizeof why);
-    return agree(why);
+    jd_sharding *shardings[LEAVES];
+    jd_array *arrays[LEAVES];
+    for (int i = 0; i < LEAVES; i++)
+        shardings[i] = t->everywhere;
+    jd_status status =
+        jd_array_restore(t->checkpoint, names, shardings, LEAVES, arrays);
+    if (status == JD_OK)
+        return take(t, arrays);
+    if (status != JD_NOT_FOUND)
+        return fail();
+    draw_model(&t->model, SEED);
+    t->epoch = 0;
+    return save(t);
 }
 
 /* ---- training ---------------------------------------------------------- */
@@ -158,8 +202,10 @@ static int make_mesh_and_run(struct training *t, const char *file)
     jd_shard *me = jd_mesh_shard(mesh);
     if (!me)
         jd_abort(FAILED, jd_error_message());
+    JD_CHECK(jd_sharding_create(&t->everywhere, mesh, ""));
     int status = run(t, file, me);
     free(t->data.rows);
+    jd_sharding_release(t->everywhere);
     jd_mesh_destroy(mesh);
     return status;
 }

@@ -27,7 +27,7 @@ expect_stop() {
     local step
     run cat "$work/$1/out"
     expect_count 4 '^process [0-3] stops before epoch [0-9]*$'
-    step=$(sed -n 's/^epoch //p' "$work/$1/checkpoint")
+    step=$(od -An -t d4 -j 128 "$work/$1/checkpoint/epoch.0.npy" | tr -d ' ')
     expect_count 4 " stops before epoch $step\$"
     expect_count 1 "^saved .*/checkpoint: epoch $step of $epochs\$"
 }

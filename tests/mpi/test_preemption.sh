@@ -133,7 +133,7 @@ agree() {
 ends_as() {
     grep -qx "begins with epoch $1" "$work/out" &&
         grep -q "^epoch $epochs " "$work/out" && ((status == 0)) &&
-        cmp "$2/checkpoint" "$3/checkpoint" &&
+        diff -r "$2/checkpoint" "$3/checkpoint" &&
         [[ $(tail -n 2 "$work/out" | head -n 1) == "$(cat "$3/last")" ]]
 }
 
@@ -186,12 +186,13 @@ refuse() {
 check_bad_input() {
     refuse "$work/missing" "$data"
     check "a missing folder shows at once" refused 1 \
-        "preemption: $work/missing/checkpoint.part: No such file or directory"
+        "could not create $work/missing/checkpoint.tmp-"
     mkdir "$work/bad"
-    head -n 1000 "$work/whole/checkpoint" >"$work/bad/checkpoint"
+    cp -r "$work/whole/checkpoint" "$work/bad"
+    truncate --size=-1 "$work/bad/checkpoint/weights.0.npy"
     refuse "$work/bad" "$data"
     check "a file that is cut off is no checkpoint" refused 1 \
-        "preemption: $work/bad/checkpoint: this is no checkpoint of this program"
+        "$work/bad/checkpoint/weights.0.npy, block 0 ([0:64,0:10])"
     refuse --epochs 1x "$work/bad" "$data"
     check "a wrong command line" refused 2 "usage: preemption [--epochs N] DIR"
 }
