@@ -2,6 +2,7 @@
 /* gather_copies.c - what a process copies in a gather: its own blocks, and what
  * is on the way. */
 #include "arrays/gather.h"
+#include "arrays/share.h"
 
 #include <string.h>
 
@@ -91,7 +92,9 @@ void jd__gather_unpack(const struct jd_gather *g, int member, const char *slot,
         if (!jd__holders_next(&g->holders, g->array, member,
                               &g->cursors[member], count - done, &span))
             return;
-        jd__span_unpack(&span, slot + done * to.element, &to);
+        jd__share_unpack(&to, span.index, (int64_t)span.begin,
+                         (int64_t)(span.begin + span.count),
+                         slot + done * to.element);
     }
 }
 

@@ -67,9 +67,4 @@ bool jd__holders_next(const struct jd_holders *holders, const jd_array *array,
 size_t jd__holders_load(const struct jd_holders *holders, const jd_array *array,
                         int member);
 
-/* Copies the span's elements, which follow each other in from, to where they
- * belong in a box that holds the block. */
-void jd__span_unpack(const struct jd_span_of_block *span, const void *from,
-                     const struct jd_box *to);
-
 #endif

@@ -273,6 +273,21 @@ JD_API jd_status jd_process_gather_array(const jd_array *array,
                                          const jd_leaf *out, int root);
 
 /*
+ * Checks that devices that have the same block hold the same in it, which a
+ * program that writes into blocks has to see to. The rules are those of
+ * jd_assert_equal_with(), replica 0 being b; NULL and 0: values are the same.
+ * Values travel only where digests of blocks differ.
+ * Collective: yes.
+ * Returns: also FAILED_PRECONDITION, on every process, naming the first device
+ *   that differs, the index in the array, its value and replica 0's; what (may
+ *   be NULL) begins the sentence.
+ */
+JD_API jd_status jd_array_assert_replicas_equal(const jd_array *array,
+                                                const char *what,
+                                                const jd_equality *equality,
+                                                size_t size);
+
+/*
  * A process's value and an array of all: local is what this process's devices
  * have together, which have to be a box of the mesh.
  * Collective: no communication; all processes of the mesh.

@@ -91,19 +91,6 @@ static jd_status find_difference(struct jd_group *group,
     return status;
 }
 
-/* Two values that look alike and are not are told apart by their bits. */
-static void print_values(const struct difference *difference, jd_dtype dtype,
-                         char *value, char *wanted, size_t size)
-{
-    jd__element_print(dtype, difference->value, value, size);
-    jd__element_print(dtype, difference->wanted, wanted, size);
-    if (strcmp(value, wanted) == 0 &&
-        memcmp(difference->value, difference->wanted, jd_dtype_size(dtype))) {
-        jd__element_print_bits(dtype, difference->value, value, size);
-        jd__element_print_bits(dtype, difference->wanted, wanted, size);
-    }
-}
-
 static jd_status fail_difference(struct jd_group *group, int process,
                                  const struct difference *difference,
                                  const struct comparison *comparison)
@@ -112,7 +99,8 @@ static jd_status fail_difference(struct jd_group *group, int process,
     const struct jd_topology *topology = jd__group_runtime(group)->topology;
     const char *what = comparison->what;
     char value[96], wanted[96], index[128];
-    print_values(difference, leaf->dtype, value, wanted, sizeof value);
+    jd__element_print_apart(leaf->dtype, difference->value, value,
+                            difference->wanted, wanted, sizeof value);
     jd__leaf_print_index(leaf, difference->element, index, sizeof index);
     return jd_fail(
         JD_FAILED_PRECONDITION,

@@ -241,3 +241,14 @@ void jd__element_print_bits(jd_dtype dtype, const void *element, char *text,
         snprintf(text + used, size - (size_t)used, ",0x%0*" PRIx64, digits,
                  read_bits(imaginary(dtype, element), bytes));
 }
+
+void jd__element_print_apart(jd_dtype dtype, const void *a, char *a_text,
+                             const void *b, char *b_text, size_t size)
+{
+    jd__element_print(dtype, a, a_text, size);
+    jd__element_print(dtype, b, b_text, size);
+    if (strcmp(a_text, b_text) == 0 && memcmp(a, b, jd_dtype_size(dtype))) {
+        jd__element_print_bits(dtype, a, a_text, size);
+        jd__element_print_bits(dtype, b, b_text, size);
+    }
+}

@@ -32,4 +32,8 @@ void jd__element_print(jd_dtype dtype, const void *element, char *text,
 void jd__element_print_bits(jd_dtype dtype, const void *element, char *text,
                             size_t size);
 
+/* Writes both; where their values look alike and they are not, their bits. */
+void jd__element_print_apart(jd_dtype dtype, const void *a, char *a_text,
+                             const void *b, char *b_text, size_t size);
+
 #endif
