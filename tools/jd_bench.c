@@ -17,10 +17,8 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct bench *const benches[] = {
-    &bench_checkpoint,
-    &bench_collectives,
-    &bench_coordination,
-    &bench_init,
+    &bench_checkpoint, &bench_collectives, &bench_coordination,
+    &bench_init,       &bench_reshard,
 };
 enum { NUM_BENCHES = sizeof benches / sizeof *benches };
 

@@ -78,6 +78,35 @@ says "sizes the wrong way round" 2 '--sizes is "64:8", but it must be MIN:MAX' \
 says "no such peer" 2 '--against is "gloo", but it must be mpi, mpi-single' \
     "${collectives[@]}" --against gloo
 says "a word that is no flag" 2 '"psum" is no flag' "${collectives[@]}" psum
+reshard=("$jd_bench" reshard)
+says "jd-bench reshard --help" 0 "Usage: jd-bench reshard" \
+    "${reshard[@]}" --help
+says "no such shape" 2 '--shape is "4x", but it must be lengths with x' \
+    "${reshard[@]}" --shape 4x
+says "more elements than MPI counts" 2 "of fewer than 2147483648 elements" \
+    "${reshard[@]}" --shape 65536x65536
+says "no such type of an array" 2 '--type is "F31", but it must be a type' \
+    "${reshard[@]}" --type F31
+says "an axis without a size" 2 '--mesh is "x", but it must be name:size' \
+    "${reshard[@]}" --mesh x
+says "an axis of no devices" 2 '--mesh is "x:2,y:0", but it must be' \
+    "${reshard[@]}" --mesh x:2,y:0
+says "a spec for a shell" 2 '--to is "x;ls", but it must be an axis or -' \
+    "${reshard[@]}" --to 'x;ls'
+says "plans of no devices" 2 '--plan is "8,0", but it must be a comma list' \
+    "${reshard[@]}" --plan 8,0
+says "plans of a job that does not exist" 0 "  target: a new plan: " \
+    "${reshard[@]}" --plan 8,64 --rounds 3
+cp "$work/out" "$work/rows"
+says "and those that are found again" 0 "  target: a cached plan: " \
+    cat "$work/rows"
+says "rows to columns are one swap" 0 "       64  swap " cat "$work/rows"
+says "plans of a mesh that does not fit" 1 '("x" 7), and the job has 64' \
+    "${reshard[@]}" --plan 64 --mesh x:7
+says "plans in JSON" 0 '"plan": "exchange"' \
+    "${reshard[@]}" --plan 64 --rounds 3 --shape 65x67 --json
+cp "$work/out" "$work/json"
+says "theirs is JSON" 0 "" python3 -m json.tool "$work/json"
 checkpoint=("$jd_bench" checkpoint)
 says "jd-bench checkpoint --help" 0 "Usage: jd-bench checkpoint" \
     "${checkpoint[@]}" --help
@@ -138,6 +167,23 @@ TEXT
         "${allow[@]}" "${quick[@]}" --against mpi-single --json --cycle
     cp "$work/out" "$work/rows"
     says "its rows have the ratio" 0 '"ratio": ' cat "$work/rows"
+    reshard+=(--launches 1 --rounds 3 --sample 0.1)
+    says "an array moved beside MPI by hand" 0 "alltoallv " \
+        "${allow[@]}" "${reshard[@]}" --shape 65x66 --processes 1,2
+    cp "$work/out" "$work/rows"
+    says "and beside an all-gather" 0 "allgather " cat "$work/rows"
+    says "from columns to rows, bytes" 0 "alltoallv " "${allow[@]}" \
+        "${reshard[@]}" --shape 7x50 --type S8 --from -,x --to x --processes 2
+    says "what is nobody's by hand, several devices" 0 "allgather " \
+        "${allow[@]}" JD_NUM_CPU_DEVICES=2 "${reshard[@]}" --mesh a:2,b:-1 \
+        --from b --to -,a+b --shape 8x9x3 --type BF16 --processes 2
+    says "the same in JSON" 0 '"allgather_ratio": ' \
+        "${allow[@]}" "${reshard[@]}" --json --cycle --mesh a:2,b:-1 \
+        --from b --to -,a+b --shape 8x9x3 --processes 2
+    cp "$work/out" "$work/json"
+    says "its JSON is JSON" 0 "" python3 -m json.tool "$work/json"
+    says "a sharding that the mesh has not" 1 '"y"' "${allow[@]}" \
+        "${reshard[@]}" --to y --shape 4x4 --processes 1
     checkpoint+=(--dir "$work" --bytes 1MiB --rounds 1)
     says "a checkpoint beside dd" 0 "  target: restore: dd's time / jd's: " \
         "${allow[@]}" "${checkpoint[@]}"
