@@ -17,7 +17,7 @@
 #define LEAST_THREAD_BYTES ((size_t)1 << 20)
 
 /* One device's part. */
-struct part {
+struct jd_exchange_part {
     const struct jd_exchange *exchange;
     const struct jd_plan_device *device;
     const jd_array_shard *from, *to; /* NULL: none */
@@ -31,7 +31,7 @@ struct part {
 /* ---- within this process ---------------------------------------------------
  */
 
-static struct jd_box box_of(const struct part *part,
+static struct jd_box box_of(const struct jd_exchange_part *part,
                             const jd_array_shard *shard)
 {
     return (struct jd_box){ shard->data, shard->index,
@@ -39,7 +39,7 @@ static struct jd_box box_of(const struct part *part,
                             part->exchange->to->element };
 }
 
-static void copy_pieces(const struct part *part)
+static void copy_pieces(const struct jd_exchange_part *part)
 {
     const struct jd_plan_device *device = part->device;
     if (part->exchange->keeps && device->keeps)
@@ -74,7 +74,7 @@ static size_t extent(const jd_array_shard *shard, int first, int last)
  * The dimensions before both are a call each. Then the block is a matrix that
  * is cut along its rows or its columns and put together along the others.
  */
-static jd_status swap(const struct part *part, jd_shard *shard)
+static jd_status swap(const struct jd_exchange_part *part, jd_shard *shard)
 {
     const struct jd_plan *plan = part->exchange->plan;
     const jd_array_shard *from = part->from;
@@ -96,7 +96,7 @@ static jd_status swap(const struct part *part, jd_shard *shard)
     return status;
 }
 
-static jd_status gather(const struct part *part, jd_shard *shard)
+static jd_status gather(const struct jd_exchange_part *part, jd_shard *shard)
 {
     const struct jd_plan *plan = part->exchange->plan;
     const jd_array_shard *from = part->from;
@@ -106,7 +106,7 @@ static jd_status gather(const struct part *part, jd_shard *shard)
                             count, part->exchange->to->dtype);
 }
 
-static jd_status permute(const struct part *part, jd_shard *shard)
+static jd_status permute(const struct jd_exchange_part *part, jd_shard *shard)
 {
     const struct jd_plan *plan = part->exchange->plan;
     return jd_ppermute(shard, AXIS, part->from->data, part->to->data,
@@ -119,7 +119,7 @@ static jd_status permute(const struct part *part, jd_shard *shard)
 
 /* One round of one device. */
 struct round {
-    const struct part *part;
+    const struct jd_exchange_part *part;
     int number, rounds;
 };
 
@@ -140,7 +140,7 @@ static struct place find_place(const struct round *round, int64_t count,
 
 static void pack(const struct round *round)
 {
-    const struct part *part = round->part;
+    const struct jd_exchange_part *part = round->part;
     if (!part->pack)
         return;
     struct jd_box box = box_of(part, part->from);
@@ -154,7 +154,7 @@ static void pack(const struct round *round)
 
 static void unpack(const struct round *round)
 {
-    const struct part *part = round->part;
+    const struct jd_exchange_part *part = round->part;
     if (!part->unpack)
         return;
     struct jd_box box = box_of(part, part->to);
@@ -170,7 +170,7 @@ static void unpack(const struct round *round)
 /* Who is not written to here has zeros, from the beginning. */
 static void fill_lists(const struct round *round)
 {
-    const struct part *part = round->part;
+    const struct jd_exchange_part *part = round->part;
     const struct jd_plan_device *device = part->device;
     size_t members = (size_t)part->exchange->plan->num_members;
     int64_t *input_offsets = part->lists, *send_sizes = input_offsets + members;
@@ -201,7 +201,7 @@ static size_t rows_of(const void *packed, int64_t count,
 
 static jd_status send_round(const struct round *round, jd_shard *shard)
 {
-    const struct part *part = round->part;
+    const struct jd_exchange_part *part = round->part;
     const struct jd_plan_device *device = part->device;
     int members = part->exchange->plan->num_members;
     size_t n = (size_t)members;
@@ -214,7 +214,8 @@ static jd_status send_round(const struct round *round, jd_shard *shard)
         members, part->exchange->to->dtype);
 }
 
-static jd_status exchange_pieces(const struct part *part, jd_shard *shard)
+static jd_status exchange_pieces(const struct jd_exchange_part *part,
+                                 jd_shard *shard)
 {
     struct round round = { .part = part,
                            .rounds = part->exchange->plan->rounds };
@@ -235,7 +236,7 @@ static jd_status exchange_pieces(const struct part *part, jd_shard *shard)
 /* ---- each device's part ----------------------------------------------------
  */
 
-static jd_status run(const struct part *part, jd_shard *shard)
+static jd_status run(const struct jd_exchange_part *part, jd_shard *shard)
 {
     switch (part->exchange->plan->kind) {
     case JD_PLAN_SWAP:
@@ -256,7 +257,8 @@ static jd_status run(const struct part *part, jd_shard *shard)
  * on; a body that failed would end the job. */
 static jd_status run_body(jd_shard *shard, void *arg)
 {
-    struct part *part = (struct part *)arg + (shard - shard->mesh->shards);
+    struct jd_exchange_part *part =
+        (struct jd_exchange_part *)arg + (shard - shard->mesh->shards);
     jd_status status = run(part, shard);
     if (status == JD_OK)
         status = jd_shard_synchronize(shard);
@@ -269,7 +271,7 @@ static jd_status run_body(jd_shard *shard, void *arg)
 
 /* The body is given parts[0], and finds its own by the shard's number. */
 static jd_status run_on_mesh(const struct jd_exchange *exchange,
-                             struct part *parts)
+                             struct jd_exchange_part *parts)
 {
     const struct jd_plan *plan = exchange->plan;
     jd_mesh *mesh;
@@ -289,7 +291,8 @@ static jd_status run_on_mesh(const struct jd_exchange *exchange,
     return JD_OK;
 }
 
-static jd_status run_here(const struct jd_plan *plan, struct part *parts)
+static jd_status run_here(const struct jd_plan *plan,
+                          struct jd_exchange_part *parts)
 {
     for (int i = 0; i < plan->num_devices; i++)
         copy_pieces(&parts[i]);
@@ -299,12 +302,13 @@ static jd_status run_here(const struct jd_plan *plan, struct part *parts)
 /* ---- memory ----------------------------------------------------------------
  */
 
-static size_t bytes_of(const struct part *part, int64_t count)
+static size_t bytes_of(const struct jd_exchange_part *part, int64_t count)
 {
     return (size_t)count * part->exchange->to->element;
 }
 
-static jd_status take(const struct part *part, int64_t count, void **ret_memory)
+static jd_status take(const struct jd_exchange_part *part, int64_t count,
+                      void **ret_memory)
 {
     const struct jd_plan *plan = part->exchange->plan;
     struct jd_spare_request request = {
@@ -319,7 +323,7 @@ static jd_status take(const struct part *part, int64_t count, void **ret_memory)
                : jd__fail_prefix(status, "%s: ", part->exchange->operation);
 }
 
-static jd_status take_memory(struct part *part)
+static jd_status take_memory(struct jd_exchange_part *part)
 {
     const struct jd_plan *plan = part->exchange->plan;
     size_t members = (size_t)plan->num_members;
@@ -337,7 +341,7 @@ static jd_status take_memory(struct part *part)
     return status;
 }
 
-static void give_memory(struct part *part)
+static void give_memory(struct jd_exchange_part *part)
 {
     uint64_t world = part->exchange->to->sharding->world;
     const jd_device *device =
@@ -348,12 +352,13 @@ static void give_memory(struct part *part)
                    part->unpack);
 }
 
-static jd_status prepare(const struct jd_exchange *exchange, struct part *parts)
+static jd_status prepare(const struct jd_exchange *exchange,
+                         struct jd_exchange_part *parts)
 {
     const struct jd_plan *plan = exchange->plan;
     jd_status status = JD_OK;
     for (int i = 0; i < plan->num_devices && status == JD_OK; i++) {
-        struct part *part = &parts[i];
+        struct jd_exchange_part *part = &parts[i];
         const struct jd_plan_device *device = &plan->devices[i];
         part->exchange = exchange;
         part->device = device;
@@ -366,9 +371,10 @@ static jd_status prepare(const struct jd_exchange *exchange, struct part *parts)
     return status;
 }
 
-static void finish(const struct jd_plan *plan, struct part *parts)
+void jd__exchange_close(const struct jd_exchange *exchange,
+                        struct jd_exchange_part *parts)
 {
-    for (int i = 0; i < plan->num_devices; i++) {
+    for (int i = 0; parts && i < exchange->plan->num_devices; i++) {
         if (parts[i].exchange)
             give_memory(&parts[i]);
         free(parts[i].lists);
@@ -385,20 +391,29 @@ static bool needs_threads(const struct jd_exchange *exchange)
     return exchange->plan->num_devices > 1 && bytes >= LEAST_THREAD_BYTES;
 }
 
-jd_status jd__exchange_run(const struct jd_exchange *exchange)
+/* With no device here there is nothing to do. */
+jd_status jd__exchange_open(const struct jd_exchange *exchange,
+                            struct jd_exchange_part **ret_parts)
 {
-    const struct jd_plan *plan = exchange->plan;
-    size_t count = (size_t)plan->num_devices;
-    if (count == 0)
-        return JD_OK;
-    struct part *parts = calloc(count, sizeof *parts);
+    size_t count = (size_t)exchange->plan->num_devices;
+    struct jd_exchange_part *parts = calloc(count + 1, sizeof *parts);
     if (!parts)
         return jd__fail_no_memory(exchange->operation, count * sizeof *parts);
     jd_status status = prepare(exchange, parts);
     if (status == JD_OK)
-        status = plan->kind == JD_PLAN_LOCAL && !needs_threads(exchange)
-                     ? run_here(plan, parts)
-                     : run_on_mesh(exchange, parts);
-    finish(plan, parts);
+        *ret_parts = parts;
+    else
+        jd__exchange_close(exchange, parts);
     return status;
+}
+
+jd_status jd__exchange_run(const struct jd_exchange *exchange,
+                           struct jd_exchange_part *parts)
+{
+    const struct jd_plan *plan = exchange->plan;
+    if (plan->num_devices == 0)
+        return JD_OK;
+    return plan->kind == JD_PLAN_LOCAL && !needs_threads(exchange)
+               ? run_here(plan, parts)
+               : run_on_mesh(exchange, parts);
 }

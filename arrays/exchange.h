@@ -5,7 +5,11 @@
  *
  *     struct jd_exchange exchange = { "jd_array_reshard", plan, from, to,
  *                                     spare, false };
- *     status = jd__exchange_run(&exchange);
+ *     status = jd__exchange_open(&exchange, &parts);
+ *     ... all processes say whether they can ...
+ *     if (status == JD_OK)
+ *         status = jd__exchange_run(&exchange, parts);
+ *     jd__exchange_close(&exchange, parts);
  *
  * Collective: the processes of the plan's members, unless it is LOCAL.
  * Blocks: as the collectives that it is made of.
@@ -26,11 +30,20 @@ struct jd_exchange {
     bool keeps;         /* blocks that stay as they are are not copied */
 };
 
+/* What each device of this process needs; no communication. Returns JD_OK;
+ * RESOURCE_EXHAUSTED. */
+struct jd_exchange_part;
+jd_status jd__exchange_open(const struct jd_exchange *exchange,
+                            struct jd_exchange_part **ret_parts);
+void jd__exchange_close(const struct jd_exchange *exchange,
+                        struct jd_exchange_part *parts);
+
 /*
  * Returns: JD_OK; INVALID_ARGUMENT, on all, where processes do not mean the
  *   same; RESOURCE_EXHAUSTED; as jd_shard_map(). After a failure the new
  *   blocks are undefined.
  */
-jd_status jd__exchange_run(const struct jd_exchange *exchange);
+jd_status jd__exchange_run(const struct jd_exchange *exchange,
+                           struct jd_exchange_part *parts);
 
 #endif

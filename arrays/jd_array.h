@@ -240,7 +240,11 @@ JD_API jd_status jd_array_to_host(const jd_array *array, const jd_leaf *out);
  * arrays: at most half of them for packing, and at most half are blocks of
  * released results, kept for the next call (new memory costs several times
  * what the move does).
- * Collective: all processes of both meshes.
+ * Collective: all processes of both meshes. Where one cannot take part, or they
+ *   do not mean the same, all are told before anything moves.
+ * Returns: also INVALID_ARGUMENT where the shape does not fit the sharding, and
+ *   on every process where they differ, naming two of them; UNIMPLEMENTED
+ *   between devices of different platforms.
  * Source: jax.device_put of an array.
  */
 JD_API jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,

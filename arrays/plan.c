@@ -2,6 +2,7 @@
 /* plan.c - what has to move when an array gets another sharding: in which
  * order it is found out, and in how many rounds it moves. */
 #include "arrays/plan_private.h"
+#include "collectives/digest.h"
 #include "jd_collectives.h"
 #include "runtime/status.h"
 
@@ -104,6 +105,29 @@ static int count_rounds(const struct jd_planning *p)
     return rounds < INT32_MAX ? (int)rounds : INT32_MAX;
 }
 
+/* ---- what it is for --------------------------------------------------------
+ */
+
+static uint64_t digest_sharding(uint64_t digest, const jd_sharding *s, int ndim)
+{
+    for (int d = 0; d < ndim; d++)
+        digest = jd__digest(digest, &s->cuts[d].ways, sizeof s->cuts[d].ways);
+    for (int i = 0; i < s->num_devices; i++)
+        digest = jd__digest(digest, &s->devices[i]->id, sizeof(int64_t));
+    return jd__digest(digest, s->blocks,
+                      (size_t)s->num_devices * sizeof *s->blocks);
+}
+
+uint64_t jd__plan_digest(const struct jd_plan_spec *spec)
+{
+    uint64_t sizes[] = { (uint64_t)spec->ndim, spec->element, spec->memory };
+    uint64_t digest = jd__digest(0, sizes, sizeof sizes);
+    for (int d = 0; d < spec->ndim; d++)
+        digest = jd__digest(digest, &spec->shape[d], sizeof spec->shape[d]);
+    digest = digest_sharding(digest, spec->from, spec->ndim);
+    return digest_sharding(digest, spec->to, spec->ndim);
+}
+
 /* ---- the plan --------------------------------------------------------------
  */
 
@@ -156,6 +180,7 @@ jd_status jd__plan_create(const struct jd_plan_spec *spec,
         return jd__fail_no_memory(spec->operation, sizeof *plan);
     plan->ndim = spec->ndim;
     plan->rounds = 1;
+    plan->digest = jd__plan_digest(spec);
     p.plan = plan;
     cut(&p, &p.from, spec->from);
     cut(&p, &p.to, spec->to);

@@ -86,6 +86,7 @@ struct jd_plan {
     enum jd_plan_kind kind;
     int ndim;
     int rounds;
+    uint64_t digest; /* of what it is for */
 
     /* The devices of both shardings, in rows of group_size: the collectives
      * are along a row. */
@@ -108,6 +109,9 @@ struct jd_plan {
 jd_status jd__plan_create(const struct jd_plan_spec *spec,
                           struct jd_plan **ret_plan);
 void jd__plan_destroy(struct jd_plan *plan);
+
+/* Of all in spec that has to be the same on every process. */
+uint64_t jd__plan_digest(const struct jd_plan_spec *spec);
 
 /* The first element of a piece's share in a round; count in the round after
  * the last one. */

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reshard.c - the public calls that give an array another sharding. */
 #include "arrays/exchange.h"
+#include "arrays/gathering.h"
 #include "arrays/plan_cache.h"
 #include "arrays/spare.h"
+#include "collectives/leaves.h"
 #include "runtime/runtime.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 /* One call. */
 struct reshard {
@@ -73,25 +78,10 @@ static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
     r->from->is_donated = true;
 }
 
-static jd_status move(const struct reshard *r, const struct jd_plan *plan)
-{
-    struct jd_exchange exchange = {
-        r->operation, plan, r->from, r->to, r->memory / 2, r->is_donated
-    };
-    r->to->is_spared = true;
-    jd_status status = take_blocks(r, plan);
-    if (status == JD_OK)
-        status = jd__exchange_run(&exchange);
-    if (status == JD_OK && r->is_donated)
-        give_blocks(r, plan);
-    return status;
-}
-
 /* ---- the calls -------------------------------------------------------------
  */
 
-static jd_status find_plan(struct reshard *r,
-                           struct jd_cached_plan **ret_cached)
+static jd_status describe(struct reshard *r, struct jd_plan_spec *ret_spec)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, r->operation);
@@ -99,7 +89,7 @@ static jd_status find_plan(struct reshard *r,
         return status;
     r->memory = (size_t)jd__settings_integer(runtime->settings,
                                              JD_OPTION_RESHARD_MEMORY);
-    struct jd_plan_spec spec = {
+    *ret_spec = (struct jd_plan_spec){
         .operation = r->operation,
         .from = r->from->sharding,
         .to = r->to->sharding,
@@ -109,12 +99,76 @@ static jd_status find_plan(struct reshard *r,
         .memory = packing_memory(r),
         .process = runtime->world.index,
     };
-    return jd__plan_cache_get(&spec, ret_cached);
+    return JD_OK;
+}
+
+/* Comes with what became of this process's own part, so that all know; and
+ * sees that all mean the same. */
+static jd_status agree(const struct reshard *r, uint64_t digest,
+                       jd_status status)
+{
+    const jd_leaf value = { NULL, r->from->dtype, r->from->ndim,
+                            r->from->shape };
+    const struct jd_invited invited = { .a = r->from->sharding,
+                                        .b = r->to->sharding,
+                                        .extra = -1 };
+    char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 512];
+    struct jd_gathering *gathering = NULL;
+    jd_status entered = jd__gathering_enter(r->operation, &invited, &gathering);
+    if (entered != JD_OK || !gathering)
+        return entered != JD_OK ? entered : status;
+    jd__leaf_print(&value, leaf, sizeof leaf);
+    snprintf(what, sizeof what,
+             "%s from \"%.200s\" to \"%.200s\" (layouts %016" PRIx64 ")", leaf,
+             r->from->sharding->spec, r->to->sharding->spec, digest);
+    status = jd__gathering_share(gathering, status, what, NULL, 0, NULL);
+    return jd__gathering_leave(gathering, status);
+}
+
+/* The plan may be NULL, after a failure. */
+static jd_status move(struct reshard *r, const struct jd_plan *plan,
+                      uint64_t digest, jd_status status)
+{
+    struct jd_exchange exchange = {
+        r->operation, plan, r->from, r->to, r->memory / 2, r->is_donated
+    };
+    struct jd_exchange_part *parts = NULL;
+    r->to->is_spared = true;
+    if (status == JD_OK)
+        status = take_blocks(r, plan);
+    if (status == JD_OK)
+        status = jd__exchange_open(&exchange, &parts);
+    status = agree(r, digest, status);
+    if (status == JD_OK)
+        status = jd__exchange_run(&exchange, parts);
+    jd__exchange_close(&exchange, parts);
+    if (status == JD_OK && r->is_donated)
+        give_blocks(r, plan);
+    return status;
+}
+
+/* What all processes find out alike is returned at once; in what may befall
+ * one of them the others take part. */
+static jd_status run(struct reshard *r)
+{
+    struct jd_cached_plan *cached = NULL;
+    struct jd_plan_spec spec;
+    jd_status status = describe(r, &spec);
+    if (status != JD_OK)
+        return status;
+    status = jd__plan_cache_get(&spec, &cached);
+    if (status == JD_UNIMPLEMENTED)
+        return status;
+    status =
+        move(r, cached ? cached->plan : NULL,
+             cached ? cached->plan->digest : jd__plan_digest(&spec), status);
+    if (cached)
+        jd__plan_cache_put(cached);
+    return status;
 }
 
 static jd_status reshard(struct reshard *r)
 {
-    struct jd_cached_plan *cached = NULL;
     jd_status status = jd__array_check(r->from, r->operation);
     if (status == JD_OK)
         status = jd__array_create_without_data(r->operation, r->sharding,
@@ -122,11 +176,7 @@ static jd_status reshard(struct reshard *r)
                                                r->from->shape, &r->to);
     if (status != JD_OK)
         return status;
-    status = find_plan(r, &cached);
-    if (status == JD_OK) {
-        status = move(r, cached->plan);
-        jd__plan_cache_put(cached);
-    }
+    status = run(r);
     if (status != JD_OK)
         jd_array_release(r->to);
     return status;

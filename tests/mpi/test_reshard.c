@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_reshard [--seed N] [--cases N] - arrays of any shape and type get any
- * sharding on any mesh, there and back, and each element is looked at. The
- * seed is printed; without one it is drawn.
+ * sharding on any mesh, there and back, and each element is looked at. Before
+ * that, processes ask for different ones. The seed is printed; without one it
+ * is drawn.
  */
 #include "expect.h"
 #include "jd.h"
@@ -269,6 +270,50 @@ static void run_case(void)
     free_side(&to);
 }
 
+/* ---- processes that do not mean the same -------------------------------- */
+
+/* Process 0 asks for one spec, the others for another: all are told, and the
+ * next call works. */
+static void differ(int64_t rows, int64_t columns, const char *spec,
+                   const char *other)
+{
+    struct values v = { 2, { rows, columns }, JD_F32, 4 };
+    struct side right = { .layout = { .num_axes = 1 } };
+    jd_array *array, *moved = NULL;
+    jd_sharding *from, *to;
+    right.layout.sizes[0] = right.layout.count = jd_device_count();
+    right.layout.cuts[0] = 1;
+    draw_devices(&right.layout);
+    make_side(&right, 2);
+    EXPECT_OK(jd_sharding_create(&from, right.mesh, "x0"));
+    EXPECT_OK(jd_sharding_create(&to, right.mesh,
+                                 jd_process_index() == 0 ? spec : other));
+    EXPECT_OK(jd_array_from_callback(&array, from, v.dtype, v.ndim, v.shape,
+                                     fill, &v));
+    EXPECT_STATUS(jd_array_reshard(&moved, array, to), JD_INVALID_ARGUMENT,
+                  "jd_array_reshard: process ");
+    EXPECT_STATUS(jd_array_reshard_donate(&array, to), JD_INVALID_ARGUMENT,
+                  " calls jd_array_reshard_donate of F32[");
+    EXPECT(moved == NULL, "an output was written");
+    EXPECT_OK(jd_array_reshard_donate(&array, right.sharding));
+    expect_array(&v, array, &right);
+    jd_array_release(array);
+    jd_sharding_release(from);
+    jd_sharding_release(to);
+    free_side(&right);
+}
+
+static void run_differing(void)
+{
+    int64_t n = jd_device_count();
+    if (jd_process_count() == 1)
+        return;
+    differ(2 * n, 3 * n, "-,x0", "-");         /* other collectives */
+    differ(2 * n, 3 * n + 1, "-,x0", "-,-");   /* other sizes */
+    differ(2 * n + 1, 3 * n + 1, "-", "-,x0"); /* the other way round */
+    differ(2 * n, 3 * n, "x0", "-,x0");        /* one has it all */
+}
+
 /* ---- arguments ---------------------------------------------------------- */
 
 static uint64_t read_number(int argc, char **argv, const char *name,
@@ -291,6 +336,7 @@ int main(int argc, char **argv)
     if (jd_process_index() == 0)
         printf("--seed %" PRIu64 " --cases %d\n", seed, cases);
     state = seed;
+    run_differing();
     for (number = 0; number < cases; number++)
         run_case();
     return jd_shutdown();
