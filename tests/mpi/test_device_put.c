@@ -173,22 +173,32 @@ static void try_missing(void)
     free(v.data);
 }
 
+static void try_all(void)
+{
+    for (int odd = 0; odd < count; odd++)
+        try_other_value(odd);
+    if (count > 2)
+        try_other_leaf();
+    try_other_mesh();
+    try_pairs(false);
+    try_pairs(true);
+}
+
+/* A second world meets anew. */
 int main(int argc, char **argv)
 {
+    const char *kind = argc > 1 ? argv[1] : "";
     JD_CHECK(jd_initialize());
     look_around();
-    if (argc > 1 && strcmp(argv[1], "missing") == 0) {
+    if (strcmp(kind, "missing") == 0) {
         try_missing();
-    } else if (argc > 1 && strcmp(argv[1], "poor") == 0) {
+    } else if (strcmp(kind, "poor") == 0) {
         try_poor();
     } else {
-        for (int odd = 0; odd < count; odd++)
-            try_other_value(odd);
-        if (count > 2)
-            try_other_leaf();
-        try_other_mesh();
-        try_pairs(false);
-        try_pairs(true);
+        try_all();
+        JD_CHECK(jd_shutdown());
+        JD_CHECK(jd_initialize());
+        try_all();
     }
     JD_CHECK(jd_shutdown());
     return 0;
