@@ -28,6 +28,7 @@ enum jd_gather_way {
     JD_GATHER_NONE,    /* nothing has to travel */
     JD_GATHER_AT_ONCE, /* one jd_all_gather_2d of a part of each block */
     JD_GATHER_JOINED, /* one jd_all_gather of each process's blocks, in place */
+    JD_GATHER_RAGGED, /* one jd_ragged_all_to_all of parts of unlike lengths */
     JD_GATHER_SPANS,  /* messages, straight to their places at the root */
     JD_GATHER_CHUNKS,
 };
@@ -46,7 +47,13 @@ struct jd_gather {
     size_t chunk; /* elements */
     char *chunks; /* one of each where they go to; else this process's */
     struct jd_cursor *cursors;
+    int64_t *lists; /* four numbers for each of the mesh */
 };
+
+/* Where an element of the whole is, by the place of its block and its place in
+ * it, where blocks are not interrupted in the whole. */
+size_t jd__gather_offset(const jd_array *array,
+                         const struct jd_span_of_block *span);
 
 /* ---- gather_ways.c: what a process works out by itself --------------------
  */

@@ -27,6 +27,34 @@ static jd_status gather_joined(const struct jd_gather *g)
                          g->out->data, count, g->array->dtype);
 }
 
+/* The one part that a member gives; none is 0 elements long. */
+static struct jd_span_of_block part_of(const struct jd_gather *g, int member)
+{
+    struct jd_cursor cursor = { 0 };
+    struct jd_span_of_block span;
+    if (!jd__holders_next(&g->holders, g->array, member, &cursor, SIZE_MAX,
+                          &span))
+        span.count = 0;
+    return span;
+}
+
+static jd_status gather_ragged(const struct jd_gather *g)
+{
+    struct jd_span_of_block own = part_of(g, g->index);
+    const void *in =
+        own.count ? jd__gather_span(g, &own) : (const char *)g->lists;
+    int64_t *from = g->lists, *sent = from + g->size;
+    int64_t *to = sent + g->size, *received = to + g->size;
+    for (int m = 0; m < g->size; m++) {
+        sent[m] = (int64_t)own.count;
+        to[m] = own.count ? (int64_t)jd__gather_offset(g->array, &own) : 0;
+        received[m] = (int64_t)part_of(g, m).count;
+    }
+    return jd_ragged_all_to_all(g->me, NULL, in, own.count, g->out->data,
+                                jd__leaf_elements(g->out), 1, from, sent, to,
+                                received, g->size, g->array->dtype);
+}
+
 static jd_status gather_chunks(const struct jd_gather *g)
 {
     jd_status status = JD_OK;
@@ -51,6 +79,8 @@ jd_status jd__gather_to_all(const struct jd_gather *g)
         return gather_at_once(g);
     case JD_GATHER_JOINED:
         return gather_joined(g);
+    case JD_GATHER_RAGGED:
+        return gather_ragged(g);
     case JD_GATHER_CHUNKS:
         return gather_chunks(g);
     default:

@@ -25,6 +25,16 @@ const char *jd__gather_span(const struct jd_gather *g,
     return block_data(g->array, span->block) + span->begin * g->array->element;
 }
 
+size_t jd__gather_offset(const jd_array *array,
+                         const struct jd_span_of_block *span)
+{
+    size_t offset = 0;
+    for (int d = 0; d < array->ndim; d++)
+        offset =
+            offset * (size_t)array->shape[d] + (size_t)span->index[d].begin;
+    return offset + span->begin;
+}
+
 /* The ranges of the whole array. */
 static struct jd_box box_of_out(const struct jd_gather *g, jd_range *ret_whole)
 {

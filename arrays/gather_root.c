@@ -3,15 +3,6 @@
 #include "arrays/gather.h"
 #include "jd_collectives.h"
 
-/* Where an element of the whole is, by the place of a block in it. */
-static size_t offset_of(const jd_array *array, const jd_range *index)
-{
-    size_t offset = 0;
-    for (int d = 0; d < array->ndim; d++)
-        offset = offset * (size_t)array->shape[d] + (size_t)index[d].begin;
-    return offset;
-}
-
 static jd_status receive_spans(const struct jd_gather *g, int member)
 {
     const jd_array *a = g->array;
@@ -20,7 +11,7 @@ static jd_status receive_spans(const struct jd_gather *g, int member)
     jd_status status = JD_OK;
     while (status == JD_OK &&
            jd__holders_next(&g->holders, a, member, &cursor, SIZE_MAX, &span)) {
-        size_t offset = offset_of(a, span.index) + span.begin;
+        size_t offset = jd__gather_offset(a, &span);
         status = jd_recv(g->me, NULL, member,
                          (char *)g->out->data + offset * a->element, span.count,
                          a->dtype);

@@ -153,6 +153,15 @@ static bool is_in_order(const struct jd_holders *holders)
     return true;
 }
 
+/* What each gives follows on in the whole. */
+static bool has_one_part_each(const struct jd_gather *g)
+{
+    for (int m = 0; m < g->holders.num_members; m++)
+        if (g->holders.members[m].count != 1)
+            return false;
+    return is_flat(g->array);
+}
+
 static enum jd_gather_way choose_way_to_all(const struct jd_gather *g)
 {
     const jd_sharding *s = g->array->sharding;
@@ -160,7 +169,7 @@ static enum jd_gather_way choose_way_to_all(const struct jd_gather *g)
     if (have_all(g))
         return JD_GATHER_NONE;
     if (!is_regular(g))
-        return JD_GATHER_CHUNKS;
+        return has_one_part_each(g) ? JD_GATHER_RAGGED : JD_GATHER_CHUNKS;
     size_t givers = (size_t)h->givers[0];
     size_t elements = jd__leaf_elements(g->out);
     bool is_whole =
@@ -215,6 +224,13 @@ static jd_status allocate(struct jd_gather *g)
     return JD_OK;
 }
 
+static jd_status allocate_lists(struct jd_gather *g)
+{
+    size_t bytes = 4 * (size_t)g->size * sizeof *g->lists;
+    g->lists = calloc(1, bytes);
+    return g->lists ? JD_OK : jd__fail_no_memory(g->operation, bytes);
+}
+
 static void find_load(struct jd_gather *g)
 {
     for (int m = 0; m < g->holders.num_members; m++) {
@@ -235,6 +251,8 @@ jd_status jd__gather_prepare(struct jd_gather *g, int root_process)
         jd__holders_excuse(&g->holders, g->root);
     find_load(g);
     g->way = g->root < 0 ? choose_way_to_all(g) : choose_way_to_root(g);
+    if (g->way == JD_GATHER_RAGGED)
+        return allocate_lists(g);
     return g->way == JD_GATHER_CHUNKS ? allocate(g) : JD_OK;
 }
 
@@ -243,4 +261,5 @@ void jd__gather_finish(struct jd_gather *g)
     jd__holders_finish(&g->holders);
     jd_device_free(g->chunks);
     free(g->cursors);
+    free(g->lists);
 }
