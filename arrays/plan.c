@@ -71,6 +71,20 @@ int64_t jd__plan_place(const struct jd_spot *spot, int64_t begin, int rounds)
     return spot->at / rounds + (rounds > 1 ? spot->number : 0);
 }
 
+/* Whether a block may be cut so that its pieces have gaps. */
+static bool may_pack(const struct jd_planning *p,
+                     const struct jd_plan_side *side,
+                     const struct jd_plan_side *other)
+{
+    bool is_cut = false, may_pack = false;
+    for (int d = p->spec->ndim - 1; d >= 0; d--) {
+        may_pack |= is_cut && side->size[d] > 1 && other->size[d] > 1;
+        is_cut |= other->ways[d] > 1 &&
+                  (side->size[d] == 0 || other->size[d] % side->size[d] != 0);
+    }
+    return may_pack;
+}
+
 /* The elements of the longest block, and how many of the other side's blocks
  * one may meet. */
 static int64_t longest(const struct jd_planning *p,
@@ -92,8 +106,10 @@ static int64_t longest(const struct jd_planning *p,
 static int count_rounds(const struct jd_planning *p)
 {
     int64_t sent, received;
-    int64_t count = longest(p, &p->from, &p->to, &sent) +
-                    longest(p, &p->to, &p->from, &received);
+    int64_t pack = longest(p, &p->from, &p->to, &sent);
+    int64_t unpack = longest(p, &p->to, &p->from, &received);
+    int64_t count = (may_pack(p, &p->from, &p->to) ? pack : 0) +
+                    (may_pack(p, &p->to, &p->from) ? unpack : 0);
     int64_t room = (int64_t)(p->spec->memory / p->spec->element);
     if (count <= room)
         return 1;

@@ -172,6 +172,14 @@ static jd_status make_room(const struct jd_planning *p, size_t pieces,
                                   ranges * sizeof **ret_ranges);
 }
 
+/* What a round takes, where it is packed: see jd__plan_place. */
+static int64_t memory_of(const struct jd_planning *p,
+                         const struct jd_plan_grid *grid, int64_t pieces)
+{
+    int rounds = p->plan->rounds;
+    return grid->count / rounds + (rounds > 1 ? pieces : 0);
+}
+
 /* Receives are at the begin of their memory, copies at its end. */
 static void add_received(struct jd_planning *p, struct jd_plan_device *device,
                          const struct jd_piece *piece, int source)
@@ -214,7 +222,7 @@ static jd_status list_received(struct jd_planning *p,
         index += ndim;
     } while (step_on(&grid, ndim, at));
     device->unpacks = grid.is_packed && device->num_receives > 0;
-    device->unpack_count = grid.count / p->plan->rounds + (int64_t)(most + 1);
+    device->unpack_count = memory_of(p, &grid, (int64_t)most);
     return JD_OK;
 }
 
@@ -296,7 +304,7 @@ static jd_status list_sent(struct jd_planning *p, struct jd_plan_device *device,
         add_sent(p, device, member, jd__plan_block(&p->to, ndim, at), &send);
     } while (step_on(&grid, ndim, at));
     device->packs = grid.is_packed && device->num_sent > 0;
-    device->pack_count = grid.count / p->plan->rounds + (int64_t)(most + 1);
+    device->pack_count = memory_of(p, &grid, (int64_t)most);
     return JD_OK;
 }
 

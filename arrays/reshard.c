@@ -22,7 +22,7 @@ struct reshard {
 
 /* Half of it is for memory that is kept, and half for packing: as much as goes
  * by at full speed, so that the rest stays in the caches. */
-#define PACK_BYTES ((size_t)8 << 20)
+#define PACK_BYTES ((size_t)16 << 20)
 #define PACK_BYTES_OF_MEMBER ((size_t)64 << 10)
 
 static size_t packing_memory(const struct reshard *r)

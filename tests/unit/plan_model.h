@@ -366,8 +366,22 @@ static void close_memory(struct job *job, const struct jd_plan *plan,
         free(job->out[self]);
 }
 
+/* Not with so little that there is an element for each piece. */
+static void expect_little(struct job *job, const struct jd_plan *plan,
+                          const struct jd_plan_device *device, int round)
+{
+    int64_t count = (device->packs ? device->pack_count : 0) +
+                    (device->unpacks ? device->unpack_count : 0);
+    int64_t pieces = device->num_sent + device->num_receives +
+                     device->num_copies + plan->num_members;
+    (void)round;
+    if (pieces * 8 < (int64_t)job->memory / 8)
+        ck_assert_int_le(count * 8, (int64_t)job->memory);
+}
+
 static void run_rounds(struct job *job)
 {
+    for_each_device(job, 0, expect_little);
     for (int round = 0; round < job->plans[0]->rounds; round++) {
         for_each_device(job, round, open_memory);
         for_each_device(job, round, pack);
