@@ -37,7 +37,8 @@ static bool is_too_large(const struct jd_saved_array *array)
     return bytes > INT64_MAX / 2;
 }
 
-static jd_status count_blocks(struct jd_saved_array *array)
+static jd_status count_blocks(const struct jd_index *index,
+                              struct jd_saved_array *array)
 {
     int64_t blocks = 1;
     for (int axis = 0; axis < array->ndim; axis++)
@@ -48,6 +49,11 @@ static jd_status count_blocks(struct jd_saved_array *array)
                        "array \"%s\" has more than %d blocks, the most that a "
                        "checkpoint takes",
                        array->name, JD_CHECKPOINT_MAX_BLOCKS);
+    if (blocks > JD_CHECKPOINT_ALL_BLOCKS - index->num_blocks)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "the arrays up to \"%s\" have more than %d blocks, the "
+                       "most that a checkpoint takes of all together",
+                       array->name, JD_CHECKPOINT_ALL_BLOCKS);
     array->num_blocks = (int)blocks;
     return JD_OK;
 }
@@ -98,14 +104,16 @@ jd_status jd__index_add(struct jd_index *index, const char *name,
                          "count",
                          name);
     if (status == JD_OK)
-        status = count_blocks(&array);
+        status = count_blocks(index, &array);
     if (status == JD_OK)
         status = make_crcs(&array);
-    if (status == JD_OK)
-        index->arrays[index->count++] = array;
-    else
+    if (status != JD_OK) {
         free_array(&array);
-    return status;
+        return status;
+    }
+    index->arrays[index->count++] = array;
+    index->num_blocks += array.num_blocks;
+    return JD_OK;
 }
 
 void jd__index_finish(struct jd_index *index)

@@ -33,8 +33,9 @@
 
 enum {
     JD_CHECKPOINT_MAX_NAME = 200,
-    JD_CHECKPOINT_MAX_FILE = 240, /* of a block's file, with its NUL */
-    JD_CHECKPOINT_MAX_BLOCKS = 1 << 24,
+    JD_CHECKPOINT_MAX_FILE = 240,       /* of a block's file, with its NUL */
+    JD_CHECKPOINT_MAX_BLOCKS = 1 << 24, /* of an array */
+    JD_CHECKPOINT_ALL_BLOCKS = 1 << 26, /* of all arrays together */
 };
 
 struct jd_saved_array {
@@ -51,6 +52,7 @@ struct jd_saved_array {
 struct jd_index {
     size_t count;
     struct jd_saved_array *arrays;
+    int num_blocks; /* of all */
 };
 
 /* Room for so many arrays. */

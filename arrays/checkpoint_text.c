@@ -246,6 +246,19 @@ static bool take_name(const char **at, char name[JD_CHECKPOINT_MAX_NAME + 1])
     return take(at, "\n") && !jd__checkpoint_name_fault(name);
 }
 
+/* Whether the text can have a checksum for each of its chunks: a short one is
+ * not to cost the memory that a large array's take. */
+static bool can_have_chunks(const struct jd_saved_array *array, const char *at)
+{
+    enum { CHECKSUM = 9 }; /* a blank, or more, and 8 digits */
+    int64_t bytes = (int64_t)jd_dtype_size(array->dtype);
+    for (int axis = 0; axis < array->ndim; axis++)
+        if (__builtin_mul_overflow(bytes, array->shape[axis], &bytes))
+            return false;
+    size_t least = (size_t)bytes / JD_CHECKPOINT_CHUNK * CHECKSUM;
+    return strnlen(at, least) == least;
+}
+
 /* Where the text has an array. *ret_is_one false: it is none, and *at is where
  * that was seen. */
 static jd_status read_array(const char **at, struct jd_index *index,
@@ -254,7 +267,7 @@ static jd_status read_array(const char **at, struct jd_index *index,
     struct jd_saved_array read = { 0 };
     char name[JD_CHECKPOINT_MAX_NAME + 1];
     *ret_is_one = take_array(at, &read) && take_name(at, name) &&
-                  !jd__index_find(index, name);
+                  can_have_chunks(&read, *at) && !jd__index_find(index, name);
     if (!*ret_is_one)
         return JD_OK;
     jd_status status = jd__index_add(index, name, read.dtype, read.ndim,

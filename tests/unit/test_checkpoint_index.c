@@ -231,6 +231,24 @@ START_TEST(wild_texts_harm_nobody)
 }
 END_TEST
 
+/* What a few bytes say is not given memory, or gone through, on their word. */
+START_TEST(short_texts_are_not_believed_to_be_large)
+{
+    static const char blocks[] = "16777216";
+    char many[200];
+    refuse_signed("0,7 1,2 empty", "70368744177664 1 empty", JD_DATA_LOSS,
+                  "d/index.jd: line 16 is not as jd writes it (byte 565); "
+                  "restore another checkpoint");
+    snprintf(many, sizeof many,
+             "0 %s a\narray U8 0 %s b\narray U8 0 %s c\narray U8 0 %s d\n"
+             "array U8 0 1 empty",
+             blocks, blocks, blocks, blocks);
+    refuse_signed("0,7 1,2 empty", many, JD_DATA_LOSS,
+                  "d/index.jd: line 20 is not as jd writes it (byte 655); "
+                  "restore another checkpoint");
+}
+END_TEST
+
 START_TEST(names_are_checked)
 {
     char name[JD_CHECKPOINT_MAX_NAME + 2];
@@ -368,6 +386,7 @@ int main(void)
     tcase_add_test(tcase, each_changed_byte_that_was_signed_is_seen);
     tcase_add_test(tcase, what_jd_does_not_write_is_refused);
     tcase_add_test(tcase, wild_texts_harm_nobody);
+    tcase_add_test(tcase, short_texts_are_not_believed_to_be_large);
     tcase_add_test(tcase, names_are_checked);
     tcase = unit_case(suite, "numpy");
     tcase_add_test(tcase, headers_are_as_numpy_writes_them);
