@@ -173,11 +173,9 @@ jd_status jd__block_open(const struct jd_io *io,
     jd_status status = jd__io_path(io, dir, "", file, reader->path);
     if (status != JD_OK)
         return status;
-    reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC);
-    if (reader->fd < 0) {
-        status = jd__io_fail(io, "open", reader->path, -1, errno);
+    status = jd__io_open(io, reader->path, &reader->fd);
+    if (status != JD_OK)
         return status == JD_NOT_FOUND ? JD_DATA_LOSS : status;
-    }
     status = check_length(reader);
     if (status == JD_OK)
         status = check_header(reader, header);

@@ -155,11 +155,24 @@ static bool exists(const char *path)
     return lstat(path, &info) == 0 || errno != ENOENT;
 }
 
+/* Nothing is there, or an empty directory, as a job's script may make one. */
+static bool is_vacant(const char *path)
+{
+    bool is_empty = true;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return !exists(path);
+    for (struct dirent *e; is_empty && (e = readdir(folder)) != NULL;)
+        is_empty = is_dots(e->d_name);
+    closedir(folder);
+    return is_empty;
+}
+
 jd_status jd__checkpoint_locate(const struct jd_io *io, const char *dir,
                                 char path[PATH_MAX])
 {
     path[0] = '\0';
-    if (!exists(dir))
+    if (is_vacant(dir))
         for_each_beside(dir, replaced, note_whole, path);
     if (*path)
         return JD_OK;
@@ -237,7 +250,7 @@ static jd_status bring_back(const struct jd_io *io, const char *dir)
 {
     char path[PATH_MAX] = "", parent[PATH_MAX];
     const char *name;
-    if (exists(dir))
+    if (!is_vacant(dir))
         return JD_OK;
     for_each_beside(dir, replaced, note_whole, path);
     if (!*path)

@@ -135,6 +135,16 @@ jd_status jd__io_sync_and_close(const struct jd_io *io, const char *path,
 
 /* ---- reading ------------------------------------------------------------- */
 
+/* Without a wait: a pipe of that name would have one for its other end. */
+jd_status jd__io_open(const struct jd_io *io, const char *path, int *ret_fd)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return jd__io_fail(io, "open", path, -1, errno);
+    *ret_fd = fd;
+    return JD_OK;
+}
+
 jd_status jd__io_read(const struct jd_io *io, const char *path, int fd,
                       void *data, size_t bytes, int64_t offset)
 {
@@ -184,10 +194,11 @@ static jd_status read_all(const struct jd_io *io, const char *path, int fd,
 jd_status jd__io_read_file(const struct jd_io *io, const char *path,
                            char **ret_text, size_t *ret_bytes)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return jd__io_fail(io, "open", path, -1, errno);
-    jd_status status = read_all(io, path, fd, ret_text, ret_bytes);
+    int fd = -1;
+    jd_status status = jd__io_open(io, path, &fd);
+    if (status != JD_OK)
+        return status;
+    status = read_all(io, path, fd, ret_text, ret_bytes);
     close(fd);
     return status;
 }

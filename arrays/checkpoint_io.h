@@ -62,6 +62,9 @@ int jd__io_sync(int fd);
 jd_status jd__io_sync_and_close(const struct jd_io *io, const char *path,
                                 int fd);
 
+/* A file that is there, open for reading. */
+jd_status jd__io_open(const struct jd_io *io, const char *path, int *ret_fd);
+
 /* All bytes from the offset; DATA_LOSS where the file ends before. */
 jd_status jd__io_read(const struct jd_io *io, const char *path, int fd,
                       void *data, size_t bytes, int64_t offset);

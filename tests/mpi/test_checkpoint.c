@@ -428,6 +428,16 @@ static void test_left_overs(void)
     /* Between two renames, where names cannot be exchanged. */
     shell("mv checkpoint checkpoint.old-0123456789abcdef");
     expect_restored("m", &patterns[0], line, "-,line");
+    shell("mkdir checkpoint");
+    expect_restored("m", &patterns[0], line, "-,line");
+    save_one("n", &patterns[0], line, "line");
+    expect_restored("n", &patterns[0], line, "-,line");
+    shell("! test -e checkpoint.old-0123456789abcdef");
+    shell("mv checkpoint checkpoint.old-0123456789abcdef; mkdir checkpoint");
+    shell("touch checkpoint/mine");
+    expect_no_save(dir, " has \"mine\" in it");
+    shell("test -e checkpoint.old-0123456789abcdef/index.jd");
+    shell("rm -r checkpoint");
     struct pattern next = patterns[0];
     next.salt = 99;
     save_one("m", &next, line, "line");
@@ -471,7 +481,9 @@ static void test_damaged_block(void)
     expect_damage(JD_DATA_LOSS, "/m.0.npy: No such file or directory; all "
                                 "hosts must see it: use a file system that "
                                 "they share");
-    shell("mv file checkpoint/m.0.npy");
+    shell("rm -f checkpoint/m.0.npy; mkfifo checkpoint/m.0.npy");
+    expect_damage(JD_DATA_LOSS, "the file has 0 bytes, not 4505728");
+    shell("mv -f file checkpoint/m.0.npy");
 }
 
 static void test_damaged_index(void)
@@ -483,6 +495,9 @@ static void test_damaged_index(void)
     expect_damage(JD_DATA_LOSS, "/index.jd was cut off: its last line is not ");
     shell("rm checkpoint/index.jd");
     expect_damage(JD_NOT_FOUND, "/index.jd: No such file or directory");
+    shell("mkfifo checkpoint/index.jd");
+    expect_damage(JD_INVALID_ARGUMENT, "/index.jd is no file");
+    shell("rm checkpoint/index.jd");
     shell("mv index checkpoint/index.jd");
 }
 
