@@ -261,6 +261,16 @@ static jd_status bring_back(const struct jd_io *io, const char *dir)
     return sync_dir(io, parent);
 }
 
+static jd_status fail_mkdir(const struct jd_io *io, const char *path, int error)
+{
+    if (error != ENOENT)
+        return jd__io_fail(io, "create", path, -1, error);
+    return jd_fail(JD_NOT_FOUND,
+                   "%s: %s could not create %s: the directory it is to stand "
+                   "in does not exist; make that first",
+                   io->operation, io->who, path);
+}
+
 static jd_status make_temporary(const struct jd_io *io, const char *dir,
                                 uint64_t *ret_word)
 {
@@ -271,7 +281,7 @@ static jd_status make_temporary(const struct jd_io *io, const char *dir,
     jd__checkpoint_suffix(word, suffix);
     jd_status status = jd__io_path(io, dir, suffix, NULL, path);
     if (status == JD_OK && mkdir(path, 0777) != 0)
-        return jd__io_fail(io, "create", path, -1, errno);
+        return fail_mkdir(io, path, errno);
     if (status == JD_OK)
         *ret_word = word;
     return status;

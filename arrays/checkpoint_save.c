@@ -369,30 +369,42 @@ static jd_status wait_for_all(void)
                            : jd__fail_prefix(status, "%s: ", operation);
 }
 
-static jd_status run(struct save *save)
+/* mine, with its sentence, is this process's part; the sentence outlives the
+ * wait for the others. */
+static jd_status meet(const struct save *save, jd_status mine)
+{
+    char *sentence = mine == JD_OK ? NULL : strdup(jd_error_message());
+    jd_status status = wait_for_all();
+    if (status == JD_OK && mine != JD_OK)
+        jd_fail(mine, "%s", sentence ? sentence : operation);
+    free(sentence);
+    return status == JD_OK ? jd__checkpoint_agree(&save->io, mine) : status;
+}
+
+/* Where the service may be lost, it is not asked: the sentence that says so
+ * stays. */
+static void clean_up(const struct save *save, jd_status status)
 {
     char key[64];
+    crcs_key(save, key);
+    if (status != JD_UNAVAILABLE && status != JD_ABORTED &&
+        status != JD_DEADLINE_EXCEEDED)
+        jd_kv_delete(key, NULL);
+    jd__checkpoint_discard(save->dir, save->word);
+}
+
+static jd_status run(struct save *save)
+{
+    bool is_first = save->io.process == 0;
     jd_status status = write_blocks(save);
     if (status == JD_OK)
         status = give_crcs(save);
-    jd_status mine = status;
-    char *sentence = mine == JD_OK ? NULL : strdup(jd_error_message());
-    status = wait_for_all();
-    if (status == JD_OK) {
-        if (mine != JD_OK)
-            jd_fail(mine, "%s", sentence ? sentence : operation);
-        status = jd__checkpoint_agree(&save->io, mine);
-    }
-    free(sentence);
-    bool is_first = save->io.process == 0;
+    status = meet(save, status);
     if (status == JD_OK)
         status =
             jd__checkpoint_agree(&save->io, is_first ? finish(save) : JD_OK);
-    if (is_first) {
-        crcs_key(save, key);
-        jd_kv_delete(key, NULL);
-        jd__checkpoint_discard(save->dir, save->word);
-    }
+    if (is_first)
+        clean_up(save, status);
     return status;
 }
 

@@ -410,7 +410,8 @@ static void test_other_things(void)
     expect_no_save(at, "/other is a symbolic link");
     snprintf(at, sizeof at, "%s/no/such", folder);
     EXPECT_STATUS(jd_array_save(at, &name, &array, 1), JD_NOT_FOUND,
-                  "could not create ");
+                  "the directory it is to stand in does not exist; make that "
+                  "first");
     shell("mkdir -p no/such");
     EXPECT_OK(jd_array_save(at, &name, &array, 1));
     shell("test -f no/such/index.jd && test \"$(ls no)\" = such");
