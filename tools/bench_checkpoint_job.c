@@ -129,9 +129,12 @@ static void clear(struct job *job, const char *path)
     wait_quietly(job);
 }
 
-/* On every host; what it leaves is seen by process 0. */
+/* On every host. While one process takes a page out, another one of that host
+ * sees it still: so it is looked at after all are done. */
 static void drop(struct job *job, const char *path)
 {
+    bench_drop(path);
+    MPI_Barrier(job->comm);
     double resident = bench_slowest(job->comm, bench_drop(path));
     if (resident > job->resident)
         job->resident = resident;
