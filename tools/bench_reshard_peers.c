@@ -38,14 +38,18 @@ struct piece {
     size_t begin, count; /* in what is gathered */
 };
 
+/* Zeroed, in whole pages. */
 static void *allocate(size_t bytes)
 {
-    void *memory = NULL;
-    if (posix_memalign(&memory, 4096, bytes + 64) != 0) {
+    enum { PAGE = 4096 };
+    size_t whole = (bytes / PAGE + 1) * PAGE;
+    void *memory = aligned_alloc(PAGE, whole);
+    if (!memory) {
         fprintf(stderr, "jd-bench: no memory for %zu bytes\n", bytes);
         MPI_Abort(MPI_COMM_WORLD, 1);
+        abort();
     }
-    return memset(memory, 0, bytes + 64);
+    return memset(memory, 0, whole);
 }
 
 /* ---- blocks ------------------------------------------------------------- */
