@@ -175,11 +175,11 @@ uint32_t jd__crc32c(uint32_t crc, const void *data, size_t bytes)
 
 bool jd__crc32c_set_variant(const char *name)
 {
-    add_f best = find_best();
-    add_f add = strcmp(name, "portable") == 0 ? add_by_tables
-                : strcmp(name, "sse4.2") == 0 && best != add_by_tables
-                    ? best
-                    : NULL;
+    add_f add = NULL;
+    if (strcmp(name, "portable") == 0)
+        add = add_by_tables;
+    else if (strcmp(name, "sse4.2") == 0 && find_best() != add_by_tables)
+        add = find_best();
     if (!add)
         return false;
     atomic_store_explicit(&in_use, add, memory_order_relaxed);
