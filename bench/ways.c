@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ways [--cycle] [--malloc] - psum of F32 in each of the ways that
- * collectives/team_reduce.h lists, with MPI_Allreduce beside them, by turns in
- * the same processes: what the lengths in jd__reduce_limits were chosen by.
+ * collectives/team_reduce.h lists, with MPI_Allreduce and with what it takes
+ * all processes to copy in to out beside them, by turns in the same processes:
+ * what the lengths in jd__reduce_limits were chosen by.
  *
  *     mpirun -n 2 build/bench/ways --cycle
  *
@@ -40,8 +41,9 @@ static const struct way {
     { "bounce", true, { 0, 0, NEVER, NEVER, 64 << 10, NEVER, 1 } },
     { "sight", true, { 0, 0, NEVER, NEVER, 64 << 10, 0, 256 << 10 } },
     { "MPI", true, { 0 } },
+    { "memcpy", true, { 0 } },
 };
-enum { WAYS = sizeof ways / sizeof *ways, MPI = WAYS - 1 };
+enum { WAYS = sizeof ways / sizeof *ways, COPY = WAYS - 1, MPI = COPY - 1 };
 
 struct job {
     bool cycles, is_malloced;
@@ -73,7 +75,9 @@ static float read_output(const float *out, size_t count)
 
 static void call(struct job *job, int way, size_t count)
 {
-    if (way == MPI)
+    if (way == COPY)
+        memcpy(job->out, job->in, count * sizeof *job->in);
+    else if (way == MPI)
         MPI_Allreduce(job->in, job->out, (int)count, MPI_FLOAT, MPI_SUM,
                       job->comm);
     else
@@ -85,7 +89,7 @@ static double take_sample(struct job *job, int way, size_t count)
 {
     int calls = 2000 / (int)(count / 1000 + 1) + 3;
     double slowest;
-    if (way != MPI)
+    if (way < MPI)
         jd__reduce_limits = ways[way].limits;
     write_input(job->in, count);
     call(job, way, count);
