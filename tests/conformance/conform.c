@@ -282,8 +282,11 @@ static uint64_t draw_sure(const struct job *job, uint64_t seed, int operation)
     place.mesh = (int)(random % (uint64_t)job->num_meshes);
     random = mix(random);
     place.span = (int)(random % (uint64_t)job->plans[place.mesh].num_spans);
-    random = mix(random);
-    place.type = (int)(random % (uint64_t)num_types(operation));
+    do {
+        random = mix(random);
+        place.type = (int)(random % (uint64_t)num_types(operation));
+    } while (!has_meaning(operations[operation]->reduce,
+                          formats[place.type].dtype));
     place.count = (int)(mix(random) % (uint64_t)NUM_COUNTS);
     return place_number(&place);
 }
