@@ -95,9 +95,9 @@ static jd_status check_arguments(const char *dir, const char *const *names,
 
 /* ---- this process's blocks ----------------------------------------------- */
 
-static jd_status sync_pending(struct save *save)
+/* After a failure they are only closed: its sentence is what is told. */
+static jd_status sync_pending(struct save *save, jd_status status)
 {
-    jd_status status = JD_OK;
     for (int i = 0; i < save->num_pending; i++) {
         struct pending *file = &save->pending[i];
         if (status == JD_OK)
@@ -118,7 +118,7 @@ static jd_status add_pending(struct save *save, const char *path, int fd)
         return jd__fail_no_memory(operation, strlen(path));
     }
     save->pending[save->num_pending++] = (struct pending){ fd, copy };
-    return save->num_pending == MAX_PENDING ? sync_pending(save) : JD_OK;
+    return save->num_pending == MAX_PENDING ? sync_pending(save, JD_OK) : JD_OK;
 }
 
 static jd_status make_piece(struct save *save)
@@ -161,8 +161,7 @@ static jd_status write_blocks(struct save *save)
                 status = write_block(save, i, block, &array->shards[s]);
         }
     }
-    jd_status synced = sync_pending(save);
-    return status == JD_OK ? synced : status;
+    return sync_pending(save, status);
 }
 
 /* ---- the checksums, from all to process 0 -------------------------------- */

@@ -12,6 +12,7 @@
  *                            second call is interrupted
  *                  truncate  (reads) the file is cut off before it
  *                  flip      (reads) its last byte is changed before it
+ *     FAULT_SYNC   an fsync() that is the next call fails with this errno
  *     FAULT_NO_EXCHANGE  renameat2() does not know how to
  */
 #include <dlfcn.h>
@@ -163,7 +164,9 @@ SHOWN int renameat2(int from_folder, const char *from, int to_folder,
 
 SHOWN int fsync(int fd)
 {
-    int error = fault(is_fd_meant(fd));
+    int meant = is_fd_meant(fd), error = fault(meant);
+    if (meant && atomic_load(&calls) == atoi(variable("FAULT_CALL")) + 1)
+        error = atoi(variable("FAULT_SYNC"));
     return error ? fail(error) : REAL(fsync)(fd);
 }
 

@@ -150,6 +150,16 @@ check_sentences() {
     unset FAULT_PATH FAULT_HOW FAULT_RANK FAULT_CALL
 }
 
+check_two_errors() {
+    alone save "$dir" 1
+    export FAULT_PATH=.npy FAULT_HOW=28 FAULT_CALL=6 FAULT_SYNC=5
+    export FAULT_RANK=1 JD_NUM_CPU_DEVICES=2
+    together fail "$dir" 2
+    check "the first of two errors is told" says \
+        "^RESOURCE_EXHAUSTED: jd_array_save: process 1 on host .* could not write .*: No space left on device;"
+    unset FAULT_PATH FAULT_HOW FAULT_CALL FAULT_SYNC FAULT_RANK JD_NUM_CPU_DEVICES
+}
+
 check_slow() {
     export FAULT_PATH=$work/place FAULT_HOW=slow
     together save "$dir" 50
@@ -199,6 +209,7 @@ main() {
     check_kills
     check_errors
     check_sentences
+    check_two_errors
     check_slow
     check_readers
     check_full
