@@ -202,9 +202,22 @@ static void expect_contents(void)
     EXPECT(!jd_checkpoint_name(checkpoint, NUM_PATTERNS), "one too many");
     EXPECT_STATUS(jd_checkpoint_leaf(checkpoint, "vector", &leaf), JD_NOT_FOUND,
                   "/checkpoint has no array \"vector\"; it has \"matrix\", ");
+    EXPECT_STATUS(jd_checkpoint_leaf(NULL, "matrix", &leaf),
+                  JD_INVALID_ARGUMENT,
+                  "jd_checkpoint_leaf: checkpoint is NULL");
+    EXPECT_STATUS(jd_checkpoint_leaf(checkpoint, NULL, &leaf),
+                  JD_INVALID_ARGUMENT, "jd_checkpoint_leaf: name is NULL");
+    EXPECT_STATUS(jd_checkpoint_leaf(checkpoint, "matrix", NULL),
+                  JD_INVALID_ARGUMENT, "jd_checkpoint_leaf: ret_leaf is NULL");
     EXPECT_OK(jd_checkpoint_verify(checkpoint, NULL));
+    EXPECT_STATUS(jd_checkpoint_verify(checkpoint, "vector"), JD_NOT_FOUND,
+                  "jd_checkpoint_verify: ");
     jd_checkpoint_close(checkpoint);
     jd_checkpoint_close(NULL);
+    EXPECT(jd_checkpoint_count(NULL) == 0 && !jd_checkpoint_name(NULL, 0),
+           "a NULL has arrays");
+    EXPECT_STATUS(jd_checkpoint_open(&checkpoint, NULL), JD_INVALID_ARGUMENT,
+                  "jd_checkpoint_open: dir is NULL");
     EXPECT_STATUS(jd_checkpoint_open(&checkpoint, "/nowhere/at/all"),
                   JD_NOT_FOUND, "this process sees no directory /nowhere");
     EXPECT_STATUS(jd_checkpoint_open(NULL, dir), JD_INVALID_ARGUMENT,
