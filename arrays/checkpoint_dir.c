@@ -138,8 +138,9 @@ static bool has_index(const char *dir)
 {
     char path[PATH_MAX + sizeof JD_CHECKPOINT_INDEX + 1];
     struct stat info;
-    snprintf(path, sizeof path, "%s/%s", dir, JD_CHECKPOINT_INDEX);
-    return stat(path, &info) == 0;
+    int length =
+        snprintf(path, sizeof path, "%s/%s", dir, JD_CHECKPOINT_INDEX);
+    return (size_t)length < sizeof path && stat(path, &info) == 0;
 }
 
 static void note_whole(const char *path, void *arg)

@@ -285,8 +285,8 @@ static uint64_t draw_sure(const struct job *job, uint64_t seed, int operation)
     do {
         random = mix(random);
         place.type = (int)(random % (uint64_t)num_types(operation));
-    } while (!has_meaning(operations[operation]->reduce,
-                          formats[place.type].dtype));
+    } while (
+        !has_meaning(operations[operation]->reduce, formats[place.type].dtype));
     place.count = (int)(mix(random) % (uint64_t)NUM_COUNTS);
     return place_number(&place);
 }
