@@ -138,8 +138,7 @@ static bool has_index(const char *dir)
 {
     char path[PATH_MAX + sizeof JD_CHECKPOINT_INDEX + 1];
     struct stat info;
-    int length =
-        snprintf(path, sizeof path, "%s/%s", dir, JD_CHECKPOINT_INDEX);
+    int length = snprintf(path, sizeof path, "%s/%s", dir, JD_CHECKPOINT_INDEX);
     return (size_t)length < sizeof path && stat(path, &info) == 0;
 }
 

@@ -28,10 +28,10 @@ struct jd_clique {
     const struct jd_runtime *runtime;
     int size;
     int index;
-    const int *processes;  /* of each member */
-    const int *teams;      /* the number of each member's team; teams are
-                            * numbered in the order of their first members */
-    const int *places;     /* each member's number in its team, by member */
+    const int *processes; /* of each member */
+    const int *teams;     /* the number of each member's team; teams are
+                           * numbered in the order of their first members */
+    const int *places;    /* each member's number in its team, by member */
     int num_teams;
     struct jd_team *team;  /* this member's, of one where it is alone */
     struct jd_group *wire; /* messages between any two members, as bytes, each

@@ -38,10 +38,9 @@ jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
     if (status != JD_OK)
         return status;
     if (source < 0 || source >= jd__group_size(group))
-        return jd__processes_leave(
-            jd_fail(JD_INVALID_ARGUMENT,
-                    "%s: source is %d; the processes are 0 to %d",
-                    list.operation, source, jd__group_size(group) - 1));
+        return jd__processes_leave(jd_fail(
+            JD_INVALID_ARGUMENT, "%s: source is %d; the processes are 0 to %d",
+            list.operation, source, jd__group_size(group) - 1));
     struct jd_purpose purpose = jd__purpose(activity, leaves, num_leaves);
     status = broadcast(group, &purpose, bytes, source);
     return jd__processes_leave(status);

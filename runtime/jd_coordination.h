@@ -158,8 +158,9 @@ JD_API jd_status jd_report_error(jd_status status, const char *text);
 typedef struct jd_peer_failure {
     const int *processes; /* who failed, sorted */
     size_t num_processes;
-    const char *text; /* the sentence: process, host, cause, what it was doing */
-    double age;       /* seconds since it happened */
+    const char
+        *text;  /* the sentence: process, host, cause, what it was doing */
+    double age; /* seconds since it happened */
 } jd_peer_failure;
 
 typedef void (*jd_peer_failure_f)(const jd_peer_failure *failure, void *arg);

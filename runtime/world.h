@@ -2,8 +2,8 @@
 /*
  * world.h - an MPI communicator in process order, from the first way that
  * applies: MPI is initialised already, or the launcher serves what this MPI
- * can use, or jd serves it itself (wireup.h). Which one is decided before MPI_Init. A world of one process
- * needs no MPI.
+ * can use, or jd serves it itself (wireup.h). Which one is decided before
+ * MPI_Init. A world of one process needs no MPI.
  *
  * Threads: made and destroyed on one thread; immutable in between.
  */

@@ -41,8 +41,8 @@ static void print_doing(const Jd__Row *row)
 
 static void print_table(const Jd__Reply *reply)
 {
-    printf("%-8s %-10s %-16s %-9s %-16s %-10s %s\n", "process", "state",
-           "host", "pid", "program", "heard", "doing");
+    printf("%-8s %-10s %-16s %-9s %-16s %-10s %s\n", "process", "state", "host",
+           "pid", "program", "heard", "doing");
     for (size_t i = 0; i < reply->n_rows; i++) {
         const Jd__Row *row = reply->rows[i];
         printf("%-8u %-10s ", (unsigned)row->process, state_name(row));

@@ -137,7 +137,7 @@ struct waiting {
     struct jd_call *call;
     struct jd_pending pending;
     double begin, end, next_notice; /* jd__clock_now()s; INFINITY: never */
-    bool could_not_send; /* there was no memory */
+    bool could_not_send;            /* there was no memory */
 };
 
 static void begin_call(struct waiting *w)
@@ -435,8 +435,8 @@ jd_status jd__agent_meet(struct jd_agent *agent, double deadline)
         return jd__fail_no_memory("the coordination agent", sizeof *agent);
     pthread_mutex_lock(&agent->lock);
     while (agent->state == JD_AGENT_MEETING && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&agent->state_changed, &agent->lock,
-                                       &at);
+        error =
+            pthread_cond_timedwait(&agent->state_changed, &agent->lock, &at);
     jd_status status = meeting_status(agent, begin);
     pthread_mutex_unlock(&agent->lock);
     return status;

@@ -49,10 +49,10 @@ struct jd_agent {
     enum jd_agent_state state; /* under the lock, as the rest */
     bool expects_end;
     bool is_armed; /* has said so, and says it again where it must */
-    double heard; /* written by the loop alone */
+    double heard;  /* written by the loop alone */
     struct jd_link *link;
     jd_status refusal;
-    char *why; /* it is dead, or what came of the addresses tried */
+    char *why;   /* it is dead, or what came of the addresses tried */
     char *noted; /* what came of those of this round so far */
     char trying[JD_ENDPOINT_TEXT]; /* the one that is tried now, or "" */
     uint64_t last_id;

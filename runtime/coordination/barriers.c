@@ -58,12 +58,10 @@ static struct barrier *find(struct jd_service *service,
 static struct barrier *create(struct jd_service *service,
                               const struct arrival *arrival)
 {
-    size_t list = arrival->participants
-                      ? (size_t)arrival->count * sizeof(int)
-                      : 0;
-    struct barrier *barrier = calloc(1, sizeof *barrier + list +
-                                            arrival->name.len +
-                                            arrival->label.len + 1);
+    size_t list =
+        arrival->participants ? (size_t)arrival->count * sizeof(int) : 0;
+    struct barrier *barrier = calloc(
+        1, sizeof *barrier + list + arrival->name.len + arrival->label.len + 1);
     if (!barrier)
         return NULL;
     int *participants = (int *)(barrier + 1);
@@ -224,12 +222,11 @@ static bool read_participants(struct jd_service *service,
         arrival->participants[i] = (int)arrive->processes[i];
         is_there |= arrival->participants[i] == self;
         if (arrive->processes[i] >= (uint32_t)service->count) {
-            jd__service_reply(service, session, message->id,
-                              JD_INVALID_ARGUMENT,
-                              "there is no process %u; the processes are 0 to "
-                              "%d",
-                              (unsigned)arrive->processes[i],
-                              service->count - 1);
+            jd__service_reply(
+                service, session, message->id, JD_INVALID_ARGUMENT,
+                "there is no process %u; the processes are 0 to "
+                "%d",
+                (unsigned)arrive->processes[i], service->count - 1);
             return false;
         }
     }
@@ -391,9 +388,9 @@ static bool hears_mismatch(struct jd_service *service,
 {
     int index = session->member->index;
     struct jd_mismatch **link = &service->mismatches;
-    while (*link && ((*link)->owes[index] == false ||
-                     jd__wire_compare((*link)->name,
-                                   message->arrive->barrier) != 0))
+    while (*link &&
+           ((*link)->owes[index] == false ||
+            jd__wire_compare((*link)->name, message->arrive->barrier) != 0))
         link = &(*link)->next;
     struct jd_mismatch *mismatch = *link;
     if (!mismatch)
@@ -490,8 +487,7 @@ static void arrive(struct jd_service *service, struct jd_session *session,
     if (gone) {
         refuse_gone(service, session, message, gone);
     } else if (barrier && has_arrived(barrier, session->member)) {
-        jd__service_reply(service, session, message->id,
-                          JD_FAILED_PRECONDITION,
+        jd__service_reply(service, session, message->id, JD_FAILED_PRECONDITION,
                           "another thread of process %d waits there already",
                           session->member->index);
     } else if (barrier &&

@@ -118,8 +118,7 @@ static jd_status start_service(struct jd_coordination *coordination,
                      ? listen_explicit(spec, endpoints, &listeners)
                      : listen_anywhere(spec, endpoints, &listeners);
     if (status == JD_OK)
-        status =
-            jd__coordination_start_server(coordination, spec, &listeners);
+        status = jd__coordination_start_server(coordination, spec, &listeners);
     return status;
 }
 
@@ -128,10 +127,9 @@ static jd_status start_service(struct jd_coordination *coordination,
 static jd_status share(const struct jd_coordination_spec *spec,
                        struct handout *handout)
 {
-    jd_status status = jd__check_mpi(
-        MPI_Bcast(handout, (int)sizeof *handout, MPI_BYTE, 0,
-                  spec->world->comm),
-        "MPI_Bcast", "jd_initialize");
+    jd_status status = jd__check_mpi(MPI_Bcast(handout, (int)sizeof *handout,
+                                               MPI_BYTE, 0, spec->world->comm),
+                                     "MPI_Bcast", "jd_initialize");
     if (status != JD_OK)
         return status;
     return handout->status == JD_OK
@@ -177,6 +175,5 @@ jd_status jd__coordination_meet_by_mpi(struct jd_coordination *coordination,
     jd_status status = hand_out(coordination, spec);
     if (status == JD_OK)
         status = find_service(coordination, spec);
-    return status == JD_OK ? jd__coordination_join(coordination, spec)
-                           : status;
+    return status == JD_OK ? jd__coordination_join(coordination, spec) : status;
 }

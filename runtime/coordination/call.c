@@ -25,10 +25,9 @@ static jd_status fail(const struct jd_call *call, jd_status status,
 {
     const char *detail = call->detail ? call->detail : "";
     if (status == JD_DEADLINE_EXCEEDED && call->variable)
-        return jd_fail(status,
-                       "%s%s: %s; the deadline was %.3g s (%s changes it)",
-                       call->operation, detail, text, call->timeout,
-                       call->variable);
+        return jd_fail(
+            status, "%s%s: %s; the deadline was %.3g s (%s changes it)",
+            call->operation, detail, text, call->timeout, call->variable);
     return jd_fail(status, "%s%s: %s", call->operation, detail, text);
 }
 

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FOREVER 1e9        /* seconds; some thirty years */
+#define FOREVER 1e9 /* seconds; some thirty years */
 
 /* ---- calls ------------------------------------------------------------ */
 
@@ -213,9 +213,8 @@ void jd__coordination_on_lost(void *arg, const char *why)
     const int *hosts = atomic_load(&coordination->hosts);
     struct jd_service_place place = jd__agent_place(coordination->agent);
     char text[640];
-    snprintf(text, sizeof text,
-             "process 0 (%s, pid %u on %s): %s, 0.00 s ago", place.program,
-             (unsigned)place.pid, place.host, why);
+    snprintf(text, sizeof text, "process 0 (%s, pid %u on %s): %s, 0.00 s ago",
+             place.program, (unsigned)place.pid, place.host, why);
     struct jd_report report = {
         .processes = &process_0,
         .num_processes = 1,
@@ -248,7 +247,8 @@ void jd__coordination_give_up(struct jd_coordination *coordination,
 
 /* ---- life ------------------------------------------------------------- */
 
-static enum jd_failure_speakers read_speakers(const struct jd_settings *settings)
+static enum jd_failure_speakers
+read_speakers(const struct jd_settings *settings)
 {
     static const char *const names[] = { "some", "all", "one", "none" };
     const char *text = jd__settings_text(settings, JD_OPTION_FAILURE_REPORT);
@@ -326,9 +326,9 @@ jd_status jd__coordination_create(const struct jd_coordination_spec *spec,
     return JD_OK;
 }
 
-jd_status jd__coordination_create_local(
-    const struct jd_settings *settings,
-    struct jd_coordination **ret_coordination)
+jd_status
+jd__coordination_create_local(const struct jd_settings *settings,
+                              struct jd_coordination **ret_coordination)
 {
     struct jd_coordination *coordination = NULL;
     jd_status status = create_empty(&coordination);

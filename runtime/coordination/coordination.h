@@ -78,9 +78,9 @@ struct jd_coordination_spec {
     const struct jd_env *env;
     const struct jd_settings *settings;
     const struct jd_cluster *cluster;
-    const struct jd_local_facts *facts;   /* of this process */
-    const struct jd_world *world;         /* NULL: there is none yet */
-    const struct jd_topology *topology;   /* with a world */
+    const struct jd_local_facts *facts; /* of this process */
+    const struct jd_world *world;       /* NULL: there is none yet */
+    const struct jd_topology *topology; /* with a world */
     int index, count;
     double deadline;
 };
@@ -88,9 +88,9 @@ jd_status jd__coordination_create(const struct jd_coordination_spec *spec,
                                   struct jd_coordination **ret_coordination);
 
 /* A world of one. */
-jd_status jd__coordination_create_local(
-    const struct jd_settings *settings,
-    struct jd_coordination **ret_coordination);
+jd_status
+jd__coordination_create_local(const struct jd_settings *settings,
+                              struct jd_coordination **ret_coordination);
 
 /*
  * The end, in order: a barrier of all processes within the timeout, then the

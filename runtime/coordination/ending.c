@@ -28,7 +28,7 @@
 #define STAY_MICROSECONDS 20000
 
 static struct {
-    pid_t pid; /* of the process that is being ended */
+    pid_t pid;               /* of the process that is being ended */
     atomic_bool has_begun;   /* what jd__ending_check looks at */
     atomic_bool is_going_on; /* the process will be ended */
     pthread_mutex_t lock;

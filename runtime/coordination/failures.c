@@ -131,9 +131,9 @@ static int count_survivors(const struct jd_service *service)
 static int choose_speakers(const struct jd_service *service, bool *speaks)
 {
     int survivors = count_survivors(service), chosen = 0;
-    bool all = service->speakers == JD_SPEAK_ALL ||
-               (service->speakers == JD_SPEAK_SOME &&
-                survivors <= JD_MAX_SPEAKERS);
+    bool all =
+        service->speakers == JD_SPEAK_ALL ||
+        (service->speakers == JD_SPEAK_SOME && survivors <= JD_MAX_SPEAKERS);
     int most = service->speakers == JD_SPEAK_NONE  ? 0
                : service->speakers == JD_SPEAK_ONE ? 1
                : all                               ? survivors

@@ -70,5 +70,4 @@ size_t jd__link_backlog(struct jd_link *link);
 /* Frees it at once, without on_closed. NULL is nothing. */
 void jd__link_destroy(struct jd_link *link);
 
-
 #endif

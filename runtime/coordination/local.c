@@ -125,9 +125,9 @@ static jd_status open_service(struct jd_local *local)
     if (status != JD_OK)
         return status;
     local->session = jd__service_accept_alone(local->service, local);
-    return local->session ? JD_OK
-                          : jd__fail_no_memory("the key-value store",
-                                               sizeof *local);
+    return local->session
+               ? JD_OK
+               : jd__fail_no_memory("the key-value store", sizeof *local);
 }
 
 jd_status jd__local_create(size_t max_message, struct jd_local **ret_local)

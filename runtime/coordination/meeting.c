@@ -177,8 +177,8 @@ void jd__on_hello(struct jd_service *service, struct jd_session *session,
     }
     if (hello->nonce.len != JD_AUTH_NONCE) {
         jd__meeting_refuse(service, session, JD_INVALID_ARGUMENT,
-                           "its nonce has %zu bytes, not %d",
-                           hello->nonce.len, JD_AUTH_NONCE);
+                           "its nonce has %zu bytes, not %d", hello->nonce.len,
+                           JD_AUTH_NONCE);
         return;
     }
     if (!check_job(service, session, hello))
@@ -279,10 +279,9 @@ void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
                        const Jd__Hello *hello)
 {
     if (comes_too_late(service, hello))
-        jd__meeting_refuse(service, session, JD_ABORTED,
-                           "the job has failed: %s",
-                           service->failure_text ? service->failure_text
-                                                 : "just now");
+        jd__meeting_refuse(
+            service, session, JD_ABORTED, "the job has failed: %s",
+            service->failure_text ? service->failure_text : "just now");
     else if (hello->role == JD__ROLE__PROCESS)
         admit_process(service, session, hello);
     else
@@ -357,7 +356,8 @@ void jd__meeting_unjoin(struct jd_service *service, struct jd_member *member)
 static bool is_staying(const struct jd_member *member, const void *arg)
 {
     (void)arg;
-    return member->state != JD_MEMBER_LEAVING && member->state != JD_MEMBER_LEFT;
+    return member->state != JD_MEMBER_LEAVING &&
+           member->state != JD_MEMBER_LEFT;
 }
 
 void jd__meeting_describe_staying(FILE *out, const struct jd_service *service)
@@ -391,14 +391,13 @@ void jd__meeting_check_leaving(struct jd_service *service)
         return;
     if (!service->is_closing && !service->tally.staying)
         let_others_go(service);
-    if (service->is_closing && (!jd__service_is_used(service) ||
-                                service->now >= service->closing_at))
+    if (service->is_closing &&
+        (!jd__service_is_used(service) || service->now >= service->closing_at))
         while (service->leaving.first)
             let_go(service, service->leaving.first);
 }
 
-static void answer_leave(struct jd_service *service,
-                         struct jd_session *session,
+static void answer_leave(struct jd_service *service, struct jd_session *session,
                          const Jd__Message *message)
 {
     bool is_late = service->has_failed && !message->leave->at_once;

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define MAX_NAMED 8      /* processes that a sentence names one by one */
-#define WORTH_SAYING 1.5 /* seconds: processes say once a second what is new */
+#define WORTH_SAYING 1.5 /* seconds: processes say once a second what is new   \
+                          */
 
 /* ---- who -------------------------------------------------------------- */
 
@@ -104,8 +105,8 @@ static void count(const struct jd_service *service,
                   struct jd_tally *tally)
 {
     bool is_in = jd__member_is_in(member);
-    bool is_staying = member->state != JD_MEMBER_LEAVING &&
-                      member->state != JD_MEMBER_LEFT;
+    bool is_staying =
+        member->state != JD_MEMBER_LEAVING && member->state != JD_MEMBER_LEFT;
     tally->staying += is_staying ? by : 0;
     tally->connected += member->session ? by : 0;
     tally->late_live += is_late_for_live(service, member) ? by : 0;
@@ -303,8 +304,7 @@ void jd__members_describe_not_live(FILE *out, const struct jd_service *service)
 static void answer_live(struct jd_service *service)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    reply.processes =
-        malloc((size_t)service->count * sizeof *reply.processes);
+    reply.processes = malloc((size_t)service->count * sizeof *reply.processes);
     for (int i = 0; reply.processes && i < service->count; i++)
         if (is_counted_live(service, &service->members[i]))
             reply.processes[reply.n_processes++] = (uint32_t)i;
@@ -336,13 +336,12 @@ void jd__on_live(struct jd_service *service, struct jd_session *session,
 {
     struct jd_member *member = session->member;
     if (member->asks_live) {
-        jd__service_reply(service, session, message->id,
-                          JD_FAILED_PRECONDITION,
+        jd__service_reply(service, session, message->id, JD_FAILED_PRECONDITION,
                           "another thread of this process waits there already");
         return;
     }
-    struct jd_waiter *waiter = jd__wait_begin(service, &service->live,
-                                              JD_WAIT_LIVE, session, message);
+    struct jd_waiter *waiter =
+        jd__wait_begin(service, &service->live, JD_WAIT_LIVE, session, message);
     if (!waiter)
         return;
     waiter->owner = member;

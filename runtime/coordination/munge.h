@@ -49,10 +49,11 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
  */
 struct jd_munge_question;
 typedef void (*jd_munge_done_f)(void *arg, jd_status status, const char *text);
-struct jd_munge_question *
-jd__munge_decode(struct jd_loop *loop, const char *credential,
-                 const void *payload, size_t size, double timeout,
-                 jd_munge_done_f done, void *arg);
+struct jd_munge_question *jd__munge_decode(struct jd_loop *loop,
+                                           const char *credential,
+                                           const void *payload, size_t size,
+                                           double timeout, jd_munge_done_f done,
+                                           void *arg);
 
 /* done will not come. NULL is nothing. Threads: the loop's. */
 void jd__munge_cancel(struct jd_munge_question *question);

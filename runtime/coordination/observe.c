@@ -76,7 +76,7 @@ jd_status jd__observe(const struct jd_env *env,
         status = jd__address_resolve(address, timeout, &observer.endpoints);
     if (status == JD_OK)
         status = run(&observer, settings, timeout, ret_answer);
-    return status == JD_OK ? JD_OK
-                           : jd__fail_prefix(status, "the job at %s: ",
-                                             address);
+    return status == JD_OK
+               ? JD_OK
+               : jd__fail_prefix(status, "the job at %s: ", address);
 }

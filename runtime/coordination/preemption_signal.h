@@ -12,9 +12,9 @@
  * The first signal calls notify() and then the handler that was there before;
  * a second one before jd__signal_rearm() ends the process, as the signal's
  * default action does, but not within a second: some senders send each signal
- * twice, timeout(1) among them. Once installed the handler stays, for a program may
- * have put its own on top of it. After jd__signal_release(), and in a forked
- * child, it is as if it were not there: what was there before happens.
+ * twice, timeout(1) among them. Once installed the handler stays, for a program
+ * may have put its own on top of it. After jd__signal_release(), and in a
+ * forked child, it is as if it were not there: what was there before happens.
  *
  * Threads: catch and release one at a time; the rest any.
  */

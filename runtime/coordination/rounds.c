@@ -24,8 +24,8 @@ static void open_round(struct jd_service *service, uint32_t process)
     service->round_is_decided = false;
     service->round_step = -1;
     for (int i = 0; i < service->count; i++)
-        service->members[i].has_stepped =
-            service->members[i].has_acknowledged = false;
+        service->members[i].has_stepped = service->members[i].has_acknowledged =
+            false;
     service->tally = jd__members_count(service);
     service->round_process = process;
     notice.round = service->round;
@@ -115,7 +115,7 @@ void jd__on_acknowledge(struct jd_service *service, struct jd_session *session,
     if (!service->round_is_open ||
         message->acknowledge->round != service->round)
         return;
-    jd__member_set(service, session->member,
-                   &session->member->has_acknowledged, true);
+    jd__member_set(service, session->member, &session->member->has_acknowledged,
+                   true);
     jd__round_check(service);
 }

@@ -332,8 +332,7 @@ static bool is_forbidden(const struct jd_session *session,
 }
 
 /* True where the request was answered on the connection that was lost. */
-static bool answer_again(struct jd_service *service,
-                         struct jd_session *session,
+static bool answer_again(struct jd_service *service, struct jd_session *session,
                          const Jd__Message *message)
 {
     if (!session->is_back || !is_once(message->body_case) || !message->id)
@@ -458,8 +457,7 @@ static bool copy_spec(struct jd_service *service,
     service->job = strdup(spec->job);
     service->host = strdup(spec->host);
     service->program = strdup(spec->program);
-    service->members =
-        calloc((size_t)spec->count, sizeof *service->members);
+    service->members = calloc((size_t)spec->count, sizeof *service->members);
     service->hosts = calloc((size_t)spec->count, sizeof *service->hosts);
     return service->job && service->host && service->program &&
            service->members && service->hosts;

@@ -93,7 +93,7 @@ struct jd_member {
     uint64_t number;
     bool inside;
     double since, told; /* since when it is so; when it said so */
-    char *failure; /* how it failed */
+    char *failure;      /* how it failed */
     double failed_at;
     struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
     unsigned num_answered;
@@ -102,10 +102,10 @@ struct jd_member {
 /* How many members ...: kept where a member changes, so that no message needs
  * a walk over all. */
 struct jd_tally {
-    int staying;      /* have not come to the shutdown */
-    int connected;    /* have a session */
-    int late_live;    /* count as living, and do not ask who lives */
-    int to_step;      /* take part in preemption, have not answered */
+    int staying;   /* have not come to the shutdown */
+    int connected; /* have a session */
+    int late_live; /* count as living, and do not ask who lives */
+    int to_step;   /* take part in preemption, have not answered */
     int to_acknowledge;
 };
 
@@ -131,7 +131,7 @@ struct jd_session {
     struct jd_member *member; /* NULL for helpers and observers */
     Jd__Message *hello;       /* its own copy, while munge is asked */
     double accepted_at;       /* or when munge was asked */
-    bool is_back; /* it may ask again what was answered */
+    bool is_back;             /* it may ask again what was answered */
     char from[64];
     uint8_t nonce[JD_AUTH_NONCE];
     struct jd_waiter *waiters;
@@ -157,7 +157,7 @@ struct jd_service {
     char *host, *program;
     uint32_t pid;
     uint64_t incarnation;
-    double now; /* of the call that is being handled */
+    double now;                 /* of the call that is being handled */
     const Jd__Message *handled; /* the request that is, or NULL, and whose */
     const struct jd_session *handled_of;
 
@@ -182,18 +182,18 @@ struct jd_service {
     int num_joined;
     bool is_complete;   /* all have joined */
     bool somebody_went; /* left or failed, after that */
-    bool is_closing;  /* all have left but process 0 */
+    bool is_closing;    /* all have left but process 0 */
     double closing_at;
 
-    bool is_failing;  /* culprits are being gathered */
-    bool has_failed;  /* and now it has been said */
+    bool is_failing; /* culprits are being gathered */
+    bool has_failed; /* and now it has been said */
     double failing_at;
     int num_failed_said; /* culprits named in the report */
     char *failure_text;
     struct jd_queue telling; /* who have reported, until it is said */
     struct jd_same_text *same_texts, *last_same_text; /* by age */
-    void *same_texts_by_text; /* tsearch tree of them */
-    double next_look; /* at who is silent */
+    void *same_texts_by_text;                         /* tsearch tree of them */
+    double next_look;                                 /* at who is silent */
 
     uint64_t round; /* of preemption */
     bool round_is_open, round_is_decided;

@@ -96,8 +96,7 @@ static bool check_key(struct jd_service *service, struct jd_session *session,
 static size_t find_missing(const struct jd_service *service, const Jd__Get *get,
                            size_t from)
 {
-    while (from < get->n_keys &&
-           jd__store_get(service->store, get->keys[from]))
+    while (from < get->n_keys && jd__store_get(service->store, get->keys[from]))
         from++;
     return from;
 }
@@ -131,7 +130,7 @@ struct entries {
     Jd__Entry *items;
     Jd__Entry **pointers;
     size_t count, capacity;
-    size_t bytes; /* about what they will take in the frame */
+    size_t bytes;  /* about what they will take in the frame */
     bool is_short; /* of memory: some are missing */
 };
 
@@ -245,8 +244,7 @@ static void refuse_missing(struct jd_service *service,
     free(text);
 }
 
-static void wait_for_key(struct jd_service *service,
-                         struct jd_session *session,
+static void wait_for_key(struct jd_service *service, struct jd_session *session,
                          const Jd__Message *message, size_t missing)
 {
     struct awaited *awaited = await(service, message->get->keys[missing]);

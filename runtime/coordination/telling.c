@@ -150,8 +150,7 @@ static double patience_with(jd_status status)
 
 bool jd__tell_start(jd_status status, const char *text)
 {
-    Jd__Report body =
-        make_report(JD__REPORT__KIND__ERROR, (int)status, text);
+    Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)status, text);
     return tell("jd_initialize", patience_with(status), &body, NULL);
 }
 

@@ -286,8 +286,8 @@ static const char *describe_once(struct jd_service *service,
     struct jd_wait_text *last = &service->wait_text;
     if (last->queue != waiter->queue || waiter->kind == JD_WAIT_KEYS) {
         forget_text(service);
-        *last = (struct jd_wait_text){ waiter->queue,
-                                       describe(service, waiter) };
+        *last =
+            (struct jd_wait_text){ waiter->queue, describe(service, waiter) };
     }
     return last->text ? last->text : "others";
 }
@@ -327,11 +327,10 @@ static void expire(struct jd_service *service, struct jd_waiter *waiter)
         expire_meeting(service, waiter);
         return;
     }
-    jd__service_reply(service, waiter->session, waiter->id,
-                      JD_DEADLINE_EXCEEDED,
-                      "gave up after %.3g s, waiting for %s",
-                      service->now - waiter->since,
-                      describe_once(service, waiter));
+    jd__service_reply(
+        service, waiter->session, waiter->id, JD_DEADLINE_EXCEEDED,
+        "gave up after %.3g s, waiting for %s", service->now - waiter->since,
+        describe_once(service, waiter));
     give_up(service, waiter);
 }
 

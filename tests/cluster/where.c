@@ -31,8 +31,9 @@ int main(void)
 
     const jd_device *const *mine = jd_local_devices(&count);
 
-    printf("process %d of %d on %s, launcher %s, MPI %d, table %s, %d devices\n",
-           jd_process_index(), jd_process_count(), host, launcher_rank(), rank,
-           count > 0 ? mine[0]->host : "none", jd_device_count());
+    printf(
+        "process %d of %d on %s, launcher %s, MPI %d, table %s, %d devices\n",
+        jd_process_index(), jd_process_count(), host, launcher_rank(), rank,
+        count > 0 ? mine[0]->host : "none", jd_device_count());
     return jd_shutdown();
 }

@@ -43,7 +43,8 @@ static struct {
 static inline void start_service_at(int count, const struct jd_auth *auth,
                                     int port)
 {
-    struct jd_listen listen = { .port = port, .loopback = true,
+    struct jd_listen listen = { .port = port,
+                                .loopback = true,
                                 .variable = "the test" };
     struct jd_server_spec spec = {
         .service = { .auth = auth,
@@ -242,7 +243,8 @@ static inline int64_t sum_of(struct process *p, const char *key)
 static inline jd_status join_all(struct process *p, double timeout)
 {
     Jd__Join body = JD__JOIN__INIT;
-    struct jd_call call = { .operation = "join", .timeout = timeout,
+    struct jd_call call = { .operation = "join",
+                            .timeout = timeout,
                             .variable = "the test" };
     jd_status status = call_service(p, &call, JD__MESSAGE__BODY_JOIN, &body);
     jd__call_finish(&call);
@@ -254,8 +256,10 @@ static inline jd_status get_key(struct process *p, const char *key,
 {
     Jd__Get body = JD__GET__INIT;
     ProtobufCBinaryData name = jd__wire_text(key);
-    struct jd_call call = { .operation = "get", .timeout = timeout,
-                            .patience = patience, .variable = "the test" };
+    struct jd_call call = { .operation = "get",
+                            .timeout = timeout,
+                            .patience = patience,
+                            .variable = "the test" };
     body.keys = &name;
     body.n_keys = 1;
     jd_status status = call_service(p, &call, JD__MESSAGE__BODY_GET, &body);

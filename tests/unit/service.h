@@ -249,8 +249,7 @@ static inline void expect_ok(struct peer *peer, uint64_t id)
     drop(take_reply(peer, id, JD_OK));
 }
 
-static inline void expect_number(struct peer *peer, uint64_t id,
-                                 int64_t number)
+static inline void expect_number(struct peer *peer, uint64_t id, int64_t number)
 {
     Jd__Message *message = take_reply(peer, id, JD_OK);
     ck_assert_int_eq(message->reply->number, number);
@@ -324,8 +323,7 @@ static inline void say_hello(struct peer *peer, const struct jd_auth *auth,
     send_message(peer, &message);
 }
 
-static inline void expect_welcome(struct peer *peer,
-                                  const struct jd_auth *auth)
+static inline void expect_welcome(struct peer *peer, const struct jd_auth *auth)
 {
     Jd__Message *message = take(peer, JD__MESSAGE__BODY_WELCOME);
     ck_assert(jd__auth_welcome_is_right(
@@ -486,7 +484,7 @@ static inline void come_as(struct peer *peer, Jd__Role role)
 
 /* One with this Hello comes, is refused in these words, and goes. */
 static inline void refuse(Jd__Hello *hello, const struct jd_auth *auth,
-                   jd_status status, const char *text)
+                          jd_status status, const char *text)
 {
     struct peer *peer = &peers[MAX_PEERS - 1];
     accept_peer(peer);

@@ -197,7 +197,8 @@ static void expect_unreached(const char *tried)
 {
     char wanted[256];
     const char *text = jd_error_message();
-    const char *begin = "process 1 has not reached the coordination service in ";
+    const char *begin =
+        "process 1 has not reached the coordination service in ";
     snprintf(wanted, sizeof wanted, " s; it tried %s", tried);
     ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0, "%s", text);
     ck_assert_str_eq(strstr(text, " s; "), wanted);
@@ -362,9 +363,13 @@ START_TEST(process_0_has_a_connection_within_the_process)
     UNIT_OK(jd__loop_create("jd-service", &home.loop));
     struct jd_server_spec server = {
         .loop = home.loop,
-        .service = { .auth = &secret_auth, .job = "job", .attempt = 2,
-                     .count = 1, .heartbeat_timeout = -1,
-                     .max_message = MAX_MESSAGE, .host = "h0",
+        .service = { .auth = &secret_auth,
+                     .job = "job",
+                     .attempt = 2,
+                     .count = 1,
+                     .heartbeat_timeout = -1,
+                     .max_message = MAX_MESSAGE,
+                     .host = "h0",
                      .program = "train" },
     };
     UNIT_OK(jd__server_create(&server, &home.server));
@@ -446,9 +451,9 @@ START_TEST(a_service_that_does_not_answer_is_named)
     begin(2);
     stop_loop(home.loop, &stop);
     ck_assert_int_eq(get_key(&first, "a", -1, 0.05), JD_DEADLINE_EXCEEDED);
-    ck_assert_ptr_nonnull(strstr(jd_error_message(),
-                                 "get: no answer from the coordination service, "
-                                 "process 0 (train, pid 77 on h0), in 0.05"));
+    ck_assert_ptr_nonnull(strstr(
+        jd_error_message(), "get: no answer from the coordination service, "
+                            "process 0 (train, pid 77 on h0), in 0.05"));
     let_go_on(&stop);
     /* and it has withdrawn: nothing waits there */
     UNIT_OK(call_service(&first, &call, JD__MESSAGE__BODY_INQUIRY, &inquiry));
@@ -490,9 +495,10 @@ START_TEST(a_long_wait_says_for_whom)
     release_stderr(text, sizeof text);
     ck_assert_msg(strstr(text, "join: process 1 has waited ") != NULL, "%s",
                   text);
-    ck_assert_msg(strstr(text, " s for processes 0,2: process 0, which has not come; "
-                               "process 2, which has not come; it gives up after 0.5 "
-                               "s (the test)") != NULL,
+    ck_assert_msg(strstr(text,
+                         " s for processes 0,2: process 0, which has not come; "
+                         "process 2, which has not come; it gives up after 0.5 "
+                         "s (the test)") != NULL,
                   "%s", text);
     int lines = 0;
     for (const char *c = text; *c; c++)

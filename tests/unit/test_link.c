@@ -328,7 +328,8 @@ START_TEST(the_limit_may_change)
     jd__loop_run(loop, set_small, near_end.link);
     ck_assert_int_eq(write(fd, "\x0b\0\0\0", 4), 4);
     await_closed(&near_end);
-    ck_assert_str_eq(near_end.why, "a frame of 11 bytes, where 10 are allowed "
+    ck_assert_str_eq(near_end.why,
+                     "a frame of 11 bytes, where 10 are allowed "
                      "(JD_MAX_MESSAGE, which must be the same everywhere)");
     close(fd);
     close_one();

@@ -259,9 +259,10 @@ START_TEST(each_caller_has_a_deadline_of_its_own)
     expect_all_quiet();
     now += 0.0006;
     tick();
-    expect_fails(&peers[0], id, JD_DEADLINE_EXCEEDED,
-                 "gave up after 0.0201 s, waiting for process 2 (train, pid 102 "
-                 "on h1), last heard 0.0201 s ago");
+    expect_fails(
+        &peers[0], id, JD_DEADLINE_EXCEEDED,
+        "gave up after 0.0201 s, waiting for process 2 (train, pid 102 "
+        "on h1), last heard 0.0201 s ago");
     expect_all_quiet();
     arrive(&peers[2], "b", 5000);
     expect_all_quiet(); /* who gave up is not counted any more */
@@ -386,7 +387,8 @@ START_TEST(deadlines_come_in_order)
     start_joined(2);
     for (int i = 0; i < COUNT; i++) {
         snprintf(name, sizeof name, "b%d", i * 37 % COUNT);
-        ids[i * 37 % COUNT] = arrive(&peers[0], name, 10 * (i * 37 % COUNT + 1));
+        ids[i * 37 % COUNT] =
+            arrive(&peers[0], name, 10 * (i * 37 % COUNT + 1));
     }
     for (int i = 0; i < COUNT; i += 3)
         withdraw(&peers[0], ids[i]);
@@ -441,10 +443,10 @@ START_TEST(a_death_ends_those_that_wait_for_it)
     start(4);
     start_joined(4);
     uint64_t all = arrive(&peers[0], "all", NO_DEADLINE);
-    uint64_t some = arrive_with(&peers[0], "some", (int[]){ 0, 2, -1 }, "",
-                                NO_DEADLINE);
-    uint64_t others = arrive_with(&peers[1], "others", (int[]){ 1, 3, -1 }, "",
-                                  NO_DEADLINE);
+    uint64_t some =
+        arrive_with(&peers[0], "some", (int[]){ 0, 2, -1 }, "", NO_DEADLINE);
+    uint64_t others =
+        arrive_with(&peers[1], "others", (int[]){ 1, 3, -1 }, "", NO_DEADLINE);
     lose(&peers[2], ECONNRESET);
     now += 0.02;
     tick();
@@ -479,8 +481,8 @@ START_TEST(a_later_death_ends_barriers_at_once)
     start(4);
     start_joined(4);
     let_die(&peers[2], 0);
-    uint64_t id = arrive_with(&peers[0], "b", (int[]){ 0, 1, 3, -1 }, "",
-                              NO_DEADLINE);
+    uint64_t id =
+        arrive_with(&peers[0], "b", (int[]){ 0, 1, 3, -1 }, "", NO_DEADLINE);
     lose(&peers[3], 0);
     drop(take_reply(&peers[0], id, JD_ABORTED));
     expect_all_quiet(); /* the first failure stands */
@@ -693,8 +695,7 @@ START_TEST(a_list_of_more_than_all_is_refused)
 {
     start(2);
     start_joined(2);
-    uint64_t id =
-        arrive_with(&peers[1], "b", (int[]){ 0, 1, 1, -1 }, "", 1000);
+    uint64_t id = arrive_with(&peers[1], "b", (int[]){ 0, 1, 1, -1 }, "", 1000);
     expect_fails(&peers[1], id, JD_INVALID_ARGUMENT,
                  "the list has 3 processes, but the job has 2");
     finish();

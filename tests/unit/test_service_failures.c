@@ -51,8 +51,9 @@ static void check_death(int error, const char *why, const char *how)
     start_joined(2);
     jd__service_lost(service, peers[1].session, error, why, now);
     pass(0.05);
-    snprintf(text, sizeof text, "process 1 (train, pid 101 on h0): %s, 0.03 s "
-                                "ago",
+    snprintf(text, sizeof text,
+             "process 1 (train, pid 101 on h0): %s, 0.03 s "
+             "ago",
              how);
     expect_failure(&peers[0], text);
     finish();
@@ -65,8 +66,9 @@ START_TEST(a_closed_connection_is_death_at_once)
     check_death(0, NULL, closed);
     check_death(ECONNRESET, NULL, closed);
     check_death(EPIPE, NULL, closed);
-    check_death(EPROTO, "a frame of 4 bytes is no message",
-                "its connection was given up: a frame of 4 bytes is no message");
+    check_death(
+        EPROTO, "a frame of 4 bytes is no message",
+        "its connection was given up: a frame of 4 bytes is no message");
     check_death(ENOMEM, NULL,
                 "its connection was given up: Cannot allocate memory");
 }
@@ -103,10 +105,11 @@ START_TEST(a_report_says_what_the_dead_was_doing)
     now += 3;
     lose(&peers[1], 0);
     pass(0.05);
-    expect_failure(&peers[0],
-                   "process 1 (train, pid 101 on h0): connection closed without "
-                   "shutdown (killed or crashed), 0.03 s ago; 3 s ago it was in "
-                   "jd_psum, its operation 8, for 2 s already");
+    expect_failure(
+        &peers[0],
+        "process 1 (train, pid 101 on h0): connection closed without "
+        "shutdown (killed or crashed), 0.03 s ago; 3 s ago it was in "
+        "jd_psum, its operation 8, for 2 s already");
     finish();
 }
 END_TEST
@@ -198,10 +201,11 @@ START_TEST(silence_is_death_after_the_timeout)
     }
     expect_all_quiet();
     pass(0.1);
-    expect_failure(&peers[0],
-                   "process 1 (train, pid 101 on h0): no sign of life for 2.05 s "
-                   "(its host is down or cut off, or it is stopped; "
-                   "JD_HEARTBEAT_TIMEOUT is 2 s), 0.03 s ago");
+    expect_failure(
+        &peers[0],
+        "process 1 (train, pid 101 on h0): no sign of life for 2.05 s "
+        "(its host is down or cut off, or it is stopped; "
+        "JD_HEARTBEAT_TIMEOUT is 2 s), 0.03 s ago");
     Jd__Message *message = take_failure(&peers[1]); /* when it wakes up */
     ck_assert(message->failure->includes_you);
     ck_assert(!message->failure->speak);
@@ -337,8 +341,7 @@ static void check_speakers(int count, int per_host,
         Jd__Message *message = take_failure(&peers[i]);
         ck_assert_uint_eq(message->failure->silent, silent);
         if (message->failure->speak)
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%d ",
-                     i);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d ", i);
         drop(message);
     }
     ck_assert_str_eq(text, list);
@@ -378,8 +381,9 @@ static void check_report(Jd__Report__Kind kind, int code, const char *said,
     uint64_t id = report(&peers[1], kind, code, said);
     expect_all_quiet(); /* the others hear it first */
     pass(0.031);
-    snprintf(text, sizeof text, "process 1 (train, pid 101 on h0): %s, 0.03 s "
-                                "ago; it is ending, for 0.03 s",
+    snprintf(text, sizeof text,
+             "process 1 (train, pid 101 on h0): %s, 0.03 s "
+             "ago; it is ending, for 0.03 s",
              how);
     expect_failure(&peers[0], text);
     Jd__Message *message = take_failure(&peers[1]);
@@ -394,13 +398,16 @@ START_TEST(reports_are_told)
 {
     check_report(JD__REPORT__KIND__ERROR, JD_NOT_FOUND, "no such file",
                  "reported an error: NOT_FOUND: no such file");
-    check_report(JD__REPORT__KIND__ABORT, 3, "enough", "called jd_abort(3): "
-                                                       "enough");
-    check_report(JD__REPORT__KIND__EXIT, 9, "", "exited with code 9 without "
-                                                "jd_shutdown");
-    check_report(JD__REPORT__KIND__CHECK, 1, "a.c:7: jd_psum: bad", "a.c:7: "
-                                                                    "jd_psum: "
-                                                                    "bad");
+    check_report(JD__REPORT__KIND__ABORT, 3, "enough",
+                 "called jd_abort(3): "
+                 "enough");
+    check_report(JD__REPORT__KIND__EXIT, 9, "",
+                 "exited with code 9 without "
+                 "jd_shutdown");
+    check_report(JD__REPORT__KIND__CHECK, 1, "a.c:7: jd_psum: bad",
+                 "a.c:7: "
+                 "jd_psum: "
+                 "bad");
 }
 END_TEST
 
@@ -495,10 +502,11 @@ START_TEST(a_reporter_that_dies_is_no_second_failure)
     lose(&peers[1], 0);
     pass(0.2);
     Jd__Message *message = take_failure(&peers[0]);
-    ck_assert_str_eq(message->failure->text,
-                     "processes 1-2 failed: process 1 (train, pid 101 on h0): "
-                     "same, 0.03 s ago; process 2 (train, pid 102 on h1): same, "
-                     "0.03 s ago; it is ending, for 0.03 s");
+    ck_assert_str_eq(
+        message->failure->text,
+        "processes 1-2 failed: process 1 (train, pid 101 on h0): "
+        "same, 0.03 s ago; process 2 (train, pid 102 on h1): same, "
+        "0.03 s ago; it is ending, for 0.03 s");
     drop(message);
     drop(take_failure(&peers[2]));
     expect_number(&peers[2], 2, 1);
@@ -524,8 +532,7 @@ START_TEST(the_store_lives_on_and_the_armed_are_counted)
     pass(0.05);
     drop(take_failure(&peers[0]));
     drop(take_failure(&peers[2]));
-    Jd__Message *message =
-        take_reply(&peers[2], get(&peers[2], "a", 0), JD_OK);
+    Jd__Message *message = take_reply(&peers[2], get(&peers[2], "a", 0), JD_OK);
     ck_assert_mem_eq(message->reply->entries[0]->value.data, "1", 1);
     drop(message);
     ck_assert(jd__service_has_armed(service));

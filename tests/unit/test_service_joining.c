@@ -46,8 +46,10 @@ START_TEST(join_names_the_absent)
         &peers[0], id, JD_DEADLINE_EXCEEDED,
         "gave up after 2.5 s, waiting for processes 1-5: process 1 (train, pid "
         "101 on h0), last heard 2.5 s ago; 2.5 s ago it was in jd_psum, its "
-        "operation 3; process 2 (train, pid 102 on h0), which came and went again; process 3 "
-        "(train, pid 103 on h0), last heard 2.5 s ago; process 4, which has not come; "
+        "operation 3; process 2 (train, pid 102 on h0), which came and went "
+        "again; process 3 "
+        "(train, pid 103 on h0), last heard 2.5 s ago; process 4, which has "
+        "not come; "
         "process 5, which has not come");
     finish();
 }

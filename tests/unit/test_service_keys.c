@@ -151,8 +151,7 @@ START_TEST(keys_are_looked_at)
     uint64_t id = get(&peers[1], key, 1000);
     expect_fails(&peers[1], id, JD_INVALID_ARGUMENT,
                  "a key has 4097 bytes; 1 to 4096 are allowed");
-    drop(take_reply(&peers[1], delete_key(&peers[1], ""),
-                    JD_INVALID_ARGUMENT));
+    drop(take_reply(&peers[1], delete_key(&peers[1], ""), JD_INVALID_ARGUMENT));
     drop(take_reply(&peers[1], increment(&peers[1], key, 1),
                     JD_INVALID_ARGUMENT));
     drop(take_reply(&peers[1], set_many(&peers[1], "a=1,=2", false),
@@ -175,9 +174,9 @@ START_TEST(a_reply_over_the_limit_is_refused)
     memset(value, 'v', 400);
     value[400] = '\0';
     for (int i = 0; i < 3; i++)
-        expect_ok(&peers[1], set(&peers[1], (const char *[]){ "d/a", "d/b",
-                                                              "d/c" }[i],
-                                 value));
+        expect_ok(
+            &peers[1],
+            set(&peers[1], (const char *[]){ "d/a", "d/b", "d/c" }[i], value));
     uint64_t id = list(&peers[1], "d");
     expect_fails(&peers[1], id, JD_RESOURCE_EXHAUSTED,
                  "the reply would have 1257 bytes, over the 1000 of "
@@ -253,7 +252,8 @@ START_TEST(many_keys_may_come_in_any_order)
 }
 END_TEST
 
-/* Keys come and go at random; the get is answered exactly when all are there. */
+/* Keys come and go at random; the get is answered exactly when all are there.
+ */
 START_TEST(many_keys_may_be_deleted_in_between)
 {
     unsigned random = 1;
@@ -266,8 +266,8 @@ START_TEST(many_keys_may_be_deleted_in_between)
             unsigned i = (random >> 16) % 5, has = there >> i & 1;
             char key[] = { 'k', (char)('0' + i), 0 };
             expect_quiet(&peers[1]);
-            uint64_t by = has ? delete_key(&peers[0], key)
-                              : set(&peers[0], key, "v");
+            uint64_t by =
+                has ? delete_key(&peers[0], key) : set(&peers[0], key, "v");
             drop(take_reply(&peers[0], by, JD_OK));
             there ^= 1u << i;
         }
@@ -374,8 +374,8 @@ START_TEST(numbers_are_counted)
     expect_number(&peers[0], increment(&peers[0], "n", 3), 3);
     expect_number(&peers[1], increment(&peers[1], "n", -5), -2);
     expect_entries(&peers[1], get(&peers[1], "n", 0), "=-2,");
-    expect_ok(&peers[1], set_many(&peers[1], "n=9223372036854775807,x=1 ",
-                                  true));
+    expect_ok(&peers[1],
+              set_many(&peers[1], "n=9223372036854775807,x=1 ", true));
     uint64_t id = increment(&peers[1], "n", 1);
     expect_fails(&peers[1], id, JD_OUT_OF_RANGE,
                  "its value is \"9223372036854775807\", and with 1 added it is "
