@@ -207,11 +207,11 @@ static jd_status make_array(struct restore *restore, const char *name,
                                            operation, name, &saved);
     if (status != JD_OK)
         return JD_INVALID_ARGUMENT;
-    status = jd__array_create(operation, sharding, saved->dtype, saved->ndim,
+    char which[2 * JD_CHECKPOINT_MAX_NAME];
+    snprintf(which, sizeof which, "%s: \"%s\"", operation, name);
+    status = jd__array_create(which, sharding, saved->dtype, saved->ndim,
                               saved->shape, ret_array);
-    if (status != JD_OK)
-        return jd__fail_prefix(status, "\"%s\": ", name);
-    return read_array(restore, saved, *ret_array);
+    return status == JD_OK ? read_array(restore, saved, *ret_array) : status;
 }
 
 static jd_status make_arrays(struct restore *restore, const char *const *names,
@@ -245,11 +245,12 @@ static jd_status check_arguments(const char *dir, const char *const *names,
         if (!names[i])
             return jd_fail(JD_INVALID_ARGUMENT, "%s: names[%zu] is NULL",
                            operation, i);
-        jd_status status = jd__sharding_check_world(shardings[i], operation);
+        char which[2 * JD_CHECKPOINT_MAX_NAME];
+        snprintf(which, sizeof which, "%s: shardings[%zu], of \"%.200s\"",
+                 operation, i, names[i]);
+        jd_status status = jd__sharding_check_world(shardings[i], which);
         if (status != JD_OK)
-            return jd__fail_prefix(status,
-                                   "%s: shardings[%zu], of \"%s\": ", operation,
-                                   i, names[i]);
+            return status;
     }
     return JD_OK;
 }

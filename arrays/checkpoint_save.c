@@ -85,10 +85,12 @@ static jd_status check_arguments(const char *dir, const char *const *names,
         if (fault)
             return jd_fail(JD_INVALID_ARGUMENT, "%s: names[%zu] %s", operation,
                            i, fault);
-        jd_status status = jd__array_check(arrays[i], operation);
+        char which[2 * JD_CHECKPOINT_MAX_NAME];
+        snprintf(which, sizeof which, "%s: arrays[%zu], \"%s\"", operation, i,
+                 names[i]);
+        jd_status status = jd__array_check(arrays[i], which);
         if (status != JD_OK)
-            return jd__fail_prefix(
-                status, "%s: arrays[%zu], \"%s\": ", operation, i, names[i]);
+            return status;
     }
     return check_twice(names, n);
 }

@@ -181,6 +181,7 @@ JD_API jd_status jd_array_from_process_local_data(jd_array **ret_array,
  * process has in the sharding's mesh, in the order of jd_array_shards(), which
  * is the mesh's; NULL for an empty block. The array owns them from then on and
  * gives them to jd_device_free(); after a failure they are still the caller's.
+ * They are no other array's.
  * Returns: also INVALID_ARGUMENT naming the buffer that is NULL, too short, not
  *   of jd_device_alloc(), or there twice.
  * Source: jax.make_array_from_single_device_arrays.

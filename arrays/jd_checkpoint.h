@@ -4,11 +4,11 @@
  *
  *     const char *names[] = { "weights", "step" };
  *     jd_array *arrays[] = { weights, step };
- *     JD_CHECK(jd_array_save("run/checkpoint", names, arrays, 2));
+ *     const char *dir = "run/checkpoint";
+ *     JD_CHECK(jd_array_save(dir, names, arrays, 2));
  *
  *     jd_sharding *shardings[] = { rows, everywhere };
- *     JD_CHECK(jd_array_restore("run/checkpoint", names, shardings, 2,
- * arrays));
+ *     JD_CHECK(jd_array_restore(dir, names, shardings, 2, arrays));
  *
  * Each distinct block of an array is a file that numpy.load() reads; a text
  * file says which block is where, with checksums: jd-checkpoint(5). The same
@@ -41,8 +41,9 @@ extern "C" {
  * Collective: every process of the job, also those without a block: with the
  *   same dir, names and arrays. What one process cannot do, and what one is
  *   refused for, fails on all of them alike, and the job can go on.
- * Blocks: until all is on the disk: at most JD_BARRIER_TIMEOUT for a process
- *   that is slower than the others.
+ * Blocks: until all is on the disk: at most collective_timeout for a process
+ *   that does not come, and JD_BARRIER_TIMEOUT for one that writes for longer
+ *   than the others.
  * Threads: one at a time, and no collective at the same time.
  * Returns: JD_OK; INVALID_ARGUMENT; FAILED_PRECONDITION where something else
  *   is at dir, or an array was donated; RESOURCE_EXHAUSTED for a full disk or

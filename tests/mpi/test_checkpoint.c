@@ -319,7 +319,7 @@ static void test_bad_arguments(void)
     const char *given[] = { "a", "b" };
     jd_array *arrays[] = { make(&patterns[0], line, "line"), NULL };
     EXPECT_SAVE(2, JD_INVALID_ARGUMENT,
-                "jd_array_save: arrays[1], \"b\": jd_array_save: array is "
+                "jd_array_save: arrays[1], \"b\": array is "
                 "NULL");
     arrays[1] = jd_array_retain(arrays[0]);
     given[1] = "a";
