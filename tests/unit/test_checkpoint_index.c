@@ -188,8 +188,10 @@ static void refuse_signed(const char *from, const char *to, jd_status status,
     size_t bytes;
     char *text = make_text(&bytes), *work = malloc(bytes + 200);
     char *at = strstr(text, from);
-    ck_assert_ptr_nonnull(at);
-    sprintf(work, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    if (!work || !at)
+        ck_abort_msg("no memory, or no \"%s\" in the text", from);
+    snprintf(work, bytes + 200, "%.*s%s%s", (int)(at - text), text, to,
+             at + strlen(from));
     sign(work);
     refuse(work, strlen(work), status, sentence);
     free(text);
