@@ -96,12 +96,12 @@ START_TEST(hosts_may_have_any_name)
 }
 END_TEST
 
-/* Without a fence that carries data: each address is asked for alone. */
+/* With a fence that carries no data: each address is asked for alone. (Without
+ * any, MPI_Init of Open MPI 4.1.4 now and then ends: "PML add procs failed".) */
 START_TEST(what_is_published_can_be_asked_for)
 {
     job_open(&job, 4, "0,3;1,2");
-    job.variables[0] = "OMPI_MCA_pmix_base_async_modex=1";
-    job.variables[1] = "OMPI_MCA_pmix_base_collect_data=0";
+    job.variables[0] = "OMPI_MCA_pmix_base_collect_data=0";
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
