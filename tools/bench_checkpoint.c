@@ -264,31 +264,16 @@ static bool read_dir(struct options *o, const char *text)
 static const char *set(void *arg, int flag, char *text)
 {
     struct options *o = arg;
-    long long value = 0;
+    const char *wanted;
+    if (bench_launch_take(&o->launch, flag, text, &wanted))
+        return wanted;
     switch (flag) {
     case 'b':
         return read_bytes(o, text) ? NULL : "whole MiB, as in 256MiB";
     case 'd':
         return read_dir(o, text) ? NULL : "a directory without ' in its name";
-    case 'p':
-        return bench_launch_read_processes(&o->launch, text)
-                   ? NULL
-                   : BENCH_PROCESSES_ARE;
-    case 'n':
-        return bench_launch_read_launches(&o->launch, text)
-                   ? NULL
-                   : BENCH_LAUNCHES_ARE;
     case 'r':
-        if (!bench_read_number(text, BENCH_MAX_ROUNDS, &value))
-            return "from 1 to 1000";
-        o->request.rounds = (int)value;
-        return NULL;
-    case 'l':
-        o->launch.launcher = text;
-        return NULL;
-    case 'j':
-        o->launch.json = true;
-        return NULL;
+        return bench_read_rounds(text, &o->request.rounds);
     default:
         o->is_job = true;
         return NULL;

@@ -243,22 +243,11 @@ static const char *read_value(struct options *o, int flag, const char *text)
             return "from 2 to 1024";
         o->request.factor = (int)value;
         return NULL;
-    case 'p':
-        return bench_launch_read_processes(&o->launch, text)
-                   ? NULL
-                   : BENCH_PROCESSES_ARE;
     case 'a':
         o->against = text;
         return is_one_of(text, against) ? NULL : "mpi, mpi-single or nothing";
-    case 'n':
-        return bench_launch_read_launches(&o->launch, text)
-                   ? NULL
-                   : BENCH_LAUNCHES_ARE;
     case 'r':
-        if (!bench_read_number(text, BENCH_MAX_ROUNDS, &value))
-            return "from 1 to 1000";
-        o->request.rounds = (int)value;
-        return NULL;
+        return bench_read_rounds(text, &o->request.rounds);
     default:
         o->request.sample_seconds = 1e-3 * strtod(text, NULL);
         return o->request.sample_seconds > 0 ? NULL : "milliseconds above 0";
@@ -272,11 +261,8 @@ static bool set_plain(struct options *o, int flag, char *text)
     bool *const switches[] = { ['c'] = &r->cycle,
                                ['i'] = &r->in_place,
                                ['m'] = &r->is_malloced,
-                               ['k'] = &r->check,
-                               ['j'] = &o->launch.json };
-    const char **const texts[] = {
-        ['l'] = &o->launch.launcher, ['b'] = &o->job, ['g'] = &o->plot
-    };
+                               ['k'] = &r->check };
+    const char **const texts[] = { ['b'] = &o->job, ['g'] = &o->plot };
     if (flag < (int)(sizeof switches / sizeof *switches) && switches[flag]) {
         *switches[flag] = true;
         return true;
@@ -312,7 +298,11 @@ static const struct option flags[] = {
 
 static const char *set(void *arg, int flag, char *text)
 {
-    return set_plain(arg, flag, text) ? NULL : read_value(arg, flag, text);
+    struct options *o = arg;
+    const char *wanted;
+    if (bench_launch_take(&o->launch, flag, text, &wanted))
+        return wanted;
+    return set_plain(o, flag, text) ? NULL : read_value(o, flag, text);
 }
 
 static int run(int argc, char **argv)

@@ -10,15 +10,34 @@
 
 enum { MAX_PROCESSES = 1024, MAX_LAUNCHES = 100 };
 
-bool bench_launch_read_processes(struct bench_launch *launch, const char *text)
+static bool read_processes(struct bench_launch *launch, const char *text)
 {
     return bench_read_counts(text, MAX_PROCESSES, BENCH_MAX_JOBS,
                              launch->processes, &launch->num_processes);
 }
 
-bool bench_launch_read_launches(struct bench_launch *launch, const char *text)
+bool bench_launch_take(struct bench_launch *launch, int flag, char *text,
+                       const char **ret_wanted)
 {
-    return bench_read_number(text, MAX_LAUNCHES, &launch->launches);
+    *ret_wanted = NULL;
+    switch (flag) {
+    case 'p':
+        if (!read_processes(launch, text))
+            *ret_wanted = "a comma list of numbers from 1 to 1024";
+        return true;
+    case 'n':
+        if (!bench_read_number(text, MAX_LAUNCHES, &launch->launches))
+            *ret_wanted = "from 1 to 100";
+        return true;
+    case 'l':
+        launch->launcher = text;
+        return true;
+    case 'j':
+        launch->json = true;
+        return true;
+    default:
+        return false;
+    }
 }
 
 int bench_launch_kinds(const struct bench_launch *launch)

@@ -25,12 +25,13 @@ struct bench_launch {
     bool json;          /* the job's other lines are not shown */
 };
 
-/* The words of --processes and --launches, true where they are good. */
-bool bench_launch_read_processes(struct bench_launch *launch, const char *text);
-bool bench_launch_read_launches(struct bench_launch *launch, const char *text);
-/* What they must be. */
-#define BENCH_PROCESSES_ARE "a comma list of numbers from 1 to 1024"
-#define BENCH_LAUNCHES_ARE "from 1 to 100"
+/*
+ * Takes a flag that all of them have: 'p' (processes), 'n' (launches), 'l'
+ * (launcher) or 'j' (json). False where it is none of these. *ret_wanted: NULL,
+ * or what the value must be.
+ */
+bool bench_launch_take(struct bench_launch *launch, int flag, char *text,
+                       const char **ret_wanted);
 
 /* How many kinds of jobs there are: one for each number of processes, a single
  * one with a launcher, which says the number. */

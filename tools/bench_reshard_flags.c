@@ -126,7 +126,6 @@ static const char *read_value(struct reshard_options *o, int flag,
 {
     static const char spec[] = "an axis or - for each dimension, as in \"x,-\"";
     struct reshard_request *r = &o->request;
-    long long value = 0;
     switch (flag) {
     case 's':
         return read_shape(o, text)
@@ -146,19 +145,8 @@ static const char *read_value(struct reshard_options *o, int flag,
     case 'd':
         return read_plans(o, text) ? NULL
                                    : "a comma list of numbers from 1 to 65536";
-    case 'p':
-        return bench_launch_read_processes(&o->launch, text)
-                   ? NULL
-                   : BENCH_PROCESSES_ARE;
-    case 'n':
-        return bench_launch_read_launches(&o->launch, text)
-                   ? NULL
-                   : BENCH_LAUNCHES_ARE;
     case 'r':
-        if (!bench_read_number(text, BENCH_MAX_ROUNDS, &value))
-            return "from 1 to 1000";
-        r->rounds = (int)value;
-        return NULL;
+        return bench_read_rounds(text, &r->rounds);
     default:
         r->sample_seconds = 1e-3 * strtod(text, NULL);
         return r->sample_seconds > 0 ? NULL : "milliseconds above 0";
@@ -169,15 +157,12 @@ static const char *read_value(struct reshard_options *o, int flag,
 static const char *set(void *arg, int flag, char *text)
 {
     struct reshard_options *o = arg;
+    const char *wanted;
+    if (bench_launch_take(&o->launch, flag, text, &wanted))
+        return wanted;
     switch (flag) {
-    case 'l':
-        o->launch.launcher = text;
-        return NULL;
     case 'c':
         o->request.cycle = true;
-        return NULL;
-    case 'j':
-        o->launch.json = true;
         return NULL;
     case 'b':
         o->is_job = true;

@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *bench_read_rounds(const char *text, int *ret_rounds)
+{
+    long long value;
+    if (!bench_read_number(text, BENCH_MAX_ROUNDS, &value))
+        return "from 1 to 1000";
+    *ret_rounds = (int)value;
+    return NULL;
+}
+
 void bench_samples_print(const char *head, const double *seconds, int count)
 {
     printf("%s %d", head, count);

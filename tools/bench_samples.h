@@ -14,6 +14,9 @@
 
 enum { BENCH_MAX_ROUNDS = 1000 }; /* samples of one side in one job */
 
+/* The value of --rounds. NULL, or what it must be. */
+const char *bench_read_rounds(const char *text, int *ret_rounds);
+
 struct bench_samples {
     double *seconds; /* malloc'ed */
     int count;
