@@ -37,20 +37,6 @@ together() {
         >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
-# check NAME COMMAND...: the command succeeds.
-check() {
-    local name=$1
-    shift
-    if "$@"; then
-        tap_ok "$name"
-        return
-    fi
-    tap_not_ok "$name"
-    echo "# exit status $status; failed: $*"
-    sed 's/^/# stdout: /' "$work/out"
-    sed 's/^/# stderr: /' "$work/err"
-}
-
 # is_generation N...: the checkpoint is whole, and one of these.
 is_generation() {
     local n
@@ -96,7 +82,7 @@ each_call() {
 try_kill() {
     together save "$dir" "$1"
     ((status != 0)) || return 1
-    check "killed at call $FAULT_CALL of process $FAULT_RANK" recovers "$1"
+    tap_check "killed at call $FAULT_CALL of process $FAULT_RANK" recovers "$1"
 }
 
 # has_failed N: alike on all, with the process, and the next save works.
@@ -109,7 +95,7 @@ has_failed() {
 try_error() {
     together fail "$dir" "$1"
     ((status != 3)) || return 1
-    check "error $FAULT_HOW at call $FAULT_CALL of process $FAULT_RANK" \
+    tap_check "error $FAULT_HOW at call $FAULT_CALL of process $FAULT_RANK" \
         has_failed "$1"
 }
 
@@ -120,20 +106,20 @@ at_least() {
 
 check_kills() {
     each_call kill 0 kill
-    check "process 0 makes many calls ($calls)" at_least 19
+    tap_check "process 0 makes many calls ($calls)" at_least 19
     each_call kill 2 kill
-    check "process 2 makes some calls ($calls)" at_least 4
+    tap_check "process 2 makes some calls ($calls)" at_least 4
     export FAULT_NO_EXCHANGE=1
     each_call kill 0 kill
-    check "names that cannot be exchanged: more calls ($calls)" at_least 21
+    tap_check "names that cannot be exchanged: more calls ($calls)" at_least 21
     unset FAULT_NO_EXCHANGE
 }
 
 check_errors() {
     each_call 28 0 error # ENOSPC
-    check "process 0 has many calls that fail ($calls)" at_least 10
+    tap_check "process 0 has many calls that fail ($calls)" at_least 10
     each_call 5 2 error # EIO
-    check "process 2 has some calls that fail ($calls)" at_least 4
+    tap_check "process 2 has some calls that fail ($calls)" at_least 4
 }
 
 # says TEXT: the last run ended well, with the text.
@@ -145,7 +131,7 @@ check_sentences() {
     alone save "$dir" 1
     export FAULT_PATH=$work/place FAULT_HOW=28 FAULT_RANK=2 FAULT_CALL=3
     together fail "$dir" 2
-    check "process, host, file, offset, cause and remedy are named" says \
+    tap_check "process, host, file, offset, cause and remedy are named" says \
         "^RESOURCE_EXHAUSTED: jd_array_save: process 2 on host .* could not write $dir.tmp-[0-9a-f]{16}/matrix.2.npy at offset 128: No space left on device; free space, or use another disk\$"
     unset FAULT_PATH FAULT_HOW FAULT_RANK FAULT_CALL
 }
@@ -155,7 +141,7 @@ check_two_errors() {
     export FAULT_PATH=.npy FAULT_HOW=28 FAULT_CALL=6 FAULT_SYNC=5
     export FAULT_RANK=1 JD_NUM_CPU_DEVICES=2
     together fail "$dir" 2
-    check "the first of two errors is told" says \
+    tap_check "the first of two errors is told" says \
         "^RESOURCE_EXHAUSTED: jd_array_save: process 1 on host .* could not write .*: No space left on device;"
     unset FAULT_PATH FAULT_HOW FAULT_CALL FAULT_SYNC FAULT_RANK JD_NUM_CPU_DEVICES
 }
@@ -164,7 +150,7 @@ check_slow() {
     export FAULT_PATH=$work/place FAULT_HOW=slow
     together save "$dir" 50
     unset FAULT_PATH FAULT_HOW
-    check "short and interrupted writes are finished" is_generation 50
+    tap_check "short and interrupted writes are finished" is_generation 50
 }
 
 # The length is looked at before the header is read; the elements follow.
@@ -177,7 +163,7 @@ check_readers() {
             text='matrix.1.npy, block 1 \(\[3:6,0:100\]\) of "matrix", at offset 128: the CRC32C of 2400 bytes is '
         FAULT_CALL=0 together save "$dir" 60
         FAULT_RANK=1 together damaged "$dir"
-        check "$FAULT_HOW while it is read" says "DATA_LOSS: jd_array_restore: process 1 on host .*$text"
+        tap_check "$FAULT_HOW while it is read" says "DATA_LOSS: jd_array_restore: process 1 on host .*$text"
     done
     unset FAULT_PATH FAULT_CALL FAULT_HOW
 }
@@ -197,7 +183,7 @@ check_full() {
             env "LD_PRELOAD=$3" "$2" full "$1/checkpoint" 8000' \
         sh "$disk" "$saver" "${TEST_PRELOAD:-}" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
-    check "$name" says "could not write .* No space left on device; free space"
+    tap_check "$name" says "could not write .* No space left on device; free space"
 }
 
 main() {

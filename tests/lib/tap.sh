@@ -49,6 +49,23 @@ tap_result() {
     esac
 }
 
+# tap_check NAME COMMAND...: the command, which looks at the last run, succeeds.
+# That run's exit status is in $status, its output in $work/out and $work/err.
+tap_check() {
+    local name=$1
+    shift
+    if "$@"; then
+        tap_ok "$name"
+        return
+    fi
+    tap_not_ok "$name"
+    # shellcheck disable=SC2154
+    echo "# exit status $status; failed: $*"
+    # shellcheck disable=SC2154
+    sed 's/^/# stdout: /' "$work/out"
+    sed 's/^/# stderr: /' "$work/err"
+}
+
 # Ends the file: the plan, and exit status 1 where something failed.
 tap_done() {
     echo "1..$tap_count"

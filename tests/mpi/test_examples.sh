@@ -41,20 +41,6 @@ last_line_has() {
     [[ $(tail -n 1 "$work/$1") == *"$2"* ]]
 }
 
-# check NAME COMMAND...: the command, about the last run, succeeds.
-check() {
-    local name=$1
-    shift
-    if "$@"; then
-        tap_ok "$name"
-        return
-    fi
-    tap_not_ok "$name"
-    echo "# exit status $status; failed: $*"
-    sed 's/^/# stdout: /' "$work/out"
-    sed 's/^/# stderr: /' "$work/err"
-}
-
 # ends STATUS STREAM TEXT: the last run's exit status, and the text once.
 ends() {
     ((status == $1)) && has_once "$2" "$3"
@@ -66,25 +52,25 @@ check_small() {
     local n
     for n in 1 2 4 8; do
         run "$n" 01_hello/hello
-        check "hello -n $n" ends 0 out \
+        tap_check "hello -n $n" ends 0 out \
             "$n devices in $n processes: $((n * (n + 1) / 2))"
         run "$n" 02_topology/topology
-        check "topology -n $n" ends 0 out \
+        tap_check "topology -n $n" ends 0 out \
             "processes: $n, hosts: 1, devices: $n"
-        check "topology -n $n shows the last device" \
+        tap_check "topology -n $n shows the last device" \
             has out " $(((n - 1) << 17)) "
         run "$n" 03_psum/psum
-        check "psum -n $n" ends 0 out "result: right"
+        tap_check "psum -n $n" ends 0 out "result: right"
     done
     run 3 03_psum/psum 1001
-    check "psum of uneven blocks" ends 0 out "counts     334 334 333"
+    tap_check "psum of uneven blocks" ends 0 out "counts     334 334 333"
     run 8 03_psum/psum 3
-    check "psum of empty blocks" ends 0 out "counts     1 1 1 0 0 0 0 0"
+    tap_check "psum of empty blocks" ends 0 out "counts     1 1 1 0 0 0 0 0"
     run 2 03_psum/psum 12x
-    check "psum: bad COUNT" ends 2 err \
+    tap_check "psum: bad COUNT" ends 2 err \
         'psum: COUNT must be a whole number from 1 to 10000000000, not "12x"'
     run 2 03_psum/psum --help
-    check "psum --help" ends 0 out "usage: psum [COUNT]"
+    tap_check "psum --help" ends 0 out "usage: psum [COUNT]"
 }
 
 # ---- mesh, shallow water --------------------------------------------------
@@ -101,10 +87,10 @@ check_mesh() {
     for shape in "1 1" "4 1" "3 1" "1 6" "2 2"; do
         # shellcheck disable=SC2086 # two words
         run_devices $shape 07_mesh/matmul 100
-        check "matmul: processes and devices $shape" ends 0 out "result: right"
+        tap_check "matmul: processes and devices $shape" ends 0 out "result: right"
     done
     run 2 07_mesh/matmul 0
-    check "matmul: bad SIZE" ends 2 err \
+    tap_check "matmul: bad SIZE" ends 2 err \
         "matmul: SIZE must be a whole number from 1 to 8192"
 }
 
@@ -119,21 +105,21 @@ check_water() {
     run 1 08_shallow_water/shallow_mpi --size 120 --steps 90 \
         --picture "$work/first.ppm"
     grep '^step' "$work/out" >"$work/water"
-    check "shallow water, MPI" has out "step     88  water "
+    tap_check "shallow water, MPI" has out "step     88  water "
     for shape in "1 1" "4 1" "6 1" "1 4" "2 2"; do
         # shellcheck disable=SC2086 # two words
         run_devices $shape 08_shallow_water/shallow_jd --size 120 --steps 90 \
             --picture "$work/sea.ppm"
-        check "shallow water: processes and devices $shape" same_water
+        tap_check "shallow water: processes and devices $shape" same_water
     done
     run 4 08_shallow_water/shallow_mpi --size 120 --steps 90 \
         --picture "$work/sea.ppm"
-    check "shallow water, MPI -n 4" same_water
+    tap_check "shallow water, MPI -n 4" same_water
     run 2 08_shallow_water/shallow_jd --steps 1x
-    check "shallow water: bad steps" ends 2 err \
+    tap_check "shallow water: bad steps" ends 2 err \
         "--steps 1x is no option with a value it can have"
     run 2 08_shallow_water/shallow_jd --steps 1 --picture "$work/no/sea.ppm"
-    check "shallow water: no folder" has err \
+    tap_check "shallow water: no folder" has err \
         "$work/no/sea.ppm: No such file or directory"
 }
 
@@ -144,21 +130,21 @@ check_arrays() {
     for shape in "1 1" "4 1" "3 1" "1 6" "2 2"; do
         # shellcheck disable=SC2086 # two words
         run_devices $shape 10_sharded_arrays/arrays
-        check "arrays: processes and devices $shape" ends 0 out "result: right"
+        tap_check "arrays: processes and devices $shape" ends 0 out "result: right"
     done
     run 4 10_sharded_arrays/arrays
-    check "arrays: the picture of rows" has out "[300,600)  | 1:0    |"
-    check "arrays: the picture of columns" has out \
+    tap_check "arrays: the picture of rows" has out "[300,600)  | 1:0    |"
+    tap_check "arrays: the picture of columns" has out \
         "[0,1200) | 0:0    | 1:0    | 2:0    | 3:0    |"
-    check "arrays: the norms" has out \
+    tap_check "arrays: the norms" has out \
         "norms of columns 0 and 9: 20.774229 and 24.955614"
     run 4 10_sharded_arrays/arrays 3 2
-    check "arrays: empty blocks" ends 0 out "result: right"
+    tap_check "arrays: empty blocks" ends 0 out "result: right"
     run 2 10_sharded_arrays/arrays 5
-    check "arrays: no COLUMNS" ends 2 err \
+    tap_check "arrays: no COLUMNS" ends 2 err \
         "arrays: ROWS and COLUMNS must be whole numbers from 1 to 8192"
     run 2 10_sharded_arrays/arrays --help
-    check "arrays --help" ends 0 out "usage: arrays [ROWS COLUMNS]"
+    tap_check "arrays --help" ends 0 out "usage: arrays [ROWS COLUMNS]"
 }
 
 # ---- digits ---------------------------------------------------------------
@@ -172,19 +158,19 @@ accuracy_is_good() {
 check_digits() {
     local n
     run 1 04_digits/digits --save "$work/one" "$data"
-    check "digits -n 1 learns" accuracy_is_good
-    check "digits -n 1" ends 0 out "result: equals the one-process result"
+    tap_check "digits -n 1 learns" accuracy_is_good
+    tap_check "digits -n 1" ends 0 out "result: equals the one-process result"
     for n in 2 4 8; do
         run "$n" 04_digits/digits --compare "$work/one" "$data"
-        check "digits -n $n learns" accuracy_is_good
-        check "digits -n $n equals the saved result of one process" \
+        tap_check "digits -n $n learns" accuracy_is_good
+        tap_check "digits -n $n equals the saved result of one process" \
             ends 0 out "compare: equals $work/one"
-        check "digits -n $n: the last line is the result" \
+        tap_check "digits -n $n: the last line is the result" \
             last_line_has out "result: equals the one-process result"
-        check "digits -n $n: all rows have a reader" has out "-1797 "
+        tap_check "digits -n $n: all rows have a reader" has out "-1797 "
     done
     run 2 04_digits/digits --epochs 199 --compare "$work/one" "$data"
-    check "digits: another result is seen" ends 1 out \
+    tap_check "digits: another result is seen" ends 1 out \
         "compare: DIFFERS from $work/one"
 }
 
@@ -192,7 +178,7 @@ check_digits() {
 # these words, not by each process.
 check_bad_data() {
     run 4 04_digits/digits "$work/bad.csv"
-    check "digits: $1" ends 1 err "digits: $work/bad.csv$2"
+    tap_check "digits: $1" ends 1 err "digits: $work/bad.csv$2"
 }
 
 check_bad_digits() {
@@ -217,26 +203,26 @@ check_bad_digits() {
     rmdir "$work/bad.csv"
     head -c -1 "$data" | sed 's/$/\r/' >"$work/other.csv"
     run 4 04_digits/digits --compare "$work/one" "$work/other.csv"
-    check "digits: CR and LF, no last newline" ends 0 out "compare: equals"
+    tap_check "digits: CR and LF, no last newline" ends 0 out "compare: equals"
     head -n 6 "$data" >"$work/other.csv"
     run 8 04_digits/digits "$work/other.csv"
-    check "digits: more processes than rows" ends 0 out "result: equals"
+    tap_check "digits: more processes than rows" ends 0 out "result: equals"
 }
 
 check_digits_usage() {
     run 2 04_digits/digits
-    check "digits: no FILE" ends 2 err "digits: FILE: the data file is missing"
+    tap_check "digits: no FILE" ends 2 err "digits: FILE: the data file is missing"
     run 2 04_digits/digits --epochs 0 "$data"
-    check "digits: bad --epochs" ends 2 err \
+    tap_check "digits: bad --epochs" ends 2 err \
         'digits: --epochs must be a whole number from 1 to 100000, not "0"'
     run 2 04_digits/digits --what "$data"
-    check "digits: unknown option" ends 2 err "digits: --what: unknown option"
+    tap_check "digits: unknown option" ends 2 err "digits: --what: unknown option"
     run 2 04_digits/digits --help
-    check "digits --help" ends 0 out "usage: digits [OPTION]... FILE"
+    tap_check "digits --help" ends 0 out "usage: digits [OPTION]... FILE"
     run 2 04_digits/digits --epochs 1 --save /dev/full "$data"
-    check "digits: a full disk" ends 1 err "/dev/full: No space left on device"
+    tap_check "digits: a full disk" ends 1 err "/dev/full: No space left on device"
     run 2 04_digits/digits --epochs 1 --compare "$data" "$data"
-    check "digits: no parameters to compare with" ends 1 err \
+    tap_check "digits: no parameters to compare with" ends 1 err \
         "parameter 2 of 650 is missing or is not a number"
 }
 
@@ -247,8 +233,8 @@ check_same() {
     run "$1" 05_port_mpi/stencil_mpi "${@:2}"
     cp "$work/out" "$work/mpi"
     run "$1" 05_port_mpi/stencil_jd "${@:2}"
-    check "stencil_jd ${*:2} -n $1" ends 0 out "mean heat"
-    check "stencil_jd ${*:2} -n $1 prints what stencil_mpi does" \
+    tap_check "stencil_jd ${*:2} -n $1" ends 0 out "mean heat"
+    tap_check "stencil_jd ${*:2} -n $1 prints what stencil_mpi does" \
         cmp -s "$work/out" "$work/mpi"
 }
 
@@ -265,17 +251,17 @@ check_stencil_usage() {
     local n
     for n in mpi jd; do
         run 4 "05_port_mpi/stencil_$n" 3
-        check "stencil_$n: SIZE too small" ends 2 err \
+        tap_check "stencil_$n: SIZE too small" ends 2 err \
             "SIZE must be a whole number, 4 to 16384, for 4 processes, not"
     done
     run 2 05_port_mpi/stencil_jd 8 many
-    check "stencil_jd: bad STEPS" ends 2 err \
+    tap_check "stencil_jd: bad STEPS" ends 2 err \
         'STEPS must be a whole number, 1 to 1000000, not "many"'
     run 2 05_port_mpi/stencil_jd 8 8 -1
-    check "stencil_jd: bad TOLERANCE" ends 2 err \
+    tap_check "stencil_jd: bad TOLERANCE" ends 2 err \
         'TOLERANCE must be a number from 0 on, not "-1"'
     run 2 05_port_mpi/stencil_jd --help
-    check "stencil_jd --help" ends 0 out "usage: stencil_jd [SIZE"
+    tap_check "stencil_jd --help" ends 0 out "usage: stencil_jd [SIZE"
 }
 
 # ---- checkpoint -----------------------------------------------------------
@@ -283,28 +269,28 @@ check_stencil_usage() {
 # goes_on N FROM TO SUM: the checkpoint example, with so many processes.
 goes_on() {
     run "$1" 11_checkpoint/checkpoint "$work/state"
-    check "checkpoint -n $1 from step $2" ends 0 out \
+    tap_check "checkpoint -n $1 from step $2" ends 0 out \
         ", steps $2 to $3: sum of bits $4"
 }
 
 check_checkpoint() {
     goes_on 4 0 100 0fc368bade2bb216
     goes_on 2 100 200 e42eda3183d1ca62
-    check "checkpoint: what was saved is shown" \
+    tap_check "checkpoint: what was saved is shown" \
         has_once out 'saved: "population", F64 of 1 dimension'
     goes_on 1 200 300 d597a4ce8dc4a5c8
     run_devices 2 3 11_checkpoint/checkpoint "$work/other" 300
-    check "checkpoint: other devices, at once" has out "bits d597a4ce8dc4a5c8"
+    tap_check "checkpoint: other devices, at once" has out "bits d597a4ce8dc4a5c8"
     printf x >>"$work/state/population.0.npy"
     run 2 11_checkpoint/checkpoint "$work/state"
-    check "checkpoint: a damaged file" has err "population.0.npy, block 0 ("
+    tap_check "checkpoint: a damaged file" has err "population.0.npy, block 0 ("
     run 2 11_checkpoint/checkpoint "$work/no/state" 1
-    check "checkpoint: no folder" ends 1 err \
+    tap_check "checkpoint: no folder" ends 1 err \
         "could not create $work/no/state.tmp-"
     run 2 11_checkpoint/checkpoint "$work/state" many
-    check "checkpoint: bad STEPS" ends 2 err "usage: checkpoint DIR [STEPS]"
+    tap_check "checkpoint: bad STEPS" ends 2 err "usage: checkpoint DIR [STEPS]"
     run 2 11_checkpoint/checkpoint --help
-    check "checkpoint --help" ends 0 out "usage: checkpoint DIR [STEPS]"
+    tap_check "checkpoint --help" ends 0 out "usage: checkpoint DIR [STEPS]"
 }
 
 main() {

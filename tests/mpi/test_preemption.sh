@@ -93,20 +93,6 @@ stop() {
     launcher=0
 }
 
-# check NAME COMMAND...: the command, about the last run, succeeds.
-check() {
-    local name=$1
-    shift
-    if "$@"; then
-        tap_ok "$name"
-        return
-    fi
-    tap_not_ok "$name"
-    echo "# exit status $status; failed: $*"
-    sed 's/^/# stdout: /' "$work/out"
-    sed 's/^/# stderr: /' "$work/err"
-}
-
 # stopped_at: the steps at which processes stopped, each once.
 stopped_at() {
     sed -n 's/^process [0-9]* stops before epoch //p' "$work/out" | sort -u
@@ -146,10 +132,10 @@ remember() {
 check_signal() {
     local step dir=$work/$2
     stop under_mpirun "$2" "$dir"
-    check "$1: all stop at one step" agree 4
+    tap_check "$1: all stop at one step" agree 4
     step=$(stopped_at)
     run under_mpirun "$dir"
-    check "$1: the rest brings the same numbers" \
+    tap_check "$1: the rest brings the same numbers" \
         ends_as "$step" "$dir" "$work/whole"
 }
 
@@ -163,10 +149,10 @@ check_alone() {
     run alone "$work/whole_alone"
     remember "$work/whole_alone"
     stop alone to_alone "$work/alone"
-    check "one process: it stops" agree 1
+    tap_check "one process: it stops" agree 1
     step=$(stopped_at)
     run alone "$work/alone"
-    check "one process: the rest brings the same numbers" \
+    tap_check "one process: the rest brings the same numbers" \
         ends_as "$step" "$work/alone" "$work/whole_alone"
 }
 
@@ -185,16 +171,16 @@ refuse() {
 
 check_bad_input() {
     refuse "$work/missing" "$data"
-    check "a missing folder shows at once" refused 1 \
+    tap_check "a missing folder shows at once" refused 1 \
         "could not create $work/missing/checkpoint.tmp-"
     mkdir "$work/bad"
     cp -r "$work/whole/checkpoint" "$work/bad"
     truncate --size=-1 "$work/bad/checkpoint/weights.0.npy"
     refuse "$work/bad" "$data"
-    check "a file that is cut off is no checkpoint" refused 1 \
+    tap_check "a file that is cut off is no checkpoint" refused 1 \
         "$work/bad/checkpoint/weights.0.npy, block 0 ([0:64,0:10])"
     refuse --epochs 1x "$work/bad" "$data"
-    check "a wrong command line" refused 2 "usage: preemption [--epochs N] DIR"
+    tap_check "a wrong command line" refused 2 "usage: preemption [--epochs N] DIR"
 }
 
 main() {
@@ -205,7 +191,7 @@ main() {
     command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
     export PREEMPTION_TEST=$$
     run under_mpirun "$work/whole"
-    check "the uninterrupted run" grep -q "^epoch $epochs " "$work/out"
+    tap_check "the uninterrupted run" grep -q "^epoch $epochs " "$work/out"
     remember "$work/whole"
     check_signal "SIGTERM to one process" to_one
     check_signal "SIGTERM to all" to_all
