@@ -33,9 +33,8 @@ static const struct way {
 } ways[] = {
     { "jd",
       true,
-      { 4032, 8 << 10, JD_BY_PROCESSOR, 16 << 20, 64 << 10, 512 << 10,
-        256 << 10 } },
-    { "short", false, { 0, NEVER, NEVER, 16 << 20, 64 << 10, NEVER, 1 } },
+      { 4032, 8 << 10, 0, 20 << 20, 64 << 10, 512 << 10, 256 << 10 } },
+    { "short", false, { 0, NEVER, NEVER, NEVER, 64 << 10, NEVER, 1 } },
     { "zero copy", false, { 0, 0, 0, NEVER, 64 << 10, NEVER, 1 } },
     { "streamed", false, { 0, 0, 0, 0, 64 << 10, NEVER, 1 } },
     { "bounce", true, { 0, 0, NEVER, NEVER, 64 << 10, NEVER, 1 } },

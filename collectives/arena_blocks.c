@@ -27,7 +27,8 @@ static jd_status fail_range(const struct jd_arena *arena, const char *operation,
 
 /* With the lock. Each used extent may leave a free one behind it. */
 static jd_status cut_extent(struct jd_arena *arena, const char *operation,
-                            const struct jd_cut *cut, uint64_t *ret_begin)
+                            const struct jd_extent_cut *cut,
+                            uint64_t *ret_begin)
 {
     size_t used = arena->used.count + 1;
     if (!jd__extents_reserve(&arena->used, used) ||
@@ -83,7 +84,7 @@ jd_status jd__block_take(struct jd_arena *arena,
 {
     if (request->bytes > arena->size)
         return fail_range(arena, request->operation, request->bytes);
-    struct jd_cut cut = {
+    struct jd_extent_cut cut = {
         .base = (uintptr_t)arena->base,
         .bytes = round_up(request->bytes, arena->page),
         .alignment = alignment_of(arena, request),

@@ -69,8 +69,8 @@ void jd__extents_remove(struct jd_extents *list, struct jd_extent *extent)
 }
 
 /* Where the part begins in the extent; false where it does not fit. */
-static bool place_in(const struct jd_extent *extent, const struct jd_cut *cut,
-                     uint64_t *ret_begin)
+static bool place_in(const struct jd_extent *extent,
+                     const struct jd_extent_cut *cut, uint64_t *ret_begin)
 {
     uint64_t mask = cut->alignment - 1;
     uint64_t skipped = -(cut->base + extent->begin) & mask;
@@ -80,7 +80,7 @@ static bool place_in(const struct jd_extent *extent, const struct jd_cut *cut,
     return true;
 }
 
-bool jd__extents_cut(struct jd_extents *list, const struct jd_cut *cut,
+bool jd__extents_cut(struct jd_extents *list, const struct jd_extent_cut *cut,
                      uint64_t *ret_begin)
 {
     uint64_t begin = 0;

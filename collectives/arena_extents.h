@@ -5,7 +5,8 @@
  *
  *     if (jd__extents_reserve(&free, 1)) {
  *         jd__extents_put_back(&free, 4096, size - 4096);
- *         found = jd__extents_cut(&free, &(struct jd_cut){ ... }, &offset);
+ *         found = jd__extents_cut(&free, &(struct jd_extent_cut){ ... },
+ * &offset);
  *     }
  *
  * Nothing here touches the range itself. Threads: the caller's lock.
@@ -44,14 +45,14 @@ void jd__extents_insert(struct jd_extents *list,
                         const struct jd_extent *extent);
 void jd__extents_remove(struct jd_extents *list, struct jd_extent *extent);
 
-struct jd_cut {
+struct jd_extent_cut {
     uint64_t base; /* the address of offset 0, for the alignment */
     uint64_t bytes;
     uint64_t alignment; /* a power of two */
 };
 
 /* Cuts a part out of the first free extent that has it. */
-bool jd__extents_cut(struct jd_extents *list, const struct jd_cut *cut,
+bool jd__extents_cut(struct jd_extents *list, const struct jd_extent_cut *cut,
                      uint64_t *ret_begin);
 
 /* Makes it free, one with what is free before and behind it. */

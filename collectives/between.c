@@ -48,8 +48,8 @@ static bool make_arrays(struct jd_between *between,
     if (between->place == 0)
         between->summary =
             malloc((size_t)clique->num_teams * jd__between_summary_size());
-    for (int i = 0; i < 3; i++)
-        if (!jd__between_make_posts(&between->posts[i], 2 * clique->num_teams))
+    for (int i = 0; i < JD_BETWEEN_DEPTH; i++)
+        if (!jd__between_make_posts(&between->posts[i], 2 * clique->size))
             return false;
     return between->sends && between->receives && between->blocks &&
            between->ins && between->outs &&
@@ -99,7 +99,7 @@ void jd__between_destroy(struct jd_clique *clique)
     free(between->ins);
     free(between->outs);
     free(between->summary);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < JD_BETWEEN_DEPTH; i++)
         jd__between_free_posts(&between->posts[i]);
     jd__between_free_transfers(clique);
     free(between);
@@ -164,16 +164,41 @@ static void take_inside(struct jd_clique *clique,
     }
 }
 
-/* Meets, and moves what the strips say. */
-static jd_status meet_and_exchange(struct jd_clique *clique,
-                                   struct jd_meeting *meeting, bool is_in_place)
+/* What the strips say, out of what all brought: each its in. */
+static void take_brought(struct jd_clique *clique,
+                         const struct jd_meeting *meeting)
 {
-    char *scratch = jd__between_scratch(clique, meeting,
-                                        jd__between_exchange_scratch(clique));
-    meeting->hides = is_in_place;
+    const struct jd_between *between = clique->between;
+    size_t offset =
+        (size_t)(between->inside.base - (const char *)meeting->call->in);
+    const char *brought = jd__between_brought(clique);
+    for (int i = 0; i < clique->size; i++) {
+        struct jd_strip from = between->inside;
+        from.base = (char *)brought + (size_t)i * meeting->bytes + offset;
+        if (jd__strip_bytes(&between->receives[i]))
+            jd__strip_copy(&between->receives[i], &from);
+    }
+}
+
+/* Meets, and moves what the strips say, out of ins of so many bytes. */
+static jd_status meet_and_exchange(struct jd_clique *clique,
+                                   struct jd_meeting *meeting, size_t bytes)
+{
+    bool is_in_place = meeting->call->in == meeting->call->out;
+    char *scratch = NULL;
+    if (!jd__between_bring(clique, meeting, JD_BRING_ALL, bytes)) {
+        scratch = jd__between_scratch(clique, meeting,
+                                      jd__between_exchange_scratch(clique));
+        meeting->in_bytes = bytes;
+        meeting->hides = is_in_place;
+    }
     jd_status status = jd__between_meet(clique, meeting);
     if (status != JD_OK)
         return status;
+    if (jd__between_has_come(clique, meeting)) {
+        take_brought(clique, meeting);
+        return JD_OK;
+    }
     take_inside(clique, meeting);
     status = jd__between_exchange(clique, scratch, is_in_place, NULL, NULL);
     return status == JD_OK ? jd__team_step(clique->team) : status;
@@ -195,19 +220,23 @@ static struct jd_strip gathered(const struct jd_clique *clique,
     };
 }
 
+static void take_gathered(struct jd_clique *clique,
+                          const struct jd_collective *call, size_t rows)
+{
+    size_t bytes = rows * bytes_of(call);
+    const char *brought = jd__between_brought(clique);
+    for (int i = 0; i < clique->size; i++) {
+        struct jd_strip to = gathered(clique, call, rows, i);
+        jd__strip_write(&to, 0, bytes, brought + (size_t)i * bytes);
+    }
+}
+
 static jd_status all_gather_long(struct jd_clique *clique,
-                                 struct jd_meeting *meeting, size_t rows)
+                                 const struct jd_collective *call, size_t rows,
+                                 char *scratch)
 {
     struct jd_between *between = clique->between;
-    const struct jd_collective *call = meeting->call;
     size_t bytes = rows * bytes_of(call);
-    char *scratch = jd__between_scratch(clique, meeting,
-                                        jd__between_exchange_scratch(clique));
-    meeting->in_bytes = bytes;
-    meeting->out_bytes = bytes * (size_t)clique->size;
-    jd_status status = jd__between_meet(clique, meeting);
-    if (status != JD_OK)
-        return status;
     for (int i = 0; i < clique->size; i++) {
         between->blocks[i] = gathered(clique, call, rows, i);
         between->receives[i] = between->blocks[i];
@@ -225,36 +254,31 @@ jd_status jd__between_all_gather(struct jd_clique *clique,
                                  const struct jd_collective *call, size_t rows)
 {
     struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call),
-                                  .brings = JD_BRING_ALL,
-                                  .bytes = rows * bytes_of(call) };
+                                  .signature = jd__between_sign(call) };
+    size_t bytes = rows * bytes_of(call);
+    char *scratch = NULL;
     meeting.signature.digest = rows;
-    if (!jd__between_can_bring(clique, JD_BRING_ALL, meeting.bytes)) {
-        meeting.brings = JD_BRING_NOTHING;
-        return all_gather_long(clique, &meeting, rows);
+    if (!jd__between_bring(clique, &meeting, JD_BRING_ALL, bytes)) {
+        scratch = jd__between_scratch(clique, &meeting,
+                                      jd__between_exchange_scratch(clique));
+        meeting.in_bytes = bytes;
+        meeting.out_bytes = bytes * (size_t)clique->size;
     }
     jd_status status = jd__between_meet(clique, &meeting);
-    const char *brought = jd__between_brought(clique);
-    for (int i = 0; status == JD_OK && i < clique->size; i++) {
-        struct jd_strip to = gathered(clique, call, rows, i);
-        jd__strip_write(&to, 0, meeting.bytes,
-                        brought + (size_t)i * meeting.bytes);
-    }
-    return status;
+    if (status != JD_OK)
+        return status;
+    if (!jd__between_has_come(clique, &meeting))
+        return all_gather_long(clique, call, rows, scratch);
+    take_gathered(clique, call, rows);
+    return JD_OK;
 }
 
 static jd_status broadcast_long(struct jd_clique *clique,
-                                struct jd_meeting *meeting, int source)
+                                const struct jd_collective *call, int source,
+                                char *scratch)
 {
     struct jd_between *between = clique->between;
-    const struct jd_collective *call = meeting->call;
     size_t bytes = bytes_of(call);
-    char *scratch = jd__between_scratch(clique, meeting,
-                                        jd__between_exchange_scratch(clique));
-    meeting->in_bytes = meeting->out_bytes = bytes;
-    jd_status status = jd__between_meet(clique, meeting);
-    if (status != JD_OK)
-        return status;
     if (jd__between_all_seen(clique))
         return jd__between_broadcast_seen(clique, call, source, scratch);
     jd__between_clear(clique);
@@ -268,18 +292,23 @@ jd_status jd__between_broadcast(struct jd_clique *clique,
                                 const struct jd_collective *call, int source)
 {
     struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call),
-                                  .brings = JD_BRING_SOURCE,
-                                  .bytes = bytes_of(call) };
+                                  .signature = jd__between_sign(call) };
+    size_t bytes = bytes_of(call);
+    char *scratch = NULL;
     meeting.signature.source = source;
-    if (!jd__between_can_bring(clique, JD_BRING_SOURCE, meeting.bytes)) {
-        meeting.brings = JD_BRING_NOTHING;
-        return broadcast_long(clique, &meeting, source);
+    if (!jd__between_bring(clique, &meeting, JD_BRING_SOURCE, bytes)) {
+        scratch = jd__between_scratch(clique, &meeting,
+                                      jd__between_exchange_scratch(clique));
+        meeting.in_bytes = meeting.out_bytes = bytes;
     }
     jd_status status = jd__between_meet(clique, &meeting);
-    if (status == JD_OK && meeting.bytes)
-        memcpy(call->out, jd__between_brought(clique), meeting.bytes);
-    return status;
+    if (status != JD_OK)
+        return status;
+    if (!jd__between_has_come(clique, &meeting))
+        return broadcast_long(clique, call, source, scratch);
+    if (bytes)
+        memcpy(call->out, jd__between_brought(clique), bytes);
+    return JD_OK;
 }
 
 /* ---- each with each ----------------------------------------------------- */
@@ -304,7 +333,6 @@ jd_status jd__between_all_to_all(struct jd_clique *clique,
                                   .signature = jd__between_sign(call) };
     size_t element = jd_dtype_size(call->dtype);
     meeting.signature.digest = jd__digest(0, pieces, sizeof *pieces);
-    meeting.in_bytes = (size_t)clique->size * bytes_of(call);
     between->inside =
         piece_at(pieces, element, call->in,
                  (size_t)clique->index * pieces->in_step, pieces->in_pitch);
@@ -316,52 +344,27 @@ jd_status jd__between_all_to_all(struct jd_clique *clique,
             piece_at(pieces, element, call->out, m * pieces->out_step,
                      pieces->out_pitch);
     }
-    return meet_and_exchange(clique, &meeting, call->in == call->out);
-}
-
-static jd_status permute_long(struct jd_clique *clique,
-                              struct jd_meeting *meeting,
-                              const struct jd_permute *permute)
-{
-    struct jd_between *between = clique->between;
-    const struct jd_collective *call = meeting->call;
-    size_t bytes = bytes_of(call);
-    meeting->in_bytes = bytes;
-    between->inside = jd__strip_flat(call->in, bytes);
-    jd__between_clear(clique);
-    if (permute->to >= 0)
-        between->sends[permute->to] = jd__strip_flat(call->in, bytes);
-    if (permute->from >= 0)
-        between->receives[permute->from] = jd__strip_flat(call->out, bytes);
-    jd_status status =
-        meet_and_exchange(clique, meeting, call->in == call->out);
-    if (status == JD_OK && permute->from < 0)
-        memset(call->out, 0, bytes);
-    return status;
+    return meet_and_exchange(clique, &meeting,
+                             (size_t)clique->size * bytes_of(call));
 }
 
 jd_status jd__between_permute(struct jd_clique *clique,
                               const struct jd_collective *call,
                               const struct jd_permute *permute)
 {
+    struct jd_between *between = clique->between;
     struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call),
-                                  .brings = JD_BRING_ALL,
-                                  .bytes = bytes_of(call) };
-    size_t bytes = meeting.bytes;
+                                  .signature = jd__between_sign(call) };
+    size_t bytes = bytes_of(call);
     meeting.signature.digest = permute->digest;
-    if (!jd__between_can_bring(clique, JD_BRING_ALL, bytes)) {
-        meeting.brings = JD_BRING_NOTHING;
-        return permute_long(clique, &meeting, permute);
-    }
-    jd_status status = jd__between_meet(clique, &meeting);
-    if (status != JD_OK || bytes == 0)
-        return status;
-    if (permute->from < 0)
+    between->inside = jd__strip_flat(call->in, bytes);
+    jd__between_clear(clique);
+    if (permute->to >= 0)
+        between->sends[permute->to] = jd__strip_flat(call->in, bytes);
+    if (permute->from >= 0)
+        between->receives[permute->from] = jd__strip_flat(call->out, bytes);
+    jd_status status = meet_and_exchange(clique, &meeting, bytes);
+    if (status == JD_OK && permute->from < 0 && bytes)
         memset(call->out, 0, bytes);
-    else
-        memcpy(call->out,
-               jd__between_brought(clique) + (size_t)permute->from * bytes,
-               bytes);
-    return JD_OK;
+    return status;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* between_exchange.c - data between all pairs of members at once. */
+/*
+ * between_exchange.c - data between all pairs of members at once, piece by
+ * piece.
+ */
 #include "collectives/between_private.h"
 
 /* Less than this at once costs more in messages than it spares in memory. */
@@ -19,93 +22,111 @@ size_t jd__between_piece(const struct jd_clique *clique)
     return piece < ALIGNMENT ? ALIGNMENT : piece / ALIGNMENT * ALIGNMENT;
 }
 
-size_t jd__between_exchange_scratch(const struct jd_clique *clique)
-{
-    return 2 * (size_t)clique->size * jd__between_piece(clique);
-}
+/* ---- pieces ------------------------------------------------------------- */
 
-/* One round of an exchange: the bytes [begin, begin + piece) of every pair. */
-struct round {
+/* An exchange goes piece by piece, of every pair at once; this many pieces
+ * are under way at a time. */
+#define DEPTH JD_BETWEEN_DEPTH
+
+struct exchange {
     struct jd_clique *clique;
     char *scratch;
-    size_t begin, piece;
+    size_t piece;
     bool is_in_place;
     jd_arrived_f *arrived;
     void *arg;
 };
 
-static size_t bytes_of(const struct round *round, const struct jd_strip *strip)
+static size_t piece_of(const struct jd_clique *clique)
 {
-    size_t all = jd__strip_bytes(strip);
-    return all > round->begin ? smaller(round->piece, all - round->begin) : 0;
+    return smaller(JD_GROUP_EAGER, jd__group_piece(clique->wire));
 }
 
-static char *slot_of(const struct round *round, int direction, int member)
+size_t jd__between_exchange_scratch(const struct jd_clique *clique)
 {
-    size_t slot = 2 * (size_t)member + (size_t)direction;
-    return round->scratch + slot * round->piece;
+    size_t pieces = DEPTH * piece_of(clique), lone = jd__between_piece(clique);
+    return 2 * (size_t)clique->size * (pieces > lone ? pieces : lone);
 }
 
-/* Where a member's bytes of this round come in: where they belong, or in the
+/* How many bytes of a strip are in piece k. */
+static size_t bytes_of(const struct exchange *x, size_t k,
+                       const struct jd_strip *strip)
+{
+    size_t all = jd__strip_bytes(strip), begin = k * x->piece;
+    return all > begin ? smaller(x->piece, all - begin) : 0;
+}
+
+static char *slot_of(const struct exchange *x, size_t k, int direction,
+                     int member)
+{
+    size_t first = k % DEPTH * (size_t)x->clique->size;
+    size_t slot = 2 * (first + (size_t)member) + (size_t)direction;
+    return x->scratch + slot * x->piece;
+}
+
+/* Where a member's bytes of this piece come in: where they belong, or in the
  * scratch. */
-static char *target_of(const struct round *round, int member)
+static char *target_of(const struct exchange *x, size_t k, int member)
 {
-    const struct jd_strip *strip = &round->clique->between->receives[member];
+    const struct jd_strip *strip = &x->clique->between->receives[member];
     char *at = NULL;
-    if (!round->is_in_place)
-        at = jd__strip_at(strip, round->begin, bytes_of(round, strip));
-    return at ? at : slot_of(round, 0, member);
+    if (!x->is_in_place)
+        at = jd__strip_at(strip, k * x->piece, bytes_of(x, k, strip));
+    return at ? at : slot_of(x, k, 0, member);
 }
 
-static const char *source_of(const struct round *round, int member)
+static const char *source_of(const struct exchange *x, size_t k, int member)
 {
-    const struct jd_strip *strip = &round->clique->between->sends[member];
-    size_t bytes = bytes_of(round, strip);
-    char *at = jd__strip_at(strip, round->begin, bytes);
+    const struct jd_strip *strip = &x->clique->between->sends[member];
+    size_t bytes = bytes_of(x, k, strip), begin = k * x->piece;
+    char *at = jd__strip_at(strip, begin, bytes);
     if (at)
         return at;
-    jd__strip_read(strip, round->begin, bytes, slot_of(round, 1, member));
-    return slot_of(round, 1, member);
+    jd__strip_read(strip, begin, bytes, slot_of(x, k, 1, member));
+    return slot_of(x, k, 1, member);
 }
 
-static jd_status post_pair(const struct round *round, int to, int from)
+static jd_status post_pair(const struct exchange *x, size_t k, int to, int from)
 {
-    struct jd_group *wire = round->clique->wire;
-    const struct jd_strip *sends = round->clique->between->sends;
-    size_t in = bytes_of(round, &round->clique->between->receives[from]);
-    size_t out = bytes_of(round, &sends[to]);
-    jd_status status = JD_OK;
-    if (in)
-        status = jd__group_receive(wire, from, target_of(round, from), in);
-    if (out && status == JD_OK)
-        status = jd__group_send(wire, to, source_of(round, to), out);
-    return status;
+    struct jd_between *between = x->clique->between;
+    size_t in = bytes_of(x, k, &between->receives[from]);
+    size_t out = bytes_of(x, k, &between->sends[to]);
+    return jd__between_post(x->clique, &between->posts[k % DEPTH], from,
+                            in ? target_of(x, k, from) : NULL, in, to,
+                            out ? source_of(x, k, to) : NULL, out);
 }
 
-static void unpack(const struct round *round, int member)
+static void unpack(const struct exchange *x, size_t k, int member)
 {
-    const struct jd_strip *strip = &round->clique->between->receives[member];
-    size_t bytes = bytes_of(round, strip);
-    if (bytes && target_of(round, member) == slot_of(round, 0, member))
-        jd__strip_write(strip, round->begin, bytes, slot_of(round, 0, member));
-    if (bytes && round->arrived)
-        round->arrived(round->arg, strip, round->begin, bytes);
+    const struct jd_strip *strip = &x->clique->between->receives[member];
+    size_t bytes = bytes_of(x, k, strip), begin = k * x->piece;
+    if (bytes && target_of(x, k, member) == slot_of(x, k, 0, member))
+        jd__strip_write(strip, begin, bytes, slot_of(x, k, 0, member));
+    if (bytes && x->arrived)
+        x->arrived(x->arg, strip, begin, bytes);
 }
 
-static jd_status run_round(const struct round *round)
+static jd_status start(const struct exchange *x, size_t k)
 {
-    int size = round->clique->size, index = round->clique->index;
+    int size = x->clique->size, index = x->clique->index;
     jd_status status = JD_OK;
     for (int i = 1; i < size && status == JD_OK; i++)
-        status =
-            post_pair(round, (index + i) % size, (index + size - i) % size);
-    if (status == JD_OK)
-        status = jd__group_wait(round->clique->wire);
-    for (int i = 0; i < size && status == JD_OK; i++)
-        if (i != index)
-            unpack(round, i);
+        status = post_pair(x, k, (index + i) % size, (index + size - i) % size);
     return status;
 }
+
+static jd_status finish(const struct exchange *x, size_t k)
+{
+    struct jd_clique *clique = x->clique;
+    jd_status status =
+        jd__between_finish(clique, &clique->between->posts[k % DEPTH]);
+    for (int i = 0; i < clique->size && status == JD_OK; i++)
+        if (i != clique->index)
+            unpack(x, k, i);
+    return status;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
 
 /* The longest strip, but for this member's own. */
 static size_t longest(const struct jd_clique *clique)
@@ -122,20 +143,31 @@ static size_t longest(const struct jd_clique *clique)
     return most;
 }
 
+/* What comes of piece k is written where what goes of it was: the others that
+ * are under way lie elsewhere. */
+static jd_status run(const struct exchange *x, size_t pieces)
+{
+    jd_status status = JD_OK;
+    for (size_t k = 0; k < pieces + DEPTH - 1 && status == JD_OK; k++) {
+        if (k < pieces)
+            status = start(x, k);
+        if (status == JD_OK && k + 1 >= DEPTH && k + 1 - DEPTH < pieces)
+            status = finish(x, k + 1 - DEPTH);
+    }
+    return status;
+}
+
 jd_status jd__between_exchange(struct jd_clique *clique, char *scratch,
                                bool is_in_place, jd_arrived_f *arrived,
                                void *arg)
 {
-    struct round round = { .clique = clique,
-                           .scratch = scratch,
-                           .piece = jd__between_piece(clique),
-                           .is_in_place = is_in_place,
-                           .arrived = arrived,
-                           .arg = arg };
-    size_t most = longest(clique);
-    jd_status status = JD_OK;
-    for (; round.begin < most && status == JD_OK; round.begin += round.piece)
-        status = run_round(&round);
+    struct exchange x = { .clique = clique,
+                          .scratch = scratch,
+                          .piece = piece_of(clique),
+                          .is_in_place = is_in_place,
+                          .arrived = arrived,
+                          .arg = arg };
+    jd_status status = run(&x, (longest(clique) + x.piece - 1) / x.piece);
     if (status != JD_OK)
         return jd__between_break(clique, status);
     jd__strip_copy(&clique->between->receives[clique->index],

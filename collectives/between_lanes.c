@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-#define SLOTS 3
+#define SLOTS JD_BETWEEN_DEPTH
 #define SEEN_PIECE ((size_t)512 << 10)
 #define BOUNCE_PIECE ((size_t)192 << 10) /* two, and three lanes, fit */
 
@@ -363,21 +363,23 @@ static void give_early(void *arg)
         give(l, 0);
 }
 
-static size_t choose_piece(const struct jd_clique *clique, size_t element,
-                           size_t most)
+/* How many elements: no more than makes the longest message that goes at
+ * once. */
+static size_t choose_piece(const struct lanes *l, size_t most)
 {
+    struct jd_clique *clique = l->clique;
     size_t lanes = (size_t)clique->between->lanes;
-    size_t bytes = smaller(most, jd__group_piece(clique->wire) * lanes);
-    return bytes / element;
+    size_t parts = l->finishes_all ? 1 : (size_t)clique->num_teams;
+    size_t message = smaller(JD_GROUP_EAGER, jd__group_piece(clique->wire));
+    return smaller(most / l->element, lanes * parts * (message / l->wide));
 }
 
 /* The longest lane of a piece, in cache lines. */
-static size_t slot_bytes(const struct jd_clique *clique, size_t element,
-                         size_t wide)
+static size_t slot_bytes(const struct lanes *l)
 {
-    size_t lanes = (size_t)clique->between->lanes;
-    size_t piece = choose_piece(clique, element, SEEN_PIECE);
-    return ((piece + lanes - 1) / lanes * wide + 63) / 64 * 64;
+    size_t lanes = (size_t)l->clique->between->lanes;
+    size_t piece = choose_piece(l, SEEN_PIECE);
+    return ((piece + lanes - 1) / lanes * l->wide + 63) / 64 * 64;
 }
 
 jd_status jd__between_reduce_lanes(struct jd_clique *clique,
@@ -395,19 +397,19 @@ jd_status jd__between_reduce_lanes(struct jd_clique *clique,
         .is_carrier = between->place < between->lanes,
     };
     l.finishes_all = clique->num_teams == 2 && l.wide == l.element;
-    l.slot = slot_bytes(clique, l.element, l.wide);
+    l.slot = slot_bytes(&l);
     meeting->in_bytes = meeting->out_bytes = call->count * l.element;
     l.scratch = jd__between_scratch(clique, meeting,
                                     SLOTS * (size_t)clique->num_teams * l.slot);
-    l.piece = choose_piece(clique, l.element, BOUNCE_PIECE);
+    l.piece = choose_piece(&l, BOUNCE_PIECE);
     meeting->unless_seen = give_early;
     meeting->arg = &l;
     jd_status status = jd__between_meet(clique, meeting);
-    if (status != JD_OK)
+    if (status != JD_OK || jd__between_has_come(clique, meeting))
         return status;
     l.is_seen = jd__between_all_seen(clique);
     if (l.is_seen)
-        l.piece = choose_piece(clique, l.element, SEEN_PIECE);
+        l.piece = choose_piece(&l, SEEN_PIECE);
     size_t pieces = (call->count + l.piece - 1) / l.piece;
     return l.is_seen ? run_seen(&l, pieces) : run_bounced(&l, pieces);
 }

@@ -17,6 +17,7 @@
 /* A member's payload, and where the bytes that it brings begin in it. */
 struct told {
     uint64_t in, out; /* jd__team_place() */
+    uint64_t hides;   /* in, once the meeting is over */
 };
 static_assert(sizeof(struct told) + JD_BETWEEN_BRING <= JD_TEAM_PAYLOAD,
               "what comes along fits into the payload");
@@ -67,8 +68,13 @@ static const struct told *told_by(const struct jd_clique *clique, int place)
     return jd__team_payload(clique->team, place);
 }
 
-static const char *brought_by(const struct jd_clique *clique, int place)
+/* What a member of this team brings. */
+static const char *brought_by(const struct jd_clique *clique,
+                              const struct jd_meeting *meeting, int place)
 {
+    if (meeting->offers)
+        return jd__team_at(clique->team, place, told_by(clique, place)->in,
+                           meeting->bytes);
     return (const char *)(told_by(clique, place) + 1);
 }
 
@@ -84,7 +90,9 @@ bool jd__between_all_seen(const struct jd_clique *clique)
 
 char *jd__between_in_of(const struct jd_clique *clique, int place, size_t bytes)
 {
-    return jd__team_at(clique->team, place, told_by(clique, place)->in, bytes);
+    const struct told *told = told_by(clique, place);
+    return told->hides ? NULL
+                       : jd__team_at(clique->team, place, told->in, bytes);
 }
 
 char *jd__between_out_of(const struct jd_clique *clique, int place,
@@ -99,11 +107,28 @@ char *jd__between_bounce(const struct jd_clique *clique, int place)
            (JD_TEAM_BOUNCE - JD_BETWEEN_BOUNCE);
 }
 
-bool jd__between_can_bring(const struct jd_clique *clique,
-                           enum jd_bringing brings, size_t bytes)
+/* How long what leaders tell each other may become. */
+static size_t brought_bytes(const struct jd_clique *clique, jd_dtype dtype,
+                            enum jd_bringing brings, size_t bytes)
 {
-    size_t members = brings == JD_BRING_ALL ? (size_t)clique->size : 1;
-    return bytes <= JD_BETWEEN_BRING && bytes <= JD_BETWEEN_BRING_ALL / members;
+    if (brings == JD_BRING_ALL)
+        return bytes * (size_t)clique->size;
+    if (brings == JD_BRING_SOURCE)
+        return bytes;
+    return bytes / jd_dtype_size(dtype) * jd_dtype_size(jd__fold_wide(dtype));
+}
+
+bool jd__between_bring(const struct jd_clique *clique,
+                       struct jd_meeting *meeting, enum jd_bringing brings,
+                       size_t bytes)
+{
+    bool fits = bytes <= JD_BETWEEN_BRING_ALL &&
+                brought_bytes(clique, meeting->call->dtype, brings, bytes) <=
+                    JD_BETWEEN_BRING_ALL;
+    meeting->bytes = bytes;
+    meeting->brings = fits ? brings : JD_BRING_NOTHING;
+    meeting->offers = fits && bytes > JD_BETWEEN_BRING;
+    return fits && !meeting->offers;
 }
 
 void *jd__between_scratch(struct jd_clique *clique, struct jd_meeting *meeting,
@@ -125,7 +150,24 @@ jd_status jd__between_give_up(struct jd_clique *clique, jd_status status)
     return status;
 }
 
+bool jd__between_has_come(const struct jd_clique *clique,
+                          const struct jd_meeting *meeting)
+{
+    return meeting->brings != JD_BRING_NOTHING &&
+           (!meeting->offers || jd__between_all_seen(clique));
+}
+
 /* ---- in a team ---------------------------------------------------------- */
+
+/* Whether this member's bytes are in what it tells its team. */
+static bool tells_bytes(const struct jd_clique *clique,
+                        const struct jd_meeting *meeting)
+{
+    return meeting->brings != JD_BRING_NOTHING && meeting->bytes &&
+           !meeting->offers &&
+           (meeting->brings != JD_BRING_SOURCE ||
+            meeting->signature.source == clique->index);
+}
 
 static jd_status meet_team(struct jd_clique *clique,
                            const struct jd_meeting *meeting)
@@ -135,12 +177,9 @@ static jd_status meet_team(struct jd_clique *clique,
     struct told told = {
         .in = jd__team_place(clique->team, call->in, meeting->in_bytes),
         .out = jd__team_place(clique->team, call->out, meeting->out_bytes),
+        .hides = meeting->hides,
     };
-    if (meeting->hides)
-        told.in = JD_PLACE_PRIVATE;
-    bool brings = meeting->brings != JD_BRING_NOTHING && meeting->bytes &&
-                  (meeting->brings != JD_BRING_SOURCE ||
-                   meeting->signature.source == clique->index);
+    bool brings = tells_bytes(clique, meeting);
     size_t bytes = sizeof told + (brings ? meeting->bytes : 0);
     memcpy(payload, &told, sizeof told);
     if (brings)
@@ -179,7 +218,8 @@ static bool team_is_seen(const struct jd_clique *clique,
     const int *members = between->members[between->team];
     for (int i = 0; i < between->sizes[between->team]; i++) {
         bool reads = meeting->in_bytes && (source < 0 || source == members[i]);
-        if (reads && !jd__between_in_of(clique, i, meeting->in_bytes))
+        if (reads && !jd__team_at(clique->team, i, told_by(clique, i)->in,
+                                  meeting->in_bytes))
             return false;
         if (meeting->out_bytes &&
             !jd__between_out_of(clique, i, meeting->out_bytes))
@@ -197,7 +237,7 @@ static size_t fold_team(struct jd_clique *clique,
     int size = between->sizes[between->team];
     size_t count = meeting->bytes / jd_dtype_size(call->dtype);
     for (int i = 0; i < size; i++)
-        between->ins[i] = brought_by(clique, i);
+        between->ins[i] = brought_by(clique, meeting, i);
     if (count)
         jd__fold_find(call->dtype, meeting->op,
                       JD_FOLD_PARTIAL)(&(struct jd_fold){ .ins = between->ins,
@@ -221,13 +261,14 @@ static size_t collect(struct jd_clique *clique,
     if (meeting->brings == JD_BRING_SOURCE) {
         if (clique->teams[source] != between->team)
             return 0;
-        memcpy(data, brought_by(clique, clique->places[source]), bytes);
+        memcpy(data, brought_by(clique, meeting, clique->places[source]),
+               bytes);
         return bytes;
     }
     if (meeting->brings == JD_BRING_NOTHING)
         return 0;
     for (int i = 0; i < size; i++)
-        memcpy(data + (size_t)i * bytes, brought_by(clique, i), bytes);
+        memcpy(data + (size_t)i * bytes, brought_by(clique, meeting, i), bytes);
     return (size_t)size * bytes;
 }
 
@@ -238,7 +279,8 @@ static void summarise(struct jd_clique *clique,
     listen(clique, own);
     bool goes_on = own->voices[1].member < 0 && own->failed < 0;
     own->is_seen = goes_on && team_is_seen(clique, meeting);
-    own->bytes = goes_on ? (uint32_t)collect(clique, meeting, own->data) : 0;
+    bool has_data = meeting->offers ? own->is_seen : goes_on;
+    own->bytes = has_data ? (uint32_t)collect(clique, meeting, own->data) : 0;
 }
 
 /* ---- among leaders ------------------------------------------------------ */
@@ -352,7 +394,8 @@ static void conclude(struct jd_clique *clique, const struct jd_meeting *meeting)
 {
     struct verdict *verdict = verdict_of(clique);
     judge(clique, verdict);
-    if (verdict->odd >= 0 || verdict->failed >= 0)
+    if (verdict->odd >= 0 || verdict->failed >= 0 ||
+        (meeting->offers && !verdict->is_seen))
         return;
     if (meeting->brings == JD_BRING_SUM)
         fold_teams(clique, meeting, verdict->data);

@@ -54,6 +54,9 @@ struct jd_posts {
     int count;
 };
 
+/* How many pieces of a collective are under way at a time. */
+#define JD_BETWEEN_DEPTH 3
+
 bool jd__between_make_posts(struct jd_posts *posts, int capacity);
 void jd__between_free_posts(struct jd_posts *posts);
 
@@ -88,7 +91,7 @@ struct jd_between {
     const void **ins;        /* of each member; for folds */
     void **outs;
 
-    struct jd_posts posts[3]; /* of between_lanes.c's pieces */
+    struct jd_posts posts[JD_BETWEEN_DEPTH]; /* of pieces under way */
 
     uint64_t meetings;          /* how many there were */
     struct jd_summary *summary; /* of each team; between_meet.c's */
@@ -124,10 +127,15 @@ struct jd_meeting {
     size_t bytes;      /* that a member brings: as many as each other */
     enum jd_reduce op; /* of JD_BRING_SUM */
 
+    /* They are more than fits into what a member tells its team, and come
+     * along where every team's leader can read its members' in: where
+     * jd__between_all_seen(). */
+    bool offers;
+
     /* All that is read of in (at the source alone, where there is one) and
      * written of out, to tell the team where the buffers are. */
     size_t in_bytes, out_bytes;
-    bool hides; /* in is not to be read by others: out lies over it */
+    bool hides; /* in is not to be read after it: out lies over it */
 
     /* Called in the meeting, once the team has met, by all members of a team
      * whose buffers are not all seen: what is done in it is seen by those who
@@ -136,13 +144,16 @@ struct jd_meeting {
     void *arg;
 };
 
-/* The most that a member, and all together, may bring. */
+/* The most that a member tells its team; that all together may bring. */
 #define JD_BETWEEN_BRING 4032
 #define JD_BETWEEN_BRING_ALL ((size_t)32 << 10)
 
-/* Whether so many bytes of each member can come along, or so many of one. */
-bool jd__between_can_bring(const struct jd_clique *clique,
-                           enum jd_bringing brings, size_t bytes);
+/* Lets so many bytes of each member (of one: JD_BRING_SOURCE) come along or be
+ * offered, or nothing where they are too many. Returns whether they surely
+ * come. */
+bool jd__between_bring(const struct jd_clique *clique,
+                       struct jd_meeting *meeting, enum jd_bringing brings,
+                       size_t bytes);
 
 /*
  * The beginning of each collective: all members meet, and compare what they
@@ -153,6 +164,10 @@ bool jd__between_can_bring(const struct jd_clique *clique,
  */
 jd_status jd__between_meet(struct jd_clique *clique,
                            const struct jd_meeting *meeting);
+
+/* After a meeting: whether what was brought, or offered, has come. */
+bool jd__between_has_come(const struct jd_clique *clique,
+                          const struct jd_meeting *meeting);
 
 /* What came of the bytes that were brought; until the next meeting. */
 const char *jd__between_brought(const struct jd_clique *clique);
@@ -182,7 +197,7 @@ char *jd__between_bounce(const struct jd_clique *clique, int place);
 
 /* ---- between_exchange.c ------------------------------------------------- */
 
-/* How much goes between two members at once. */
+/* How much goes between two members at once where each piece is waited for. */
 size_t jd__between_piece(const struct jd_clique *clique);
 
 /* How much scratch an exchange needs where none of it is contiguous. */
@@ -223,7 +238,8 @@ jd_status jd__between_scatter_seen(struct jd_clique *clique,
 
 /* ---- between_lanes.c ---------------------------------------------------- */
 
-/* An all_reduce, meeting included, whose order is team by team. */
+/* An all_reduce, meeting included, whose order is team by team; out is left
+ * alone where what the meeting offers has come. */
 jd_status jd__between_reduce_lanes(struct jd_clique *clique,
                                    struct jd_meeting *meeting);
 

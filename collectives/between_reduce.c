@@ -198,9 +198,11 @@ static jd_status reduce_long(struct plan *plan, struct jd_meeting *meeting)
     plan->scratch = jd__between_scratch(clique, meeting,
                                         jd__between_exchange_scratch(clique));
     bool by_teams = plan->scatter && !clique->between->is_deterministic;
-    meeting->in_bytes = by_teams ? meeting->bytes : 0;
+    meeting->in_bytes = by_teams || meeting->offers ? meeting->bytes : 0;
     jd_status status = jd__between_meet(clique, meeting);
-    if (status == JD_OK && by_teams && jd__between_all_seen(clique))
+    if (status != JD_OK || jd__between_has_come(clique, meeting))
+        return jd__between_give_up(clique, status);
+    if (by_teams && jd__between_all_seen(clique))
         return jd__between_scatter_seen(clique, meeting, plan->rows,
                                         plan->scratch);
     for (size_t at = 0; at < all && status == JD_OK; at += step)
@@ -214,15 +216,15 @@ static jd_status reduce(struct plan *plan, struct jd_meeting *meeting)
 {
     struct jd_clique *clique = plan->clique;
     bool is_folded = !clique->between->is_deterministic;
-    meeting->brings = is_folded ? JD_BRING_SUM : JD_BRING_ALL;
-    if (!jd__between_can_bring(clique, meeting->brings, meeting->bytes)) {
-        meeting->brings = JD_BRING_NOTHING;
-        if (is_folded && !plan->scatter)
-            return jd__between_reduce_lanes(clique, meeting);
-        return reduce_long(plan, meeting);
-    }
-    jd_status status = jd__between_meet(clique, meeting);
-    if (status == JD_OK)
+    enum jd_bringing brings = is_folded ? JD_BRING_SUM : JD_BRING_ALL;
+    jd_status status;
+    if (jd__between_bring(clique, meeting, brings, meeting->bytes))
+        status = jd__between_meet(clique, meeting);
+    else if (is_folded && !plan->scatter)
+        status = jd__between_reduce_lanes(clique, meeting);
+    else
+        status = reduce_long(plan, meeting);
+    if (status == JD_OK && jd__between_has_come(clique, meeting))
         take_brought(plan, is_folded);
     return status;
 }

@@ -99,42 +99,16 @@ DEFINE_DIVIDE(f64, jd__f64_plain)
 DEFINE_COMPLEX(c64, f32, jd__f32_plain)
 DEFINE_COMPLEX(c128, f64, jd__f64_plain)
 
-/*
- * The order of floating numbers as that of signed integers: negative ones are
- * turned round. NaNs with a sign, which are the lowest then, are brought above
- * the others by taking off their number, modulo 2^bits, and so NaN wins a
- * maximum. For a minimum the sign (flip) is changed before and after.
- */
-#define DEFINE_ORDER(name, bits, infinity, nan)                                \
-    enum { name##_shift = bits - 1 };                                          \
-    JD_INLINE int##bits##_t name##_key(uint##bits##_t code)                    \
-    {                                                                          \
-        const uint##bits##_t low = (uint##bits##_t) ~0 >> 1;                   \
-        int##bits##_t sign = (int##bits##_t)code < 0 ? -1 : 0;                 \
-        return (int##bits##_t)((code ^ ((uint##bits##_t)sign & low)) -         \
-                               (low - (infinity)));                            \
-    }                                                                          \
-    JD_INLINE uint##bits##_t name##_max(uint##bits##_t a, uint##bits##_t b,    \
-                                        uint##bits##_t flip)                   \
-    {                                                                          \
-        const uint##bits##_t low = (uint##bits##_t) ~0 >> 1;                   \
-        int##bits##_t x = name##_key(a ^ flip), y = name##_key(b ^ flip);      \
-        uint##bits##_t key = (uint##bits##_t)(x > y ? x : y);                  \
-        key = (uint##bits##_t)(key + (low - (infinity)));                      \
-        int##bits##_t sign = (int##bits##_t)key < 0 ? -1 : 0;                  \
-        uint##bits##_t code = key ^ ((uint##bits##_t)sign & low);              \
-        return (uint##bits##_t)((code & low) > (infinity) ? (nan)              \
-                                                          : (code ^ flip));    \
-    }                                                                          \
-    DEFINE_COMBINE(max_##name, u##bits, name##_max(x, y, 0))                   \
+#define DEFINE_ORDER(name, bits)                                               \
+    DEFINE_COMBINE(max_##name, u##bits, jd__##name##_max(x, y, 0))             \
     DEFINE_COMBINE(min_##name, u##bits,                                        \
-                   name##_max(x, y, (uint##bits##_t)1 << name##_shift))
-DEFINE_ORDER(f8e4m3fn, 8, 0x7e, 0x7f)
-DEFINE_ORDER(f8e5m2, 8, 0x7c, 0x7e)
-DEFINE_ORDER(f16, 16, 0x7c00, 0x7e00)
-DEFINE_ORDER(bf16, 16, 0x7f80, 0x7fc0)
-DEFINE_ORDER(f32, 32, 0x7f800000, 0x7fc00000)
-DEFINE_ORDER(f64, 64, 0x7ff0000000000000, 0x7ff8000000000000)
+                   jd__##name##_max(x, y, jd__##name##_sign()))
+DEFINE_ORDER(f8e4m3fn, 8)
+DEFINE_ORDER(f8e5m2, 8)
+DEFINE_ORDER(f16, 16)
+DEFINE_ORDER(bf16, 16)
+DEFINE_ORDER(f32, 32)
+DEFINE_ORDER(f64, 64)
 
 #define TABLE_NAME_(variant) jd__fold_loops_##variant
 #define TABLE_NAME(variant) TABLE_NAME_(variant)

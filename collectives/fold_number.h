@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fold_number.h - the floating types of 8 and 16 bits, as expressions without
- * branches, so that a loop over them becomes vector instructions.
+ * fold_number.h - the floating types of 8 and 16 bits, and the order of all
+ * floating numbers, as expressions without branches, so that a loop over them
+ * becomes vector instructions.
  *
  *     float x = jd__small_widen(h, JD_SMALL_F16);
  *     uint16_t h = (uint16_t)jd__small_narrow(x, JD_SMALL_F16);
+ *
+ * The GPUs' folds are made of the same expressions (platform_cuda): it is C and
+ * C++.
  *
  * Rounding is to nearest even, once. Every NaN that comes out is the quiet one
  * without sign and payload, so that nothing depends on which of two NaNs an
@@ -18,7 +22,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifndef JD_INLINE
 #define JD_INLINE static inline __attribute__((always_inline))
+#endif
 
 /* Buffers of a program, and payloads in messages, have any alignment; and
  * what the program calls a long long may be an int64_t here. */
@@ -52,26 +58,15 @@ struct jd_small {
     uint32_t top, beyond, nan;
 };
 
-#define JD_SMALL_F16                                                           \
-    (struct jd_small)                                                          \
-    {                                                                          \
-        16, 10, 15, 0x7c00, 0x7c00, 0x7e00                                     \
-    }
-#define JD_SMALL_BF16                                                          \
-    (struct jd_small)                                                          \
-    {                                                                          \
-        16, 7, 127, 0x7f80, 0x7f80, 0x7fc0                                     \
-    }
-#define JD_SMALL_F8E5M2                                                        \
-    (struct jd_small)                                                          \
-    {                                                                          \
-        8, 2, 15, 0x7c, 0x7c, 0x7e                                             \
-    }
-#define JD_SMALL_F8E4M3FN                                                      \
-    (struct jd_small)                                                          \
-    {                                                                          \
-        8, 3, 7, 0x7e, 0x7f, 0x7f                                              \
-    }
+#ifdef __cplusplus
+#define JD_SMALL(...) (jd_small{ __VA_ARGS__ })
+#else
+#define JD_SMALL(...) ((struct jd_small){ __VA_ARGS__ })
+#endif
+#define JD_SMALL_F16 JD_SMALL(16, 10, 15, 0x7c00, 0x7c00, 0x7e00)
+#define JD_SMALL_BF16 JD_SMALL(16, 7, 127, 0x7f80, 0x7f80, 0x7fc0)
+#define JD_SMALL_F8E5M2 JD_SMALL(8, 2, 15, 0x7c, 0x7c, 0x7e)
+#define JD_SMALL_F8E4M3FN JD_SMALL(8, 3, 7, 0x7e, 0x7f, 0x7f)
 
 JD_INLINE float jd__f32_of(uint32_t bits)
 {
@@ -190,5 +185,44 @@ JD_INLINE uint32_t jd__small_from_f64(double x, struct jd_small type)
         sign = code == type.nan ? 0 : sign;
     return (uint32_t)(magnitude > 0x7ff0000000000000 ? type.nan : code | sign);
 }
+
+/*
+ * jd__NAME_max(): the larger of two codes of a type. The order of floating
+ * numbers as that of signed integers: negative ones are turned round. NaNs with
+ * a sign, which are the lowest then, are brought above the others by taking off
+ * their number, modulo 2^bits, and so NaN wins a maximum. For a minimum the
+ * sign is changed before and after: flip is jd__NAME_sign() then, else 0.
+ */
+#define JD_DEFINE_ORDER(name, bits, infinity, nan)                             \
+    JD_INLINE uint##bits##_t jd__##name##_sign(void)                           \
+    {                                                                          \
+        return (uint##bits##_t)((uint##bits##_t)1 << (bits - 1));              \
+    }                                                                          \
+    JD_INLINE int##bits##_t jd__##name##_key(uint##bits##_t code)              \
+    {                                                                          \
+        const uint##bits##_t low = (uint##bits##_t) ~0 >> 1;                   \
+        int##bits##_t sign = (int##bits##_t)code < 0 ? -1 : 0;                 \
+        return (int##bits##_t)((code ^ ((uint##bits##_t)sign & low)) -         \
+                               (low - (infinity)));                            \
+    }                                                                          \
+    JD_INLINE uint##bits##_t jd__##name##_max(                                 \
+        uint##bits##_t a, uint##bits##_t b, uint##bits##_t flip)               \
+    {                                                                          \
+        const uint##bits##_t low = (uint##bits##_t) ~0 >> 1;                   \
+        int##bits##_t x = jd__##name##_key(a ^ flip),                          \
+                      y = jd__##name##_key(b ^ flip);                          \
+        uint##bits##_t key = (uint##bits##_t)(x > y ? x : y);                  \
+        key = (uint##bits##_t)(key + (low - (infinity)));                      \
+        int##bits##_t sign = (int##bits##_t)key < 0 ? -1 : 0;                  \
+        uint##bits##_t code = key ^ ((uint##bits##_t)sign & low);              \
+        return (uint##bits##_t)((code & low) > (infinity) ? (nan)              \
+                                                          : (code ^ flip));    \
+    }
+JD_DEFINE_ORDER(f8e4m3fn, 8, 0x7e, 0x7f)
+JD_DEFINE_ORDER(f8e5m2, 8, 0x7c, 0x7e)
+JD_DEFINE_ORDER(f16, 16, 0x7c00, 0x7e00)
+JD_DEFINE_ORDER(bf16, 16, 0x7f80, 0x7fc0)
+JD_DEFINE_ORDER(f32, 32, 0x7f800000, 0x7fc00000)
+JD_DEFINE_ORDER(f64, 64, 0x7ff0000000000000, 0x7ff8000000000000)
 
 #endif

@@ -70,6 +70,14 @@ enum {
 /* How long a piece is: what stays in the caches. */
 #define JD_GROUP_PIECE ((size_t)1 << 20)
 
+/*
+ * What goes by TCP at once, with MPI's header: of more, Open MPI sends the
+ * beginning and asks the receiver for the rest, and each piece then costs a
+ * way to the other host and back. Measured, psum of 1 MiB between two hosts,
+ * 2 processes on each: 0.65 ms in pieces of 60 KiB, 1.00 of 96, 1.12 of 256.
+ */
+#define JD_GROUP_EAGER ((size_t)62 << 10)
+
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming operation. */
 jd_status jd__group_create(const struct jd_group_spec *spec,
                            const char *operation, struct jd_group **ret_group);

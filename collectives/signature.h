@@ -41,7 +41,8 @@
     X(BROADCAST_ONE_TO_ALL, "jd_broadcast_one_to_all")                         \
     X(PROCESS_ALLGATHER, "jd_process_allgather")                               \
     X(ASSERT_EQUAL, "jd_assert_equal")                                         \
-    X(ASSERT_EQUAL_WITH, "jd_assert_equal_with")
+    X(ASSERT_EQUAL_WITH, "jd_assert_equal_with")                               \
+    X(COMMUNICATOR, "making NCCL's communicator")
 
 enum jd_activity {
 #define JD_ACTIVITY_ENUM_ROW(name, text) JD_ACTIVITY_##name,
@@ -66,6 +67,16 @@ struct jd_signature {
     uint64_t count;
     uint64_t digest; /* of what does not fit here */
 };
+
+/* Of all but the status, in some instructions: against accidents. */
+static inline uint64_t jd__signature_digest(const struct jd_signature *s)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t d = (s->activity * odd + s->dtype) * odd;
+    d = ((d ^ d >> 32) + s->count) * odd;
+    d = ((d ^ d >> 32) + s->digest) * odd;
+    return (d ^ d >> 32) + (uint32_t)s->source;
+}
 
 /* All but the status. */
 bool jd__signature_agrees(const struct jd_signature *a,

@@ -112,6 +112,18 @@ static struct jd_slot *slot_of(const struct jd_team *team, int member)
     return &team->members[member].control->slots[team->round % 2];
 }
 
+/* Most calls are as the last but one, whose signature is there. */
+static void tell_signature(struct jd_team *team,
+                           const struct jd_signature *signature)
+{
+    uint64_t turn = team->round % 2, digest = jd__signature_digest(signature);
+    struct jd_signature *told = &team->own->signatures[turn];
+    if (digest == team->digests[turn] && told->status == signature->status)
+        return;
+    team->digests[turn] = digest;
+    *told = *signature;
+}
+
 /* Either this member then reads another's revocation, or that one reads this
  * round and waits until this member is revoked too: the one that gives up pays
  * for that order (team_wait.c). */
@@ -120,7 +132,8 @@ static void post(struct jd_team *team, const struct jd_signature *signature,
 {
     team->round++;
     struct jd_slot *slot = slot_of(team, team->index);
-    slot->signature = *signature;
+    tell_signature(team, signature);
+    slot->digest = team->digests[team->round % 2];
     if (bytes && payload != slot->payload)
         memcpy(slot->payload, payload, bytes);
     atomic_store_explicit(&slot->round, team->round, memory_order_release);
@@ -147,7 +160,16 @@ jd_status jd__team_meet(struct jd_team *team,
 const struct jd_signature *jd__team_signature(const struct jd_team *team,
                                               int member)
 {
-    return &slot_of(team, member)->signature;
+    return &team->members[member].control->signatures[team->round % 2];
+}
+
+bool jd__team_agrees(const struct jd_team *team)
+{
+    uint64_t own = team->digests[team->round % 2];
+    for (int i = 0; i < team->size; i++)
+        if (i != team->index && slot_of(team, i)->digest != own)
+            return false;
+    return true;
 }
 
 const void *jd__team_payload(const struct jd_team *team, int member)

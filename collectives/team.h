@@ -26,9 +26,9 @@
  * revoked or left the call.
  *
  * Waiting: a short spin where there is a core for each member, then yielding,
- * then sleeps of up to a millisecond; each turn after the spin lets MPI make
- * progress where this thread may call it, looks for the job's failure, for the
- * deadline, and for notices.
+ * then sleeps of up to a millisecond; by turns with the yields, and before each
+ * sleep, MPI is let make progress where this thread may call it; and now and
+ * then it looks for the job's failure, for the deadline, and for notices.
  *
  * Threads: one member's end, one thread at a time. Orders are C11 atomics
  * alone.
@@ -94,8 +94,8 @@ const struct jd_team_member *jd__team_member(const struct jd_team *team,
 
 /* ---- meeting ------------------------------------------------------------ */
 
-/* With its flag and signature a short payload is in the first cache line. */
-#define JD_TEAM_PAYLOAD 4056
+/* The first 48 bytes are in one cache line with the flag. */
+#define JD_TEAM_PAYLOAD 4080
 
 /* What the next waits are for; texts stay until the next call of this. */
 void jd__team_begin(struct jd_team *team, const char *operation,
@@ -117,6 +117,9 @@ jd_status jd__team_meet(struct jd_team *team,
                         const void *payload, size_t bytes);
 const struct jd_signature *jd__team_signature(const struct jd_team *team,
                                               int member);
+/* Whether all came with the signature that this member came with, but for the
+ * status. */
+bool jd__team_agrees(const struct jd_team *team);
 /* Aligned to 8 bytes; stays until this member's next meeting begins. */
 const void *jd__team_payload(const struct jd_team *team, int member);
 

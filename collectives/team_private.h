@@ -17,16 +17,20 @@
 #define JD_TEAM_EARLY ((size_t)1 << 18)
 #define JD_TEAM_NOTE 128
 
-/* What a member brings to a meeting. Its flag is the meeting's number. */
+/* What a member brings to a meeting. Its flag is the meeting's number. The
+ * signature's digest stands for it, so that a short payload is in the flag's
+ * cache line. */
 struct jd_slot {
     alignas(JD_CACHE_LINE) _Atomic uint64_t round;
-    struct jd_signature signature;
+    uint64_t digest;
     unsigned char payload[JD_TEAM_PAYLOAD];
 };
 static_assert(sizeof(struct jd_slot) == 4096, "whole pages");
 
 struct jd_control {
     struct jd_slot slots[2];
+    /* Whole, of the same meetings: read where digests differ. */
+    alignas(JD_CACHE_LINE) struct jd_signature signatures[2];
     /* Written often by the owner. */
     alignas(JD_CACHE_LINE) _Atomic uint64_t step;
     /* Written by the others, once each. */
@@ -66,6 +70,7 @@ struct jd_team {
     int spins; /* looks at a flag before the first yield */
     uint64_t round;
     uint64_t step;
+    uint64_t digests[2]; /* of the own signatures, by turns as the slots */
     bool is_revoked;
     void (*on_revoke)(void *arg);
     void *revoke_arg;

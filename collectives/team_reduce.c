@@ -10,8 +10,8 @@
 struct jd_reduce_limits jd__reduce_limits = {
     .inline_bytes = 4032,
     .short_bytes = 8 << 10,
-    .zero_copy_bytes = JD_BY_PROCESSOR,
-    .stream_bytes = 16 << 20,
+    .zero_copy_bytes = 0,
+    .stream_bytes = 20 << 20,
     .bounce_bytes = 64 << 10,
     .sight_bytes = 512 << 10,
     .read_bytes = 256 << 10,
@@ -112,22 +112,6 @@ static const char *input_of(const struct jd_reduce_plan *plan, int member)
     return mapped(plan, member, told->in, told->in_address, plan->in_bytes);
 }
 
-static bool all_inputs_are_seen(const struct jd_reduce_plan *plan)
-{
-    for (int i = 0; i < plan->team->size; i++)
-        if (!input_of(plan, i))
-            return false;
-    return true;
-}
-
-static bool somebody_told_a_place(const struct jd_reduce_plan *plan)
-{
-    for (int i = 0; i < plan->team->size; i++)
-        if (jd__told_by(plan->team, i)->in != JD_PLACE_INLINE)
-            return true;
-    return false;
-}
-
 static void set_inputs(const struct jd_reduce_plan *plan, size_t offset)
 {
     for (int i = 0; i < plan->team->size; i++)
@@ -150,26 +134,10 @@ static void fold_block(const struct jd_reduce_plan *plan, bool streams)
     }
 }
 
-/* In place each would overwrite what the others read. */
-static bool is_in_place(const struct jd_reduce_plan *plan, int member)
-{
-    const struct jd_told *told = jd__told_by(plan->team, member);
-    return told->in != JD_PLACE_INLINE && told->in == told->out &&
-           told->in_address == told->out_address;
-}
-
-static bool anybody_is_in_place(const struct jd_reduce_plan *plan)
-{
-    for (int i = 0; i < plan->team->size; i++)
-        if (is_in_place(plan, i))
-            return true;
-    return false;
-}
-
-static jd_status reduce_short(struct jd_reduce_plan *plan)
+static jd_status reduce_short(struct jd_reduce_plan *plan, bool has_places)
 {
     fold_block(plan, false);
-    return somebody_told_a_place(plan) ? jd__team_step(plan->team) : JD_OK;
+    return has_places ? jd__team_step(plan->team) : JD_OK;
 }
 
 /* ---- zero copy ---------------------------------------------------------- */
@@ -178,14 +146,6 @@ static char *output_of(const struct jd_reduce_plan *plan, int member)
 {
     const struct jd_told *told = jd__told_by(plan->team, member);
     return mapped(plan, member, told->out, told->out_address, plan->out_bytes);
-}
-
-static bool all_outputs_are_seen(const struct jd_reduce_plan *plan)
-{
-    for (int i = 0; i < plan->team->size; i++)
-        if (!output_of(plan, i))
-            return false;
-    return true;
 }
 
 void jd__reduce_share(const struct jd_reduce_plan *plan, int member,
@@ -221,55 +181,56 @@ static jd_status reduce_zero_copy(struct jd_reduce_plan *plan)
 
 /* ---- which -------------------------------------------------------------- */
 
-static bool somebody_told_data(const struct jd_reduce_plan *plan)
+/* What all members told, in one look. */
+struct told_by_all {
+    bool inputs_are_seen, outputs_are_seen; /* all of them */
+    bool has_data, has_places;              /* from anybody */
+    bool has_in_place, is_in_place;         /* from anybody; from all */
+};
+
+/* In place each would overwrite what the others read. */
+static bool is_in_place(const struct jd_told *told)
 {
-    for (int i = 0; i < plan->team->size; i++)
-        if (jd__told_by(plan->team, i)->in == JD_PLACE_INLINE)
-            return true;
-    return false;
+    return told->in == told->out && told->in_address == told->out_address;
 }
 
-static bool all_are_in_place(const struct jd_reduce_plan *plan)
+static struct told_by_all look(const struct jd_reduce_plan *plan)
 {
-    for (int i = 0; i < plan->team->size; i++)
-        if (!is_in_place(plan, i))
-            return false;
-    return true;
+    struct told_by_all all = { .inputs_are_seen = true,
+                               .outputs_are_seen = true,
+                               .is_in_place = true };
+    for (int i = 0; i < plan->team->size; i++) {
+        const struct jd_told *told = jd__told_by(plan->team, i);
+        bool is_place = told->in != JD_PLACE_INLINE;
+        bool in_place = is_place && is_in_place(told);
+        all.inputs_are_seen &= input_of(plan, i) != NULL;
+        all.outputs_are_seen &= is_place && output_of(plan, i) != NULL;
+        all.has_data |= !is_place;
+        all.has_places |= is_place;
+        all.has_in_place |= in_place;
+        all.is_in_place &= in_place;
+    }
+    return all;
 }
 
-static bool is_short(const struct jd_reduce_plan *plan)
+static bool is_short(const struct jd_reduce_plan *plan,
+                     const struct told_by_all *all)
 {
-    if (!all_inputs_are_seen(plan))
-        return false;
-    if (!somebody_told_a_place(plan))
-        return true;
+    if (!all->inputs_are_seen || !all->has_places)
+        return all->inputs_are_seen;
     return plan->in_bytes <= jd__reduce_limits.short_bytes &&
-           (plan->r->scatter || !anybody_is_in_place(plan));
+           (plan->r->scatter || !all->has_in_place);
 }
 
-/* Intel's fetch a line that another core has modified more dearly than they
- * copy it twice; AMD's do not. All members are on one host, of one processor.
- */
-static size_t zero_copy_bytes(void)
+static bool is_zero_copy(const struct jd_reduce_plan *plan,
+                         const struct told_by_all *all)
 {
-    size_t bytes = jd__reduce_limits.zero_copy_bytes;
-    if (bytes != JD_BY_PROCESSOR)
-        return bytes;
-#if defined(__x86_64__) || defined(__i386__)
-    if (__builtin_cpu_is("amd"))
-        return jd__reduce_limits.short_bytes;
-#endif
-    return (size_t)512 << 10;
-}
-
-static bool is_zero_copy(const struct jd_reduce_plan *plan)
-{
-    bool is_long = plan->in_bytes > zero_copy_bytes();
-    if (!all_inputs_are_seen(plan) || somebody_told_data(plan))
+    bool is_long = plan->in_bytes > jd__reduce_limits.zero_copy_bytes;
+    if (!all->inputs_are_seen || all->has_data)
         return false;
     if (plan->r->scatter)
         return is_long;
-    return all_outputs_are_seen(plan) && (is_long || all_are_in_place(plan));
+    return all->outputs_are_seen && (is_long || all->is_in_place);
 }
 
 /* A member that is alone. */
@@ -281,7 +242,8 @@ static jd_status reduce_alone(struct jd_reduce_plan *plan)
     return JD_OK;
 }
 
-/* What most short calls are. */
+/* What most short calls are. The own data are on their way to the payload, and
+ * would be waited for there. */
 static bool all_is_inline(const struct jd_reduce_plan *plan)
 {
     for (int i = 0; i < plan->team->size; i++) {
@@ -290,6 +252,7 @@ static bool all_is_inline(const struct jd_reduce_plan *plan)
             return false;
         plan->team->ins[i] = (const char *)told + HEAD;
     }
+    plan->team->ins[plan->team->index] = plan->r->call->in;
     return true;
 }
 
@@ -315,9 +278,10 @@ jd_status jd__team_reduce(struct jd_team *team,
         return reduce_inline(&plan);
     if (team->size == 1)
         return reduce_alone(&plan);
-    if (is_short(&plan))
-        return reduce_short(&plan);
-    if (is_zero_copy(&plan))
+    struct told_by_all all = look(&plan);
+    if (is_short(&plan, &all))
+        return reduce_short(&plan, all.has_places);
+    if (is_zero_copy(&plan, &all))
         return reduce_zero_copy(&plan);
     return jd__reduce_is_seen(&plan) ? jd__reduce_by_sight(&plan)
                                      : jd__reduce_bounce(&plan);

@@ -18,8 +18,7 @@
  *              of their processes, and then their results: two system calls
  *              for each piece, no copy more than there is data.
  *   bounce     the same through the members' bounce memory, in pieces: for
- *              buffers that the others cannot see, and for lengths where a
- *              copy is cheaper than lines that another core has modified.
+ *              buffers that the others cannot see.
  *
  * Threads: as team.h. Failures are those of jd__team_await_all.
  */
@@ -60,15 +59,14 @@ jd_status jd__team_reduce(struct jd_team *team,
  * The lengths in bytes at which the ways change, for measuring: a jd_psum of
  * private buffers up to `inline_bytes` travels in the payload, one of arena
  * buffers up to `short_bytes` is folded by every member, and above
- * `zero_copy_bytes` (or in place) arena buffers are not bounced, nor private
- * ones from `sight_bytes` on. From `stream_bytes` on stores pass the caches.
- * All members must have the same.
+ * `zero_copy_bytes` (0: always, as in place) arena buffers are not bounced, nor
+ * private ones from `sight_bytes` on. From `stream_bytes` on stores pass the
+ * caches. All members must have the same.
  */
-#define JD_BY_PROCESSOR SIZE_MAX
 struct jd_reduce_limits {
     size_t inline_bytes;
     size_t short_bytes;
-    size_t zero_copy_bytes; /* JD_BY_PROCESSOR: the library chooses */
+    size_t zero_copy_bytes;
     size_t stream_bytes;
     size_t bounce_bytes; /* the most that a member folds of a piece */
     size_t sight_bytes;

@@ -240,19 +240,30 @@ static jd_status give_up_too(struct jd_target *target,
     return status == JD_OK ? jd__team_fail_revoked(team) : status;
 }
 
+/* MPI's progress yields too where MPI is told to, as it is where processes are
+ * more than cores: one of the two in a turn, so that the flags are looked at
+ * each time that the processor has come back. */
+static void give_way(const struct jd_team *team, unsigned turns)
+{
+    bool is_early = turns < YIELDS_BEFORE_SLEEP;
+    if (is_early && (turns % 2 || !team->spec.make_progress)) {
+        sched_yield();
+        return;
+    }
+    if (team->spec.make_progress)
+        team->spec.make_progress(team->spec.arg);
+    if (is_early)
+        return;
+    unsigned over = (turns - YIELDS_BEFORE_SLEEP) / 100;
+    sleep_for(over > 49 ? LONGEST_SLEEP : FIRST_SLEEP * (1 + (long)over));
+}
+
 /* Looks after what must go on while a member does not come. */
 static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
                       unsigned turns)
 {
     struct jd_team *team = target->team;
-    if (team->spec.make_progress)
-        team->spec.make_progress(team->spec.arg);
-    if (turns < YIELDS_BEFORE_SLEEP) {
-        sched_yield();
-    } else {
-        unsigned over = (turns - YIELDS_BEFORE_SLEEP) / 100;
-        sleep_for(over > 49 ? LONGEST_SLEEP : FIRST_SLEEP * (1 + (long)over));
-    }
+    give_way(team, turns);
     if (turns % YIELDS_PER_LOOK && turns < YIELDS_BEFORE_SLEEP)
         return JD_OK;
     if (somebody_revoked(team))

@@ -23,8 +23,10 @@ static const jd_dtype types[] = { JD_F32, JD_BF16, JD_S8,  JD_U64,
                                   JD_F16, JD_F64,  JD_C64, JD_F8E5M2 };
 static const char *const names[] = { "sum", "mean", "max", "min", "prod" };
 
-static const size_t small[] = { 0, 1, 7, 1000 };
-static const size_t all_counts[] = { 0, 1, 7, 1000, 65537, 786433 };
+/* What a member tells its team, what leaders tell each other, and more. */
+static const size_t small[] = { 0, 1, 7, 300, 1000, 1500, 4001 };
+static const size_t all_counts[] = { 0,    1,    7,     300,   1000,
+                                     1500, 4001, 65537, 786433 };
 
 /* ---- numbers ------------------------------------------------------------ */
 
@@ -509,15 +511,18 @@ static void try_reductions(const size_t *counts, size_t num_counts)
                 size_t count = counts[c],
                        most = ((size_t)8 << 20) / (size_t)size;
                 bool is_chosen = op == JD_REDUCE_SUM && t < 2;
-                if (count > 1000 && !is_chosen && (count > 70000 || t != 4))
+                if (count > 4001 && !is_chosen && (count > 70000 || t != 4))
                     continue;
                 try_all_reduce(types[t], (enum jd_reduce)op, count, false);
                 try_all_reduce(types[t], (enum jd_reduce)op, count, true);
                 if (count > most / jd_dtype_size(types[t]))
                     count = most / jd_dtype_size(types[t]);
                 try_reduce_scatter(types[t], (enum jd_reduce)op, count, 1);
-                if (count <= 1000)
+                if (count <= 1000) {
                     try_reduce_scatter(types[t], (enum jd_reduce)op, count, 5);
+                    try_reduce_scatter(types[t], (enum jd_reduce)op, count / 4,
+                                       5);
+                }
             }
 }
 
@@ -596,9 +601,11 @@ int main(int argc, char **argv)
         try_reductions(counts, num);
         try_moves(counts, num);
         try_mismatch(1);
+        try_mismatch(5000);
         try_mismatch(100000);
         try_wrong_ragged();
         try_order(900);
+        try_order(5000);
         try_order(100000);
         try_group();
         try_calls();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fold_reference.h - what folds of single elements give, slowly and by the
- * definition of each type; and the variants that are held against it.
+ * definition of each type; the variants that are held against it, and the
+ * values that are wild enough.
  */
 #ifndef TESTS_UNIT_FOLD_REFERENCE_H
 #define TESTS_UNIT_FOLD_REFERENCE_H
@@ -151,6 +152,40 @@ static inline struct element divide(struct element e, int divisor)
         e.d[part] /= divisor;
     }
     return e;
+}
+
+static inline uint64_t wild_bits(void)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state ^ state >> 29;
+}
+
+/* Random bits; half of floats are special, or small and round. */
+static inline void fill_wild(unsigned char *to, size_t bytes, jd_dtype dtype)
+{
+    static const double specials[] = { NAN,       -NAN,    INFINITY, -INFINITY,
+                                       0.0,       -0.0,    1.0,      -1.0,
+                                       1.5,       65504,   -65520,   448,
+                                       0x1p-149,  0x1p-24, 0x1p-9,   0x1p-1074,
+                                       -0x1p-133, 464,     3.4e38,   1e308 };
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t bits = wild_bits();
+        memcpy(to + i, &bits, 8);
+    }
+    jd_dtype part = dtype == JD_C64    ? JD_F32
+                    : dtype == JD_C128 ? JD_F64
+                                       : dtype;
+    size_t size = jd_dtype_size(part);
+    for (size_t at = 0; is_float(dtype) && at < bytes; at += size) {
+        uint64_t bits = wild_bits() >> 13;
+        double x = specials[bits % 20];
+        if (bits >> 5 & 1)
+            x = (double)(bits >> 8 & 0xff) / 64 - 2;
+        if (bits >> 6 & 1)
+            store(part, (struct element){ .f = { (float)x }, .d = { x } },
+                  to + at);
+    }
 }
 
 #endif

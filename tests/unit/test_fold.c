@@ -70,41 +70,6 @@ static void expect(const struct try *t, const unsigned char *const *from)
         memcpy(wanted, from[0], t->count * in_size);
 }
 
-static uint64_t random_state = 1;
-
-static uint64_t random_bits(void)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return random_state ^ random_state >> 29;
-}
-
-/* Random bits; half of floats are special, or small and round. */
-static void fill_random(unsigned char *to, jd_dtype dtype)
-{
-    static const double specials[] = { NAN,       -NAN,    INFINITY, -INFINITY,
-                                       0.0,       -0.0,    1.0,      -1.0,
-                                       1.5,       65504,   -65520,   448,
-                                       0x1p-149,  0x1p-24, 0x1p-9,   0x1p-1074,
-                                       -0x1p-133, 464,     3.4e38,   1e308 };
-    for (size_t i = 0; i < ROOM; i += 8) {
-        uint64_t bits = random_bits();
-        memcpy(to + i, &bits, 8);
-    }
-    jd_dtype part = dtype == JD_C64    ? JD_F32
-                    : dtype == JD_C128 ? JD_F64
-                                       : dtype;
-    size_t size = jd_dtype_size(part);
-    for (size_t at = 0; is_float(dtype) && at < ROOM; at += size) {
-        uint64_t bits = random_bits() >> 13;
-        double x = specials[bits % 20];
-        if (bits >> 5 & 1)
-            x = (double)(bits >> 8 & 0xff) / 64 - 2;
-        if (bits >> 6 & 1)
-            store(part, (struct element){ .f = { (float)x }, .d = { x } },
-                  to + at);
-    }
-}
-
 static void describe(const struct try *t, const char *variant, char text[200])
 {
     snprintf(text, 200,
@@ -168,7 +133,7 @@ static void try_places(struct try t, const char *variant)
     static const size_t counts[] = { 0, 1, 2, 7, 16, 31, 64, 129, 1000, 2500 };
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (t.num_ins = 1; t.num_ins <= MAX_INS; t.num_ins++) {
-            uint64_t bits = random_bits() >> 20;
+            uint64_t bits = wild_bits() >> 20;
             t.count = counts[c];
             t.offset = bits & 1 ? 0 : (bits >> 1 & 255) % 9;
             t.num_outs = 1 + (int)(bits >> 4 & 255) % MAX_OUTS;
@@ -191,7 +156,7 @@ static void try_forms(jd_dtype dtype, enum jd_reduce op)
                          .op = op,
                          .form = (enum jd_fold_form)form };
         for (int k = 0; k < MAX_INS; k++)
-            fill_random(ins[k], in_type(&t));
+            fill_wild(ins[k], ROOM, in_type(&t));
         for (int v = 0; v < NUM_VARIANTS; v++)
             if (jd__fold_set_variant(variants[v]))
                 try_places(t, variants[v]);
@@ -238,7 +203,7 @@ END_TEST
 
 START_TEST(copies_are_exact)
 {
-    fill_random(ins[0], JD_U8);
+    fill_wild(ins[0], ROOM, JD_U8);
     for (int v = 0; v < NUM_VARIANTS; v++) {
         if (!choose(variants[v]))
             continue;

@@ -60,6 +60,60 @@ START_TEST(a_long_payload_comes_whole)
 }
 END_TEST
 
+/* Every other meeting's signature is the same, or differs in the status alone,
+ * or one member's in something else. */
+static void meet_and_compare(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_team *team = crowd->teams[member];
+    const int *odd = arg;
+    for (int i = 0; i < 60; i++) {
+        struct jd_signature mine = sign(7);
+        bool differs = i % 5 == 4;
+        mine.status = i % 3 == 2 ? member : 0;
+        mine.source += member == *odd && differs;
+        UNIT_OK(jd__team_meet(team, &mine, NULL, 0));
+        ck_assert_int_eq(jd__team_agrees(team), !differs);
+        for (int j = 0; j < crowd->size; j++) {
+            const struct jd_signature *theirs = jd__team_signature(team, j);
+            ck_assert_int_eq(theirs->status, i % 3 == 2 ? j : 0);
+            ck_assert_int_eq(theirs->source, -1 + (j == *odd && differs));
+            ck_assert_uint_eq(theirs->count, 7);
+        }
+    }
+}
+
+START_TEST(a_signature_is_heard_as_it_is)
+{
+    struct crowd crowd;
+    int odd = _i % 3;
+    crowd_start(&crowd, 3);
+    crowd_run(&crowd, meet_and_compare, &odd);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(signatures_that_differ_have_other_digests)
+{
+    struct jd_signature a = sign(1), b[] = { a, a, a, a, a, a };
+    b[0].activity++;
+    b[1].dtype++;
+    b[2].source++;
+    b[3].count++;
+    b[4].digest++;
+    b[5].activity--, b[5].dtype++;
+    for (int i = 0; i < 6; i++)
+        ck_assert_uint_ne(jd__signature_digest(&a),
+                          jd__signature_digest(&b[i]));
+    a.status = JD_ABORTED;
+    ck_assert_uint_eq(jd__signature_digest(&a),
+                      jd__signature_digest(&(struct jd_signature){
+                          .activity = JD_ACTIVITY_PSUM,
+                          .source = -1,
+                          .count = 1,
+                      }));
+}
+END_TEST
+
 /* ---- steps -------------------------------------------------------------- */
 
 /* Not atomic: the steps order the accesses. */
@@ -283,6 +337,8 @@ int main(void)
     TCase *meetings = unit_case(suite, "meetings");
     tcase_add_loop_test(meetings, everybody_hears_everybody, 1, 6);
     tcase_add_test(meetings, a_long_payload_comes_whole);
+    tcase_add_loop_test(meetings, a_signature_is_heard_as_it_is, 0, 3);
+    tcase_add_test(meetings, signatures_that_differ_have_other_digests);
     tcase_add_loop_test(meetings, a_step_orders_what_comes_before_it, 1, 6);
     tcase_add_test(meetings, one_member_can_be_awaited);
     tcase_add_test(meetings, places_are_inside_the_arena);

@@ -33,7 +33,9 @@ enum word {
     HALF_2,
     STEP,
     LEFT,
-    IN, /* the member's own buffer, which the others read */
+    IN,        /* the member's own buffer, which the others read */
+    SIGNATURE, /* written where it is not as the last but one */
+    SIGNATURE_2,
     NUM_WORDS
 };
 
@@ -41,6 +43,7 @@ enum word {
 enum defect {
     NONE,
     ONE_SLOT,        /* for all meetings */
+    ONE_SIGNATURE,   /* for two meetings */
     FLAG_FIRST,      /* before the payload is there */
     NO_LAST_STEP,    /* leaves while others may still read */
     ONE_EARLY,       /* place for the first piece */
@@ -79,7 +82,7 @@ struct instruction {
     uint8_t round; /* of an AWAIT: the meeting that it belongs to */
 };
 
-enum { MOST_INSTRUCTIONS = 120 };
+enum { MOST_INSTRUCTIONS = 140 };
 
 struct program {
     struct instruction list[MOST_INSTRUCTIONS];
@@ -148,17 +151,42 @@ static void add_expect(const struct model *m, struct program *p, int own,
             add(p, EXPECT, i, word, datum(i, round, stage), round);
 }
 
+/* What a member calls in a round; the same in rounds 3 and 5. */
+static int signature(int member, int round)
+{
+    return 100 + 8 * member + (round < 3 ? round : 3 + round % 2);
+}
+
+static void add_signature(const struct model *m, struct program *p, int own,
+                          int round)
+{
+    int word = SIGNATURE + (m->defect == ONE_SIGNATURE ? 0 : round % 2);
+    if (round < 3 || signature(own, round) != signature(own, round - 2))
+        add(p, SET, own, word, signature(own, round), round);
+}
+
+static void add_comparison(const struct model *m, struct program *p, int own,
+                           int round)
+{
+    int word = SIGNATURE + (m->defect == ONE_SIGNATURE ? 0 : round % 2);
+    for (int i = 0; i < m->size; i++)
+        if (i != own)
+            add(p, EXPECT, i, word, signature(i, round), round);
+}
+
 static void add_meeting(const struct model *m, struct program *p, int own,
                         int round)
 {
     int payload = PAYLOAD + slot(m, round), flag = ROUND + slot(m, round);
     if (m->defect == FLAG_FIRST)
         add(p, SET, own, flag, round, round);
+    add_signature(m, p, own, round);
     add(p, SET, own, payload, datum(own, round, 0), round);
     if (m->defect != FLAG_FIRST)
         add(p, SET, own, flag, round, round);
     add_all(m, p, own, AWAIT, flag, round, round);
     add_expect(m, p, own, payload, round, 0);
+    add_comparison(m, p, own, round);
 }
 
 /* The others read IN where it is, and a step lets it go. */
@@ -530,6 +558,11 @@ static const struct planted {
 } planted[] = {
     { { .size = 2, .rounds = 3, .protocol = ONE_PIECE, .defect = ONE_SLOT },
       "member 1 reads 33 in word 2 of member 0, not 17" },
+    { { .size = 2,
+        .rounds = 3,
+        .protocol = ONE_PIECE,
+        .defect = ONE_SIGNATURE },
+      "member 1 reads 102 in word 11 of member 0, not 101" },
     { { .size = 2, .rounds = 3, .protocol = LETTERS, .defect = ONE_SLOT },
       "member 1 reads 33 in word 2 of member 0, not 17" },
     { { .size = 2, .rounds = 1, .protocol = STRAIGHT, .defect = FLAG_FIRST },
