@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fake_clique.h - cliques without a communicator, for tests of the files that
+ * only ask whether one has failed: stands in for clique.c.
+ */
+#ifndef NCCL_STANDIN_FAKE_CLIQUE_H
+#define NCCL_STANDIN_FAKE_CLIQUE_H
+
+#include "collectives/platform_cuda/clique.h"
+
+/* Of the four processes, over the axis. */
+void fake_clique_init(struct jd_clique *clique, atomic_bool *is_aborted,
+                      char *detail);
+
+extern atomic_int fake_clique_polls;
+extern atomic_bool fake_clique_is_lost; /* polls report a lost peer */
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nccl_comm.c - a communicator's life, from its ranks' meeting to its end. */
+#include "nccl_private.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* None is ever freed: a graph, or a caller, may name one that is gone. */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ncclComm *all_comms;
+
+static bool is_known(const struct ncclComm *comm)
+{
+    pthread_mutex_lock(&list_lock);
+    const struct ncclComm *at = all_comms;
+    while (at && at != comm)
+        at = at->next;
+    pthread_mutex_unlock(&list_lock);
+    return at != NULL;
+}
+
+void standin_comm_set_state(ncclComm_t comm, ncclResult_t state)
+{
+    pthread_mutex_lock(&comm->lock);
+    if (comm->state == ncclSuccess || comm->state == ncclInProgress)
+        comm->state = state;
+    pthread_cond_broadcast(&comm->changed);
+    pthread_mutex_unlock(&comm->lock);
+}
+
+static ncclResult_t check_alive(ncclComm_t comm, const char *call)
+{
+    if (comm && is_known(comm)) {
+        pthread_mutex_lock(&comm->lock);
+        bool is_gone = comm->is_gone;
+        pthread_mutex_unlock(&comm->lock);
+        if (!is_gone)
+            return ncclSuccess;
+    }
+    return standin_explain(ncclInvalidArgument,
+                           "%s: %p is no communicator, or was destroyed", call,
+                           (void *)comm);
+}
+
+ncclResult_t standin_comm_ready(ncclComm_t comm, const char *call)
+{
+    ncclResult_t result = check_alive(comm, call);
+    if (result != ncclSuccess)
+        return result;
+    pthread_mutex_lock(&comm->lock);
+    result = comm->state;
+    bool is_finalized = comm->is_finalized;
+    pthread_mutex_unlock(&comm->lock);
+    if (result == ncclInProgress)
+        return standin_explain(ncclInvalidArgument,
+                               "%s: the communicator is used before the "
+                               "previous operation returned ncclSuccess",
+                               call);
+    if (result == ncclSuccess && is_finalized)
+        return standin_explain(ncclInvalidUsage,
+                               "%s: the communicator is finalized", call);
+    return result;
+}
+
+/* ---- helpers --------------------------------------------------------------
+ */
+
+struct help {
+    ncclComm_t comm;
+    void (*run)(void *);
+    void *arg;
+};
+
+static void *be_helper(void *arg)
+{
+    struct help help = *(struct help *)arg;
+    free(arg);
+    help.run(help.arg);
+    pthread_mutex_lock(&help.comm->lock);
+    help.comm->helpers--;
+    pthread_cond_broadcast(&help.comm->changed);
+    pthread_mutex_unlock(&help.comm->lock);
+    return NULL;
+}
+
+ncclResult_t standin_comm_help(ncclComm_t comm, void (*run)(void *), void *arg)
+{
+    pthread_t thread;
+    struct help *help = malloc(sizeof *help);
+    if (!help)
+        return standin_explain(ncclSystemError, "no memory");
+    *help = (struct help){ comm, run, arg };
+    pthread_mutex_lock(&comm->lock);
+    comm->helpers++;
+    pthread_mutex_unlock(&comm->lock);
+    if (pthread_create(&thread, NULL, be_helper, help) == 0) {
+        pthread_detach(thread);
+        return ncclSuccess;
+    }
+    free(help);
+    pthread_mutex_lock(&comm->lock);
+    comm->helpers--;
+    pthread_mutex_unlock(&comm->lock);
+    return standin_explain(ncclSystemError, "no thread");
+}
+
+void standin_comm_hang(ncclComm_t comm)
+{
+    struct pollfd waker = { .fd = comm->waker, .events = POLLIN };
+    pthread_mutex_lock(&comm->lock);
+    comm->is_hanging = true;
+    pthread_mutex_unlock(&comm->lock);
+    while (poll(&waker, 1, -1) <= 0)
+        ;
+}
+
+/* ---- making ---------------------------------------------------------------
+ */
+
+static void meet(void *arg)
+{
+    ncclComm_t comm = arg;
+    standin_comm_set_state(comm, standin_meet(comm));
+}
+
+static ncclResult_t check_config(const ncclConfig_t *config)
+{
+    ncclConfig_t wanted = NCCL_CONFIG_INITIALIZER;
+    if (!config)
+        return ncclSuccess;
+    if (config->magic != wanted.magic)
+        return standin_explain(ncclInvalidArgument,
+                               "the ncclConfig_t was not initialized by "
+                               "NCCL_CONFIG_INITIALIZER");
+    if (config->blocking != NCCL_CONFIG_UNDEF_INT && config->blocking != 0 &&
+        config->blocking != 1)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclConfig_t: blocking is %d",
+                               config->blocking);
+    return ncclSuccess;
+}
+
+static ncclComm_t new_comm(int size, int rank, const char *id)
+{
+    struct ncclComm *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return NULL;
+    comm->peers = calloc((size_t)size, sizeof *comm->peers);
+    comm->waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!comm->peers || comm->waker < 0) {
+        free(comm->peers);
+        free(comm);
+        return NULL;
+    }
+    for (int i = 0; i < size; i++)
+        comm->peers[i] = (struct peer){ .out = -1, .in = -1 };
+    comm->size = size;
+    comm->rank = rank;
+    memcpy(comm->id, id, sizeof comm->id);
+    pthread_mutex_init(&comm->lock, NULL);
+    pthread_cond_init(&comm->changed, NULL);
+    return comm;
+}
+
+static ncclResult_t find_device(ncclComm_t comm)
+{
+    const char *host = getenv("NCCL_HOSTID");
+    cudaError_t error = cudaGetDevice(&comm->device);
+    if (error != cudaSuccess)
+        return standin_explain(ncclUnhandledCudaError, "cudaGetDevice: %s",
+                               cudaGetErrorString(error));
+    standin_uuid(comm->device, comm->uuid);
+    snprintf(comm->host, sizeof comm->host, "%s", host ? host : "");
+    return ncclSuccess;
+}
+
+ncclResult_t standin_comm_wait(ncclComm_t comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    while (comm->state == ncclInProgress)
+        pthread_cond_wait(&comm->changed, &comm->lock);
+    ncclResult_t result = comm->state;
+    pthread_mutex_unlock(&comm->lock);
+    return result;
+}
+
+static ncclResult_t start_meeting(ncclComm_t comm)
+{
+    comm->state = ncclInProgress;
+    pthread_mutex_lock(&list_lock);
+    comm->next = all_comms;
+    all_comms = comm;
+    pthread_mutex_unlock(&list_lock);
+    ncclResult_t result = standin_comm_help(comm, meet, comm);
+    if (result != ncclSuccess)
+        standin_comm_set_state(comm, result);
+    else if (!comm->is_blocking)
+        result = ncclInProgress;
+    else if (!standin_group_keeps(comm))
+        result = standin_comm_wait(comm);
+    return result;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks,
+                                    ncclUniqueId commId, int rank,
+                                    ncclConfig_t *config)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommInitRankConfig");
+    if (result == ncclSuccess)
+        result = check_config(config);
+    if (result != ncclSuccess)
+        return result;
+    if (!comm || nranks < 1 || rank < 0 || rank >= nranks ||
+        strncmp(commId.internal, "nccl-", 5) != 0)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommInitRankConfig: rank %d of %d, id %s",
+                               rank, nranks,
+                               strncmp(commId.internal, "nccl-", 5) == 0
+                                   ? "good"
+                                   : "not of ncclGetUniqueId");
+    ncclComm_t made = new_comm(nranks, rank, commId.internal);
+    if (!made)
+        return standin_explain(ncclSystemError, "no memory or no eventfd");
+    result = find_device(made);
+    if (result != ncclSuccess)
+        return result;
+    made->is_blocking = !config || config->blocking != 0;
+    *comm = made;
+    return start_meeting(made);
+}
+
+/* The first id is enough to meet by. */
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *newcomm, int nranks,
+                                      int myrank, int nId,
+                                      ncclUniqueId *commIds,
+                                      ncclConfig_t *config)
+{
+    ncclResult_t wanted = standin_wanted_failure("ncclCommInitRankScalable");
+    if (wanted != ncclSuccess)
+        return wanted;
+    if (!commIds || nId < 1 || nId > nranks)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommInitRankScalable: %d ids of %d ranks",
+                               nId, nranks);
+    return ncclCommInitRankConfig(newcomm, nranks, commIds[0], myrank, config);
+}
+
+/* ---- state ----------------------------------------------------------------
+ */
+
+/* Is there a rank that died, where no work looks at the sockets? */
+static void look_at_peers(ncclComm_t comm)
+{
+    if (comm->state != ncclSuccess || (comm->is_busy && !comm->is_hanging))
+        return;
+    for (int i = 0; i < comm->size; i++)
+        if (i != comm->rank && standin_is_dead(comm, i))
+            comm->state = standin_explain(
+                ncclRemoteError, "rank %d: rank %d has ended", comm->rank, i);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *asyncError)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommGetAsyncError");
+    if (result == ncclSuccess)
+        result = check_alive(comm, "ncclCommGetAsyncError");
+    if (result != ncclSuccess)
+        return result;
+    if (!asyncError)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommGetAsyncError: asyncError is NULL");
+    pthread_mutex_lock(&comm->lock);
+    look_at_peers(comm);
+    *asyncError = comm->state;
+    if (comm->state == ncclSuccess && comm->is_finalized &&
+        comm->served < comm->issued)
+        *asyncError = ncclInProgress;
+    pthread_mutex_unlock(&comm->lock);
+    return ncclSuccess;
+}
+
+/* ---- the end --------------------------------------------------------------
+ */
+
+/* What was issued is done; only where nothing hangs. */
+static void wait_until_done(ncclComm_t comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    while (!comm->is_aborted &&
+           (comm->served < comm->issued || comm->is_busy || comm->helpers > 0))
+        pthread_cond_wait(&comm->changed, &comm->lock);
+    pthread_mutex_unlock(&comm->lock);
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommFinalize");
+    if (result == ncclSuccess)
+        result = standin_comm_ready(comm, "ncclCommFinalize");
+    if (result != ncclSuccess)
+        return result;
+    pthread_mutex_lock(&comm->lock);
+    comm->is_finalized = true;
+    pthread_mutex_unlock(&comm->lock);
+    if (!comm->is_blocking)
+        return ncclInProgress;
+    wait_until_done(comm);
+    return ncclSuccess;
+}
+
+/* Nothing runs any more. */
+static void free_parts(ncclComm_t comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    comm->is_gone = true;
+    while (comm->registrations) {
+        struct registration *next = comm->registrations->next;
+        free(comm->registrations);
+        comm->registrations = next;
+    }
+    pthread_mutex_unlock(&comm->lock);
+    standin_close(comm);
+    free(comm->peers);
+    comm->peers = NULL;
+    close(comm->waker);
+}
+
+/* As the real one's, it returns when all ranks of the host have come to it:
+ * they serve each other's connections until then. */
+ncclResult_t ncclCommDestroy(ncclComm_t comm)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommDestroy");
+    if (result != ncclSuccess || !comm)
+        return result;
+    result = check_alive(comm, "ncclCommDestroy");
+    if (result != ncclSuccess)
+        return result;
+    pthread_mutex_lock(&comm->lock);
+    result = comm->state;
+    pthread_mutex_unlock(&comm->lock);
+    if (result != ncclSuccess)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommDestroy: the communicator's state is "
+                               "%s; ncclCommAbort ends it",
+                               ncclGetErrorString(result));
+    wait_until_done(comm);
+    standin_leave(comm);
+    standin_await_leaving(comm);
+    free_parts(comm);
+    return ncclSuccess;
+}
+
+/* STANDIN_FAIL wants the real one's worst. */
+static void hang_for_good(void)
+{
+    for (;;)
+        poll(NULL, 0, -1);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+    uint64_t one = 1;
+    if (standin_fails("ABORT") != 0)
+        hang_for_good();
+    ncclResult_t result = standin_wanted_failure("ncclCommAbort");
+    if (result != ncclSuccess || !comm)
+        return result;
+    result = check_alive(comm, "ncclCommAbort");
+    if (result != ncclSuccess)
+        return result;
+    pthread_mutex_lock(&comm->lock);
+    bool is_first = !comm->is_aborted;
+    comm->is_aborted = true;
+    if (write(comm->waker, &one, sizeof one) < 0)
+        perror("stand-in NCCL: eventfd");
+    pthread_cond_broadcast(&comm->changed);
+    while (comm->is_busy || comm->helpers > 0)
+        pthread_cond_wait(&comm->changed, &comm->lock);
+    pthread_mutex_unlock(&comm->lock);
+    if (is_first)
+        free_parts(comm);
+    return ncclSuccess;
+}
+
+/* ---- registration ---------------------------------------------------------
+ */
+
+ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buff, size_t size,
+                              void **handle)
+{
+    struct cudaPointerAttributes attributes;
+    ncclResult_t result = standin_wanted_failure("ncclCommRegister");
+    if (result == ncclSuccess)
+        result = standin_comm_ready(comm, "ncclCommRegister");
+    if (result != ncclSuccess)
+        return result;
+    if (!handle || size == 0 ||
+        cudaPointerGetAttributes(&attributes, buff) != cudaSuccess ||
+        attributes.type == cudaMemoryTypeUnregistered)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommRegister: %zu bytes at %p are not "
+                               "device memory",
+                               size, buff);
+    struct registration *made = malloc(sizeof *made);
+    if (!made)
+        return standin_explain(ncclSystemError, "no memory");
+    pthread_mutex_lock(&comm->lock);
+    made->next = comm->registrations;
+    comm->registrations = made;
+    pthread_mutex_unlock(&comm->lock);
+    *handle = made;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *handle)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommDeregister");
+    if (result == ncclSuccess)
+        result = check_alive(comm, "ncclCommDeregister");
+    if (result != ncclSuccess)
+        return result;
+    pthread_mutex_lock(&comm->lock);
+    struct registration **at = &comm->registrations;
+    while (*at && *at != handle)
+        at = &(*at)->next;
+    if (*at)
+        *at = (*at)->next;
+    else
+        handle = NULL;
+    pthread_mutex_unlock(&comm->lock);
+    if (!handle)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommDeregister: no such handle");
+    free(handle);
+    return ncclSuccess;
+}
