@@ -18,18 +18,38 @@ enum step { STEP_CARDS, STEP_SIGHTS, STEP_END };
 
 static struct jd_tags tags = JD_TAGS;
 
+/* Numbers of the devices of a process, of all platforms: those of one begin at
+ * first, and all are below bound. */
+struct jd_device_numbers {
+    int64_t first, bound;
+};
+
 /* ---- tags --------------------------------------------------------------- */
 
 /* Each process has fewer devices of the platform than this. */
-static int64_t devices_bound(const struct jd_clique_spec *spec)
+static int64_t devices_bound(const struct jd_device_list *list)
 {
-    const struct jd_device_list *list = jd__topology_platform(
-        spec->runtime->topology, spec->members[0]->platform);
     int most = 0;
     for (int i = 0; i < list->count; i++)
         if (list->devices[i]->local_ordinal > most)
             most = list->devices[i]->local_ordinal;
     return (int64_t)most + 1;
+}
+
+/* The devices of all platforms in one row of numbers: how many that is, and
+ * where those of the spec's platform begin. */
+static int64_t number_devices(const struct jd_clique_spec *spec,
+                              int64_t *ret_first)
+{
+    const struct jd_topology *topology = spec->runtime->topology;
+    int64_t bound = 0;
+    for (int i = 0; i < topology->num_platforms; i++) {
+        const struct jd_device_list *list = &topology->platforms[i];
+        if (strcmp(list->platform, spec->members[0]->platform) == 0)
+            *ret_first = bound;
+        bound += devices_bound(list);
+    }
+    return bound;
 }
 
 static int highest_tag(MPI_Comm comm)
@@ -47,9 +67,11 @@ static int highest_tag(MPI_Comm comm)
  * the number of the tag. Behind these are the tags that are lent.
  */
 static jd_status plan_tags(const struct jd_clique_spec *spec,
-                           int64_t *ret_bound, struct jd_tag_range *ret_lent)
+                           struct jd_device_numbers *ret_numbers,
+                           struct jd_tag_range *ret_lent)
 {
-    int64_t bound = devices_bound(spec), pairs = bound * bound;
+    int64_t first = 0, bound = number_devices(spec, &first);
+    int64_t pairs = bound * bound;
     int64_t highest = highest_tag(spec->runtime->world.comm);
     int64_t room = highest - JD_TAG_FIRST_CLIQUE;
     if (pairs > room / 2)
@@ -61,7 +83,7 @@ static jd_status plan_tags(const struct jd_clique_spec *spec,
                        spec->operation, bound, pairs, highest);
     ret_lent->first = (int)(JD_TAG_FIRST_CLIQUE + pairs);
     ret_lent->count = (int)(room - pairs);
-    *ret_bound = bound;
+    *ret_numbers = (struct jd_device_numbers){ first, bound };
     return JD_OK;
 }
 
@@ -69,10 +91,11 @@ static jd_status borrow_tags(struct jd_agreement *a)
 {
     const struct jd_layout *layout = a->layout;
     struct jd_tag_range space;
-    int64_t bound, count = (int64_t)layout->size * layout->counts[layout->self];
+    struct jd_device_numbers numbers;
+    int64_t count = (int64_t)layout->size * layout->counts[layout->self];
     if (layout->num_processes == 1)
         return JD_OK;
-    jd_status status = plan_tags(a->spec, &bound, &space);
+    jd_status status = plan_tags(a->spec, &numbers, &space);
     if (status != JD_OK)
         return status;
     return jd__tags_take(&tags, space,
@@ -98,18 +121,20 @@ static jd_status open_group(struct jd_agreement *a)
     const struct jd_layout *layout = a->layout;
     int count = layout->num_processes, self = layout->self;
     struct jd_tag_range lent;
-    int64_t bound = 0;
+    struct jd_device_numbers devices = { 0, 0 };
     int *numbers = malloc(2 * (size_t)count * sizeof *numbers);
     jd_status status = JD_OK;
     if (!numbers)
         return jd__fail_no_memory(a->spec->operation,
                                   2 * (size_t)count * sizeof *numbers);
     if (count > 1)
-        status = plan_tags(a->spec, &bound, &lent);
+        status = plan_tags(a->spec, &devices, &lent);
     for (int i = 0; i < count; i++) {
-        int64_t mine = layout->lowest[self], theirs = layout->lowest[i];
-        numbers[i] = (int)(JD_TAG_FIRST_CLIQUE + mine * bound + theirs);
-        numbers[count + i] = (int)(JD_TAG_FIRST_CLIQUE + theirs * bound + mine);
+        int64_t mine = devices.first + layout->lowest[self];
+        int64_t theirs = devices.first + layout->lowest[i];
+        numbers[i] = (int)(JD_TAG_FIRST_CLIQUE + mine * devices.bound + theirs);
+        numbers[count + i] =
+            (int)(JD_TAG_FIRST_CLIQUE + theirs * devices.bound + mine);
     }
     struct jd_group_spec spec = {
         .runtime = a->spec->runtime,

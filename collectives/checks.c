@@ -66,6 +66,7 @@ jd_status jd__check_call(jd_shard *shard, const char *axes,
     if (status != JD_OK)
         return status;
     call->detail = span->detail;
+    call->stream = shard->stream;
     *ret_span = span;
     return JD_OK;
 }

@@ -49,13 +49,17 @@ static struct jd_belief describe(const struct jd_clique_spec *spec,
 {
     struct jd_belief belief = { .digest = 0 };
     char list[128] = "";
+    const char *platform = spec->members[0]->platform;
+    bool several = spec->runtime->topology->num_platforms > 1;
     belief.digest = jd__digest(0, spec->axes, strlen(spec->axes));
+    belief.digest = jd__digest(belief.digest, platform, strlen(platform));
     for (int i = 0; i < spec->size; i++)
         belief.digest = jd__digest(belief.digest, &spec->members[i]->id,
                                    sizeof spec->members[i]->id);
     print_processes(list, sizeof list, layout);
     snprintf(belief.text, sizeof belief.text,
-             "%.64s of %d device%s, of process%s %s", spec->axes, spec->size,
+             "%.64s of %d %s%sdevice%s, of process%s %s", spec->axes,
+             spec->size, several ? platform : "", several ? " " : "",
              spec->size == 1 ? "" : "s", layout->num_processes == 1 ? "" : "es",
              list);
     return belief;
@@ -337,10 +341,15 @@ static jd_status come(const struct jd_clique_spec *spec,
 {
     struct jd_belief belief = describe(spec, layout);
     struct jd_wait wait = jd__runtime_wait(spec->runtime, spec->operation);
+    const char *platform = spec->members[0]->platform;
+    const struct jd_topology *topology = spec->runtime->topology;
+    const struct jd_device_list *list =
+        jd__topology_platform(topology, platform);
     struct jd_arrival arrival = {
         .wait = &wait,
         .digest = belief.digest,
         .belief = belief.text,
+        .platform = (int)(list - topology->platforms),
         .device = spec->members[spec->index]->local_ordinal,
         .devices = layout->devices,
         .num_devices = layout->counts[layout->self],

@@ -5,8 +5,25 @@
 
 #include "jd_memory.h"
 
+#include <stdbool.h>
+
 /* The bytes that jd_device_alloc() was asked for, of any platform; 0 where
  * memory is not the begin of what it gave. Threads: any. */
 size_t jd__device_memory_size(const void *memory);
+
+/* Whether the host can neither read nor write there itself, but only by
+ * jd_device_copy(). Threads: any. */
+bool jd__device_memory_is_apart(const void *memory);
+
+/* Bytes where the host can read them: where they are, or, where that is apart,
+ * copied to buffer, which has room for them. Returns: as jd_device_copy().
+ * Threads: any. */
+jd_status jd__device_memory_view(const void *memory, size_t bytes, void *buffer,
+                                 const void **ret_bytes);
+
+/* Copies rows of which one side is apart; returns when it is done. Returns: as
+ * jd_device_copy(). Threads: any. */
+struct jd_rows;
+jd_status jd__device_memory_copy_rows(const struct jd_rows *rows);
 
 #endif

@@ -11,15 +11,20 @@
  *             axes alone, numbered as jd_axis_index() says; on a shard of
  *             jd_shard_groups(), those of its group.
  * count       elements, not bytes; 0 is allowed, needs no buffers, and still
- *             meets the others.
+ *             meets the others, as far as the call does (on cuda, see below).
  * buffers     any alignment, in host memory or from jd_device_alloc(). Results
  *             that jax.lax calls tiled and untiled are the same bytes: a new
  *             leading axis of n, or a first axis n times as long.
- * bits        NaNs and -0.0 travel unchanged in all that is not arithmetic.
+ * bits        NaNs and -0.0 travel unchanged in all that is not arithmetic. On
+ *             cuda sums, means and products of floating numbers that NCCL has
+ *             are its own, F16 and BF16 among them; JD_DETERMINISTIC=1 adds up
+ *             in the members' order there too.
  * Collective: all members along the axes, in the same order, with the same
  *             count and type. Where they differ, every member gets
  *             INVALID_ARGUMENT naming two of them and what they called, and
- *             the job can go on. A call that is refused for its own arguments
+ *             the job can go on; on cuda only with JD_CHECK_CALLS=1, which
+ *             has them meet on the host first, and else a deadline tells that
+ *             something is amiss. A call that is refused for its own arguments
  *             sends nothing and changes nothing: the others wait for it.
  * Blocks:     until in may be written and out may be read; at most
  *             collective_timeout, then DEADLINE_EXCEEDED says whom it waited
@@ -28,6 +33,11 @@
  *             ABORTED with what failed first: the job should end. The first
  *             collective along some axes is where its members meet for the
  *             first time; meshes of the same devices share what is made then.
+ *             On cuda, a call whose buffers are device memory returns when it
+ *             is queued on the shard's stream, behind what is there;
+ *             jd_shard_synchronize() waits, and returns these failures. One
+ *             with a buffer in host memory is staged, and returns when the
+ *             result is there.
  * Threads:    one device, one thread at a time, whichever of its meshes is
  *             used; different devices at the same time.
  * In place:   in == out, except all_gather (in == out + index * count),
@@ -146,7 +156,9 @@ JD_API jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes,
  * of them, go to that member, to row output_offsets[k] of its out;
  * recv_sizes[k] rows come from that member. Rows of out that nothing comes to
  * stay as they are. in has in_rows rows and out out_rows, which may differ
- * from member to member; they do not overlap at all.
+ * from member to member; they do not overlap at all. On cuda the members meet
+ * on the host before anything is queued, and a graph that captures the call has
+ * the sizes of the capture.
  * Returns: also INVALID_ARGUMENT, on all members and before anything is
  *   written, where sizes do not match the others' or rows do not fit.
  * Source: jax.lax.ragged_all_to_all.
@@ -220,6 +232,10 @@ JD_API jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
  * send to each other do not wait for each other, and a member may send to
  * itself. They are along one list of axes, and what comes in has memory of its
  * own. A send or receive that is refused is left out, and the group goes on.
+ * On cuda with JD_CHECK_CALLS=1 a group is compared whole: where its other ends
+ * are calls one by one, their buffers are the device's, not the host's. And
+ * where a group on cuda has several members at its other ends, they make theirs
+ * in groups too: NCCL calls other mixtures undefined.
  * Returns: JD_OK; FAILED_PRECONDITION for a begin inside a group, an end
  *   without one; jd_group_end also the failures of a collective, after which
  *   the group is over. Source: ncclGroupStart, ncclGroupEnd.
@@ -230,14 +246,44 @@ JD_API jd_status jd_group_end(jd_shard *shard);
 /* ---- waiting --------------------------------------------------------------
  */
 
-/* Waits until all members along the axes have come here. */
+/* Waits until all members along the axes have come here: on cuda the host's
+ * threads, whatever is queued. */
 JD_API jd_status jd_barrier(jd_shard *shard, const char *axes);
 
 /*
- * Waits until what the shard's collectives have been given is done: their
- * results may be read by the host. On cpu it is done when they return.
+ * Waits until what was queued on the shard's stream is done: results of its
+ * collectives, and of what else the program queued there, may be read by the
+ * host. On cpu that is so when they return.
+ *
+ * Collective: no; but a collective is done when all members have called it.
+ * Blocks: until then; JD_COLLECTIVE_TIMEOUT at most. Polls: MPI makes progress
+ *   meanwhile, and a peer's failure ends it.
+ * Returns: JD_OK; DEADLINE_EXCEEDED naming the collective that is not done and
+ *   its members; ABORTED where the job or another body has failed; INTERNAL or
+ *   UNAVAILABLE with what CUDA or NCCL reports; FAILED_PRECONDITION while a
+ *   CUDA graph is captured. Source: cudaStreamSynchronize.
  */
 JD_API jd_status jd_shard_synchronize(jd_shard *shard);
+
+/*
+ * The stream on which the shard's collectives are queued: a cudaStream_t on
+ * cuda, where kernels that are launched on it run before and after them in
+ * order. jd_shard_use_stream() has the shard take the caller's instead, which
+ * outlives the mesh, and NULL gives the shard its own again; what was queued on
+ * the one before is done before what comes after. Shards of jd_shard_groups()
+ * share the stream of the shard they are from. A stream that is being captured
+ * into a CUDA graph takes collectives as well, whose buffers are device memory
+ * and whose first call along those axes was made before (of jd_send and
+ * jd_recv: the first between the two). The graph is destroyed before the mesh.
+ *
+ * Collective: no. Blocks: no. Threads: as a collective on the shard. Owns: the
+ *   shard, or the caller.
+ * Returns: the stream, or NULL with the reason in jd_error_message();
+ *   JD_OK; UNIMPLEMENTED on a platform without streams (cpu); INVALID_ARGUMENT
+ *   for a NULL shard, or a stream of another device.
+ */
+JD_API void *jd_shard_stream(const jd_shard *shard);
+JD_API jd_status jd_shard_use_stream(jd_shard *shard, void *stream);
 
 #ifdef __cplusplus
 }

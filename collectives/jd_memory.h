@@ -10,7 +10,8 @@
  *
  * Collectives take any buffer. On cpu, memory from here is memory that the
  * other processes of the host can map: collectives read and write it in place
- * instead of copying it twice.
+ * instead of copying it twice. On cuda it is the GPU's: kernels and collectives
+ * use it, the host reads and writes it by jd_device_copy() alone.
  */
 #ifndef JD_MEMORY_H
 #define JD_MEMORY_H
@@ -39,7 +40,8 @@ JD_API jd_status jd_device_alloc(const jd_device *device, size_t bytes,
                                  void **ret_memory);
 
 /*
- * Gives it back; NULL is allowed. No collective on it is under way.
+ * Gives it back; NULL is allowed. Nothing that uses it is under way, nor queued
+ * on a stream: unlike cudaFree(), this does not wait for the GPU.
  * Returns: JD_OK; INVALID_ARGUMENT where the pointer is not one that
  *   jd_device_alloc() gave, or was given back already: then nothing is done.
  */
@@ -47,7 +49,9 @@ JD_API jd_status jd_device_free(void *memory);
 
 /*
  * Copies bytes; each side is host memory or device memory of this process,
- * and they do not overlap. Returns when the copy is done.
+ * and they do not overlap. Returns when the copy is done. On cuda it comes
+ * after what is queued on the default stream, not after what is on a shard's:
+ * jd_shard_synchronize() comes first.
  * Returns: JD_OK; INVALID_ARGUMENT for a NULL with bytes, or an overlap.
  */
 JD_API jd_status jd_device_copy(void *to, const void *from, size_t bytes);

@@ -62,6 +62,31 @@ static jd_status set_platform(struct jd_mesh *mesh)
                    name);
 }
 
+static jd_status open_streams(struct jd_mesh *mesh)
+{
+    const struct jd_stream_table *streams = mesh->platform->streams;
+    jd_status status = JD_OK;
+    for (int i = 0; streams && status == JD_OK && i < mesh->num_shards; i++) {
+        struct jd_shard *shard = &mesh->shards[i];
+        status = streams->create(mesh->runtime, mesh->devices[shard->position],
+                                 &shard->stream);
+    }
+    return status;
+}
+
+/* What is queued is done before the cliques go that it needs. */
+static void close_streams(struct jd_mesh *mesh)
+{
+    const struct jd_runtime *runtime = NULL;
+    if (!mesh->platform || !mesh->platform->streams)
+        return;
+    if (jd__runtime_get(&runtime, "jd_mesh_destroy") != JD_OK ||
+        runtime->number != mesh->world)
+        runtime = NULL;
+    for (int i = 0; i < mesh->num_shards; i++)
+        mesh->platform->streams->destroy(mesh->shards[i].stream, runtime);
+}
+
 static jd_status make_shards(struct jd_mesh *mesh)
 {
     int own = mesh->runtime->world.index, local = 0, count = 0;
@@ -78,7 +103,7 @@ static jd_status make_shards(struct jd_mesh *mesh)
         mesh->shards[count++].position = i;
     }
     mesh->num_shards = count;
-    return JD_OK;
+    return open_streams(mesh);
 }
 
 static jd_status fill(struct jd_mesh *mesh, const char *const *names,
@@ -126,6 +151,7 @@ void jd_mesh_destroy(jd_mesh *mesh)
 {
     if (!mesh)
         return;
+    close_streams(mesh);
     for (int i = 0; i < mesh->num_shards; i++)
         jd__shard_finish(&mesh->shards[i]);
     for (int i = 0; i < mesh->ndim; i++)

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* platform.c - the platforms of this build, in order. */
+/* platform.c - the platforms, in order: those of modules come first, where
+ * they are loaded. */
 #include "collectives/platform.h"
+#include "collectives/platform_module.h"
 
 #include <string.h>
 
-static const struct jd_platform *const platforms[] = {
-#define PLATFORM_ROW(name) &jd__platform_##name,
-    JD_PLATFORM_MAP(PLATFORM_ROW)
-#undef PLATFORM_ROW
-        NULL,
-};
-
 /* The part of each that the runtime asks, in the same order. */
 const struct jd_device_source *const jd__device_sources[] = {
-#define SOURCE_ROW(name) &jd__device_source_##name,
-    JD_PLATFORM_MAP(SOURCE_ROW)
-#undef SOURCE_ROW
-        NULL,
+    &jd__device_source_cuda,
+    &jd__device_source_cpu,
+    NULL,
 };
+
+const struct jd_platform *jd__platform_at(int index)
+{
+    const struct jd_platform *cuda = jd__module_loaded("cuda");
+    int place = cuda ? index : index + 1;
+    if (place == 0)
+        return cuda;
+    return place == 1 ? &jd__platform_cpu : NULL;
+}
 
 const struct jd_platform *jd__platform_find(const char *name)
 {
-    for (int i = 0; platforms[i]; i++)
-        if (strcmp(platforms[i]->source->platform, name) == 0)
-            return platforms[i];
+    const struct jd_platform *platform;
+    for (int i = 0; (platform = jd__platform_at(i)); i++)
+        if (strcmp(platform->source->platform, name) == 0)
+            return platform;
     return NULL;
 }

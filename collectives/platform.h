@@ -28,6 +28,10 @@
 /* One device's end of the communicator of an ordered set of devices. */
 struct jd_clique;
 
+/* Where a shard's work is queued, on a platform whose calls return before they
+ * are done; the platform's own. */
+struct jd_stream;
+
 /* All but the runtime is copied where it is kept: a clique outlives the mesh
  * that had it made, where others use it. */
 struct jd_clique_spec {
@@ -52,6 +56,7 @@ struct jd_collective {
     void *out;
     size_t count; /* elements; which ones, each function below says */
     jd_dtype dtype;
+    struct jd_stream *stream; /* the shard's; NULL where there are none */
 };
 
 /*
@@ -96,18 +101,90 @@ struct jd_transfer {
     struct jd_collective call;
 };
 
+/* Rows of bytes, at equal distances (from a row's begin to the next) on each
+ * side. */
+struct jd_rows {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch;
+    size_t row; /* bytes */
+    size_t count;
+};
+
 /*
- * All members are mandatory. The functions with a clique run on the thread of
- * that end's shard, one at a time for each end, on all members in the same
- * order (transfer: on those that it concerns); they wait with the collective
- * deadline. Each begins by finding out whether all members call the same: if
- * not, all return INVALID_ARGUMENT and the clique can go on. After a failure
- * other than INVALID_ARGUMENT and RESOURCE_EXHAUSTED nothing but
- * clique_destroy is called on the clique any more.
+ * A device's memory. Threads: any.
+ */
+struct jd_device_memory {
+    /* Gives bytes > 0 of a local device's, zeroed, as jd_device_alloc() says.
+     */
+    jd_status (*alloc)(const struct jd_runtime *runtime,
+                       const jd_device *device, size_t bytes,
+                       void **ret_memory);
+
+    /* Gives back what alloc gave; false where it did not give this. */
+    bool (*free)(void *memory);
+
+    /* The bytes that alloc was asked for; 0 where memory is not the begin of
+     * what it gave. */
+    size_t (*size)(const void *memory);
+
+    /* Whether the host can neither read nor write at the address itself. NULL:
+     * it always can. */
+    bool (*is_apart)(const void *memory);
+
+    /* Copies between any two sides of which one is apart, and returns when it
+     * is done. NULL where is_apart is. */
+    jd_status (*copy)(void *to, const void *from, size_t bytes);
+
+    /* The same of rows. NULL where is_apart is. */
+    jd_status (*copy_rows)(const struct jd_rows *rows);
+};
+
+/*
+ * The streams of a platform whose collectives return when they are queued;
+ * jd_collective.stream says on which. One stream, one thread at a time.
+ */
+struct jd_stream_table {
+    /* A stream of a local device. */
+    jd_status (*create)(const struct jd_runtime *runtime,
+                        const jd_device *device, struct jd_stream **ret_stream);
+
+    /* Gives it back, after what is queued; NULL is allowed. Waits with the
+     * collective deadline at most, and says in the log what is not done.
+     * runtime is NULL where the stream's world has ended. */
+    void (*destroy)(struct jd_stream *stream, const struct jd_runtime *runtime);
+
+    /* The platform's handle, and another in its place that the caller owns:
+     * what is queued before is done before what comes after. */
+    void *(*native)(const struct jd_stream *stream);
+    jd_status (*use)(struct jd_stream *stream, void *native);
+
+    /*
+     * Waits until what is queued is done.
+     * Returns: JD_OK; DEADLINE_EXCEEDED naming the collective that is not done
+     *   and its members; ABORTED where the job or a body has failed; INTERNAL
+     *   with what the platform reports.
+     */
+    jd_status (*synchronize)(struct jd_stream *stream, const char *operation);
+};
+
+/*
+ * All members are mandatory but streams. The functions with a clique run on the
+ * thread of that end's shard, one at a time for each end, on all members in the
+ * same order (transfer: on those that it concerns); they wait with the
+ * collective deadline. Each begins by finding out whether all members call the
+ * same: if not, all return INVALID_ARGUMENT and the clique can go on (a
+ * platform with streams finds out where JD_CHECK_CALLS is set, and for
+ * ragged_all_to_all). After a failure other than INVALID_ARGUMENT and
+ * RESOURCE_EXHAUSTED nothing but clique_destroy is called on the clique any
+ * more.
  */
 struct jd_platform {
     /* The name, and this process's devices: called by the runtime. */
     const struct jd_device_source *source;
+
+    const struct jd_device_memory *memory;
+    const struct jd_stream_table *streams; /* NULL: calls return when done */
 
     /*
      * JD_OK where the platform reduces the type by the operation; else
@@ -194,13 +271,15 @@ struct jd_platform {
 /* The platform of that name, or NULL. */
 const struct jd_platform *jd__platform_find(const char *name);
 
-/* Every platform is listed here, the default one first. */
-#define JD_PLATFORM_MAP(X) X(cpu)
+/* Those that there are in this process, one after the other; NULL after the
+ * last. */
+const struct jd_platform *jd__platform_at(int index);
 
-#define JD_PLATFORM_ROW(name)                                                  \
-    extern const struct jd_device_source jd__device_source_##name;             \
-    extern const struct jd_platform jd__platform_##name;
-JD_PLATFORM_MAP(JD_PLATFORM_ROW)
-#undef JD_PLATFORM_ROW
+/* That of libjd itself; the other is loaded (platform_module.h). */
+extern const struct jd_platform jd__platform_cpu;
+
+/* What the runtime asks of each (platform.c has the list). */
+extern const struct jd_device_source jd__device_source_cpu;
+extern const struct jd_device_source jd__device_source_cuda;
 
 #endif

@@ -12,6 +12,7 @@
 #include "collectives/clique_cpu.h"
 #include "collectives/digest.h"
 #include "collectives/fold.h"
+#include "collectives/memory_cpu.h"
 #include "collectives/platform.h"
 #include "collectives/team_mail.h"
 #include "collectives/team_move.h"
@@ -27,7 +28,7 @@
  */
 static jd_status enumerate(const struct jd_settings *settings,
                            const struct jd_host_facts *host,
-                           struct jd_local_device **ret_devices, int *ret_count)
+                           struct jd_found_devices *found)
 {
     int count = (int)jd__settings_integer(settings, JD_OPTION_NUM_CPU_DEVICES);
     struct jd_local_device *devices = calloc((size_t)count, sizeof *devices);
@@ -40,8 +41,8 @@ static jd_status enumerate(const struct jd_settings *settings,
         devices[i].numa_node = host->numa_node;
         devices[i].memory_bytes = host->memory_bytes;
     }
-    *ret_devices = devices;
-    *ret_count = count;
+    found->items = devices;
+    found->count = count;
     return JD_OK;
 }
 
@@ -84,6 +85,8 @@ static jd_status compare_calls(const struct jd_clique *clique,
 {
     const struct jd_team *team = clique->team;
     int odd, other;
+    if (jd__team_agrees(team))
+        return JD_OK;
     if (!jd__signature_find_odd(get_signature, team, clique->size, &odd,
                                 &other))
         return JD_OK;
@@ -98,12 +101,12 @@ static jd_status compare_calls(const struct jd_clique *clique,
 /* Meets with all members, whose calls are compared. */
 static jd_status call_team(struct jd_clique *clique,
                            const struct jd_collective *call,
-                           struct jd_signature signature, const void *payload,
-                           size_t bytes)
+                           const struct jd_signature *signature,
+                           const void *payload, size_t bytes)
 {
     jd__team_begin(clique->team, jd__activity_name(call->activity),
                    call->detail);
-    jd_status status = jd__team_meet(clique->team, &signature, payload, bytes);
+    jd_status status = jd__team_meet(clique->team, signature, payload, bytes);
     return status == JD_OK ? compare_calls(clique, call) : status;
 }
 
@@ -129,7 +132,8 @@ static jd_status barrier(struct jd_clique *clique,
 {
     if (clique->wire)
         return leave(clique, jd__between_barrier(clique, call));
-    return leave(clique, call_team(clique, call, sign(call), NULL, 0));
+    struct jd_signature signature = sign(call);
+    return leave(clique, call_team(clique, call, &signature, NULL, 0));
 }
 
 /* ---- reductions --------------------------------------------------------- */
@@ -137,12 +141,12 @@ static jd_status barrier(struct jd_clique *clique,
 static jd_status reduce(struct jd_clique *clique,
                         struct jd_team_reduction *reduction)
 {
-    void *payload = jd__team_payload_space(clique->team);
-    size_t bytes = jd__team_reduce_tell(clique->team, reduction, payload);
     struct jd_signature signature = sign(reduction->call);
     signature.digest = reduction->rows;
+    void *payload = jd__team_payload_space(clique->team);
+    size_t bytes = jd__team_reduce_tell(clique->team, reduction, payload);
     jd_status status =
-        call_team(clique, reduction->call, signature, payload, bytes);
+        call_team(clique, reduction->call, &signature, payload, bytes);
     if (status == JD_OK)
         status = jd__team_reduce(clique->team, reduction);
     return leave(clique, status);
@@ -179,7 +183,8 @@ static jd_status reduce_scatter(struct jd_clique *clique,
 
 static jd_status move(struct jd_clique *clique,
                       const struct jd_collective *call,
-                      struct jd_signature signature, const struct jd_move *move)
+                      const struct jd_signature *signature,
+                      const struct jd_move *move)
 {
     void *payload = jd__team_payload_space(clique->team);
     size_t bytes = jd__move_tell(clique->team, move, payload);
@@ -197,7 +202,7 @@ static jd_status all_gather(struct jd_clique *clique,
     struct jd_signature signature = sign(call);
     signature.digest = rows;
     struct jd_move plan = jd__move_all_gather(clique->team, call, rows);
-    return move(clique, call, signature, &plan);
+    return move(clique, call, &signature, &plan);
 }
 
 static jd_status all_to_all(struct jd_clique *clique,
@@ -209,7 +214,7 @@ static jd_status all_to_all(struct jd_clique *clique,
     struct jd_signature signature = sign(call);
     signature.digest = jd__digest(0, pieces, sizeof *pieces);
     struct jd_move plan = jd__move_all_to_all(clique->team, call, pieces);
-    return move(clique, call, signature, &plan);
+    return move(clique, call, &signature, &plan);
 }
 
 static jd_status permute(struct jd_clique *clique,
@@ -221,7 +226,7 @@ static jd_status permute(struct jd_clique *clique,
     struct jd_signature signature = sign(call);
     signature.digest = permute->digest;
     struct jd_move plan = jd__move_permute(clique->team, call, permute);
-    return move(clique, call, signature, &plan);
+    return move(clique, call, &signature, &plan);
 }
 
 static jd_status broadcast(struct jd_clique *clique,
@@ -232,7 +237,7 @@ static jd_status broadcast(struct jd_clique *clique,
     struct jd_signature signature = sign(call);
     signature.source = source;
     struct jd_move plan = jd__move_broadcast(clique->team, call, source);
-    return move(clique, call, signature, &plan);
+    return move(clique, call, &signature, &plan);
 }
 
 static jd_status ragged_all_to_all(struct jd_clique *clique,
@@ -245,7 +250,7 @@ static jd_status ragged_all_to_all(struct jd_clique *clique,
     signature.digest = (uint64_t)ragged->per_member;
     void *payload = jd__team_payload_space(clique->team);
     size_t bytes = jd__move_tell_ragged(clique->team, ragged, payload);
-    jd_status status = call_team(clique, call, signature, payload, bytes);
+    jd_status status = call_team(clique, call, &signature, payload, bytes);
     if (status == JD_OK)
         status = jd__move_run_ragged(clique->team, call, ragged);
     return leave(clique, status);
@@ -273,6 +278,7 @@ const struct jd_device_source jd__device_source_cpu = {
 
 const struct jd_platform jd__platform_cpu = {
     .source = &jd__device_source_cpu,
+    .memory = &jd__memory_cpu,
     .check_reduce = check_reduce,
     .clique_create = jd__clique_cpu_create,
     .clique_destroy = jd__clique_cpu_destroy,

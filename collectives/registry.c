@@ -43,10 +43,10 @@ static void unlink_arrival(struct jd_arrival *arrival)
     *at = arrival->next;
 }
 
-static struct jd_arrival *find_device(int device)
+static struct jd_arrival *find_device(int platform, int device)
 {
     struct jd_arrival *a = registry.arrivals;
-    while (a && a->device != device)
+    while (a && (a->platform != platform || a->device != device))
         a = a->next;
     return a;
 }
@@ -64,10 +64,12 @@ static int count_present(const struct jd_arrival *arrival)
     return count;
 }
 
-static bool expects(const struct jd_arrival *arrival, int device)
+static bool expects(const struct jd_arrival *arrival,
+                    const struct jd_arrival *other)
 {
     for (int i = 0; i < arrival->num_devices; i++)
-        if (arrival->devices[i] == device)
+        if (arrival->platform == other->platform &&
+            arrival->devices[i] == other->device)
             return true;
     return false;
 }
@@ -78,7 +80,7 @@ static struct jd_arrival *find_conflict(const struct jd_arrival *arrival)
 {
     for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
         if (!belongs(a, arrival) && a->state == JD_ARRIVAL_WAITING &&
-            expects(a, arrival->device) && expects(arrival, a->device))
+            expects(a, arrival) && expects(arrival, a))
             return a;
     return NULL;
 }
@@ -149,7 +151,8 @@ static int *list_missing(const struct jd_arrival *arrival, int *ret_count)
     int *missing = malloc((size_t)arrival->num_devices * sizeof *missing);
     int count = 0;
     for (int i = 0; missing && i < arrival->num_devices; i++) {
-        struct jd_arrival *a = find_device(arrival->devices[i]);
+        struct jd_arrival *a =
+            find_device(arrival->platform, arrival->devices[i]);
         if (!a || !belongs(a, arrival))
             missing[count++] = arrival->devices[i];
     }
@@ -274,7 +277,7 @@ jd_status jd__registry_come(struct jd_arrival *arrival, bool *ret_speaks)
     bool speaks = false;
     pthread_once(&once, init_change);
     pthread_mutex_lock(&registry.lock);
-    struct jd_arrival *other = find_device(arrival->device);
+    struct jd_arrival *other = find_device(arrival->platform, arrival->device);
     if (other) {
         status = fail_busy(arrival, other);
     } else {
@@ -297,7 +300,7 @@ struct jd_arrival *jd__registry_find(const struct jd_arrival *speaker,
                                      int device)
 {
     pthread_mutex_lock(&registry.lock);
-    struct jd_arrival *a = find_device(device);
+    struct jd_arrival *a = find_device(speaker->platform, device);
     pthread_mutex_unlock(&registry.lock);
     return a && belongs(a, speaker) ? a : NULL;
 }

@@ -33,6 +33,7 @@ struct jd_arrival {
     const struct jd_wait *wait;
     uint64_t digest;    /* of what it believes that the clique is */
     const char *belief; /* the same, for people */
+    int platform;       /* of the devices: its place in the topology */
     int device;         /* its local ordinal */
     const int *devices; /* all that come in this process */
     int num_devices;

@@ -65,7 +65,9 @@ struct jd_transfer_group {
 
 struct jd_shard {
     struct jd_mesh *mesh;
-    int position;                  /* its device's, row-major */
+    int position;             /* its device's, row-major */
+    struct jd_stream *stream; /* NULL where the platform has none; a derived
+                               * shard's is that of the mesh's */
     struct jd_span *_Atomic spans; /* grows at its head */
     struct jd_span *last;          /* that was named */
     struct jd_grouping *grouping;  /* NULL: a shard of the mesh */

@@ -138,6 +138,7 @@ static struct jd_shard *derive(struct jd_shard *from,
     }
     shard->mesh = from->mesh;
     shard->position = from->position;
+    shard->stream = from->stream;
     shard->grouping = grouping;
     grouping->axes = *axes;
     grouping->num_groups = lists->num_groups;

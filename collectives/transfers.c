@@ -220,10 +220,3 @@ jd_status jd_barrier(jd_shard *shard, const char *axes)
     status = shard->mesh->platform->barrier(jd__span_clique(span), &call);
     return jd__span_leave(span, call.activity, status);
 }
-
-jd_status jd_shard_synchronize(jd_shard *shard)
-{
-    if (!shard)
-        return jd__fail_null_shard("jd_shard_synchronize");
-    return jd__mesh_check_world(shard->mesh, "jd_shard_synchronize");
-}

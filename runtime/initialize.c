@@ -11,11 +11,12 @@
 #include "runtime/initialize.h"
 #include "runtime/clock.h"
 #include "runtime/coordination/telling.h"
-#include "runtime/device_source.h"
+#include "runtime/device_choice.h"
 #include "runtime/exit.h"
 #include "runtime/host.h"
 #include "runtime/log.h"
 #include "runtime/mpi_service.h"
+#include "runtime/own_record.h"
 #include "runtime/records.h"
 #include "runtime/tune.h"
 #include "runtime/watchdog.h"
@@ -62,61 +63,11 @@ struct starting {
     enum jd_world_way way;
     struct jd_local_facts facts;
     struct jd_record *record;
+    int most_devices; /* of one platform that this process may have */
     struct jd_records *records;
 };
 
 /* ---- this process ----------------------------------------------------- */
-
-static struct jd_host_facts host_facts(const struct jd_local_facts *facts)
-{
-    struct jd_host_facts host = {
-        .memory_bytes = facts->memory_bytes,
-        .numa_node = facts->numa_node,
-    };
-    snprintf(host.cpu_model, sizeof host.cpu_model, "%s", facts->cpu_model);
-    return host;
-}
-
-/* Appends one platform's devices to the record. */
-static jd_status append_devices(struct jd_record **record, const char *platform,
-                                const struct jd_local_device *devices,
-                                int count)
-{
-    size_t bytes =
-        (*record)->bytes + (size_t)count * sizeof *(*record)->devices;
-    struct jd_record *grown = realloc(*record, bytes);
-    if (!grown)
-        return jd__fail_no_memory("jd_initialize", bytes);
-    *record = grown;
-    memset((char *)grown + grown->bytes, 0, bytes - grown->bytes);
-    for (int i = 0; i < count; i++) {
-        struct jd_device_record *r = &grown->devices[grown->num_devices + i];
-        snprintf(r->platform, sizeof r->platform, "%s", platform);
-        r->device = devices[i];
-    }
-    grown->num_devices += count;
-    grown->bytes = (uint32_t)bytes;
-    return JD_OK;
-}
-
-static jd_status add_local_devices(struct starting *s)
-{
-    struct jd_host_facts host = host_facts(&s->facts);
-    for (int i = 0; jd__device_sources[i]; i++) {
-        const struct jd_device_source *source = jd__device_sources[i];
-        struct jd_local_device *devices = NULL;
-        int count = 0;
-        jd_status status =
-            source->enumerate(s->runtime->settings, &host, &devices, &count);
-        if (status == JD_OK)
-            status =
-                append_devices(&s->record, source->platform, devices, count);
-        free(devices);
-        if (status != JD_OK)
-            return status;
-    }
-    return JD_OK;
-}
 
 static int number_or(const struct jd_cluster_number *number, int otherwise)
 {
@@ -140,15 +91,12 @@ static void describe_self(struct starting *s)
 static jd_status discover_self(struct starting *s)
 {
     jd_status status = jd__host_discover(&s->facts);
-    if (status != JD_OK)
-        return status;
-    s->record = calloc(1, sizeof *s->record);
-    if (!s->record)
-        return jd__fail_no_memory("jd_initialize", sizeof *s->record);
-    s->record->bytes = sizeof *s->record;
-    s->record->facts = s->facts;
-    snprintf(s->record->version, sizeof s->record->version, "%s", jd_version());
-    return add_local_devices(s);
+    if (status == JD_OK)
+        status =
+            jd__own_record_create(s->runtime->settings, &s->facts, &s->record);
+    if (status == JD_OK)
+        s->most_devices = jd__own_record_most_devices(s->record);
+    return status;
 }
 
 /* ---- settings and detection ------------------------------------------- */
@@ -327,8 +275,7 @@ static jd_status init_mpi(struct starting *s)
     jd__watchdog_step(s->watchdog, STEP_MPI_INIT);
     jd_status status = jd__tune_apply(&plan);
     if (status == JD_OK)
-        status =
-            jd__world_start_mpi(s->runtime->settings, s->record->num_devices);
+        status = jd__world_start_mpi(s->runtime->settings, s->most_devices);
     if (status == JD_OK)
         jd__exit_owns_mpi(
             jd__settings_seconds(s->runtime->settings,
@@ -436,12 +383,31 @@ static jd_status gather(struct starting *s)
     return status;
 }
 
+/* Whose devices are whose: what all processes see is known now. */
 static jd_status build_topology(struct starting *s)
 {
-    jd_status status = jd__topology_build(s->records, &s->runtime->topology);
+    const char *platform;
+    jd_status status = jd__devices_choose(s->records, &platform);
+    if (status == JD_OK)
+        status = jd__devices_settle(s->records->items[s->records->self]);
+    if (status == JD_OK)
+        status =
+            jd__topology_build(s->records, platform, &s->runtime->topology);
     if (status == JD_OK)
         s->records = NULL; /* the topology's now */
     return status;
+}
+
+/* NCCL takes its own variable before what a program asks for. */
+static void warn_of_blocking(const struct starting *s)
+{
+    const char *value = jd__env_get(s->env, "NCCL_COMM_BLOCKING");
+    if (value && strcmp(value, "1") == 0 &&
+        jd__topology_platform(s->runtime->topology, "cuda"))
+        jd__log(JD_LOG_WARNING,
+                "NCCL_COMM_BLOCKING=1 makes NCCL's calls wait inside NCCL, "
+                "where none of jd's deadlines ends them: a process that does "
+                "not come is waited for without a word; unset it");
 }
 
 /* What concerns all is said by process 0 alone. */
@@ -461,6 +427,8 @@ static void warn_once(const struct starting *s)
     jd__topology_describe_uneven(s->runtime->topology, text, sizeof text);
     if (text[0])
         jd__log(JD_LOG_WARNING, "%s", text);
+    jd__devices_say_absent(s->runtime->topology->records);
+    warn_of_blocking(s);
 }
 
 /* How the world came about, where that is not what a launcher does. */
@@ -592,6 +560,8 @@ static jd_status run_alone(struct starting *s, const char *operation)
     if (status == JD_OK)
         status = build_topology(s);
     if (status == JD_OK)
+        jd__devices_say_absent(s->runtime->topology->records);
+    if (status == JD_OK)
         status = jd__coordination_create_local(s->runtime->settings,
                                                &s->runtime->coordination);
     return status;
@@ -629,14 +599,12 @@ static jd_status start_late_mpi(struct starting *s)
 jd_status jd__runtime_add_mpi(struct jd_runtime *runtime)
 {
     static const struct jd_start nothing = { .options = NULL };
-    struct jd_record one = { .num_devices = 1 };
     struct starting s = { .start = &nothing,
                           .runtime = runtime,
-                          .record = &one };
+                          .most_devices = 1 };
     jd_status status = JD_OK;
     if (!jd__mpi_is_up())
         status = start_late_mpi(&s);
-    s.record = NULL;
     finish(&s);
     if (status == JD_OK)
         status = jd__world_open(MPI_COMM_SELF, &runtime->world);

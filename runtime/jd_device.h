@@ -40,7 +40,11 @@ typedef struct jd_device {
 
 /*
  * All devices of the default platform, by process index, then local ordinal;
- * *ret_count gets their number (NULL allowed). Source: jax.devices.
+ * *ret_count gets their number (NULL allowed). That is the one that JD_PLATFORM
+ * names, else cuda where every process has a GPU, else cpu. Of the GPUs of a
+ * host each process has those that it alone sees, or one of those that several
+ * see, in the order of the processes; or what local_device_ids says.
+ * Source: jax.devices.
  */
 JD_API const jd_device *const *jd_devices(int *ret_count);
 

@@ -37,7 +37,7 @@ typedef struct jd_options {
     int process_id;                       /* see num_processes */
     int num_slices;                       /* 0: detected */
     int slice_index;                      /* see num_slices */
-    const int *local_device_ids;          /* NULL: all */
+    const int *local_device_ids;          /* of the GPUs seen; NULL: all */
     size_t num_local_device_ids;
     const char *cluster_detection_method; /* "slurm,openmpi", "^tpu", ... */
     double initialization_timeout;        /* seconds; default 300 */
@@ -62,9 +62,10 @@ typedef struct jd_options {
  * Threads: one thread, no other jd call at the same time.
  * Returns: JD_OK; INVALID_ARGUMENT for a bad option or variable, two
  *   processes with one id, or processes that disagree; FAILED_PRECONDITION
- *   when called twice, after a device was used, or where the launcher
- *   serves nothing that MPI can use (the sentence has the remedy); INTERNAL
- *   when MPI fails; RESOURCE_EXHAUSTED.
+ *   when called twice, after a device was used, where the launcher serves
+ *   nothing that MPI can use, or where the GPUs of a host cannot be shared out
+ *   among its processes (the sentence has the remedy); INTERNAL when MPI or a
+ *   GPU's driver fails; RESOURCE_EXHAUSTED.
  * Source: jax.distributed.initialize.
  */
 JD_API jd_status jd_initialize(void);

@@ -69,7 +69,8 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .jax_variable = "JAX_LOCAL_DEVICE_IDS",
         .type = JD_TYPE_INTEGERS,
         .unit = "comma list",
-        .doc = "the GPUs this process may use (no effect on cpu devices)",
+        .doc = "the GPUs this process uses, by their numbers among those that "
+               "it sees; no effect on cpu devices",
     },
     [JD_OPTION_CLUSTER_DETECTION_METHOD] = {
         .field = "cluster_detection_method",
@@ -213,6 +214,40 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .unit = "path",
         .doc = "where jd-pmix-server makes its directory, if not in the first "
                "of /tmp, /dev/shm and /var/tmp that has room",
+    },
+    [JD_OPTION_PLATFORM] = {
+        .field = "",
+        .variable = "JD_PLATFORM",
+        .type = JD_TYPE_CHOICE,
+        .choices = "cpu|cuda",
+        .unit = "name",
+        .doc = "the devices that jd_devices() shows, if not cuda where every "
+               "process has a GPU and cpu elsewhere; cpu looks for no GPU",
+    },
+    [JD_OPTION_PLATFORM_DIR] = {
+        .field = "",
+        .variable = "JD_PLATFORM_DIR",
+        .type = JD_TYPE_TEXT,
+        .unit = "path",
+        .doc = "where platform_cuda.so is, if not where jd was installed",
+    },
+    [JD_OPTION_OVERSUBSCRIBE] = {
+        .field = "",
+        .variable = "JD_OVERSUBSCRIBE",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "0",
+        .unit = "0 or 1",
+        .doc = "let processes share a GPU where a host has fewer GPUs than "
+               "processes",
+    },
+    [JD_OPTION_CHECK_CALLS] = {
+        .field = "",
+        .variable = "JD_CHECK_CALLS",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "0",
+        .unit = "0 or 1",
+        .doc = "each collective on GPUs first compares what the members call, "
+               "on the host",
     },
     [JD_OPTION_NUM_CPU_DEVICES] = {
         .field = "",

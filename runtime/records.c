@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const int32_t *jd__record_device_ids(const struct jd_record *record)
+{
+    return (const int32_t *)&record
+        ->devices[record->num_devices + record->num_spare];
+}
+
 /* ---- gathering -------------------------------------------------------- */
 
 static jd_status create(int count, int self, size_t bytes,

@@ -32,12 +32,22 @@ struct jd_record {
     int32_t num_processes;
     int32_t num_slices;  /* 0: not said */
     int32_t slice_index; /* -1: not said */
-    int32_t num_devices;
+    int32_t num_devices; /* its own: after the choice (device_choice.h) */
+    int32_t num_spare;   /* behind them: those that it only sees */
+    int32_t num_device_ids;
+    int32_t shares_devices;   /* JD_OVERSUBSCRIBE */
+    char wanted_platform[16]; /* JD_PLATFORM; "": not said */
+    char absent[16];          /* a platform that it has no device of; "" */
+    char why_absent[320];
+    char device_ids_source[64]; /* "JD_LOCAL_DEVICE_IDS" */
     char process_id_source[160];
     char num_processes_source[160];
     struct jd_local_facts facts;
-    struct jd_device_record devices[];
+    struct jd_device_record devices[]; /* and then its local_device_ids */
 };
+
+/* The num_device_ids numbers, behind the devices. */
+const int32_t *jd__record_device_ids(const struct jd_record *record);
 
 struct jd_records {
     int count;

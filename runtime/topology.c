@@ -155,7 +155,19 @@ static bool allocate(struct jd_topology *t, const struct jd_records *records)
            t->platforms;
 }
 
-jd_status jd__topology_build(struct jd_records *records,
+/* The default one comes first. */
+static void add_platforms(struct jd_topology *t, const char *first)
+{
+    if (first)
+        add_platform(t, first);
+    for (int i = 0; jd__device_sources[i]; i++) {
+        const char *name = jd__device_sources[i]->platform;
+        if (!first || strcmp(name, first) != 0)
+            add_platform(t, name);
+    }
+}
+
+jd_status jd__topology_build(struct jd_records *records, const char *platform,
                              struct jd_topology **ret_topology)
 {
     struct jd_topology *t = calloc(1, sizeof *t);
@@ -169,8 +181,7 @@ jd_status jd__topology_build(struct jd_records *records,
     for (int i = 0; i < records->count; i++)
         add_process(t, i, records->items[i]);
     t->num_slices = count_slices(t, records->items[0]);
-    for (int i = 0; jd__device_sources[i]; i++)
-        add_platform(t, jd__device_sources[i]->platform);
+    add_platforms(t, platform);
     *ret_topology = t;
     return JD_OK;
 }

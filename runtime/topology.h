@@ -68,11 +68,12 @@ struct jd_records;
 
 /*
  * Builds the tables from verified records, the same on every process but for
- * the lists of local devices. The topology keeps the records: its texts
- * stand there. Returns JD_OK, RESOURCE_EXHAUSTED; on failure the records
+ * the lists of local devices. platform is the default one; NULL: the first of
+ * jd__device_sources that somebody has. The topology keeps the records: its
+ * texts stand there. Returns JD_OK, RESOURCE_EXHAUSTED; on failure the records
  * stay the caller's.
  */
-jd_status jd__topology_build(struct jd_records *records,
+jd_status jd__topology_build(struct jd_records *records, const char *platform,
                              struct jd_topology **ret_topology);
 void jd__topology_destroy(struct jd_topology *topology);
 

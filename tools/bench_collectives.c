@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_collectives.c - the collectives beside MPI's: starts the jobs in turn
- * and collects what they print.
+ * bench_collectives.c - the collectives beside MPI's or NCCL's: starts the jobs
+ * in turn and collects what they print.
  */
 #include "runtime/parse.h"
 #include "tools/bench_collectives.h"
@@ -31,10 +31,14 @@ static const char usage[] =
     "  --processes LIST   numbers of processes (default 2)\n"
     "  --launcher TEXT    what starts the processes, instead of mpirun with\n"
     "                     --processes: \"srun --mpi=pmix -N2 -n4\"\n"
+    "  --platform NAME    cpu (default); cuda: a GPU for each process, and "
+    "what\n"
+    "                     the CPU takes to queue a call\n"
     "  --against WHAT     mpi: the MPI call in the same processes, by turns\n"
     "                     (default); mpi-single: the MPI call of a program\n"
     "                     without jd, at MPI_THREAD_SINGLE, launched in turn;\n"
-    "                     nothing\n"
+    "                     nccl: NCCL's call in the same processes (default on\n"
+    "                     cuda); nothing\n"
     "  --launches N       of each kind (default 3)\n"
     "  --rounds N         samples of a launch (default 15)\n"
     "  --sample MS        milliseconds of a sample (default 3)\n"
@@ -69,11 +73,11 @@ static void append_flags(const struct bench_request *r, char *text, size_t used)
                                    jd_dtype_name(r->types[i]));
     bench_launch_append(
         text, used,
-        "--sizes %zu:%zu --factor %d --rounds %d --sample %g%s%s%s%s",
+        "--sizes %zu:%zu --factor %d --rounds %d --sample %g%s%s%s%s%s",
         r->min_bytes, r->max_bytes, r->factor, r->rounds,
         1e3 * r->sample_seconds, r->cycle ? " --cycle" : "",
         r->in_place ? " --in-place" : "", r->is_malloced ? " --malloc" : "",
-        r->check ? " --check" : "");
+        r->check ? " --check" : "", r->on_gpus ? " --platform cuda" : "");
 }
 
 /* Who reads a job's lines. */
@@ -118,9 +122,9 @@ static bool launch_all(const struct options *o, int processes,
     static const char *const parts[][2] = { { "both", NULL },
                                             { "jd", "mpi" },
                                             { "jd", NULL } };
-    int way = strcmp(o->against, "mpi") == 0          ? 0
-              : strcmp(o->against, "mpi-single") == 0 ? 1
-                                                      : 2;
+    int way = strcmp(o->against, "mpi-single") == 0 ? 1
+              : strcmp(o->against, "nothing") == 0  ? 2
+                                                    : 0;
     for (int i = 0; i < o->launch.launches; i++)
         for (int j = 0; j < 2 && parts[way][j]; j++)
             if (!launch(o, processes, parts[way][j], i, results))
@@ -131,17 +135,18 @@ static bool launch_all(const struct options *o, int processes,
 static int run_parent(const struct options *o)
 {
     struct bench_results results = { .count = 0 };
+    const char *peer = o->request.on_gpus ? "nccl" : "mpi";
     bool ok = true;
     if (!o->launch.json)
         bench_print_machine();
     for (int i = 0; i < bench_launch_kinds(&o->launch) && ok; i++)
         ok = launch_all(o, o->launch.processes[i], &results);
     if (o->launch.json)
-        bench_results_print_json(&results, o->against,
+        bench_results_print_json(&results, peer, o->against,
                                  o->request.cycle ? "cycle" : "hot");
     else
-        bench_results_print(&results);
-    if (o->plot && bench_results_plot(&results, o->plot) != 0)
+        bench_results_print(&results, peer);
+    if (o->plot && bench_results_plot(&results, peer, o->plot) != 0)
         ok = false;
     for (int i = 0; i < results.count; i++)
         ok = ok && (results.cells[i].wrong == 0 || !o->request.check);
@@ -224,8 +229,8 @@ static bool is_one_of(const char *text, const char *const *words)
 /* Flags with a value; what it must be where it is wrong, else NULL. */
 static const char *read_value(struct options *o, int flag, const char *text)
 {
-    static const char *const against[] = { "mpi", "mpi-single", "nothing",
-                                           NULL };
+    static const char *const against[] = { "mpi", "mpi-single", "nccl",
+                                           "nothing", NULL };
     long long value = 0;
     switch (flag) {
     case 'o':
@@ -245,7 +250,12 @@ static const char *read_value(struct options *o, int flag, const char *text)
         return NULL;
     case 'a':
         o->against = text;
-        return is_one_of(text, against) ? NULL : "mpi, mpi-single or nothing";
+        return is_one_of(text, against) ? NULL
+                                        : "mpi, mpi-single, nccl or nothing";
+    case 'd':
+        o->request.on_gpus = strcmp(text, "cuda") == 0;
+        return o->request.on_gpus || strcmp(text, "cpu") == 0 ? NULL
+                                                              : "cpu or cuda";
     case 'r':
         return bench_read_rounds(text, &o->request.rounds);
     default:
@@ -281,6 +291,7 @@ static const struct option flags[] = {
     { "factor", required_argument, NULL, 'f' },
     { "processes", required_argument, NULL, 'p' },
     { "launcher", required_argument, NULL, 'l' },
+    { "platform", required_argument, NULL, 'd' },
     { "against", required_argument, NULL, 'a' },
     { "launches", required_argument, NULL, 'n' },
     { "rounds", required_argument, NULL, 'r' },
@@ -305,6 +316,25 @@ static const char *set(void *arg, int flag, char *text)
     return set_plain(o, flag, text) ? NULL : read_value(o, flag, text);
 }
 
+/* Flags that do not go together are said. */
+static bool is_possible(const struct options *o)
+{
+    const struct bench_request *r = &o->request;
+    bool by_nccl = strcmp(o->against, "nccl") == 0;
+    bool by_mpi = strncmp(o->against, "mpi", 3) == 0;
+    const char *wrong =
+        r->on_gpus && by_mpi     ? "--platform cuda goes against nccl, or "
+                                   "nothing"
+        : !r->on_gpus && by_nccl ? "--against nccl is for --platform cuda"
+        : r->on_gpus && r->cycle ? "--cycle is for --platform cpu: the host "
+                                   "cannot touch a GPU's memory"
+        : r->on_gpus && r->is_malloced ? "--malloc is for --platform cpu"
+                                       : NULL;
+    if (wrong)
+        fprintf(stderr, "jd-bench collectives: %s\n", wrong);
+    return !wrong;
+}
+
 static int run(int argc, char **argv)
 {
     struct options o = {
@@ -314,12 +344,15 @@ static int run(int argc, char **argv)
                      .rounds = 15,
                      .sample_seconds = 3e-3 },
         .launch = { .processes = { 2 }, .num_processes = 1, .launches = 3 },
-        .against = "mpi",
     };
     const struct bench_flags all = { "collectives", usage, flags, set };
     int status = bench_read_flags(&all, argc, argv, &o);
     if (status >= 0)
         return status;
+    if (!o.against)
+        o.against = o.request.on_gpus ? "nccl" : "mpi";
+    if (!is_possible(&o))
+        return 2;
     bool any = false;
     for (int i = 0; i < BENCH_OPS; i++)
         any = any || o.request.ops[i];

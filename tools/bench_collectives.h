@@ -37,7 +37,8 @@ enum bench_op {
 extern const char *const bench_op_names[BENCH_OPS];
 extern const int bench_op_parts[BENCH_OPS];
 
-enum bench_side { BENCH_JD, BENCH_MPI, BENCH_SIDES };
+/* The peer is MPI, or on GPUs NCCL. */
+enum bench_side { BENCH_JD, BENCH_PEER, BENCH_SIDES };
 
 /* What is asked for; the same in the parent and in its jobs. */
 struct bench_request {
@@ -52,6 +53,7 @@ struct bench_request {
     bool in_place;    /* psum and pbroadcast */
     bool is_malloced; /* jd's buffers too */
     bool check;
+    bool on_gpus;
 };
 
 /* One line of results: a call of that size, samples in seconds. */
@@ -60,6 +62,7 @@ struct bench_cell {
     jd_dtype dtype;
     size_t bytes; /* the larger of a rank's buffers */
     struct bench_samples samples[BENCH_SIDES];
+    struct bench_samples queued[BENCH_SIDES]; /* the CPU's part; on GPUs */
     size_t wrong; /* elements; SIZE_MAX: not looked at */
     int ranks;
 };
@@ -76,11 +79,13 @@ struct bench_sides {
     void *in[BENCH_SIDES], *out[BENCH_SIDES];
     bool in_place;
     MPI_Op add_f16, add_bf16;
+    void *host; /* on GPUs: as long as a buffer; else NULL */
+    struct bench_nccl *nccl;
 };
 
 void bench_sides_open(struct bench_sides *sides,
                       const struct bench_request *request, bool with_jd,
-                      bool with_mpi);
+                      bool with_peer);
 void bench_sides_close(struct bench_sides *sides,
                        const struct bench_request *request);
 
@@ -89,9 +94,19 @@ void bench_sides_close(struct bench_sides *sides,
 size_t bench_count(const struct bench_sides *sides, enum bench_op op,
                    jd_dtype dtype, size_t bytes);
 /* Whether the side has the call for the type. */
-bool bench_can(enum bench_side side, enum bench_op op, jd_dtype dtype);
+bool bench_can(const struct bench_sides *sides, enum bench_side side,
+               enum bench_op op, jd_dtype dtype);
+/* On GPUs it queues, and bench_finish() waits. */
 void bench_call_once(struct bench_sides *sides, enum bench_side side,
                      enum bench_op op, jd_dtype dtype, size_t count);
+
+void bench_finish(struct bench_sides *sides);
+
+/* ---- bench_data.c ------------------------------------------------------- */
+
+/* Where the side's results are. */
+void *bench_out(const struct bench_sides *sides, enum bench_side side,
+                enum bench_op op);
 
 /* Writes numbers into the input that depend on rank and place. */
 void bench_fill(struct bench_sides *sides, enum bench_side side,
@@ -108,7 +123,7 @@ void bench_touch_out(struct bench_sides *sides, enum bench_side side,
 
 /* ---- bench_job.c -------------------------------------------------------- */
 
-/* The job's part: "jd", "mpi" or "both"; an exit status. */
+/* The job's part: "jd", "mpi" (the peer) or "both"; an exit status. */
 int bench_job(const struct bench_request *request, const char *part);
 
 /* ---- bench_table.c ------------------------------------------------------ */
@@ -121,10 +136,13 @@ struct bench_results {
 /* Takes one line of a job's output in; false where it is none of these. */
 bool bench_results_read(struct bench_results *results, const char *line);
 void bench_results_free(struct bench_results *results);
-void bench_results_print(const struct bench_results *results);
+/* peer: "mpi" or "nccl". */
+void bench_results_print(const struct bench_results *results, const char *peer);
 void bench_results_print_json(const struct bench_results *results,
-                              const char *against, const char *measure);
+                              const char *peer, const char *against,
+                              const char *measure);
 /* Time over size, through gnuplot; 0, or -1 with the reason on stderr. */
-int bench_results_plot(const struct bench_results *results, const char *path);
+int bench_results_plot(const struct bench_results *results, const char *peer,
+                       const char *path);
 
 #endif

@@ -25,6 +25,13 @@ static void call(void *arg, int side)
         bench_touch_out(p->sides, side, p->op, p->dtype, p->count);
 }
 
+static void finish(void *arg, int side)
+{
+    const struct point *p = arg;
+    (void)side;
+    bench_finish(p->sides);
+}
+
 static size_t check(const struct point *p, enum bench_side side)
 {
     unsigned long long wrong, all = 0;
@@ -37,11 +44,13 @@ static size_t check(const struct point *p, enum bench_side side)
     return all;
 }
 
-static void print(const struct point *p, int side, const double *samples)
+static void print(const struct point *p, const char *kind, int side,
+                  const double *samples)
 {
     char head[128];
-    snprintf(head, sizeof head, "cell %s %s %zu %d %d", bench_op_names[p->op],
-             jd_dtype_name(p->dtype), p->bytes, p->sides->size, side);
+    snprintf(head, sizeof head, "%s %s %s %zu %d %d", kind,
+             bench_op_names[p->op], jd_dtype_name(p->dtype), p->bytes,
+             p->sides->size, side);
     bench_samples_print(head, samples, p->request->rounds);
 }
 
@@ -60,19 +69,26 @@ static void prepare(const struct point *p, enum bench_side side)
 static void measure(struct point *p, const bool *takes_part)
 {
     static double samples[BENCH_SIDES][BENCH_MAX_ROUNDS];
+    static double queued[BENCH_SIDES][BENCH_MAX_ROUNDS];
+    bool on_gpus = p->request->on_gpus;
     const struct bench_turns turns = { .comm = p->sides->comm,
                                        .call = call,
                                        .arg = p,
                                        .sample_seconds =
                                            p->request->sample_seconds,
-                                       .rounds = p->request->rounds };
+                                       .rounds = p->request->rounds,
+                                       .finish = on_gpus ? finish : NULL,
+                                       .queued = on_gpus ? queued : NULL };
     for (int side = 0; side < BENCH_SIDES; side++)
         if (takes_part[side])
             prepare(p, side);
     bench_turns_run(&turns, takes_part, BENCH_SIDES, samples);
     for (int side = 0; side < BENCH_SIDES; side++)
-        if (takes_part[side] && p->sides->rank == 0)
-            print(p, side, samples[side]);
+        if (takes_part[side] && p->sides->rank == 0) {
+            print(p, "cell", side, samples[side]);
+            if (on_gpus)
+                print(p, "queue", side, queued[side]);
+        }
     fflush(stdout);
 }
 
@@ -87,8 +103,8 @@ static void measure_sizes(struct point *p)
         p->bytes = p->op == BENCH_OP_barrier ? 0 : bytes;
         p->count = bench_count(p->sides, p->op, p->dtype, bytes);
         for (int side = 0; side < BENCH_SIDES; side++) {
-            takes_part[side] =
-                p->sides->in[side] && bench_can(side, p->op, p->dtype);
+            takes_part[side] = p->sides->in[side] &&
+                               bench_can(p->sides, side, p->op, p->dtype);
             any = any || takes_part[side];
         }
         if (any && p->count)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_sides.c - the same collective of jd and of MPI, each on its buffers. */
+/* bench_sides.c - the same collective of jd and of its peer, each on its
+ * buffers. */
 #include "jd_collectives.h"
 #include "jd_memory.h"
 #include "jd_mpi.h"
 #include "jd_process.h"
+#include "runtime/env.h"
 #include "tools/bench_collectives.h"
+#include "tools/bench_nccl.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -107,8 +110,11 @@ static bool is_sum(enum bench_op op)
     return op == BENCH_OP_psum || op == BENCH_OP_psum_scatter;
 }
 
-bool bench_can(enum bench_side side, enum bench_op op, jd_dtype dtype)
+bool bench_can(const struct bench_sides *sides, enum bench_side side,
+               enum bench_op op, jd_dtype dtype)
 {
+    if (side == BENCH_PEER && sides->nccl)
+        return bench_nccl_can(op, dtype);
     if (!is_sum(op))
         return true;
     return dtype != JD_PRED &&
@@ -117,11 +123,17 @@ bool bench_can(enum bench_side side, enum bench_op op, jd_dtype dtype)
 
 /* ---- buffers ------------------------------------------------------------ */
 
+static bool is_device_memory(const struct bench_request *request,
+                             enum bench_side side)
+{
+    return request->on_gpus || (side == BENCH_JD && !request->is_malloced);
+}
+
 static void *allocate(const struct bench_request *request, enum bench_side side,
                       size_t bytes)
 {
     void *memory = NULL;
-    if (side == BENCH_JD && !request->is_malloced)
+    if (is_device_memory(request, side))
         JD_CHECK(jd_device_alloc(jd_local_devices(NULL)[0], bytes, &memory));
     else if (posix_memalign(&memory, 4096, bytes) == 0)
         memset(memory, 0, bytes);
@@ -135,17 +147,35 @@ static void *allocate(const struct bench_request *request, enum bench_side side,
 static void release(const struct bench_request *request, enum bench_side side,
                     void *memory)
 {
-    if (side == BENCH_JD && !request->is_malloced)
+    if (is_device_memory(request, side))
         jd_device_free(memory);
     else
         free(memory);
 }
 
-static void open_jd(struct bench_sides *sides)
+/* The first device of each process. */
+static void make_mesh(struct bench_sides *sides)
 {
+    int count, used = 0;
+    const jd_device *const *all = jd_devices(&count);
+    const jd_device **firsts = malloc((size_t)count * sizeof *firsts);
+    if (!firsts)
+        jd_abort(1, "jd-bench: no memory");
+    for (int i = 0; i < count; i++)
+        if (all[i]->local_ordinal == 0)
+            firsts[used++] = all[i];
+    JD_CHECK(jd_mesh_create(&sides->mesh, 1, &used, (const char *[]){ "x" },
+                            firsts));
+    free(firsts);
+}
+
+static void open_jd(struct bench_sides *sides,
+                    const struct bench_request *request)
+{
+    if (request->on_gpus)
+        JD_CHECK(jd__env_export("JD_PLATFORM", "cuda"));
     JD_CHECK(jd_initialize());
-    JD_CHECK(jd_mesh_create(&sides->mesh, 1, (int[]){ -1 },
-                            (const char *[]){ "x" }, NULL));
+    make_mesh(sides);
     sides->me = jd_mesh_shard(sides->mesh);
     if (!sides->me)
         jd_abort(1, jd_error_message());
@@ -155,12 +185,12 @@ static void open_jd(struct bench_sides *sides)
 
 void bench_sides_open(struct bench_sides *sides,
                       const struct bench_request *request, bool with_jd,
-                      bool with_mpi)
+                      bool with_peer)
 {
     *sides = (struct bench_sides){ .comm = MPI_COMM_WORLD,
                                    .in_place = request->in_place };
     if (with_jd)
-        open_jd(sides);
+        open_jd(sides, request);
     else
         MPI_Init(NULL, NULL);
     MPI_Comm_rank(sides->comm, &sides->rank);
@@ -168,16 +198,25 @@ void bench_sides_open(struct bench_sides *sides,
     MPI_Op_create(add_f16, 1, &sides->add_f16);
     MPI_Op_create(add_bf16, 1, &sides->add_bf16);
     for (int side = 0; side < BENCH_SIDES; side++) {
-        if (side == BENCH_JD ? !with_jd : !with_mpi)
+        if (side == BENCH_JD ? !with_jd : !with_peer)
             continue;
         sides->in[side] = allocate(request, side, request->max_bytes + 64);
         sides->out[side] = allocate(request, side, request->max_bytes + 64);
     }
+    if (request->on_gpus) {
+        sides->host = malloc(request->max_bytes + 64);
+        if (!sides->host)
+            jd_abort(1, "jd-bench: no memory");
+    }
+    if (request->on_gpus && with_peer)
+        sides->nccl = bench_nccl_open(sides->comm, jd_shard_device(sides->me));
 }
 
 void bench_sides_close(struct bench_sides *sides,
                        const struct bench_request *request)
 {
+    bench_nccl_close(sides->nccl);
+    free(sides->host);
     for (int side = 0; side < BENCH_SIDES; side++)
         if (sides->in[side]) {
             release(request, side, sides->in[side]);
@@ -211,18 +250,10 @@ size_t bench_count(const struct bench_sides *sides, enum bench_op op,
     }
 }
 
-static void *out_of(const struct bench_sides *sides, enum bench_side side,
-                    enum bench_op op)
-{
-    bool same =
-        sides->in_place && (op == BENCH_OP_psum || op == BENCH_OP_pbroadcast);
-    return same ? sides->in[side] : sides->out[side];
-}
-
 static void call_jd(struct bench_sides *sides, enum bench_op op, jd_dtype dtype,
                     size_t count)
 {
-    void *in = sides->in[BENCH_JD], *out = out_of(sides, BENCH_JD, op);
+    void *in = sides->in[BENCH_JD], *out = bench_out(sides, BENCH_JD, op);
     jd_shard *me = sides->me;
     jd_status status = JD_OK;
     switch (op) {
@@ -260,7 +291,7 @@ static void call_jd(struct bench_sides *sides, enum bench_op op, jd_dtype dtype,
 static void call_mpi(struct bench_sides *sides, enum bench_op op,
                      jd_dtype dtype, size_t elements)
 {
-    void *in = sides->in[BENCH_MPI], *out = out_of(sides, BENCH_MPI, op);
+    void *in = sides->in[BENCH_PEER], *out = bench_out(sides, BENCH_PEER, op);
     const void *given = in == out ? MPI_IN_PLACE : in;
     MPI_Datatype type = mpi_type(dtype);
     MPI_Op add = dtype == JD_F16    ? sides->add_f16
@@ -304,116 +335,21 @@ void bench_call_once(struct bench_sides *sides, enum bench_side side,
 {
     if (side == BENCH_JD)
         call_jd(sides, op, dtype, count);
+    else if (sides->nccl)
+        bench_nccl_call(sides->nccl, &(struct bench_nccl_call){
+                                         .op = op,
+                                         .dtype = dtype,
+                                         .in = sides->in[side],
+                                         .out = bench_out(sides, side, op),
+                                         .count = count,
+                                         .stream = jd_shard_stream(sides->me),
+                                     });
     else
         call_mpi(sides, op, dtype, count);
 }
 
-/* ---- the data ----------------------------------------------------------- */
-
-static size_t in_elements(const struct bench_sides *sides, enum bench_op op,
-                          size_t count)
+void bench_finish(struct bench_sides *sides)
 {
-    bool each = op == BENCH_OP_psum_scatter || op == BENCH_OP_all_to_all;
-    return op == BENCH_OP_barrier ? 0
-           : each                 ? count * (size_t)sides->size
-                                  : count;
-}
-
-static size_t out_elements(const struct bench_sides *sides, enum bench_op op,
-                           size_t count)
-{
-    bool all = op == BENCH_OP_all_gather || op == BENCH_OP_all_to_all;
-    return op == BENCH_OP_barrier ? 0
-           : all                  ? count * (size_t)sides->size
-                                  : count;
-}
-
-/* Small whole numbers, exact in every type and in every sum of a few. */
-static double number_of(int rank, size_t i)
-{
-    return (double)((i + 3 * (size_t)rank) % 4);
-}
-
-enum { AT_ONCE = 1024 };
-
-void bench_fill(struct bench_sides *sides, enum bench_side side,
-                enum bench_op op, jd_dtype dtype, size_t count)
-{
-    size_t n = in_elements(sides, op, count), element = jd_dtype_size(dtype);
-    double values[AT_ONCE];
-    for (size_t i = 0; i < n; i += AT_ONCE) {
-        size_t part = n - i < AT_ONCE ? n - i : AT_ONCE;
-        for (size_t j = 0; j < part; j++)
-            values[j] = number_of(sides->rank, i + j);
-        jd_convert(values, JD_F64, (char *)sides->in[side] + i * element, dtype,
-                   part);
-    }
-}
-
-static double expected(const struct bench_sides *sides, enum bench_op op,
-                       size_t i, size_t count)
-{
-    int n = sides->size, rank = sides->rank;
-    double sum = 0;
-    switch (op) {
-    case BENCH_OP_all_gather:
-        return number_of((int)(i / count), i % count);
-    case BENCH_OP_all_to_all:
-        return number_of((int)(i / count), (size_t)rank * count + i % count);
-    case BENCH_OP_pbroadcast:
-        return number_of(0, i);
-    case BENCH_OP_ppermute:
-        return number_of((rank + n - 1) % n, i);
-    default:
-        if (op == BENCH_OP_psum_scatter)
-            i += (size_t)rank * count;
-        for (int r = 0; r < n; r++)
-            sum += number_of(r, i);
-        return sum;
-    }
-}
-
-size_t bench_count_wrong(const struct bench_sides *sides, enum bench_side side,
-                         enum bench_op op, jd_dtype dtype, size_t count)
-{
-    size_t n = out_elements(sides, op, count), wrong = 0;
-    size_t element = jd_dtype_size(dtype);
-    const char *out = out_of(sides, side, op);
-    double values[AT_ONCE], rounded[AT_ONCE];
-    char narrow[AT_ONCE * 16];
-    for (size_t i = 0; i < n; i += AT_ONCE) {
-        size_t part = n - i < AT_ONCE ? n - i : AT_ONCE;
-        for (size_t j = 0; j < part; j++)
-            rounded[j] = expected(sides, op, i + j, count);
-        jd_convert(rounded, JD_F64, narrow, dtype, part);
-        jd_convert(narrow, dtype, rounded, JD_F64, part);
-        jd_convert(out + i * element, dtype, values, JD_F64, part);
-        for (size_t j = 0; j < part; j++)
-            wrong += values[j] != rounded[j];
-    }
-    return wrong;
-}
-
-void bench_touch_in(struct bench_sides *sides, enum bench_side side,
-                    enum bench_op op, jd_dtype dtype, size_t count)
-{
-    static uint64_t turn;
-    uint64_t *words = sides->in[side];
-    size_t n = (in_elements(sides, op, count) * jd_dtype_size(dtype) + 7) / 8;
-    uint64_t value = ++turn & 3;
-    for (size_t i = 0; i < n; i++)
-        words[i] = value;
-}
-
-void bench_touch_out(struct bench_sides *sides, enum bench_side side,
-                     enum bench_op op, jd_dtype dtype, size_t count)
-{
-    static volatile uint64_t sink;
-    const uint64_t *words = out_of(sides, side, op);
-    size_t n = out_elements(sides, op, count) * jd_dtype_size(dtype) / 8;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += words[i];
-    sink = sum;
-    (void)sink;
+    if (sides->me)
+        JD_CHECK(jd_shard_synchronize(sides->me));
 }

@@ -61,17 +61,27 @@ bool bench_results_read(struct bench_results *results, const char *line)
         return true;
     }
     int head = 0;
-    return strcmp(kind, "cell") == 0 &&
-           sscanf(line + used, "%d %n", &side, &head) == 1 && side >= 0 &&
-           side < BENCH_SIDES &&
-           bench_samples_add(&cell->samples[side], line + used + head);
+    bool is_queue = strcmp(kind, "queue") == 0;
+    if ((!is_queue && strcmp(kind, "cell") != 0) ||
+        sscanf(line + used, "%d %n", &side, &head) != 1 || side < 0 ||
+        side >= BENCH_SIDES)
+        return false;
+    return bench_samples_add(is_queue ? &cell->queued[side]
+                                      : &cell->samples[side],
+                             line + used + head);
+}
+
+static void free_cell_side(struct bench_cell *cell, int side)
+{
+    bench_samples_free(&cell->samples[side]);
+    bench_samples_free(&cell->queued[side]);
 }
 
 void bench_results_free(struct bench_results *results)
 {
     for (int i = 0; i < results->count; i++)
         for (int side = 0; side < BENCH_SIDES; side++)
-            bench_samples_free(&results->cells[i].samples[side]);
+            free_cell_side(&results->cells[i], side);
     free(results->cells);
 }
 
@@ -101,6 +111,18 @@ static double bus_gbs(const struct bench_cell *cell, double us)
     return algorithm_gbs(cell, us) * factor;
 }
 
+static double queued_us(const struct bench_cell *cell, int side)
+{
+    return 1e6 * bench_samples_median(&cell->queued[side]);
+}
+
+static void print_queued(const struct bench_cell *cell)
+{
+    for (int side = 0; side < BENCH_SIDES; side++)
+        if (cell->queued[side].count)
+            printf("  %8.2f", queued_us(cell, side));
+}
+
 static void print_row(const struct bench_cell *cell)
 {
     char wrong[24] = "-";
@@ -116,32 +138,48 @@ static void print_row(const struct bench_cell *cell)
         printf("  %9.2f %9.2f %9.2f", percentile_us(cell, side, 0),
                median[side], percentile_us(cell, side, 0.99));
     }
-    int shown = cell->samples[BENCH_JD].count ? BENCH_JD : BENCH_MPI;
+    int shown = cell->samples[BENCH_JD].count ? BENCH_JD : BENCH_PEER;
     printf("  %7.2f %7.2f", algorithm_gbs(cell, median[shown]),
            bus_gbs(cell, median[shown]));
-    if (cell->samples[BENCH_JD].count && cell->samples[BENCH_MPI].count)
-        printf("  %6.2f", median[BENCH_MPI] / median[BENCH_JD]);
+    if (cell->samples[BENCH_JD].count && cell->samples[BENCH_PEER].count)
+        printf("  %6.2f", median[BENCH_PEER] / median[BENCH_JD]);
     else
         printf("  %6s", "-");
     if (cell->wrong != SIZE_MAX)
         snprintf(wrong, sizeof wrong, "%zu", cell->wrong);
-    printf("  %s\n", wrong);
+    printf("  %5s", wrong);
+    print_queued(cell);
+    putchar('\n');
 }
 
-void bench_results_print(const struct bench_results *results)
+/* Whether calls only queue. */
+static bool is_queued(const struct bench_results *results)
 {
+    return results->count && results->cells[0].queued[BENCH_JD].count;
+}
+
+void bench_results_print(const struct bench_results *results, const char *peer)
+{
+    char queue[64] = "";
     printf("# microseconds: minimum, median, 99th percentile of the rounds' "
            "slowest rank; GB/s of jd's\n# median (algbw, busbw: as nccl-tests "
-           "has them); ratio: MPI's median / jd's\n");
-    printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %s\n", "op", "type",
-           "bytes", "jd", "mpi", "algbw", "busbw", "ratio", "wrong");
+           "has them); ratio: %s's median / jd's\n",
+           peer);
+    if (is_queued(results)) {
+        puts("# queue: the median of the CPU's microseconds to queue a call");
+        snprintf(queue, sizeof queue, "  queue jd %9s", peer);
+    }
+    printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %5s%s\n", "op", "type",
+           "bytes", "jd", peer, "algbw", "busbw", "ratio", "wrong", queue);
     for (int i = 0; i < results->count; i++)
         print_row(&results->cells[i]);
 }
 
 void bench_results_print_json(const struct bench_results *results,
-                              const char *against, const char *measure)
+                              const char *peer, const char *against,
+                              const char *measure)
 {
+    const char *const names[] = { "jd", peer };
     printf("[");
     for (int i = 0; i < results->count; i++) {
         const struct bench_cell *cell = &results->cells[i];
@@ -156,12 +194,15 @@ void bench_results_print_json(const struct bench_results *results,
             if (cell->samples[side].count)
                 printf(", \"%s_us\": %.4g, \"%s_min_us\": %.4g, "
                        "\"%s_p99_us\": %.4g",
-                       side ? "mpi" : "jd", us[side], side ? "mpi" : "jd",
-                       percentile_us(cell, side, 0), side ? "mpi" : "jd",
+                       names[side], us[side], names[side],
+                       percentile_us(cell, side, 0), names[side],
                        percentile_us(cell, side, 0.99));
+            if (cell->queued[side].count)
+                printf(", \"%s_queue_us\": %.4g", names[side],
+                       queued_us(cell, side));
         }
-        if (us[BENCH_JD] > 0 && us[BENCH_MPI] > 0)
-            printf(", \"ratio\": %.4g", us[BENCH_MPI] / us[BENCH_JD]);
+        if (us[BENCH_JD] > 0 && us[BENCH_PEER] > 0)
+            printf(", \"ratio\": %.4g", us[BENCH_PEER] / us[BENCH_JD]);
         if (cell->wrong != SIZE_MAX)
             printf(", \"wrong\": %zu", cell->wrong);
         printf("}");
@@ -190,7 +231,8 @@ static void plot_curves(const struct bench_results *results, FILE *gnuplot)
         }
 }
 
-static void plot_lines(const struct bench_results *results, FILE *gnuplot)
+static void plot_lines(const struct bench_results *results, const char *peer,
+                       FILE *gnuplot)
 {
     bool begun = false;
     for (int side = 0; side < BENCH_SIDES; side++)
@@ -203,14 +245,15 @@ static void plot_lines(const struct bench_results *results, FILE *gnuplot)
             fprintf(gnuplot,
                     "%s$%s_%s_%d using 1:2 with linespoints title '%s %s %s'",
                     begun ? ", " : "plot ", bench_op_names[c->op],
-                    jd_dtype_name(c->dtype), side, side ? "MPI" : "jd",
+                    jd_dtype_name(c->dtype), side, side ? peer : "jd",
                     bench_op_names[c->op], jd_dtype_name(c->dtype));
             begun = true;
         }
     fputs("\n", gnuplot);
 }
 
-int bench_results_plot(const struct bench_results *results, const char *path)
+int bench_results_plot(const struct bench_results *results, const char *peer,
+                       const char *path)
 {
     FILE *gnuplot = popen("gnuplot", "w");
     if (gnuplot) {
@@ -221,7 +264,7 @@ int bench_results_plot(const struct bench_results *results, const char *path)
                 "set key top left noenhanced\n",
                 path);
         plot_curves(results, gnuplot);
-        plot_lines(results, gnuplot);
+        plot_lines(results, peer, gnuplot);
     }
     if (gnuplot && pclose(gnuplot) == 0)
         return 0;

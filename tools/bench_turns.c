@@ -5,6 +5,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { MOST_CALLS = 20000, MOST_SIDES = 4 };
 
@@ -15,21 +16,37 @@ double bench_slowest(MPI_Comm comm, double seconds)
     return most;
 }
 
+static double thread_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Seconds of one call, over that many, of the slowest rank. */
-static double sample(const struct bench_turns *turns, int side, int calls)
+static double sample(const struct bench_turns *turns, int side, int calls,
+                     double *ret_queued)
 {
     MPI_Barrier(turns->comm);
-    double begin = jd__clock_now();
+    double begin = jd__clock_now(), thread = ret_queued ? thread_seconds() : 0;
     for (int i = 0; i < calls; i++)
         turns->call(turns->arg, side);
-    return bench_slowest(turns->comm, (jd__clock_now() - begin) / calls);
+    if (ret_queued)
+        *ret_queued = (thread_seconds() - thread) / calls;
+    if (turns->finish)
+        turns->finish(turns->arg, side);
+    double seconds =
+        bench_slowest(turns->comm, (jd__clock_now() - begin) / calls);
+    if (ret_queued)
+        *ret_queued = bench_slowest(turns->comm, *ret_queued);
+    return seconds;
 }
 
 /* As many calls as fill a sample; at least three have warmed up. */
 static int calibrate(const struct bench_turns *turns, int side)
 {
-    sample(turns, side, 3);
-    double calls = turns->sample_seconds / sample(turns, side, 3);
+    sample(turns, side, 3, NULL);
+    double calls = turns->sample_seconds / sample(turns, side, 3, NULL);
     return calls < 1 ? 1 : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
 }
 
@@ -43,7 +60,9 @@ void bench_turns_run(const struct bench_turns *turns, const bool *takes_part,
     for (int i = 0; i < turns->rounds; i++)
         for (int side = 0; side < num_sides; side++)
             if (takes_part[side])
-                samples[side][i] = sample(turns, side, calls[side]);
+                samples[side][i] =
+                    sample(turns, side, calls[side],
+                           turns->queued ? &turns->queued[side][i] : NULL);
 }
 
 /* 0 or 1, or 0 where this MPI does not say. */

@@ -22,6 +22,12 @@ struct bench_turns {
     void *arg;
     double sample_seconds;
     int rounds; /* up to BENCH_MAX_ROUNDS */
+
+    /* Where calls only queue: waits for them, at the end of each sample. And
+     * where the CPU's seconds of queuing one go, as samples. NULL: they do
+     * not. */
+    void (*finish)(void *arg, int side);
+    double (*queued)[BENCH_MAX_ROUNDS];
 };
 
 /* Warms each side up, then measures: samples[side][round], in seconds. */

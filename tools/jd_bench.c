@@ -3,6 +3,7 @@
  * Here are the names and what all measurements share. */
 #include "tools/jd_bench.h"
 #include "jd_process.h"
+#include "runtime/env.h"
 #include "runtime/host.h"
 #include "runtime/mpi_service.h"
 #include "runtime/parse.h"
@@ -117,6 +118,9 @@ static int fail_usage(const char *name)
 
 int main(int argc, char **argv)
 {
+    /* Its peers are the host's, unless a measurement is told otherwise. */
+    if (jd__env_export("JD_PLATFORM", "cpu") != JD_OK)
+        return EXIT_FAILURE;
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!name)
         return fail_usage(NULL);

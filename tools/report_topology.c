@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report_topology.c - jd-info --topology: joins the job that started it and
  * prints its hosts, processes and devices, on process 0 alone. */
+#include "runtime/device_choice.h"
 #include "runtime/runtime.h"
 #include "tools/jd_info.h"
 #include "tools/json.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* ---- what the process's record knows beside --------------------------- */
+
+/* The platform's device of that number among the process's own. */
+static const struct jd_local_device *find_own(const struct jd_topology *t,
+                                              const jd_device *d)
+{
+    const struct jd_record *record = t->records->items[d->process_index];
+    int ordinal = 0;
+    for (int i = 0; i < record->num_devices; i++)
+        if (strcmp(record->devices[i].platform, d->platform) == 0 &&
+            ordinal++ == d->local_ordinal)
+            return &record->devices[i].device;
+    return NULL;
+}
+
+/* One of those that the process sees, and that are not its own. */
+static const struct jd_local_device *find_spare(const struct jd_record *record,
+                                                int number)
+{
+    return number < record->num_spare
+               ? &record->devices[record->num_devices + number].device
+               : NULL;
+}
 
 /* ---- as a tree -------------------------------------------------------- */
 
@@ -25,21 +51,45 @@ static void print_memory(uint64_t bytes)
         printf(", %.1f GiB", (double)bytes / (1 << 30));
 }
 
+/* Of one that other processes may see too. */
+static void print_shareable(const struct jd_topology *t, const jd_device *d)
+{
+    const struct jd_local_device *own = find_own(t, d);
+    if (!d->uuid[0])
+        return;
+    printf(", %s, number %d of those seen", d->uuid, own->native);
+    if (own->detail[0])
+        printf(", %s", own->detail);
+}
+
+static void print_device(const struct jd_topology *t, const jd_device *d)
+{
+    printf("    device %lld: %s %d, %s", (long long)d->id, d->platform,
+           d->local_ordinal, d->kind);
+    if (d->numa_node >= 0)
+        printf(", NUMA node %d", d->numa_node);
+    if (d->pci_bus_id[0])
+        printf(", PCI %s", d->pci_bus_id);
+    print_memory(d->memory_bytes);
+    print_shareable(t, d);
+    putchar('\n');
+}
+
+static void print_spare(const struct jd_record *record)
+{
+    const struct jd_local_device *spare;
+    for (int i = 0; (spare = find_spare(record, i)); i++)
+        printf("%s%s", i ? ", " : "    sees, and does not use: ", spare->uuid);
+    if (record->num_spare)
+        putchar('\n');
+}
+
 static void print_devices(const struct jd_topology *t, int process)
 {
-    for (int i = 0; i < t->num_devices; i++) {
-        const jd_device *d = &t->devices[i];
-        if (d->process_index != process)
-            continue;
-        printf("    device %lld: %s %d, %s", (long long)d->id, d->platform,
-               d->local_ordinal, d->kind);
-        if (d->numa_node >= 0)
-            printf(", NUMA node %d", d->numa_node);
-        if (d->pci_bus_id[0])
-            printf(", PCI %s", d->pci_bus_id);
-        print_memory(d->memory_bytes);
-        putchar('\n');
-    }
+    for (int i = 0; i < t->num_devices; i++)
+        if (t->devices[i].process_index == process)
+            print_device(t, &t->devices[i]);
+    print_spare(t->records->items[process]);
 }
 
 static void print_process(const struct jd_topology *t,
@@ -68,6 +118,19 @@ static void print_host(const struct jd_topology *t, int number)
             print_process(t, &t->processes[i]);
 }
 
+/* Which platforms somebody has no device of, and why. */
+static void print_absent(const struct jd_topology *t)
+{
+    for (int i = 0; jd__device_sources[i]; i++) {
+        const char *platform = jd__device_sources[i]->platform;
+        if (!jd__devices_count_absent(t->records, platform))
+            continue;
+        printf("no %s devices: ", platform);
+        jd__devices_print_absent(stdout, t->records, platform);
+        putchar('\n');
+    }
+}
+
 static void print_tree(const struct jd_topology *t)
 {
     fputs("job: ", stdout);
@@ -81,6 +144,7 @@ static void print_tree(const struct jd_topology *t)
     putchar('\n');
     for (int i = 0; i < t->num_hosts; i++)
         print_host(t, i);
+    print_absent(t);
 }
 
 /* ---- as JSON ---------------------------------------------------------- */
@@ -106,7 +170,27 @@ static void write_host(const struct jd_host *h)
            h->cores_allowed, (unsigned long long)h->memory_bytes);
 }
 
-static void write_process(const struct jd_process_info *p)
+static void write_absent(const struct jd_record *record)
+{
+    fputs("\"absent\": {", stdout);
+    if (record->absent[0])
+        write_text(record->absent, record->why_absent, "");
+    fputs("}}", stdout);
+}
+
+static void write_spare(const struct jd_record *record)
+{
+    const struct jd_local_device *spare;
+    fputs("\"unused_uuids\": [", stdout);
+    for (int i = 0; (spare = find_spare(record, i)); i++) {
+        fputs(i ? ", " : "", stdout);
+        json_write_string(stdout, spare->uuid);
+    }
+    fputs("], ", stdout);
+}
+
+static void write_process(const struct jd_process_info *p,
+                          const struct jd_record *record)
 {
     fputs("    {", stdout);
     printf("\"index\": %d, \"host\": %d, \"local_index\": %d, \"slice\": %d, "
@@ -114,11 +198,14 @@ static void write_process(const struct jd_process_info *p)
            p->index, p->host, p->local_index, p->slice, p->pid,
            p->cores_allowed);
     write_text("cores", p->cores, ", ");
-    write_text("program", p->program, "}");
+    write_text("program", p->program, ", ");
+    write_spare(record);
+    write_absent(record);
 }
 
-static void write_device(const jd_device *d)
+static void write_device(const struct jd_topology *t, const jd_device *d)
 {
+    const struct jd_local_device *own = find_own(t, d);
     printf("    {\"id\": %lld, \"process_index\": %d, \"local_ordinal\": %d, "
            "\"slice_index\": %d, \"numa_node\": %d, \"memory_bytes\": %llu, ",
            (long long)d->id, d->process_index, d->local_ordinal, d->slice_index,
@@ -127,7 +214,9 @@ static void write_device(const jd_device *d)
     write_text("kind", d->kind, ", ");
     write_text("host", d->host, ", ");
     write_text("pci_bus_id", d->pci_bus_id, ", ");
-    write_text("uuid", d->uuid, "}");
+    write_text("uuid", d->uuid, ", ");
+    write_text("detail", own->detail, ", ");
+    printf("\"native\": %d}", own->native);
 }
 
 static void end_item(int i, int count)
@@ -137,19 +226,21 @@ static void end_item(int i, int count)
 
 static void write_json(const struct jd_topology *t)
 {
-    printf("{\n  \"num_slices\": %d,\n  \"hosts\": [\n", t->num_slices);
+    printf("{\n  \"num_slices\": %d,\n  \"platform\": \"%s\",\n"
+           "  \"hosts\": [\n",
+           t->num_slices, t->platforms[0].platform);
     for (int i = 0; i < t->num_hosts; i++) {
         write_host(&t->hosts[i]);
         end_item(i, t->num_hosts);
     }
     puts("  ],\n  \"processes\": [");
     for (int i = 0; i < t->num_processes; i++) {
-        write_process(&t->processes[i]);
+        write_process(&t->processes[i], t->records->items[i]);
         end_item(i, t->num_processes);
     }
     puts("  ],\n  \"devices\": [");
     for (int i = 0; i < t->num_devices; i++) {
-        write_device(&t->devices[i]);
+        write_device(t, &t->devices[i]);
         end_item(i, t->num_devices);
     }
     puts("  ]\n}");

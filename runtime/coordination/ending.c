@@ -32,6 +32,7 @@ static struct {
     atomic_bool has_begun;   /* what jd__ending_check looks at */
     atomic_bool is_going_on; /* the process will be ended */
     pthread_mutex_t lock;
+    void (*_Atomic listener)(void);
     pthread_once_t once;
     pthread_cond_t changed;
     /* guarded by lock: */
@@ -259,13 +260,22 @@ static void keep_report(const struct jd_report *report)
     pthread_cond_broadcast(&ending.changed);
 }
 
+static void tell_listener(void)
+{
+    void (*listener)(void) = atomic_load(&ending.listener);
+    if (listener)
+        listener();
+}
+
 void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
                       bool (*stay)(void *arg), void *arg)
 {
     lock();
     bool is_first = !atomic_load(&ending.has_begun);
-    if (is_first)
+    if (is_first) {
         keep_report(report);
+        tell_listener();
+    }
     if (is_first && !ending.is_leaving) {
         ending.pid = getpid();
         atomic_store(&ending.is_going_on, true);
@@ -278,8 +288,11 @@ void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
 void jd__ending_note(const char *text)
 {
     lock();
-    if (!atomic_load(&ending.has_begun))
+    bool is_first = !atomic_load(&ending.has_begun);
+    if (is_first)
         keep_report(&(struct jd_report){ .text = text });
+    if (is_first)
+        tell_listener();
     unlock();
 }
 
@@ -355,6 +368,11 @@ void jd__ending_set_callback(jd_peer_failure_f callback, void *arg)
     ending.callback = callback;
     ending.callback_arg = arg;
     unlock();
+}
+
+void jd__ending_set_listener(void (*listener)(void))
+{
+    atomic_store(&ending.listener, listener);
 }
 
 void jd__ending_reset(void)

@@ -93,6 +93,14 @@ void jd__ending_set_leaving(bool is_leaving);
  * being ended is still ended. */
 void jd__ending_reset(void);
 
+/*
+ * Is called when the job has failed, at the same time as the waits of this
+ * process end, on whichever thread hears of it: it must not wait. For what
+ * waits elsewhere than here, in a library of its own. One of the process, that
+ * stays.
+ */
+void jd__ending_set_listener(void (*listener)(void));
+
 /* The callback of jd_on_peer_failure; NULL: none. */
 void jd__ending_set_callback(jd_peer_failure_f callback, void *arg);
 

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NAMED 8      /* processes that a sentence names one by one */
-#define WORTH_SAYING 1.5 /* seconds: processes say once a second what is new   \
-                          */
+/* Processes that a sentence names one by one. */
+#define MAX_NAMED 8
+
+/* Seconds; processes say once a second what is new. */
+#define WORTH_SAYING 1.5
 
 /* ---- who -------------------------------------------------------------- */
 

@@ -29,7 +29,8 @@ check() {
 # What is installed matters here, not how fast it runs.
 configure() {
     meson setup --prefix="$prefix" --libdir=lib -Dtests=disabled \
-        -Doptimization=0 -Ddebug=false "$work/build" "$source_dir"
+        -Doptimization=0 -Ddebug=false -Dcuda-architectures=80 \
+        "$work/build" "$source_dir"
 }
 
 # As the README says it.

@@ -50,13 +50,19 @@ sees layers runtime/options.h '#include "autodetect/cluster.h"'
 sees layers autodetect/detect.c '#include "runtime/topology.h"'
 sees layers runtime/world.c '#include "jd_mesh.h"'
 sees layers collectives/planted.c '  #  include <jd.h>'
+sees layers collectives/planted.cu '#include "jd_array.h"'
 sees layers runtime/planted.h '#include "tools/jd_info.h"'
+keeps cuda
+sees cuda collectives/planted.h '#include <cuda_runtime_api.h>'
+sees cuda runtime/planted.c '# include "nccl.h"'
+sees cuda collectives/shard.c '#include "collectives/platform_cuda/errors.h"'
 keeps getenv
 sees getenv runtime/world.c 'char *x(void) { return getenv("HOME"); }'
 sees getenv tools/planted.c 'extern char **environ;'
 sees getenv autodetect/detect.c 'int y(void) { return setenv("A", "B", 1); }'
 keeps spdx
 sees spdx tests/planted.c 'int z;'
+sees spdx collectives/planted.cuh 'int w;'
 sees spdx scripts/planted '#!/bin/sh'
 if command -v shellcheck >/dev/null; then
     keeps shell

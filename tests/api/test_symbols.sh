@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_symbols.sh - libjd.so exports what the public headers declare, and
-# nothing else. usage: test_symbols.sh SOURCE_DIR LIBRARY
+# test_symbols.sh - libjd.so exports what the public headers declare, a module
+# its one symbol, and both nothing else.
+# usage: test_symbols.sh SOURCE_DIR LIBRARY [MODULE]...
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -42,6 +43,14 @@ else
 fi
 same "declared (<) and exported (>) functions are the same" \
     "$work/declared" "$work/exported"
+
+echo jd__platform_module >"$work/wanted"
+for module in "${@:3}"; do
+    exported "$module" >"$work/exported"
+    folder=$(basename "$(dirname "$module")")
+    same "${module##*/} of $folder exports its symbol" "$work/wanted" \
+        "$work/exported"
+done
 
 # The check sees one too many and one too few.
 cat >"$work/planted.h" <<'HEADER'

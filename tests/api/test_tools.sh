@@ -77,6 +77,12 @@ says "sizes the wrong way round" 2 '--sizes is "64:8", but it must be MIN:MAX' \
     "${collectives[@]}" --sizes 64:8
 says "no such peer" 2 '--against is "gloo", but it must be mpi, mpi-single' \
     "${collectives[@]}" --against gloo
+says "a peer of another platform" 2 "--against nccl is for --platform cuda" \
+    "${collectives[@]}" --against nccl
+says "another peer of a platform" 2 "--platform cuda goes against nccl" \
+    "${collectives[@]}" --platform cuda --against mpi
+says "a cycle on memory that is apart" 2 "--cycle is for --platform cpu" \
+    "${collectives[@]}" --platform cuda --cycle
 says "a word that is no flag" 2 '"psum" is no flag' "${collectives[@]}" psum
 reshard=("$jd_bench" reshard)
 says "jd-bench reshard --help" 0 "Usage: jd-bench reshard" \
@@ -167,6 +173,12 @@ TEXT
         "${allow[@]}" "${quick[@]}" --against mpi-single --json --cycle
     cp "$work/out" "$work/rows"
     says "its rows have the ratio" 0 '"ratio": ' cat "$work/rows"
+    says "every collective beside the stand-in's NCCL" 0 " queue jd " \
+        "${allow[@]}" STANDIN_DEVICES=2 \
+        JD_PLATFORM_DIR="${jd_bench%/*}/../tests/nccl_standin" \
+        "${quick[@]}" --platform cuda
+    cp "$work/out" "$work/rows"
+    says "all of them" 0 "ppermute " cat "$work/rows"
     reshard+=(--launches 1 --rounds 3 --sample 0.1)
     says "an array moved beside MPI by hand" 0 "alltoallv " \
         "${allow[@]}" "${reshard[@]}" --shape 65x66 --processes 1,2

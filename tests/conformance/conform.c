@@ -150,6 +150,7 @@ static jd_status make_case(const struct errand *errand, const struct span *span,
         .count = counts[place->count],
         .salt = mix(errand->settings->seed + mix(number)),
         .buffers = buffers,
+        .rounds_each_step = errand->settings->is_on_gpus,
     };
     attempt.size = jd_dtype_size(attempt.dtype);
     attempt.terms = (struct terms){
@@ -380,29 +381,37 @@ static void parse_option(const char *name, const char *value,
         refuse("unknown option", name);
 }
 
+/* Devices are all of one platform. */
+static bool is_on(const char *platform)
+{
+    int count;
+    const jd_device *const *devices = jd_devices(&count);
+    return strcmp(devices[0]->platform, platform) == 0;
+}
+
 /* All devices are the cpus of one host: what is promised to be exact. */
 static bool is_one_cpu_host(void)
 {
     int count;
     const jd_device *const *devices = jd_devices(&count);
     for (int i = 0; i < count; i++)
-        if (strcmp(devices[i]->platform, "cpu") != 0 ||
-            strcmp(devices[i]->host, devices[0]->host) != 0)
+        if (strcmp(devices[i]->host, devices[0]->host) != 0)
             return false;
-    return true;
+    return is_on("cpu");
 }
 
 /* Processes would draw unlike seeds; they take process 0's. */
 static void agree_on_seed(struct settings *settings)
 {
+    int count;
     jd_leaf leaf = { &settings->seed, JD_U64, 0, NULL };
     JD_CHECK(jd_broadcast_one_to_all(&leaf, 1, 0));
     if (jd_process_index() == 0)
         printf("conform: seed %" PRIu64 ", part %" PRIu64 "/%" PRIu64
-               ", %d devices in %d processes, sums %s\n",
+               ", %d devices (%s) in %d processes, sums %s\n",
                settings->seed, settings->part, settings->parts,
-               jd_device_count(), jd_process_count(),
-               settings->is_exact ? "exact" : "rounded");
+               jd_device_count(), jd_devices(&count)[0]->kind,
+               jd_process_count(), settings->is_exact ? "exact" : "rounded");
 }
 
 int main(int argc, char **argv)
@@ -431,6 +440,7 @@ int main(int argc, char **argv)
         }
     JD_CHECK(jd_initialize());
     settings.is_exact = sums < 0 ? is_one_cpu_host() : sums == 1;
+    settings.is_on_gpus = is_on("cuda");
     agree_on_seed(&settings);
     int code = is_large ? try_large(&settings) : try_operations(&settings);
     JD_CHECK(jd_shutdown());

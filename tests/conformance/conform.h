@@ -36,6 +36,7 @@ struct attempt {
     size_t count;  /* the case's, of which an operation makes its own */
     uint64_t salt; /* the same on all members of the call */
     enum buffers buffers;
+    bool rounds_each_step; /* struct fold's */
     struct terms terms;
     const void *in;
     void *out;
@@ -92,6 +93,7 @@ struct settings {
     int64_t only_case; /* -1: all that are drawn */
     bool all_buffers;
     bool is_exact; /* sums are folds in member order */
+    bool is_on_gpus;
     const char *program;
     const char *only; /* an operation's name, NULL: all */
 };

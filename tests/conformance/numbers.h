@@ -75,6 +75,7 @@ struct fold {
     const int *ids;
     int members;
     size_t first, count;
+    bool rounds_each_step; /* a sum of numbers of 16 bits, as on a GPU */
 };
 
 /* What the elements are, bit for bit: a left fold in member order. Numbers of

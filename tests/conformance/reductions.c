@@ -65,6 +65,7 @@ struct fold row_fold(const struct attempt *a, size_t row)
         .members = a->span->size,
         .first = a->first + row * a->pitch,
         .count = a->columns,
+        .rounds_each_step = a->rounds_each_step,
     };
 }
 

@@ -244,6 +244,15 @@ static void add_term(struct range *range, enum reduce op, long double term[2])
     }
 }
 
+/* What a rounding may be off by, of a number's size. */
+static long double epsilon_of(const struct fold *fold,
+                              const struct format *format)
+{
+    if (fold->rounds_each_step && format->bytes == 2 && fold->op != REDUCE_PROD)
+        return ldexpl(1, -format->mantissa);
+    return is_double(format) ? DBL_EPSILON : FLT_EPSILON;
+}
+
 /* A member's term is exact; each of the operations rounds once. */
 static struct range range_of(const struct fold *fold, size_t index)
 {
@@ -262,7 +271,7 @@ static struct range range_of(const struct fold *fold, size_t index)
     }
     for (int part = 0; part < 2; part++) {
         range.value[part] /= divisor;
-        range.slack[part] *= (is_double(format) ? DBL_EPSILON : FLT_EPSILON) *
+        range.slack[part] *= epsilon_of(fold, format) *
                              (long double)(fold->members + 2) * 2 / divisor;
     }
     return range;

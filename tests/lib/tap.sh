@@ -73,7 +73,8 @@ tap_done() {
 }
 
 # Takes out of the environment what a launcher around the tests, or a
-# developer's own settings, would say to the programs under test.
+# developer's own settings, would say to the programs under test. Where there
+# are GPUs, most tests are of cpu devices all the same.
 clear_foreign_variables() {
     local name
     while IFS= read -r name; do
@@ -87,4 +88,5 @@ clear_foreign_variables() {
             ;;
         esac
     done < <(compgen -e)
+    export JD_PLATFORM=cpu
 }

@@ -112,7 +112,7 @@ without_secret() {
     status=0
     look || status=$?
     expect "a job that is over" $((status != 1)) \
-        'this program has not reached the coordination service in 5 s; it tried .*Connection refused$'
+        'this program has not reached the coordination service in 5[.0-9]* s; it tried .*Connection refused$'
 }
 
 clear_foreign_variables

@@ -501,6 +501,71 @@ START_TEST(barrier_only_meets)
 }
 END_TEST
 
+static const char *last_use;
+
+static void *native_stream(const struct jd_stream *stream)
+{
+    return (void *)(uintptr_t)stream;
+}
+
+static jd_status use_stream(struct jd_stream *stream, void *native)
+{
+    last_use = stream == (void *)in && native == out ? "as given" : "otherwise";
+    return JD_OK;
+}
+
+static jd_status synchronize_stream(struct jd_stream *stream,
+                                    const char *operation)
+{
+    ck_assert_ptr_eq(stream, (void *)in);
+    return jd_fail(JD_ABORTED, "%s: made up", operation);
+}
+
+START_TEST(streams_are_the_platforms)
+{
+    static const struct jd_stream_table table = {
+        .native = native_stream,
+        .use = use_stream,
+        .synchronize = synchronize_stream,
+    };
+    const struct jd_platform *before = mesh->platform;
+    static struct jd_platform with; /* the clique keeps it */
+    with = *before;
+    with.streams = &table;
+    mesh->platform = &with;
+    me->stream = (void *)in;
+    ck_assert_ptr_eq(jd_shard_stream(me), in);
+    UNIT_OK(jd_shard_use_stream(me, out));
+    ck_assert_str_eq(last_use, "as given");
+    REFUSED(jd_shard_synchronize(me), JD_ABORTED,
+            "jd_shard_synchronize: made up");
+    UNIT_OK(jd_psum(me, "data", in, out, 1, JD_F32));
+    ck_assert_ptr_eq(fake.last.call.stream, in);
+    mesh->platform = before;
+}
+END_TEST
+
+START_TEST(a_shard_may_have_no_stream)
+{
+    const struct jd_platform *before = mesh->platform;
+    struct jd_platform with = *before;
+    with.source = &(struct jd_device_source){ .platform = "cpu" };
+    mesh->platform = &with;
+    ck_assert_ptr_null(jd_shard_stream(me));
+    ck_assert_str_eq(jd_error_message(),
+                     "jd_shard_stream: the shard's device is of platform "
+                     "\"cpu\", whose calls return when they are done: there "
+                     "is no stream");
+    REFUSED(jd_shard_use_stream(me, out), JD_UNIMPLEMENTED,
+            "jd_shard_use_stream: the shard's device is of platform \"cpu\", "
+            "whose calls return when they are done: it has no stream to "
+            "replace");
+    ck_assert_ptr_null(jd_shard_stream(NULL));
+    ck_assert_int_eq(jd_shard_use_stream(NULL, NULL), JD_INVALID_ARGUMENT);
+    mesh->platform = before;
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("collective_calls");
@@ -523,5 +588,7 @@ int main(void)
     tcase_add_test(calls, group_refuses);
     tcase_add_test(calls, numbers_too_large_are_refused);
     tcase_add_test(calls, barrier_only_meets);
+    tcase_add_test(calls, streams_are_the_platforms);
+    tcase_add_test(calls, a_shard_may_have_no_stream);
     return unit_main(suite);
 }

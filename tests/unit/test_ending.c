@@ -586,6 +586,50 @@ START_TEST(a_check_costs_nothing_and_can_be_reset)
 }
 END_TEST
 
+static int heard;
+
+/* The waits of this process end already. */
+static void hear(void)
+{
+    heard += jd__ending_has_begun() ? 1 : 100;
+}
+
+START_TEST(a_listener_hears_of_it_once)
+{
+    jd__ending_set_listener(hear);
+    ck_assert_int_eq(heard, 0);
+    jd__ending_note(SENTENCE);
+    ck_assert_int_eq(heard, 1);
+    jd__ending_note("another");
+    ck_assert_int_eq(heard, 1);
+    jd__ending_reset();
+    jd__ending_note(SENTENCE);
+    ck_assert_int_eq(heard, 2);
+    jd__ending_reset();
+}
+END_TEST
+
+static void say_heard(void)
+{
+    hear();
+    fprintf(stderr, "heard %d\n", heard);
+}
+
+static void end_heard(void)
+{
+    jd__ending_set_listener(say_heard);
+    fail_job(&report);
+    wait_for_ever();
+}
+
+START_TEST(a_listener_hears_of_others)
+{
+    struct end end = end_of(end_heard);
+    expect_reported_end(&end);
+    EXPECT_TEXT(&end, "heard 1\n");
+}
+END_TEST
+
 static void reset_too_late(void)
 {
     jd__ending_set_callback(never_return, NULL);
@@ -664,6 +708,8 @@ int main(void)
     tcase_add_test(goes_on, jd_shutdown_returns_it);
     tcase_add_test(goes_on, its_own_failure_does_not_end_it);
     tcase_add_test(goes_on, a_check_costs_nothing_and_can_be_reset);
+    tcase_add_test(goes_on, a_listener_hears_of_it_once);
+    tcase_add_test(goes_on, a_listener_hears_of_others);
     tcase_add_test(goes_on, a_reset_does_not_keep_it);
     tcase_add_test(goes_on, collectives_are_aborted);
     return unit_main(suite);

@@ -125,6 +125,27 @@ START_TEST(the_last_speaks_for_all)
 }
 END_TEST
 
+/* Device 0 of one platform comes while that of another waits for its fellow. */
+START_TEST(platforms_do_not_disturb_each_other)
+{
+    struct member *other = prepare(5, 2, 2);
+    other->arrival.device = 0;
+    other->arrival.platform = 1;
+    start(other);
+    await_count(1);
+    come(prepare(0, 1, 1));
+    UNIT_OK(all[0].status);
+    ck_assert_int_eq(all[0].others, 1);
+    prepare(6, 2, 2)->arrival.device = 1;
+    all[6].arrival.platform = 1;
+    come(&all[6]);
+    UNIT_OK(all[6].status);
+    ck_assert_int_eq(all[6].others, 2);
+    join(other);
+    UNIT_OK(other->status);
+}
+END_TEST
+
 START_TEST(a_failure_is_everybodys)
 {
     start(prepare(0, 3, 1));
@@ -363,6 +384,7 @@ int main(void)
     tcase_set_timeout(together, 60);
     tcase_add_test(together, one_alone_speaks);
     tcase_add_test(together, the_last_speaks_for_all);
+    tcase_add_test(together, platforms_do_not_disturb_each_other);
     tcase_add_test(together, a_failure_is_everybodys);
     tcase_add_test(together, cliques_do_not_mix);
     TCase *apart = unit_case(suite, "apart");

@@ -13,14 +13,20 @@ static const struct jd_device_source cpu = { .platform = "cpu" };
 const struct jd_device_source *const jd__device_sources[] = { &gpu, &fpga, &cpu,
                                                               NULL };
 
-/* The topology of these records, seen from this process. */
-static struct jd_topology *build(struct jd_records *records, int self)
+static struct jd_topology *build_with(struct jd_records *records, int self,
+                                      const char *platform)
 {
     struct jd_topology *topology;
     records->self = self;
     UNIT_OK(jd__records_verify(records));
-    UNIT_OK(jd__topology_build(records, &topology));
+    UNIT_OK(jd__topology_build(records, platform, &topology));
     return topology;
+}
+
+/* The topology of these records, seen from this process. */
+static struct jd_topology *build(struct jd_records *records, int self)
+{
+    return build_with(records, self, NULL);
 }
 
 /* ---- hosts and slices ------------------------------------------------- */
@@ -154,6 +160,32 @@ START_TEST(devices_stand_by_platform_and_process)
 }
 END_TEST
 
+START_TEST(the_default_platform_stands_first)
+{
+    struct jd_topology *t =
+        build_with(JOB_RECORDS({ .id = 0, .devices = "gc" }), 0, "cpu");
+    ck_assert_int_eq(t->num_platforms, 2);
+    ck_assert_str_eq(t->platforms[0].platform, "cpu");
+    ck_assert_str_eq(t->platforms[1].platform, "gpu");
+    ck_assert_int_eq(t->platforms[0].num_local, 1);
+    jd__topology_destroy(t);
+}
+END_TEST
+
+/* Those that a process only sees are nobody's here. */
+START_TEST(spare_devices_are_left_out)
+{
+    struct jd_records *records = JOB_RECORDS({ .id = 0, .devices = "ggc" });
+    records->items[0]->num_devices = 1;
+    records->items[0]->num_spare = 2;
+    struct jd_topology *t = build(records, 0);
+    ck_assert_int_eq(t->num_platforms, 1);
+    ck_assert_int_eq(t->num_devices, 1);
+    ck_assert_int_eq(t->processes[0].num_devices, 1);
+    jd__topology_destroy(t);
+}
+END_TEST
+
 /* records->self is a rank before verify: process 1 is rank 0 here. */
 START_TEST(local_devices_are_ones_own)
 {
@@ -279,6 +311,8 @@ int main(void)
     tcase_add_test(hosts, the_cores_of_a_host);
     TCase *devices = unit_case(suite, "devices");
     tcase_add_test(devices, devices_stand_by_platform_and_process);
+    tcase_add_test(devices, the_default_platform_stands_first);
+    tcase_add_test(devices, spare_devices_are_left_out);
     tcase_add_test(devices, local_devices_are_ones_own);
     tcase_add_test(devices, a_platform_may_be_elsewhere);
     tcase_add_test(devices, a_platform_that_nobody_has_is_not_there);

@@ -97,7 +97,8 @@ START_TEST(hosts_may_have_any_name)
 END_TEST
 
 /* With a fence that carries no data: each address is asked for alone. (Without
- * any, MPI_Init of Open MPI 4.1.4 now and then ends: "PML add procs failed".) */
+ * any, MPI_Init of Open MPI 4.1.4 now and then ends: "PML add procs failed".)
+ */
 START_TEST(what_is_published_can_be_asked_for)
 {
     job_open(&job, 4, "0,3;1,2");

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_check_calls - three processes that call different things hear so, in the
+ * same words on every platform (on GPUs where JD_CHECK_CALLS is set), and go
+ * on. Buffers are the host's, so that one program runs on all.
+ */
+#include "jd.h"
+
+#include "expect.h"
+
+#include <stdint.h>
+
+#define OVER " over axis \"data\""
+#define ALIKE                                                                  \
+    "; all members make the same calls in the same order, with the same "      \
+    "count and type"
+#define IN_ORDER                                                               \
+    "; a send and its receive have the same count and type, and match in the " \
+    "order of the calls"
+
+static jd_shard *me;
+static int self;
+
+static void expect_sum(void)
+{
+    double mine = self + 1, sum = 0;
+    EXPECT_OK(jd_psum(me, "data", &mine, &sum, 1, JD_F64));
+    EXPECT_OK(jd_shard_synchronize(me));
+    EXPECT(sum == 6, "the sum is %g", sum);
+}
+
+/* ---- all members -------------------------------------------------------- */
+
+static void try_counts(void)
+{
+    float data[5] = { 0 };
+    size_t count = self == 0 ? 5 : 4;
+    expect_sentence(jd_psum(me, "data", data, data, count, JD_F32),
+                    JD_INVALID_ARGUMENT,
+                    "jd_psum" OVER ": process 0 calls jd_psum of 5 x F32, "
+                    "process 1 calls jd_psum of 4 x F32" ALIKE);
+    expect_sum();
+}
+
+static void try_functions(void)
+{
+    float data[4] = { 0 };
+    const char *name = self == 1 ? "jd_pmax" : "jd_psum";
+    jd_status status = self == 1 ? jd_pmax(me, "data", data, data, 4, JD_F32)
+                                 : jd_psum(me, "data", data, data, 4, JD_F32);
+    expect_sentence(status, JD_INVALID_ARGUMENT,
+                    "%s" OVER ": process 1 calls jd_pmax of 4 x F32, process "
+                    "0 calls jd_psum of 4 x F32" ALIKE,
+                    name);
+    expect_sum();
+}
+
+static void try_sources(void)
+{
+    float data[4] = { 0 };
+    expect_sentence(jd_pbroadcast(me, "data", self == 2, data, data, 4, JD_F32),
+                    JD_INVALID_ARGUMENT,
+                    "jd_pbroadcast" OVER
+                    ": process 2 calls jd_pbroadcast of 4 x F32 from "
+                    "source 1, process 0 calls jd_pbroadcast of 4 x F32 from "
+                    "source 0" ALIKE);
+    expect_sum();
+}
+
+/* The rest of what has to agree is not in the sentence. */
+static void try_the_rest(void)
+{
+    static float in[24], out[24];
+    const jd_route routes[] = { { 0, 1 }, { 1, 2 } };
+    size_t rows = self == 0 ? 2 : 1;
+    EXPECT_STATUS(jd_all_gather_2d(me, "data", in, out, rows, 2, JD_F32),
+                  JD_INVALID_ARGUMENT, "calls jd_all_gather_2d of 2 x F32");
+    EXPECT_STATUS(jd_psum_scatter_2d(me, "data", in, out, rows, 2, JD_F32),
+                  JD_INVALID_ARGUMENT, "calls jd_psum_scatter_2d of 2 x F32");
+    EXPECT_STATUS(
+        jd_all_to_all_2d(me, "data", in, out, 3, 3, 0, self > 0, JD_F32),
+        JD_INVALID_ARGUMENT, "calls jd_all_to_all_2d of 3 x F32");
+    EXPECT_STATUS(
+        jd_ppermute(me, "data", in, out, 2, JD_F32, routes, self == 0 ? 2 : 1),
+        JD_INVALID_ARGUMENT, "calls jd_ppermute of 2 x F32");
+    expect_sum();
+}
+
+static jd_status exchange(int64_t sent)
+{
+    static float in[9], out[9];
+    const int64_t places[] = { 0, 1, 2 }, to[] = { self, self, self };
+    const int64_t sizes[] = { sent, 1, 1 }, received[] = { 1, 1, 1 };
+    return jd_ragged_all_to_all(me, "data", in, 9, out, 9, 1, places, sizes, to,
+                                received, 3, JD_F32);
+}
+
+static void try_ragged(void)
+{
+    jd_status status = self == 2 ? exchange(1) : jd_barrier(me, "data");
+    expect_sentence(status, JD_INVALID_ARGUMENT,
+                    "%s" OVER
+                    ": process 2 calls jd_ragged_all_to_all of 1 x F32, "
+                    "process 0 calls jd_barrier of 0 x U8" ALIKE,
+                    self == 2 ? "jd_ragged_all_to_all" : "jd_barrier");
+    expect_sentence(exchange(self == 1 ? 2 : 1), JD_INVALID_ARGUMENT,
+                    "jd_ragged_all_to_all" OVER
+                    ": process 1 (member 1) sends 2 rows to process 0 (member "
+                    "0), piece 0, which expects 1; recv_sizes are the others' "
+                    "send_sizes");
+    EXPECT_OK(exchange(1));
+    EXPECT_OK(jd_barrier(me, "data"));
+    expect_sum();
+}
+
+/* ---- two of them -------------------------------------------------------- */
+
+static void try_transfer(void)
+{
+    float data[5] = { 0 };
+    if (self == 0)
+        expect_sentence(jd_send(me, "data", 1, data, 5, JD_F32),
+                        JD_INVALID_ARGUMENT,
+                        "jd_send" OVER ": process 0 (member 0) sends 5 x F32, "
+                        "where process 1 (member 1) receives 4 x F32" IN_ORDER);
+    if (self == 1)
+        expect_sentence(jd_recv(me, "data", 0, data, 4, JD_F32),
+                        JD_INVALID_ARGUMENT,
+                        "jd_recv" OVER ": process 0 (member 0) sends 5 x F32, "
+                        "where process 1 (member 1) receives 4 x F32" IN_ORDER);
+    expect_sum();
+}
+
+/* What fits of a group is done. */
+static void try_group(void)
+{
+    int32_t data[5] = { 7, 7, 7, 7, 7 }, got[4] = { 0 };
+    EXPECT_OK(jd_group_begin(me));
+    if (self == 0) {
+        EXPECT_OK(jd_send(me, "data", 2, data, 5, JD_S32));
+        EXPECT_OK(jd_send(me, "data", 1, data, 4, JD_S32));
+    } else {
+        EXPECT_OK(jd_recv(me, "data", 0, got, 4, JD_S32));
+    }
+    jd_status status = jd_group_end(me);
+    EXPECT_OK(jd_shard_synchronize(me));
+    if (self == 1)
+        EXPECT(status == JD_OK && got[3] == 7, "%s", jd_error_message());
+    else
+        expect_sentence(status, JD_INVALID_ARGUMENT,
+                        "%s" OVER
+                        ": process 0 (member 0) sends 5 x S32, where process 2 "
+                        "(member 2) receives 4 x S32" IN_ORDER,
+                        self == 0 ? "jd_send" : "jd_recv");
+    expect_sum();
+}
+
+static int32_t *on_device(int32_t value)
+{
+    int32_t values[3] = { value, value, value };
+    void *memory;
+    EXPECT_OK(jd_device_alloc(jd_shard_device(me), sizeof values, &memory));
+    EXPECT_OK(jd_device_copy(memory, values, sizeof values));
+    return memory;
+}
+
+static void expect_and_free(int32_t *data, int32_t wanted)
+{
+    int32_t got;
+    EXPECT_OK(jd_device_copy(&got, data, sizeof got));
+    EXPECT(got == wanted, "%d not %d", got, wanted);
+    EXPECT_OK(jd_device_free(data));
+}
+
+/* What one does in a group the other may do in calls, and in another order
+ * where the directions differ. The buffers are the device's: host buffers on
+ * GPUs are waited for. */
+static void try_order(void)
+{
+    int32_t *first = on_device(1), *second = on_device(2), *last = on_device(3);
+    if (self == 0) {
+        EXPECT_OK(jd_group_begin(me));
+        EXPECT_OK(jd_send(me, "data", 1, first, 3, JD_S32));
+        EXPECT_OK(jd_send(me, "data", 1, last, 1, JD_S32));
+        EXPECT_OK(jd_recv(me, "data", 1, second, 2, JD_S32));
+        EXPECT_OK(jd_group_end(me));
+    } else if (self == 1) {
+        EXPECT_OK(jd_group_begin(me));
+        EXPECT_OK(jd_send(me, "data", 0, last, 2, JD_S32));
+        EXPECT_OK(jd_recv(me, "data", 0, second, 3, JD_S32));
+        EXPECT_OK(jd_group_end(me));
+        EXPECT_OK(jd_recv(me, "data", 0, first, 1, JD_S32));
+    }
+    EXPECT_OK(jd_shard_synchronize(me));
+    expect_and_free(first, self == 1 ? 3 : 1);
+    expect_and_free(second, self == 0 ? 3 : self == 1 ? 1 : 2);
+    expect_and_free(last, 3);
+    expect_sum();
+}
+
+static void try_oneself(void)
+{
+    int32_t data[3] = { 4, 5, 6 }, got[3] = { 0 };
+    EXPECT_OK(jd_group_begin(me));
+    EXPECT_OK(jd_send(me, "data", self, data, 3, JD_S32));
+    EXPECT_OK(jd_recv(me, "data", self, got, 2, JD_S32));
+    expect_sentence(jd_group_end(me), JD_INVALID_ARGUMENT,
+                    "jd_send" OVER
+                    ": process %d (member %d) sends 3 x S32, where process %d "
+                    "(member %d) receives 2 x S32" IN_ORDER,
+                    self, self, self, self);
+    EXPECT_OK(jd_group_begin(me));
+    EXPECT_OK(jd_recv(me, "data", self, got, 2, JD_S32));
+    expect_sentence(jd_group_end(me), JD_INVALID_ARGUMENT,
+                    "jd_recv" OVER
+                    ": process %d (member %d) has a receive from itself "
+                    "without its send in the same group; put both between "
+                    "jd_group_begin and jd_group_end",
+                    self, self);
+    expect_sum();
+}
+
+int main(void)
+{
+    const char *name = "data";
+    int size = -1;
+    jd_mesh *mesh;
+    EXPECT_OK(jd_initialize());
+    EXPECT_OK(jd_mesh_create(&mesh, 1, &size, &name, NULL));
+    self = jd_process_index();
+    me = jd_mesh_shard(mesh);
+    EXPECT(jd_process_count() == 3 && me, "it takes three processes of one");
+    expect_sum();
+    try_counts();
+    try_functions();
+    try_sources();
+    try_the_rest();
+    try_ragged();
+    try_transfer();
+    try_group();
+    try_order();
+    try_oneself();
+    jd_mesh_destroy(mesh);
+    EXPECT_OK(jd_shutdown());
+    return 0;
+}
