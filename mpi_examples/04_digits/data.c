@@ -115,14 +115,3 @@ int read_data(const char *path, struct data *data)
     free(share.text);
     return failed;
 }
-
-void add_rows(const struct model *model, const struct data *data,
-              struct sums *sums)
-{
-    memset(sums, 0, sizeof *sums);
-    for (int64_t i = 0; i < data->count; i++)
-        if ((data->first_line + i) % HELD_OUT == 0)
-            add_test_row(model, &data->rows[i], sums);
-        else
-            add_training_row(model, &data->rows[i], sums);
-}

@@ -39,7 +39,7 @@ int agree(const char *why);
 int read_data(const char *path, struct data *data);
 
 /* One pass over the rows of this process; every fifth of the file's lines is
- * held out for the accuracy. */
+ * held out for the accuracy. add.c has it for the host, add.cu for a GPU. */
 void add_rows(const struct model *model, const struct data *data,
               struct sums *sums);
 
