@@ -79,10 +79,11 @@ struct jd_box {
 };
 
 /* Copies the elements of index from one to the other, both of which hold
- * them; rows that are whole in both in one go. What the host can write: its
- * own memory, and that of devices of the platform cpu. */
-void jd__box_copy(const struct jd_box *to, const struct jd_box *from,
-                  const jd_range *index);
+ * them; rows that are whole in both in one go. Each is host memory or memory of
+ * a local device. Returns: JD_OK, at once where the host can touch both; the
+ * failures of jd_device_copy(). */
+jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
+                       const jd_range *index);
 
 /* What two boxes share; false, and nothing written, where that is nothing. */
 bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,

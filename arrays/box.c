@@ -4,6 +4,8 @@
  * what is in both copied from one memory to another.
  */
 #include "arrays/array.h"
+#include "collectives/device_memory.h"
+#include "collectives/platform.h"
 
 #include <string.h>
 
@@ -143,19 +145,43 @@ static bool step_on(struct copy *copy, int64_t *at)
     return false;
 }
 
-void jd__box_copy(const struct jd_box *to, const struct jd_box *from,
-                  const jd_range *index)
+/* A loop over rows where the host cannot touch one side. */
+static jd_status copy_apart(const struct copy *copy)
+{
+    const struct loop one = { 1, 0, 0 };
+    const struct loop *loop = copy->num_loops ? &copy->loops[0] : &one;
+    return jd__device_memory_copy_rows(&(struct jd_rows){
+        .to = copy->to,
+        .from = copy->from,
+        .to_pitch = loop->count > 1 ? (size_t)loop->to : copy->row,
+        .from_pitch = loop->count > 1 ? (size_t)loop->from : copy->row,
+        .row = copy->row,
+        .count = (size_t)loop->count,
+    });
+}
+
+jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
+                       const jd_range *index)
 {
     struct copy copy;
     int64_t at[JD_MAX_NDIM] = { 0 };
+    jd_status status = JD_OK;
     if (jd__box_count(index, to->ndim) == 0)
-        return;
+        return JD_OK;
     plan_copy(&copy, to, from, index);
+    if (jd__device_memory_is_apart(copy.to) ||
+        jd__device_memory_is_apart(copy.from)) {
+        do
+            status = copy_apart(&copy);
+        while (status == JD_OK && step_on(&copy, at));
+        return status;
+    }
     if (copy.num_loops == 0) {
         memcpy(copy.to, copy.from, copy.row);
-        return;
+        return JD_OK;
     }
     do
         copy_rows(copy.to, copy.from, copy.row, &copy.loops[0]);
     while (step_on(&copy, at));
+    return JD_OK;
 }

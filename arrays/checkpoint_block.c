@@ -4,7 +4,7 @@
 
 #include "arrays/crc32c.h"
 #include "arrays/npy.h"
-#include "jd_memory.h"
+#include "collectives/device_memory.h"
 #include "runtime/status.h"
 
 #include <errno.h>
@@ -20,21 +20,14 @@
  * is read next. */
 enum { AHEAD = 2 /* chunks */ };
 
+#define ASKED_AT_ONCE ((size_t)128 << 10)
+
 static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* ---- writing ------------------------------------------------------------- */
-
-/* The elements from an offset on, in host memory. */
-static jd_status take_piece(const struct jd_block_source *from, size_t offset,
-                            size_t bytes, const char **ret_data)
-{
-    *ret_data = from->piece ? from->piece : from->data + offset;
-    return from->piece ? jd_device_copy(from->piece, from->data + offset, bytes)
-                       : JD_OK;
-}
 
 static jd_status write_chunk(const struct jd_io *io,
                              const struct jd_block_source *from, size_t offset,
@@ -43,8 +36,9 @@ static jd_status write_chunk(const struct jd_io *io,
 {
     for (size_t end = offset + bytes; offset < end;) {
         size_t n = min_size(JD_CHECKPOINT_PIECE, end - offset);
-        const char *data;
-        jd_status status = take_piece(from, offset, n, &data);
+        const void *data;
+        jd_status status =
+            jd__device_memory_view(from->data + offset, n, from->piece, &data);
         if (status != JD_OK)
             return status;
         *crc = jd__crc32c(*crc, data, n);
@@ -147,13 +141,27 @@ static jd_status check_header(const struct jd_block_reader *reader,
                       "the header is not that of the index's type and shape");
 }
 
-/* Asks for what comes a little later; that it fails does not matter. */
+/* Until is_over, where that is not NULL; returns how many were asked for. That
+ * it fails does not matter. Of much at a time the system takes only the
+ * beginning. */
+static size_t ask(int fd, int64_t begin, size_t bytes,
+                  const atomic_bool *is_over)
+{
+    size_t at = 0;
+    while (at < bytes && !(is_over && atomic_load(is_over))) {
+        size_t n = min_size(ASKED_AT_ONCE, bytes - at);
+        posix_fadvise(fd, begin + (int64_t)at, (int64_t)n, POSIX_FADV_WILLNEED);
+        at += n;
+    }
+    return at;
+}
+
+/* Asks for what comes a little later. */
 static void ask_ahead(const struct jd_block_reader *reader, size_t chunk,
                       size_t count)
 {
-    posix_fadvise(reader->fd,
-                  reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK),
-                  (int64_t)(count * JD_CHECKPOINT_CHUNK), POSIX_FADV_WILLNEED);
+    ask(reader->fd, reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK),
+        count * JD_CHECKPOINT_CHUNK, NULL);
 }
 
 jd_status jd__block_open(const struct jd_io *io,
@@ -182,6 +190,26 @@ jd_status jd__block_open(const struct jd_io *io,
     if (status != JD_OK)
         close(reader->fd);
     return status;
+}
+
+size_t jd__block_expect(const struct jd_io *io,
+                        const struct jd_saved_array *array, int block,
+                        const char *dir, size_t offset, size_t bytes,
+                        const atomic_bool *is_over)
+{
+    char header[JD_NPY_MAX_HEADER], file[JD_CHECKPOINT_MAX_FILE];
+    char path[PATH_MAX];
+    size_t all = jd__saved_block_bytes(array, block);
+    size_t begin = jd__saved_block_header(array, block, header) + offset;
+    size_t count = min_size(bytes, all > offset ? all - offset : 0);
+    jd__saved_block_file(array, block, file);
+    int fd;
+    if (jd__io_path(io, dir, "", file, path) != JD_OK ||
+        jd__io_open(io, path, &fd) != JD_OK)
+        return 0;
+    count = ask(fd, (int64_t)begin, count, is_over);
+    close(fd);
+    return count;
 }
 
 size_t jd__block_chunk_bytes(const struct jd_block_reader *reader, size_t chunk)

@@ -19,15 +19,17 @@
 #include "arrays/checkpoint_index.h"
 #include "arrays/checkpoint_io.h"
 
+#include <stdatomic.h>
+
 /* How much goes to a file or comes from one at once: its checksum is made while
  * it is in the caches. */
 #define JD_CHECKPOINT_PIECE ((size_t)512 << 10)
 
-/* The elements of a block: host memory, or a device's with a piece of host
- * memory to copy it to. */
+/* The elements of a block, and JD_CHECKPOINT_PIECE bytes to copy them to where
+ * the host cannot read them. */
 struct jd_block_source {
     const char *data;
-    char *piece; /* NULL: data is host memory */
+    char *piece;
 };
 
 /* Writes header and elements into a new file, which stays open, and the
@@ -51,6 +53,14 @@ struct jd_block_reader {
 jd_status jd__block_open(const struct jd_io *io,
                          const struct jd_saved_array *array, int block,
                          const char *dir, struct jd_block_reader *ret_reader);
+
+/* Asks the disk for at most so many bytes of the elements from an offset on,
+ * before they are read, and returns how many were asked for; until is_over.
+ * Where it cannot, it is silent: reading says why. */
+size_t jd__block_expect(const struct jd_io *io,
+                        const struct jd_saved_array *array, int block,
+                        const char *dir, size_t offset, size_t bytes,
+                        const atomic_bool *is_over);
 
 /* Reads a chunk and checks it; gives its bytes. */
 jd_status jd__block_read(const struct jd_block_reader *reader, size_t chunk,

@@ -8,6 +8,7 @@
 #include "runtime/status.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,26 @@ static void free_array(struct jd_saved_array *array)
     free(array->crcs);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct jd_saved_array *)a)->name,
+                  ((const struct jd_saved_array *)b)->name);
+}
+
+/* The index owns it now, or it is no more. */
+static jd_status keep(struct jd_index *index, struct jd_saved_array *array)
+{
+    struct jd_saved_array *kept = &index->arrays[index->count];
+    *kept = *array;
+    if (!tsearch(kept, &index->by_name, compare_names)) {
+        free_array(array);
+        return jd__fail_no_memory("a checkpoint's index", sizeof *array);
+    }
+    index->count++;
+    index->num_blocks += array->num_blocks;
+    return JD_OK;
+}
+
 jd_status jd__index_add(struct jd_index *index, const char *name,
                         jd_dtype dtype, int ndim, const int64_t *shape,
                         const int *cuts)
@@ -111,13 +132,17 @@ jd_status jd__index_add(struct jd_index *index, const char *name,
         free_array(&array);
         return status;
     }
-    index->arrays[index->count++] = array;
-    index->num_blocks += array.num_blocks;
-    return JD_OK;
+    return keep(index, &array);
+}
+
+static void forget(void *array)
+{
+    (void)array;
 }
 
 void jd__index_finish(struct jd_index *index)
 {
+    tdestroy(index->by_name, forget);
     for (size_t i = 0; i < index->count; i++)
         free_array(&index->arrays[i]);
     free(index->arrays);
@@ -127,10 +152,10 @@ void jd__index_finish(struct jd_index *index)
 const struct jd_saved_array *jd__index_find(const struct jd_index *index,
                                             const char *name)
 {
-    for (size_t i = 0; i < index->count; i++)
-        if (strcmp(index->arrays[i].name, name) == 0)
-            return &index->arrays[i];
-    return NULL;
+    const struct jd_saved_array wanted = { .name = (char *)name };
+    const struct jd_saved_array *const *found =
+        tfind(&wanted, &index->by_name, compare_names);
+    return found ? *found : NULL;
 }
 
 const char *jd__checkpoint_name_fault(const char *name)

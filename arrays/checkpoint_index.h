@@ -53,9 +53,10 @@ struct jd_index {
     size_t count;
     struct jd_saved_array *arrays;
     int num_blocks; /* of all */
+    void *by_name;  /* the arrays, as tsearch() keeps them */
 };
 
-/* Room for so many arrays. */
+/* Room for so many arrays; before the first is added. */
 jd_status jd__index_reserve(struct jd_index *index, size_t count);
 
 /*

@@ -4,11 +4,13 @@
  * then each process reads what its own blocks need.
  */
 #include "arrays/array.h"
+#include "arrays/checkpoint_ahead.h"
 #include "arrays/checkpoint_block.h"
 #include "arrays/checkpoint_io.h"
 #include "arrays/checkpoint_meeting.h"
 #include "arrays/checkpoint_open.h"
 #include "arrays/checkpoint_runs.h"
+#include "collectives/device_memory.h"
 #include "jd_checkpoint.h"
 #include "jd_memory.h"
 #include "jd_process.h"
@@ -133,7 +135,7 @@ static jd_status make_target(const jd_array *array, int i,
 {
     const jd_array_shard *shard = &array->shards[i];
     struct target target = { .shard = shard, .data = shard->data };
-    target.is_apart = strcmp(shard->device->platform, "cpu") != 0;
+    target.is_apart = jd__device_memory_is_apart(shard->data);
     if (target.is_apart)
         target.data = malloc(shard->count * array->element);
     if (!target.data)
@@ -209,9 +211,17 @@ static jd_status make_array(struct restore *restore, const char *name,
         return JD_INVALID_ARGUMENT;
     char which[2 * JD_CHECKPOINT_MAX_NAME];
     snprintf(which, sizeof which, "%s: \"%s\"", operation, name);
-    status = jd__array_create(which, sharding, saved->dtype, saved->ndim,
-                              saved->shape, ret_array);
-    return status == JD_OK ? read_array(restore, saved, *ret_array) : status;
+    status = jd__array_create_without_data(
+        which, sharding, saved->dtype, saved->ndim, saved->shape, ret_array);
+    if (status != JD_OK)
+        return status;
+    struct jd_ahead ahead;
+    jd__ahead_start(&ahead, &restore->io, restore->path, saved, *ret_array);
+    status = jd__array_allocate(*ret_array, which);
+    if (status == JD_OK)
+        status = read_array(restore, saved, *ret_array);
+    jd__ahead_finish(&ahead);
+    return status;
 }
 
 static jd_status make_arrays(struct restore *restore, const char *const *names,

@@ -8,6 +8,7 @@
 #include "arrays/checkpoint_io.h"
 #include "arrays/checkpoint_meeting.h"
 #include "arrays/checkpoint_plan.h"
+#include "collectives/device_memory.h"
 #include "jd_checkpoint.h"
 #include "jd_coordination.h"
 #include "jd_process.h"
@@ -139,7 +140,7 @@ static jd_status write_block(struct save *save, size_t i, int block,
     struct jd_block_source from = { .data = shard->data };
     jd_status status = JD_OK;
     int fd;
-    if (strcmp(shard->device->platform, "cpu") != 0)
+    if (jd__device_memory_is_apart(shard->data))
         status = make_piece(save);
     from.piece = save->piece;
     jd__saved_block_file(saved, block, file);

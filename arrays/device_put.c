@@ -30,11 +30,10 @@ static jd_status copy_block(const jd_array_shard *shard, void *arg)
     size_t element = jd_dtype_size(value->dtype);
     for (int d = 0; d < value->ndim; d++)
         whole[d] = (jd_range){ 0, value->shape[d] };
-    jd__box_copy(
+    return jd__box_copy(
         &(struct jd_box){ shard->data, shard->index, value->ndim, element },
         &(struct jd_box){ value->data, whole, value->ndim, element },
         shard->index);
-    return JD_OK;
 }
 
 /* The array of this process, whatever the others have. */

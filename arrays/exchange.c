@@ -39,18 +39,20 @@ static struct jd_box box_of(const struct jd_exchange_part *part,
                             part->exchange->to->element };
 }
 
-static void copy_pieces(const struct jd_exchange_part *part)
+static jd_status copy_pieces(const struct jd_exchange_part *part)
 {
     const struct jd_plan_device *device = part->device;
+    jd_status status = JD_OK;
     if (part->exchange->keeps && device->keeps)
-        return;
-    for (int i = 0; i < device->num_copies; i++) {
+        return JD_OK;
+    for (int i = 0; i < device->num_copies && status == JD_OK; i++) {
         const struct jd_piece *piece = &device->copies[i];
         struct jd_box from =
             box_of(part, &part->exchange->from->shards[piece->source]);
         struct jd_box to = box_of(part, part->to);
-        jd__box_copy(&to, &from, piece->index);
+        status = jd__box_copy(&to, &from, piece->index);
     }
+    return status;
 }
 
 /* ---- whole blocks ----------------------------------------------------------
@@ -138,33 +140,38 @@ static struct place find_place(const struct round *round, int64_t count,
     return place;
 }
 
-static void pack(const struct round *round)
+static jd_status pack(const struct round *round)
 {
     const struct jd_exchange_part *part = round->part;
+    jd_status status = JD_OK;
     if (!part->pack)
-        return;
+        return JD_OK;
     struct jd_box box = box_of(part, part->from);
-    for (int i = 0; i < part->device->num_sent; i++) {
+    for (int i = 0; i < part->device->num_sent && status == JD_OK; i++) {
         const struct jd_piece *piece = &part->device->sent[i];
         struct place place = find_place(round, piece->count, &piece->spot);
         char *to = (char *)part->pack + (size_t)place.at * box.element;
-        jd__share_pack(to, &box, piece->index, place.begin, place.end);
+        status = jd__share_pack(to, &box, piece->index, place.begin, place.end);
     }
+    return status;
 }
 
-static void unpack(const struct round *round)
+static jd_status unpack(const struct round *round)
 {
     const struct jd_exchange_part *part = round->part;
+    jd_status status = JD_OK;
     if (!part->unpack)
-        return;
+        return JD_OK;
     struct jd_box box = box_of(part, part->to);
-    for (int i = 0; i < part->device->num_receives; i++) {
+    for (int i = 0; i < part->device->num_receives && status == JD_OK; i++) {
         const struct jd_piece *piece = &part->device->receives[i];
         struct place place = find_place(round, piece->count, &piece->spot);
         const char *from =
             (char *)part->unpack + (size_t)place.at * box.element;
-        jd__share_unpack(&box, piece->index, place.begin, place.end, from);
+        status =
+            jd__share_unpack(&box, piece->index, place.begin, place.end, from);
     }
+    return status;
 }
 
 /* Who is not written to here has zeros, from the beginning. */
@@ -219,16 +226,16 @@ static jd_status exchange_pieces(const struct jd_exchange_part *part,
 {
     struct round round = { .part = part,
                            .rounds = part->exchange->plan->rounds };
-    jd_status status = JD_OK;
-    copy_pieces(part);
+    jd_status status = copy_pieces(part);
     for (; round.number < round.rounds && status == JD_OK; round.number++) {
-        pack(&round);
+        status = pack(&round);
         fill_lists(&round);
-        status = send_round(&round, shard);
+        if (status == JD_OK)
+            status = send_round(&round, shard);
         if (status == JD_OK)
             status = jd_shard_synchronize(shard);
         if (status == JD_OK)
-            unpack(&round);
+            status = unpack(&round);
     }
     return status;
 }
@@ -248,8 +255,7 @@ static jd_status run(const struct jd_exchange_part *part, jd_shard *shard)
     case JD_PLAN_EXCHANGE:
         return exchange_pieces(part, shard);
     default:
-        copy_pieces(part);
-        return JD_OK;
+        return copy_pieces(part);
     }
 }
 
@@ -294,9 +300,10 @@ static jd_status run_on_mesh(const struct jd_exchange *exchange,
 static jd_status run_here(const struct jd_plan *plan,
                           struct jd_exchange_part *parts)
 {
-    for (int i = 0; i < plan->num_devices; i++)
-        copy_pieces(&parts[i]);
-    return JD_OK;
+    jd_status status = JD_OK;
+    for (int i = 0; i < plan->num_devices && status == JD_OK; i++)
+        status = copy_pieces(&parts[i]);
+    return status;
 }
 
 /* ---- memory ----------------------------------------------------------------

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gather.c - jd_process_allgather_array and jd_process_gather_array. */
 #include "arrays/gather.h"
+#include "jd_collectives.h"
 #include "arrays/gathering.h"
 #include "collectives/leaves.h"
 
@@ -46,6 +47,8 @@ static jd_status run(struct jd_gather *g, int root_process,
     if (status != JD_OK || is_empty(g->array))
         return status;
     status = g->root < 0 ? jd__gather_to_all(g) : jd__gather_to_root(g);
+    if (status == JD_OK && g->me)
+        status = jd_shard_synchronize(g->me);
     return status == JD_OK ? JD_OK
                            : jd__fail_prefix(status, "%s: ", g->operation);
 }

@@ -72,7 +72,7 @@ size_t jd__gather_rows(const jd_array *array, int dimension);
  */
 
 /* This process's own blocks, to their places. */
-void jd__gather_copy_own(const struct jd_gather *g);
+jd_status jd__gather_copy_own(const struct jd_gather *g);
 
 /* Where this process has a span. */
 const char *jd__gather_span(const struct jd_gather *g,
@@ -80,16 +80,16 @@ const char *jd__gather_span(const struct jd_gather *g,
 
 /* This process's next chunk: where it lies, or, where it is of several pieces
  * or shorter than count elements, packed into slot. And on to the one after
- * it. */
-const void *jd__gather_pack(const struct jd_gather *g, char *slot,
-                            size_t count);
+ * it. Returns: as jd_device_copy(). */
+jd_status jd__gather_pack(const struct jd_gather *g, char *slot, size_t count,
+                          const void **ret_chunk);
 
 void jd__gather_pass(const struct jd_gather *g, size_t count);
 
 /* Puts the next chunk of a member, of at most count elements, to its place,
  * and goes on. */
-void jd__gather_unpack(const struct jd_gather *g, int member, const char *slot,
-                       size_t count);
+jd_status jd__gather_unpack(const struct jd_gather *g, int member,
+                            const char *slot, size_t count);
 
 /* How many elements the next chunk of a member has, at most count. */
 size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count);

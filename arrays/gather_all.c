@@ -22,7 +22,9 @@ static jd_status gather_joined(const struct jd_gather *g)
 {
     size_t count = jd__leaf_elements(g->out) / (size_t)g->size;
     size_t begin = (size_t)g->index * count * g->array->element;
-    jd__gather_copy_own(g);
+    jd_status status = jd__gather_copy_own(g);
+    if (status != JD_OK)
+        return status;
     return jd_all_gather(g->me, NULL, (char *)g->out->data + begin,
                          g->out->data, count, g->array->dtype);
 }
@@ -62,12 +64,17 @@ static jd_status gather_chunks(const struct jd_gather *g)
         size_t left = g->load - done;
         size_t count = left < g->chunk ? left : g->chunk;
         size_t stride = count * g->array->element;
-        const void *own =
-            jd__gather_pack(g, g->chunks + (size_t)g->index * stride, count);
-        status =
-            jd_all_gather(g->me, NULL, own, g->chunks, count, g->array->dtype);
+        const void *own;
+        status = jd__gather_pack(g, g->chunks + (size_t)g->index * stride,
+                                 count, &own);
+        if (status == JD_OK)
+            status = jd_all_gather(g->me, NULL, own, g->chunks, count,
+                                   g->array->dtype);
+        if (status == JD_OK)
+            status = jd_shard_synchronize(g->me);
         for (int m = 0; m < g->size && status == JD_OK; m++)
-            jd__gather_unpack(g, m, g->chunks + (size_t)m * stride, count);
+            status =
+                jd__gather_unpack(g, m, g->chunks + (size_t)m * stride, count);
     }
     return status;
 }
@@ -84,7 +91,6 @@ jd_status jd__gather_to_all(const struct jd_gather *g)
     case JD_GATHER_CHUNKS:
         return gather_chunks(g);
     default:
-        jd__gather_copy_own(g);
-        return JD_OK;
+        return jd__gather_copy_own(g);
     }
 }

@@ -3,8 +3,7 @@
  * is on the way. */
 #include "arrays/gather.h"
 #include "arrays/share.h"
-
-#include <string.h>
+#include "jd_memory.h"
 
 /* ---- copies ---------------------------------------------------------------
  */
@@ -54,33 +53,41 @@ static bool is_first(const jd_sharding *sharding, int number)
     return true;
 }
 
-void jd__gather_copy_own(const struct jd_gather *g)
+jd_status jd__gather_copy_own(const struct jd_gather *g)
 {
     jd_range whole[JD_MAX_NDIM];
+    jd_status status = JD_OK;
     struct jd_box to = box_of_out(g, whole);
-    for (int i = 0; i < g->array->num_shards; i++) {
+    for (int i = 0; i < g->array->num_shards && status == JD_OK; i++) {
         const jd_array_shard *shard = &g->array->shards[i];
         struct jd_box from = { shard->data, shard->index, to.ndim, to.element };
         if (shard->count && is_first(g->array->sharding, i))
-            jd__box_copy(&to, &from, shard->index);
+            status = jd__box_copy(&to, &from, shard->index);
     }
+    return status;
 }
 
-const void *jd__gather_pack(const struct jd_gather *g, char *slot, size_t count)
+jd_status jd__gather_pack(const struct jd_gather *g, char *slot, size_t count,
+                          const void **ret_chunk)
 {
     struct jd_cursor cursor = g->cursors[g->index];
     struct jd_span_of_block span;
     size_t element = g->array->element;
-    for (size_t done = 0; done < count; done += span.count) {
+    jd_status status = JD_OK;
+    *ret_chunk = slot;
+    for (size_t done = 0; done < count && status == JD_OK; done += span.count) {
         if (!jd__holders_next(&g->holders, g->array, g->index, &cursor,
                               count - done, &span))
             break;
-        if (span.count == count)
-            return jd__gather_span(g, &span);
-        memcpy(slot + done * element, jd__gather_span(g, &span),
-               span.count * element);
+        if (span.count == count) {
+            *ret_chunk = jd__gather_span(g, &span);
+            break;
+        }
+        status =
+            jd_device_copy(slot + done * element, jd__gather_span(g, &span),
+                           span.count * element);
     }
-    return slot;
+    return status;
 }
 
 void jd__gather_pass(const struct jd_gather *g, size_t count)
@@ -92,20 +99,22 @@ void jd__gather_pass(const struct jd_gather *g, size_t count)
             return;
 }
 
-void jd__gather_unpack(const struct jd_gather *g, int member, const char *slot,
-                       size_t count)
+jd_status jd__gather_unpack(const struct jd_gather *g, int member,
+                            const char *slot, size_t count)
 {
     jd_range whole[JD_MAX_NDIM];
     struct jd_box to = box_of_out(g, whole);
     struct jd_span_of_block span;
-    for (size_t done = 0; done < count; done += span.count) {
+    jd_status status = JD_OK;
+    for (size_t done = 0; done < count && status == JD_OK; done += span.count) {
         if (!jd__holders_next(&g->holders, g->array, member,
                               &g->cursors[member], count - done, &span))
-            return;
-        jd__share_unpack(&to, span.index, (int64_t)span.begin,
-                         (int64_t)(span.begin + span.count),
-                         slot + done * to.element);
+            break;
+        status = jd__share_unpack(&to, span.index, (int64_t)span.begin,
+                                  (int64_t)(span.begin + span.count),
+                                  slot + done * to.element);
     }
+    return status;
 }
 
 size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count)

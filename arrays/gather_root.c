@@ -61,8 +61,10 @@ static jd_status receive_chunks(const struct jd_gather *g)
     jd_status status = JD_OK;
     for (size_t done = 0; done < g->load && status == JD_OK; done += g->chunk) {
         status = receive_from_all(g, receive_chunk);
+        if (status == JD_OK)
+            status = jd_shard_synchronize(g->me);
         for (int m = 0; m < g->holders.num_members && status == JD_OK; m++)
-            jd__gather_unpack(
+            status = jd__gather_unpack(
                 g, m, g->chunks + (size_t)m * g->chunk * g->array->element,
                 g->chunk);
     }
@@ -75,9 +77,13 @@ static jd_status send_chunks(const struct jd_gather *g)
         size_t count = jd__gather_measure(g, g->index, g->chunk);
         if (count == 0)
             return JD_OK;
-        const void *chunk = jd__gather_pack(g, g->chunks, count);
-        jd_status status =
-            jd_send(g->me, NULL, g->root, chunk, count, g->array->dtype);
+        const void *chunk;
+        jd_status status = jd__gather_pack(g, g->chunks, count, &chunk);
+        if (status == JD_OK)
+            status =
+                jd_send(g->me, NULL, g->root, chunk, count, g->array->dtype);
+        if (status == JD_OK)
+            status = jd_shard_synchronize(g->me); /* the slot is free again */
         if (status != JD_OK)
             return status;
         jd__gather_pass(g, count);
@@ -90,7 +96,7 @@ jd_status jd__gather_to_root(const struct jd_gather *g)
     bool is_root = g->index == g->root;
     jd_status status = JD_OK;
     if (is_root)
-        jd__gather_copy_own(g);
+        status = jd__gather_copy_own(g);
     /* Those who send nothing have to be there the first time. */
     if (g->way != JD_GATHER_NONE)
         status = jd_barrier(g->me, NULL);

@@ -106,11 +106,12 @@ static void find_origin(const struct host_local *h, int place,
 }
 
 /* All blocks of this process, to its memory or from there. */
-static void copy(const struct host_local *h, const jd_array *array, void *data,
-                 bool is_to_array)
+static jd_status copy(const struct host_local *h, const jd_array *array,
+                      void *data, bool is_to_array)
 {
     jd_range origin[JD_MAX_NDIM];
-    for (int i = 0; i < array->num_shards; i++) {
+    jd_status status = JD_OK;
+    for (int i = 0; i < array->num_shards && status == JD_OK; i++) {
         const jd_array_shard *shard = &array->shards[i];
         struct jd_box block = { shard->data, shard->index, array->ndim,
                                 array->element };
@@ -119,9 +120,10 @@ static void copy(const struct host_local *h, const jd_array *array, void *data,
             continue;
         find_origin(h, jd__sharding_place(h->sharding, shard->device), shard,
                     origin);
-        jd__box_copy(is_to_array ? &block : &local,
-                     is_to_array ? &local : &block, shard->index);
+        status = jd__box_copy(is_to_array ? &block : &local,
+                              is_to_array ? &local : &block, shard->index);
     }
+    return status;
 }
 
 /* ---- to the array of all ---------------------------------------------------
@@ -163,8 +165,11 @@ jd_status jd_host_local_array_to_global_array(jd_array **ret_array,
         status = jd__array_create(TO_GLOBAL, h.sharding, local->dtype, h.ndim,
                                   h.global, &array);
     if (status == JD_OK) {
-        copy(&h, array, local->data, true);
-        *ret_array = array;
+        status = copy(&h, array, local->data, true);
+        if (status == JD_OK)
+            *ret_array = array;
+        else
+            jd_array_release(array);
     }
     jd_sharding_release(h.sharding);
     return status;
@@ -245,7 +250,7 @@ jd_status jd_global_array_to_host_local_array(const jd_array *array,
     if (status == JD_OK)
         status = check_out(&h, array, out);
     if (status == JD_OK)
-        copy(&h, array, out->data, false);
+        status = copy(&h, array, out->data, false);
     jd_sharding_release(h.sharding);
     return status;
 }

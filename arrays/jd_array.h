@@ -138,7 +138,8 @@ typedef struct jd_array_shard {
     int64_t shape[JD_MAX_NDIM];  /* of the block */
     int replica_id;
     size_t count; /* elements */
-    void *data;   /* of the device's memory, row-major; NULL where count is 0 */
+    void *data;   /* of the device's memory, row-major; NULL where count is 0;
+                   * on cuda the host reads it by jd_device_copy() */
 } jd_array_shard;
 
 /* All zeros. */

@@ -249,12 +249,11 @@ static jd_status copy_block(const jd_array_shard *shard, void *arg)
                               begins[cut_number(array->sharding, place, d)];
         origin[d].end = origin[d].begin + local->shape[d];
     }
-    jd__box_copy(
+    return jd__box_copy(
         &(struct jd_box){ shard->data, shard->index, array->ndim,
                           array->element },
         &(struct jd_box){ local->data, origin, array->ndim, array->element },
         shard->index);
-    return JD_OK;
 }
 
 static jd_status fill(jd_array *array, const jd_leaf *local)

@@ -5,6 +5,7 @@
  * other what they found.
  */
 #include "arrays/replicas.h"
+#include "collectives/device_memory.h"
 #include "arrays/gathering.h"
 #include "arrays/kept_mesh.h"
 #include "collectives/elements.h"
@@ -49,6 +50,26 @@ static jd_status find_mesh(struct jd_replicas *r)
     return status;
 }
 
+static jd_status digest_block(const char *data, size_t bytes,
+                              struct jd_block_digest *digest)
+{
+    char piece[1 << 16];
+    crypto_generichash_state state;
+    jd_status status = JD_OK;
+    crypto_generichash_init(&state, NULL, 0, sizeof digest->bytes);
+    for (size_t done = 0; done < bytes && status == JD_OK;
+         done += sizeof piece) {
+        size_t left = bytes - done;
+        size_t n = left < sizeof piece ? left : sizeof piece;
+        const void *bytes_here;
+        status = jd__device_memory_view(data + done, n, piece, &bytes_here);
+        if (status == JD_OK)
+            crypto_generichash_update(&state, bytes_here, n);
+    }
+    crypto_generichash_final(&state, digest->bytes, sizeof digest->bytes);
+    return status;
+}
+
 /* And the digests of its own blocks. */
 static jd_status prepare(struct jd_replicas *r)
 {
@@ -65,11 +86,11 @@ static jd_status prepare(struct jd_replicas *r)
     for (int i = 0; i < sharding->num_local; i++) {
         const jd_array_shard *shard = &r->array->shards[i];
         struct jd_block_digest *digest = &r->digests[sharding->local[i]];
-        if (shard->count)
-            crypto_generichash(digest->bytes, sizeof digest->bytes, shard->data,
-                               shard->count * r->array->element, NULL, 0);
+        if (shard->count && status == JD_OK)
+            status = digest_block(shard->data, shard->count * r->array->element,
+                                  digest);
     }
-    return JD_OK;
+    return status;
 }
 
 static void finish(struct jd_replicas *r)
@@ -239,11 +260,13 @@ static jd_status share_differences(const struct jd_replicas *r,
 }
 
 /* Where no NaN is equal to itself, the same bits are not always equal. */
-static void compare_with_self(struct jd_replicas *r)
+static jd_status compare_with_self(struct jd_replicas *r)
 {
-    for (int i = 0; i < r->array->num_shards; i++)
-        jd__replica_compare(r, i, 0, r->array->shards[i].data,
-                            r->array->shards[i].count);
+    jd_status status = JD_OK;
+    for (int i = 0; i < r->array->num_shards && status == JD_OK; i++)
+        status = jd__replica_compare(r, i, 0, r->array->shards[i].data,
+                                     r->array->shards[i].count);
+    return status;
 }
 
 static bool has_suspect(const struct jd_replicas *r)
@@ -263,8 +286,8 @@ static jd_status compare(struct jd_replicas *r, const char *what,
     if (!suspects && trusts)
         return JD_OK;
     if (!trusts)
-        compare_with_self(r);
-    if (suspects)
+        status = compare_with_self(r);
+    if (suspects && status == JD_OK)
         status = jd__replicas_compare_values(r);
     if (status != JD_OK)
         return jd__fail_prefix(status, OPERATION ": ");

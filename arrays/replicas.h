@@ -41,9 +41,10 @@ struct jd_replicas {
 
 bool jd__replica_is_suspect(const struct jd_replicas *r, int place);
 
-/* Compares elements of one of this process's blocks, from `first` on. */
-void jd__replica_compare(struct jd_replicas *r, int local, size_t first,
-                         const void *wanted, size_t count);
+/* Compares elements of one of this process's blocks, from `first` on, with
+ * those of wanted, device memory or not. Returns: as jd_device_copy(). */
+jd_status jd__replica_compare(struct jd_replicas *r, int local, size_t first,
+                              const void *wanted, size_t count);
 
 /*
  * Compares all suspects with their references: those on other devices of the

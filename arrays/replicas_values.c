@@ -5,6 +5,7 @@
  * that nobody waits for one who waits for it.
  */
 #include "arrays/replicas.h"
+#include "collectives/device_memory.h"
 #include "jd_collectives.h"
 
 #include <string.h>
@@ -26,38 +27,61 @@ bool jd__replica_is_suspect(const struct jd_replicas *r, int place)
                   sizeof *r->digests) != 0;
 }
 
-void jd__replica_compare(struct jd_replicas *r, int local, size_t first,
-                         const void *wanted, size_t count)
+/* Elements of a block, the number of whose first is given, and what they should
+ * be; both where the host can read them. */
+static void compare_here(struct jd_replicas *r, int64_t place, size_t first,
+                         const char *have, const char *wanted, size_t count)
 {
     size_t element = r->array->element;
-    int64_t place = r->array->sharding->local[local];
-    const char *have = r->array->shards[local].data;
-    const char *other = wanted;
     if (r->found.exists && r->found.place <= place)
         return;
     for (size_t i = 0; i < count; i++) {
-        const char *own = have + (first + i) * element;
-        if (jd__equality_holds(&r->rules, r->array->dtype, own,
-                               other + i * element))
+        if (jd__equality_holds(&r->rules, r->array->dtype, have + i * element,
+                               wanted + i * element))
             continue;
         r->found.exists = 1;
         r->found.place = place;
         r->found.element = (int64_t)(first + i);
-        memcpy(r->found.value, own, element);
-        memcpy(r->found.wanted, other + i * element, element);
+        memcpy(r->found.value, have + i * element, element);
+        memcpy(r->found.wanted, wanted + i * element, element);
         return;
     }
 }
 
+jd_status jd__replica_compare(struct jd_replicas *r, int local, size_t first,
+                              const void *wanted, size_t count)
+{
+    char buffers[2][CHUNK];
+    size_t element = r->array->element, most = CHUNK / element;
+    int64_t place = r->array->sharding->local[local];
+    const char *block = r->array->shards[local].data;
+    const void *have, *other;
+    jd_status status = JD_OK;
+    for (size_t done = 0; done < count && status == JD_OK; done += most) {
+        size_t left = count - done, n = left < most ? left : most;
+        status = jd__device_memory_view(block + (first + done) * element,
+                                        n * element, buffers[0], &have);
+        if (status == JD_OK)
+            status =
+                jd__device_memory_view((const char *)wanted + done * element,
+                                       n * element, buffers[1], &other);
+        if (status == JD_OK)
+            compare_here(r, place, first + done, have, other, n);
+    }
+    return status;
+}
+
 /* This process's suspects among those that have the block. */
-static void compare_own(const struct sending *s, size_t first,
-                        const void *wanted, size_t count)
+static jd_status compare_own(const struct sending *s, size_t first,
+                             const void *wanted, size_t count)
 {
     const jd_sharding *sharding = s->replicas->array->sharding;
-    for (int i = 0; i < sharding->num_local; i++)
+    jd_status status = JD_OK;
+    for (int i = 0; i < sharding->num_local && status == JD_OK; i++)
         if (sharding->blocks[sharding->local[i]] == s->block &&
             jd__replica_is_suspect(s->replicas, sharding->local[i]))
-            jd__replica_compare(s->replicas, i, first, wanted, count);
+            status = jd__replica_compare(s->replicas, i, first, wanted, count);
+    return status;
 }
 
 static int member_of(const struct jd_holders *holders, int process)
@@ -114,7 +138,8 @@ static jd_status send_chunk(const struct sending *s, const void *data,
         if (s->replicas->is_receiver[m])
             status = jd_send(s->replicas->me, NULL, m, data, count, dtype);
     jd_status end = jd_group_end(s->replicas->me);
-    return status == JD_OK ? end : status;
+    status = status == JD_OK ? end : status;
+    return status == JD_OK ? jd_shard_synchronize(s->replicas->me) : status;
 }
 
 static jd_status receive_chunk(const struct sending *s, size_t first,
@@ -124,9 +149,7 @@ static jd_status receive_chunk(const struct sending *s, size_t first,
     int from = member_of(&s->replicas->holders, s->source);
     jd_status status = jd_recv(s->replicas->me, NULL, from, chunk, count,
                                s->replicas->array->dtype);
-    if (status == JD_OK)
-        compare_own(s, first, chunk, count);
-    return status;
+    return status == JD_OK ? compare_own(s, first, chunk, count) : status;
 }
 
 static jd_status compare_block(struct sending *s)
@@ -140,9 +163,9 @@ static jd_status compare_block(struct sending *s)
         return JD_OK;
     const jd_array_shard *block = find_block(array, s->block);
     if (is_source)
-        compare_own(s, 0, block->data, block->count);
-    if (s->num_receivers == 0)
-        return JD_OK;
+        status = compare_own(s, 0, block->data, block->count);
+    if (s->num_receivers == 0 || status != JD_OK)
+        return status;
     for (size_t done = 0; done < block->count && status == JD_OK;
          done += most) {
         size_t left = block->count - done, count = left < most ? left : most;

@@ -6,16 +6,16 @@
  *     jd__share_pack(memory, &block, index, begin, end);
  *     jd__share_unpack(&block, index, begin, end, memory);
  *
- * Threads: any.
+ * Returns: as jd__box_copy. Threads: any.
  */
 #ifndef ARRAYS_SHARE_H
 #define ARRAYS_SHARE_H
 
 #include "arrays/array.h"
 
-void jd__share_pack(void *to, const struct jd_box *from, const jd_range *index,
-                    int64_t begin, int64_t end);
-void jd__share_unpack(const struct jd_box *to, const jd_range *index,
-                      int64_t begin, int64_t end, const void *from);
+jd_status jd__share_pack(void *to, const struct jd_box *from,
+                         const jd_range *index, int64_t begin, int64_t end);
+jd_status jd__share_unpack(const struct jd_box *to, const jd_range *index,
+                           int64_t begin, int64_t end, const void *from);
 
 #endif

@@ -66,11 +66,29 @@ jd_status jd__array_fill(const jd_array *array, const char *operation,
 struct callback {
     jd_status (*fill)(const jd_range *index, void *block, void *arg);
     void *arg;
+    size_t element;
 };
+
+/* Where the program cannot write to the block itself. */
+static jd_status call_back_apart(const struct callback *callback,
+                                 const jd_array_shard *shard)
+{
+    size_t bytes = shard->count * callback->element;
+    void *block = calloc(1, bytes);
+    if (!block)
+        return jd__fail_no_memory("jd_array_from_callback", bytes);
+    jd_status status = callback->fill(shard->index, block, callback->arg);
+    if (status == JD_OK)
+        status = jd_device_copy(shard->data, block, bytes);
+    free(block);
+    return status;
+}
 
 static jd_status call_back(const jd_array_shard *shard, void *arg)
 {
     const struct callback *callback = arg;
+    if (jd__device_memory_is_apart(shard->data))
+        return call_back_apart(callback, shard);
     return callback->fill(shard->index, shard->data, callback->arg);
 }
 
@@ -80,7 +98,7 @@ jd_status jd_array_from_callback(
     jd_status (*fill)(const jd_range *index, void *block, void *arg), void *arg)
 {
     static const char operation[] = "jd_array_from_callback";
-    struct callback callback = { fill, arg };
+    struct callback callback = { fill, arg, jd_dtype_size(dtype) };
     jd_array *array;
     if (!ret_array || !fill)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL", operation,

@@ -56,20 +56,22 @@ static jd_status check_complete(const jd_array *array, const char *operation,
                    array->sharding->spec);
 }
 
-static void copy_blocks(const jd_array *array, const int *firsts,
-                        const jd_leaf *out)
+static jd_status copy_blocks(const jd_array *array, const int *firsts,
+                             const jd_leaf *out)
 {
     jd_range whole[JD_MAX_NDIM];
     struct jd_box to = { out->data, whole, array->ndim, array->element };
     for (int d = 0; d < array->ndim; d++)
         whole[d] = (jd_range){ 0, array->shape[d] };
-    for (int i = 0; i < array->num_shards; i++) {
+    jd_status status = JD_OK;
+    for (int i = 0; i < array->num_shards && status == JD_OK; i++) {
         const jd_array_shard *shard = &array->shards[i];
         struct jd_box from = { shard->data, shard->index, array->ndim,
                                array->element };
         if (firsts[i] == i)
-            jd__box_copy(&to, &from, shard->index);
+            status = jd__box_copy(&to, &from, shard->index);
     }
+    return status;
 }
 
 jd_status jd_array_to_host(const jd_array *array, const jd_leaf *out)
@@ -85,7 +87,7 @@ jd_status jd_array_to_host(const jd_array *array, const jd_leaf *out)
         return status;
     status = check_complete(array, operation, firsts);
     if (status == JD_OK)
-        copy_blocks(array, firsts, out);
+        status = copy_blocks(array, firsts, out);
     free(firsts);
     return status;
 }

@@ -7,6 +7,7 @@
  * usage: test_checkpoint [uninitialised]
  */
 #include "expect.h"
+#include "test_folder.h"
 
 #include <jd.h>
 
@@ -19,8 +20,7 @@
 
 enum { MOST = 8, ROUNDS = 60 };
 
-static char folder[200]; /* of this test, the same on all processes */
-static char dir[256];    /* the checkpoint in it */
+static char dir[256]; /* the checkpoint in it */
 static int process, processes;
 
 static jd_mesh *line, *grid, *reversed;
@@ -528,16 +528,6 @@ static void test_damage(void)
 
 /* ---- the program --------------------------------------------------------- */
 
-static void make_folder(void)
-{
-    snprintf(folder, sizeof folder, "/tmp/jd-test-checkpoint-XXXXXX");
-    if (process == 0)
-        EXPECT(mkdtemp(folder), "mkdtemp");
-    jd_leaf leaf = { folder, JD_U8, 1, (int64_t[]){ sizeof folder } };
-    EXPECT_OK(jd_broadcast_one_to_all(&leaf, 1, 0));
-    snprintf(dir, sizeof dir, "%s/checkpoint", folder);
-}
-
 static void make_meshes(void)
 {
     int count, rows = 1;
@@ -563,7 +553,8 @@ int main(int argc, char **argv)
         EXPECT_OK(jd_initialize());
     process = jd_process_index();
     processes = jd_process_count();
-    make_folder();
+    make_folder("checkpoint");
+    snprintf(dir, sizeof dir, "%s/checkpoint", folder);
     make_meshes();
     test_all_kinds();
     test_bad_arguments();
@@ -574,7 +565,7 @@ int main(int argc, char **argv)
     test_other_things();
     test_left_overs();
     test_damage();
-    shell("rm -r \"$PWD\"");
+    remove_folder();
     jd_mesh_destroy(line);
     jd_mesh_destroy(reversed);
     jd_mesh_destroy(grid);

@@ -251,6 +251,29 @@ START_TEST(short_texts_are_not_believed_to_be_large)
 }
 END_TEST
 
+/* In an order that is neither that of the alphabet nor its reverse. */
+START_TEST(each_of_many_names_is_found)
+{
+    enum { MANY = 2000 };
+    struct jd_index index = { 0 };
+    char name[16];
+    UNIT_OK(jd__index_reserve(&index, MANY));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "w%d", i * 7919 % MANY);
+        UNIT_OK(jd__index_add(&index, name, JD_S64, 0, NULL, NULL));
+    }
+    bool are_found = true;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "w%d", i * 7919 % MANY);
+        are_found &= jd__index_find(&index, name) == &index.arrays[i];
+    }
+    ck_assert(are_found);
+    ck_assert_ptr_null(jd__index_find(&index, "w2000"));
+    jd__index_finish(&index);
+    ck_assert_ptr_null(jd__index_find(&index, "w1"));
+}
+END_TEST
+
 START_TEST(names_are_checked)
 {
     char name[JD_CHECKPOINT_MAX_NAME + 2];
@@ -389,6 +412,7 @@ int main(void)
     tcase_add_test(tcase, what_jd_does_not_write_is_refused);
     tcase_add_test(tcase, wild_texts_harm_nobody);
     tcase_add_test(tcase, short_texts_are_not_believed_to_be_large);
+    tcase_add_test(tcase, each_of_many_names_is_found);
     tcase_add_test(tcase, names_are_checked);
     tcase = unit_case(suite, "numpy");
     tcase_add_test(tcase, headers_are_as_numpy_writes_them);
