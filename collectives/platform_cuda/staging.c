@@ -6,6 +6,7 @@
  * call is over, because it waits.
  */
 #include "collectives/platform_cuda/staging.h"
+#include "collectives/platform_cuda/buffer.h"
 #include "collectives/platform_cuda/devices.h"
 #include "collectives/platform_cuda/errors.h"
 #include "collectives/platform_cuda/memory.h"
@@ -15,32 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ALIGNMENT = 256,
-    SMALLEST = 64 << 10, /* a buffer's */
-    LARGEST = 8 << 20,   /* of pinned memory, which the host has less then */
-};
+/* Of pinned memory, which the host has less then. */
+#define LARGEST ((size_t)8 << 20)
 
-/* One that became too small. */
-struct old {
-    struct old *next;
-    void *memory;
-    bool is_pinned;
-};
-
-/*
- * An old buffer stays until the stream goes, but where memory is short: freeing
- * would wait for all that all GPUs of the process do, perhaps for a collective
- * of another thread, which waits for this one. Buffers double, so that all the
- * old ones are no larger than the new.
- */
 struct jd_staging {
-    char *pinned;
-    size_t pinned_bytes;
+    struct jd_cuda_buffer pinned, device;
     size_t pinned_used; /* copies from there may still go on */
-    char *device;
-    size_t device_bytes;
-    struct old *old;
 };
 
 /* A call's buffer, as it was given and on the device. */
@@ -61,113 +42,40 @@ struct stage {
 
 /* ---- the buffers -------------------------------------------------------- */
 
-static size_t align(size_t bytes)
+static jd_status wait(const struct stage *stage)
 {
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-/* What a buffer of that size grows to. */
-static size_t grow(size_t bytes, size_t old)
-{
-    size_t grown = old < SMALLEST ? (size_t)SMALLEST : 2 * old;
-    return bytes > grown ? align(bytes) : grown;
-}
-
-static jd_status keep_old(struct stage *stage, void *memory, bool is_pinned)
-{
-    struct jd_staging *staging = stage->stream->staging;
-    struct old *old = memory ? malloc(sizeof *old) : NULL;
-    if (!memory)
-        return JD_OK;
-    if (!old)
-        return jd__fail_no_memory(stage->operation, sizeof *old);
-    *old = (struct old){ staging->old, memory, is_pinned };
-    staging->old = old;
-    return JD_OK;
-}
-
-static void free_old(struct jd_staging *staging)
-{
-    while (staging->old) {
-        struct old *old = staging->old;
-        staging->old = old->next;
-        if (old->is_pinned)
-            cudaFreeHost(old->memory);
-        else
-            cudaFree(old->memory);
-        free(old);
-    }
-}
-
-static jd_status get_pinned(struct stage *stage, size_t bytes)
-{
-    struct jd_staging *staging = stage->stream->staging;
-    if (bytes > LARGEST)
-        bytes = LARGEST;
-    if (bytes <= staging->pinned_bytes)
-        return JD_OK;
-    size_t grown = grow(bytes, staging->pinned_bytes);
-    void *memory;
-    jd_status status = keep_old(stage, staging->pinned, true);
-    if (status != JD_OK)
-        return status;
-    staging->pinned = NULL;
-    staging->pinned_bytes = 0;
-    status = jd__cuda_check(cudaMallocHost(&memory, grown), stage->operation,
-                            "cudaMallocHost (pinned memory for a host buffer)");
-    if (status != JD_OK)
-        return status;
-    staging->pinned = memory;
-    staging->pinned_bytes = grown;
-    staging->pinned_used = 0;
-    return JD_OK;
-}
-
-/* As much as is wanted; or what is needed, and for that the old ones go. */
-static cudaError_t malloc_device(struct jd_staging *staging, size_t wanted,
-                                 size_t needed, void **ret_memory,
-                                 size_t *ret_bytes)
-{
-    cudaError_t error = cudaMalloc(ret_memory, *ret_bytes = wanted);
-    if (error == cudaErrorMemoryAllocation && needed < wanted)
-        error = cudaMalloc(ret_memory, *ret_bytes = needed);
-    if (error == cudaErrorMemoryAllocation && staging->old) {
-        free_old(staging);
-        error = cudaMalloc(ret_memory, *ret_bytes = needed);
-    }
-    if (error == cudaSuccess)
-        cudaGetLastError(); /* of one that failed */
-    return error;
-}
-
-static jd_status get_device(struct stage *stage, size_t bytes)
-{
-    struct jd_staging *staging = stage->stream->staging;
-    if (bytes <= staging->device_bytes)
-        return JD_OK;
-    size_t wanted = 2 * staging->device_bytes, needed = align(bytes), size;
-    void *memory;
-    jd_status status = keep_old(stage, staging->device, false);
-    if (status != JD_OK)
-        return status;
-    staging->device = NULL;
-    staging->device_bytes = 0;
-    status = jd__cuda_check(
-        malloc_device(staging, wanted > needed ? wanted : needed, needed,
-                      &memory, &size),
-        stage->operation, "cudaMalloc (memory of the GPU for a host buffer)");
-    if (status != JD_OK)
-        return status;
-    staging->device = memory;
-    staging->device_bytes = size;
-    return JD_OK;
+    return jd__cuda_stream_wait(stage->stream, stage->operation,
+                                stage->call->detail);
 }
 
 static bool is_large_enough(const struct jd_staging *staging, size_t bytes)
 {
     size_t piece = bytes < LARGEST ? bytes : LARGEST;
-    return staging && bytes <= staging->device_bytes &&
-           piece <= staging->pinned_bytes;
+    return staging && bytes <= staging->device.bytes &&
+           piece <= staging->pinned.bytes;
+}
+
+static jd_status grow(const struct stage *stage, struct jd_cuda_buffer *buffer,
+                      size_t bytes)
+{
+    struct jd_cuda_growth growth = {
+        .bytes = bytes,
+        .is_idle = true,
+        .operation = stage->operation,
+        .purpose = "for a host buffer",
+    };
+    return bytes <= buffer->bytes ? JD_OK
+                                  : jd__cuda_buffer_grow(buffer, &growth);
+}
+
+static jd_status create(const struct stage *stage)
+{
+    struct jd_staging *staging = calloc(1, sizeof *staging);
+    if (!staging)
+        return jd__fail_no_memory(stage->operation, sizeof *staging);
+    staging->pinned.is_pinned = true;
+    stage->stream->staging = staging;
+    return JD_OK;
 }
 
 /* A call that failed may have left copies that still go on; they are waited
@@ -177,24 +85,24 @@ static jd_status get_buffers(struct stage *stage, size_t bytes)
     struct jd_stream *stream = stage->stream;
     if (is_large_enough(stream->staging, bytes))
         return JD_OK;
-    if (!stream->staging)
-        stream->staging = calloc(1, sizeof *stream->staging);
-    if (!stream->staging)
-        return jd__fail_no_memory(stage->operation, sizeof *stream->staging);
-    jd_status status =
-        jd__cuda_stream_wait(stream, stage->operation, stage->call->detail);
+    jd_status status = stream->staging ? JD_OK : create(stage);
     if (status == JD_OK)
-        status = get_pinned(stage, bytes);
-    return status == JD_OK ? get_device(stage, bytes) : status;
+        status = wait(stage);
+    if (status != JD_OK)
+        return status;
+    stream->staging->pinned_used = 0;
+    status = grow(stage, &stream->staging->pinned,
+                  bytes < LARGEST ? bytes : LARGEST);
+    return status == JD_OK ? grow(stage, &stream->staging->device, bytes)
+                           : status;
 }
 
 void jd__cuda_staging_destroy(struct jd_staging *staging)
 {
     if (!staging)
         return;
-    free_old(staging);
-    cudaFreeHost(staging->pinned);
-    cudaFree(staging->device);
+    jd__cuda_buffer_free(&staging->pinned);
+    jd__cuda_buffer_free(&staging->device);
     free(staging);
 }
 
@@ -206,12 +114,6 @@ static jd_status queue(const struct stage *stage, void *to, const void *from,
     return jd__cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
                                           stage->stream->handle),
                           stage->operation, "cudaMemcpyAsync");
-}
-
-static jd_status wait(const struct stage *stage)
-{
-    return jd__cuda_stream_wait(stage->stream, stage->operation,
-                                stage->call->detail);
 }
 
 /* Another GPU's memory needs no pinned buffer, and cannot be touched. */
@@ -226,12 +128,12 @@ static jd_status find_room(const struct stage *stage, size_t left,
 {
     struct jd_staging *staging = stage->stream->staging;
     jd_status status = JD_OK;
-    if (staging->pinned_used == staging->pinned_bytes) {
+    if (staging->pinned_used == staging->pinned.bytes) {
         status = wait(stage);
         staging->pinned_used = 0;
     }
-    size_t room = staging->pinned_bytes - staging->pinned_used;
-    *ret_room = staging->pinned + staging->pinned_used;
+    size_t room = staging->pinned.bytes - staging->pinned_used;
+    *ret_room = staging->pinned.memory + staging->pinned_used;
     *ret_piece = left < room ? left : room;
     staging->pinned_used += *ret_piece;
     return status;
@@ -275,14 +177,15 @@ static jd_status fetch(const struct stage *stage, const struct side *side)
     }
     for (size_t done = 0, piece; done < side->bytes; done += piece) {
         piece = side->bytes - done;
-        if (piece > staging->pinned_bytes)
-            piece = staging->pinned_bytes;
-        status = queue(stage, staging->pinned, side->device + done, piece);
+        if (piece > staging->pinned.bytes)
+            piece = staging->pinned.bytes;
+        status =
+            queue(stage, staging->pinned.memory, side->device + done, piece);
         if (status == JD_OK)
             status = finish(stage);
         if (status != JD_OK)
             return status;
-        memcpy(side->given + done, staging->pinned, piece);
+        memcpy(side->given + done, staging->pinned.memory, piece);
     }
     return JD_OK;
 }
@@ -319,7 +222,7 @@ static size_t place(struct stage *stage, size_t *ret_in, size_t *ret_out)
         return (in_end > out_end ? in_end : out_end) - begin;
     }
     *ret_in = 0;
-    *ret_out = stage->in_is_staged ? align(stage->in.bytes) : 0;
+    *ret_out = stage->in_is_staged ? jd__cuda_align(stage->in.bytes) : 0;
     return *ret_out + (stage->out_is_staged ? stage->out.bytes : 0);
 }
 
@@ -334,7 +237,7 @@ static jd_status get_places(struct stage *stage)
     jd__cuda_leave(&visit);
     if (status != JD_OK)
         return status;
-    char *device = stage->stream->staging->device;
+    char *device = stage->stream->staging->device.memory;
     stage->in.device = stage->in_is_staged ? device + in : stage->in.given;
     stage->out.device = stage->out_is_staged ? device + out : stage->out.given;
     return JD_OK;

@@ -121,21 +121,6 @@ bool jd__cuda_is_capturing(const struct jd_stream *stream)
 
 /* ---- scratch ------------------------------------------------------------ */
 
-struct jd_cuda_kept {
-    struct jd_cuda_kept *next;
-    void *memory;
-};
-
-/* Each is at least twice the one before, so that all that are kept are no
- * larger than the last. */
-static size_t round_up(size_t bytes, size_t old)
-{
-    size_t rounded = old ? 2 * old : (size_t)64 << 10;
-    while (rounded < bytes && rounded < (size_t)64 << 20)
-        rounded *= 2;
-    return bytes <= rounded ? rounded : (bytes + 255) / 256 * 256;
-}
-
 static jd_status fail_captured(const struct jd_collective *call, size_t bytes)
 {
     return jd_fail(JD_FAILED_PRECONDITION,
@@ -147,50 +132,20 @@ static jd_status fail_captured(const struct jd_collective *call, size_t bytes)
                    call->detail ? call->detail : "", bytes);
 }
 
-/* As much as is wanted, or where that is not to be had what is needed. */
-static jd_status get_scratch(size_t wanted, size_t needed,
-                             const char *operation, void **ret_memory,
-                             size_t *ret_bytes)
-{
-    cudaError_t error = cudaMalloc(ret_memory, *ret_bytes = wanted);
-    if (error == cudaErrorMemoryAllocation && needed < wanted) {
-        cudaGetLastError();
-        error = cudaMalloc(ret_memory, *ret_bytes = needed);
-    }
-    return jd__cuda_check(error, operation, "cudaMalloc of scratch memory");
-}
-
-/*
- * The old stays until the stream goes. What is queued may use it, and a graph
- * that was captured as long as it is there; and cudaFree would wait for all
- * that this GPU and its peers do: for a collective of another thread, which
- * waits for this one.
- */
 static jd_status grow_scratch(struct jd_stream *stream, size_t bytes,
                               const struct jd_collective *call)
 {
-    const char *operation = jd__activity_name(call->activity);
+    struct jd_cuda_growth growth = {
+        .bytes = bytes,
+        .operation = jd__activity_name(call->activity),
+        .purpose = "of scratch memory",
+    };
     struct jd_cuda_visit visit;
-    void *memory;
-    size_t size;
-    struct jd_cuda_kept *kept = malloc(sizeof *kept);
-    if (!kept)
-        return jd__fail_no_memory(operation, sizeof *kept);
-    jd_status status = jd__cuda_enter(stream->native, operation, &visit);
+    jd_status status = jd__cuda_enter(stream->native, growth.operation, &visit);
     if (status == JD_OK)
-        status =
-            get_scratch(round_up(bytes, stream->scratch_bytes),
-                        (bytes + 255) / 256 * 256, operation, &memory, &size);
+        status = jd__cuda_buffer_grow(&stream->scratch, &growth);
     jd__cuda_leave(&visit);
-    if (status != JD_OK) {
-        free(kept);
-        return status;
-    }
-    *kept = (struct jd_cuda_kept){ stream->kept, memory };
-    stream->kept = kept;
-    stream->scratch = memory;
-    stream->scratch_bytes = size;
-    return JD_OK;
+    return status;
 }
 
 jd_status jd__cuda_scratch(struct jd_stream *stream, size_t bytes,
@@ -198,12 +153,12 @@ jd_status jd__cuda_scratch(struct jd_stream *stream, size_t bytes,
 {
     jd_status status = JD_OK;
     bool is_captured = jd__cuda_is_capturing(stream);
-    if (bytes > stream->scratch_bytes)
+    if (bytes > stream->scratch.bytes)
         status = is_captured ? fail_captured(call, bytes)
                              : grow_scratch(stream, bytes, call);
     if (status != JD_OK)
         return status;
-    *ret_memory = stream->scratch;
+    *ret_memory = stream->scratch.memory;
     return JD_OK;
 }
 
@@ -248,12 +203,7 @@ static void free_memory(struct jd_stream *stream)
     if (jd__cuda_enter(stream->native, DESTROY, &visit) != JD_OK)
         return;
     jd__cuda_staging_destroy(stream->staging);
-    while (stream->kept) {
-        struct jd_cuda_kept *kept = stream->kept;
-        stream->kept = kept->next;
-        cudaFree(kept->memory);
-        free(kept);
-    }
+    jd__cuda_buffer_free(&stream->scratch);
     cudaStreamDestroy(stream->own);
     cudaGetLastError();
     jd__cuda_leave(&visit);

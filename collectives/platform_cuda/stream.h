@@ -13,6 +13,7 @@
 #define PLATFORM_CUDA_STREAM_H
 
 #include "collectives/platform.h"
+#include "collectives/platform_cuda/buffer.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -43,9 +44,7 @@ struct jd_stream {
 
     /* Device memory for compositions: whoever uses it queues on this stream
      * alone, so that uses follow each other. */
-    void *scratch;
-    size_t scratch_bytes;
-    struct jd_cuda_kept *kept; /* it, and the smaller ones before it */
+    struct jd_cuda_buffer scratch;
 
     struct jd_staging *staging;     /* staging.h's; NULL before the first */
     struct jd_stream *next, **link; /* among all of the process */

@@ -294,19 +294,40 @@ END_TEST
 START_TEST(no_memory_is_told)
 {
     char host[100] = "";
-    setenv("STANDIN_FAIL", "cudaMallocHost:1:2,cudaMalloc:1:2", 1);
+    setenv("STANDIN_FAIL",
+           "cudaMallocHost:1:2,cudaMallocHost:2:2,cudaMalloc:1:2,"
+           "cudaMalloc:2:2",
+           1);
     start();
-    UNIT_FAILS(
-        run(host, 100, host, 100), JD_RESOURCE_EXHAUSTED,
-        "jd_psum: cudaMallocHost (pinned memory for a host buffer) "
-        "failed: cudaErrorMemoryAllocation (out of memory (stand-in)); free "
-        "memory of the GPU, or ask for less");
-    UNIT_FAILS(
-        run(host, 100, host, 100), JD_RESOURCE_EXHAUSTED,
-        "jd_psum: cudaMalloc (memory of the GPU for a host buffer) "
-        "failed: cudaErrorMemoryAllocation (out of memory (stand-in)); free "
-        "memory of the GPU, or ask for less");
+    UNIT_FAILS(run(host, 100, host, 100), JD_RESOURCE_EXHAUSTED,
+               "jd_psum: cudaMallocHost (100 bytes for a host buffer) failed: "
+               "cudaErrorMemoryAllocation (out of memory (stand-in)); the host "
+               "has too little memory that can be pinned: free some, or take "
+               "memory of jd_device_alloc(), which needs none");
+    UNIT_FAILS(run(host, 100, host, 100), JD_RESOURCE_EXHAUSTED,
+               "jd_psum: cudaMalloc (100 bytes for a host buffer) failed: "
+               "cudaErrorMemoryAllocation (out of memory (stand-in)); free "
+               "memory of the GPU, or ask for less");
     UNIT_OK(run(host, 100, host, 100));
+}
+END_TEST
+
+/* Of the GPU's memory: what is wanted cannot be had, nor what is needed, until
+ * the first buffer has gone. */
+START_TEST(an_old_buffer_goes_where_memory_is_short)
+{
+    static char host[100000];
+    setenv("STANDIN_FAIL", "cudaMalloc:2:2,cudaMalloc:3:2", 1);
+    start();
+    UNIT_OK(run(host, 100, host, 100));
+    struct jd_staged staged;
+    struct jd_collective call = call_with(host, host);
+    UNIT_OK(jd__cuda_stage(&call, 100, 100, false, &staged));
+    void *old = staged.call.out;
+    UNIT_OK(jd__cuda_unstage(&staged, JD_OK));
+    UNIT_OK(run(host, sizeof host, host, sizeof host));
+    ck_assert_int_eq(host[sizeof host - 1], 1);
+    ANSWERS(cudaFree(old), cudaErrorInvalidValue);
 }
 END_TEST
 
@@ -370,6 +391,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, pieces_wait_for_those_before);
     tcase_add_test(tcase, device_memory_costs_nothing);
     tcase_add_test(tcase, no_memory_is_told);
+    tcase_add_test(tcase, an_old_buffer_goes_where_memory_is_short);
     return suite;
 }
 

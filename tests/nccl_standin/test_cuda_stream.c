@@ -548,11 +548,12 @@ START_TEST(scratch_that_is_too_large_is_told)
     struct jd_collective call =
         call_of(stream, JD_ACTIVITY_PSUM, data_clique.detail);
     void *memory;
-    UNIT_FAILS(jd__cuda_scratch(stream, (size_t)1 << 40, &call, &memory),
-               JD_RESOURCE_EXHAUSTED,
-               "jd_psum: cudaMalloc of scratch memory failed: "
-               "cudaErrorMemoryAllocation (out of memory (stand-in)); free "
-               "memory of the GPU, or ask for less");
+    UNIT_FAILS(
+        jd__cuda_scratch(stream, (size_t)1 << 40, &call, &memory),
+        JD_RESOURCE_EXHAUSTED,
+        "jd_psum: cudaMalloc (1099511627776 bytes of scratch memory) failed: "
+        "cudaErrorMemoryAllocation (out of memory (stand-in)); free "
+        "memory of the GPU, or ask for less");
     UNIT_OK(jd__cuda_scratch(stream, 100, &call, &memory));
 }
 END_TEST
