@@ -302,7 +302,9 @@ static int run(int argc, char **argv)
     int status = bench_read_flags(&flags, argc, argv, &o);
     if (status >= 0)
         return status;
-    return o.is_job ? checkpoint_job(&o.request) : run_parent(&o);
+    if (o.is_job)
+        return checkpoint_job(&o.request);
+    return bench_launch_is_alone() ? run_parent(&o) : 2;
 }
 
 const struct bench bench_checkpoint = {

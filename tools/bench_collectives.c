@@ -359,7 +359,9 @@ static int run(int argc, char **argv)
     o.request.ops[BENCH_OP_psum] = o.request.ops[BENCH_OP_psum] || !any;
     if (o.request.num_types == 0)
         o.request.types[o.request.num_types++] = JD_F32;
-    return o.job ? bench_job(&o.request, o.job) : run_parent(&o);
+    if (o.job)
+        return bench_job(&o.request, o.job);
+    return bench_launch_is_alone() ? run_parent(&o) : 2;
 }
 
 const struct bench bench_collectives = {

@@ -12,6 +12,7 @@
 #include "runtime/mpi_service.h"
 #include "runtime/parse.h"
 #include "runtime/tune.h"
+#include "tools/bench_launch.h"
 #include "tools/jd_bench.h"
 
 #include <getopt.h>
@@ -217,7 +218,8 @@ static int run(int argc, char **argv)
             return fail_usage(NULL, NULL, NULL);
         }
     }
-    return run_parent(processes, count, (int)launches);
+    return bench_launch_is_alone() ? run_parent(processes, count, (int)launches)
+                                   : 2;
 }
 
 const struct bench bench_init = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_launch.c - starts jobs of this program and reads what they print. */
 #include "tools/bench_launch.h"
+#include "runtime/env.h"
+#include "runtime/parse.h"
 #include "tools/jd_bench.h"
 
 #include <stdarg.h>
@@ -38,6 +40,33 @@ bool bench_launch_take(struct bench_launch *launch, int flag, char *text,
     default:
         return false;
     }
+}
+
+/* 1 where it is not said. */
+static long long count_processes(void)
+{
+    struct jd_env *env;
+    long long count = 1;
+    if (jd__env_from_process(&env) != JD_OK)
+        return 1;
+    const char *text = jd__env_get(env, "OMPI_COMM_WORLD_SIZE");
+    if (!text || !jd__parse_integer(text, &count))
+        count = 1;
+    jd__env_destroy(env);
+    return count;
+}
+
+bool bench_launch_is_alone(void)
+{
+    long long count = count_processes();
+    if (count > 1)
+        fprintf(stderr,
+                "jd-bench: this is one of %lld processes that mpirun started "
+                "(OMPI_COMM_WORLD_SIZE), and each of them would start the jobs "
+                "that are measured; run it once, without mpirun: --processes "
+                "says how many processes a job has\n",
+                count);
+    return count <= 1;
 }
 
 int bench_launch_kinds(const struct bench_launch *launch)

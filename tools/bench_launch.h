@@ -33,6 +33,10 @@ struct bench_launch {
 bool bench_launch_take(struct bench_launch *launch, int flag, char *text,
                        const char **ret_wanted);
 
+/* Whether this program may start jobs. In a job of mpirun's it may not, as each
+ * of its processes would: stderr says so, once. */
+bool bench_launch_is_alone(void);
+
 /* How many kinds of jobs there are: one for each number of processes, a single
  * one with a launcher, which says the number. */
 int bench_launch_kinds(const struct bench_launch *launch);

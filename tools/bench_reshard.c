@@ -182,9 +182,11 @@ static int run(int argc, char **argv)
     int status = reshard_read_flags(&o, argc, argv);
     if (status >= 0)
         return status;
-    return o.is_job      ? reshard_job(&o.request)
-           : o.num_plans ? reshard_plan(&o)
-                         : run_parent(&o);
+    if (o.is_job)
+        return reshard_job(&o.request);
+    if (o.num_plans)
+        return reshard_plan(&o);
+    return bench_launch_is_alone() ? run_parent(&o) : 2;
 }
 
 const struct bench bench_reshard = {

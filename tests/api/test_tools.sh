@@ -208,6 +208,11 @@ TEXT
     else
         tap_ok "its files are removed"
     fi
+    for name in collectives reshard checkpoint init; do
+        says "jd-bench $name as a process of a job" 2 "jd-bench: this is one \
+of 2 processes that mpirun started (OMPI_COMM_WORLD_SIZE), and each of them" \
+            "${allow[@]}" mpirun --oversubscribe -n 2 "$jd_bench" "$name"
+    done
     says "processes that cannot be started" 1 "this failed; its own message" \
         env PATH=/nowhere "${quick[@]}"
     says "a launch that fails" 1 'jd-bench: mpirun -n 1 of "mpi" failed' \
