@@ -28,8 +28,7 @@ struct jd_exchange_part {
     char *sentence;
 };
 
-/* ---- within this process ---------------------------------------------------
- */
+/* ---- within this process ------------------------------------------------ */
 
 static struct jd_box box_of(const struct jd_exchange_part *part,
                             const jd_array_shard *shard)
@@ -55,8 +54,7 @@ static jd_status copy_pieces(const struct jd_exchange_part *part)
     return status;
 }
 
-/* ---- whole blocks ----------------------------------------------------------
- */
+/* ---- whole blocks ------------------------------------------------------- */
 
 static void *data_of(const jd_array_shard *shard)
 {
@@ -116,8 +114,7 @@ static jd_status permute(const struct jd_exchange_part *part, jd_shard *shard)
                        plan->num_routes);
 }
 
-/* ---- pieces ----------------------------------------------------------------
- */
+/* ---- pieces ------------------------------------------------------------- */
 
 /* One round of one device. */
 struct round {
@@ -240,8 +237,7 @@ static jd_status exchange_pieces(const struct jd_exchange_part *part,
     return status;
 }
 
-/* ---- each device's part ----------------------------------------------------
- */
+/* ---- each device's part ------------------------------------------------- */
 
 static jd_status run(const struct jd_exchange_part *part, jd_shard *shard)
 {
@@ -306,8 +302,7 @@ static jd_status run_here(const struct jd_plan *plan,
     return status;
 }
 
-/* ---- memory ----------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------- */
 
 static size_t bytes_of(const struct jd_exchange_part *part, int64_t count)
 {

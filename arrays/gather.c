@@ -10,8 +10,7 @@
 #define ALLGATHER "jd_process_allgather_array"
 #define GATHER "jd_process_gather_array"
 
-/* ---- the calls ------------------------------------------------------------
- */
+/* ---- the calls ---------------------------------------------------------- */
 
 /* "F32[4,6] cut by "data" over 4 devices to process 0". */
 static void describe(const struct jd_gather *g, int root_process, char *text,

@@ -55,8 +55,7 @@ struct jd_gather {
 size_t jd__gather_offset(const jd_array *array,
                          const struct jd_span_of_block *span);
 
-/* ---- gather_ways.c: what a process works out by itself --------------------
- */
+/* ---- gather_ways.c: what a process works out by itself ------------------ */
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED; INVALID_ARGUMENT for a root that no
  * message can reach. To be finished after a failure too. */
@@ -68,8 +67,7 @@ void jd__gather_finish(struct jd_gather *g);
 int jd__gather_first_cut(const jd_array *array);
 size_t jd__gather_rows(const jd_array *array, int dimension);
 
-/* ---- gather_copies.c: within a process ------------------------------------
- */
+/* ---- gather_copies.c: within a process ---------------------------------- */
 
 /* This process's own blocks, to their places. */
 jd_status jd__gather_copy_own(const struct jd_gather *g);
@@ -94,8 +92,7 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
 /* How many elements the next chunk of a member has, at most count. */
 size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count);
 
-/* ---- gather_all.c, gather_root.c: between processes -----------------------
- */
+/* ---- gather_all.c, gather_root.c: between processes --------------------- */
 
 jd_status jd__gather_to_all(const struct jd_gather *g);
 jd_status jd__gather_to_root(const struct jd_gather *g);

@@ -5,8 +5,7 @@
 #include "arrays/share.h"
 #include "jd_memory.h"
 
-/* ---- copies ---------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------- */
 
 /* The memory of one of this process's blocks. */
 static const char *block_data(const jd_array *array, int block)

@@ -14,8 +14,7 @@
 #define GOOD_ON_THE_WAY ((size_t)4 << 20)
 #define GOOD_CHUNK ((size_t)64 << 10)
 
-/* ---- who ------------------------------------------------------------------
- */
+/* ---- who ---------------------------------------------------------------- */
 
 static bool gets_all(const struct jd_gather *g)
 {
@@ -85,8 +84,7 @@ static jd_status find_mesh(struct jd_gather *g, int root_process)
     return JD_OK;
 }
 
-/* ---- which way ------------------------------------------------------------
- */
+/* ---- which way ---------------------------------------------------------- */
 
 int jd__gather_first_cut(const jd_array *array)
 {

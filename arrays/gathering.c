@@ -89,8 +89,7 @@ static struct jd_gathering *find(const struct jd_gathering *list)
     return found;
 }
 
-/* ---- opening --------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------ */
 
 static void forget_all(uint64_t world)
 {
@@ -193,8 +192,7 @@ int jd__gathering_process(const struct jd_gathering *gathering, int i)
     return gathering->processes[i];
 }
 
-/* ---- sharing --------------------------------------------------------------
- */
+/* ---- sharing ------------------------------------------------------------ */
 
 /* A failure that is the meeting's own leaves processes out of step. */
 static jd_status meet(struct jd_gathering *g,

@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* ---- finding --------------------------------------------------------------
- */
+/* ---- finding ------------------------------------------------------------ */
 
 /* A place of the mesh. */
 struct holding {
@@ -147,8 +146,7 @@ void jd__holders_excuse(struct jd_holders *holders, int member)
         holders->givers[holders->blocks[i]] = 0;
 }
 
-/* ---- what a member gives --------------------------------------------------
- */
+/* ---- what a member gives ------------------------------------------------ */
 
 /* The part of a block that its rank-th of so many givers gives. */
 static void find_part(size_t elements, int rank, int givers,

@@ -61,8 +61,7 @@ static int join_reaches(const jd_sharding *sharding, struct reach *reaches)
     return used;
 }
 
-/* ---- is each a box, and all alike -----------------------------------------
- */
+/* ---- is each a box, and all alike --------------------------------------- */
 
 static int size_along(const struct reach *reach, int axis)
 {
@@ -158,8 +157,7 @@ jd_status jd__host_box_find(const char *operation, const jd_sharding *sharding,
     return status;
 }
 
-/* ---- blocks ----------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------- */
 
 int jd__host_box_ways(const struct jd_host_box *box, const struct jd_cut *cut)
 {

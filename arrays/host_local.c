@@ -34,8 +34,7 @@ static jd_status enter(struct host_local *h, const jd_mesh *mesh,
                              &h->box);
 }
 
-/* ---- shapes ---------------------------------------------------------------
- */
+/* ---- shapes ------------------------------------------------------------- */
 
 /* How many blocks of a dimension this process has, and how many there are. */
 struct ways {
@@ -86,8 +85,7 @@ static jd_status shorten(struct host_local *h, int d)
     return JD_OK;
 }
 
-/* ---- copies ---------------------------------------------------------------
- */
+/* ---- copies ------------------------------------------------------------- */
 
 /* The ranges of the local memory in the array's own counting, as far as a
  * device's block is concerned: where the block would begin in it. */
@@ -126,8 +124,7 @@ static jd_status copy(const struct host_local *h, const jd_array *array,
     return status;
 }
 
-/* ---- to the array of all ---------------------------------------------------
- */
+/* ---- to the array of all ------------------------------------------------ */
 
 static jd_status check_local(struct host_local *h, const jd_leaf *local)
 {
@@ -175,8 +172,7 @@ jd_status jd_host_local_array_to_global_array(jd_array **ret_array,
     return status;
 }
 
-/* ---- to one process's ------------------------------------------------------
- */
+/* ---- to one process's --------------------------------------------------- */
 
 static jd_status check_lies_so(const struct host_local *h,
                                const jd_array *array)

@@ -61,8 +61,7 @@ typedef struct jd_range {
     int64_t end;
 } jd_range;
 
-/* ---- shardings ------------------------------------------------------------
- */
+/* ---- shardings ---------------------------------------------------------- */
 
 /*
  * Says how arrays lie on the mesh: one entry for each dimension, separated by
@@ -128,8 +127,7 @@ JD_API jd_status jd_sharding_shard_shape(const jd_sharding *sharding, int ndim,
                                          const int64_t *shape,
                                          int64_t *ret_shape);
 
-/* ---- arrays ---------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------- */
 
 /* A block of an array on a device of this process. */
 typedef struct jd_array_shard {
@@ -231,8 +229,7 @@ JD_API const jd_array_shard *jd_array_shards(const jd_array *array,
  */
 JD_API jd_status jd_array_to_host(const jd_array *array, const jd_leaf *out);
 
-/* ---- moving them ----------------------------------------------------------
- */
+/* ---- moving them -------------------------------------------------------- */
 
 /*
  * Makes an array of the same value that lies as the sharding says: any spec,
@@ -262,8 +259,7 @@ JD_API jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
 JD_API jd_status jd_array_reshard_donate(jd_array **array,
                                          const jd_sharding *sharding);
 
-/* ---- between arrays and processes' values ---------------------------------
- */
+/* ---- between arrays and processes' values ------------------------------- */
 
 /*
  * Gives every process of the array's mesh the whole array in out, whose type
@@ -310,8 +306,7 @@ JD_API jd_status jd_global_array_to_host_local_array(const jd_array *array,
                                                      const char *spec,
                                                      const jd_leaf *out);
 
-/* ---- pictures -------------------------------------------------------------
- */
+/* ---- pictures ----------------------------------------------------------- */
 
 /* clang-format off */
 /*

@@ -73,8 +73,7 @@ JD_API jd_status jd_array_restore(const char *dir, const char *const *names,
                                   jd_sharding *const *shardings, size_t n,
                                   jd_array **ret_arrays);
 
-/* ---- looking into one ------------------------------------------------------
- */
+/* ---- looking into one --------------------------------------------------- */
 
 /* What is in a checkpoint, without the values. */
 typedef struct jd_checkpoint jd_checkpoint;

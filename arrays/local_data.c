@@ -167,8 +167,7 @@ static jd_status infer_shape(const jd_sharding *sharding, const jd_leaf *local,
     return status;
 }
 
-/* ---- where a block is in local --------------------------------------------
- */
+/* ---- where a block is in local ------------------------------------------ */
 
 struct source {
     const jd_array *array;

@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-/* ---- blocks ----------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------- */
 
 void jd__plan_coordinates(const struct jd_plan_side *side, int ndim, int block,
                           int *ret_at)
@@ -54,8 +53,7 @@ static void cut(struct jd_planning *p, struct jd_plan_side *side,
     }
 }
 
-/* ---- rounds ----------------------------------------------------------------
- */
+/* ---- rounds ------------------------------------------------------------- */
 
 int64_t jd__plan_share(int64_t count, int round, int rounds)
 {
@@ -121,8 +119,7 @@ static int count_rounds(const struct jd_planning *p)
     return rounds < INT32_MAX ? (int)rounds : INT32_MAX;
 }
 
-/* ---- what it is for --------------------------------------------------------
- */
+/* ---- what it is for ----------------------------------------------------- */
 
 static uint64_t digest_sharding(uint64_t digest, const jd_sharding *s, int ndim)
 {
@@ -144,8 +141,7 @@ uint64_t jd__plan_digest(const struct jd_plan_spec *spec)
     return digest_sharding(digest, spec->to, spec->ndim);
 }
 
-/* ---- the plan --------------------------------------------------------------
- */
+/* ---- the plan ----------------------------------------------------------- */
 
 static jd_status set_members(struct jd_planning *p)
 {

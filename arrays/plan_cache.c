@@ -14,8 +14,7 @@ static struct {
     struct jd_cached_plan *first;
 } cache = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- what is the same ------------------------------------------------------
- */
+/* ---- what is the same --------------------------------------------------- */
 
 static bool has_same_layout(const jd_sharding *a, const jd_sharding *b,
                             int ndim)
@@ -44,8 +43,7 @@ static bool is_for(const struct jd_cached_plan *cached,
            has_same_layout(known->to, spec->to, spec->ndim);
 }
 
-/* ---- references ------------------------------------------------------------
- */
+/* ---- references --------------------------------------------------------- */
 
 /* With the lock. */
 static void drop(struct jd_cached_plan *cached)
@@ -89,8 +87,7 @@ static struct jd_cached_plan *find(const struct jd_plan_spec *spec)
     return found;
 }
 
-/* ---- making ----------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------- */
 
 static jd_status make(const struct jd_plan_spec *spec,
                       struct jd_cached_plan **ret_cached)

@@ -13,8 +13,7 @@
 /* An all_to_all_2d of less is not worth a call of its own. */
 #define LEAST_CALL_BYTES ((int64_t)64 << 10)
 
-/* ---- nothing travels -------------------------------------------------------
- */
+/* ---- nothing travels ---------------------------------------------------- */
 
 static bool contains(const jd_range *outer, const jd_range *inner, int ndim)
 {
@@ -60,8 +59,7 @@ static bool is_local(const struct jd_planning *p)
     return is_local;
 }
 
-/* ---- collectives on rows of members ----------------------------------------
- */
+/* ---- collectives on rows of members ------------------------------------- */
 
 /* Which dimension is cut more before, which after, and how many times; -1 for
  * none. False where that is not all. */
@@ -155,8 +153,7 @@ static bool is_one_collective(const struct jd_planning *p)
     return true;
 }
 
-/* ---- blocks that change place ----------------------------------------------
- */
+/* ---- blocks that change place ------------------------------------------- */
 
 static bool has_same_blocks(const struct jd_planning *p)
 {

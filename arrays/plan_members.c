@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one order for all -----------------------------------------------------
- */
+/* ---- one order for all -------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
 {
@@ -168,8 +167,7 @@ jd_status jd__plan_list_members(struct jd_planning *p)
     return JD_OK;
 }
 
-/* ---- who has what ----------------------------------------------------------
- */
+/* ---- who has what ------------------------------------------------------- */
 
 /* Members go to their blocks in their order, so each block's ascend. */
 static jd_status list_holders(struct jd_planning *p, struct jd_plan_side *side)
@@ -196,8 +194,7 @@ jd_status jd__plan_list_holders(struct jd_planning *p)
     return status == JD_OK ? list_holders(p, &p->to) : status;
 }
 
-/* ---- who gives -------------------------------------------------------------
- */
+/* ---- who gives ---------------------------------------------------------- */
 
 /* How many of the ascending members are below one. */
 static int count_below(const int *members, int count, int below)

@@ -122,8 +122,7 @@ static void share(const struct jd_planning *p, const struct jd_plan_side *other,
     ret_piece->source = -1;
 }
 
-/* ---- what a device gets ----------------------------------------------------
- */
+/* ---- what a device gets ------------------------------------------------- */
 
 static const jd_device *device_of(const struct jd_planning *p, int member)
 {
@@ -238,8 +237,7 @@ static bool keeps_block(const struct jd_planning *p,
     return grid.count == device->copies->count;
 }
 
-/* ---- what a device gives ---------------------------------------------------
- */
+/* ---- what a device gives ------------------------------------------------ */
 
 /* Where the piece that two blocks have in common is in the new one. */
 static struct jd_spot find_their_spot(const struct jd_planning *p,
@@ -308,8 +306,7 @@ static jd_status list_sent(struct jd_planning *p, struct jd_plan_device *device,
     return JD_OK;
 }
 
-/* ---- the devices of this process -------------------------------------------
- */
+/* ---- the devices of this process ---------------------------------------- */
 
 static jd_status list_device(struct jd_planning *p,
                              struct jd_plan_device *device, int seat)

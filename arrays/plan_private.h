@@ -52,8 +52,7 @@ struct jd_plan_grid {
     bool is_packed;             /* some of its pieces have gaps */
 };
 
-/* ---- members ---------------------------------------------------------------
- */
+/* ---- members ------------------------------------------------------------ */
 
 jd_status jd__plan_list_members(struct jd_planning *p);
 
@@ -65,8 +64,7 @@ jd_status jd__plan_list_holders(struct jd_planning *p);
 int jd__plan_choose(const struct jd_planning *p, int block, int member,
                     int64_t rank);
 
-/* ---- blocks ----------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------- */
 
 /* In each dimension, the number of a block. */
 void jd__plan_coordinates(const struct jd_plan_side *side, int ndim, int block,
@@ -75,8 +73,7 @@ int jd__plan_block(const struct jd_plan_side *side, int ndim, const int *at);
 void jd__plan_box(const struct jd_planning *p, const struct jd_plan_side *side,
                   const int *at, jd_range *ret_box);
 
-/* ---- kinds and pieces ------------------------------------------------------
- */
+/* ---- kinds and pieces --------------------------------------------------- */
 
 /* JD_PLAN_EXCHANGE where none of the others fits; those that are collectives
  * are written down whole. */

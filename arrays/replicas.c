@@ -19,8 +19,7 @@
 
 #define OPERATION "jd_array_assert_replicas_equal"
 
-/* ---- what a process works out by itself -----------------------------------
- */
+/* ---- what a process works out by itself --------------------------------- */
 
 static jd_status allocate(struct jd_replicas *r)
 {
@@ -101,8 +100,7 @@ static void finish(struct jd_replicas *r)
     free(r->is_receiver);
 }
 
-/* ---- digests --------------------------------------------------------------
- */
+/* ---- digests ------------------------------------------------------------ */
 
 /* Of each process as many as the one with most devices has. */
 struct digests {
@@ -206,8 +204,7 @@ static jd_status share_digests(struct jd_replicas *r, jd_status status,
     return status;
 }
 
-/* ---- differences ----------------------------------------------------------
- */
+/* ---- differences -------------------------------------------------------- */
 
 static jd_status fail_difference(const struct jd_replicas *r, const char *what,
                                  const struct jd_replica_difference *difference)

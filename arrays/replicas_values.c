@@ -123,8 +123,7 @@ static const jd_array_shard *find_block(const jd_array *array, int block)
     return &array->shards[i];
 }
 
-/* ---- between processes ----------------------------------------------------
- */
+/* ---- between processes -------------------------------------------------- */
 
 static jd_status send_chunk(const struct sending *s, const void *data,
                             size_t count)

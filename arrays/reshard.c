@@ -34,8 +34,7 @@ static size_t packing_memory(const struct reshard *r)
     return bytes < r->memory / 2 ? bytes : r->memory / 2;
 }
 
-/* ---- blocks ----------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------- */
 
 /* Memory for the new blocks, but for those that are old ones and are given. */
 static jd_status take_blocks(const struct reshard *r,
@@ -78,8 +77,7 @@ static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
     r->from->is_donated = true;
 }
 
-/* ---- the calls -------------------------------------------------------------
- */
+/* ---- the calls ---------------------------------------------------------- */
 
 static jd_status describe(struct reshard *r, struct jd_plan_spec *ret_spec)
 {

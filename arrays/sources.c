@@ -115,8 +115,7 @@ jd_status jd_array_from_callback(
     return status;
 }
 
-/* ---- blocks that are there ------------------------------------------------
- */
+/* ---- blocks that are there ---------------------------------------------- */
 
 #define FROM_SHARDS "jd_array_from_shards"
 

@@ -100,8 +100,7 @@ int jd__clique_count(void)
     return count;
 }
 
-/* ---- using one ------------------------------------------------------------
- */
+/* ---- using one ---------------------------------------------------------- */
 
 /* A load and a store and no exchange: it catches a program's mistake, and
  * does not have to catch it always. */

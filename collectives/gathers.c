@@ -4,8 +4,7 @@
 #include "collectives/checks.h"
 #include "jd_collectives.h"
 
-/* ---- all_gather -----------------------------------------------------------
- */
+/* ---- all_gather --------------------------------------------------------- */
 
 static jd_status gather(jd_shard *shard, const char *axes,
                         struct jd_collective *call, size_t rows)
@@ -54,8 +53,7 @@ jd_status jd_all_gather_2d(jd_shard *shard, const char *axes, const void *in,
     return gather(shard, axes, &call, rows);
 }
 
-/* ---- all_to_all -----------------------------------------------------------
- */
+/* ---- all_to_all --------------------------------------------------------- */
 
 /* call->count is what goes to each. */
 static jd_status exchange(struct jd_span *span, struct jd_collective *call,
@@ -162,8 +160,7 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
     return exchange(span, &call, &pieces, split_axis == concat_axis);
 }
 
-/* ---- ragged_all_to_all ----------------------------------------------------
- */
+/* ---- ragged_all_to_all -------------------------------------------------- */
 
 #define RAGGED "jd_ragged_all_to_all"
 

@@ -65,8 +65,7 @@
 extern "C" {
 #endif
 
-/* ---- reductions -----------------------------------------------------------
- */
+/* ---- reductions --------------------------------------------------------- */
 
 /*
  * Reduce element by element: out[0..count) is the sum, the mean, the greatest,
@@ -107,8 +106,7 @@ JD_API jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes,
                                     const void *in, void *out, size_t rows,
                                     size_t count, jd_dtype dtype);
 
-/* ---- gathering and exchanging ---------------------------------------------
- */
+/* ---- gathering and exchanging ------------------------------------------- */
 
 /*
  * Concatenates: out[i * count..(i + 1) * count) is member i's in[0..count).
@@ -169,8 +167,7 @@ JD_API jd_status jd_ragged_all_to_all(
     const int64_t *send_sizes, const int64_t *output_offsets,
     const int64_t *recv_sizes, int entries, jd_dtype dtype);
 
-/* ---- moving ---------------------------------------------------------------
- */
+/* ---- moving ------------------------------------------------------------- */
 
 /* From one member to another, by their indices along the axes. */
 typedef struct jd_route {
@@ -206,8 +203,7 @@ JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                                const void *in, void *out, size_t count,
                                jd_dtype dtype);
 
-/* ---- sends and receives ---------------------------------------------------
- */
+/* ---- sends and receives ------------------------------------------------- */
 
 /*
  * Sends in[0..count) to a member, or receives out[0..count) from one. Between
@@ -243,8 +239,7 @@ JD_API jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
 JD_API jd_status jd_group_begin(jd_shard *shard);
 JD_API jd_status jd_group_end(jd_shard *shard);
 
-/* ---- waiting --------------------------------------------------------------
- */
+/* ---- waiting ------------------------------------------------------------ */
 
 /* Waits until all members along the axes have come here: on cuda the host's
  * threads, whatever is queued. */

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- permutations ---------------------------------------------------------
- */
+/* ---- permutations ------------------------------------------------------- */
 
 /* Room for a route from each member, made at the span's first permutation. */
 static jd_status prepare(struct jd_span *span, const char *operation)
@@ -152,8 +151,7 @@ jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
     return permute(span, &call);
 }
 
-/* ---- shuffles -------------------------------------------------------------
- */
+/* ---- shuffles ----------------------------------------------------------- */
 
 static bool is_shuffle_remembered(const struct jd_span *span,
                                   const int *permutation)
@@ -225,8 +223,7 @@ jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
     return status == JD_OK ? permute(span, &call) : status;
 }
 
-/* ---- from one to all ------------------------------------------------------
- */
+/* ---- from one to all ---------------------------------------------------- */
 
 jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                         const void *in, void *out, size_t count, jd_dtype dtype)

@@ -52,8 +52,7 @@ jd_status jd__fail_null_shard(const char *operation)
                    operation, runtime->world.index);
 }
 
-/* ---- along axes -----------------------------------------------------------
- */
+/* ---- along axes --------------------------------------------------------- */
 
 jd_status jd__shard_axes(const struct jd_shard *shard, const char *text,
                          const char *operation, struct jd_axes *ret_axes)
@@ -125,8 +124,7 @@ int jd_axis_size(const jd_shard *shard, const char *axes)
     return jd__shard_size(shard, &parsed);
 }
 
-/* ---- its place ------------------------------------------------------------
- */
+/* ---- its place ---------------------------------------------------------- */
 
 jd_status jd_shard_coordinates(const jd_shard *shard, int ndim,
                                int *ret_coordinates)

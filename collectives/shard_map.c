@@ -25,8 +25,7 @@ struct run {
     void *arg;
 };
 
-/* ---- failing --------------------------------------------------------------
- */
+/* ---- failing ------------------------------------------------------------ */
 
 /* Others of the job are told, unless it is they who failed; before the waits
  * here are ended, because that ends waits there too, and their bodies must not
@@ -89,8 +88,7 @@ static void *run_body(void *arg)
     return NULL;
 }
 
-/* ---- running --------------------------------------------------------------
- */
+/* ---- running ------------------------------------------------------------ */
 
 static void run_all(struct jd_mesh *mesh, struct run *runs)
 {
@@ -160,8 +158,7 @@ jd_status jd_shard_map(jd_mesh *mesh,
                                            "its sentence)");
 }
 
-/* ---- cores ----------------------------------------------------------------
- */
+/* ---- cores -------------------------------------------------------------- */
 
 static int devices_of(const struct jd_mesh *mesh, int process)
 {

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- finding and making ---------------------------------------------------
- */
+/* ---- finding and making ------------------------------------------------- */
 
 static void free_span(struct jd_span *span)
 {
@@ -97,8 +96,7 @@ jd_status jd__shard_span(struct jd_shard *shard, const char *axes,
     return JD_OK;
 }
 
-/* ---- shards' ends ---------------------------------------------------------
- */
+/* ---- shards' ends ------------------------------------------------------- */
 
 void jd__shard_finish(struct jd_shard *shard)
 {
@@ -133,8 +131,7 @@ void jd__shard_abort(struct jd_shard *shard)
         jd__shard_abort(derived);
 }
 
-/* ---- a collective ---------------------------------------------------------
- */
+/* ---- a collective ------------------------------------------------------- */
 
 static jd_status list_members(const struct jd_span *span, const char *operation,
                               const jd_device ***ret_members)

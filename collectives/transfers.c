@@ -16,8 +16,7 @@ static jd_status transfer(struct jd_span *span, enum jd_activity activity,
     return jd__span_leave(span, activity, status);
 }
 
-/* ---- groups ---------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------- */
 
 static jd_status check_open(jd_shard *shard, const char *operation,
                             bool wants_open)
@@ -145,8 +144,7 @@ static jd_status add(struct jd_span *span, const struct jd_transfer *added)
     return JD_OK;
 }
 
-/* ---- one ------------------------------------------------------------------
- */
+/* ---- one ---------------------------------------------------------------- */
 
 /* Alone it would wait for its other half for ever. */
 static jd_status check_not_self(const struct jd_span *span,
@@ -204,8 +202,7 @@ jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
     return check_and_transfer(shard, axes, &added, "from");
 }
 
-/* ---- without data ---------------------------------------------------------
- */
+/* ---- without data ------------------------------------------------------- */
 
 jd_status jd_barrier(jd_shard *shard, const char *axes)
 {

@@ -36,8 +36,7 @@ struct state {
     jd_array *arrays[ARRAYS];       /* F64[CELLS], S64[] */
 };
 
-/* ---- the values -----------------------------------------------------------
- */
+/* ---- the values --------------------------------------------------------- */
 
 static jd_status fill(const jd_range *index, void *block, void *arg)
 {
@@ -100,8 +99,7 @@ static uint64_t sum_bits(const jd_array *population)
     return all;
 }
 
-/* ---- saved and restored ---------------------------------------------------
- */
+/* ---- saved and restored ------------------------------------------------- */
 
 static void begin_anew(struct state *state)
 {
@@ -159,8 +157,7 @@ static int save(const struct state *state, const char *dir)
     return FAILED;
 }
 
-/* ---- the program ----------------------------------------------------------
- */
+/* ---- the program -------------------------------------------------------- */
 
 static int run(struct state *state, const char *dir, int64_t steps)
 {

@@ -65,8 +65,7 @@ void memory_destroy(struct memory *memory)
     free(memory);
 }
 
-/* ---- where the buffers are ------------------------------------------------
- */
+/* ---- where the buffers are ---------------------------------------------- */
 
 /* Bytes of a buffer, with a guard before and after. */
 struct region {
@@ -167,8 +166,7 @@ static void fill_regions(struct attempt *a, const struct layout *layout,
         a->in = NULL;
 }
 
-/* ---- the call -------------------------------------------------------------
- */
+/* ---- the call ----------------------------------------------------------- */
 
 /* Some members come late: as others' processes would make them. */
 static void dawdle(const struct attempt *a)
@@ -217,8 +215,7 @@ static jd_status check_refusal(const struct attempt *a, jd_status status,
     return status == JD_UNIMPLEMENTED ? JD_OK : status;
 }
 
-/* ---- comparison -----------------------------------------------------------
- */
+/* ---- comparison --------------------------------------------------------- */
 
 static void print_bits(const char *label, const char *at, size_t size)
 {

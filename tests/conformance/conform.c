@@ -56,8 +56,7 @@ static void usage(FILE *out)
         out);
 }
 
-/* ---- the product ----------------------------------------------------------
- */
+/* ---- the product -------------------------------------------------------- */
 
 /* One place of the product; the number of a case is its mixed radix. */
 struct place {
@@ -208,8 +207,7 @@ static jd_status run_errand(jd_shard *shard, void *arg)
     return JD_OK;
 }
 
-/* ---- the job --------------------------------------------------------------
- */
+/* ---- the job ------------------------------------------------------------ */
 
 struct job {
     int num_meshes;
@@ -325,8 +323,7 @@ static int try_operations(const struct settings *settings)
     return good ? 0 : 1;
 }
 
-/* ---- the command line -----------------------------------------------------
- */
+/* ---- the command line --------------------------------------------------- */
 
 static void refuse(const char *what, const char *value)
 {

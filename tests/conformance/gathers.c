@@ -9,8 +9,7 @@ static size_t members_of(const struct attempt *a)
     return (size_t)a->span->size;
 }
 
-/* ---- all_gather -----------------------------------------------------------
- */
+/* ---- all_gather --------------------------------------------------------- */
 
 static void plan_gather_rows(struct attempt *a, size_t rows, size_t columns)
 {
@@ -69,8 +68,7 @@ const struct operation operation_all_gather_2d = {
     .expect = expect_gather,
 };
 
-/* ---- all_to_all -----------------------------------------------------------
- */
+/* ---- all_to_all --------------------------------------------------------- */
 
 static void plan_exchange(struct attempt *a)
 {
@@ -156,8 +154,7 @@ const struct operation operation_all_to_all_2d = {
     .expect = expect_exchange_2d,
 };
 
-/* ---- ragged_all_to_all ----------------------------------------------------
- */
+/* ---- ragged_all_to_all -------------------------------------------------- */
 
 /* Entries for each member at most; a->rows is how many, a->columns how many
  * elements are in a row. */

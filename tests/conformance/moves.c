@@ -19,8 +19,7 @@ static void plan_move(struct attempt *a)
     a->place = 0;
 }
 
-/* ---- ppermute, pshuffle, pbroadcast ---------------------------------------
- */
+/* ---- ppermute, pshuffle, pbroadcast ------------------------------------- */
 
 /* One of the members in three has nowhere to send to. */
 static int draw_routes(const struct attempt *a, jd_route routes[MAX_MEMBERS])
@@ -100,8 +99,7 @@ MOVE(ppermute)
 MOVE(pshuffle)
 MOVE(pbroadcast)
 
-/* ---- barrier --------------------------------------------------------------
- */
+/* ---- barrier ------------------------------------------------------------ */
 
 /* How often the members of this process have come to a barrier; of others 0. */
 static atomic_int arrivals[MAX_MEMBERS];

@@ -57,8 +57,7 @@ uint64_t mix(uint64_t x)
     return x ^ x >> 32;
 }
 
-/* ---- codes ----------------------------------------------------------------
- */
+/* ---- codes -------------------------------------------------------------- */
 
 static uint64_t sign_bit(const struct format *format)
 {
@@ -128,8 +127,7 @@ uint64_t code_nearest(const struct format *format, double value)
     return is_finite_only ? end : sign | end;
 }
 
-/* ---- random elements ------------------------------------------------------
- */
+/* ---- random elements ---------------------------------------------------- */
 
 /* Numbers from 1/16 to 32 in size, of both signs. */
 static uint64_t number_code(const struct format *format, uint64_t h)

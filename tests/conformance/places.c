@@ -9,8 +9,7 @@
 
 static const char *const names[] = { "x", "y", "z" };
 
-/* ---- plans ----------------------------------------------------------------
- */
+/* ---- plans -------------------------------------------------------------- */
 
 static struct mesh_plan plan_line(int size, enum order order)
 {
@@ -110,8 +109,7 @@ void print_span(const struct span_plan *plan, char *text, size_t size)
              cuts[plan->cut]);
 }
 
-/* ---- members --------------------------------------------------------------
- */
+/* ---- members ------------------------------------------------------------ */
 
 /* The mesh's axes that the list names, in its order; gives their number. */
 static int parse_axes(const struct mesh_plan *mesh, const char *axes,

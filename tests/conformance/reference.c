@@ -101,8 +101,7 @@ static void narrow(const struct format *format, const union wide *wide,
     }
 }
 
-/* ---- one member more ------------------------------------------------------
- */
+/* ---- one member more ---------------------------------------------------- */
 
 static uint64_t fold_integer(const struct format *format, enum reduce op,
                              uint64_t a, uint64_t b)
@@ -209,8 +208,7 @@ void fold_write(const struct fold *fold, void *wanted)
     }
 }
 
-/* ---- in any order ---------------------------------------------------------
- */
+/* ---- in any order ------------------------------------------------------- */
 
 /* A result and how far from it another order may come. */
 struct range {

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- one by one -----------------------------------------------------------
- */
+/* ---- one by one --------------------------------------------------------- */
 
 /* The members in pairs, in a random order; an odd one is alone: -1. */
 static int draw_partner(const struct attempt *a, bool *is_first)
@@ -61,8 +60,7 @@ const struct operation operation_send_recv = {
     .expect = expect_pairs,
 };
 
-/* ---- groups ---------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------- */
 
 /* Up to two messages from each to each, itself too; both fit into a block of
  * count elements, which in and out have for each member. */

@@ -97,8 +97,7 @@ static int fail(int error)
     return -1;
 }
 
-/* ---- paths -----------------------------------------------------------------
- */
+/* ---- paths -------------------------------------------------------------- */
 
 /* These are not interrupted. */
 static int path_fault(int meant)
@@ -159,8 +158,7 @@ SHOWN int renameat2(int from_folder, const char *from, int to_folder,
                  : REAL(renameat2)(from_folder, from, to_folder, to, flags);
 }
 
-/* ---- open files ------------------------------------------------------------
- */
+/* ---- open files --------------------------------------------------------- */
 
 SHOWN int fsync(int fd)
 {

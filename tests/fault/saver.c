@@ -74,8 +74,7 @@ static jd_status save(const char *dir, int64_t generation, int64_t rows)
     return status;
 }
 
-/* ---- looking at what is there ----------------------------------------------
- */
+/* ---- looking at what is there ------------------------------------------- */
 
 static void expect_matrix(const jd_array *matrix, int64_t generation)
 {
@@ -119,8 +118,7 @@ static int64_t check(const char *dir)
     return generation;
 }
 
-/* ---- failures --------------------------------------------------------------
- */
+/* ---- failures ----------------------------------------------------------- */
 
 /* All processes have the same status and sentence. */
 static void expect_alike(jd_status status)
@@ -171,8 +169,7 @@ static int damaged(const char *dir)
     return status == JD_DATA_LOSS ? 0 : 1;
 }
 
-/* ---- the program -----------------------------------------------------------
- */
+/* ---- the program -------------------------------------------------------- */
 
 static int run(int argc, char **argv)
 {

@@ -27,8 +27,7 @@ static uint64_t draw(uint64_t limit)
     return (x ^ (x >> 31)) % limit;
 }
 
-/* ---- a trip ---------------------------------------------------------------
- */
+/* ---- a trip ------------------------------------------------------------- */
 
 struct trip {
     jd_mesh *mesh;
@@ -91,8 +90,7 @@ static void expect_value(const struct trip *trip, const char *where)
            "%s: other values", where);
 }
 
-/* ---- the ways to one ------------------------------------------------------
- */
+/* ---- the ways to one ---------------------------------------------------- */
 
 static jd_status fill(const jd_range *index, void *block, void *arg)
 {
@@ -127,8 +125,7 @@ static jd_array *put(struct trip *trip)
     return array;
 }
 
-/* ---- and from it ----------------------------------------------------------
- */
+/* ---- and from it -------------------------------------------------------- */
 
 static void gather(const struct trip *trip, const jd_array *array)
 {

@@ -16,8 +16,7 @@ enum { DRAWS = 150, MOST_DEVICES = 64 };
 
 static int self, count, num_devices;
 
-/* ---- values ---------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------- */
 
 /* What element number n of any array is. */
 static void set_element(char *to, size_t size, int64_t n)
@@ -87,8 +86,7 @@ static void expect_whole(const struct value *value, const char *data,
     }
 }
 
-/* ---- one array ------------------------------------------------------------
- */
+/* ---- one array ---------------------------------------------------------- */
 
 static char *allocate(const struct value *value)
 {
@@ -162,8 +160,7 @@ static void try_first(void)
     jd_mesh_destroy(mesh);
 }
 
-/* ---- meshes ---------------------------------------------------------------
- */
+/* ---- meshes ------------------------------------------------------------- */
 
 /* A mesh "x" rows x "y" n / rows of n devices, in an order. */
 struct grid {
@@ -246,8 +243,7 @@ static void try_meshes(void)
     try_devices(all, 1, true);
 }
 
-/* ---- at random ------------------------------------------------------------
- */
+/* ---- at random ---------------------------------------------------------- */
 
 static uint64_t state;
 
@@ -307,8 +303,7 @@ static void try_random(void)
     }
 }
 
-/* ---- refusals -------------------------------------------------------------
- */
+/* ---- refusals ----------------------------------------------------------- */
 
 static void try_bad_arguments(const jd_array *array)
 {

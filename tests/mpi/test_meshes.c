@@ -93,8 +93,7 @@ static void try_many(int n)
     }
 }
 
-/* ---- several axes ---------------------------------------------------------
- */
+/* ---- several axes ------------------------------------------------------- */
 
 /* The sum of the positions of those who differ from this one in the given
  * axes alone, by looking at all of them. */

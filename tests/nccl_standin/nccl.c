@@ -109,8 +109,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *uniqueId)
     return ncclSuccess;
 }
 
-/* ---- memory ---------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------- */
 
 /* As large as the real one's pieces. */
 #define GRANULE ((size_t)2 << 20)

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- small floating types -------------------------------------------------
- */
+/* ---- small floating types ----------------------------------------------- */
 
 struct format {
     int bytes, exponent, mantissa;
@@ -137,8 +136,7 @@ static void scale_small(const struct format *format, char *data, size_t count,
     }
 }
 
-/* ---- the others ------------------------------------------------------------
- */
+/* ---- the others --------------------------------------------------------- */
 
 /* A buffer may begin at any byte. */
 #define DEFINE_INTEGER(name, type, wide)                                       \
@@ -212,8 +210,7 @@ DEFINE_LOOP(f32, float)
 DEFINE_FLOATING(f64, double)
 DEFINE_LOOP(f64, double)
 
-/* ---- the table ------------------------------------------------------------
- */
+/* ---- the table ---------------------------------------------------------- */
 
 static const struct {
     size_t size;

@@ -37,8 +37,7 @@ static _Thread_local struct {
     int num_made;
 } group;
 
-/* ---- queueing -------------------------------------------------------------
- */
+/* ---- queueing ----------------------------------------------------------- */
 
 /* A piece of work on its way to its stream. */
 struct late {
@@ -152,8 +151,7 @@ static ncclResult_t queue_now_or_late(struct late *late)
     return result;
 }
 
-/* ---- what may be queued ---------------------------------------------------
- */
+/* ---- what may be queued ------------------------------------------------- */
 
 /* The bytes that the communicator's calls of that kind move to itself. */
 static size_t bytes_to_self(ncclComm_t comm, enum call call)
@@ -230,8 +228,7 @@ static ncclResult_t launch(int first)
     return result;
 }
 
-/* ---- groups ---------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------- */
 
 bool standin_group_keeps(ncclComm_t comm)
 {
@@ -304,8 +301,7 @@ static ncclResult_t append(const struct pending *pending)
     return ncclSuccess;
 }
 
-/* ---- one call -------------------------------------------------------------
- */
+/* ---- one call ----------------------------------------------------------- */
 
 /* The real one's kernels fault on host memory; here the call says so. */
 static ncclResult_t check_pointer(const char *call, const char *name,

@@ -66,8 +66,7 @@ ncclResult_t standin_comm_ready(ncclComm_t comm, const char *call)
     return result;
 }
 
-/* ---- helpers --------------------------------------------------------------
- */
+/* ---- helpers ------------------------------------------------------------ */
 
 struct help {
     ncclComm_t comm;
@@ -118,8 +117,7 @@ void standin_comm_hang(ncclComm_t comm)
         ;
 }
 
-/* ---- making ---------------------------------------------------------------
- */
+/* ---- making ------------------------------------------------------------- */
 
 static void meet(void *arg)
 {
@@ -249,8 +247,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *newcomm, int nranks,
     return ncclCommInitRankConfig(newcomm, nranks, commIds[0], myrank, config);
 }
 
-/* ---- state ----------------------------------------------------------------
- */
+/* ---- state -------------------------------------------------------------- */
 
 /* Is there a rank that died, where no work looks at the sockets? */
 static void look_at_peers(ncclComm_t comm)
@@ -283,8 +280,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *asyncError)
     return ncclSuccess;
 }
 
-/* ---- the end --------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------ */
 
 /* What was issued is done; only where nothing hangs. */
 static void wait_until_done(ncclComm_t comm)
@@ -386,8 +382,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     return ncclSuccess;
 }
 
-/* ---- registration ---------------------------------------------------------
- */
+/* ---- registration ------------------------------------------------------- */
 
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buff, size_t size,
                               void **handle)

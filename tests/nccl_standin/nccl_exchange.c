@@ -39,8 +39,7 @@ static void append(struct channel *channel, struct transfer *transfer)
     channel->last = transfer;
 }
 
-/* ---- one step of a socket -------------------------------------------------
- */
+/* ---- one step of a socket ----------------------------------------------- */
 
 /* What send() and recv() return, as it concerns the channel. */
 static enum progress judge(ssize_t bytes)
@@ -131,8 +130,7 @@ static enum progress read_some(struct channel *in, int fd, ncclComm_t comm)
     return progress;
 }
 
-/* ---- all of them ----------------------------------------------------------
- */
+/* ---- all of them -------------------------------------------------------- */
 
 /* Says what to wait for; false where nothing is left. */
 static bool fill_polls(struct exchange *exchange)

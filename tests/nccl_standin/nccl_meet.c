@@ -229,8 +229,7 @@ ncclResult_t standin_meet(ncclComm_t comm)
     return result;
 }
 
-/* ---- the end --------------------------------------------------------------
- */
+/* ---- the end ------------------------------------------------------------ */
 
 void standin_leave(ncclComm_t comm)
 {

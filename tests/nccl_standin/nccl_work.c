@@ -56,8 +56,7 @@ static size_t part_begin(const struct doing *doing, size_t count, int rank)
            doing->size;
 }
 
-/* ---- reductions -----------------------------------------------------------
- */
+/* ---- reductions --------------------------------------------------------- */
 
 /* Everybody's terms of this rank's part, in the order of a ring that ends
  * here; folds them into the first. */
@@ -135,8 +134,7 @@ static bool do_reduce_scatter(struct doing *doing, size_t *begins)
     return true;
 }
 
-/* ---- moves ----------------------------------------------------------------
- */
+/* ---- moves -------------------------------------------------------------- */
 
 static bool do_all_gather(struct doing *doing)
 {
@@ -197,8 +195,7 @@ static bool do_collective(ncclComm_t comm, const struct op *op)
     return is_done;
 }
 
-/* ---- sends and receives ---------------------------------------------------
- */
+/* ---- sends and receives ------------------------------------------------- */
 
 static bool is_point(const struct op *op)
 {
@@ -291,8 +288,7 @@ static bool do_points(struct work *work)
     return is_done;
 }
 
-/* ---- the work -------------------------------------------------------------
- */
+/* ---- the work ----------------------------------------------------------- */
 
 /* Waits for its turn; false where there is nothing to do any more. */
 static bool begin(ncclComm_t comm, uint64_t ticket)

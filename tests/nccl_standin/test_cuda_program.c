@@ -70,8 +70,7 @@ static int sum_of_all(void)
     return size * (size + 1) / 2;
 }
 
-/* ---- streams --------------------------------------------------------------
- */
+/* ---- streams ------------------------------------------------------------ */
 
 static void test_queued(void)
 {
@@ -151,8 +150,7 @@ static void test_streams(void)
     test_host_memory();
 }
 
-/* ---- graphs ---------------------------------------------------------------
- */
+/* ---- graphs ------------------------------------------------------------- */
 
 struct buffers {
     int *sum, *all, *next;
@@ -255,8 +253,7 @@ static void test_graphs(void)
     EXPECT_OK(jd_device_free(b.small));
 }
 
-/* ---- memory ---------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------- */
 
 static void test_memory(void)
 {
@@ -283,8 +280,7 @@ static void test_memory(void)
     EXPECT_OK(jd_device_free(other));
 }
 
-/* ---- pairs ----------------------------------------------------------------
- */
+/* ---- pairs -------------------------------------------------------------- */
 
 /* Half of the members send and receive in a group, those that they do it with
  * one by one. */
@@ -315,8 +311,7 @@ static void test_pairs(void)
     exchange_with(own ^ 1);
 }
 
-/* ---- failures -------------------------------------------------------------
- */
+/* ---- failures ----------------------------------------------------------- */
 
 /* STANDIN_FAIL is HANG: the deadline of one ends it, and the other may come to
  * its own, or see before that the first has given up. */
@@ -385,8 +380,7 @@ static void test_peer(void)
         pause();
 }
 
-/* ---- the thread's device --------------------------------------------------
- */
+/* ---- the thread's device ------------------------------------------------ */
 
 /* One process has two GPUs, and a mesh one of them: a communicator that is made
  * for it leaves the thread where it was. */

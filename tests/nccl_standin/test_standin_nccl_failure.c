@@ -27,8 +27,7 @@ static void check_hangs(struct rank *rank)
     }
 }
 
-/* ---- what hangs, until it is aborted --------------------------------------
- */
+/* ---- what hangs, until it is aborted ------------------------------------ */
 
 /* Where all ranks of a process have got to. */
 static pthread_barrier_t meeting;
@@ -184,8 +183,7 @@ START_TEST(a_call_fails_that_is_asked_to)
 }
 END_TEST
 
-/* ---- what is refused ------------------------------------------------------
- */
+/* ---- what is refused ---------------------------------------------------- */
 
 /* What NCCL says last is the process's: one rank after the other. */
 static void refuse_in_turn(struct rank *rank)
@@ -331,8 +329,7 @@ START_TEST(the_first_collective_waits_for_all)
 }
 END_TEST
 
-/* ---- processes ------------------------------------------------------------
- */
+/* ---- processes ---------------------------------------------------------- */
 
 /* Does the same in a second process, as rank 1, which ends by itself. */
 static void run_processes(void (*body)(struct rank *rank))

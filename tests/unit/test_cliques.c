@@ -115,8 +115,7 @@ START_TEST(thousands_of_meshes_leave_nothing)
 }
 END_TEST
 
-/* ---- failures -------------------------------------------------------------
- */
+/* ---- failures ----------------------------------------------------------- */
 
 static jd_status try_sum(jd_shard *shard)
 {
@@ -179,8 +178,7 @@ START_TEST(clique_that_failed_to_be_made_stays_so)
 }
 END_TEST
 
-/* ---- threads --------------------------------------------------------------
- */
+/* ---- threads ------------------------------------------------------------ */
 
 static void *wait_in_barrier(void *shard)
 {

@@ -48,8 +48,7 @@ static void expect_call(const char *function, const char *name, size_t count)
         ck_assert_int_eq(fake.made, made_);                                    \
     } while (0)
 
-/* ---- reductions -----------------------------------------------------------
- */
+/* ---- reductions --------------------------------------------------------- */
 
 START_TEST(reductions_reduce)
 {
@@ -114,8 +113,7 @@ START_TEST(psum_scatter_gives_a_block)
 }
 END_TEST
 
-/* ---- gathering and exchanging ---------------------------------------------
- */
+/* ---- gathering and exchanging ------------------------------------------- */
 
 START_TEST(all_gather_gathers)
 {
@@ -260,8 +258,7 @@ START_TEST(ragged_all_to_all_refuses)
 }
 END_TEST
 
-/* ---- moving ---------------------------------------------------------------
- */
+/* ---- moving ------------------------------------------------------------- */
 
 static jd_status route(const jd_route *routes, int count)
 {
@@ -367,8 +364,7 @@ START_TEST(pbroadcast_reads_at_its_source)
 }
 END_TEST
 
-/* ---- sends and receives ---------------------------------------------------
- */
+/* ---- sends and receives ------------------------------------------------- */
 
 START_TEST(send_and_receive_are_transfers_of_one)
 {
@@ -454,8 +450,7 @@ START_TEST(group_refuses)
 }
 END_TEST
 
-/* ---- what all refuse ------------------------------------------------------
- */
+/* ---- what all refuse ---------------------------------------------------- */
 
 START_TEST(numbers_too_large_are_refused)
 {

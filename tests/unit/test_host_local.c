@@ -25,8 +25,7 @@ static void set_processes(const struct jd_mesh *made, const char *processes)
         made_devices[i].process_index = processes[i] - '0';
 }
 
-/* ---- boxes ----------------------------------------------------------------
- */
+/* ---- boxes -------------------------------------------------------------- */
 
 static void expect_box(const jd_sharding *sharding, int process,
                        const int *begin, const int *size)
@@ -129,8 +128,7 @@ START_TEST(many_devices_are_no_trouble)
 }
 END_TEST
 
-/* ---- calls ----------------------------------------------------------------
- */
+/* ---- calls -------------------------------------------------------------- */
 
 static void try_whole(const char *spec, int ndim, const int64_t *shape)
 {

@@ -159,8 +159,7 @@ START_TEST(hosts_of_a_slice_are_together)
 }
 END_TEST
 
-/* ---- what is refused ------------------------------------------------------
- */
+/* ---- what is refused ---------------------------------------------------- */
 
 START_TEST(names_are_checked)
 {
@@ -290,8 +289,7 @@ START_TEST(devices_are_checked)
 }
 END_TEST
 
-/* ---- printing -------------------------------------------------------------
- */
+/* ---- printing ----------------------------------------------------------- */
 
 enum { MAX_PRINTED = 4096 };
 

@@ -142,8 +142,7 @@ START_TEST(derived_shard_knows_its_axes_alone)
 }
 END_TEST
 
-/* ---- a shard's place ------------------------------------------------------
- */
+/* ---- a shard's place ---------------------------------------------------- */
 
 START_TEST(coordinates_are_checked)
 {
@@ -164,8 +163,7 @@ START_TEST(coordinates_are_checked)
 }
 END_TEST
 
-/* ---- no allocation --------------------------------------------------------
- */
+/* ---- no allocation ------------------------------------------------------ */
 
 /* Bytes in use, of this thread's arena and all others. */
 static size_t in_use(void)

@@ -16,8 +16,7 @@ static void start_one(void)
     fake_start("1");
 }
 
-/* ---- bodies that succeed --------------------------------------------------
- */
+/* ---- bodies that succeed ------------------------------------------------ */
 
 struct tally {
     pthread_mutex_t lock;
@@ -106,8 +105,7 @@ START_TEST(devices_that_are_not_in_the_mesh_have_none)
 }
 END_TEST
 
-/* ---- bodies that fail -----------------------------------------------------
- */
+/* ---- bodies that fail --------------------------------------------------- */
 
 static void await_waiting(int count)
 {

@@ -35,8 +35,7 @@ static const char *layout(const jd_sharding *sharding, int ndim,
         jd_sharding_release(sharding_);                                        \
     } while (0)
 
-/* ---- blocks ---------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------- */
 
 START_TEST(each_axis_cuts_its_dimension)
 {
@@ -118,8 +117,7 @@ START_TEST(the_longest_block_has_a_shape)
 }
 END_TEST
 
-/* ---- specs ----------------------------------------------------------------
- */
+/* ---- specs -------------------------------------------------------------- */
 
 static void shortens(const char *spec, const char *wanted)
 {
@@ -239,8 +237,7 @@ START_TEST(nulls_are_named)
 }
 END_TEST
 
-/* ---- shapes ---------------------------------------------------------------
- */
+/* ---- shapes ------------------------------------------------------------- */
 
 #define SHARD_SHAPE "jd_sharding_shard_shape: "
 

@@ -7,8 +7,7 @@
 #include "tests/unit/made_mesh.h"
 #include "tests/unit/sharding_mesh.h"
 
-/* ---- the same ones --------------------------------------------------------
- */
+/* ---- the same ones ------------------------------------------------------ */
 
 /* Both ways round. */
 static bool same(const jd_sharding *a, const jd_sharding *b, int ndim)
@@ -112,8 +111,7 @@ START_TEST(axes_of_one_cut_nothing)
 }
 END_TEST
 
-/* ---- what they are --------------------------------------------------------
- */
+/* ---- what they are ------------------------------------------------------ */
 
 START_TEST(replication_is_known)
 {
@@ -172,8 +170,7 @@ START_TEST(a_world_that_ended_is_said)
 }
 END_TEST
 
-/* ---- many devices ---------------------------------------------------------
- */
+/* ---- many devices ------------------------------------------------------- */
 
 /* What a place has, by the definition. */
 static jd_range slow_range(const struct jd_mesh *made,

@@ -7,8 +7,7 @@
 #include "jd_process.h"
 #include "tests/unit/drawing.h"
 
-/* ---- boxes ----------------------------------------------------------------
- */
+/* ---- boxes -------------------------------------------------------------- */
 
 START_TEST(two_dimensions_are_rows_and_columns)
 {
@@ -147,8 +146,7 @@ START_TEST(the_longest_cut_dimensions_are_chosen)
 }
 END_TEST
 
-/* ---- devices in a box -----------------------------------------------------
- */
+/* ---- devices in a box --------------------------------------------------- */
 
 START_TEST(devices_are_ranges)
 {
@@ -218,8 +216,7 @@ START_TEST(boxes_of_a_row_are_as_high)
 }
 END_TEST
 
-/* ---- what is long ---------------------------------------------------------
- */
+/* ---- what is long ------------------------------------------------------- */
 
 static int count_of(const char *text, const char *part)
 {
@@ -285,8 +282,7 @@ START_TEST(many_tables_are_cut)
 }
 END_TEST
 
-/* ---- what is refused ------------------------------------------------------
- */
+/* ---- what is refused ---------------------------------------------------- */
 
 START_TEST(what_cannot_be_drawn_is_said)
 {
