@@ -42,13 +42,13 @@ void jd__agent_die(struct jd_agent *agent, const char *format, ...)
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    /* Before a caller wakes, who then expects the end. */
+    /* Before a caller wakes: it may expect the end, and finds it begun. */
     pthread_mutex_lock(&agent->lock);
     bool is_news = agent->state != JD_AGENT_DEAD && !agent->expects_end;
     pthread_mutex_unlock(&agent->lock);
-    jd__agent_set_state(agent, JD_AGENT_DEAD, JD_UNAVAILABLE, strdup(why));
     if (is_news && agent->spec.on_lost)
         agent->spec.on_lost(agent->spec.arg, why);
+    jd__agent_set_state(agent, JD_AGENT_DEAD, JD_UNAVAILABLE, strdup(why));
 }
 
 void jd__agent_expect_end(struct jd_agent *agent)
@@ -138,6 +138,7 @@ struct waiting {
     struct jd_pending pending;
     double begin, end, next_notice; /* jd__clock_now()s; INFINITY: never */
     bool could_not_send;            /* there was no memory */
+    bool has_caught_up;             /* at the end */
 };
 
 static void begin_call(struct waiting *w)
@@ -254,6 +255,16 @@ static void do_notice(struct waiting *w)
     w->next_notice = w->begin + next;
 }
 
+/* The time is up, which may be because this process did not run: the answer
+ * may have come. */
+static void catch_up(struct waiting *w)
+{
+    w->has_caught_up = true;
+    pthread_mutex_unlock(&w->agent->lock);
+    jd__loop_catch_up(w->agent->spec.loop);
+    pthread_mutex_lock(&w->agent->lock);
+}
+
 /* With the lock. JD_OK: the answer is there. */
 static jd_status wait_for_answer(struct waiting *w)
 {
@@ -266,11 +277,13 @@ static jd_status wait_for_answer(struct waiting *w)
         if (w->agent->state == JD_AGENT_DEAD)
             return fail_lost(w);
         double now = jd__clock_now();
-        if (now >= w->end) {
+        if (now >= w->end && w->has_caught_up) {
             withdraw(w);
             return fail_silent(w);
         }
-        if (now >= w->next_notice)
+        if (now >= w->end)
+            catch_up(w);
+        else if (now >= w->next_notice)
             do_notice(w);
         else
             wait_a_while(w);

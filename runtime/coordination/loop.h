@@ -45,6 +45,14 @@ bool jd__loop_call(struct jd_loop *loop, jd_loop_f function, void *arg);
 /* As jd__loop_call, and waits until it has run. Not on the loop's thread. */
 bool jd__loop_run(struct jd_loop *loop, jd_loop_f function, void *arg);
 
+/*
+ * Waits until the loop has handled what this process had been sent before the
+ * call, and, where it is process 0 itself that was asked, its answers: whoever
+ * was kept from running for a while hears first what has come meanwhile. Not on
+ * the loop's thread.
+ */
+void jd__loop_catch_up(struct jd_loop *loop);
+
 bool jd__loop_is_current(const struct jd_loop *loop);
 
 /* Runs what was sent, ends the thread, frees. The events' owners have freed

@@ -78,7 +78,9 @@ static jd_status try_candidate(const struct search *search,
     jd_status status = look_up(search, candidate);
     if (status == JD_OK)
         status = knock(search, candidate);
-    if (is_passed_over(status)) {
+    /* What the deadline has cut short says less than the try before. */
+    bool is_cut = status == JD_DEADLINE_EXCEEDED && candidate->why;
+    if (is_passed_over(status) && !is_cut) {
         free(candidate->why);
         candidate->why = strdup(jd_error_message());
     }

@@ -12,14 +12,21 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The service holds a JD_CHECK for 0.1 s, for others with the same words; a
- * call takes at most half a second more than its timeout. */
-#define TELL_SECONDS 0.25
+/* The service holds a JD_CHECK for 0.1 s, for others with the same words. The
+ * rest is for a process 0 that is kept from running: who is not answered ends
+ * the job by MPI_Abort, perhaps before the others have heard why. A call takes
+ * at most half a second more than its timeout. */
+#define TELL_SECONDS 2.0
 
 /* For news of another process's failure, which the service holds for 0.03 s;
  * and where the status says that there must be some. */
 #define NEWS_SECONDS 0.1
 #define SURE_NEWS_SECONDS 1.0
+
+/* With this one libpmix ends a process whose server has gone, which jd sees by
+ * a connection of its own, perhaps a little later: the kernel closes those of
+ * a dead process one after the other. */
+#define LOST_SERVER_CODE 195
 
 static struct {
     pthread_mutex_t lock;
@@ -117,6 +124,19 @@ static Jd__Report make_report(Jd__Report__Kind kind, int code, const char *text)
     return body;
 }
 
+/* For so many seconds, and then what has come and was not handled yet, because
+ * this process did not run. Where it is being ended, it stays here. */
+static void await_news(double patience)
+{
+    jd__ending_await_news(patience);
+    struct jd_coordination *coordination = begin_telling();
+    if (!coordination)
+        return;
+    jd__loop_catch_up(jd__coordination_loop(coordination));
+    end_telling();
+    jd__ending_await();
+}
+
 /* Where this is process 0, the replies and reports that others get are sent
  * when this returns: the loop has come out of what it was in. */
 static void finish_sending(void *unused)
@@ -130,7 +150,7 @@ static bool tell(const char *operation, double patience, Jd__Report *body,
     struct jd_coordination *coordination = begin_telling();
     if (coordination && patience > 0) {
         end_telling(); /* where this process is being ended, it stays there */
-        jd__ending_await_news(patience);
+        await_news(patience);
         coordination = begin_telling();
     }
     if (!coordination)
@@ -173,7 +193,8 @@ void jd__tell_exit(int code)
     char text[64];
     snprintf(text, sizeof text, "this process exits with code %d", code);
     Jd__Report body = make_report(JD__REPORT__KIND__EXIT, code, text);
-    tell("exit", NEWS_SECONDS, &body, NULL);
+    tell("exit", code == LOST_SERVER_CODE ? SURE_NEWS_SECONDS : NEWS_SECONDS,
+         &body, NULL);
 }
 
 /* ---- the public calls --------------------------------------------------- */

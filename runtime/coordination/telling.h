@@ -26,7 +26,8 @@
 /* From here on failures are told to this service. */
 void jd__telling_open(struct jd_coordination *coordination);
 
-/* Not any more; waits for those that are just being told, at most a second. */
+/* Not any more; waits for those that are just being told, at most three
+ * seconds. */
 void jd__telling_close(void);
 
 /* What the service answers to a JD_CHECK. */

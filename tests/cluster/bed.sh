@@ -96,7 +96,7 @@ bed_add_host() {
         exec sleep infinity' - "$host" "$TMPDIR" "$ready" </dev/null &
     echo $! >"$BED_DIR/$host.pid"
     disown
-    read -r -t 10 <>"$ready" || { echo "host $host did not start"; return 1; }
+    read -r -t 30 <>"$ready" || { echo "host $host did not start"; return 1; }
     ip link add "veth-$host" type veth peer name eth0 \
         netns "$(<"$BED_DIR/$host.pid")"
     ip link set "veth-$host" master bed0 up
@@ -153,7 +153,7 @@ bed_start_slurm() {
         bed_on "$host" mkdir -p "$TMPDIR/spool"
         bed_daemon "slurmd-$host" bed_on "$host" slurmd -D
     done
-    bed_wait 30 "Slurm" bed_slurm_is_idle "$#" || {
+    bed_wait 60 "Slurm" bed_slurm_is_idle "$#" || {
         tail -n 20 "$BED_DIR"/slurm*.log >&2
         return 1
     }
@@ -182,7 +182,7 @@ bed_start_munge() {
     bed_daemon munged runuser -u munge -- munged --foreground \
         --key-file="$dir/key" --log-file="$dir/log" --pid-file="$dir/pid" \
         --seed-file="$dir/seed"
-    bed_wait 10 "munged" munge -n
+    bed_wait 30 "munged" munge -n
 }
 
 # SlurmdSpoolDir and TmpFS are in the host's own tmpfs, so that the PMIx

@@ -5,7 +5,8 @@
 # user, and nobody has to know a secret.
 # needs: slurm
 # timeout: 90
-JD_LOG=info srun --mpi=pmix -N2 -n4 "$build/tests/mpi/late" "$work/go" \
+JD_LOG=info srun --job-name=table --mpi=pmix -N2 -n4 \
+    "$build/tests/mpi/late" "$work/go" \
     >"$work/job.log" 2>&1 &
 job=$!
 
@@ -22,7 +23,7 @@ look() {
 
 bed_wait 30 "the service" listens
 address=$(sed -n 's/.*service listens at \([^ ]*\) .*/\1/p' "$work/job.log")
-id=$(squeue --noheader --format=%A)
+id=$(squeue --noheader --name=table --format=%A) # others may be ending
 bed_wait 20 "the table" both_hosts_wait || {
     echo "$output"
     false

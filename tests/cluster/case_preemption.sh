@@ -32,20 +32,21 @@ expect_stop() {
     expect_count 1 "^saved .*/checkpoint: epoch $step of $epochs\$"
 }
 
+# job_id NAME: the one before may still be ending.
 job_id() {
-    squeue --noheader --format=%A
+    squeue --noheader --name="$1" --format=%A
 }
 
 # shellcheck disable=SC2046
-start scancel srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 $(train scancel)
-scancel --signal=TERM "$(job_id)"
+start scancel srun --job-name=scancel --mpi=pmix -N2 -n4 --ntasks-per-node=2 $(train scancel)
+scancel --signal=TERM "$(job_id scancel)"
 wait "$starter"
 expect_stop scancel
 
 export JD_PREEMPTION_SIGNAL=USR1
 # shellcheck disable=SC2046
-start user srun --mpi=pmix -N2 -n4 --ntasks-per-node=2 $(train user)
-scancel --signal=USR1 "$(job_id)"
+start user srun --job-name=user --mpi=pmix -N2 -n4 --ntasks-per-node=2 $(train user)
+scancel --signal=USR1 "$(job_id user)"
 wait "$starter"
 expect_stop user
 unset JD_PREEMPTION_SIGNAL

@@ -71,7 +71,7 @@ expect_count 1 'warning the coordination service lets everybody in who reaches i
 # One that never comes is named on those that did.
 for index in 0 2; do
     start h$((index / 2)) JD_COORDINATOR_ADDRESS=h0:4321 JD_NUM_PROCESSES=3 \
-        JD_PROCESS_ID=$index JD_INITIALIZATION_TIMEOUT=3 JD_SECRET=sesame -- \
+        JD_PROCESS_ID=$index JD_INITIALIZATION_TIMEOUT=6 JD_SECRET=sesame -- \
         "$build/mpi_examples/01_hello/hello"
 done
 ! finish || false
@@ -82,7 +82,7 @@ expect_count 2 'DEADLINE_EXCEEDED: jd_initialize: the meeting at the coordinatio
 # that finds nothing on its own host.
 for index in 0 1 2; do
     start h$((index / 2)) JD_COORDINATOR_ADDRESS=localhost:4321 \
-        JD_NUM_PROCESSES=3 JD_PROCESS_ID=$index JD_INITIALIZATION_TIMEOUT=3 \
+        JD_NUM_PROCESSES=3 JD_PROCESS_ID=$index JD_INITIALIZATION_TIMEOUT=6 \
         JD_SECRET=sesame -- "$build/mpi_examples/01_hello/hello"
 done
 ! finish || false

@@ -33,11 +33,11 @@ start_bed() {
     bed=$!
     exec 3>"$work/in" 4<"$work/out"
     echo 'echo up' >&3
-    read -r -t 60 line <&4 && [[ $line == up ]]
+    read -r -t 120 line <&4 && [[ $line == up ]]
 }
 
 wait_for_none() {
-    local deadline=$((SECONDS + 10))
+    local deadline=$((SECONDS + 30))
     while (($(marked_processes) > 0)); do
         ((SECONDS < deadline)) || return 1
         sleep 0.05

@@ -17,6 +17,7 @@ build=$(cd "$1" && pwd)
 saver=$build/tests/fault/saver
 interrupt=$build/tests/fault/libinterrupt.so
 most_calls=100
+limit=$((60 * ${TEST_TIME_FACTOR:-1})) # seconds, for one run
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/place"
@@ -25,14 +26,14 @@ dir=$work/place/checkpoint
 # alone ARGS...: saver as one process, into out, err and status.
 alone() {
     status=0
-    env ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} timeout 60 "$saver" "$@" \
+    env ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} timeout "$limit" "$saver" "$@" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
 # together ARGS...: as three, with what FAULT_* say.
 together() {
     status=0
-    timeout --kill-after=5 60 mpirun --oversubscribe -n 3 env \
+    timeout --kill-after=5 "$limit" mpirun --oversubscribe -n 3 env \
         "LD_PRELOAD=${TEST_PRELOAD:+$TEST_PRELOAD:}$interrupt" "$saver" "$@" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
@@ -179,9 +180,9 @@ check_full() {
     status=0
     # shellcheck disable=SC2016 # the inner shell expands it
     unshare --mount sh -c 'mount -t tmpfs -o size=2m none "$1" &&
-        exec timeout --kill-after=5 60 mpirun --oversubscribe -n 3 \
+        exec timeout --kill-after=5 "$4" mpirun --oversubscribe -n 3 \
             env "LD_PRELOAD=$3" "$2" full "$1/checkpoint" 8000' \
-        sh "$disk" "$saver" "${TEST_PRELOAD:-}" \
+        sh "$disk" "$saver" "${TEST_PRELOAD:-}" "$limit" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
     tap_check "$name" says "could not write .* No space left on device; free space"
 }

@@ -174,10 +174,13 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     JD_CHECK(jd_initialize());
-    if (argc > 4)
+    /* One of several victims may hear of another before it fails itself: it
+     * would save with those that live. */
+    bool fails = is_among(argv[2], jd_process_index());
+    if (argc > 4 && !(fails && strchr(argv[2], '-')))
         JD_CHECK(jd_on_peer_failure(save, argv[4]));
     JD_CHECK(jd_sync_global_devices("begin"));
-    if (is_among(argv[2], jd_process_index())) {
+    if (fails) {
         fail(argv[3]);
         if (is(argv[3], "return"))
             return EXIT_CODE;

@@ -3,6 +3,7 @@
 #include "tests/unit/agent.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 /* ---- meeting ----------------------------------------------------------- */
 
@@ -453,12 +454,53 @@ START_TEST(a_service_that_does_not_answer_is_named)
     ck_assert_int_eq(get_key(&first, "a", -1, 0.05), JD_DEADLINE_EXCEEDED);
     ck_assert_ptr_nonnull(strstr(
         jd_error_message(), "get: no answer from the coordination service, "
-                            "process 0 (train, pid 77 on h0), in 0.05"));
+                            "process 0 (train, pid 77 on h0), in "));
     let_go_on(&stop);
     /* and it has withdrawn: nothing waits there */
     UNIT_OK(call_service(&first, &call, JD__MESSAGE__BODY_INQUIRY, &inquiry));
     ck_assert_str_eq(call.reply->rows[1]->waits, "");
     jd__call_finish(&call);
+    end();
+}
+END_TEST
+
+static void await_pending(struct process *p, int count)
+{
+    for (int pending = 0; pending < count; sched_yield()) {
+        pthread_mutex_lock(&p->agent->lock);
+        pending = 0;
+        for (struct jd_pending *q = p->agent->pending; q; q = q->next)
+            pending++;
+        pthread_mutex_unlock(&p->agent->lock);
+    }
+}
+
+static void *get_what_is_there(void *arg)
+{
+    return (void *)(intptr_t)get_key(arg, "still here", -1, 0.02);
+}
+
+/* This process did not read it: its thread is held, as one that does not run.
+ */
+START_TEST(an_answer_that_has_come_is_heard_at_the_deadline)
+{
+    struct stop stop;
+    int64_t sum;
+    begin(2);
+    UNIT_OK(add_to(&first, "still here", 1, &sum));
+    for (int i = 0; i < 10; i++) {
+        pthread_t thread;
+        void *status;
+        stop_loop(first.loop, &stop);
+        pthread_create(&thread, NULL, get_what_is_there, &first);
+        await_pending(&first, 1);
+        flush_loop(home.loop); /* it was asked, */
+        flush_loop(home.loop); /* and has answered */
+        usleep(30000);
+        let_go_on(&stop);
+        pthread_join(thread, &status);
+        ck_assert_int_eq((int)(intptr_t)status, JD_OK);
+    }
     end();
 }
 END_TEST
@@ -543,6 +585,35 @@ START_TEST(the_services_death_ends_calls)
     ck_assert_int_eq(first.num_lost, 1);
     ck_assert_str_eq(first.why, "connection closed without shutdown (killed or "
                                 "crashed)");
+    close_agent(&first);
+}
+END_TEST
+
+static atomic_bool is_told;
+
+static void tell_slowly(void *arg, const char *why)
+{
+    usleep(50000);
+    atomic_store(&is_told, true);
+    on_lost(arg, why);
+}
+
+/* Who was in a call is not to explain an end that is explained already. */
+START_TEST(the_services_death_is_told_before_calls_end)
+{
+    pthread_t thread;
+    void *said;
+    start_service(2, &secret_auth);
+    struct jd_agent_spec spec = make_spec(1, 2);
+    spec.on_lost = tell_slowly;
+    open_agent(&first, &spec);
+    UNIT_OK(meet_for(&first, 30));
+    pthread_create(&thread, NULL, wait_for_key, &first);
+    stop_service();
+    pthread_join(thread, &said);
+    ck_assert(atomic_load(&is_told));
+    free(said);
+    await_lost(&first);
     close_agent(&first);
 }
 END_TEST
@@ -632,17 +703,6 @@ static void *add_once(void *arg)
 {
     int64_t sum;
     return (void *)(intptr_t)(add_to(arg, "n", 1, &sum) == JD_OK ? sum : -1);
-}
-
-static void await_pending(struct process *p, int count)
-{
-    for (int pending = 0; pending < count; sched_yield()) {
-        pthread_mutex_lock(&p->agent->lock);
-        pending = 0;
-        for (struct jd_pending *q = p->agent->pending; q; q = q->next)
-            pending++;
-        pthread_mutex_unlock(&p->agent->lock);
-    }
 }
 
 START_TEST(calls_under_way_are_answered_once)
@@ -766,10 +826,12 @@ static void add_calls(Suite *suite)
     tcase_add_test(tcase, the_service_keeps_deadlines);
     tcase_add_test(tcase, a_wait_of_no_time_is_answered_at_once);
     tcase_add_test(tcase, a_service_that_does_not_answer_is_named);
+    tcase_add_test(tcase, an_answer_that_has_come_is_heard_at_the_deadline);
     tcase_add_test(tcase, a_long_wait_says_for_whom);
     tcase = unit_case(suite, "the service goes");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, the_services_death_ends_calls);
+    tcase_add_test(tcase, the_services_death_is_told_before_calls_end);
     tcase_add_test(tcase, an_end_that_is_expected_is_no_news);
     tcase_add_test(tcase, a_silent_service_is_lost_after_the_timeout);
     tcase_add_test(tcase, heartbeats_keep_both_alive);

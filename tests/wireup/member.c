@@ -8,7 +8,8 @@
  *
  *     plain        initialises, computes, finalises
  *     wait         computes, says "up", and waits to be killed
- *     abort        as wait, but the last rank calls MPI_Abort(7)
+ *     abort        as wait, but the last rank calls MPI_Abort(7) at the end of
+ *                  its stdin
  *     lazy         finalises, says "up", and waits for the end of its stdin
  *     fork         as wait, with a child that keeps all that is open
  *     hold         connects, and never calls MPI_Init; says "up"
@@ -100,9 +101,10 @@ static int run(const char *mode)
         return stay();
     if (strcmp(mode, "plain") != 0 && strcmp(mode, "lazy") != 0) {
         say("up", rank, size, local);
+        stay();
         if (strcmp(mode, "abort") == 0 && rank == size - 1)
             MPI_Abort(MPI_COMM_WORLD, 7);
-        return stay();
+        return 0;
     }
     MPI_Finalize();
     say(strcmp(mode, "lazy") == 0 ? "up" : "ok", rank, size, local);

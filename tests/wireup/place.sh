@@ -97,14 +97,17 @@ begin() {
 preload="" # of sanitized builds
 as=() # words before the program: another user
 
+# await_end PROCESS: sets its exit code in codes.
+await_end() {
+    codes[$1]=0
+    wait "${pids[$1]}" 2>/dev/null || codes[$1]=$?
+}
+
 # finish: waits for all; codes[i] is the exit code of process i.
 finish() {
     local i
     codes=()
-    for i in "${!pids[@]}"; do
-        codes[i]=0
-        wait "${pids[i]}" 2>/dev/null || codes[i]=$?
-    done
+    for i in "${!pids[@]}"; do await_end "$i"; done
 }
 
 # ---- conditions --------------------------------------------------------------

@@ -46,6 +46,15 @@ kill_one() {
     fi
 }
 
+# knows_all: the keeper has all processes on its roll. (The kernel has called
+# these descriptors by two names.)
+knows_all() {
+    local keeper known
+    keeper=$(pgrep -x jd-pmix-keeper) || return 1
+    known=$(find "/proc/$keeper/fd" -lname '*pidfd*' 2>/dev/null | wc -l)
+    ((known == count))
+}
+
 # survivors VICTIM: sets alive.
 survivors() {
     local i
@@ -82,20 +91,32 @@ one_line() {
 
 # ---- the stages --------------------------------------------------------------
 
+# is_missed: process 2, by all. The deadline is that of process 3; where process
+# 0 does not run when it is over, process 3 hears nothing, and the others wait
+# for their own.
+is_missed() {
+    local gone
+    gone='process 2 \(staged, pid [0-9]+ on .*\), which came and went again'
+    says "waiting for $gone" 0 1 3 ||
+        { says 'no answer from the coordination service' 3 &&
+            says "waiting for processes 2-3: $gone" 0 1; }
+}
+
 # All but process 3 are at the service. Who was let in hears of process 0's
-# end; a process may be started again, until the deadline.
+# end; a process may be started again, until the deadline. Process 3 begins when
+# the killed one's connection has been closed: a process ends after that.
 test_meeting() {
-    local JD_INITIALIZATION_TIMEOUT=$((3 * factor))
+    local JD_INITIALIZATION_TIMEOUT=$((30 * factor))
     export JD_INITIALIZATION_TIMEOUT JD_WAIT_NOTICE=200ms
     new_job localhost
     begin 0 1 2
     until_true says 'has waited .* for process 3, which has not come' 0 || true
     kill_one 2
-    begin 3
+    await_end 2
+    JD_INITIALIZATION_TIMEOUT=$((3 * factor)) begin 3
     finish
-    is "meeting: a process is killed" ended 1 0 1 3 and says \
-        'waiting for process 2 \(staged, pid [0-9]+ on .*\), which came and '\
-'went again' 0 1 3 and place_is_clean
+    is "meeting: a process is killed" ended 1 0 1 3 and is_missed and \
+        place_is_clean
     new_job localhost
     begin 0 1 2
     until_true says 'has waited .* for process 3, which has not come' 0 || true
@@ -108,21 +129,25 @@ test_meeting() {
     unset JD_WAIT_NOTICE
 }
 
-# begin_held STAGE PROCESS...: comes back when all are there, the held ones.
+# begin_held STAGE PROCESS...: comes back when all are there, the held ones,
+# and the keeper knows them.
 begin_held() {
     new_job localhost
     hold "$@"
     begin 0 1 2 3
     until_true marked "$1" 0 1 2 3 || true
+    until_true knows_all || true
 }
 
-# The starter is process 0.
+# The starter is process 0. The others have met, and say what they wait for: a
+# failure that reaches one before is returned by its jd_initialize.
 begin_starting() {
     new_job localhost
     make_stand_in
     : >"$GATES/server.hold"
-    JD_LIBEXEC=$work/libexec begin 0 1 2 3
+    JD_WAIT_NOTICE=100ms JD_LIBEXEC=$work/libexec begin 0 1 2 3
     until_true test -s "$GATES/server" || true
+    until_true says 'hands out: process [0-9] has waited' 1 2 3 || true
 }
 
 # A server that comes up when its starter has gone ends by itself.

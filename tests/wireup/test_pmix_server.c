@@ -301,6 +301,7 @@ END_TEST
 START_TEST(an_abort_ends_the_host)
 {
     open_waiting(3, "0,1,2", "abort");
+    job_release(&job, 2);
     job_expect_exit(&job, 2, 7);
     expect_exits(-SIGKILL);
     job_expect_nothing_left(&job);
@@ -310,17 +311,18 @@ START_TEST(an_abort_ends_the_host)
 }
 END_TEST
 
+/* The one that comes has the whole of the time for it. */
 START_TEST(a_process_never_connects)
 {
     job_open(&job, 3, "0,1,2");
-    job.timeout = 1;
+    job.timeout = 8;
     job_start_servers(&job);
     job_start_member(&job, 1, "hold");
     job_expect_word(&job, 1, "up 1 0 0\n");
     job_expect_exit(&job, 1, -SIGKILL);
     job_expect_nothing_left(&job);
     job_expect_error(&job, "jd-pmix-server on node-0: processes 0,2 of this "
-                           "host did not connect to the server in 1 s; it "
+                           "host did not connect to the server in 8 s; it "
                            "ends, and the host's other processes with it");
     job_close(&job);
 }
@@ -341,6 +343,7 @@ START_TEST(the_server_is_killed)
     pid_t pids[8];
     open_waiting(2, "0,1", "wait");
     ck_assert_int_eq(job_find_processes(&job, "jd-pmix-server", pids, 8), 1);
+    job_await_roll(&job, 2);
     kill(pids[0], SIGKILL);
     expect_ends();
     job_expect_nothing_left(&job);
@@ -444,8 +447,7 @@ START_TEST(a_service_that_is_not_there_is_named)
     job_open(&job, 1, "0");
     job.timeout = 0.5;
     job_stop_service(&job);
-    expect_refusal("this program has not reached the coordination service in "
-                   "0.");
+    expect_refusal("this program has not reached the coordination service in ");
     job_close(&job);
 }
 END_TEST

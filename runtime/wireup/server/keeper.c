@@ -20,6 +20,9 @@
 
 #define GRACE_SECONDS 2 /* for processes to end by themselves */
 
+static const char server_name[] = "jd-pmix-server";
+static const char keeper_name[] = "jd-pmix-keeper";
+
 /* ---- apart ------------------------------------------------------------ */
 
 static void ignore_signals(void)
@@ -184,7 +187,6 @@ JD_NORETURN static void keep(pid_t server, int fd,
 {
     struct roll roll = { .items = NULL };
     int status = 0;
-    prctl(PR_SET_NAME, "jd-pmix-keeper");
     follow(&roll, fd);
     while (waitpid(server, &status, 0) < 0 && errno == EINTR)
         ;
@@ -194,15 +196,18 @@ JD_NORETURN static void keep(pid_t server, int fd,
     _exit(0);
 }
 
-/* Becomes the keeper, or returns as the server. */
+/* Becomes the keeper, or returns as the server. It is never called as the
+ * server is: a keeper that is slow to run would be taken for one. */
 static void split(const struct directory *directory, const char *nspace,
                   const int roll[2], int ready)
 {
     setsid();
     if (chdir("/") != 0)
         say(JD_LOG_DEBUG, "chdir to / failed: %s", strerror(errno));
+    prctl(PR_SET_NAME, keeper_name);
     pid_t server = fork();
     if (server == 0) {
+        prctl(PR_SET_NAME, server_name);
         close(roll[0]);
         return;
     }
