@@ -444,7 +444,8 @@ jd_status jd__agent_meet(struct jd_agent *agent, double deadline)
     double begin = jd__clock_now();
     struct timespec at = jd__clock_timespec(deadline);
     int error = 0;
-    if (!jd__loop_call(agent->spec.loop, connect_on_loop, agent))
+    /* It has begun, then, where the deadline passes. */
+    if (!jd__loop_run(agent->spec.loop, connect_on_loop, agent))
         return jd__fail_no_memory("the coordination agent", sizeof *agent);
     pthread_mutex_lock(&agent->lock);
     while (agent->state == JD_AGENT_MEETING && error != ETIMEDOUT)

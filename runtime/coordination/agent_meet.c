@@ -372,7 +372,7 @@ static void on_connected(evutil_socket_t fd, short what, void *arg)
 {
     static const int on = 1;
     struct jd_agent *agent = arg;
-    int error = what & EV_TIMEOUT ? ETIMEDOUT : 0;
+    int error = what & EV_WRITE ? 0 : ETIMEDOUT; /* or both, of a late look */
     socklen_t length = sizeof error;
     event_free(agent->connect_event);
     agent->connect_event = NULL;

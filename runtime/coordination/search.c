@@ -72,15 +72,20 @@ static bool is_passed_over(jd_status status)
     return status == JD_NOT_FOUND || status == JD_DEADLINE_EXCEEDED;
 }
 
+/* Where time is up before it has answered, its last answer says more. */
+static bool is_news(const struct search *search,
+                    const struct candidate *candidate)
+{
+    return !candidate->why || jd__clock_now() < search->spec->deadline;
+}
+
 static jd_status try_candidate(const struct search *search,
                                struct candidate *candidate)
 {
     jd_status status = look_up(search, candidate);
     if (status == JD_OK)
         status = knock(search, candidate);
-    /* What the deadline has cut short says less than the try before. */
-    bool is_cut = status == JD_DEADLINE_EXCEEDED && candidate->why;
-    if (is_passed_over(status) && !is_cut) {
+    if (is_passed_over(status) && is_news(search, candidate)) {
         free(candidate->why);
         candidate->why = strdup(jd_error_message());
     }
