@@ -308,24 +308,34 @@ static inline int connect_to(int port)
     return fd;
 }
 
-/* Listens on a port of its own. */
-static inline int listen_bare(int *ret_port)
+/* Has a port of its own. */
+static inline int bind_bare(int *ret_port)
 {
+    static const int yes = 1;
     struct sockaddr_in address = { .sin_family = AF_INET };
     socklen_t length = sizeof address;
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, length), 0);
-    ck_assert_int_eq(listen(fd, 8), 0);
     getsockname(fd, (struct sockaddr *)&address, &length);
     *ret_port = ntohs(address.sin_port);
     return fd;
 }
 
+static inline int listen_bare(int *ret_port)
+{
+    int fd = bind_bare(ret_port);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    return fd;
+}
+
+/* Where nobody listens. The socket stays, so that no other process gets the
+ * port; a service of the test's may be started there all the same. */
 static inline int unused_port(void)
 {
     int port;
-    close(listen_bare(&port));
+    bind_bare(&port);
     return port;
 }
 
