@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_mail.c - sends and receives between pairs of a team's members. */
 #include "collectives/team_mail.h"
-#include "runtime/clock.h"
 #include "tests/unit/team.h"
 
 #include <sched.h>
@@ -354,12 +353,10 @@ static void come_late(struct crowd *crowd, int member, void *arg)
     struct jd_transfer transfers[] = { make_send(1, data, sizeof in),
                                        make_receive(0, data, sizeof in) };
     if (member == 0) {
-        double begin = jd__clock_now();
         ck_assert_int_eq(jd__mail_transfer(team, transfers, 1),
                          JD_DEADLINE_EXCEEDED);
         ck_assert_ptr_nonnull(strstr(jd_error_message(), " s for process 1"));
         ck_assert_ptr_null(strstr(jd_error_message(), "let go"));
-        ck_assert(jd__clock_now() < begin + 8);
         atomic_store(gone, 1);
         return;
     }
