@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_link.c - the background thread, and connected sockets on it. */
+#include "runtime/clock.h"
 #include "runtime/coordination/child.h"
 #include "runtime/coordination/link.h"
 #include "tests/unit/unit.h"
@@ -287,11 +288,13 @@ START_TEST(an_end_delivers_the_last_message)
     int fd = open_one(), small = 4096;
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     ck_assert_int_eq(write(fd, "hal", 3), 3); /* is not read */
+    double begin = jd__clock_now();
     jd__loop_run(loop, end_it, &was_sent);
     ck_assert(!was_sent);
     for (ssize_t more; (more = read(fd, bytes, sizeof bytes)) > 0;)
         got += (size_t)more;
-    ck_assert_uint_ge(got, 2 * 60000);
+    /* It waits a second for who reads. */
+    ck_assert(got >= 2 * 60000 || jd__clock_now() - begin >= 1);
     close(fd);
     await_closed(&near_end);
     ck_assert_int_eq(near_end.error, 0);
@@ -374,6 +377,9 @@ START_TEST(what_many_threads_send_arrives_whole)
         pthread_join(threads[i], &result);
         ck_assert_ptr_null(result);
     }
+    /* The link's end waits for its reader, but not for ever. */
+    while (jd__link_backlog(near_end.link))
+        sched_yield();
     jd__loop_run(loop, end_link, near_end.link);
     await_closed(&far_end); /* behind all that was sent */
     ck_assert_int_eq(far_end.num_messages, NUM_SENDERS * 300);

@@ -70,11 +70,13 @@ START_TEST(boxes_are_coloured_and_nothing_else)
 END_TEST
 
 /* Draws into a new terminal; in a child, which it controls or not. Gives
- * whether there were colours. */
+ * whether there were colours. The child stays until they are read: what has not
+ * come through is lost where the one who leads a terminal's session ends. */
 static bool terminal_has_colours(bool is_controlling)
 {
-    int owner = posix_openpt(O_RDWR | O_NOCTTY), status;
+    int owner = posix_openpt(O_RDWR | O_NOCTTY), status, hold[2];
     ck_assert_int_ge(owner, 0);
+    ck_assert_int_eq(pipe(hold), 0);
     ck_assert_int_eq(grantpt(owner), 0);
     ck_assert_int_eq(unlockpt(owner), 0);
     const char *name = ptsname(owner);
@@ -84,14 +86,20 @@ static bool terminal_has_colours(bool is_controlling)
         setsid();
         int terminal = open(name, O_RDWR | (is_controlling ? 0 : O_NOCTTY));
         FILE *out = fdopen(terminal, "w");
-        _exit(jd_visualize_sharding(sharding, SHAPE(2, 3), out) != JD_OK);
+        char byte;
+        close(hold[1]);
+        if (jd_visualize_sharding(sharding, SHAPE(2, 3), out) != JD_OK)
+            _exit(1);
+        _exit(read(hold[0], &byte, 1) == 0 ? 0 : 2);
     }
+    close(hold[0]);
     char text[4096] = "";
     ssize_t size = 0, more = 1;
     while (more > 0 && !has(text, "1:2") && size < 4000) {
         more = read(owner, text + size, sizeof text - 1 - (size_t)size);
         size += more > 0 ? more : 0;
     }
+    close(hold[1]);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
     ck_assert(has(text, "1:2"));
