@@ -382,9 +382,11 @@ void run_output_end(struct run_output *output, double now)
             close(stream->fd);
         stream->fd = -1;
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         if (output->tag && output->sinks[i].is_mid_line)
             append(output, &output->sinks[i], "\n", 1);
+        write_sink(output, &output->sinks[i]);
+    }
 }
 
 /* ---- the loop's side --------------------------------------------------- */
