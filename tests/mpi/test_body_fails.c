@@ -11,12 +11,10 @@
 #include "expect.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #define LONG 20.0 /* seconds */
 
 static int self, devices;
-static bool meets_before;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -40,13 +38,18 @@ static const char *failure(void)
     return text;
 }
 
+static jd_status meet(jd_shard *shard, void *arg)
+{
+    double x = 1;
+    (void)arg;
+    return jd_psum(shard, NULL, &x, &x, 1, JD_F64);
+}
+
 static jd_status wait_or_fail(jd_shard *shard, void *arg)
 {
     const jd_device *device = jd_shard_device(shard);
     double x = 1;
     (void)arg;
-    if (meets_before)
-        EXPECT_OK(jd_psum(shard, NULL, &x, &x, 1, JD_F64));
     if (self == 0 && device->local_ordinal == jd_local_device_count() - 1)
         return jd_send(shard, NULL, devices, &x, 1, JD_F64);
     jd_status status = jd_psum(shard, NULL, &x, &x, 1, JD_F64);
@@ -92,9 +95,9 @@ static void hear(const jd_peer_failure *heard, void *arg)
     while (ended < jd_local_device_count())
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
-    tell();
     printf("process %d: aborted\n", self);
     fflush(stdout);
+    tell(); /* the last word: process 0 ends, and the launcher all others */
 }
 
 /* In the others it does not return: their callback is under way. */
@@ -112,7 +115,6 @@ int main(int argc, char **argv)
 {
     jd_mesh *mesh;
     EXPECT(argc == 2, "when?");
-    meets_before = strcmp(argv[1], "later") == 0;
     JD_CHECK(jd_initialize());
     self = jd_process_index();
     devices = jd_device_count();
@@ -120,6 +122,8 @@ int main(int argc, char **argv)
         EXPECT_OK(jd_on_peer_failure(hear, NULL));
     EXPECT_OK(
         jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));
+    if (strcmp(argv[1], "later") == 0)
+        EXPECT_OK(jd_shard_map(mesh, meet, NULL));
     EXPECT_OK(jd_sync_global_devices("begin"));
     map(mesh);
     await_others();
