@@ -206,9 +206,21 @@ static int check(void)
         pause();
 }
 
+/* The others of a job that fails end by themselves, a moment after the first.
+ * Here they wait for the launcher, so that the first's exit code is the job's.
+ */
+static void await_launcher(const jd_peer_failure *failure, void *arg)
+{
+    (void)failure, (void)arg;
+    for (;;)
+        pause();
+}
+
 static int abort_job(void)
 {
     JD_CHECK(jd_initialize());
+    JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
+    JD_CHECK(jd_sync_global_devices("ready"));
     if (jd_process_index() == 1)
         jd_abort(7, "the disk is full");
     for (;;)
@@ -220,6 +232,8 @@ static int abort_job(void)
 static int exit_early(void)
 {
     JD_CHECK(jd_initialize());
+    JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
+    JD_CHECK(jd_sync_global_devices("ready"));
     if (jd_process_index() == 1)
         exit(3);
     for (;;)
