@@ -2,7 +2,7 @@
 /*
  * test_device_put [missing | poor] - jd_device_put among all processes and
  * among some, and each way in which they can disagree. "missing": the last
- * process does not come (with JD_COLLECTIVE_TIMEOUT=500ms). "poor": it has no
+ * process does not come (with JD_COLLECTIVE_TIMEOUT=2). "poor": it has no
  * memory.
  */
 #include "array_values.h"
