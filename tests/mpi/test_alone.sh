@@ -16,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 works() {
     local name=$1 status=0
     shift
-    env ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} timeout 60 "$@" \
+    env ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} \
+        timeout $((60 * ${TEST_TIME_FACTOR:-1})) "$@" \
         >"$work/out" 2>&1 </dev/null || status=$?
     tap_result "$name" "$status" "$work/out"
 }

@@ -22,7 +22,8 @@ run() {
     local n=$1 program=$2
     shift 2
     status=0
-    timeout --kill-after=5 60 mpirun --oversubscribe \
+    timeout --kill-after=5 $((60 * ${TEST_TIME_FACTOR:-1})) \
+        mpirun --oversubscribe \
         ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
         -n "$n" "$examples/$program" "$@" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?

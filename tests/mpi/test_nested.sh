@@ -20,7 +20,7 @@ fi
 export OMPI_MCA_mpi_yield_when_idle=1
 command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
 status=0
-timeout 60 "$build/tools/jd-run" -n 2 \
+timeout $((60 * ${TEST_TIME_FACTOR:-1})) "$build/tools/jd-run" -n 2 \
     env ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} \
     "$build/tests/mpi/test_nested" >"$output" 2>&1 </dev/null || status=$?
 (($(grep -c '^inside$' "$output") == 2)) || status=1

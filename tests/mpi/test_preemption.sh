@@ -14,6 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../lib/tap.sh"
 program=$(cd "$1" && pwd)/mpi_examples/06_preemption/preemption
 data=$here/../../mpi_examples/04_digits/digits.csv
+limit=$((100 * ${TEST_TIME_FACTOR:-1}))
 epochs=2000 # some seconds, of which a signal needs milliseconds
 work=$(mktemp -d)
 launcher=0
@@ -26,14 +27,14 @@ trap clean_up EXIT
 
 # under_mpirun DIR: the program's start on four processes.
 under_mpirun() {
-    exec mpirun --oversubscribe --timeout 100 \
+    exec mpirun --oversubscribe --timeout "$limit" \
         ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
         -n 4 "$program" --epochs "$epochs" "$1" "$data"
 }
 
 # alone DIR: the same as one process.
 alone() {
-    exec env LD_PRELOAD="${TEST_PRELOAD:-}" timeout --kill-after=5 100 \
+    exec env LD_PRELOAD="${TEST_PRELOAD:-}" timeout --kill-after=5 "$limit" \
         "$program" --epochs "$epochs" "$1" "$data"
 }
 
@@ -81,12 +82,12 @@ stop() {
     launcher=$!
     exec 3<"$work/pipe"
     : >"$work/out"
-    while IFS= read -r -t 100 line <&3; do
+    while IFS= read -r -t "$limit" line <&3; do
         echo "$line" >>"$work/out"
         [[ $line != epoch* ]] || break
     done
     "$2" || true
-    timeout 100 cat <&3 >>"$work/out" || true
+    timeout "$limit" cat <&3 >>"$work/out" || true
     exec 3<&-
     status=0
     wait "$launcher" || status=$?
@@ -164,7 +165,7 @@ refused() {
 # refuse ARGS...: the program with these arguments, as four processes.
 refuse() {
     status=0
-    mpirun --oversubscribe --timeout 100 \
+    mpirun --oversubscribe --timeout "$limit" \
         ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} -n 4 "$program" "$@" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
 }

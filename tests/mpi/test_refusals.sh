@@ -27,7 +27,8 @@ refuse() {
     env -i "PATH=$PATH" JD_LIBEXEC=/nowhere ${TEST_PRELOAD:+"LD_PRELOAD=$TEST_PRELOAD"} \
         ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} \
         ${LSAN_OPTIONS:+"LSAN_OPTIONS=$LSAN_OPTIONS"} "${variables[@]}" \
-        timeout 20 "$build/mpi_examples/01_hello/hello" \
+        timeout $((20 * ${TEST_TIME_FACTOR:-1})) \
+        "$build/mpi_examples/01_hello/hello" \
         >"$work/stdout" 2>"$work/stderr" || status=$?
     {
         echo "exit status $status"
