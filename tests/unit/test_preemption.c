@@ -455,7 +455,7 @@ START_TEST(the_stop_waits_for_a_callback)
     wait_for(&v.called);
     FILE *file = catch_stderr(&old);
     pthread_create(&stopper, NULL, stop_thread, NULL);
-    for (int i = 0; i < 1000; i++) /* so that it most likely waits */
+    for (int i = 0; i < 50; i++) /* so that it most likely waits */
         sched_yield();
     sem_post(&v.go_on);
     pthread_join(stopper, NULL);

@@ -15,7 +15,7 @@ static struct jd_signature sign(uint64_t count)
 
 /* ---- meetings ----------------------------------------------------------- */
 
-enum { ROUNDS = 3000 };
+enum { ROUNDS = 1000 };
 
 static void meet_often(struct crowd *crowd, int member, void *arg)
 {
@@ -246,7 +246,7 @@ static void give_up_inside(struct crowd *crowd, int member, void *arg)
     }
     while (atomic_load(&crowd->members[0].control->step) != JD_TEAM_REVOKED)
         sched_yield();
-    for (int i = 0; i < 1000; i++) /* so that it most likely waits */
+    for (int i = 0; i < 50; i++) /* so that it most likely waits */
         sched_yield();
     atomic_store(copying, 0);
     ck_assert_int_eq(jd__team_step(team), JD_ABORTED);
