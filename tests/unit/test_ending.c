@@ -489,12 +489,13 @@ static void print_from_loop(void *unused)
     fprintf(stderr, "the loop goes on\n");
 }
 
-/* The loop goes on meanwhile. */
+/* The loop goes on meanwhile; a process that does not stay has ended when the
+ * others would have been asked so often. */
 static void end_after_others(void)
 {
     start_loop();
     jd__loop_run(loop, begin_and_stay, NULL);
-    while (times_asked < 3)
+    while (times_asked < 20)
         sched_yield();
     jd__loop_run(loop, print_from_loop, NULL);
     times_to_stay = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_team.c - meetings, steps, and giving up. */
 #include "collectives/team_private.h"
+#include "runtime/clock.h"
 #include "tests/unit/team.h"
 
 #include <sched.h>
@@ -246,7 +247,8 @@ static void give_up_inside(struct crowd *crowd, int member, void *arg)
     }
     while (atomic_load(&crowd->members[0].control->step) != JD_TEAM_REVOKED)
         sched_yield();
-    for (int i = 0; i < 50; i++) /* so that it most likely waits */
+    double begin = jd__clock_now(); /* so that it most likely waits */
+    while (jd__clock_now() < begin + 0.2)
         sched_yield();
     atomic_store(copying, 0);
     ck_assert_int_eq(jd__team_step(team), JD_ABORTED);
