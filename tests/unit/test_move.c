@@ -435,7 +435,7 @@ int main(void)
 {
     Suite *suite = suite_create("move");
     TCase *moves = unit_case(suite, "moves");
-    tcase_set_timeout(moves, 100);
+    tcase_set_timeout(moves, 250);
     tcase_add_loop_test(moves, everybody_gets_what_it_should, 0, NUM_SIZES);
     tcase_add_test(moves, so_it_does_in_long_pieces);
     tcase_add_test(moves, so_it_does_where_short_data_bounce_out_of_arenas);
