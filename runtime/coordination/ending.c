@@ -25,6 +25,7 @@
  * time: see jd__exit_together. */
 #define TOGETHER_SECONDS 0.4
 #define LAST_WORDS_SECONDS 1.0 /* for a sentence and two flushes */
+#define LAST_WORDS_SLICES 20
 #define STAY_MICROSECONDS 20000
 
 static struct {
@@ -147,6 +148,14 @@ static void *end_process(void *unused)
     jd__exit_now(JD_EXIT_PEER_FAILED);
 }
 
+/* In slices: a process that was stopped, or kept from running, speaks after
+ * that, and a slow machine takes its time. */
+static void await_last_words(void)
+{
+    for (int i = 0; i < LAST_WORDS_SLICES; i++)
+        sleep_until(jd__clock_now() + LAST_WORDS_SECONDS / LAST_WORDS_SLICES);
+}
+
 /* Touches no stream. */
 static void *guard_end(void *unused)
 {
@@ -154,7 +163,7 @@ static void *guard_end(void *unused)
     lock();
     wait_for_others();
     unlock();
-    sleep_until(jd__clock_now() + LAST_WORDS_SECONDS);
+    await_last_words();
     _exit(JD_EXIT_PEER_FAILED);
 }
 

@@ -252,16 +252,22 @@ END_TEST
 
 /* ---- nobody reads ------------------------------------------------------ */
 
-/* A pipe that takes nothing more, and that this process keeps open. */
-static void fill_pipe_over(int fd)
+/* A pipe that takes nothing more, until it is read. */
+static void open_full_pipe(int ends[2])
 {
     static char bytes[4096];
-    int ends[2];
     if (pipe2(ends, O_NONBLOCK) != 0)
         _exit(97);
     while (write(ends[1], bytes, sizeof bytes) > 0)
         continue;
     fcntl(ends[1], F_SETFL, 0);
+}
+
+/* That this process keeps open. */
+static void fill_pipe_over(int fd)
+{
+    int ends[2];
+    open_full_pipe(ends);
     dup2(ends[1], fd);
 }
 
@@ -284,6 +290,43 @@ START_TEST(a_full_pipe_does_not_keep_it)
     end = end_of(end_with_full_stdout);
     ck_assert_int_eq(end.code, JD_EXIT_PEER_FAILED);
     EXPECT_TEXT(&end, SENTENCE);
+}
+END_TEST
+
+/* It has begun to speak, and nobody reads, when it is stopped. */
+static void end_when_stopped(int fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(fd, STDERR_FILENO);
+    jd__ending_configure(10);
+    fail_job(&report);
+    kill(getpid(), SIGSTOP);
+    wait_for_ever();
+}
+
+/* It is stopped for longer than last words may take, and heard after that. */
+START_TEST(a_process_that_was_stopped_speaks)
+{
+    static char bytes[4096];
+    for (int i = 0; i < 3; i++) {
+        struct end end;
+        int ends[2], status;
+        open_full_pipe(ends);
+        pid_t child = fork();
+        if (child == 0)
+            end_when_stopped(ends[1]);
+        close(ends[1]);
+        ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+        ck_assert(WIFSTOPPED(status));
+        usleep(1300000);
+        while (read(ends[0], bytes, sizeof bytes) > 0)
+            continue;
+        fcntl(ends[0], F_SETFL, 0);
+        kill(child, SIGCONT);
+        read_all(ends[0], end.text, sizeof end.text);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        EXPECT_TEXT(&end, SENTENCE TAIL);
+    }
 }
 END_TEST
 
@@ -695,6 +738,7 @@ int main(void)
     if (!EXIT_WAITS_FOR_STREAMS) {
         tcase_add_test(plain, a_thread_inside_printf_does_not_keep_it);
         tcase_add_test(plain, a_full_pipe_does_not_keep_it);
+        tcase_add_test(plain, a_process_that_was_stopped_speaks);
     }
     TCase *callbacks = add_case(suite, "callbacks");
     tcase_add_test(callbacks, a_callback_runs_on_its_own_thread);
