@@ -150,6 +150,7 @@ JD_API jd_status jd_live_processes(double timeout, int **ret_processes,
  * Tells all other processes that something went wrong here, which ends them
  * as this process's death would: one sentence with status and text, exit code
  * 117. This process goes on, to end as it likes; its collectives are ABORTED.
+ * Blocks: at most 2.5 s, where process 0 does not answer.
  * Source: ReportErrorToService of XLA's coordination service.
  */
 JD_API jd_status jd_report_error(jd_status status, const char *text);

@@ -106,8 +106,10 @@ JD_API int jd_process_count(void);
 
 /*
  * Ends the whole job at once with the exit code, 1..255 (anything else
- * counts as 1), after writing "jd_abort: why" on standard error. Waits for
- * nobody and does not return. Threads: any. Source: MPI_Abort.
+ * counts as 1), after writing "jd_abort: why" on standard error. Does not
+ * return, and waits for the coordination service alone, which has heard why in
+ * a moment; where process 0 does not answer, for 2.5 s. Threads: any. Source:
+ * MPI_Abort.
  */
 JD_API JD_NORETURN void jd_abort(int code, const char *why);
 

@@ -72,7 +72,9 @@ JD_API const char *jd_error_message(void);
 /*
  * Evaluates a call that returns a jd_status; where that is not JD_OK, prints
  * file, line and the sentence on standard error and ends the whole job with
- * exit code 1. It does not return then, and waits for nobody.
+ * exit code 1. It does not return then. That the coordination service has heard
+ * why is waited for: a tenth of a second, or 3.5 s where process 0 does not
+ * answer.
  */
 #define JD_CHECK(call)                                                         \
     do {                                                                       \
