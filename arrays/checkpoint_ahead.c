@@ -2,8 +2,8 @@
 /* checkpoint_ahead.c - asking the disk for what will be read. */
 #include "arrays/checkpoint_ahead.h"
 #include "arrays/checkpoint_runs.h"
+#include "runtime/thread.h"
 
-#include <signal.h>
 #include <stdint.h>
 
 /* So much is asked for before it is read; the system may forget more. */
@@ -44,17 +44,12 @@ void jd__ahead_start(struct jd_ahead *ahead, const struct jd_io *io,
                      const char *dir, const struct jd_saved_array *saved,
                      const jd_array *array)
 {
-    sigset_t all, old;
     ahead->io = io;
     ahead->dir = dir;
     ahead->saved = saved;
     ahead->array = array;
     atomic_init(&ahead->is_over, false);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    ahead->has_thread =
-        pthread_create(&ahead->thread, NULL, ask_all, ahead) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    ahead->has_thread = jd__thread_start(&ahead->thread, ask_all, ahead) == 0;
 }
 
 void jd__ahead_finish(struct jd_ahead *ahead)

@@ -5,9 +5,9 @@
 #include "runtime/exit.h"
 #include "runtime/log.h"
 #include "runtime/peers.h"
+#include "runtime/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,16 +112,6 @@ static void *watch(void *arg)
     return NULL;
 }
 
-static int start_thread(struct jd_watchdog *dog)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&dog->thread, NULL, watch, dog);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
-}
-
 jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
                              struct jd_watchdog **ret_watchdog)
 {
@@ -133,7 +123,7 @@ jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
     dog->next_notice = spec->notice;
     pthread_mutex_init(&dog->lock, NULL);
     jd__clock_init_condition(&dog->changed);
-    int error = start_thread(dog);
+    int error = jd__thread_start(&dog->thread, watch, dog);
     if (error) {
         free(dog);
         return jd_fail(JD_RESOURCE_EXHAUSTED,

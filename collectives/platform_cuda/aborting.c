@@ -8,9 +8,9 @@
 #include "runtime/clock.h"
 #include "runtime/coordination/ending.h"
 #include "runtime/log.h"
+#include "runtime/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,20 +74,10 @@ static void unlock_table(void)
     pthread_mutex_unlock(&table.lock);
 }
 
-/* Detached, with all signals blocked, as jd's other threads are. */
 static bool start_thread(const char *name, void *(*body)(void *), void *arg)
 {
     pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = pthread_create(&thread, NULL, body, arg) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!is_started)
-        return false;
-    pthread_setname_np(thread, name);
-    pthread_detach(thread);
-    return true;
+    return jd__thread_start_detached(name, body, arg, &thread) == 0;
 }
 
 /* ---- those there are ---------------------------------------------------- */

@@ -12,9 +12,9 @@
 #include "runtime/coordination/loop.h"
 #include "runtime/exit.h"
 #include "runtime/log.h"
+#include "runtime/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,20 +188,10 @@ static void *run_callback(void *unused)
     return NULL;
 }
 
-/* Detached, with all signals blocked, as the loop's thread is. */
 static bool start_thread(pthread_t *thread, const char *name,
                          void *(*body)(void *))
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_started = pthread_create(thread, NULL, body, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!is_started)
-        return false;
-    pthread_setname_np(*thread, name);
-    pthread_detach(*thread);
-    return true;
+    return jd__thread_start_detached(name, body, NULL, thread) == 0;
 }
 
 /* Locked. Without a thread there is no callback, and no guard. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* loop.c - the background thread. */
 #include "runtime/coordination/loop.h"
+#include "runtime/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,12 +208,8 @@ jd_status jd__loop_create(const char *thread_name, struct jd_loop **ret_loop)
 
 jd_status jd__loop_start(struct jd_loop *loop)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     loop->is_running = true; /* before the thread looks */
-    int error = pthread_create(&loop->thread, NULL, run, loop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = jd__thread_start(&loop->thread, run, loop);
     if (error == 0)
         return JD_OK;
     loop->is_running = false;

@@ -2,10 +2,10 @@
 /* munge.c - credentials of munged, asked for on threads of their own. */
 #include "runtime/coordination/munge.h"
 #include "runtime/clock.h"
+#include "runtime/thread.h"
 
 #include <munge.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,16 +244,8 @@ static struct jd_munge_question *fail_thread(struct jd_munge_question *question,
 /* Starts the thread; it and the caller own the question. */
 static struct jd_munge_question *start(struct jd_munge_question *question)
 {
-    sigset_t all, before;
-    pthread_attr_t attributes;
     pthread_t thread;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, &attributes, ask, question);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    int error = jd__thread_start_detached(NULL, ask, question, &thread);
     return error ? fail_thread(question, error) : question;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/coordination/preemption_callback.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
+#include "runtime/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -87,11 +88,8 @@ static void *work(void *arg)
 
 static int start_thread(struct worker *worker)
 {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &worker->mask);
-    int error = pthread_create(&worker->thread, NULL, work, worker);
-    pthread_sigmask(SIG_SETMASK, &worker->mask, NULL);
+    pthread_sigmask(SIG_SETMASK, NULL, &worker->mask);
+    int error = jd__thread_start(&worker->thread, work, worker);
     if (error == 0)
         pthread_setname_np(worker->thread, "jd-preemption");
     return error;

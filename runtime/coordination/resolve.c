@@ -7,11 +7,11 @@
 #include "runtime/clock.h"
 #include "runtime/coordination/address.h"
 #include "runtime/parse.h"
+#include "runtime/thread.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,19 +86,11 @@ static void *run(void *arg)
 /* Starts a thread that nobody joins, without signals. Returns an errno. */
 static int start_thread(struct request *request)
 {
-    sigset_t all, old;
-    pthread_attr_t attributes;
     pthread_t thread;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     request->references++;
-    int error = pthread_create(&thread, &attributes, run, request);
+    int error = jd__thread_start_detached(NULL, run, request, &thread);
     if (error)
         request->references--;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
     return error;
 }
 
