@@ -194,18 +194,6 @@ static inline void await_pushed(struct process *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-static inline void do_nothing(void *arg)
-{
-    (void)arg;
-}
-
-/* The loop has seen all that was ready before this. */
-static inline void flush_loop(struct jd_loop *loop)
-{
-    jd__loop_run(loop, do_nothing, NULL);
-    jd__loop_run(loop, do_nothing, NULL);
-}
-
 /* ---- calls ------------------------------------------------------------- */
 
 /* seconds as in struct jd_call; patience 0: the usual. */

@@ -67,16 +67,9 @@ static void decide(uint64_t round, int64_t step)
     jd__loop_run(coordination.loop, run_decision, &decision);
 }
 
-static void do_nothing(void *arg)
-{
-    (void)arg;
-}
-
-/* The loop has seen all that was ready before this. */
 static void flush_loop(void)
 {
-    jd__loop_run(coordination.loop, do_nothing, NULL);
-    jd__loop_run(coordination.loop, do_nothing, NULL);
+    jd__loop_catch_up(coordination.loop);
 }
 
 /* ---- several: the signal ----------------------------------------------- */
