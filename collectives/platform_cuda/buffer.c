@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ALIGNMENT ((size_t)256)
 #define SMALLEST ((size_t)64 << 10)
 #define DOUBLED_UP_TO ((size_t)64 << 20) /* from there as much as is needed */
 
@@ -16,8 +17,7 @@ struct jd_cuda_outgrown {
 
 size_t jd__cuda_align(size_t bytes)
 {
-    return (bytes + JD_CUDA_ALIGNMENT - 1) / JD_CUDA_ALIGNMENT *
-           JD_CUDA_ALIGNMENT;
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 static size_t round_up(size_t bytes, size_t old)

@@ -25,8 +25,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define JD_CUDA_ALIGNMENT ((size_t)256)
-
 struct jd_cuda_buffer {
     char *memory; /* NULL before the first growth */
     size_t bytes;
@@ -42,7 +40,7 @@ struct jd_cuda_growth {
     const char *purpose; /* "for a host buffer" */
 };
 
-/* Up to a multiple of JD_CUDA_ALIGNMENT. */
+/* Up to a multiple of 256 bytes, as buffers are. */
 size_t jd__cuda_align(size_t bytes);
 
 /* Has at least the bytes then, more where there are. Returns: JD_OK;

@@ -128,8 +128,6 @@ static char *given(const struct group *group, int i)
     return is_send(group, i) ? (char *)(uintptr_t)call->in : call->out;
 }
 
-enum { ALIGNMENT = 256 };
-
 /* Finds the buffers' places. */
 static void find_places(struct group *group)
 {
@@ -143,7 +141,7 @@ static void find_places(struct group *group)
         posted->is_host = bytes > 0 && !jd__cuda_is_device_pointer(
                                            posted->data, group->clique->native);
         if (posted->is_host)
-            *end += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+            *end += jd__cuda_align(bytes);
     }
 }
 

@@ -255,8 +255,6 @@ static void keep_report(const struct jd_report *report)
         ending.report.num_processes = 0;
     ending.report.processes = ending.processes;
     ending.report.text = ending.text;
-    atomic_store_explicit(&ending.has_begun, true, memory_order_release);
-    pthread_cond_broadcast(&ending.changed);
 }
 
 static void tell_listener(void)
@@ -266,16 +264,23 @@ static void tell_listener(void)
         listener();
 }
 
+/* Locked. False where it has begun already: the first report stands. */
+static bool take_report(const struct jd_report *report)
+{
+    if (atomic_load(&ending.has_begun))
+        return false;
+    keep_report(report);
+    atomic_store_explicit(&ending.has_begun, true, memory_order_release);
+    pthread_cond_broadcast(&ending.changed);
+    tell_listener();
+    return true;
+}
+
 void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
                       bool (*stay)(void *arg), void *arg)
 {
     lock();
-    bool is_first = !atomic_load(&ending.has_begun);
-    if (is_first) {
-        keep_report(report);
-        tell_listener();
-    }
-    if (is_first && !ending.is_leaving) {
+    if (take_report(report) && !ending.is_leaving) {
         ending.pid = getpid();
         atomic_store(&ending.is_going_on, true);
         ending.stays = start_to_stay(loop, stay, arg);
@@ -287,11 +292,7 @@ void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
 void jd__ending_note(const char *text)
 {
     lock();
-    bool is_first = !atomic_load(&ending.has_begun);
-    if (is_first)
-        keep_report(&(struct jd_report){ .text = text });
-    if (is_first)
-        tell_listener();
+    take_report(&(struct jd_report){ .text = text });
     unlock();
 }
 

@@ -137,13 +137,6 @@ static void await_news(double patience)
     jd__ending_await();
 }
 
-/* Where this is process 0, the replies and reports that others get are sent
- * when this returns: the loop has come out of what it was in. */
-static void finish_sending(void *unused)
-{
-    (void)unused;
-}
-
 static bool tell(const char *operation, double patience, Jd__Report *body,
                  struct jd_told *ret_told)
 {
@@ -157,7 +150,9 @@ static bool tell(const char *operation, double patience, Jd__Report *body,
         return false;
     jd__ending_note(body->text);
     jd_status status = report(coordination, operation, body, ret_told);
-    jd__loop_run(jd__coordination_loop(coordination), finish_sending, NULL);
+    /* Where this is process 0, the replies and reports that others get are sent
+     * then: the loop has come out of what it was in. */
+    jd__loop_catch_up(jd__coordination_loop(coordination));
     end_telling();
     return status == JD_OK;
 }
