@@ -14,7 +14,7 @@
  * Blocks:     a round trip to process 0, and where it waits for others, at
  *             most its timeout: seconds of millisecond grain; 0 is
  *             JD_BARRIER_TIMEOUT (600 s), negative is no deadline. Where
- *             process 0 does not answer, DEADLINE_EXCEEDED half a second
+ *             process 0 does not answer, DEADLINE_EXCEEDED two seconds
  *             after that, or after 60 s where there is nothing to wait for.
  * Threads:    any, several at once.
  * Returns:    JD_OK; INVALID_ARGUMENT; FAILED_PRECONDITION where

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define ANSWER_SECONDS 60   /* for the service to answer at once */
-#define LATE_SECONDS 0.5    /* for its own words at a deadline to arrive */
+#define LATE_SECONDS 2.0    /* for its own words at a deadline to arrive */
 #define INQUIRY_SECONDS 0.5 /* for what a notice would say */
 
 /* ---- state ------------------------------------------------------------ */

@@ -32,7 +32,7 @@ struct jd_call {
     const char *detail;    /* " of key \"a\"", or NULL: follows operation */
     double timeout;        /* seconds; negative: none; 0: answered at once */
     double patience;       /* seconds for the service to answer; 0: timeout
-                              and half a second, or 60 s */
+                              and two seconds, or 60 s */
     const char *variable;  /* what changes it: "the timeout argument" */
     Jd__Message request;   /* its body; id and timeout_ms are filled in */
     Jd__Message *answer;   /* the reply's message, until jd__call_finish */
@@ -54,7 +54,7 @@ jd_status jd__call_take(struct jd_call *call, Jd__Message *answer);
  *   since when nothing is heard of process 0); UNAVAILABLE where the
  *   connection was lost on the way; RESOURCE_EXHAUSTED where the message is
  *   over JD_MAX_MESSAGE (nothing is sent).
- * Blocks: at most timeout and half a second. Threads: any but the loop's.
+ * Blocks: at most timeout and two seconds. Threads: any but the loop's.
  */
 jd_status jd__coordination_call(struct jd_coordination *coordination,
                                 struct jd_call *call);

@@ -14,9 +14,9 @@
 
 /* The service holds a JD_CHECK for 0.1 s, for others with the same words. The
  * rest is for a process 0 that is kept from running: who is not answered ends
- * the job by MPI_Abort, perhaps before the others have heard why. A call takes
- * at most half a second more than its timeout. */
+ * the job by MPI_Abort, perhaps before the others have heard why. */
 #define TELL_SECONDS 2.0
+#define PATIENCE_SECONDS 2.5 /* for the service's own word about that */
 
 /* For news of another process's failure, which the service holds for 0.03 s;
  * and where the status says that there must be some. */
@@ -103,6 +103,7 @@ static jd_status report(struct jd_coordination *coordination,
     struct jd_call call = {
         .operation = operation,
         .timeout = TELL_SECONDS,
+        .patience = PATIENCE_SECONDS,
         .variable = "it cannot be changed",
     };
     jd__call_init(&call, JD__MESSAGE__BODY_REPORT, body);

@@ -3,6 +3,7 @@
  * test_pmix_server.c - jd-pmix-server with real MPI programs: several hosts
  * are played on this machine, each with a server of its own.
  */
+#include "runtime/wireup/server/life.h"
 #include "tests/unit/unit.h"
 #include "tests/wireup/hosts.h"
 
@@ -258,7 +259,7 @@ START_TEST(the_service_goes)
     expect_exits(-SIGKILL);
     job_expect_nothing_left(&job);
     job_expect_error(&job, "jd-pmix-server on node-0: the job has ended, but 2 "
-                           "of this host's processes were still there 2 s "
+                           "of this host's processes were still there 4 s "
                            "later; they were killed");
     job_close(&job);
 }
@@ -288,7 +289,7 @@ START_TEST(the_service_goes_when_all_is_done)
 {
     open_waiting(2, "0;1", "lazy");
     job_stop_service(&job);
-    sleep(3);
+    sleep(LIFE_GRACE_SECONDS + 1);
     job_release(&job, 0);
     job_release(&job, 1);
     expect_exits(0);
@@ -456,14 +457,14 @@ int main(void)
 {
     Suite *suite = suite_create("pmix_server");
     TCase *tcase = unit_case(suite, "worlds");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 400);
     tcase_add_loop_test(tcase, a_world_of_any_shape_is_made, 0, NUM_SHAPES);
     tcase_add_test(tcase, hosts_may_have_one_name);
     tcase_add_loop_test(tcase, hosts_may_have_any_name, 0, NUM_NAMES);
     tcase_add_test(tcase, what_is_published_can_be_asked_for);
     tcase_add_test(tcase, two_jobs_at_once);
     tcase = unit_case(suite, "ends");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 400);
     tcase_add_test(tcase, a_server_outlives_its_starter_and_signals);
     tcase_add_test(tcase, a_child_that_stays_is_no_process);
     tcase_add_test(tcase, a_job_that_is_killed_leaves_nothing);
@@ -477,7 +478,7 @@ int main(void)
     tcase_add_test(tcase, the_server_is_killed);
     tcase_add_test(tcase, the_server_is_killed_early);
     tcase = unit_case(suite, "refusals");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 400);
     tcase_add_test(tcase, garbage_is_refused);
     tcase_add_test(tcase, a_plan_that_contradicts_itself_is_refused);
     tcase_add_test(tcase, a_directory_that_cannot_be_is_named);

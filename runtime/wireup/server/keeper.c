@@ -18,8 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_SECONDS 2 /* for processes to end by themselves */
-
 static const char server_name[] = "jd-pmix-server";
 static const char keeper_name[] = "jd-pmix-keeper";
 
@@ -155,10 +153,10 @@ static size_t await_all(struct roll *roll, double deadline)
  * and not before MPI_Init. */
 static void end_all(struct roll *roll)
 {
-    await_all(roll, jd__clock_now() + GRACE_SECONDS);
+    await_all(roll, jd__clock_now() + LIFE_GRACE_SECONDS);
     for (size_t i = 0; i < roll->count; i++)
         syscall(SYS_pidfd_send_signal, roll->items[i].fd, SIGKILL, NULL, 0);
-    await_all(roll, jd__clock_now() + GRACE_SECONDS);
+    await_all(roll, jd__clock_now() + LIFE_GRACE_SECONDS);
 }
 
 /* ---- the keeper ------------------------------------------------------- */

@@ -20,6 +20,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* For processes to end by themselves, with their last words, after the job has
+ * failed or the server was killed. Then they get SIGKILL. */
+#define LIFE_GRACE_SECONDS 4
+
 struct life;
 
 struct life_spec {

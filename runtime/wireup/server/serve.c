@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRACE_SECONDS 2 /* for processes to end by themselves */
 #define DEATH_SECONDS 5 /* from SIGKILL to the end */
 #define MAX_SECONDS 1e9 /* no deadline is one, for the clock */
 
@@ -185,7 +184,7 @@ static void say_killed(size_t killed)
         say(JD_LOG_WARNING,
             "the job has ended, but %zu of this host's processes were still "
             "there %d s later; they were killed",
-            killed, GRACE_SECONDS);
+            killed, LIFE_GRACE_SECONDS);
 }
 
 /* Whoever has finalised MPI needs nobody, and is let be where only the
@@ -193,7 +192,7 @@ static void say_killed(size_t killed)
 static void end_processes(struct serving *serving, bool spare_finalized)
 {
     struct life *life = serving->life;
-    life_wait_for_nobody(life, jd__clock_now() + GRACE_SECONDS);
+    life_wait_for_nobody(life, jd__clock_now() + LIFE_GRACE_SECONDS);
     say_killed(life_kill(life, spare_finalized));
     life_wait_for_nobody(
         life, spare_finalized ? INFINITY : jd__clock_now() + DEATH_SECONDS);

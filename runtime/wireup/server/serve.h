@@ -10,9 +10,9 @@
 #include "runtime/wireup/server/plan.h"
 
 /*
- * Serves until nobody of the host is there any more; where the job fails, the
- * processes that are still there 2 s later are ended with SIGKILL. Who comes
- * and goes is written to roll (struct life_note). on_ready is called when every
+ * Serves until nobody of the host is there any more; where the job fails, who
+ * is still there LIFE_GRACE_SECONDS later is ended with SIGKILL. Who comes and
+ * goes is written to roll (struct life_note). on_ready is called when every
  * process has been handed out what it needs. Blocks: as long as the processes
  * live. Returns JD_OK; where it could not begin, why: then nobody was served.
  */
