@@ -94,38 +94,10 @@ static void plan_copy(struct copy *copy, const struct jd_box *to,
     }
 }
 
-/* A loop over rows; those of an element's size without a call for each. */
-static void copy_rows(char *to, const char *from, size_t row,
-                      const struct loop *loop)
+/* How long the whole of a box's memory is. */
+static size_t bytes_of(const struct jd_box *box)
 {
-#define COPY_ROWS(bytes)                                                       \
-    for (int64_t i = 0; i < loop->count; i++) {                                \
-        memcpy(to, from, bytes);                                               \
-        if (i + 1 == loop->count)                                              \
-            break;                                                             \
-        to += loop->to;                                                        \
-        from += loop->from;                                                    \
-    }
-    switch (row) {
-    case 1:
-        COPY_ROWS(1)
-        break;
-    case 2:
-        COPY_ROWS(2)
-        break;
-    case 4:
-        COPY_ROWS(4)
-        break;
-    case 8:
-        COPY_ROWS(8)
-        break;
-    case 16:
-        COPY_ROWS(16)
-        break;
-    default:
-        COPY_ROWS(row)
-    }
-#undef COPY_ROWS
+    return (size_t)jd__box_count(box->origin, box->ndim) * box->element;
 }
 
 /* Steps the loops around the innermost on by one; false at their end. */
@@ -145,19 +117,19 @@ static bool step_on(struct copy *copy, int64_t *at)
     return false;
 }
 
-/* A loop over rows where the host cannot touch one side. */
-static jd_status copy_apart(const struct copy *copy)
+/* The innermost loop. */
+static struct jd_rows rows_of(const struct copy *copy)
 {
     const struct loop one = { 1, 0, 0 };
     const struct loop *loop = copy->num_loops ? &copy->loops[0] : &one;
-    return jd__device_memory_copy_rows(&(struct jd_rows){
+    return (struct jd_rows){
         .to = copy->to,
         .from = copy->from,
         .to_pitch = loop->count > 1 ? (size_t)loop->to : copy->row,
         .from_pitch = loop->count > 1 ? (size_t)loop->from : copy->row,
         .row = copy->row,
         .count = (size_t)loop->count,
-    });
+    };
 }
 
 jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
@@ -169,19 +141,16 @@ jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
     if (jd__box_count(index, to->ndim) == 0)
         return JD_OK;
     plan_copy(&copy, to, from, index);
-    if (jd__device_memory_is_apart(copy.to) ||
-        jd__device_memory_is_apart(copy.from)) {
-        do
-            status = copy_apart(&copy);
-        while (status == JD_OK && step_on(&copy, at));
-        return status;
-    }
-    if (copy.num_loops == 0) {
-        memcpy(copy.to, copy.from, copy.row);
-        return JD_OK;
-    }
-    do
-        copy_rows(copy.to, copy.from, copy.row, &copy.loops[0]);
-    while (step_on(&copy, at));
-    return JD_OK;
+    /* The host cannot touch one side. */
+    bool is_apart = jd__device_memory_is_apart(copy.to) ||
+                    jd__device_memory_is_apart(copy.from);
+    bool streams = bytes_of(to) >= JD_STREAMED_BYTES;
+    do {
+        struct jd_rows rows = rows_of(&copy);
+        if (is_apart)
+            status = jd__device_memory_copy_rows(&rows);
+        else
+            jd__rows_copy(&rows, streams);
+    } while (status == JD_OK && step_on(&copy, at));
+    return status;
 }

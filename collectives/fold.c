@@ -19,8 +19,7 @@ enum {
                         * outs fit into 32 KiB */
 };
 
-/* Before others are told that the stores are there. */
-static void fence_streams(void)
+void jd__fold_fence(void)
 {
 #ifdef __SSE2__
     _mm_sfence();
@@ -178,7 +177,7 @@ static void fold_blocks(const struct jd_fold *fold, const struct plan *plan)
         }
     }
     if (fold->streams)
-        fence_streams();
+        jd__fold_fence();
 }
 
 /* Two ins and one out in one loop is the case of every second fold. */
@@ -238,12 +237,7 @@ jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
     return functions[dtype][op][form];
 }
 
-void jd__fold_copy(void *to, const void *from, size_t bytes, bool streams)
+void jd__fold_stream(void *to, const void *from, size_t bytes)
 {
-    if (!streams) {
-        memcpy(to, from, bytes);
-        return;
-    }
     jd__fold_loops()->stream(to, from, bytes);
-    fence_streams();
 }

@@ -64,9 +64,10 @@ typedef void jd_fold_function(const struct jd_fold *fold);
 jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
                                 enum jd_fold_form form);
 
-/* Copies like memcpy; streams: stores that pass the caches, fenced before the
- * return. */
-void jd__fold_copy(void *to, const void *from, size_t bytes, bool streams);
+/* Copies like memcpy, with stores that pass the caches: they are there for
+ * others after the fence. */
+void jd__fold_stream(void *to, const void *from, size_t bytes);
+void jd__fold_fence(void);
 
 /* For tests and benches: "portable", "avx2", "avx512"; which one is in use,
  * and the choice of another (false where this processor lacks it, or it is

@@ -13,6 +13,7 @@
 #define COLLECTIVES_PLATFORM_H
 
 #include "collectives/reduce.h"
+#include "collectives/rows.h"
 #include "collectives/signature.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
@@ -99,16 +100,6 @@ struct jd_permute {
 struct jd_transfer {
     int member;
     struct jd_collective call;
-};
-
-/* Rows of bytes, at equal distances (from a row's begin to the next) on each
- * side. */
-struct jd_rows {
-    void *to;
-    const void *from;
-    size_t to_pitch, from_pitch;
-    size_t row; /* bytes */
-    size_t count;
 };
 
 /*

@@ -186,6 +186,30 @@ START_TEST(copies_any_box)
 }
 END_TEST
 
+/* Into what does not stay in a cache: the rows go another way. */
+START_TEST(copies_into_a_long_block)
+{
+    const jd_range whole[] = { { 0, 4097 }, { 0, 4099 } };
+    const jd_range box[] = { { 1, 4097 }, { 3, 2051 } };
+    size_t room = (size_t)4097 * 4099, wrong = 0;
+    unsigned char *to = malloc(room), *from = malloc((size_t)4096 * 2048);
+    memset(to, 0xa5, room);
+    for (size_t i = 0; i < (size_t)4096 * 2048; i++)
+        from[i] = (unsigned char)(i * 31 + i / 2048);
+    UNIT_OK(jd__box_copy(&(struct jd_box){ (char *)to, whole, 2, 1 },
+                         &(struct jd_box){ (char *)from, box, 2, 1 }, box));
+    for (size_t i = 0; i < room; i++) {
+        size_t row = i / 4099, column = i % 4099;
+        bool is_in = row >= 1 && column >= 3 && column < 2051;
+        size_t at = is_in ? (row - 1) * 2048 + column - 3 : 0;
+        wrong += to[i] != (is_in ? from[at] : 0xa5);
+    }
+    ck_assert_uint_eq(wrong, 0);
+    free(from);
+    free(to);
+}
+END_TEST
+
 START_TEST(an_empty_box_needs_no_memory)
 {
     const jd_range origin[] = { { 0, 0 }, { 0, 3 } };
@@ -213,6 +237,7 @@ int main(void)
     tcase_add_test(tcase, scalars_share_their_element);
     tcase = unit_case(suite, "copying");
     tcase_add_test(tcase, copies_any_box);
+    tcase_add_test(tcase, copies_into_a_long_block);
     tcase_add_test(tcase, an_empty_box_needs_no_memory);
     tcase_add_test(tcase, copies_a_scalar);
     return unit_main(suite);
