@@ -30,7 +30,13 @@ enum jd_gather_way {
     JD_GATHER_JOINED, /* one jd_all_gather of each process's blocks, in place */
     JD_GATHER_RAGGED, /* one jd_ragged_all_to_all of parts of unlike lengths */
     JD_GATHER_SPANS,  /* messages, straight to their places at the root */
-    JD_GATHER_CHUNKS,
+    JD_GATHER_CHUNKS, /* of each process one at a time */
+};
+
+/* A number for each of the mesh, in elements; zeros at first. What a member
+ * gives always begins at its in's begin. */
+struct jd_gather_lists {
+    int64_t *from, *sent, *to, *received;
 };
 
 struct jd_gather {
@@ -47,7 +53,7 @@ struct jd_gather {
     size_t chunk; /* elements */
     char *chunks; /* one of each where they go to; else this process's */
     struct jd_cursor *cursors;
-    int64_t *lists; /* four numbers for each of the mesh */
+    struct jd_gather_lists lists; /* of a jd_ragged_all_to_all */
 };
 
 /* Where an element of the whole is, by the place of its block and its place in
@@ -93,6 +99,13 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
 size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count);
 
 /* ---- gather_all.c, gather_root.c: between processes --------------------- */
+
+/* The one part that a member gives; none is 0 elements long. */
+struct jd_span_of_block jd__gather_part(const struct jd_gather *g, int member);
+
+/* What the lists say, from count elements of in to room elements of out. */
+jd_status jd__gather_exchange(const struct jd_gather *g, const void *in,
+                              size_t count, void *out, size_t room);
 
 jd_status jd__gather_to_all(const struct jd_gather *g);
 jd_status jd__gather_to_root(const struct jd_gather *g);

@@ -29,8 +29,7 @@ static jd_status gather_joined(const struct jd_gather *g)
                          g->out->data, count, g->array->dtype);
 }
 
-/* The one part that a member gives; none is 0 elements long. */
-static struct jd_span_of_block part_of(const struct jd_gather *g, int member)
+struct jd_span_of_block jd__gather_part(const struct jd_gather *g, int member)
 {
     struct jd_cursor cursor = { 0 };
     struct jd_span_of_block span;
@@ -40,21 +39,27 @@ static struct jd_span_of_block part_of(const struct jd_gather *g, int member)
     return span;
 }
 
+jd_status jd__gather_exchange(const struct jd_gather *g, const void *in,
+                              size_t count, void *out, size_t room)
+{
+    const struct jd_gather_lists *lists = &g->lists;
+    return jd_ragged_all_to_all(g->me, NULL, in, count, out, room, 1,
+                                lists->from, lists->sent, lists->to,
+                                lists->received, g->size, g->array->dtype);
+}
+
 static jd_status gather_ragged(const struct jd_gather *g)
 {
-    struct jd_span_of_block own = part_of(g, g->index);
-    const void *in =
-        own.count ? jd__gather_span(g, &own) : (const char *)g->lists;
-    int64_t *from = g->lists, *sent = from + g->size;
-    int64_t *to = sent + g->size, *received = to + g->size;
+    struct jd_span_of_block own = jd__gather_part(g, g->index);
+    const void *in = own.count ? jd__gather_span(g, &own) : NULL;
+    size_t place = own.count ? jd__gather_offset(g->array, &own) : 0;
     for (int m = 0; m < g->size; m++) {
-        sent[m] = (int64_t)own.count;
-        to[m] = own.count ? (int64_t)jd__gather_offset(g->array, &own) : 0;
-        received[m] = (int64_t)part_of(g, m).count;
+        g->lists.sent[m] = (int64_t)own.count;
+        g->lists.to[m] = (int64_t)place;
+        g->lists.received[m] = (int64_t)jd__gather_part(g, m).count;
     }
-    return jd_ragged_all_to_all(g->me, NULL, in, own.count, g->out->data,
-                                jd__leaf_elements(g->out), 1, from, sent, to,
-                                received, g->size, g->array->dtype);
+    return jd__gather_exchange(g, in, own.count, g->out->data,
+                               jd__leaf_elements(g->out));
 }
 
 static jd_status gather_chunks(const struct jd_gather *g)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gather_root.c - one process gets the whole array. */
 #include "arrays/gather.h"
+#include "collectives/leaves.h"
 #include "jd_collectives.h"
+
+/* ---- by messages -------------------------------------------------------- */
 
 static jd_status receive_spans(const struct jd_gather *g, int member)
 {
@@ -31,80 +34,111 @@ static jd_status send_spans(const struct jd_gather *g)
     return status;
 }
 
-/* The root notes what one member sends. */
-static jd_status receive_chunk(const struct jd_gather *g, int member)
-{
-    size_t place = (size_t)member * g->chunk * g->array->element;
-    size_t count = jd__gather_measure(g, member, g->chunk);
-    if (count == 0)
-        return JD_OK;
-    return jd_recv(g->me, NULL, member, g->chunks + place, count,
-                   g->array->dtype);
-}
-
-/* From all members together. */
-static jd_status
-receive_from_all(const struct jd_gather *g,
-                 jd_status (*receive)(const struct jd_gather *g, int member))
+static jd_status receive_all_spans(const struct jd_gather *g)
 {
     jd_status status = jd_group_begin(g->me);
     if (status != JD_OK)
         return status;
     for (int m = 0; m < g->holders.num_members && status == JD_OK; m++)
-        status = receive(g, m);
+        status = receive_spans(g, m);
     jd_status end = jd_group_end(g->me);
     return status == JD_OK ? end : status;
 }
 
+/* Those who send nothing have to be there the first time. */
+static jd_status transfer_spans(const struct jd_gather *g)
+{
+    jd_status status = jd_barrier(g->me, NULL);
+    if (status != JD_OK)
+        return status;
+    return g->index == g->root ? receive_all_spans(g) : send_spans(g);
+}
+
+/* ---- a part of each in one call ----------------------------------------- */
+
+static void expect_from(const struct jd_gather *g, int member, size_t count)
+{
+    g->lists.received[member] = (int64_t)count;
+}
+
+static jd_status send_part(const struct jd_gather *g, const void *part,
+                           size_t count, size_t place)
+{
+    g->lists.sent[g->root] = (int64_t)count;
+    g->lists.to[g->root] = (int64_t)place;
+    return jd__gather_exchange(g, part, count, NULL, 0);
+}
+
+static jd_status exchange_parts(const struct jd_gather *g)
+{
+    if (g->index != g->root) {
+        struct jd_span_of_block own = jd__gather_part(g, g->index);
+        return own.count ? send_part(g, jd__gather_span(g, &own), own.count,
+                                     jd__gather_offset(g->array, &own))
+                         : send_part(g, NULL, 0, 0);
+    }
+    for (int m = 0; m < g->holders.num_members; m++)
+        expect_from(g, m, jd__gather_part(g, m).count);
+    return jd__gather_exchange(g, NULL, 0, g->out->data,
+                               jd__leaf_elements(g->out));
+}
+
+/* ---- a chunk of each at a time ------------------------------------------ */
+
 static jd_status receive_chunks(const struct jd_gather *g)
 {
-    jd_status status = JD_OK;
-    for (size_t done = 0; done < g->load && status == JD_OK; done += g->chunk) {
-        status = receive_from_all(g, receive_chunk);
-        if (status == JD_OK)
-            status = jd_shard_synchronize(g->me);
-        for (int m = 0; m < g->holders.num_members && status == JD_OK; m++)
-            status = jd__gather_unpack(
-                g, m, g->chunks + (size_t)m * g->chunk * g->array->element,
-                g->chunk);
-    }
+    size_t stride = g->chunk * g->array->element;
+    int members = g->holders.num_members;
+    for (int m = 0; m < members; m++)
+        expect_from(g, m, jd__gather_measure(g, m, g->chunk));
+    jd_status status =
+        jd__gather_exchange(g, NULL, 0, g->chunks, (size_t)members * g->chunk);
+    if (status == JD_OK)
+        status = jd_shard_synchronize(g->me);
+    for (int m = 0; m < members && status == JD_OK; m++)
+        status =
+            jd__gather_unpack(g, m, g->chunks + (size_t)m * stride, g->chunk);
     return status;
 }
 
-static jd_status send_chunks(const struct jd_gather *g)
+static jd_status send_chunk(const struct jd_gather *g)
 {
-    for (size_t done = 0; done < g->load; done += g->chunk) {
-        size_t count = jd__gather_measure(g, g->index, g->chunk);
-        if (count == 0)
-            return JD_OK;
-        const void *chunk;
-        jd_status status = jd__gather_pack(g, g->chunks, count, &chunk);
-        if (status == JD_OK)
-            status =
-                jd_send(g->me, NULL, g->root, chunk, count, g->array->dtype);
-        if (status == JD_OK)
-            status = jd_shard_synchronize(g->me); /* the slot is free again */
-        if (status != JD_OK)
-            return status;
-        jd__gather_pass(g, count);
-    }
-    return JD_OK;
+    size_t count = jd__gather_measure(g, g->index, g->chunk);
+    const void *chunk;
+    jd_status status = jd__gather_pack(g, g->chunks, count, &chunk);
+    if (status == JD_OK)
+        status = send_part(g, chunk, count, (size_t)g->index * g->chunk);
+    if (status == JD_OK)
+        status = jd_shard_synchronize(g->me); /* the slot is free again */
+    jd__gather_pass(g, count);
+    return status;
 }
+
+static jd_status exchange_chunks(const struct jd_gather *g)
+{
+    jd_status status = JD_OK;
+    for (size_t done = 0; done < g->load && status == JD_OK; done += g->chunk)
+        status = g->index == g->root ? receive_chunks(g) : send_chunk(g);
+    return status;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
 
 jd_status jd__gather_to_root(const struct jd_gather *g)
 {
-    bool is_root = g->index == g->root;
     jd_status status = JD_OK;
-    if (is_root)
+    if (g->index == g->root)
         status = jd__gather_copy_own(g);
-    /* Those who send nothing have to be there the first time. */
-    if (g->way != JD_GATHER_NONE)
-        status = jd_barrier(g->me, NULL);
     if (status != JD_OK)
         return status;
-    if (g->way == JD_GATHER_SPANS)
-        return is_root ? receive_from_all(g, receive_spans) : send_spans(g);
-    if (g->way == JD_GATHER_CHUNKS)
-        return is_root ? receive_chunks(g) : send_chunks(g);
-    return JD_OK;
+    switch (g->way) {
+    case JD_GATHER_RAGGED:
+        return exchange_parts(g);
+    case JD_GATHER_SPANS:
+        return transfer_spans(g);
+    case JD_GATHER_CHUNKS:
+        return exchange_chunks(g);
+    default:
+        return JD_OK;
+    }
 }

@@ -184,7 +184,9 @@ static enum jd_gather_way choose_way_to_root(const struct jd_gather *g)
 {
     if (g->load == 0)
         return JD_GATHER_NONE;
-    return is_flat(g->array) ? JD_GATHER_SPANS : JD_GATHER_CHUNKS;
+    if (!is_flat(g->array))
+        return JD_GATHER_CHUNKS;
+    return has_one_part_each(g) ? JD_GATHER_RAGGED : JD_GATHER_SPANS;
 }
 
 static size_t choose_chunk(const struct jd_gather *g)
@@ -224,9 +226,13 @@ static jd_status allocate(struct jd_gather *g)
 
 static jd_status allocate_lists(struct jd_gather *g)
 {
-    size_t bytes = 4 * (size_t)g->size * sizeof *g->lists;
-    g->lists = calloc(1, bytes);
-    return g->lists ? JD_OK : jd__fail_no_memory(g->operation, bytes);
+    size_t size = (size_t)g->size, bytes = 4 * size * sizeof(int64_t);
+    int64_t *lists = calloc(1, bytes);
+    if (!lists)
+        return jd__fail_no_memory(g->operation, bytes);
+    g->lists = (struct jd_gather_lists){ lists, lists + size, lists + 2 * size,
+                                         lists + 3 * size };
+    return JD_OK;
 }
 
 static void find_load(struct jd_gather *g)
@@ -249,9 +255,9 @@ jd_status jd__gather_prepare(struct jd_gather *g, int root_process)
         jd__holders_excuse(&g->holders, g->root);
     find_load(g);
     g->way = g->root < 0 ? choose_way_to_all(g) : choose_way_to_root(g);
-    if (g->way == JD_GATHER_RAGGED)
-        return allocate_lists(g);
-    return g->way == JD_GATHER_CHUNKS ? allocate(g) : JD_OK;
+    if (g->way == JD_GATHER_RAGGED || g->way == JD_GATHER_CHUNKS)
+        status = allocate_lists(g);
+    return status == JD_OK && g->way == JD_GATHER_CHUNKS ? allocate(g) : status;
 }
 
 void jd__gather_finish(struct jd_gather *g)
@@ -259,5 +265,5 @@ void jd__gather_finish(struct jd_gather *g)
     jd__holders_finish(&g->holders);
     jd_device_free(g->chunks);
     free(g->cursors);
-    free(g->lists);
+    free(g->lists.from);
 }
