@@ -110,7 +110,9 @@ static bool prepare_late(struct late *late)
         return false;
     pthread_mutex_lock(&comm->lock);
     late->milliseconds = comm->calls % LATE_EVERY == 0 ? LATE_MS : 0;
-    late->connects = comm->calls++ == 0 && has_collective(late->work);
+    comm->calls++;
+    late->connects = !comm->is_connected && has_collective(late->work);
+    comm->is_connected = comm->is_connected || late->connects;
     comm->state = ncclInProgress;
     pthread_mutex_unlock(&comm->lock);
     return true;

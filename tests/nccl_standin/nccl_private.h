@@ -75,6 +75,7 @@ struct ncclComm {
     bool is_busy;            /* one runs */
     bool is_hanging;         /* and looks at no socket */
     unsigned calls;
+    bool is_connected; /* a collective was called, which connects all ranks */
     struct registration *registrations;
     struct ncclComm *next; /* all that were made: work may name them later */
 };

@@ -329,6 +329,29 @@ START_TEST(the_first_collective_waits_for_all)
 }
 END_TEST
 
+/* Some ranks may have sent and received before it, and others not. */
+static void sum_after_one_exchange(struct rank *rank)
+{
+    int *memory = device_memory(64);
+    if (rank->rank == 1) {
+        NCCL_OK(ncclGroupStart());
+        ncclSend(memory, 8, ncclInt32, 1, rank->comm, rank->stream);
+        ncclRecv(memory + 8, 8, ncclInt32, 1, rank->comm, rank->stream);
+        settle(rank, ncclGroupEnd());
+    }
+    settle(rank, ncclAllReduce(memory, memory, 8, ncclInt32, ncclSum,
+                               rank->comm, rank->stream));
+    finish(rank);
+    pthread_barrier_wait(&meeting);
+    NCCL_OK(ncclCommAbort(rank->comm));
+}
+
+START_TEST(the_first_collective_need_not_be_the_first_call)
+{
+    run_two(sum_after_one_exchange);
+}
+END_TEST
+
 /* ---- processes ---------------------------------------------------------- */
 
 /* Does the same in a second process, as rank 1, which ends by itself. */
@@ -451,6 +474,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, two_ranks_on_a_gpu_are_allowed);
     tcase_add_test(tcase, a_communicator_in_progress_takes_no_calls);
     tcase_add_test(tcase, the_first_collective_waits_for_all);
+    tcase_add_test(tcase, the_first_collective_need_not_be_the_first_call);
     tcase = unit_case(suite, "processes");
     tcase_add_test(tcase, ranks_may_be_processes);
     tcase_add_test(tcase, a_dead_rank_is_a_remote_error);
