@@ -98,15 +98,16 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
 /* How many elements the next chunk of a member has, at most count. */
 size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count);
 
-/* ---- gather_all.c, gather_root.c: between processes --------------------- */
+/* ---- between processes -------------------------------------------------- */
 
-/* The one part that a member gives; none is 0 elements long. */
-struct jd_span_of_block jd__gather_part(const struct jd_gather *g, int member);
-
-/* What the lists say, from count elements of in to room elements of out. */
+/* gather_parts.c. What the lists say, from count elements of in to room
+ * elements of out; and the one part that each gives, from where it is to its
+ * place with all, or at the root. */
 jd_status jd__gather_exchange(const struct jd_gather *g, const void *in,
                               size_t count, void *out, size_t room);
+jd_status jd__gather_parts(const struct jd_gather *g);
 
+/* gather_all.c, gather_root.c */
 jd_status jd__gather_to_all(const struct jd_gather *g);
 jd_status jd__gather_to_root(const struct jd_gather *g);
 

@@ -29,39 +29,6 @@ static jd_status gather_joined(const struct jd_gather *g)
                          g->out->data, count, g->array->dtype);
 }
 
-struct jd_span_of_block jd__gather_part(const struct jd_gather *g, int member)
-{
-    struct jd_cursor cursor = { 0 };
-    struct jd_span_of_block span;
-    if (!jd__holders_next(&g->holders, g->array, member, &cursor, SIZE_MAX,
-                          &span))
-        span.count = 0;
-    return span;
-}
-
-jd_status jd__gather_exchange(const struct jd_gather *g, const void *in,
-                              size_t count, void *out, size_t room)
-{
-    const struct jd_gather_lists *lists = &g->lists;
-    return jd_ragged_all_to_all(g->me, NULL, in, count, out, room, 1,
-                                lists->from, lists->sent, lists->to,
-                                lists->received, g->size, g->array->dtype);
-}
-
-static jd_status gather_ragged(const struct jd_gather *g)
-{
-    struct jd_span_of_block own = jd__gather_part(g, g->index);
-    const void *in = own.count ? jd__gather_span(g, &own) : NULL;
-    size_t place = own.count ? jd__gather_offset(g->array, &own) : 0;
-    for (int m = 0; m < g->size; m++) {
-        g->lists.sent[m] = (int64_t)own.count;
-        g->lists.to[m] = (int64_t)place;
-        g->lists.received[m] = (int64_t)jd__gather_part(g, m).count;
-    }
-    return jd__gather_exchange(g, in, own.count, g->out->data,
-                               jd__leaf_elements(g->out));
-}
-
 static jd_status gather_chunks(const struct jd_gather *g)
 {
     jd_status status = JD_OK;
@@ -92,7 +59,7 @@ jd_status jd__gather_to_all(const struct jd_gather *g)
     case JD_GATHER_JOINED:
         return gather_joined(g);
     case JD_GATHER_RAGGED:
-        return gather_ragged(g);
+        return jd__gather_parts(g);
     case JD_GATHER_CHUNKS:
         return gather_chunks(g);
     default:

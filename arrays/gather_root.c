@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gather_root.c - one process gets the whole array. */
 #include "arrays/gather.h"
-#include "collectives/leaves.h"
 #include "jd_collectives.h"
 
 /* ---- by messages -------------------------------------------------------- */
@@ -54,35 +53,6 @@ static jd_status transfer_spans(const struct jd_gather *g)
     return g->index == g->root ? receive_all_spans(g) : send_spans(g);
 }
 
-/* ---- a part of each in one call ----------------------------------------- */
-
-static void expect_from(const struct jd_gather *g, int member, size_t count)
-{
-    g->lists.received[member] = (int64_t)count;
-}
-
-static jd_status send_part(const struct jd_gather *g, const void *part,
-                           size_t count, size_t place)
-{
-    g->lists.sent[g->root] = (int64_t)count;
-    g->lists.to[g->root] = (int64_t)place;
-    return jd__gather_exchange(g, part, count, NULL, 0);
-}
-
-static jd_status exchange_parts(const struct jd_gather *g)
-{
-    if (g->index != g->root) {
-        struct jd_span_of_block own = jd__gather_part(g, g->index);
-        return own.count ? send_part(g, jd__gather_span(g, &own), own.count,
-                                     jd__gather_offset(g->array, &own))
-                         : send_part(g, NULL, 0, 0);
-    }
-    for (int m = 0; m < g->holders.num_members; m++)
-        expect_from(g, m, jd__gather_part(g, m).count);
-    return jd__gather_exchange(g, NULL, 0, g->out->data,
-                               jd__leaf_elements(g->out));
-}
-
 /* ---- a chunk of each at a time ------------------------------------------ */
 
 static jd_status receive_chunks(const struct jd_gather *g)
@@ -90,7 +60,7 @@ static jd_status receive_chunks(const struct jd_gather *g)
     size_t stride = g->chunk * g->array->element;
     int members = g->holders.num_members;
     for (int m = 0; m < members; m++)
-        expect_from(g, m, jd__gather_measure(g, m, g->chunk));
+        g->lists.received[m] = (int64_t)jd__gather_measure(g, m, g->chunk);
     jd_status status =
         jd__gather_exchange(g, NULL, 0, g->chunks, (size_t)members * g->chunk);
     if (status == JD_OK)
@@ -106,8 +76,10 @@ static jd_status send_chunk(const struct jd_gather *g)
     size_t count = jd__gather_measure(g, g->index, g->chunk);
     const void *chunk;
     jd_status status = jd__gather_pack(g, g->chunks, count, &chunk);
+    g->lists.sent[g->root] = (int64_t)count;
+    g->lists.to[g->root] = (int64_t)((size_t)g->index * g->chunk);
     if (status == JD_OK)
-        status = send_part(g, chunk, count, (size_t)g->index * g->chunk);
+        status = jd__gather_exchange(g, chunk, count, NULL, 0);
     if (status == JD_OK)
         status = jd_shard_synchronize(g->me); /* the slot is free again */
     jd__gather_pass(g, count);
@@ -133,7 +105,7 @@ jd_status jd__gather_to_root(const struct jd_gather *g)
         return status;
     switch (g->way) {
     case JD_GATHER_RAGGED:
-        return exchange_parts(g);
+        return jd__gather_parts(g);
     case JD_GATHER_SPANS:
         return transfer_spans(g);
     case JD_GATHER_CHUNKS:
