@@ -16,7 +16,7 @@
 
 /* Seconds. A machine may stand still for one minute of them: where more MPI
  * processes than cores yield to each other, Linux 6.18 was seen to run nothing
- * else for 40 to 53 s (its log says "workqueue lockup"). */
+ * else for 40 to 57 s (its log says "workqueue lockup"). */
 enum { MAX_MESSAGE = 1 << 20, PATIENCE = 180 };
 
 extern char **environ;
