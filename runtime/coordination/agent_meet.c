@@ -279,6 +279,14 @@ static void on_welcome(struct jd_agent *agent, const Jd__Welcome *welcome)
     jd__agent_be_ready(agent);
 }
 
+/* The service had no room or no time for us, as where strangers flood it: it
+ * may have the next time. */
+static bool may_come_again(const struct jd_agent *agent, jd_status status)
+{
+    return agent->spec.fd < 0 &&
+           (status == JD_RESOURCE_EXHAUSTED || status == JD_DEADLINE_EXCEEDED);
+}
+
 static void on_meeting_message(struct jd_agent *agent,
                                const Jd__Message *message)
 {
@@ -290,6 +298,10 @@ static void on_meeting_message(struct jd_agent *agent,
         on_welcome(agent, message->welcome);
         break;
     case JD__MESSAGE__BODY_REFUSAL:
+        if (may_come_again(agent, (jd_status)message->refusal->status)) {
+            give_up_address(agent, message->refusal->text);
+            break;
+        }
         be_refused(agent, (jd_status)message->refusal->status, "%s",
                    message->refusal->text);
         break;

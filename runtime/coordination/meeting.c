@@ -137,7 +137,7 @@ static void ask_munge(struct jd_service *service, struct jd_session *session)
 void jd__meeting_ask_munge(struct jd_service *service)
 {
     while (service->queued.first &&
-           service->num_vouching < JD_SERVICE_QUESTIONS)
+           service->vouching.count < JD_SERVICE_QUESTIONS)
         ask_munge(service, service->queued.first);
 }
 

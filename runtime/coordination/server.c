@@ -14,12 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define ACCEPTS_PER_TURN 64
+#define ACCEPTS_PER_TURN 16    /* then those who came are heard */
 #define MUNGE_SECONDS 4.0      /* less than a stranger has to come in */
-#define MAX_STRANGERS 100000   /* where descriptors are no limit */
 #define ACCEPT_PAUSE_SECONDS 1 /* where there is no descriptor left */
 
 struct jd_server {
@@ -154,12 +152,12 @@ static void describe_address(const struct sockaddr_storage *address,
 }
 
 /* Takes the socket over. */
-static bool add_peer(struct jd_server *server, int fd, const char *from)
+static struct peer *add_peer(struct jd_server *server, int fd, const char *from)
 {
     struct peer *peer = calloc(1, sizeof *peer);
     if (!peer) {
         close(fd);
-        return false;
+        return NULL;
     }
     peer->server = server;
     peer->next = server->peers;
@@ -172,9 +170,9 @@ static bool add_peer(struct jd_server *server, int fd, const char *from)
         peer->session =
             jd__service_accept(server->service, peer, from, jd__clock_now());
     if (peer->session && jd__link_start(peer->link))
-        return true;
+        return peer;
     on_closed(peer, ENOMEM, NULL);
-    return false;
+    return NULL;
 }
 
 static void set_socket_options(int fd)
@@ -198,6 +196,12 @@ static void pause_accepting(struct jd_server *server, int error)
     set_timer(server, jd__clock_now() + ACCEPT_PAUSE_SECONDS);
 }
 
+static bool is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+           error == ENOMEM;
+}
+
 static void on_acceptable(evutil_socket_t listener, short what, void *arg)
 {
     struct jd_server *server = arg;
@@ -208,12 +212,14 @@ static void on_acceptable(evutil_socket_t listener, short what, void *arg)
         char from[64];
         int fd = accept4(listener, (struct sockaddr *)&address, &length,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) {
-            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-                errno == ENOMEM)
-                pause_accepting(server, errno);
-            break;
+        if (fd < 0 && is_shortage(errno)) {
+            int error = errno;
+            if (jd__service_shed(server->service, jd__clock_now()))
+                continue;
+            pause_accepting(server, error);
         }
+        if (fd < 0)
+            break;
         set_socket_options(fd);
         describe_address(&address, from);
         add_peer(server, fd, from);
@@ -227,8 +233,11 @@ int jd__server_connect(struct jd_server *server)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
                    fds) != 0)
         return -1;
-    if (add_peer(server, fds[0], "this process"))
+    struct peer *peer = add_peer(server, fds[0], "this process");
+    if (peer) {
+        jd__service_own(server->service, peer->session);
         return fds[1];
+    }
     close(fds[1]);
     return -1;
 }
@@ -255,6 +264,14 @@ static void hook_end(void *arg)
         jd__link_end(peer->link);
 }
 
+static void hook_drop(void *arg)
+{
+    struct peer *peer = arg;
+    jd__munge_cancel(peer->question);
+    jd__link_destroy(peer->link);
+    forget_peer(peer);
+}
+
 static void on_vouched(void *arg, jd_status status, const char *text)
 {
     struct peer *peer = arg;
@@ -279,23 +296,13 @@ static const struct jd_service_hooks service_hooks = {
     .send = hook_send,
     .welcome = hook_welcome,
     .end = hook_end,
+    .drop = hook_drop,
     .vouch = hook_vouch,
 };
 
 bool jd__server_has_armed(const struct jd_server *server)
 {
     return jd__service_has_armed(server->service);
-}
-
-/* Half of the descriptors that the job's own processes leave over. */
-static int count_strangers(int processes)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-        limit.rlim_cur <= (rlim_t)processes)
-        return 0;
-    rlim_t half = (limit.rlim_cur - (rlim_t)processes) / 2;
-    return half < MAX_STRANGERS ? (int)half : MAX_STRANGERS;
 }
 
 /* ---- life ------------------------------------------------------------- */
@@ -335,7 +342,6 @@ jd_status jd__server_create(const struct jd_server_spec *spec,
     server->max_message = service.max_message;
     server->timer_at = INFINITY;
     service.hooks = &service_hooks;
-    service.max_strangers = count_strangers(service.count);
     jd_status status = jd__service_create(&service, &server->service);
     if (status == JD_OK)
         status = open_server(server);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRANGER_SECONDS 5.0 /* to say who one is, from the connection on */
-
 /* ---- sending ---------------------------------------------------------- */
 
 void jd__service_send(struct jd_service *service, struct jd_session *session,
@@ -106,34 +104,38 @@ static void list_remove(struct jd_session_list *list,
 static struct jd_session_list *list_of(struct jd_service *service,
                                        const struct jd_session *session)
 {
+    if (session->is_own)
+        return &service->known;
     switch (session->state) {
     case JD_SESSION_STRANGER:
-    case JD_SESSION_VOUCHING:
         return &service->strangers;
     case JD_SESSION_QUEUED:
         return &service->queued;
-    case JD_SESSION_KNOWN:
+    case JD_SESSION_VOUCHING:
+        return &service->vouching;
     case JD_SESSION_ENDED:
+        return session->was_known ? &service->known : &service->refused;
+    case JD_SESSION_KNOWN:
         break;
     }
     return &service->known;
-}
-
-static void forget_session(struct jd_service *service,
-                           struct jd_session *session)
-{
-    list_remove(list_of(service, session), session);
-    service->num_vouching -= session->state == JD_SESSION_VOUCHING;
 }
 
 void jd__session_set_state(struct jd_service *service,
                            struct jd_session *session,
                            enum jd_session_state state)
 {
-    forget_session(service, session);
+    list_remove(list_of(service, session), session);
     session->state = state;
+    session->was_known |= state == JD_SESSION_KNOWN;
     list_append(list_of(service, session), session);
-    service->num_vouching += state == JD_SESSION_VOUCHING;
+}
+
+void jd__service_own(struct jd_service *service, struct jd_session *session)
+{
+    list_remove(list_of(service, session), session);
+    session->is_own = true;
+    list_append(list_of(service, session), session);
 }
 
 /* ---- the life of a session -------------------------------------------- */
@@ -148,23 +150,6 @@ static struct jd_session *create_session(struct jd_service *service, void *peer,
     session->accepted_at = service->now;
     snprintf(session->from, sizeof session->from, "%s", from);
     return session;
-}
-
-/* The job's own are never too many: each of those that are missing may have
- * one beside the strangers that are allowed. */
-static void refuse_too_many(struct jd_service *service)
-{
-    int allowed =
-        service->max_strangers + service->count - service->tally.connected;
-    if (service->strangers.count + service->queued.count <= allowed)
-        return;
-    struct jd_session *oldest = service->strangers.first
-                                    ? service->strangers.first
-                                    : service->queued.first;
-    jd__meeting_refuse(service, oldest, JD_RESOURCE_EXHAUSTED,
-                       "more than %d connections have not shown yet who they "
-                       "are, and it is the oldest of them",
-                       allowed);
 }
 
 struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
@@ -182,7 +167,7 @@ struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
     challenge.takes_munge = service->auth.way == JD_AUTH_MUNGE ||
                             service->observer_auth.way == JD_AUTH_MUNGE;
     jd__service_send(service, session, JD__MESSAGE__BODY_CHALLENGE, &challenge);
-    refuse_too_many(service);
+    jd__strangers_make_room(service, session);
     return session;
 }
 
@@ -193,6 +178,7 @@ struct jd_session *jd__service_accept_alone(struct jd_service *service,
     if (!session)
         return NULL;
     session->state = JD_SESSION_KNOWN;
+    session->was_known = true;
     list_append(&service->known, session);
     struct jd_member *member = &service->members[0];
     session->member = member;
@@ -218,11 +204,10 @@ void jd__session_end(struct jd_service *service, struct jd_session *session)
     service->hooks->end(session->peer);
 }
 
-static void destroy_session(struct jd_service *service,
-                            struct jd_session *session)
+void jd__session_destroy(struct jd_service *service, struct jd_session *session)
 {
     end_waits(service, session);
-    forget_session(service, session);
+    list_remove(list_of(service, session), session);
     if (session->member && session->member->session == session)
         jd__member_set_session(service, session->member, NULL);
     if (session->hello)
@@ -256,7 +241,7 @@ void jd__service_lost(struct jd_service *service, struct jd_session *session,
                 "coordination service: %s went away without having said who "
                 "it is%s%s",
                 session->from, why ? ": " : "", why ? why : "");
-    destroy_session(service, session);
+    jd__session_destroy(service, session);
     if (was_its && !was_ended)
         lose_member(service, member, error, why);
     jd__meeting_check_leaving(service);
@@ -394,25 +379,10 @@ void jd__service_receive(struct jd_service *service, struct jd_session *session,
 
 /* ---- time ------------------------------------------------------------- */
 
-/* Those who connect and say nothing (their list is by age). */
-static double end_slow_strangers(struct jd_service *service)
-{
-    struct jd_session *session;
-    while ((session = service->strangers.first)) {
-        double end = session->accepted_at + STRANGER_SECONDS;
-        if (service->now < end)
-            return end;
-        jd__meeting_refuse(service, session, JD_DEADLINE_EXCEEDED,
-                           "it has not said who it is in %g s",
-                           STRANGER_SECONDS);
-    }
-    return INFINITY;
-}
-
 double jd__service_tick(struct jd_service *service, double now)
 {
     service->now = now;
-    double next = end_slow_strangers(service);
+    double next = jd__strangers_end_slow(service);
     jd__meeting_ask_munge(service);
     next = fmin(next, jd__waits_expire(service));
     next = fmin(next, jd__failures_tick(service));
@@ -449,9 +419,6 @@ static bool copy_spec(struct jd_service *service,
     service->count = spec->count;
     service->heartbeat_timeout = spec->heartbeat_timeout;
     service->max_message = spec->max_message;
-    service->max_strangers = spec->max_strangers > JD_SERVICE_STRANGERS
-                                 ? spec->max_strangers
-                                 : JD_SERVICE_STRANGERS;
     service->speakers = spec->speakers;
     service->pid = spec->pid;
     service->job = strdup(spec->job);
@@ -488,7 +455,7 @@ static void destroy_sessions(struct jd_service *service,
                              struct jd_session_list *list)
 {
     while (list->first)
-        destroy_session(service, list->first);
+        jd__session_destroy(service, list->first);
 }
 
 void jd__service_destroy(struct jd_service *service)
@@ -497,6 +464,8 @@ void jd__service_destroy(struct jd_service *service)
         return;
     destroy_sessions(service, &service->strangers);
     destroy_sessions(service, &service->queued);
+    destroy_sessions(service, &service->vouching);
+    destroy_sessions(service, &service->refused);
     destroy_sessions(service, &service->known);
     jd__keys_finish(service);
     jd__barriers_finish(service);

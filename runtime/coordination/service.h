@@ -14,7 +14,7 @@
  * requests (service.c), who is let in and how all meet and part (meeting.c),
  * who is there (members.c), waits and their deadlines (waits.c), the store's
  * requests (store_requests.c), barriers (barriers.c), failures (failures.c),
- * preemption (rounds.c).
+ * preemption (rounds.c), how many strangers there may be (strangers.c).
  * Threads: one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVICE_H
@@ -35,6 +35,8 @@ struct jd_service_hooks {
     void (*welcome)(void *peer);
     /* Close it after what was sent; jd__service_lost comes then. */
     void (*end)(void *peer);
+    /* Close it now: its session is gone, and nothing is said of it any more. */
+    void (*drop)(void *peer);
     /* Have munge look at the credential, whose payload must be this one, and
      * call jd__service_vouched; false where that cannot begin. */
     bool (*vouch)(void *peer, const char *credential,
@@ -42,7 +44,10 @@ struct jd_service_hooks {
 };
 
 enum {
-    JD_SERVICE_STRANGERS = 64, /* as many at least */
+    /* Connections that have not shown who they are, or were refused and are
+     * closing, beside one for each of the job's processes that is missing. Of
+     * more than these one is closed where another comes. */
+    JD_SERVICE_STRANGERS = 64,
     JD_SERVICE_QUESTIONS = 64, /* to munge at once; others wait their turn */
 };
 
@@ -55,10 +60,6 @@ struct jd_service_spec {
     int count;                /* of the job's processes */
     double heartbeat_timeout; /* seconds; negative: none */
     size_t max_message;
-    /* Connections that have not shown who they are, beside those that the
-     * job's missing processes may have: above it the oldest is refused where
-     * another comes. Below JD_SERVICE_STRANGERS: that many. */
-    int max_strangers;
     enum jd_failure_speakers speakers;
     const char *host; /* of the service */
     const char *program;
@@ -75,6 +76,14 @@ void jd__service_destroy(struct jd_service *service);
  * Challenge. NULL where there is no memory. */
 struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
                                       const char *from, double now);
+
+/* This connection comes from the service's own process: it is no stranger,
+ * however many there are. Before anything else is done to the session. */
+void jd__service_own(struct jd_service *service, struct jd_session *session);
+
+/* Descriptors are short: drops a stranger, one that is closing first. False
+ * where there is none. */
+bool jd__service_shed(struct jd_service *service, double now);
 
 /* A session that needs no meeting: the one process of a world of one. */
 struct jd_session *jd__service_accept_alone(struct jd_service *service,

@@ -132,6 +132,8 @@ struct jd_session {
     Jd__Message *hello;       /* its own copy, while munge is asked */
     double accepted_at;       /* or when munge was asked */
     bool is_back;             /* it may ask again what was answered */
+    bool is_own;              /* of the service's own process */
+    bool was_known;           /* it was let in */
     char from[64];
     uint8_t nonce[JD_AUTH_NONCE];
     struct jd_waiter *waiters;
@@ -161,10 +163,9 @@ struct jd_service {
     const Jd__Message *handled; /* the request that is, or NULL, and whose */
     const struct jd_session *handled_of;
 
-    struct jd_session_list strangers; /* and those munge is asked about */
-    struct jd_session_list queued;
-    struct jd_session_list known; /* and those that are being closed */
-    int num_vouching, max_strangers;
+    struct jd_session_list strangers, queued, vouching;
+    struct jd_session_list refused; /* never let in, and being closed */
+    struct jd_session_list known;   /* and those of them being closed */
     struct jd_member *members;
     struct jd_tally tally;
     struct jd_known_host *hosts;
@@ -219,6 +220,19 @@ void jd__session_end(struct jd_service *service, struct jd_session *session);
 void jd__session_set_state(struct jd_service *service,
                            struct jd_session *session,
                            enum jd_session_state state);
+/* Frees it. */
+void jd__session_destroy(struct jd_service *service,
+                         struct jd_session *session);
+
+/* ---- strangers.c ------------------------------------------------------ */
+
+/* Another has come: drops as many as are too many, and never the newcomer. */
+void jd__strangers_make_room(struct jd_service *service,
+                             const struct jd_session *newcomer);
+/* Refuses those who connect and say nothing; returns when to look again. */
+double jd__strangers_end_slow(struct jd_service *service);
+
+/* ---- requests --------------------------------------------------------- */
 
 typedef void jd_request_f(struct jd_service *service,
                           struct jd_session *session,

@@ -183,6 +183,22 @@ static void hook_end(void *peer)
     connection->is_ended = true;
 }
 
+static void close_slots(struct connection *connection)
+{
+    connection->is_lost = true;
+    for (int i = 0; i < FUZZ_SLOTS; i++)
+        if (connection->model->slots[i] == connection)
+            connection->model->slots[i] = NULL;
+}
+
+static void hook_drop(void *peer)
+{
+    struct connection *connection = peer;
+    FUZZ_EXPECT(!connection->is_welcome, "one that is let in is dropped");
+    connection->is_vouching = false;
+    close_slots(connection);
+}
+
 static bool hook_vouch(void *peer, const char *credential,
                        const uint8_t payload[JD_AUTH_MAC])
 {
@@ -200,6 +216,7 @@ const struct jd_service_hooks model_hooks = {
     .send = hook_send,
     .welcome = hook_welcome,
     .end = hook_end,
+    .drop = hook_drop,
     .vouch = hook_vouch,
 };
 
@@ -255,10 +272,7 @@ void model_receive(struct connection *connection, const Jd__Message *message)
 void model_lose(struct connection *connection, int error, const char *why)
 {
     struct model *model = connection->model;
-    connection->is_lost = true;
-    for (int i = 0; i < FUZZ_SLOTS; i++)
-        if (model->slots[i] == connection)
-            model->slots[i] = NULL;
+    close_slots(connection);
     jd__service_lost(model->service, connection->session, error, why,
                      model->now);
 }

@@ -31,7 +31,7 @@ struct peer {
     struct jd_session *session; /* NULL: lost, or never there */
     Jd__Message *inbox[MAX_INBOX];
     int first, last;
-    bool is_welcome, is_ended;
+    bool is_welcome, is_ended, is_dropped;
     uint64_t last_id;
     uint8_t challenge[JD_AUTH_NONCE];
     char *credential; /* that munge was asked about */
@@ -66,6 +66,14 @@ static inline void hook_end(void *arg)
     peer->is_ended = true;
 }
 
+static inline void hook_drop(void *arg)
+{
+    struct peer *peer = arg;
+    ck_assert(!peer->is_dropped);
+    peer->is_ended = peer->is_dropped = true;
+    peer->session = NULL;
+}
+
 static inline bool hook_vouch(void *arg, const char *credential,
                               const uint8_t payload[JD_AUTH_MAC])
 {
@@ -80,6 +88,7 @@ static const struct jd_service_hooks hooks = {
     .send = hook_send,
     .welcome = hook_welcome,
     .end = hook_end,
+    .drop = hook_drop,
     .vouch = hook_vouch,
 };
 
@@ -279,7 +288,7 @@ static inline void expect_refused(struct peer *peer, jd_status status,
 
 static inline void accept_peer(struct peer *peer)
 {
-    peer->is_ended = peer->is_welcome = false;
+    peer->is_ended = peer->is_dropped = peer->is_welcome = false;
     peer->session = jd__service_accept(service, peer, "10.0.0.9:5555", now);
     ck_assert_ptr_nonnull(peer->session);
     Jd__Message *message = take(peer, JD__MESSAGE__BODY_CHALLENGE);

@@ -334,6 +334,52 @@ START_TEST(a_false_service_is_refused)
 }
 END_TEST
 
+static void *meet_in_the_end(void *arg)
+{
+    return (void *)(intptr_t)meet_for(arg, 30);
+}
+
+/* A service that refuses the next to come. */
+static void refuse_next(int listener, jd_status status)
+{
+    static const uint8_t bytes[JD_AUTH_NONCE];
+    Jd__Message message = JD__MESSAGE__INIT;
+    Jd__Challenge challenge = JD__CHALLENGE__INIT;
+    Jd__Refusal refusal = JD__REFUSAL__INIT;
+    int fd = accept(listener, NULL, NULL);
+    challenge.protocol = JD_WIRE_PROTOCOL;
+    challenge.nonce = jd__wire_bytes(bytes, sizeof bytes);
+    message.body_case = JD__MESSAGE__BODY_CHALLENGE;
+    message.challenge = &challenge;
+    send_bare(fd, &message);
+    refusal.status = (int32_t)status;
+    refusal.text = (char *)"not now";
+    message.body_case = JD__MESSAGE__BODY_REFUSAL;
+    message.refusal = &refusal;
+    send_bare(fd, &message);
+    close(fd);
+}
+
+/* As where strangers flood the service. */
+START_TEST(who_finds_no_room_comes_again)
+{
+    int port, listener = listen_bare(&port);
+    struct jd_agent_spec spec = make_spec(1, 2);
+    add_endpoint(&first, port);
+    open_agent(&first, &spec);
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, meet_in_the_end, &first);
+    refuse_next(listener, JD_RESOURCE_EXHAUSTED);
+    refuse_next(listener, JD_DEADLINE_EXCEEDED);
+    close(listener);
+    start_service_at(2, &secret_auth, port);
+    pthread_join(thread, &result);
+    ck_assert_int_eq((int)(intptr_t)result, JD_OK);
+    end();
+}
+END_TEST
+
 START_TEST(the_own_connection_is_the_agents)
 {
     int count = count_entries("/proc/self/fd"), fds[2];
@@ -402,6 +448,7 @@ int main(void)
                    where_something_else_answers_the_next_address_is_tried);
     tcase_add_test(tcase, a_service_may_come_up_late);
     tcase_add_test(tcase, a_false_service_is_refused);
+    tcase_add_test(tcase, who_finds_no_room_comes_again);
     tcase_add_test(tcase, the_own_connection_is_the_agents);
     tcase_add_test(tcase, process_0_has_a_connection_within_the_process);
     return unit_main(suite);

@@ -118,37 +118,175 @@ START_TEST(one_who_says_nothing_is_refused_after_5_s)
 }
 END_TEST
 
-static void expect_first_refused(const char *text)
-{
-    for (int i = 0; i < MAX_PEERS; i++)
-        ck_assert(!peers[i].is_ended);
-    struct peer one_more = { .session = NULL };
-    accept_peer(&one_more);
-    expect_refused(&peers[0], JD_RESOURCE_EXHAUSTED, text);
-    ck_assert(!peers[1].is_ended);
-    ck_assert(!one_more.is_ended);
-    lose(&one_more, 0);
-}
+/* Of a job of 3, of which 2 are there: there is room for 64 strangers beside
+ * the one that is missing, and all of it is taken. */
+static struct peer crowd[3];
 
-/* 64 beside the one of the missing process. */
-START_TEST(of_too_many_strangers_the_oldest_is_refused)
+static void fill_up(void)
 {
     start(3);
     meet(&peers[62], 1, 3, "h0");
     meet(&peers[63], 2, 3, "h0");
-    struct peer two[3] = { { .session = NULL } };
     for (int i = 0; i < 62; i++)
         accept_peer(&peers[i]);
     for (int i = 0; i < 3; i++)
-        accept_peer(&two[i]);
+        accept_peer(&crowd[i]);
     expect_all_quiet();
-    expect_first_refused("more than 65 connections have not shown yet who they "
-                         "are, and it is the oldest of them");
+}
+
+static int count_dropped(void)
+{
+    int count = 0;
+    for (int i = 0; i < 62; i++)
+        count += peers[i].is_dropped;
     for (int i = 0; i < 3; i++)
-        lose(&two[i], 0);
+        count += crowd[i].is_dropped;
+    return count;
+}
+
+static void leave_crowd(void)
+{
+    for (int i = 0; i < 3; i++) {
+        forget_messages(&crowd[i]);
+        crowd[i] = (struct peer){ .session = NULL };
+    }
+    finish();
+}
+
+START_TEST(of_too_many_silent_strangers_the_oldest_goes)
+{
+    struct peer one_more = { .session = NULL };
+    fill_up();
+    now += 0.6;
+    accept_peer(&one_more);
+    expect_refused(&peers[0], JD_RESOURCE_EXHAUSTED,
+                   "more than 65 connections have not shown yet who they are, "
+                   "and it is one of them; it may come again");
+    ck_assert(peers[0].is_dropped);
+    ck_assert_int_eq(count_dropped(), 1);
     Jd__Hello hello = make_hello(0, 3, "h0");
     say_hello(&peers[1], &open_auth, &hello);
     expect_welcome(&peers[1], &open_auth);
+    leave_crowd();
+}
+END_TEST
+
+/* They have a second to read why, but not where others come. */
+START_TEST(the_refused_count_until_they_are_gone)
+{
+    struct peer more[2] = { { .session = NULL } };
+    fill_up();
+    set(&peers[7], "a", "b");
+    expect_refused(&peers[7], JD_INVALID_ARGUMENT,
+                   "it began with \"set\", not with \"hello\"");
+    ck_assert(!peers[7].is_dropped);
+    accept_peer(&more[0]);
+    ck_assert(peers[7].is_dropped);
+    ck_assert_int_eq(count_dropped(), 1);
+    accept_peer(&more[1]);
+    ck_assert_int_eq(count_dropped() + more[0].is_dropped, 2);
+    forget_messages(&more[0]);
+    leave_crowd();
+}
+END_TEST
+
+/* Another comes, who says nothing. The service has fewer than these. */
+static void accept_one_more(void)
+{
+    static struct peer pool[100];
+    struct peer *peer = pool;
+    while (peer->session)
+        peer++;
+    ck_assert(peer < pool + 100);
+    forget_messages(peer);
+    accept_peer(peer);
+}
+
+START_TEST(the_services_own_process_is_no_stranger)
+{
+    struct peer own = { .session = NULL };
+    start(3);
+    accept_peer(&own);
+    jd__service_own(service, own.session);
+    for (int i = 0; i < 1000; i++)
+        accept_one_more();
+    now += 6;
+    tick();
+    ck_assert(!own.is_ended);
+    Jd__Hello hello = make_hello(0, 3, "h0");
+    say_hello(&own, &open_auth, &hello);
+    expect_welcome(&own, &open_auth);
+    lose(&own, 0);
+    finish();
+}
+END_TEST
+
+/* 100 come between its connection and its words, more than there is room for;
+ * true where it is still there. */
+static bool comes_through(struct peer *member)
+{
+    accept_peer(member);
+    for (int i = 0; i < 100; i++)
+        accept_one_more();
+    forget_messages(member);
+    return !member->is_ended;
+}
+
+/* One in five does: 200 in vain are one in 10^19. */
+START_TEST(a_flood_keeps_no_member_out_for_good)
+{
+    struct peer member = { .session = NULL };
+    int tries = 1;
+    fill_up();
+    while (!comes_through(&member))
+        ck_assert_int_lt(tries++, 200);
+    Jd__Hello hello = make_hello(0, 3, "h0");
+    say_hello(&member, &open_auth, &hello);
+    expect_welcome(&member, &open_auth);
+    lose(&member, 0);
+    leave_crowd();
+}
+END_TEST
+
+/* munge is asked about 64, and one waits for its turn: those who have not
+ * spoken go before, as chance has it, and those who are looked at never. */
+START_TEST(who_is_being_vouched_for_is_not_dropped)
+{
+    static const struct jd_auth munge = { .way = JD_AUTH_MUNGE };
+    struct jd_service_spec spec = make_spec(2);
+    struct peer more[300] = { { .session = NULL } };
+    spec.auth = &munge;
+    start_spec(&spec);
+    for (int i = 0; i < 64; i++) {
+        Jd__Hello hello = make_hello(i % 2, 2, "h0");
+        hello.credential = (char *)"C";
+        accept_peer(&peers[i]);
+        say_hello(&peers[i], &munge, &hello);
+    }
+    for (int i = 0; i < 300; i++)
+        accept_peer(&more[i]);
+    for (int i = 0; i < 64; i++)
+        ck_assert(!peers[i].is_ended);
+    jd__service_vouched(service, peers[0].session, JD_OK, "", now);
+    expect_welcome(&peers[0], &munge);
+    for (int i = 0; i < 300; i++)
+        forget_messages(&more[i]);
+    finish();
+}
+END_TEST
+
+START_TEST(where_descriptors_are_short_a_stranger_goes)
+{
+    start(2);
+    ck_assert(!jd__service_shed(service, now));
+    for (int i = 0; i < 3; i++)
+        accept_peer(&peers[i]);
+    set(&peers[1], "a", "b");
+    ck_assert(jd__service_shed(service, now));
+    ck_assert(peers[1].is_dropped);
+    ck_assert(jd__service_shed(service, now));
+    ck_assert(jd__service_shed(service, now));
+    ck_assert(!jd__service_shed(service, now));
     finish();
 }
 END_TEST
@@ -417,7 +555,12 @@ static void add_meeting(Suite *suite)
     tcase_add_test(tcase, a_duplicate_is_refused_and_the_first_goes_on);
     tcase_add_test(tcase, the_first_words_must_be_a_hello);
     tcase_add_test(tcase, one_who_says_nothing_is_refused_after_5_s);
-    tcase_add_test(tcase, of_too_many_strangers_the_oldest_is_refused);
+    tcase_add_test(tcase, of_too_many_silent_strangers_the_oldest_goes);
+    tcase_add_test(tcase, the_refused_count_until_they_are_gone);
+    tcase_add_test(tcase, the_services_own_process_is_no_stranger);
+    tcase_add_test(tcase, a_flood_keeps_no_member_out_for_good);
+    tcase_add_test(tcase, who_is_being_vouched_for_is_not_dropped);
+    tcase_add_test(tcase, where_descriptors_are_short_a_stranger_goes);
     tcase_add_test(tcase, munge_is_asked_64_times_at_once);
     tcase_add_test(tcase, a_secret_of_mpi_is_not_for_observers);
     tcase_add_test(tcase, observers_have_a_secret_of_their_own);

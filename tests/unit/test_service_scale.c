@@ -52,6 +52,7 @@ static const struct jd_service_hooks crowd_hooks = {
     .send = crowd_send,
     .welcome = hook_welcome,
     .end = hook_end,
+    .drop = hook_drop,
     .vouch = hook_vouch,
 };
 
