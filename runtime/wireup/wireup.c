@@ -5,6 +5,7 @@
 #include "runtime/coordination/coordination_private.h"
 #include "runtime/env.h"
 #include "runtime/mpi_service.h"
+#include "runtime/wireup/handed.h"
 #include "runtime/wireup/pmix_server.h"
 #include "runtime/wireup/watch.h"
 
@@ -220,6 +221,22 @@ static jd_status fail_life(const char *path, const char *call)
                    path, call, strerror(errno));
 }
 
+/* The server was started by a process of this user. */
+static jd_status check_owner(int life, const char *path)
+{
+    struct ucred owner = { .pid = 0 };
+    socklen_t length = sizeof owner;
+    if (getsockopt(life, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0)
+        return fail_life(path, "getsockopt");
+    if (owner.uid == geteuid())
+        return JD_OK;
+    return jd_fail(JD_PERMISSION_DENIED,
+                   "jd_initialize: what listens at %s, where MPI's server of "
+                   "this host should be, belongs to user %u and not to %u; set "
+                   "JD_SECRET_FILE, the same for all processes",
+                   path, (unsigned)owner.uid, (unsigned)geteuid());
+}
+
 /* Kept until the process ends: its end is how the server sees ours. */
 static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
 {
@@ -238,9 +255,39 @@ static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
         return fail_life(path, "socket");
     if (connect(life, (struct sockaddr *)&address, sizeof address) != 0)
         return fail_life(path, "connect");
+    jd_status status = check_owner(life, path);
+    if (status != JD_OK)
+        return status;
     if (send(life, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
         return fail_life(path, "send");
     return jd__server_watch_start(spec->coordination, life, spec->facts->host);
+}
+
+static jd_status fail_variable(const char *name, const char *value)
+{
+    return jd_fail(
+        JD_PERMISSION_DENIED,
+        "jd_initialize: what was handed out for this host would set %.80s to "
+        "\"%.120s\" before MPI_Init, which no server of jd does: another "
+        "program answers for the coordination service, or the hosts have "
+        "different versions of jd; set JD_SECRET_FILE, the same for all "
+        "processes, and install one version everywhere",
+        name, value);
+}
+
+/* All are looked at before the first is set. */
+static jd_status check_environment(const Jd__Handout *handout)
+{
+    for (size_t i = 0; i < handout->n_environment; i++) {
+        char *equals = strchr(handout->environment[i], '=');
+        if (!equals)
+            return fail_variable(handout->environment[i], "");
+        *equals = '\0'; /* the handout is ours */
+        if (!jd__handed_allows(handout->environment[i], equals + 1))
+            return fail_variable(handout->environment[i], equals + 1);
+        *equals = '=';
+    }
+    return JD_OK;
 }
 
 static jd_status set_environment(const Jd__Handout *handout)
@@ -248,9 +295,7 @@ static jd_status set_environment(const Jd__Handout *handout)
     jd_status status = JD_OK;
     for (size_t i = 0; status == JD_OK && i < handout->n_environment; i++) {
         char *equals = strchr(handout->environment[i], '=');
-        if (!equals)
-            continue;
-        *equals = '\0'; /* the handout is ours */
+        *equals = '\0';
         status = jd__env_export(handout->environment[i], equals + 1);
     }
     return status;
@@ -263,7 +308,9 @@ static jd_status take_handout(const struct jd_wireup_spec *spec,
     if (!handout)
         return jd_fail(JD_INTERNAL, "jd_initialize: what MPI's server of this "
                                     "host handed out cannot be read");
-    jd_status status = hold_life(spec, handout->life_path);
+    jd_status status = check_environment(handout);
+    if (status == JD_OK)
+        status = hold_life(spec, handout->life_path);
     if (status == JD_OK)
         status = set_environment(handout);
     jd__handout__free_unpacked(handout, NULL);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* namespace.c - the job as libpmix wants it told. */
 #include "runtime/wireup/server/namespace.h"
+#include "runtime/wireup/handed.h"
 #include "runtime/wireup/server/callbacks.h"
+#include "runtime/wireup/server/say.h"
 
 #include <ctype.h>
 #include <pmix.h>
@@ -284,20 +286,36 @@ static jd_status store_handout(const struct serving *serving, uint32_t process,
     return status;
 }
 
+/* A libpmix that is newer than this list may do without what it does not
+ * know; the processes would refuse it. */
+static bool may_be_handed(char *variable)
+{
+    char *equals = strchr(variable, '=');
+    if (!equals)
+        return false;
+    *equals = '\0';
+    bool is_allowed = jd__handed_allows(variable, equals + 1);
+    if (!is_allowed)
+        say(JD_LOG_DEBUG, "libpmix's %s is not handed out", variable);
+    *equals = '=';
+    return is_allowed;
+}
+
 static jd_status hand_out_to(const struct serving *serving, uint32_t process,
                              char **from_pmix)
 {
     char own[OWN_VARIABLES][VARIABLE_SIZE];
     Jd__Handout handout = JD__HANDOUT__INIT;
-    size_t count = 0;
-    while (from_pmix && from_pmix[count])
-        count++;
-    char **all = malloc((count + OWN_VARIABLES) * sizeof *all);
+    size_t most = 0, count = 0;
+    while (from_pmix && from_pmix[most])
+        most++;
+    char **all = malloc((most + OWN_VARIABLES) * sizeof *all);
     if (!all)
-        return jd__fail_no_memory("what a process is handed out", count);
+        return jd__fail_no_memory("what a process is handed out", most);
     fill_own(serving, own);
-    for (size_t i = 0; i < count; i++)
-        all[i] = from_pmix[i];
+    for (size_t i = 0; i < most; i++)
+        if (may_be_handed(from_pmix[i]))
+            all[count++] = from_pmix[i];
     for (size_t i = 0; i < OWN_VARIABLES; i++)
         all[count + i] = own[i];
     handout.environment = all;
