@@ -8,14 +8,12 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define MAX_NOTED (1 << 16) /* a child keeps those above */
-
 /* A bit per descriptor: nothing has to be locked to read it in a child. */
-static _Atomic uint64_t noted[MAX_NOTED / 64];
+static _Atomic uint64_t noted[JD_CHILD_FILES / 64];
 
 static bool can_be_noted(int fd)
 {
-    return fd >= 0 && fd < MAX_NOTED;
+    return fd >= 0 && fd < JD_CHILD_FILES;
 }
 
 void jd__child_note(int fd)
@@ -32,7 +30,7 @@ void jd__child_forget(int fd)
 
 void jd__child_close_all(void)
 {
-    for (int word = 0; word < MAX_NOTED / 64; word++) {
+    for (int word = 0; word < JD_CHILD_FILES / 64; word++) {
         uint64_t bits = atomic_exchange(&noted[word], 0);
         for (int bit = 0; bits; bit++, bits >>= 1)
             if (bits & 1)

@@ -15,6 +15,9 @@
 #ifndef RUNTIME_COORDINATION_CHILD_H
 #define RUNTIME_COORDINATION_CHILD_H
 
+/* Descriptors from here on stay open in children. */
+enum { JD_CHILD_FILES = 1 << 16 };
+
 void jd__child_note(int fd);
 void jd__child_forget(int fd);
 

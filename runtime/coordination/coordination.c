@@ -315,6 +315,7 @@ jd_status jd__coordination_create(const struct jd_coordination_spec *spec,
     coordination->grace =
         jd__settings_seconds(spec->settings, JD_OPTION_FAILURE_GRACE);
     jd__ending_configure(coordination->grace);
+    jd__address_raise_files();
     status = meet(coordination, spec);
     if (status != JD_OK) {
         jd__coordination_destroy(coordination);

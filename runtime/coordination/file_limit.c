@@ -1,12 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* file_limit.c - room for as many connections as there are processes. */
+#include "runtime/coordination/child.h"
 #include "runtime/coordination/listen.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
+
+/* ---- raised here, and as it was in children --------------------------- */
+
+/* Written before the handler is there to read it. */
+static struct {
+    rlim_t before, raised;
+} files;
+
+/* In a forked child. Another limit is the program's own, and stays. */
+static void put_back(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur != files.raised)
+        return;
+    limit.rlim_cur = files.before;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void watch(void)
+{
+    pthread_atfork(NULL, NULL, put_back);
+}
+
+/* Returns 0, or the errno. */
+static int raise_to(const struct rlimit *limit, rlim_t soft)
+{
+    struct rlimit raised = { soft, limit->rlim_max };
+    if (setrlimit(RLIMIT_NOFILE, &raised) != 0)
+        return errno;
+    if (limit->rlim_cur != files.raised)
+        files.before = limit->rlim_cur;
+    files.raised = soft;
+    pthread_once(&once, watch);
+    return 0;
+}
+
+void jd__address_raise_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    rlim_t soft =
+        limit.rlim_max < JD_CHILD_FILES ? limit.rlim_max : JD_CHILD_FILES;
+    if (soft > limit.rlim_cur)
+        raise_to(&limit, soft);
+}
+
+/* ---- as many as are needed -------------------------------------------- */
 
 /* 0 where /proc does not show it. */
 static rlim_t count_open_files(void)
@@ -55,8 +107,7 @@ jd_status jd__address_allow_files(size_t needed, const char *what)
         return JD_OK;
     if (limit.rlim_max < open || needed > limit.rlim_max - open)
         return fail_limit(&limit, needed, open, what, NULL);
-    struct rlimit raised = { limit.rlim_max, limit.rlim_max };
-    if (setrlimit(RLIMIT_NOFILE, &raised) != 0)
-        return fail_limit(&limit, needed, open, what, strerror(errno));
-    return JD_OK;
+    int error = raise_to(&limit, limit.rlim_max);
+    return error ? fail_limit(&limit, needed, open, what, strerror(error))
+                 : JD_OK;
 }

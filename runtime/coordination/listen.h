@@ -57,6 +57,16 @@ void jd__listeners_close(struct jd_listeners *listeners);
 void jd__print_port_owner(FILE *out, const struct jd_endpoint *endpoint);
 
 /*
+ * Raises the soft RLIMIT_NOFILE to the hard one, at most to as many files as a
+ * forked child closes (child.h): a hard one of a billion would make programs
+ * slow that close all they might have. A forked child has the one from before,
+ * for what it may exec; system(), popen() and posix_spawn() run no code of ours
+ * in theirs, which keep this one. No failure: where it cannot be raised, it is
+ * as it was.
+ */
+void jd__address_raise_files(void);
+
+/*
  * Raises the soft RLIMIT_NOFILE to the hard one where needed more files than
  * are open now could not be opened otherwise. Returns JD_OK;
  * RESOURCE_EXHAUSTED naming both limits, what is needed and for what ("2000

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARE_FILES 64     /* beside one per process */
+/* Beside one per process: strangers have as many (service.h), and the job has
+ * the rest, for its checkpoints above all. */
+#define SPARE_FILES (JD_SERVICE_STRANGERS + 64)
 #define RESOLVE_SECONDS 30 /* for the name in coordinator_bind_address */
 
 double jd__coordination_remaining(const struct jd_coordination_spec *spec,

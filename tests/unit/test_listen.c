@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_listen.c - sockets that listen, on both families and on one; who has a
- * port that is in use; and the limit of open files.
+ * test_listen.c - sockets that listen, on both families and on one; and
+ * who has a port that is in use.
  */
 #include "runtime/coordination/listen.h"
 #include "tests/unit/netns.h"
@@ -650,76 +650,6 @@ START_TEST(no_file_left)
 }
 END_TEST
 
-/* ---- the limit of open files ------------------------------------------ */
-
-static rlim_t soft_limit(void)
-{
-    struct rlimit limit;
-    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    return limit.rlim_cur;
-}
-
-/* With 64 open files allowed, 200 at most. */
-static int begin_with_limits(void)
-{
-    struct rlimit limit = { 64, 200 };
-    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    int open = count_fds() - 3; /* ".", ".." and the directory's own */
-    ck_assert_int_lt(open, 30);
-    return open;
-}
-
-START_TEST(enough_is_left_alone)
-{
-    if (!netns_is_own_process("enough_is_left_alone"))
-        return;
-    int open = begin_with_limits();
-    UNIT_OK(jd__address_allow_files(0, "no processes"));
-    UNIT_OK(jd__address_allow_files((size_t)(64 - open), "34 processes"));
-    ck_assert_uint_eq(soft_limit(), 64);
-}
-END_TEST
-
-START_TEST(too_few_are_raised)
-{
-    if (!netns_is_own_process("too_few_are_raised"))
-        return;
-    int open = begin_with_limits();
-    UNIT_OK(jd__address_allow_files((size_t)(65 - open), "35 processes"));
-    ck_assert_uint_eq(soft_limit(), 200);
-}
-END_TEST
-
-START_TEST(all_that_can_be_had)
-{
-    if (!netns_is_own_process("all_that_can_be_had"))
-        return;
-    int open = begin_with_limits();
-    UNIT_OK(jd__address_allow_files((size_t)(200 - open), "170 processes"));
-    ck_assert_uint_eq(soft_limit(), 200);
-}
-END_TEST
-
-START_TEST(too_few_cannot_be_raised)
-{
-    char sentence[512];
-    if (!netns_is_own_process("too_few_cannot_be_raised"))
-        return;
-    int open = begin_with_limits(), needed = 201 - open;
-    snprintf(sentence, sizeof sentence,
-             "2000 processes need %d open files beside the %d that this "
-             "process has, but its limit (RLIMIT_NOFILE) is 64, 200 at most; "
-             "raise the hard limit to 201 or more where the job is started "
-             "(ulimit -n, LimitNOFILE)",
-             needed, open);
-    UNIT_FAILS(jd__address_allow_files((size_t)needed, "2000 processes"),
-               JD_RESOURCE_EXHAUSTED, sentence);
-    ck_assert_uint_eq(soft_limit(), 64);
-    ck_assert_int_eq(jd__address_allow_files(SIZE_MAX, "all"),
-                     JD_RESOURCE_EXHAUSTED);
-}
-END_TEST
-
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("listen");
@@ -748,11 +678,6 @@ static Suite *make_suite(void)
     tcase_add_test(refused, texts_that_are_no_address);
     tcase_add_test(refused, a_port_of_the_system);
     tcase_add_test(refused, no_file_left);
-    TCase *files = unit_case(suite, "files");
-    tcase_add_test(files, enough_is_left_alone);
-    tcase_add_test(files, too_few_are_raised);
-    tcase_add_test(files, all_that_can_be_had);
-    tcase_add_test(files, too_few_cannot_be_raised);
     return suite;
 }
 
