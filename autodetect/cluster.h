@@ -49,7 +49,21 @@ struct jd_cluster_text {
 struct jd_cluster_trace {
     const char *detector; /* its name */
     bool taken;
-    char *reason; /* "SLURM_STEP_NODELIST is not set" */
+    bool is_left_out; /* by cluster_detection_method */
+    char *reason;     /* "SLURM_STEP_NODELIST is not set" */
+};
+
+/*
+ * A launcher that says more than one process, where what was taken says one
+ * and nobody asked for that: N of these would be N worlds of one.
+ */
+struct jd_cluster_rival {
+    const char *detector; /* its name; NULL: there is none */
+    struct jd_cluster_number num_processes;
+    bool is_left_out; /* by cluster_detection_method */
+    /* What was taken seems to have been started inside it (mpirun in a Slurm
+     * step); whether it is the other way round, variables do not tell. */
+    bool is_outer;
 };
 
 struct jd_cluster {
@@ -68,6 +82,7 @@ struct jd_cluster {
     const int *local_device_ids; /* borrowed from settings; NULL: not known */
     size_t num_local_device_ids;
     const char *local_device_ids_source;
+    struct jd_cluster_rival rival;
     struct jd_cluster_trace *trace;
     size_t trace_length;
 };
@@ -81,7 +96,8 @@ struct jd_cluster {
  * Returns: JD_OK, also where items stay unknown (jd__cluster_require asks for
  *   them); INVALID_ARGUMENT for a variable that is no number, is negative, or
  *   a rank not below its size, naming the variable, or an unknown name in
- *   cluster_detection_method; RESOURCE_EXHAUSTED. On failure *ret_cluster is
+ *   cluster_detection_method; NOT_FOUND where that names launchers, none of
+ *   them is there, and nothing is explicit; RESOURCE_EXHAUSTED. On failure *ret_cluster is
  *   still given where memory allows (else NULL), for its trace; destroy it.
  */
 jd_status jd__cluster_detect(const struct jd_env *env,
@@ -90,10 +106,29 @@ jd_status jd__cluster_detect(const struct jd_env *env,
 void jd__cluster_destroy(struct jd_cluster *cluster);
 
 /*
- * What a start needs: count and index. FAILED_PRECONDITION with one sentence
- * that names all that is missing, the method that was taken, and the options
- * and variables that would give it; else JD_OK.
+ * What a start needs: index and count, or a PMIx server that tells the count,
+ * and no rival that contradicts a world of one (one that is_outer passes: more
+ * than the variables must be looked at).
+ * Returns: JD_OK; FAILED_PRECONDITION with one sentence that names all that is
+ *   missing and why, or who contradicts whom, and the variables that help.
  */
-jd_status jd__cluster_require(const struct jd_cluster *cluster);
+jd_status jd__cluster_require(const struct jd_env *env,
+                              const struct jd_cluster *cluster);
+
+/* What several processes need that no PMIx server serves: an address of
+ * process 0, or candidates. JD_OK, or FAILED_PRECONDITION as above. */
+jd_status jd__cluster_require_address(const struct jd_cluster *cluster);
+
+/* "start it with `srun --mpi=pmix`, or ...": how this method's launcher, or
+ * another, starts the program so that a PMIx server serves it. */
+const char *jd__cluster_served_start(const struct jd_cluster *cluster);
+
+/* FAILED_PRECONDITION: who says one process and who says more, then remedy
+ * (NULL: what cluster_detection_method can do). */
+jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,
+                                 const char *remedy);
+
+/* The variables of a PMIx server are there; whether it lives is not asked. */
+bool jd__cluster_is_served(const struct jd_env *env);
 
 #endif

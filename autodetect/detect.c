@@ -166,7 +166,9 @@ static jd_status try_detector(const struct jd_env *env,
                               struct jd_cluster *cluster)
 {
     char reason[JD_DETECTOR_REASON_SIZE];
-    bool present = detector->present(env, reason, sizeof reason);
+    bool present =
+        detector->present(env, reason, sizeof reason) &&
+        !jd__detector_is_outer(env, detector, reason, sizeof reason);
     if (!present)
         return add_trace(cluster, detector, false, reason);
     if (*taken) {
@@ -193,6 +195,7 @@ static jd_status trace_left_out(const struct selection *selection,
         jd_status status = add_trace(cluster, jd__detectors[i], false, reason);
         if (status != JD_OK)
             return status;
+        cluster->trace[cluster->trace_length - 1].is_left_out = true;
     }
     return JD_OK;
 }
@@ -323,6 +326,32 @@ static jd_status check(const struct jd_cluster *cluster)
     return status;
 }
 
+/* A launcher that is asked for by name and is not there would leave N worlds
+ * of one. */
+static jd_status check_selection(const struct selection *selection,
+                                 const struct jd_cluster *cluster)
+{
+    bool is_named = selection->text && selection->text[0] != '^' &&
+                    selection->count > 0;
+    if (!is_named || strcmp(cluster->method, "none") != 0)
+        return JD_OK;
+    const struct jd_cluster_trace *first = &cluster->trace[0];
+    return jd_fail(JD_NOT_FOUND,
+                   "%s is \"%s\", but no such launcher has started this "
+                   "process (%s: %s); leave it out to have the launcher found, "
+                   "or set JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 to run each "
+                   "process alone",
+                   selection->origin, selection->text, first->detector,
+                   first->reason);
+}
+
+static bool is_unasked_one(const struct jd_settings *settings,
+                           const struct jd_cluster *cluster)
+{
+    return cluster->num_processes.known && cluster->num_processes.value == 1 &&
+           !jd__setting_is_explicit(settings, JD_OPTION_NUM_PROCESSES);
+}
+
 /* ---- the module's face ----------------------------------------------- */
 
 /* NULL where memory runs out. */
@@ -354,5 +383,9 @@ jd_status jd__cluster_detect(const struct jd_env *env,
         status = look(env, &selection, cluster);
     if (status == JD_OK)
         status = apply_explicit(settings, cluster);
+    if (status == JD_OK)
+        status = check_selection(&selection, cluster);
+    if (status == JD_OK && is_unasked_one(settings, cluster))
+        jd__cluster_find_rival(env, cluster);
     return status == JD_OK ? check(cluster) : status;
 }

@@ -14,8 +14,7 @@ static const struct jd_detector_ranks variables = {
 static bool present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
-    return jd__detector_minimum(env, minimum, 2, reason, size) &&
-           !jd__detector_is_outer(env, &jd__detector_flux, reason, size);
+    return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
 /* Flux says how many nodes there are, not how many tasks each has. */

@@ -20,8 +20,7 @@ static const struct jd_variables minimum[] = {
 
 static bool present(const struct jd_env *env, char *reason, size_t size)
 {
-    return jd__detector_minimum(env, minimum, 2, reason, size) &&
-           !jd__detector_is_outer(env, &jd__detector_kubernetes, reason, size);
+    return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
 /* Several Jobs of one template each count their pods from 0. */

@@ -16,8 +16,7 @@ static const struct jd_detector_ranks variables = {
 static bool present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
-    return jd__detector_minimum(env, minimum, 2, reason, size) &&
-           !jd__detector_is_outer(env, &jd__detector_pmi, reason, size);
+    return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
 static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)

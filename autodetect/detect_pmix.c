@@ -3,15 +3,29 @@
  * this process's index, and only the server knows how many there are. */
 #include "autodetect/detector.h"
 
+#include <stdio.h>
+#include <string.h>
+
 static const struct jd_variables minimum[] = {
     { { "PMIX_RANK" } },
     { { "PMIX_NAMESPACE" } },
 };
 
+/* MPI_Init of a process that nobody started sets both itself. */
+static bool is_singleton(const struct jd_env *env)
+{
+    const char *ess = jd__env_get(env, "OMPI_MCA_ess");
+    return ess && strcmp(ess, "singleton") == 0;
+}
+
 static bool present(const struct jd_env *env, char *reason, size_t size)
 {
-    return jd__detector_minimum(env, minimum, 2, reason, size) &&
-           !jd__detector_is_outer(env, &jd__detector_pmix, reason, size);
+    if (is_singleton(env)) {
+        snprintf(reason, size,
+                 "OMPI_MCA_ess is singleton: MPI_Init has set PMIX_* itself");
+        return false;
+    }
+    return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
 static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)

@@ -33,8 +33,7 @@ static bool present(const struct jd_env *env, char *reason, size_t size)
         variables.size,
     };
     return jd__detector_minimum(env, minimum, sizeof minimum / sizeof *minimum,
-                                reason, size) &&
-           !jd__detector_is_outer(env, &jd__detector_slurm, reason, size);
+                                reason, size);
 }
 
 /* ---- how many tasks are on this node --------------------------------- */

@@ -26,8 +26,7 @@ static const struct jd_variables any_list = { { "TPU_PROCESS_ADDRESSES",
 static bool present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { any_id, any_list };
-    return jd__detector_minimum(env, minimum, 2, reason, size) &&
-           !jd__detector_is_outer(env, &jd__detector_tpu, reason, size);
+    return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
 /* ---- the list of workers --------------------------------------------- */

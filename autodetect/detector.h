@@ -22,7 +22,8 @@ struct jd_detector {
     /*
      * True where the stated minimum of variables is there. Where not, reason
      * gets what is missing: "SLURM_STEP_NODELIST is not set". Where so, what
-     * told it: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE are set".
+     * told it: "OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE are set". Who
+     * started whom is not asked here (jd__detector_is_outer).
      */
     bool (*present)(const struct jd_env *env, char *reason, size_t size);
 
@@ -47,6 +48,14 @@ extern const struct jd_detector jd__detector_torchrun;
 /* All of them, in the order in which they are tried; NULL-terminated. */
 extern const struct jd_detector *const jd__detectors[];
 
+/*
+ * Where what was found makes a world of one, unasked: looks for a launcher
+ * that says more, among those that were left out and those that came later
+ * too, and notes the first in cluster->rival.
+ */
+void jd__cluster_find_rival(const struct jd_env *env,
+                            struct jd_cluster *cluster);
+
 /* ---- what detectors are made of -------------------------------------- */
 
 /*
@@ -70,10 +79,10 @@ bool jd__detector_minimum(const struct jd_env *env,
                           char *reason, size_t size);
 
 /*
- * For present(): true where another launcher started this process inside
- * what self describes, so that self's variables are inherited and say
- * nothing about this process (mpirun or torchrun inside a Slurm step).
- * Writes the reason. The rows are in detector.c.
+ * True where another launcher started this process inside what self describes,
+ * so that self's variables are inherited and say nothing about this process
+ * (mpirun or torchrun inside a Slurm step). Writes the reason. The rows are in
+ * detector.c.
  */
 bool jd__detector_is_outer(const struct jd_env *env,
                            const struct jd_detector *self, char *reason,

@@ -10,6 +10,7 @@
  */
 #include "runtime/initialize.h"
 #include "runtime/clock.h"
+#include "runtime/contradiction.h"
 #include "runtime/coordination/telling.h"
 #include "runtime/device_choice.h"
 #include "runtime/exit.h"
@@ -141,6 +142,19 @@ static jd_status detect(struct starting *s)
 }
 
 /* ---- the program's own MPI -------------------------------------------- */
+
+/* What a launcher says of more than this process contradicts an MPI that has
+ * this one alone, whichever communicator of it is given. */
+static jd_status check_adopted(const struct starting *s)
+{
+    int size;
+    int code = MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (code != MPI_SUCCESS)
+        return jd__check_mpi(code, "MPI_Comm_size", "jd_initialize");
+    return jd__contradiction_check_mpi(
+        s->env, s->runtime->cluster, size,
+        jd__setting_is_explicit(s->runtime->settings, JD_OPTION_NUM_PROCESSES));
+}
 
 static void set_number(struct jd_cluster_number *number, int value,
                        const char *source)
@@ -342,6 +356,9 @@ static jd_status find_base(struct starting *s, MPI_Comm *ret_base)
                 : s->start->given != MPI_COMM_NULL ? s->start->given
                                                    : MPI_COMM_WORLD;
     if (status == JD_OK && way == JD_WORLD_ADOPTED)
+        status = check_adopted(s);
+    bool is_told = s->runtime->cluster->num_processes.known;
+    if (status == JD_OK && (way == JD_WORLD_ADOPTED || !is_told))
         status = adopt_identity(s, *ret_base);
     return status;
 }
@@ -352,7 +369,7 @@ static jd_status open_world(struct starting *s)
     jd_status status = JD_OK;
     /* A program's own MPI may tell what the launcher does not. */
     if (!jd__mpi_is_up())
-        status = jd__cluster_require(s->runtime->cluster);
+        status = jd__cluster_require(s->env, s->runtime->cluster);
     else
         status = check_given(s->start->given);
     if (status == JD_OK)
@@ -502,6 +519,8 @@ jd_status jd__runtime_create(const struct jd_start *start,
     if (status != JD_OK)
         return status;
     status = run(&s);
+    if (status != JD_OK)
+        jd__settings_add_unknown(s.env, status);
     finish(&s);
     if (status == JD_OK)
         *ret_runtime = s.runtime;
@@ -535,6 +554,15 @@ static jd_status refuse_alone(const char *operation,
                    cluster->num_processes.source);
 }
 
+static jd_status refuse_rival(const char *operation, const struct jd_env *env,
+                              const struct jd_cluster *cluster)
+{
+    jd_status status = cluster->rival.is_outer
+                           ? jd__contradiction_check(env, cluster)
+                           : jd__cluster_fail_rival(cluster, NULL);
+    return status == JD_OK ? JD_OK : jd__fail_prefix(status, "%s: ", operation);
+}
+
 static jd_status run_alone(struct starting *s, const char *operation)
 {
     jd_status status = read_settings(s);
@@ -545,6 +573,8 @@ static jd_status run_alone(struct starting *s, const char *operation)
     if (status == JD_OK && cluster->num_processes.known &&
         cluster->num_processes.value > 1)
         status = refuse_alone(operation, cluster);
+    if (status == JD_OK && cluster->rival.detector)
+        status = refuse_rival(operation, s->env, cluster);
     if (status == JD_OK)
         status = discover_self(s);
     if (status == JD_OK)
@@ -576,6 +606,8 @@ jd_status jd__runtime_create_alone(const char *operation,
     if (status != JD_OK)
         return status;
     status = run_alone(&s, operation);
+    if (status != JD_OK)
+        jd__settings_add_unknown(s.env, status);
     finish(&s);
     if (status == JD_OK)
         *ret_runtime = s.runtime;
@@ -593,7 +625,9 @@ static jd_status start_late_mpi(struct starting *s)
         status = jd__host_discover(&s->facts);
     if (status == JD_OK)
         status = init_mpi(s);
-    return status;
+    /* What MPI_Init of a process that nobody started has set would make a
+     * child's mpirun, or its jd, take it for a launcher's. */
+    return status == JD_OK ? jd__env_restore(s->env) : status;
 }
 
 jd_status jd__runtime_add_mpi(struct jd_runtime *runtime)

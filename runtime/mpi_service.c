@@ -56,7 +56,7 @@ const char *jd__mpi_library_path(void)
     return library_path;
 }
 
-static bool is_open_mpi(void)
+bool jd__mpi_is_open_mpi(void)
 {
     return strncmp(jd__mpi_library_name(), "Open MPI", 8) == 0;
 }
@@ -132,41 +132,40 @@ static int server_error(const char *uri)
 
 /* ---- the refusal ------------------------------------------------------ */
 
-static const char *remedy(const char *method)
+/* "the job has 4 processes (SLURM_NTASKS)", or what else is told. */
+static void describe_job(const struct jd_cluster *cluster, char *text,
+                         size_t size)
 {
-    if (strcmp(method, "slurm") == 0)
-        return "start it with `srun --mpi=pmix` (`srun --mpi=list` shows "
-               "whether Slurm has it), or with the mpirun of this MPI inside "
-               "the allocation";
-    if (strcmp(method, "pmi") == 0)
-        return "start it with the mpirun of this MPI; the mpiexec of another "
-               "MPI cannot start it";
-    if (strcmp(method, "flux") == 0)
-        return "start it with `flux run -o pmi=pmix`, or with the mpirun of "
-               "this MPI";
-    return "start it with the mpirun of this MPI, `mpirun -n N` over the same "
-           "hosts";
+    const struct jd_cluster_number *count = &cluster->num_processes;
+    if (count->known)
+        snprintf(text, size, "the job has %lld processes (%s)", count->value,
+                 count->source);
+    else
+        snprintf(text, size, "this is process %lld (%s) of a job",
+                 cluster->process_id.value, cluster->process_id.source);
 }
 
 static jd_status refuse(const struct jd_cluster *cluster, const char *missing)
 {
-    return jd_fail(
-        JD_FAILED_PRECONDITION,
-        "jd_initialize: the job has %lld processes (%s), but %s, so %s cannot "
-        "join them to one world; %s",
-        cluster->num_processes.value, cluster->num_processes.source, missing,
-        jd__mpi_library_name(), remedy(cluster->method));
+    char job[256];
+    describe_job(cluster, job, sizeof job);
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "jd_initialize: %s, but %s, so %s cannot join them to one "
+                   "world; %s",
+                   job, missing, jd__mpi_library_name(),
+                   jd__cluster_served_start(cluster));
 }
 
 static jd_status refuse_library(const struct jd_cluster *cluster)
 {
+    char job[256];
+    describe_job(cluster, job, sizeof job);
     return jd_fail(JD_UNIMPLEMENTED,
-                   "jd_initialize: the job has %lld processes (%s), and jd "
-                   "starts no other MPI than Open MPI, but this program is "
-                   "linked with %s; call MPI_Init in the program and then "
+                   "jd_initialize: %s, and jd starts no other MPI than Open "
+                   "MPI, but this program is linked with %s; call MPI_Init in "
+                   "the program and then "
                    "jd_initialize_on(MPI_COMM_WORLD, NULL, 0)",
-                   cluster->num_processes.value, cluster->num_processes.source,
-                   jd__mpi_library_name());
+                   job, jd__mpi_library_name());
 }
 
 static jd_status refuse_dead_server(const struct jd_cluster *cluster,
@@ -187,7 +186,7 @@ jd_status jd__mpi_service_check(const struct jd_env *env,
     static const char *const needed[] = { "PMIX_NAMESPACE", "PMIX_RANK" };
     char missing[128];
     const char *name = NULL;
-    if (!is_open_mpi())
+    if (!jd__mpi_is_open_mpi())
         return refuse_library(cluster);
     for (int i = 0; i < 2; i++) {
         snprintf(missing, sizeof missing,

@@ -29,4 +29,7 @@ const char *jd__mpi_library_path(void);
 /* "Open MPI v4.1.4", of the library that is linked. Constant. */
 const char *jd__mpi_library_name(void);
 
+/* The library that is linked is Open MPI, of any version. */
+bool jd__mpi_is_open_mpi(void);
+
 #endif

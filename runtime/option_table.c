@@ -3,6 +3,7 @@
 #include "runtime/options.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_SECONDS 1e9 /* some thirty years */
@@ -389,4 +390,28 @@ bool jd__settings_next_unknown(const struct jd_env *env, size_t *position,
         return true;
     }
     return false;
+}
+
+void jd__settings_print_unknown(FILE *out, const struct jd_env *env)
+{
+    const char *name, *nearest;
+    for (size_t at = 0;
+         env && jd__settings_next_unknown(env, &at, &name, &nearest);)
+        fprintf(out,
+                "; the variable %s is no option of jd, and is not read: did "
+                "you mean %s?",
+                name, nearest);
+}
+
+void jd__settings_add_unknown(const struct jd_env *env, jd_status status)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return;
+    jd__settings_print_unknown(out, env);
+    if (fclose(out) == 0 && size)
+        jd_fail(status, "%s%s", jd_error_message(), text);
+    free(text);
 }

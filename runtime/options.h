@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum jd_option {
     JD_OPTION_COORDINATOR_ADDRESS,
@@ -153,5 +154,12 @@ const char *jd__settings_shown(const struct jd_settings *settings,
  */
 bool jd__settings_next_unknown(const struct jd_env *env, size_t *position,
                                const char **ret_name, const char **ret_nearest);
+
+/* Writes "; the variable JD_X is no option of jd, and is not read: did you mean
+ * JD_Y?" for each of them; env may be NULL. */
+void jd__settings_print_unknown(FILE *out, const struct jd_env *env);
+
+/* Adds that to the calling thread's sentence, a failure's with this status. */
+void jd__settings_add_unknown(const struct jd_env *env, jd_status status);
 
 #endif

@@ -89,7 +89,7 @@ void jd__print_ranges(FILE *out, const int *numbers, int count)
 
 /* ---- finding them ----------------------------------------------------- */
 
-static struct jd_env *environment_of(int pid)
+struct jd_env *jd__peers_environment(int pid)
 {
     char path[64];
     struct jd_env *env = NULL;
@@ -187,7 +187,7 @@ struct search {
 
 static void look_at(struct peers *peers, int pid, const struct search *search)
 {
-    struct jd_env *theirs = environment_of(pid);
+    struct jd_env *theirs = jd__peers_environment(pid);
     if (!theirs)
         return;
     const char *text = jd__env_get(theirs, search->index_variable);

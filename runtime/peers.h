@@ -24,6 +24,11 @@ char jd__peers_state(int pid);
 /* What the state means, for a sentence: "is stopped (kill -CONT 77)". */
 void jd__peers_print_state(FILE *out, int pid);
 
+/* The variables that a process was started with, as /proc/PID/environ shows
+ * them; NULL where they cannot be read.
+ * Owns: the caller destroys it. */
+struct jd_env *jd__peers_environment(int pid);
+
 /* An operation that all processes of the job come to, in steps. */
 struct jd_meeting {
     const char *operation;         /* "jd_initialize()" */

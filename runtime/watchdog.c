@@ -4,6 +4,7 @@
 #include "runtime/clock.h"
 #include "runtime/exit.h"
 #include "runtime/log.h"
+#include "runtime/options.h"
 #include "runtime/peers.h"
 #include "runtime/thread.h"
 
@@ -42,6 +43,7 @@ static char *describe(const struct jd_watchdog *dog, double waited)
                 meeting->step_names[dog->step], dog->step + 1,
                 meeting->num_steps);
     jd__peers_print(out, meeting, spec->env, dog->cluster);
+    jd__settings_print_unknown(out, spec->env);
     if (fclose(out) == 0)
         return text;
     free(text);

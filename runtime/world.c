@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world.c - an MPI communicator in process order. */
 #include "runtime/world.h"
+#include "runtime/contradiction.h"
 #include "runtime/mpi_lock.h"
 #include "runtime/mpi_service.h"
 #include "runtime/wireup/wireup.h"
@@ -48,6 +49,12 @@ static jd_status decide_unserved(const struct jd_env *env,
                                  const struct jd_cluster *cluster,
                                  enum jd_world_way *ret_way)
 {
+    if (jd__mpi_is_open_mpi() && cluster->num_processes.known &&
+        !jd__cluster_is_served(env)) {
+        jd_status told = jd__cluster_require_address(cluster);
+        if (told != JD_OK)
+            return told;
+    }
     jd_status status = jd__wireup_check(settings, cluster);
     *ret_way = JD_WORLD_MET;
     if (status == JD_OK)
@@ -70,6 +77,9 @@ static jd_status decide_unstarted(const struct jd_env *env,
                                   const struct jd_cluster *cluster,
                                   enum jd_world_way *ret_way)
 {
+    jd_status status = jd__contradiction_check(env, cluster);
+    if (status != JD_OK)
+        return status;
     *ret_way = JD_WORLD_STARTED;
     if (!is_alone(cluster))
         return jd__mpi_service_check(env, cluster) == JD_OK

@@ -10,8 +10,10 @@
 
 #include <stdbool.h>
 
-/* What detection finds in env, and how it went with each detector; where env
- * is this process's own (is_live), what jd would set for MPI too. */
+/* What detection finds in env, how it went with each detector, and what
+ * jd_initialize() would refuse (status 1 too; its sentence is in the table, or
+ * in the JSON and on standard error); where env is this process's own
+ * (is_live), what jd would set for MPI too. */
 int jd_info_detection(const struct jd_env *env, bool is_live, bool json);
 
 /* Each option's value in force and where it came from. */

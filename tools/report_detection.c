@@ -2,10 +2,12 @@
 /* report_detection.c - jd-info's first report: what the launcher's variables
  * and the JD_* ones say, as a table or as JSON. */
 #include "autodetect/cluster.h"
+#include "runtime/world.h"
 #include "tools/jd_info.h"
 #include "tools/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- finding out ----------------------------------------------------- */
@@ -14,21 +16,55 @@ struct findings {
     struct jd_settings *settings;
     struct jd_cluster *cluster; /* NULL where the settings are bad already */
     jd_status status;
+    char *refusal; /* what jd_initialize() would say; NULL: it would start */
 };
 
-static void find_out(const struct jd_env *env, struct findings *findings)
+/* What keeps jd_initialize() from starting, as far as variables tell. */
+static jd_status ask_variables(const struct jd_env *env,
+                               const struct jd_cluster *cluster)
+{
+    const struct jd_cluster_number *count = &cluster->num_processes;
+    jd_status status = jd__cluster_require(env, cluster);
+    if (status == JD_OK && count->known && count->value > 1 &&
+        !jd__cluster_is_served(env))
+        status = jd__cluster_require_address(cluster);
+    return status;
+}
+
+/* Of its own process jd-info asks what jd_initialize() does: whether the PMIx
+ * server lives, whether jd-pmix-server is there. */
+static jd_status ask_all(const struct jd_env *env,
+                         const struct findings *findings)
+{
+    enum jd_world_way way;
+    jd_status status = jd__cluster_require(env, findings->cluster);
+    return status == JD_OK
+               ? jd__world_decide(env, findings->settings, findings->cluster,
+                                  MPI_COMM_NULL, &way)
+               : status;
+}
+
+static void find_out(const struct jd_env *env, bool is_live,
+                     struct findings *findings)
 {
     *findings = (struct findings){ .settings = NULL };
     findings->status = jd__settings_resolve(env, NULL, 0, &findings->settings);
     if (findings->status == JD_OK)
         findings->status =
             jd__cluster_detect(env, findings->settings, &findings->cluster);
+    if (findings->status != JD_OK)
+        return;
+    jd_status start = is_live ? ask_all(env, findings)
+                              : ask_variables(env, findings->cluster);
+    if (start != JD_OK)
+        findings->refusal = strdup(jd_error_message());
 }
 
 static void finish(struct findings *findings)
 {
     jd__cluster_destroy(findings->cluster);
     jd__settings_destroy(findings->settings);
+    free(findings->refusal);
 }
 
 /* ---- as JSON --------------------------------------------------------- */
@@ -108,6 +144,8 @@ static void write_json(const struct findings *findings)
     write_device_ids(good);
     if (!good)
         write_text("error", jd_error_message());
+    if (findings->refusal)
+        write_text("refusal", findings->refusal);
     write_trace(cluster);
     puts("}");
 }
@@ -155,13 +193,6 @@ static void print_trace(const struct jd_cluster *cluster)
     }
 }
 
-/* What would keep jd_initialize() from starting, while it is no error yet. */
-static void print_what_is_missing(const struct jd_cluster *cluster)
-{
-    if (jd__cluster_require(cluster) != JD_OK)
-        printf("\n%s\n", jd_error_message());
-}
-
 static void print_table(const struct findings *findings,
                         const struct jd_env *live_env)
 {
@@ -176,20 +207,24 @@ static void print_table(const struct findings *findings,
         print_trace(cluster);
     if (findings->status == JD_OK && live_env)
         jd_info_print_tuning(live_env, findings->settings, cluster);
-    if (findings->status == JD_OK)
-        print_what_is_missing(cluster);
+    if (findings->refusal)
+        printf("\njd_initialize() would be refused:\n%s\n",
+               findings->refusal);
 }
 
 int jd_info_detection(const struct jd_env *env, bool is_live, bool json)
 {
     struct findings findings;
-    find_out(env, &findings);
+    find_out(env, is_live, &findings);
     if (json)
         write_json(&findings);
     else
         print_table(&findings, is_live ? env : NULL);
     jd_info_warn_unknown(env);
-    int code = findings.status == JD_OK ? 0 : jd_info_fail();
+    int code = findings.status == JD_OK ? findings.refusal != NULL
+                                        : jd_info_fail();
+    if (json && findings.refusal)
+        fprintf(stderr, "jd-info: %s\n", findings.refusal);
     finish(&findings);
     return code;
 }

@@ -49,13 +49,15 @@ jd_status jd__wireup_check(const struct jd_settings *settings,
                        "jd joins processes of Open MPI only, "
                        "and this is %s",
                        jd__mpi_library_name());
-    bool is_somewhere = cluster->coordinator_address.value ||
-                        cluster->num_coordinator_candidates;
-    if (!is_somewhere || !cluster->process_id.known ||
-        !cluster->num_processes.known)
+    if (!cluster->process_id.known || !cluster->num_processes.known)
         return jd_fail(JD_UNIMPLEMENTED,
-                       "jd can join them itself where it knows where process "
-                       "0 is (JD_COORDINATOR_ADDRESS)");
+                       "jd can join them itself where it knows how many there "
+                       "are (JD_NUM_PROCESSES) and which is which "
+                       "(JD_PROCESS_ID)");
+    if (jd__cluster_require_address(cluster) != JD_OK)
+        return jd_fail(JD_NOT_FOUND,
+                       "it does not know where process 0 is: "
+                       "JD_COORDINATOR_ADDRESS, HOST:PORT, would tell");
     jd_status status = find_server(settings, &path);
     if (status == JD_OK)
         free(path);

@@ -20,7 +20,8 @@
 /*
  * Can these processes be joined? JD_OK where count, index and coordinator
  * address are known, the MPI is Open MPI 4 or 5, and jd-pmix-server is there;
- * else UNIMPLEMENTED or NOT_FOUND with what is missing; INVALID_ARGUMENT where
+ * else UNIMPLEMENTED, or NOT_FOUND with what "jd can join them itself, but"
+ * goes before; INVALID_ARGUMENT where
  * JD_TMPDIR is no absolute path.
  */
 jd_status jd__wireup_check(const struct jd_settings *settings,

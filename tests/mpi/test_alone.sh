@@ -26,6 +26,8 @@ clear_foreign_variables
 works "a program that never initialises jd" "$build/tests/mpi/test_start" alone
 works "an MPI of one where variables say two" \
     "$build/tests/mpi/test_misstart" worlds_of_one
+works "an MPI of one where a launcher says two" env TPU_WORKER_ID=0 \
+    TPU_WORKER_HOSTNAMES=a,b "$build/tests/mpi/test_misstart" unserved
 works "1,000 times initialised and shut down" \
     env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 \
     "$build/tests/mpi/test_rounds" right 1000

@@ -167,6 +167,26 @@ static int worlds_of_one(void)
     return MPI_Finalize();
 }
 
+/* The launcher says two, and this MPI knows nothing of it. */
+static int unserved(void)
+{
+    static const char *const sentence =
+        "jd_initialize: the launcher (method tpu) says 2 processes "
+        "(TPU_WORKER_HOSTNAMES), but MPI_COMM_WORLD of Open MPI";
+    MPI_Init(NULL, NULL);
+    EXPECT_STATUS(jd_initialize(), JD_FAILED_PRECONDITION, sentence);
+    EXPECT_STATUS(jd_initialize_on(MPI_COMM_WORLD, NULL, 0),
+                  JD_FAILED_PRECONDITION, sentence);
+    EXPECT_STATUS(jd_initialize_on(MPI_COMM_SELF, NULL, 0),
+                  JD_FAILED_PRECONDITION,
+                  "has this process alone: each would be a world of one; ");
+    jd_options options = { .num_processes = 1 };
+    JD_CHECK(jd_initialize_on(MPI_COMM_WORLD, &options, sizeof options));
+    EXPECT(jd_process_count() == 1, "%d", jd_process_count());
+    JD_CHECK(jd_shutdown());
+    return MPI_Finalize();
+}
+
 /* ---- the library ends the process: see testlist ----------------------- */
 
 /* Process 1 runs, but never calls jd_initialize(). */
@@ -279,6 +299,7 @@ int main(int argc, char **argv)
         { "option_alone", option_alone },
         { "bad_communicators", bad_communicators },
         { "worlds_of_one", worlds_of_one },
+        { "unserved", unserved },
         { "never", never },
         { "stopped", stopped },
         { "stopped_later", stopped_later },

@@ -68,6 +68,30 @@ refuse "Flux without PMIx" FLUX_TASK_RANK=0 FLUX_JOB_SIZE=2 \
     "(FLUX_JOB_SIZE)" "flux run -o pmi=pmix"
 refuse "torchrun" RANK=0 WORLD_SIZE=2 MASTER_ADDR=n1 MASTER_PORT=29500 -- \
     "(WORLD_SIZE)" "start it with the mpirun of this MPI, \`mpirun -n N\`"
+refuse "torchrun's variables without an address" RANK=0 WORLD_SIZE=2 -- \
+    "the job has 2 processes (WORLD_SIZE), but nothing tells where process 0 is: MASTER_ADDR is not set, and no PMIx server serves them; set JD_COORDINATOR_ADDRESS to HOST:PORT, process 0's host and a free port there, in every process, or start it with the mpirun"
+refuse "explicit variables without an address" JD_NUM_PROCESSES=2 \
+    JD_PROCESS_ID=1 -- "nothing tells where process 0 is: JD_COORDINATOR_ADDRESS is not set"
+refuse "an address that is misspelt" JD_NUM_PROCESSES=2 JD_PROCESS_ID=1 \
+    JD_COORDINATOR_ADRESS=localhost:1234 -- \
+    "nothing tells where process 0 is" \
+    "; the variable JD_COORDINATOR_ADRESS is no option of jd, and is not read: did you mean JD_COORDINATOR_ADDRESS?"
+refuse "slices without a coordinator" TPU_WORKER_ID=0 \
+    TPU_WORKER_HOSTNAMES=a,b MEGASCALE_NUM_SLICES=2 MEGASCALE_SLICE_ID=0 -- \
+    "nothing tells where process 0 is: MEGASCALE_COORDINATOR_ADDRESS is not set"
+refuse "one task, and more ranks in it" "${slurm[@]}" SLURM_STEP_NUM_TASKS=1 \
+    RANK=0 WORLD_SIZE=4 -- \
+    "the launcher (method slurm) says 1 process (SLURM_STEP_NUM_TASKS), but torchrun says 4 (WORLD_SIZE): each would be a world of one; set JD_CLUSTER_DETECTION_METHOD=torchrun to take the latter"
+refuse "a launcher that is left out" "${slurm[@]}" \
+    JD_CLUSTER_DETECTION_METHOD=deactivate -- \
+    "but slurm says 4 (SLURM_STEP_NUM_TASKS): each would be a world of one; leave JD_CLUSTER_DETECTION_METHOD out"
+refuse "a launcher that is named, and absent" "${slurm[@]}" \
+    JD_CLUSTER_DETECTION_METHOD=openmpi,flux -- \
+    "JD_CLUSTER_DETECTION_METHOD is \"openmpi,flux\", but no such launcher has started this process (openmpi: OMPI_COMM_WORLD_RANK"
+refuse "mpirun's variables and no mpirun in a step of four" "${slurm[@]}" \
+    OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 -- \
+    "the launcher (method openmpi) says 1 process (OMPI_COMM_WORLD_SIZE), but slurm says 4" \
+    "unset \${!OMPI_*} \${!PMIX_*}"
 refuse "explicit variables" JD_NUM_PROCESSES=2 JD_PROCESS_ID=1 -- \
     "jd 1/2 " "the job has 2 processes (JD_NUM_PROCESSES)"
 refuse "a pod of a TPU slice" TPU_WORKER_ID=0 TPU_WORKER_HOSTNAMES=a,b -- \

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 struct detection {
+    struct jd_env *env;
     struct jd_settings *settings;
     struct jd_cluster *cluster;
     jd_status status;
@@ -16,18 +17,18 @@ static void detect(const char *variables, const jd_options *options,
                    struct detection *d)
 {
     struct jd_env *env = unit_env(variables);
-    *d = (struct detection){ .settings = NULL };
+    *d = (struct detection){ .env = env };
     UNIT_OK(jd__settings_resolve(env, options, options ? sizeof *options : 0,
                                  &d->settings));
     d->status = jd__cluster_detect(env, d->settings, &d->cluster);
     ck_assert_ptr_nonnull(d->cluster);
-    jd__env_destroy(env);
 }
 
 static void finish(struct detection *d)
 {
     jd__cluster_destroy(d->cluster);
     jd__settings_destroy(d->settings);
+    jd__env_destroy(d->env);
 }
 
 static void expect_number(const struct jd_cluster_number *number,
@@ -73,7 +74,7 @@ START_TEST(each_value_has_its_source)
     ck_assert_str_eq(d.cluster->coordinator_address.source,
                      "SLURM_STEP_NODELIST, JAX_COORDINATOR_PORT");
     ck_assert(!d.cluster->num_slices.known);
-    UNIT_OK(jd__cluster_require(d.cluster));
+    UNIT_OK(jd__cluster_require(d.env, d.cluster));
     finish(&d);
 }
 END_TEST
@@ -313,7 +314,6 @@ START_TEST(each_detector_is_in_the_trace_once)
         jd_options options = { .cluster_detection_method = methods[i] };
         struct detection d;
         detect(SLURM, &options, &d);
-        ck_assert_int_eq(d.status, JD_OK);
         ck_assert_uint_eq(d.cluster->trace_length, 9);
         for (int j = 0; jd__detectors[j]; j++)
             trace_of(d.cluster, jd__detectors[j]->name);
@@ -391,17 +391,19 @@ START_TEST(what_is_missing_is_named)
     struct detection d;
     detect("KUBERNETES_SERVICE_HOST=10.0.0.1\nJOB_COMPLETION_INDEX=3\n", NULL,
            &d);
-    UNIT_FAILS(jd__cluster_require(d.cluster), JD_FAILED_PRECONDITION,
+    UNIT_FAILS(jd__cluster_require(d.env, d.cluster), JD_FAILED_PRECONDITION,
                "jd_initialize: the launcher (method kubernetes) does not tell "
-               "num_processes (JD_NUM_PROCESSES or JAX_NUM_PROCESSES); give it "
-               "as an option or as that variable, in every process (jd-info "
-               "shows what each variable says)");
+               "num_processes (JD_NUM_PROCESSES or JAX_NUM_PROCESSES), "
+               "coordinator_address (JD_COORDINATOR_ADDRESS or "
+               "JAX_COORDINATOR_ADDRESS): JOBSET_NAME and REPLICATED_JOB_NAME "
+               "are not both set; give it as an option or as that variable, "
+               "in every process (jd-info shows what each variable says)");
     finish(&d);
     detect("JD_COORDINATOR_ADDRESS=a:1\n", NULL, &d);
     ck_assert_str_eq(d.cluster->method, "explicit");
-    UNIT_FAILS(jd__cluster_require(d.cluster), JD_FAILED_PRECONDITION,
+    UNIT_FAILS(jd__cluster_require(d.env, d.cluster), JD_FAILED_PRECONDITION,
                "jd_initialize: the launcher (method explicit) does not tell "
-               "num_processes (JD_NUM_PROCESSES or JAX_NUM_PROCESSES) and "
+               "num_processes (JD_NUM_PROCESSES or JAX_NUM_PROCESSES), "
                "process_id (JD_PROCESS_ID or JAX_PROCESS_ID); give it as an "
                "option or as that variable, in every process (jd-info shows "
                "what each variable says)");
@@ -416,9 +418,134 @@ START_TEST(no_launcher_is_one_process)
     ck_assert_str_eq(d.cluster->method, "none");
     expect_number(&d.cluster->num_processes, 1, "no launcher");
     expect_number(&d.cluster->process_id, 0, "no launcher");
-    UNIT_OK(jd__cluster_require(d.cluster));
+    UNIT_OK(jd__cluster_require(d.env, d.cluster));
     finish(&d);
     jd__cluster_destroy(NULL);
+}
+END_TEST
+
+/* A server of PMIx tells the count itself, and where process 0 is. */
+START_TEST(a_pmix_server_need_not_tell_the_count)
+{
+    static const char *const lacking[] = {
+        "PMIX_RANK=1\nPMIX_NAMESPACE=a\n",
+        "PMIX_RANK=1\nPMIX_NAMESPACE=a\nPMIX_SERVER_TMPDIR=/tmp\n",
+    };
+    struct detection d;
+    detect("PMIX_RANK=1\nPMIX_NAMESPACE=a\nPMIX_SERVER_URI41=x\n", NULL, &d);
+    UNIT_OK(jd__cluster_require(d.env, d.cluster));
+    finish(&d);
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) {
+        detect(lacking[i], NULL, &d);
+        ck_assert_int_eq(jd__cluster_require(d.env, d.cluster),
+                         JD_FAILED_PRECONDITION);
+        finish(&d);
+    }
+}
+END_TEST
+
+/* ---- worlds of one ---------------------------------------------------- */
+
+#define TORCH "RANK=1\nWORLD_SIZE=4\nMASTER_ADDR=a\nMASTER_PORT=1\n"
+#define TASK_OF_ONE                                                            \
+    "SLURM_JOB_ID=7\nSLURM_STEP_NODELIST=n1\nSLURM_PROCID=0\n"                 \
+    "SLURM_LOCALID=0\nSLURM_STEP_NUM_TASKS=1\n"
+#define MPIRUN_OF_ONE "OMPI_COMM_WORLD_RANK=0\nOMPI_COMM_WORLD_SIZE=1\n"
+
+START_TEST(one_task_and_more_ranks_contradict_each_other)
+{
+    struct detection d;
+    detect(TASK_OF_ONE TORCH, NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "slurm");
+    UNIT_FAILS(jd__cluster_require(d.env, d.cluster), JD_FAILED_PRECONDITION,
+               "jd_initialize: the launcher (method slurm) says 1 process "
+               "(SLURM_STEP_NUM_TASKS), but torchrun says 4 (WORLD_SIZE): each "
+               "would be a world of one; set "
+               "JD_CLUSTER_DETECTION_METHOD=torchrun to take the latter, or "
+               "set JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 if that is meant");
+    finish(&d);
+    detect(TASK_OF_ONE TORCH "JD_CLUSTER_DETECTION_METHOD=torchrun\n", NULL, &d);
+    UNIT_OK(jd__cluster_require(d.env, d.cluster));
+    expect_number(&d.cluster->num_processes, 4, "WORLD_SIZE");
+    finish(&d);
+    detect(TASK_OF_ONE TORCH "JD_NUM_PROCESSES=1\nJD_PROCESS_ID=0\n", NULL, &d);
+    UNIT_OK(jd__cluster_require(d.env, d.cluster));
+    finish(&d);
+}
+END_TEST
+
+START_TEST(who_is_left_out_contradicts_too)
+{
+    static const char *const methods[] = { "deactivate", "^openmpi" };
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        struct detection d;
+        char variables[256];
+        snprintf(variables, sizeof variables,
+                 OPENMPI "JD_CLUSTER_DETECTION_METHOD=%s\n", methods[i]);
+        detect(variables, NULL, &d);
+        UNIT_FAILS(jd__cluster_require(d.env, d.cluster),
+                   JD_FAILED_PRECONDITION,
+                   "jd_initialize: the launcher (method none) says 1 process "
+                   "(no launcher), but openmpi says 4 (OMPI_COMM_WORLD_SIZE): "
+                   "each would be a world of one; leave "
+                   "JD_CLUSTER_DETECTION_METHOD out, which leaves openmpi out, "
+                   "or set JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 if that is "
+                   "meant");
+        finish(&d);
+    }
+}
+END_TEST
+
+START_TEST(a_method_that_is_named_must_be_there)
+{
+    struct detection d;
+    detect(OPENMPI "JD_CLUSTER_DETECTION_METHOD=flux,torchrun\n", NULL, &d);
+    ck_assert_int_eq(d.status, JD_NOT_FOUND);
+    ck_assert_str_eq(
+        jd_error_message(),
+        "JD_CLUSTER_DETECTION_METHOD is \"flux,torchrun\", but no such launcher "
+        "has started this process (flux: FLUX_TASK_RANK and FLUX_JOB_SIZE are "
+        "not set); leave it out to have the launcher found, or set "
+        "JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 to run each process alone");
+    finish(&d);
+    detect(OPENMPI "JD_CLUSTER_DETECTION_METHOD=flux\nJD_NUM_PROCESSES=1\n"
+                   "JD_PROCESS_ID=0\n",
+           NULL, &d);
+    UNIT_OK(d.status);
+    finish(&d);
+}
+END_TEST
+
+/* mpirun in a step, or a step under mpirun: more than variables must tell. */
+START_TEST(an_outer_step_is_left_to_be_looked_at)
+{
+    struct detection d;
+    detect(SLURM MPIRUN_OF_ONE, NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "openmpi");
+    ck_assert_str_eq(d.cluster->rival.detector, "slurm");
+    ck_assert(d.cluster->rival.is_outer);
+    UNIT_OK(jd__cluster_require(d.env, d.cluster));
+    finish(&d);
+    detect(SLURM MPIRUN_OF_ONE TORCH, NULL, &d);
+    ck_assert_str_eq(d.cluster->rival.detector, "torchrun");
+    ck_assert_int_eq(jd__cluster_require(d.env, d.cluster),
+                     JD_FAILED_PRECONDITION);
+    finish(&d);
+}
+END_TEST
+
+/* MPI_Init of a program that nobody started sets PMIX_* itself. */
+START_TEST(a_singleton_is_no_launcher)
+{
+    struct detection d;
+    detect("OMPI_MCA_ess=singleton\nPMIX_RANK=0\nPMIX_NAMESPACE=9\n"
+           "TPU_WORKER_ID=1\nTPU_WORKER_HOSTNAMES=a,b\n",
+           NULL, &d);
+    ck_assert_str_eq(d.cluster->method, "tpu");
+    ck_assert_str_eq(trace_of(d.cluster, "pmix")->reason,
+                     "OMPI_MCA_ess is singleton: MPI_Init has set PMIX_* "
+                     "itself");
+    finish(&d);
 }
 END_TEST
 
@@ -464,5 +591,12 @@ int main(void)
     TCase *start = unit_case(suite, "start");
     tcase_add_test(start, what_is_missing_is_named);
     tcase_add_test(start, no_launcher_is_one_process);
+    tcase_add_test(start, a_pmix_server_need_not_tell_the_count);
+    TCase *one = unit_case(suite, "worlds of one");
+    tcase_add_test(one, one_task_and_more_ranks_contradict_each_other);
+    tcase_add_test(one, who_is_left_out_contradicts_too);
+    tcase_add_test(one, a_method_that_is_named_must_be_there);
+    tcase_add_test(one, an_outer_step_is_left_to_be_looked_at);
+    tcase_add_test(one, a_singleton_is_no_launcher);
     return unit_main(suite);
 }
