@@ -149,7 +149,7 @@ JD_API jd_status jd_array_zeros(jd_array **ret_array,
  * Gives an array the blocks that fill() writes: once for each distinct index
  * of this process's devices that has elements, row-major, into zeroed host
  * memory. index has ndim ranges. A fill() that fails ends the call, with its
- * status and sentence.
+ * status, the block's index, and its sentence: jd_fail_with() gives one.
  * Source: jax.make_array_from_callback.
  */
 JD_API jd_status jd_array_from_callback(

@@ -2,6 +2,7 @@
 /* sources.c - arrays of zeros, of what a callback writes, and of blocks that
  * are there already. */
 #include "arrays/array.h"
+#include "arrays/checkpoint_index.h"
 #include "collectives/device_memory.h"
 #include "runtime/status.h"
 
@@ -63,11 +64,33 @@ jd_status jd__array_fill(const jd_array *array, const char *operation,
 
 /* ---- a callback ---------------------------------------------------------- */
 
+#define FROM_CALLBACK "jd_array_from_callback"
+
 struct callback {
     jd_status (*fill)(const jd_range *index, void *block, void *arg);
     void *arg;
     size_t element;
+    int ndim;
 };
+
+/* Its failure has its own sentence, or none, and never that of a call before.
+ */
+static jd_status call_fill(const struct callback *callback,
+                           const jd_range *index, void *block)
+{
+    char *before = jd__message_take(), ranges[256];
+    jd_status status = callback->fill(index, block, callback->arg);
+    if (status != JD_OK) {
+        const char *own = jd_error_message();
+        jd__ranges_print(index, callback->ndim, ranges, sizeof ranges);
+        jd_fail(status,
+                FROM_CALLBACK ": fill of the block at %s failed: %s: %s",
+                ranges, jd_status_name(status),
+                *own ? own : "it gave no sentence; jd_fail_with() gives one");
+    }
+    jd__message_give_back(before);
+    return status;
+}
 
 /* Where the program cannot write to the block itself. */
 static jd_status call_back_apart(const struct callback *callback,
@@ -76,8 +99,8 @@ static jd_status call_back_apart(const struct callback *callback,
     size_t bytes = shard->count * callback->element;
     void *block = calloc(1, bytes);
     if (!block)
-        return jd__fail_no_memory("jd_array_from_callback", bytes);
-    jd_status status = callback->fill(shard->index, block, callback->arg);
+        return jd__fail_no_memory(FROM_CALLBACK, bytes);
+    jd_status status = call_fill(callback, shard->index, block);
     if (status == JD_OK)
         status = jd_device_copy(shard->data, block, bytes);
     free(block);
@@ -89,7 +112,7 @@ static jd_status call_back(const jd_array_shard *shard, void *arg)
     const struct callback *callback = arg;
     if (jd__device_memory_is_apart(shard->data))
         return call_back_apart(callback, shard);
-    return callback->fill(shard->index, shard->data, callback->arg);
+    return call_fill(callback, shard->index, shard->data);
 }
 
 jd_status jd_array_from_callback(
@@ -97,8 +120,8 @@ jd_status jd_array_from_callback(
     const int64_t *shape,
     jd_status (*fill)(const jd_range *index, void *block, void *arg), void *arg)
 {
-    static const char operation[] = "jd_array_from_callback";
-    struct callback callback = { fill, arg, jd_dtype_size(dtype) };
+    static const char operation[] = FROM_CALLBACK;
+    struct callback callback = { fill, arg, jd_dtype_size(dtype), ndim };
     jd_array *array;
     if (!ret_array || !fill)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL", operation,

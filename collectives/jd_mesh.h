@@ -29,9 +29,14 @@ typedef struct jd_mesh jd_mesh;
  * neighbours follow each other in the list.
  *
  * devices has as many as the product of the sizes: all of the job's, or some,
- * in any order. NULL stands for all devices of the default platform, host by
- * host (a slice's hosts together), so that the last axis stays inside a host
- * where its size divides the number of devices there. One size may then be -1:
+ * in any order. NULL stands for all devices of the default platform. In a mesh
+ * of one axis they are in process order, wherever the processes are: with one
+ * device in each process, index i along the axis is process i. In one of
+ * several axes they are host by host (a slice's hosts together), so that the
+ * last axis stays inside a host where its size divides the number of devices
+ * there: where a launcher deals processes to hosts by turns (srun -m cyclic,
+ * mpirun --map-by node), an index along the axes is then no process index, and
+ * jd_axis_index() is the one that collectives count by. One size may be -1:
  * what is left of all devices. Several slices, and hosts with unlike numbers
  * of devices, are as good as any.
  *

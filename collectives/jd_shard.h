@@ -38,10 +38,10 @@ JD_API jd_shard *jd_mesh_shard(jd_mesh *mesh);
  * thread each, all at the same time, and waits for them; where there is one,
  * on the calling thread, and where there is none, not at all.
  *
- * A body that does not return JD_OK ends the others: their collectives on the
- * mesh return ABORTED with its sentence, those under way too. The other
- * processes hear of it as by jd_report_error(), and end. Nothing can be called
- * on the mesh any more but jd_mesh_destroy().
+ * A body that does not return JD_OK (jd_fail_with() says why) ends the others:
+ * their collectives on the mesh return ABORTED with its sentence, those under
+ * way too. The other processes hear of it as by jd_report_error(), and end.
+ * Nothing can be called on the mesh any more but jd_mesh_destroy().
  *
  * Where this process may use fewer cores than it has devices and its host has
  * more, a warning says so once: mpirun's --bind-to none changes it.

@@ -44,7 +44,7 @@ static jd_status set_devices(struct jd_mesh *mesh,
     if (!mesh->devices)
         return jd__fail_no_memory(CREATE, bytes);
     if (!devices)
-        return jd__mesh_order_devices(topology, mesh->devices);
+        return jd__mesh_order_devices(topology, mesh->ndim, mesh->devices);
     jd_status status = jd__mesh_check_devices(topology, devices, mesh->size);
     if (status == JD_OK)
         memcpy(mesh->devices, devices, bytes);

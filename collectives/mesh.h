@@ -56,11 +56,13 @@ jd_status jd__mesh_check_devices(const struct jd_topology *topology,
                                  const jd_device *const *devices, int count);
 
 /*
- * All devices of the default platform, into an array with a place for each:
- * host by host (a slice's hosts follow each other), within a host by process.
+ * All devices of the default platform, into an array with a place for each. In
+ * a mesh of one dimension: by process, wherever the processes are. In one of
+ * several: host by host (a slice's hosts follow each other), within a host by
+ * process.
  * Returns: JD_OK; RESOURCE_EXHAUSTED.
  */
-jd_status jd__mesh_order_devices(const struct jd_topology *topology,
+jd_status jd__mesh_order_devices(const struct jd_topology *topology, int ndim,
                                  const jd_device **ret_devices);
 
 /* FAILED_PRECONDITION where the mesh is of a world that has ended, and what

@@ -33,8 +33,8 @@ static void find_slices(const struct jd_topology *topology, int *ret_slices)
     }
 }
 
-jd_status jd__mesh_order_devices(const struct jd_topology *topology,
-                                 const jd_device **ret_devices)
+static jd_status order_by_host(const struct jd_topology *topology,
+                               const jd_device **ret_devices)
 {
     const struct jd_device_list *list = &topology->platforms[0];
     struct place *places = calloc((size_t)list->count + 1, sizeof *places);
@@ -56,5 +56,19 @@ jd_status jd__mesh_order_devices(const struct jd_topology *topology,
         ret_devices[i] = list->devices[places[i].number];
     free(places);
     free(slices);
+    return JD_OK;
+}
+
+/* Whoever makes one dimension of all devices counts by processes: an MPI
+ * program's rank, its neighbours and what it gathers have to be the same. Of
+ * several, the last one is to stay inside a host. */
+jd_status jd__mesh_order_devices(const struct jd_topology *topology, int ndim,
+                                 const jd_device **ret_devices)
+{
+    const struct jd_device_list *list = &topology->platforms[0];
+    if (ndim > 1)
+        return order_by_host(topology, ret_devices);
+    for (int i = 0; i < list->count; i++)
+        ret_devices[i] = list->devices[i];
     return JD_OK;
 }

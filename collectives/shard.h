@@ -125,6 +125,11 @@ jd_status jd__span_enter(struct jd_span *span, enum jd_activity activity);
 jd_status jd__span_leave(struct jd_span *span, enum jd_activity activity,
                          jd_status status);
 
+/* "; process 0 is index 0 of \"data\", process 1 index 2", malloc'ed: to go
+ * behind a sentence that names processes. NULL where each member's index is its
+ * process's, and where there is no memory. */
+char *jd__span_numbers(const struct jd_span *span);
+
 /* Of a span that was entered. */
 struct jd_clique *jd__span_clique(const struct jd_span *span);
 

@@ -58,7 +58,9 @@ static void fail_body(const struct jd_shard *shard, jd_status status)
     if (asprintf(&sentence, MAP ": device %lld (process %d, number %d): %s: %s",
                  (long long)device->id, device->process_index,
                  device->local_ordinal, jd_status_name(status),
-                 *text ? text : "the body gave no sentence") < 0)
+                 *text ? text
+                       : "the body gave no sentence; jd_fail_with() gives "
+                         "one") < 0)
         sentence = NULL;
     end_bodies(shard->mesh, status, sentence ? sentence : text);
     free(sentence);
@@ -80,11 +82,13 @@ static jd_status check_no_group(const struct jd_shard *shard)
 static void *run_body(void *arg)
 {
     struct run *run = arg;
+    char *before = jd__message_take(); /* not the body's, on its own thread */
     jd_status status = run->body(run->shard, run->arg);
     if (status == JD_OK)
         status = check_no_group(run->shard);
     if (status != JD_OK)
         fail_body(run->shard, status);
+    jd__message_give_back(before);
     return NULL;
 }
 

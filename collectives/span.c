@@ -133,6 +133,17 @@ void jd__shard_abort(struct jd_shard *shard)
 
 /* ---- a collective ------------------------------------------------------- */
 
+/* A deadline names processes, and the program counts by indices. */
+static jd_status explain_numbers(const struct jd_span *span, jd_status status)
+{
+    char *numbers =
+        status == JD_DEADLINE_EXCEEDED ? jd__span_numbers(span) : NULL;
+    if (numbers)
+        jd__fail_suffix(status, "%s", numbers);
+    free(numbers);
+    return status;
+}
+
 static jd_status list_members(const struct jd_span *span, const char *operation,
                               const jd_device ***ret_members)
 {
@@ -184,7 +195,7 @@ static jd_status connect(struct jd_span *span, const char *operation)
         status = jd__body_failure_explain(&mesh->body_failure, operation,
                                           span->detail, status);
         if (status != JD_OK)
-            jd__clique_leave(end, status);
+            jd__clique_leave(end, explain_numbers(span, status));
     }
     free(members);
     return status;
@@ -224,7 +235,8 @@ jd_status jd__span_leave(struct jd_span *span, enum jd_activity activity,
                                           jd__activity_name(activity),
                                           span->detail, status);
     return jd__clique_leave(
-        atomic_load_explicit(&span->end, memory_order_relaxed), status);
+        atomic_load_explicit(&span->end, memory_order_relaxed),
+        explain_numbers(span, status));
 }
 
 struct jd_clique *jd__span_clique(const struct jd_span *span)

@@ -21,9 +21,12 @@ extern "C" {
 #if defined(__GNUC__)
 #define JD_API __attribute__((visibility("default")))
 #define JD_NORETURN __attribute__((noreturn))
+#define JD_FORMAT(text, values)                                                \
+    __attribute__((__format__(__printf__, text, values)))
 #else
 #define JD_API
 #define JD_NORETURN
+#define JD_FORMAT(text, values)
 #endif
 
 /* One row per code: name, number, what it means to the caller. */
@@ -68,6 +71,21 @@ JD_API const char *jd_status_name(jd_status status);
  * Owns: jd; the text stays until this thread's next failure or its end.
  */
 JD_API const char *jd_error_message(void);
+
+/*
+ * Fails with a sentence: for the program's own functions that jd calls, the
+ * bodies of jd_shard_map() and the fill of jd_array_from_callback(), and for
+ * whatever JD_CHECK() is to print.
+ *
+ *     if (!file)
+ *         return jd_fail_with(JD_NOT_FOUND, "%s: %s", path, strerror(errno));
+ *
+ * The sentence, as printf() writes it and of any length, becomes the calling
+ * thread's last failure. With JD_OK nothing changes. Threads: any.
+ * Returns: status.
+ */
+JD_API jd_status jd_fail_with(jd_status status, const char *format, ...)
+    JD_FORMAT(2, 3);
 
 /*
  * Evaluates a call that returns a jd_status; where that is not JD_OK, prints

@@ -86,6 +86,17 @@ jd_status jd_fail(jd_status status, const char *format, ...)
     return status;
 }
 
+jd_status jd_fail_with(jd_status status, const char *format, ...)
+{
+    va_list args;
+    if (status == JD_OK)
+        return JD_OK;
+    va_start(args, format);
+    set_message(format_text(format, args));
+    va_end(args);
+    return status;
+}
+
 jd_status jd__fail_prefix(jd_status status, const char *format, ...)
 {
     va_list args;
@@ -98,12 +109,37 @@ jd_status jd__fail_prefix(jd_status status, const char *format, ...)
     return status;
 }
 
+jd_status jd__fail_suffix(jd_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *suffix = format_text(format, args);
+    va_end(args);
+    if (suffix)
+        jd_fail(status, "%s%s", jd_error_message(), suffix);
+    free(suffix);
+    return status;
+}
+
 jd_status jd__fail_no_memory(const char *operation, size_t bytes)
 {
     return jd_fail(JD_RESOURCE_EXHAUSTED,
                    "%s: %zu bytes of memory could not be allocated; free "
                    "memory on this host or raise its limit (ulimit -v)",
                    operation, bytes);
+}
+
+char *jd__message_take(void)
+{
+    char *message = (char *)get_message();
+    return message && pthread_setspecific(message_key, NULL) == 0 ? message
+                                                                  : NULL;
+}
+
+void jd__message_give_back(char *before)
+{
+    if (before && (get_message() || pthread_setspecific(message_key, before)))
+        free_message(before);
 }
 
 const char *jd_error_message(void)

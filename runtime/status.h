@@ -29,6 +29,25 @@ jd_fail(jd_status status, const char *format, ...);
 __attribute__((format(printf, 2, 3))) jd_status
 jd__fail_prefix(jd_status status, const char *format, ...);
 
+/* The same behind it. */
+__attribute__((format(printf, 2, 3))) jd_status
+jd__fail_suffix(jd_status status, const char *format, ...);
+
+/*
+ * Around a call of the program's own function, so that its failure does not
+ * get the sentence of another:
+ *
+ *     char *before = jd__message_take();
+ *     status = body(...);
+ *     ... jd_error_message(), where it has failed: its own, or "" ...
+ *     jd__message_give_back(before);
+ *
+ * Takes the thread's sentence away; gives it back unless there is a later one.
+ * No allocation.
+ */
+char *jd__message_take(void);
+void jd__message_give_back(char *before);
+
 /* RESOURCE_EXHAUSTED with the operation and the bytes that were asked for. */
 jd_status jd__fail_no_memory(const char *operation, size_t bytes);
 

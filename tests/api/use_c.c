@@ -10,10 +10,16 @@
 #include <stdio.h>
 
 JD_API JD_NORETURN void give_up(void);
+JD_API void tell(const char *text, ...) JD_FORMAT(1, 2);
 
 void give_up(void)
 {
     jd_abort(3, "give_up was called");
+}
+
+void tell(const char *text, ...)
+{
+    (void)text;
 }
 
 static int initialize_three_ways(void)
@@ -55,6 +61,9 @@ int main(int argc, char **argv)
     if (count_rows() < 20)
         return 1;
     if (count_elements((jd_range[]){ { 1, 3 }, { 0, 4 } }, 2) != 8)
+        return 1;
+    tell("page %d", 3);
+    if (jd_fail_with(JD_NOT_FOUND, "page %d", 3) != JD_NOT_FOUND)
         return 1;
     if (initialize_three_ways() != JD_OK)
         return 1;

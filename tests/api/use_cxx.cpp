@@ -11,11 +11,16 @@
 
 extern "C" {
 JD_API JD_NORETURN void give_up();
+JD_API void tell(const char *text, ...) JD_FORMAT(1, 2);
 }
 
 void give_up()
 {
     jd_abort(3, "give_up was called");
+}
+
+void tell(const char *, ...)
+{
 }
 
 static jd_status initialize_both_ways()
@@ -56,6 +61,9 @@ int main(int argc, char **)
     if (names().size() < 20)
         return 1;
     if (count_elements({ { 1, 3 }, { 0, 4 } }) != 8)
+        return 1;
+    tell("page %d", 3);
+    if (jd_fail_with(JD_NOT_FOUND, "page %d", 3) != JD_NOT_FOUND)
         return 1;
     if (initialize_both_ways() != JD_OK)
         return 1;

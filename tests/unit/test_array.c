@@ -5,6 +5,7 @@
  */
 #include "arrays/array.h"
 #include "collectives/arena.h"
+#include "jd_collectives.h"
 #include "jd_memory.h"
 #include "tests/unit/sharding_mesh.h"
 
@@ -253,13 +254,45 @@ START_TEST(a_callback_that_fails_ends_it)
     size_t before = allocations();
     UNIT_FAILS(jd_array_from_callback(&array, sharding, JD_S32, SHAPE_5_4,
                                       write_block, &calls),
-               JD_DATA_LOSS, "the file has no row 3");
+               JD_DATA_LOSS,
+               "jd_array_from_callback: fill of the block at [3:5,0:2] failed: "
+               "DATA_LOSS: the file has no row 3");
     ck_assert_int_eq(calls.count, 3);
     ck_assert_ptr_null(array);
     ck_assert_uint_eq(allocations(), before);
     UNIT_FAILS(
         jd_array_from_callback(&array, sharding, JD_S32, SHAPE_5_4, NULL, NULL),
         JD_INVALID_ARGUMENT, "jd_array_from_callback: fill is NULL");
+    jd_sharding_release(sharding);
+}
+END_TEST
+
+static jd_status fail_in_silence(const jd_range *index, void *block, void *arg)
+{
+    (void)index;
+    (void)block;
+    return *(int *)arg ? jd_psum(NULL, NULL, NULL, NULL, 0, JD_F32)
+                       : JD_DATA_LOSS;
+}
+
+/* The sentence is of fill(), and not of what failed before it. */
+START_TEST(a_callback_does_not_fail_with_anothers_sentence)
+{
+    jd_sharding *sharding = sharding_of("-");
+    jd_array *array = NULL;
+    int calls_jd = 0;
+    ck_assert_int_ne(jd_barrier(NULL, NULL), JD_OK);
+    UNIT_FAILS(jd_array_from_callback(&array, sharding, JD_S32, SHAPE_5_4,
+                                      fail_in_silence, &calls_jd),
+               JD_DATA_LOSS,
+               "jd_array_from_callback: fill of the block at [0:5,0:4] failed: "
+               "DATA_LOSS: it gave no sentence; jd_fail_with() gives one");
+    calls_jd = 1;
+    ck_assert_int_eq(jd_array_from_callback(&array, sharding, JD_S32, SHAPE_5_4,
+                                            fail_in_silence, &calls_jd),
+                     JD_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(
+        strstr(jd_error_message(), "INVALID_ARGUMENT: jd_psum: shard is NULL"));
     jd_sharding_release(sharding);
 }
 END_TEST
@@ -599,6 +632,7 @@ int main(void)
     tcase = add_case(suite, "callback");
     tcase_add_test(tcase, a_callback_writes_each_distinct_block_once);
     tcase_add_test(tcase, a_callback_that_fails_ends_it);
+    tcase_add_test(tcase, a_callback_does_not_fail_with_anothers_sentence);
     tcase = add_case(suite, "local data");
     tcase_add_test(tcase, local_data_of_one_process_are_all);
     tcase_add_test(tcase, bad_arguments_of_local_data);

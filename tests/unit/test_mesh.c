@@ -4,6 +4,7 @@
  * positions, the default order of devices, and meshes as they are printed.
  */
 #include "collectives/mesh.h"
+#include "collectives/shard.h"
 #include "tests/unit/unit.h"
 
 #include <limits.h>
@@ -120,9 +121,13 @@ START_TEST(default_order_is_host_by_host)
         .processes = processes,
         .platforms = &platform,
     };
-    UNIT_OK(jd__mesh_order_devices(&topology, ordered));
+    UNIT_OK(jd__mesh_order_devices(&topology, 2, ordered));
     for (int i = 0; i < COUNT; i++)
         ck_assert_int_eq(ordered[i]->process_index, wanted[i]);
+    /* A mesh of one axis counts by processes all the same. */
+    UNIT_OK(jd__mesh_order_devices(&topology, 1, ordered));
+    for (int i = 0; i < COUNT; i++)
+        ck_assert_int_eq(ordered[i]->process_index, i);
 }
 END_TEST
 
@@ -153,9 +158,49 @@ START_TEST(hosts_of_a_slice_are_together)
         .processes = processes,
         .platforms = &platform,
     };
-    UNIT_OK(jd__mesh_order_devices(&topology, ordered));
+    UNIT_OK(jd__mesh_order_devices(&topology, 2, ordered));
     for (int i = 0; i < COUNT; i++)
         ck_assert_int_eq(ordered[i]->process_index, wanted[i]);
+}
+END_TEST
+
+/* ---- numbers in sentences ----------------------------------------------- */
+
+static char *numbers_of(const int *processes, int count)
+{
+    static jd_device devices[16];
+    static const jd_device *list[16];
+    for (int i = 0; i < count; i++) {
+        devices[i] = (jd_device){ .process_index = processes[i] };
+        list[i] = &devices[i];
+    }
+    struct jd_mesh line = {
+        .ndim = 1, .shape = { count }, .size = count, .devices = list
+    };
+    struct jd_shard shard = { .mesh = &line };
+    struct jd_span span = { .shard = &shard,
+                            .axes = { .count = 1 },
+                            .size = count,
+                            .axes_text = (char[]){ "\"p\"" } };
+    return jd__span_numbers(&span);
+}
+
+START_TEST(processes_that_are_other_indices_are_told)
+{
+    ck_assert_ptr_null(numbers_of((int[]){ 0, 1, 2 }, 3));
+    char *text = numbers_of((int[]){ 0, 2, 1, 3 }, 4);
+    ck_assert_str_eq(text, "; process 0 is index 0 of \"p\", process 1 index "
+                           "2, process 2 index 1, process 3 index 3");
+    free(text);
+    text = numbers_of((int[]){ 0, 0, 0, 1, 0 }, 5);
+    ck_assert_str_eq(text, "; process 0 is indices 0-2 of \"p\", process 0 "
+                           "index 4, process 1 index 3");
+    free(text);
+    text = numbers_of((int[]){ 9, 8, 7, 6, 5, 4, 3, 2, 1, 0 }, 10);
+    ck_assert_ptr_nonnull(strstr(text, "process 7 index 2, ... (jd_mesh_"
+                                       "visualize() shows all)"));
+    ck_assert_ptr_null(strstr(text, "process 8"));
+    free(text);
 }
 END_TEST
 
@@ -444,6 +489,7 @@ int main(void)
     TCase *order = unit_case(suite, "order");
     tcase_add_test(order, default_order_is_host_by_host);
     tcase_add_test(order, hosts_of_a_slice_are_together);
+    tcase_add_test(order, processes_that_are_other_indices_are_told);
     TCase *checks = unit_case(suite, "checks");
     tcase_add_test(checks, names_are_checked);
     tcase_add_test(checks, sizes_are_resolved);

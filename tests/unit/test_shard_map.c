@@ -160,6 +160,34 @@ START_TEST(failure_ends_waits_for_cliques)
 }
 END_TEST
 
+static jd_status fail_in_silence(jd_shard *shard, void *arg)
+{
+    (void)shard;
+    (void)arg;
+    return JD_DATA_LOSS;
+}
+
+static jd_status fail_nothing(jd_shard *shard, void *arg)
+{
+    (void)shard;
+    (void)arg;
+    return JD_OK;
+}
+
+/* On the calling thread, where another call has failed before. */
+START_TEST(a_body_does_not_fail_with_anothers_sentence)
+{
+    jd_mesh *mesh = fake_mesh(1, (int[]){ 1 }, names);
+    jd_fail_with(JD_NOT_FOUND, "page %d is gone", 7);
+    UNIT_OK(jd_shard_map(mesh, fail_nothing, NULL));
+    ck_assert_str_eq(jd_error_message(), "page 7 is gone");
+    UNIT_FAILS(jd_shard_map(mesh, fail_in_silence, NULL), JD_DATA_LOSS,
+               "jd_shard_map: device 0 (process 0, number 0): DATA_LOSS: the "
+               "body gave no sentence; jd_fail_with() gives one");
+    jd_mesh_destroy(mesh);
+}
+END_TEST
+
 /* In derived shards' cliques too. */
 static jd_status fail_among_groups(jd_shard *shard, void *arg)
 {
@@ -303,6 +331,7 @@ int main(void)
     TCase *one = unit_case(suite, "one device");
     tcase_add_checked_fixture(one, start_one, NULL);
     tcase_add_test(one, one_device_has_the_calling_thread);
+    tcase_add_test(one, a_body_does_not_fail_with_anothers_sentence);
     tcase_add_test(one, one_body_fails_on_the_calling_thread);
     tcase_add_test(one, open_group_is_a_failure);
     return unit_main(suite);

@@ -54,6 +54,39 @@ START_TEST(a_prefix_comes_before)
 }
 END_TEST
 
+START_TEST(a_program_gives_a_sentence)
+{
+    UNIT_FAILS(jd_fail_with(JD_DATA_LOSS, "row %d of %s", 3, "f"), JD_DATA_LOSS,
+               "row 3 of f");
+    ck_assert_int_eq(jd_fail_with(JD_OK, "nothing"), JD_OK);
+    ck_assert_str_eq(jd_error_message(), "row 3 of f");
+}
+END_TEST
+
+START_TEST(a_suffix_comes_behind)
+{
+    jd_fail(JD_UNAVAILABLE, "no answer");
+    UNIT_FAILS(jd__fail_suffix(JD_UNAVAILABLE, "; %d", 7), JD_UNAVAILABLE,
+               "no answer; 7");
+}
+END_TEST
+
+START_TEST(a_sentence_is_set_aside)
+{
+    jd__message_give_back(jd__message_take());
+    ck_assert_str_eq(jd_error_message(), "");
+    jd_fail(JD_INTERNAL, "before");
+    char *before = jd__message_take();
+    ck_assert_str_eq(jd_error_message(), "");
+    jd__message_give_back(before);
+    ck_assert_ptr_eq(jd_error_message(), before);
+    before = jd__message_take();
+    jd_fail(JD_INTERNAL, "after");
+    jd__message_give_back(before);
+    ck_assert_str_eq(jd_error_message(), "after");
+}
+END_TEST
+
 START_TEST(a_sentence_may_be_long)
 {
     size_t length = 100000;
@@ -112,6 +145,9 @@ int main(void)
     tcase_add_test(sentences, a_failure_leaves_its_sentence);
     tcase_add_test(sentences, a_sentence_may_quote_the_one_before);
     tcase_add_test(sentences, a_prefix_comes_before);
+    tcase_add_test(sentences, a_suffix_comes_behind);
+    tcase_add_test(sentences, a_program_gives_a_sentence);
+    tcase_add_test(sentences, a_sentence_is_set_aside);
     tcase_add_test(sentences, a_sentence_may_be_long);
     tcase_add_test(sentences, no_memory_names_operation_and_bytes);
     tcase_add_test(sentences, each_thread_has_its_own);
