@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* calls.c - each collective, among all processes with one device each. */
+/* calls.c - each collective, among all devices. */
 #include "calls.h"
 
 #include <jd.h>
@@ -19,6 +19,7 @@ struct place {
 };
 
 static atomic_int made;
+static void (*after_each)(void);
 
 int calls_made(void)
 {
@@ -123,53 +124,72 @@ static const struct call {
     { "jd-barrier", barrier, 0 },
 };
 
-static jd_mesh *make_mesh(struct place *place)
+static jd_mesh *make_mesh(void)
 {
     static const char *const names[] = { "data" };
     jd_mesh *mesh;
     JD_CHECK(jd_mesh_create(&mesh, 1, (int[]){ -1 }, names, NULL));
-    place->me = jd_mesh_shard(mesh);
-    place->index = jd_axis_index(place->me, NULL);
-    place->members = jd_axis_size(place->me, NULL);
     return mesh;
 }
 
-/* Of memory of the device, and of any. */
-static void repeat(const struct call *call)
+static struct place place_of(jd_shard *me)
 {
-    struct place place;
+    return (struct place){ .me = me,
+                           .index = jd_axis_index(me, NULL),
+                           .members = jd_axis_size(me, NULL) };
+}
+
+static void count(void)
+{
+    atomic_fetch_add(&made, 1);
+    if (after_each)
+        after_each();
+}
+
+/* Of memory of the device, and of any. */
+static jd_status repeat(jd_shard *me, void *arg)
+{
+    const struct call *call = arg;
+    struct place place = place_of(me);
     void *memory;
-    make_mesh(&place);
     int blocks = call->blocks > place.members ? place.members : call->blocks;
     size_t bytes = (size_t)blocks * MANY * sizeof(double);
-    JD_CHECK(jd_device_alloc(jd_shard_device(place.me), bytes, &memory));
+    JD_CHECK(jd_device_alloc(jd_shard_device(me), bytes, &memory));
     place.in = memory;
     place.out = calloc(1, bytes ? bytes : 1);
     for (;;) {
         JD_CHECK(call->make(&place));
-        atomic_fetch_add(&made, 1);
+        count();
     }
+}
+
+static jd_status meet(jd_shard *me, void *arg)
+{
+    double value = 1;
+    struct place place = place_of(me);
+    place.in = place.out = &value;
+    (void)arg;
+    return psum_few(&place);
 }
 
 /* The members of a mesh meet for the first time, again and again. */
 static void repeat_first(void)
 {
     for (;;) {
-        double value = 1;
-        struct place place = { .in = &value, .out = &value };
-        jd_mesh *mesh = make_mesh(&place);
-        JD_CHECK(psum_few(&place));
+        jd_mesh *mesh = make_mesh();
+        JD_CHECK(jd_shard_map(mesh, meet, NULL));
         jd_mesh_destroy(mesh);
-        atomic_fetch_add(&made, 1);
+        count();
     }
 }
 
-void calls_make(const char *name)
+void calls_make(const char *name, void (*after)(void))
 {
+    after_each = after;
     if (strcmp(name, "first") == 0)
         repeat_first();
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (strcmp(name, calls[i].name) == 0)
-            repeat(&calls[i]);
+            JD_CHECK(jd_shard_map(make_mesh(), repeat, (void *)&calls[i]));
     _exit(92);
 }

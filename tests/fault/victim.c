@@ -129,7 +129,7 @@ static void wait_at(const char *where)
         for (;;)
             count++;
     else if (!is(where, "return"))
-        calls_make(where);
+        calls_make(where, NULL);
 }
 
 /* ---- a callback ---------------------------------------------------------- */

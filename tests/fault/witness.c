@@ -34,6 +34,7 @@ static int own_rank(void)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     rank = rank ? rank : getenv("SLURM_PROCID");
+    rank = rank ? rank : getenv("JD_PROCESS_ID");
     return rank ? atoi(rank) : -1;
 }
 

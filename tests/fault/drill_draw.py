@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the jobs of a drill are: ways to fail, moments and launchers, drawn by
+a seed. Drill K of a seed is the same whatever else is run.
+"""
+import random
+
+LAUNCHERS = ('mpirun', 'recovery', 'jd-run', 'by-hand')
+OWN_WORLD = ('jd-run', 'by-hand')  # no launcher serves MPI: jd-pmix-server does
+
+CALLS = ('psum-few', 'psum-many', 'all-gather', 'psum-scatter', 'all-to-all',
+         'ragged', 'ppermute', 'pbroadcast', 'exchange', 'jd-barrier', 'first')
+MOMENTS = CALLS + ('sync', 'barrier', 'kv', 'broadcast', 'reshard', 'save')
+
+# The kinds: how often each comes among the others, drilled.c's HOW, and where
+# it is not all of them, its launchers and moments. Those that take long come
+# less often.
+KINDS = {
+    'kill': {'weight': 4, 'how': 'kill'},
+    'segv': {'weight': 3, 'how': 'segv'},
+    'abort': {'weight': 3, 'how': 'abort'},
+    'exit': {'weight': 3, 'how': 'exit'},
+    '_exit': {'weight': 3, 'how': '_exit'},
+    'stop': {'weight': 1, 'how': 'stop'},
+    'initialize': {'weight': 3, 'how': 'kill', 'moments': ('initialize',)},
+    'shutdown': {'weight': 3, 'how': 'kill', 'moments': ('shutdown',)},
+    'server': {'weight': 2, 'how': 'wait', 'launchers': OWN_WORLD},
+    'keeper': {'weight': 1, 'how': 'unharmed', 'launchers': OWN_WORLD,
+               'moments': ('-',)},
+    'mpirun': {'weight': 1, 'how': 'wait', 'launchers': ('mpirun', 'recovery')},
+    'jd-run': {'weight': 1, 'how': 'wait', 'launchers': ('jd-run',)},
+    'wrapper': {'weight': 1, 'how': 'wait', 'launchers': ('jd-run',)},
+    'close': {'weight': 1, 'how': 'close'},
+    'leave': {'weight': 1, 'how': 'leave'},
+}
+
+# What is drawn with --all only: a promise that is not kept yet.
+KNOWN_TO_DEVIATE = ('wrapper', 'close', 'leave')
+
+PROCESSES = 4
+
+
+def deck_of(seed, number, known_too):
+    """The kinds in an order of their own, each as often as its weight."""
+    deck = [name for name, kind in KINDS.items() for _ in range(kind['weight'])
+            if known_too or name not in KNOWN_TO_DEVIATE]
+    random.Random(f'deck {seed} {number}').shuffle(deck)
+    return deck
+
+
+def kind_of(seed, number, known_too):
+    """One deck after the other, so that a few drills have every kind."""
+    length = len(deck_of(seed, 0, known_too))
+    place = number - 1
+    return deck_of(seed, place // length, known_too)[place % length]
+
+
+def draw(seed, number, known_too):
+    name = kind_of(seed, number, known_too)
+    kind = KINDS[name]
+    dice = random.Random(f'drill {seed} {number}')
+    return {
+        'number': number,
+        'kind': name,
+        'how': kind['how'],
+        'launcher': dice.choice(kind.get('launchers', LAUNCHERS)),
+        'moment': dice.choice(kind.get('moments', MOMENTS)),
+        'victim': dice.randrange(PROCESSES),
+        'devices': dice.choice((1, 2)),
+        'shared': dice.random() < 0.6,
+        'calls': dice.choice((1, 2, 5, 20, 60)),
+        'microseconds': draw_moment(dice, name),
+    }
+
+
+def draw_moment(dice, name):
+    """How long after it could: a start takes longer than a call."""
+    if name == 'initialize':
+        return dice.randrange(400000)
+    return dice.choice((0, dice.randrange(500), dice.randrange(20000)))
+
+
+CULPRITS = {'server': 'jd-pmix-server is killed', 'mpirun': 'mpirun is killed',
+            'keeper': "jd-pmix-server's keeper is killed",
+            'jd-run': 'jd-run is killed',
+            'wrapper': 'jd-run with a shell between is killed'}
+
+
+def title(drill):
+    what = CULPRITS.get(drill['kind']) or \
+        f'process {drill["victim"]} fails by {drill["how"]}'
+    memory = 'shared memory' if drill['shared'] else 'apart'
+    return (f'{drill["number"]}: {what}, {drill["moment"]}, '
+            f'{drill["launcher"]}, {PROCESSES} x {drill["devices"]}, {memory}')
