@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_PORT 61440 /* 4096 ports up to 65535, as JAX does */
-#define NUM_PORTS 4096
 #define STEP_STRIDE 2531 /* odd: 4096 steps of one job have all the ports */
 
 static const struct jd_detector_ranks variables = {
@@ -148,9 +146,10 @@ static jd_status choose_port(const struct jd_env *env, struct search *search)
         read_id("SLURM_JOB_ID", jd__env_get(env, "SLURM_JOB_ID"), &job);
     if (status == JD_OK && step_text)
         status = read_id("SLURM_STEP_ID", step_text, &step);
-    job %= NUM_PORTS;
+    job %= JD_NUM_PORTS;
     search->port =
-        FIRST_PORT + (int)((job + step % NUM_PORTS * STEP_STRIDE) % NUM_PORTS);
+        JD_FIRST_PORT +
+        (int)((job + step % JD_NUM_PORTS * STEP_STRIDE) % JD_NUM_PORTS);
     search->port_source = step ? "SLURM_JOB_ID, SLURM_STEP_ID" : "SLURM_JOB_ID";
     return status;
 }

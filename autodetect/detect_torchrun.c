@@ -3,7 +3,10 @@
  * variables: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT. */
 #include "autodetect/detector.h"
 
+#include <stdint.h>
 #include <string.h>
+
+static const char run_id[] = "TORCHELASTIC_RUN_ID"; /* torchrun's alone */
 
 static const struct jd_detector_ranks variables = {
     .rank = { { "RANK" } },
@@ -31,6 +34,30 @@ static jd_status read_port(const struct jd_env *env, int *ret_port)
     return jd__detector_port(env, "MASTER_PORT", ret_port);
 }
 
+/* FNV-1a, 32 bits; a NULL is as good as an empty text. */
+static uint32_t mix(uint32_t digest, const char *text)
+{
+    for (; text && *text; text++)
+        digest = (digest ^ (unsigned char)*text) * UINT32_C(16777619);
+    return (digest ^ '/') * UINT32_C(16777619);
+}
+
+/*
+ * torchrun's agent listens at MASTER_PORT itself. Ours is another one that all
+ * processes derive alike, and that each restart has for itself, so that one
+ * which is in use is not met again.
+ */
+static int derive_port(const struct jd_env *env, int master_port)
+{
+    uint32_t digest = mix(UINT32_C(2166136261), jd__env_get(env, run_id));
+    digest = mix(digest, jd__env_get(env, "MASTER_PORT"));
+    digest = mix(digest, jd__env_get(env, "TORCHELASTIC_RESTART_COUNT"));
+    int port = JD_FIRST_PORT + (int)(digest % JD_NUM_PORTS);
+    if (port == master_port)
+        port = JD_FIRST_PORT + (int)((digest + 1) % JD_NUM_PORTS);
+    return port;
+}
+
 static bool all_are_here(const struct jd_cluster *cluster)
 {
     return cluster->num_processes.value == 1 ||
@@ -46,6 +73,9 @@ static jd_status set_coordinator(const struct jd_env *env,
     jd_status status = read_port(env, &port);
     if (status != JD_OK)
         return status;
+    bool is_agents = port && jd__env_get_nonempty(env, run_id);
+    if (is_agents)
+        port = derive_port(env, port);
     if (!host) {
         jd__detector_no_coordinator(cluster, "MASTER_ADDR is not set");
         return JD_OK;
@@ -56,7 +86,11 @@ static jd_status set_coordinator(const struct jd_env *env,
                                         .host_length = strlen(host),
                                         .port = port,
                                         .host_source = "MASTER_ADDR",
-                                        .port_source = "MASTER_PORT",
+                                        .port_source =
+                                            is_agents
+                                                ? "MASTER_PORT, "
+                                                  "TORCHELASTIC_RUN_ID"
+                                                : "MASTER_PORT",
                                         .one_host = all_are_here(cluster),
                                     });
 }

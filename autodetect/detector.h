@@ -143,6 +143,11 @@ jd_status
 jd__detector_candidates(const struct jd_env *env, struct jd_cluster *cluster,
                         const struct jd_detector_candidates *candidates);
 
+/* Ports for a launcher's own numbers to choose from, as JAX does: above those
+ * that kernels give away by themselves. */
+#define JD_FIRST_PORT 61440
+#define JD_NUM_PORTS 4096
+
 /* Reads a port, 1..65535, from a variable that is set. Returns JD_OK or
  * INVALID_ARGUMENT naming the variable. */
 jd_status jd__detector_port(const struct jd_env *env, const char *variable,

@@ -92,6 +92,17 @@ static char *print_owner(const struct jd_endpoint *endpoint)
     return text;
 }
 
+/* What a user can set: of names that are a launcher's own the next better. */
+static const char *settable(const char *variable)
+{
+    bool is_ours = strncmp(variable, "JD_", 3) == 0 ||
+                   strncmp(variable, "JAX_", 4) == 0 ||
+                   strncmp(variable, "option ", 7) == 0;
+    return is_ours ? variable
+                   : "JD_COORDINATOR_ADDRESS (HOST:PORT, the same in every "
+                     "process)";
+}
+
 static jd_status fail_in_use(const struct jd_endpoint *endpoint,
                              const char *where, const char *variable)
 {
@@ -100,7 +111,7 @@ static jd_status fail_in_use(const struct jd_endpoint *endpoint,
             "cannot listen on %s (%s): port %d is in use by %s; end that "
             "process, or choose another port with %s",
             where, variable, endpoint->port, owner ? owner : "a process",
-            variable);
+            settable(variable));
     free(owner);
     return JD_ALREADY_EXISTS;
 }
@@ -121,7 +132,7 @@ static jd_status fail_not_ours(const struct jd_endpoint *endpoint,
             "cannot listen on %s (%s): %s is no address of this host, which "
             "has %s; give %s one of these, or start process 0 on the host "
             "that it names",
-            where, variable, host, own ? own : "others", variable);
+            where, variable, host, own ? own : "others", settable(variable));
     free(own);
     return JD_NOT_FOUND;
 }
@@ -132,7 +143,8 @@ static jd_status fail_denied(const struct jd_endpoint *endpoint,
     return jd_fail(JD_PERMISSION_DENIED,
                    "cannot listen on %s (%s): port %d: %s; ports below 1024 "
                    "are the system's: choose a higher one with %s",
-                   where, variable, endpoint->port, strerror(EACCES), variable);
+                   where, variable, endpoint->port, strerror(EACCES),
+                   settable(variable));
 }
 
 static jd_status fail_exhausted(int error, const char *where,

@@ -384,6 +384,43 @@ START_TEST(names_are_unique)
 }
 END_TEST
 
+/* ---- torchrun's port -------------------------------------------------- */
+
+static int port_of(const char *run, int restart, int rank)
+{
+    char text[256];
+    struct detection d;
+    snprintf(text, sizeof text,
+             "RANK=%d\nWORLD_SIZE=2\nMASTER_ADDR=a\nMASTER_PORT=61441\n"
+             "TORCHELASTIC_RUN_ID=%s\nTORCHELASTIC_RESTART_COUNT=%d\n",
+             rank, run, restart);
+    detect(text, NULL, &d);
+    const char *address = d.cluster->coordinator_address.value;
+    ck_assert_msg(address && strncmp(address, "a:", 2) == 0, "%s", address);
+    ck_assert_str_eq(d.cluster->coordinator_address.source,
+                     "MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID");
+    int port = atoi(address + 2);
+    finish(&d);
+    return port;
+}
+
+/* Its agent listens at MASTER_PORT itself. */
+START_TEST(torchruns_own_port_is_not_taken)
+{
+    int others = 0;
+    for (int restart = 0; restart < 8192; restart++) {
+        int port = port_of("none", restart, 0);
+        ck_assert_int_ne(port, 61441);
+        ck_assert_int_ge(port, JD_FIRST_PORT);
+        ck_assert_int_lt(port, JD_FIRST_PORT + JD_NUM_PORTS);
+        others += port != port_of("none", restart + 1, 0);
+    }
+    ck_assert_int_gt(others, 8000);
+    ck_assert_int_eq(port_of("none", 3, 0), port_of("none", 3, 1));
+    ck_assert_int_ne(port_of("none", 0, 0), port_of("other", 0, 0));
+}
+END_TEST
+
 /* ---- what a start requires ------------------------------------------- */
 
 START_TEST(what_is_missing_is_named)
@@ -588,6 +625,7 @@ int main(void)
     tcase_add_test(trace, an_error_leaves_the_trace);
     tcase_add_test(trace, an_inherited_step_stands_back);
     tcase_add_test(trace, names_are_unique);
+    tcase_add_test(values, torchruns_own_port_is_not_taken);
     TCase *start = unit_case(suite, "start");
     tcase_add_test(start, what_is_missing_is_named);
     tcase_add_test(start, no_launcher_is_one_process);

@@ -444,6 +444,26 @@ START_TEST(in_use_by_another_process)
 }
 END_TEST
 
+/* What a launcher has set, a user cannot set: what he can is advised. */
+START_TEST(in_use_and_chosen_by_a_launcher)
+{
+    char sentence[512];
+    struct jd_listen spec = on_loopback(5000);
+    if (!netns_enter("in_use_and_chosen_by_a_launcher"))
+        return;
+    pid_t pid = start_holder("127.0.0.1:5000");
+    spec.variable = "SLURM_STEP_NODELIST, SLURM_JOB_ID";
+    snprintf(sentence, sizeof sentence,
+             "cannot listen on 127.0.0.1:5000 (SLURM_STEP_NODELIST, "
+             "SLURM_JOB_ID): port 5000 is in use by holder (pid %d, user %u); "
+             "end that process, or choose another port with "
+             "JD_COORDINATOR_ADDRESS (HOST:PORT, the same in every process)",
+             (int)pid, user());
+    expect_failure(spec, JD_ALREADY_EXISTS, sentence);
+    end_holder(pid);
+}
+END_TEST
+
 static void expect_holder(const char *text)
 {
     char owner[64];
@@ -666,6 +686,7 @@ static Suite *make_suite(void)
     TCase *in_use = unit_case(suite, "in_use");
     tcase_set_timeout(in_use, 60);
     tcase_add_test(in_use, in_use_by_another_process);
+    tcase_add_test(in_use, in_use_and_chosen_by_a_launcher);
     tcase_add_test(in_use, in_use_by_the_other_family);
     tcase_add_test(in_use, in_use_beside_a_connection);
     tcase_add_test(in_use, in_use_by_this_process);
