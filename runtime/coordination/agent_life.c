@@ -116,6 +116,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     struct jd_agent *agent = arg;
     double now = jd__clock_now();
     (void)fd, (void)what;
+    jd__loop_check(agent->spec.loop);
     if (!give_up_silent(agent, now) && agent->spec.role == JD__ROLE__PROCESS)
         send_news(agent, now);
 }

@@ -148,8 +148,10 @@ static void flush(struct jd_link *link)
         return;
     pthread_mutex_lock(&link->lock);
     bool is_left = push_out(link);
-    bool is_full = link->is_full;
+    bool is_full = link->is_full, is_broken = link->is_broken;
     pthread_mutex_unlock(&link->lock);
+    if (is_broken) /* where the socket was closed by others, nothing comes */
+        event_active(link->read_event, EV_READ, 1);
     if (is_full)
         event_active(link->write_event, EV_WRITE, 1);
     else if (is_left)
@@ -226,9 +228,9 @@ bool jd__link_send(struct jd_link *link, const Jd__Message *message)
     bool was_empty = !jd__bytes_size(&link->out);
     bool sent = append(link, message);
     bool is_left = sent && !on_loop && was_empty && push_out(link);
-    if (link->is_full || is_left)
+    bool is_errand = link->is_full || is_left || link->is_broken;
+    if (is_errand)
         link->references++;
-    bool is_errand = link->is_full || is_left;
     pthread_mutex_unlock(&link->lock);
     if (is_errand && !jd__loop_call(link->pool->loop, flush_and_release, link))
         release(link);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* loop.c - the background thread. */
 #include "runtime/coordination/loop.h"
+#include "runtime/exit.h"
+#include "runtime/log.h"
 #include "runtime/thread.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct job {
@@ -22,13 +25,41 @@ struct jd_loop {
     struct event_base *base;
     struct event *wake_event;
     int wake_fd;
+    ino_t wake_inode; /* to see whether it is still the same */
     char name[16];
+    pid_t pid; /* a forked child has no such thread, and may close what it is */
     bool is_running;
+    bool is_stopped; /* asked for; of the loop's thread */
     pthread_t thread;
     pthread_mutex_t lock;
     struct job *first; /* under the lock, as the rest */
     struct job **last;
 };
+
+/* ---- where it cannot go on -------------------------------------------- */
+
+static void end_process(const struct jd_loop *loop, const char *why)
+{
+    if (getpid() != loop->pid)
+        return;
+    jd__log(JD_LOG_ERROR,
+            "the background thread %s cannot go on: %s; has something in this "
+            "process closed file descriptors that it had not opened (a loop "
+            "over all of them, a close() too many)? This process ends with "
+            "exit code 1",
+            loop->name, why);
+    jd__exit_now(1);
+}
+
+void jd__loop_check(const struct jd_loop *loop)
+{
+    struct stat is;
+    if (fstat(loop->wake_fd, &is) != 0)
+        end_process(loop, "its eventfd is closed");
+    else if (is.st_ino != loop->wake_inode)
+        end_process(loop, "its eventfd is closed, and another file has its "
+                          "number");
+}
 
 /* ---- on the loop's thread --------------------------------------------- */
 
@@ -67,6 +98,8 @@ static void *run(void *arg)
     struct jd_loop *loop = arg;
     pthread_setname_np(pthread_self(), loop->name);
     event_base_dispatch(loop->base);
+    if (!loop->is_stopped)
+        end_process(loop, "waiting for its connections fails (epoll_wait)");
     return NULL;
 }
 
@@ -85,7 +118,9 @@ bool jd__loop_call(struct jd_loop *loop, jd_loop_f function, void *arg)
     loop->last = &job->next;
     pthread_mutex_unlock(&loop->lock);
     /* An eventfd takes 2^64 - 2 wakes before a write would fail. */
-    return !was_empty || write(loop->wake_fd, &one, sizeof one) == sizeof one;
+    if (was_empty && write(loop->wake_fd, &one, sizeof one) != sizeof one)
+        end_process(loop, "it cannot be woken");
+    return true;
 }
 
 struct errand {
@@ -161,6 +196,8 @@ static jd_status fail(const char *call, int error)
                    strerror(error));
 }
 
+/* Without precise timers: those are a descriptor, and once it is closed the
+ * loop sleeps for ever. */
 static struct event_base *create_base(void)
 {
     struct event_config *config = event_config_new();
@@ -168,7 +205,6 @@ static struct event_base *create_base(void)
         return NULL;
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
     event_config_set_flag(config, EVENT_BASE_FLAG_IGNORE_ENV);
-    event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER);
     struct event_base *base = event_base_new_with_config(config);
     event_config_free(config);
     return base;
@@ -176,9 +212,11 @@ static struct event_base *create_base(void)
 
 static jd_status open_loop(struct jd_loop *loop)
 {
+    struct stat is;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (loop->wake_fd < 0)
+    if (loop->wake_fd < 0 || fstat(loop->wake_fd, &is) != 0)
         return fail("eventfd", errno);
+    loop->wake_inode = is.st_ino;
     loop->base = create_base();
     if (!loop->base)
         return fail("event_base_new_with_config", errno);
@@ -195,6 +233,7 @@ jd_status jd__loop_create(const char *thread_name, struct jd_loop **ret_loop)
     if (!loop)
         return jd__fail_no_memory("the background thread", sizeof *loop);
     pthread_mutex_init(&loop->lock, NULL);
+    loop->pid = getpid();
     loop->last = &loop->first;
     loop->wake_fd = -1;
     snprintf(loop->name, sizeof loop->name, "%s", thread_name);
@@ -216,9 +255,11 @@ jd_status jd__loop_start(struct jd_loop *loop)
     return fail("pthread_create", error);
 }
 
-static void stop(void *loop)
+static void stop(void *arg)
 {
-    event_base_loopbreak(((struct jd_loop *)loop)->base);
+    struct jd_loop *loop = arg;
+    loop->is_stopped = true;
+    event_base_loopbreak(loop->base);
 }
 
 void jd__loop_destroy(struct jd_loop *loop)

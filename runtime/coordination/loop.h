@@ -15,6 +15,10 @@
  * functions. So libevent needs no locks, and nothing of it that is
  * process-wide is used (Open MPI shares the library). Functions on the loop
  * never block, never run user code and never call MPI.
+ *
+ * A process whose loop cannot go on is of no use to its job, and would wait
+ * for ever: it says so and ends, with exit code 1. That happens to those who
+ * close descriptors that are not their own.
  */
 #ifndef RUNTIME_COORDINATION_LOOP_H
 #define RUNTIME_COORDINATION_LOOP_H
@@ -52,6 +56,11 @@ bool jd__loop_run(struct jd_loop *loop, jd_loop_f function, void *arg);
  * the loop's thread.
  */
 void jd__loop_catch_up(struct jd_loop *loop);
+
+/* On the loop's thread, now and then: ends the process where the loop's own
+ * descriptor is closed, or is something else by now, so that nobody can wake
+ * it. */
+void jd__loop_check(const struct jd_loop *loop);
 
 bool jd__loop_is_current(const struct jd_loop *loop);
 

@@ -7,6 +7,7 @@
  *          exit, return, check, finalize: how they come to jd_shutdown;
  *          a name of calls.c: all make that call again and again
  *   HOW    kill, stop, exit, _exit, return, abort, jd_abort, report, check;
+ *          close: closes all descriptors but the first three, and goes on;
  *          kill-inside: when the call has been made some times, wherever the
  *          process is then
  *
@@ -61,6 +62,13 @@ static void kill_inside(void)
         _exit(91);
 }
 
+static void close_all(void)
+{
+    enum { FIRST = 3, LAST = 4095 };
+    for (int fd = FIRST; fd <= LAST; fd++)
+        close(fd);
+}
+
 static void fail(const char *how)
 {
     if (is(how, "kill"))
@@ -77,6 +85,8 @@ static void fail(const char *how)
         abort();
     else if (is(how, "jd_abort"))
         jd_abort(ABORT_CODE, "the disk is full");
+    else if (is(how, "close"))
+        close_all();
     else if (is(how, "report"))
         report();
     else if (is(how, "check"))
