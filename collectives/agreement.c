@@ -408,8 +408,13 @@ struct jd_control *jd__agreement_control(const struct jd_agreement *a,
         return a->controls[number]->control;
     uint64_t offset = told_controls(a, owner)[number];
     uint64_t size = a->cards[owner].arena.size;
+    uint64_t bytes = jd__control_size(layout->size);
     if (!a->views[owner] || offset >= size ||
         size - offset < jd__control_size(1))
+        return NULL;
+    if (bytes > size - offset)
+        bytes = size - offset;
+    if (jd__arena_view_open(a->views[owner], offset + bytes) < offset + bytes)
         return NULL;
     return (struct jd_control *)(void *)(jd__arena_view_base(a->views[owner]) +
                                          offset);

@@ -9,7 +9,8 @@
  *     ...
  *     jd__arena_describe(arena, &card);             to a neighbour, who
  *     status = jd__arena_map(&card, &view);         maps all of it, once,
- *     p_there = jd__arena_view_base(view) + jd__arena_offset(arena, p);
+ *     jd__arena_view_open(view, offset + bytes)     as far as it looks
+ *     p_there = jd__arena_view_base(view) + offset;
  *
  * A process has one arena, made at its first use and kept until the process
  * ends, across jd_shutdown(): what a program has allocated stays its own. The
@@ -18,8 +19,10 @@
  * handed out, and given back when it is freed, so that too little memory is
  * RESOURCE_EXHAUSTED and never a signal in the middle of a collective.
  *
- * A program that calls mlockall(MCL_CURRENT) once it is made would lock, and so
- * take, all of the range; MCL_FUTURE before that does no harm.
+ * The range is readable as far as memory was handed out, and a step further;
+ * neighbours open what they have mapped as far as they need it. A program that
+ * calls mlockall(MCL_CURRENT) once it is made locks, and so takes, what is
+ * open; MCL_FUTURE before that does no harm.
  *
  * A forked child shares the memory with its parent, and must not use it; its
  * own first use makes an arena of its own.
@@ -111,6 +114,13 @@ jd_status jd__arena_map(const struct jd_arena_card *card,
 void jd__arena_unmap(struct jd_arena_view *view);
 
 char *jd__arena_view_base(const struct jd_arena_view *view);
+
+/*
+ * Makes the first end bytes readable and writable here, where they are not
+ * yet. Returns how many are: less than end where the system refused, or where
+ * the arena has not so many.
+ */
+uint64_t jd__arena_view_open(struct jd_arena_view *view, uint64_t end);
 
 /* What is in use, for tests and for reports: bytes handed out and how many
  * allocations. */

@@ -21,7 +21,7 @@
 struct jd_arena_view {
     struct jd_arena_view *next;
     char *base;
-    uint64_t size;
+    uint64_t size, opened;
     unsigned char nonce[16];
     int count;   /* of those who have it */
     bool is_own; /* this process's arena: it stays mapped */
@@ -102,7 +102,7 @@ static jd_status check_nonce(const struct jd_arena_card *card, int fd)
 }
 
 static jd_status map_checked(const struct jd_arena_card *card, int fd,
-                             char **ret_base)
+                             struct jd_arena_view *view)
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0 || facts.st_size != (off_t)card->size)
@@ -110,18 +110,18 @@ static jd_status map_checked(const struct jd_arena_card *card, int fd,
     jd_status status = check_nonce(card, fd);
     if (status != JD_OK)
         return status;
-    char *base = jd__arena_map_file(fd, card->size);
-    if (!base)
+    view->base = jd__arena_map_file(fd, card->size);
+    if (!view->base)
         return fail_map(card,
                         "no addresses for its %llu bytes (mmap: %s); "
                         "ulimit -v or ulimit -l keeps them away",
                         (unsigned long long)card->size, strerror(errno));
-    madvise(base, card->size, MADV_DONTDUMP); /* its own core file has it */
-    *ret_base = base;
+    madvise(view->base, card->size, MADV_DONTDUMP); /* its core file has it */
     return JD_OK;
 }
 
-static jd_status map_card(const struct jd_arena_card *card, char **ret_base)
+static jd_status map_card(const struct jd_arena_card *card,
+                          struct jd_arena_view *view)
 {
     int fd = -1;
     jd_status status = check_host(card);
@@ -129,7 +129,7 @@ static jd_status map_card(const struct jd_arena_card *card, char **ret_base)
         status = open_descriptor(card, &fd);
     if (status != JD_OK)
         return status;
-    status = map_checked(card, fd, ret_base);
+    status = map_checked(card, fd, view);
     close(fd); /* the mapping keeps the file */
     return status;
 }
@@ -151,8 +151,9 @@ static jd_status fill_view(const struct jd_arena_card *card,
     *view = (struct jd_arena_view){ .size = card->size };
     memcpy(view->nonce, card->nonce, sizeof view->nonce);
     if (!own || memcmp(own->nonce, card->nonce, sizeof own->nonce) != 0)
-        return map_card(card, &view->base);
+        return map_card(card, view);
     view->base = own->base;
+    view->opened = own->size; /* whatever anybody was given is open */
     view->is_own = true;
     return JD_OK;
 }
@@ -213,4 +214,14 @@ void jd__arena_unmap(struct jd_arena_view *view)
 char *jd__arena_view_base(const struct jd_arena_view *view)
 {
     return view->base;
+}
+
+uint64_t jd__arena_view_open(struct jd_arena_view *view, uint64_t end)
+{
+    pthread_mutex_lock(&jd__arena_globals);
+    if (end <= view->size)
+        jd__arena_open_range(view->base, view->size, end, &view->opened);
+    uint64_t opened = view->opened;
+    pthread_mutex_unlock(&jd__arena_globals);
+    return opened;
 }

@@ -18,9 +18,6 @@
 /* How much is taken at least before it is asked again how much there is. */
 #define SMALLEST_STEP ((uint64_t)4 << 20)
 
-/* How far ahead of the pages in use a core file begins to look at them. */
-#define DUMP_STEP ((uint64_t)64 << 20)
-
 static bool is_huge(const struct jd_arena *arena, uint64_t bytes)
 {
     return arena->takes_huge && bytes >= JD_ARENA_HUGE;
@@ -51,18 +48,25 @@ static void prefer_node(const struct jd_arena *arena,
 }
 
 /* A core file would be written for hours if the whole range were looked
- * through for pages; what lies below the highest one in use is small. */
-static void show_in_core_files(struct jd_arena *arena, uint64_t end)
+ * through for pages; what is open is not much more than what is in use. */
+jd_status jd__pages_open(struct jd_arena *arena, const char *operation,
+                         uint64_t end)
 {
-    uint64_t wanted = (end + DUMP_STEP - 1) / DUMP_STEP * DUMP_STEP;
     pthread_mutex_lock(&arena->lock);
-    if (wanted > arena->size)
-        wanted = arena->size;
-    if (wanted > arena->dumped) {
-        advise(arena, arena->dumped, wanted - arena->dumped, MADV_DODUMP);
-        arena->dumped = wanted;
-    }
+    uint64_t before = arena->opened;
+    bool is_open =
+        jd__arena_open_range(arena->base, arena->size, end, &arena->opened);
+    int error = errno;
+    if (arena->opened > before)
+        advise(arena, before, arena->opened - before, MADV_DODUMP);
     pthread_mutex_unlock(&arena->lock);
+    if (is_open)
+        return JD_OK;
+    return jd_fail(JD_RESOURCE_EXHAUSTED,
+                   "%s: memory that this host's processes share cannot be "
+                   "opened up to byte %llu (mprotect: %s); raise the limit on "
+                   "mappings (sysctl vm.max_map_count)",
+                   operation, (unsigned long long)end, strerror(error));
 }
 
 /* A signal may end fallocate() without any of the pages: shorter pieces get
@@ -138,12 +142,15 @@ static jd_status take_all(struct jd_arena *arena, const struct jd_pages *pages)
 
 jd_status jd__pages_take(struct jd_arena *arena, const struct jd_pages *pages)
 {
+    jd_status status =
+        jd__pages_open(arena, pages->operation, pages->begin + pages->bytes);
+    if (status != JD_OK)
+        return status;
     prefer_node(arena, pages);
     if (is_huge(arena, pages->bytes))
         advise(arena, pages->begin, pages->bytes & ~(JD_ARENA_HUGE - 1),
                MADV_HUGEPAGE);
-    show_in_core_files(arena, pages->begin + pages->bytes);
-    jd_status status = take_all(arena, pages);
+    status = take_all(arena, pages);
     if (status != JD_OK)
         jd__pages_give(arena, pages->begin, pages->bytes);
     return status;

@@ -58,7 +58,8 @@ struct jd_arena {
     struct jd_extents used, free;
     struct jd_slab *with_room[JD_ARENA_CLASSES];
     size_t bytes, allocations;
-    uint64_t dumped; /* what comes before it would be in a core file */
+    uint64_t opened; /* what comes before it can be read and written, and
+                      * would be in a core file */
 };
 
 /* Of the process's arena, the neighbours' and plain memory's list; also
@@ -84,8 +85,18 @@ jd_status jd__arena_create(const struct jd_arena_spec *spec,
                            const char *operation, struct jd_arena **ret_arena);
 void jd__arena_destroy(struct jd_arena *arena);
 
-/* The whole file, at a multiple of a huge page; NULL with errno. */
+/* The whole file, at a multiple of a huge page, for nobody to read or write
+ * yet; NULL with errno. */
 char *jd__arena_map_file(int fd, uint64_t size);
+
+/*
+ * Opens such a mapping for reading and writing, up to end at least: *opened is
+ * how far it is open. In steps, some of them ahead, so that few calls need one.
+ * end is at most size. False with errno: the system has no room for another
+ * mapping. Threads: one at a time for each mapping.
+ */
+bool jd__arena_open_range(char *base, uint64_t size, uint64_t end,
+                          uint64_t *opened);
 
 /* ---- pages (arena_pages.c) ---------------------------------------------- */
 
@@ -100,6 +111,11 @@ struct jd_pages {
 jd_status jd__pages_take(struct jd_arena *arena, const struct jd_pages *pages);
 void jd__pages_give(const struct jd_arena *arena, uint64_t begin,
                     uint64_t bytes);
+
+/* The range up to end can be read and written. Returns JD_OK;
+ * RESOURCE_EXHAUSTED naming operation. Without the lock. */
+jd_status jd__pages_open(struct jd_arena *arena, const char *operation,
+                         uint64_t end);
 
 /* Whether the system took them back. */
 bool jd__pages_punch(const struct jd_arena *arena, uint64_t begin,

@@ -148,6 +148,10 @@ bool jd__arena_has_file(const struct jd_arena *arena)
 
 /* ---- the mapping -------------------------------------------------------- */
 
+/* How much is opened at a time at least; a quarter of what is open already
+ * where that is more, so that a large range takes few steps. */
+#define OPEN_STEP ((uint64_t)64 << 20)
+
 /* Addresses that begin at a multiple of a huge page, for the kernel to map
  * huge pages there. */
 static char *reserve_addresses(uint64_t size)
@@ -164,8 +168,9 @@ static char *reserve_addresses(uint64_t size)
 }
 
 /*
- * Mapped without access first: a process that has called mlockall(MCL_FUTURE)
- * would otherwise get every page of it here and now.
+ * Mapped without access: a process that has called mlockall(MCL_FUTURE) would
+ * otherwise get every page of it here and now, and a debugger that keeps track
+ * of each byte, as valgrind does, would be at it for minutes.
  */
 char *jd__arena_map_file(int fd, uint64_t size)
 {
@@ -174,13 +179,27 @@ char *jd__arena_map_file(int fd, uint64_t size)
         return NULL;
     void *mapped = mmap(base, size, PROT_NONE,
                         MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0);
-    if (mapped != MAP_FAILED && munlock(base, size) == 0 &&
-        mprotect(base, size, PROT_READ | PROT_WRITE) == 0)
+    if (mapped != MAP_FAILED && munlock(base, size) == 0)
         return base;
     int error = errno;
     munmap(base, size);
     errno = error;
     return NULL;
+}
+
+bool jd__arena_open_range(char *base, uint64_t size, uint64_t end,
+                          uint64_t *opened)
+{
+    uint64_t step = *opened / 4 > OPEN_STEP ? *opened / 4 : OPEN_STEP;
+    uint64_t wanted = minimum(*opened + step, size);
+    if (end <= *opened)
+        return true;
+    if (wanted < end)
+        wanted = minimum((end + OPEN_STEP - 1) / OPEN_STEP * OPEN_STEP, size);
+    if (mprotect(base + *opened, wanted - *opened, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    *opened = wanted;
+    return true;
 }
 
 /* Where there is no room for the whole range, a smaller one may do. */
@@ -231,11 +250,14 @@ static jd_status prepare(struct jd_arena *arena, const char *operation)
     madvise(arena->base, arena->size, MADV_DONTDUMP);
     if (arena->takes_huge)
         madvise(arena->base, arena->size, MADV_NOHUGEPAGE);
+    jd_status status = jd__pages_open(arena, operation, arena->page);
+    if (status != JD_OK)
+        return status;
     arena->keeps_pages = !jd__pages_punch(arena, 0, arena->page);
     if (!jd__extents_reserve(&arena->free, 2))
         return jd__fail_no_memory(operation, sizeof *arena->free.at);
     jd__extents_put_back(&arena->free, arena->page, arena->size - arena->page);
-    jd_status status = jd__pages_take(arena, &first);
+    status = jd__pages_take(arena, &first);
     if (status != JD_OK)
         return status;
     randombytes_buf(arena->nonce, sizeof arena->nonce);

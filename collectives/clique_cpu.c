@@ -161,6 +161,7 @@ static jd_status list_team(const struct jd_agreement *a,
             .arena =
                 a->views[owner] ? jd__arena_view_base(a->views[owner]) : NULL,
             .arena_size = a->views[owner] ? a->cards[owner].arena.size : 0,
+            .view = a->views[owner],
             .process = process,
             .pid = pid_of(a->spec->runtime, process),
         };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* team.c - the members of a clique that can see each other's memory. */
 #include "collectives/team.h"
+#include "collectives/arena.h"
 #include "collectives/team_mail.h"
 #include "collectives/team_private.h"
 #include "collectives/team_sight.h"
@@ -228,13 +229,22 @@ uint64_t jd__team_place(const struct jd_team *team, const void *data,
     return offset;
 }
 
+/* Another thread may have opened it; asking is rare all the same. */
+static bool is_open(struct jd_team_member *member, uint64_t end)
+{
+    if (end > member->opened)
+        member->opened = member->view ? jd__arena_view_open(member->view, end)
+                                      : member->arena_size;
+    return end <= member->opened;
+}
+
 void *jd__team_at(const struct jd_team *team, int member, uint64_t place,
                   size_t bytes)
 {
-    const struct jd_team_member *m = &team->members[member];
+    struct jd_team_member *m = &team->members[member];
     if (!m->arena || place >= m->arena_size || bytes > m->arena_size - place)
         return NULL;
-    return m->arena + place;
+    return is_open(m, place + bytes) ? m->arena + place : NULL;
 }
 
 char *jd__team_bounce(const struct jd_team *team, int member)

@@ -46,6 +46,7 @@
 #include <stdint.h>
 
 struct jd_team;
+struct jd_arena_view;
 
 /* A member's memory that all members see; its bytes are zero before anybody
  * else knows of it. Aligned to JD_CONTROL_ALIGNMENT. */
@@ -58,6 +59,8 @@ struct jd_team_member {
     struct jd_control *control;
     char *arena;         /* its process's, where it is mapped here */
     uint64_t arena_size; /* offsets beyond it are not believed */
+    struct jd_arena_view *view; /* NULL: all of it can be read */
+    uint64_t opened;            /* as far as it is known to be, with a view */
     int process;
     int pid; /* for process_vm_readv; 0: not to be tried */
 };

@@ -92,6 +92,14 @@ static struct jd_arena_view *map(const struct jd_arena_card *card)
     return view;
 }
 
+/* A neighbour's BYTES at the offset, which nobody has looked at here yet. */
+static char *look_at(struct jd_arena_view *view, uint64_t offset)
+{
+    ck_assert_uint_ge(jd__arena_view_open(view, offset + BYTES),
+                      offset + BYTES);
+    return jd__arena_view_base(view) + offset;
+}
+
 static void expect_bytes(const char *memory, char value)
 {
     for (size_t i = 0; i < BYTES; i++)
@@ -105,7 +113,7 @@ static void share_with(struct neighbour *neighbour)
 {
     char byte;
     struct jd_arena_view *view = map(&neighbour->card);
-    char *memory = jd__arena_view_base(view) + neighbour->offset;
+    char *memory = look_at(view, neighbour->offset);
     ck_assert_uint_eq((uintptr_t)memory % JD_ARENA_HUGE, 0);
     expect_bytes(memory, 'n');
     memset(memory, 't', BYTES);
@@ -152,7 +160,7 @@ START_TEST(memory_outlives_its_owner)
     struct neighbour neighbour;
     start(&neighbour);
     struct jd_arena_view *view = map(&neighbour.card);
-    char *memory = jd__arena_view_base(view) + neighbour.offset;
+    char *memory = look_at(view, neighbour.offset);
     stop(&neighbour, SIGKILL);
     expect_bytes(memory, 'n');
     memset(memory, 'x', BYTES);
@@ -193,12 +201,73 @@ START_TEST(a_child_maps_its_parents)
     if (child == 0) {
         ck_assert_ptr_ne(jd__arena_get("test"), arena);
         struct jd_arena_view *view = map(&card);
-        expect_bytes(jd__arena_view_base(view) + offset, 'p');
+        expect_bytes(look_at(view, offset), 'p');
         jd__arena_unmap(view);
         _exit(0);
     }
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert_int_eq(how, 0);
+}
+END_TEST
+
+/* ---- how far ------------------------------------------------------------ */
+
+/* How many bytes of a mapping of the range's size can be written. */
+static uint64_t writable_bytes(const char *base, uint64_t size)
+{
+    char line[512], mode[8];
+    unsigned long long begin, end, sum = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    ck_assert_ptr_nonnull(maps);
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%llx-%llx %7s", &begin, &end, mode) == 3 &&
+            begin >= (uintptr_t)base && end <= (uintptr_t)base + size &&
+            strncmp(mode, "rw", 2) == 0)
+            sum += end - begin;
+    fclose(maps);
+    return sum;
+}
+
+#define STEP ((uint64_t)64 << 20)
+
+START_TEST(the_range_opens_as_memory_is_handed_out)
+{
+    struct jd_arena *arena =
+        make_arena(&(struct jd_arena_spec){ .size = 1 << 30 });
+    char *base = arena->base;
+    ck_assert_uint_eq(writable_bytes(base, arena->size), STEP);
+    char *first = take(arena, (size_t)STEP - (8 << 20), 0);
+    ck_assert_uint_eq(writable_bytes(base, arena->size), STEP);
+    char *second = take(arena, (size_t)STEP * 2, 0);
+    memset(second, 1, (size_t)STEP * 2);
+    ck_assert_uint_eq(writable_bytes(base, arena->size), 3 * STEP);
+    ck_assert(jd__arena_free(arena, first));
+    ck_assert(jd__arena_free(arena, second));
+    take(arena, (size_t)STEP, 0);
+    ck_assert_uint_eq(writable_bytes(base, arena->size), 3 * STEP);
+    jd__arena_destroy(arena);
+}
+END_TEST
+
+START_TEST(a_view_opens_as_far_as_it_is_asked)
+{
+    struct neighbour neighbour;
+    start(&neighbour);
+    struct jd_arena_view *view = map(&neighbour.card);
+    char *base = jd__arena_view_base(view);
+    uint64_t size = neighbour.card.size;
+    ck_assert_uint_eq(writable_bytes(base, size), 0);
+    ck_assert_uint_eq(jd__arena_view_open(view, 1), STEP);
+    ck_assert_uint_eq(writable_bytes(base, size), STEP);
+    ck_assert_uint_eq(jd__arena_view_open(view, STEP), STEP);
+    ck_assert_uint_eq(jd__arena_view_open(view, STEP + 1), 2 * STEP);
+    /* What is not there opens nothing. */
+    ck_assert_uint_eq(jd__arena_view_open(view, size + 1), 2 * STEP);
+    ck_assert_uint_eq(writable_bytes(base, size), 2 * STEP);
+    ck_assert_uint_eq(jd__arena_view_open(view, size), size);
+    ck_assert_uint_eq(writable_bytes(base, size), size);
+    jd__arena_unmap(view);
+    stop(&neighbour, 0);
 }
 END_TEST
 
@@ -294,6 +363,9 @@ int main(void)
     tcase_add_test(tcase, memory_outlives_its_owner);
     tcase_add_test(tcase, the_own_arena_is_its_view);
     tcase_add_test(tcase, a_child_maps_its_parents);
+    tcase = unit_case(suite, "opened");
+    tcase_add_test(tcase, the_range_opens_as_memory_is_handed_out);
+    tcase_add_test(tcase, a_view_opens_as_far_as_it_is_asked);
     tcase = unit_case(suite, "refused");
     tcase_add_test(tcase, another_nonce_is_another_process);
     tcase_add_test(tcase, another_size_is_another_file);
