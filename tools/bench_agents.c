@@ -148,6 +148,8 @@ static bool on_message(struct bench_agents *agents, struct agent *agent,
                         bench_frame_hello(&agents->out, &agents->server, index,
                                           message->challenge));
     case JD__MESSAGE__BODY_WELCOME:
+        return true;
+    case JD__MESSAGE__BODY_ADMITTED:
         agent->phase = BENCH_WELCOME;
         agents->handshakes--;
         return advance(agents, agent) && connect_some(agents);

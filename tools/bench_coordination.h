@@ -122,7 +122,7 @@ void bench_key(int i, char key[BENCH_KEY + 1]);
 bool bench_frame_challenge(struct jd_bytes *out);
 bool bench_frame_hello(struct jd_bytes *out, const struct bench_server *server,
                        int process, const Jd__Challenge *challenge);
-bool bench_frame_welcome(struct jd_bytes *out);
+bool bench_frame_admitted(struct jd_bytes *out);
 bool bench_frame_reply(struct jd_bytes *out);
 bool bench_frame_join(struct jd_bytes *out, uint64_t id);
 bool bench_frame_arrive(struct jd_bytes *out, uint64_t id);

@@ -19,7 +19,7 @@ enum { BUFFER = 1 << 16, BACKLOG = 4096 };
 
 struct echo {
     struct event_base *base;
-    struct jd_bytes challenge, welcome, reply;
+    struct jd_bytes challenge, admitted, reply;
 };
 
 struct connection {
@@ -72,7 +72,7 @@ static bool answer(struct connection *connection, int fd, int frames)
     for (int i = 0; i < frames; i++) {
         const struct jd_bytes *frame = connection->is_known
                                            ? &connection->echo->reply
-                                           : &connection->echo->welcome;
+                                           : &connection->echo->admitted;
         connection->is_known = true;
         if (size + jd__bytes_size(frame) > sizeof out)
             return false;
@@ -139,7 +139,8 @@ static int serve(int report_fd, void *arg)
     int port, listener = listen_on_loopback(&port);
     (void)arg;
     if (listener < 0 || !echo.base || !bench_frame_challenge(&echo.challenge) ||
-        !bench_frame_welcome(&echo.welcome) || !bench_frame_reply(&echo.reply))
+        !bench_frame_admitted(&echo.admitted) ||
+        !bench_frame_reply(&echo.reply))
         return 1;
     struct event *event = event_new(echo.base, listener, EV_READ | EV_PERSIST,
                                     on_connection, &echo);

@@ -64,15 +64,14 @@ bool bench_frame_hello(struct jd_bytes *out, const struct bench_server *server,
     return append(out, 0, 0, JD__MESSAGE__BODY_HELLO, &body);
 }
 
-bool bench_frame_welcome(struct jd_bytes *out)
+bool bench_frame_admitted(struct jd_bytes *out)
 {
-    Jd__Welcome body = JD__WELCOME__INIT;
-    body.mac = jd__wire_bytes(some_bytes, sizeof some_bytes);
+    Jd__Admitted body = JD__ADMITTED__INIT;
     body.incarnation = 1;
     body.host = (char *)"localhost";
     body.pid = (uint32_t)getpid();
     body.program = (char *)"jd-bench";
-    return append(out, 0, 0, JD__MESSAGE__BODY_WELCOME, &body);
+    return append(out, 0, 0, JD__MESSAGE__BODY_ADMITTED, &body);
 }
 
 bool bench_frame_reply(struct jd_bytes *out)

@@ -463,16 +463,12 @@ static void close_on_loop(void *arg)
     jd__link_pool_destroy(agent->pool);
 }
 
-/* munge's answer, which has a deadline, must find the agent. */
 void jd__agent_destroy(struct jd_agent *agent)
 {
     if (!agent)
         return;
     jd__agent_expect_end(agent);
-    pthread_mutex_lock(&agent->lock);
-    while (agent->credentials_under_way)
-        pthread_cond_wait(&agent->state_changed, &agent->lock);
-    pthread_mutex_unlock(&agent->lock);
     jd__loop_run(agent->spec.loop, close_on_loop, agent);
+    jd__auth_wipe(&agent->auth, sizeof agent->auth);
     free_agent(agent);
 }

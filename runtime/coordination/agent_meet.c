@@ -2,16 +2,14 @@
 /*
  * agent_meet.c - how an agent comes to a connection that is let in: each
  * address in turn, each with a short deadline, again and again until the
- * caller's deadline; then Challenge, Hello, Welcome.
+ * caller's deadline. What is said on it is in agent_greet.c.
  */
 #include "runtime/clock.h"
 #include "runtime/coordination/agent_private.h"
-#include "runtime/coordination/munge.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +62,7 @@ static void current_address(const struct jd_agent *agent,
 
 static void drop_link(struct jd_agent *agent)
 {
+    jd__agent_forget_greeting(agent);
     pthread_mutex_lock(&agent->lock);
     struct jd_link *link = agent->link;
     agent->link = NULL;
@@ -79,7 +78,7 @@ static void begin_address(struct jd_agent *agent)
 }
 
 /* This address does not do: the next one. */
-static void give_up_address(struct jd_agent *agent, const char *what)
+void jd__agent_give_up_address(struct jd_agent *agent, const char *what)
 {
     char address[JD_ENDPOINT_TEXT];
     current_address(agent, address);
@@ -89,225 +88,14 @@ static void give_up_address(struct jd_agent *agent, const char *what)
     try_next(agent);
 }
 
-/* An address that many hosts have (a bridge's) may lead to another job's
- * service, and so may a search: then the others are tried. */
-static bool may_be_elsewhere(const struct jd_agent *agent, jd_status status)
+void jd__agent_be_refused(struct jd_agent *agent, jd_status status,
+                          const char *text)
 {
-    bool is_others =
-        status == JD_PERMISSION_DENIED || status == JD_UNIMPLEMENTED;
-    bool is_last = agent->next_endpoint >= agent->endpoints.count;
-    if (agent->state != JD_AGENT_MEETING)
-        return false;
-    return (is_others && agent->spec.is_search) ||
-           ((is_others || status == JD_UNAUTHENTICATED) && !is_last);
-}
-
-/* The answer is no: other addresses would say the same. */
-__attribute__((format(printf, 3, 4))) static void
-be_refused(struct jd_agent *agent, jd_status status, const char *format, ...)
-{
-    char *text = NULL;
-    va_list args;
-    va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
-    va_end(args);
-    if (may_be_elsewhere(agent, status)) {
-        give_up_address(agent, text ? text : "it refused");
-        free(text);
-        return;
-    }
     event_del(agent->meet_timer);
     drop_link(agent);
     if (agent->state == JD_AGENT_BACKING)
-        jd__agent_die(agent, "it does not let us back in: %s",
-                      text ? text : "(no memory)");
-    jd__agent_set_state(agent, JD_AGENT_DEAD, status, text);
-}
-
-/* ---- the Hello -------------------------------------------------------- */
-
-static void fill_hello(struct jd_agent *agent, Jd__Hello *hello)
-{
-    hello->protocol = JD_WIRE_PROTOCOL;
-    hello->role = agent->spec.role;
-    hello->job = (char *)agent->spec.job;
-    hello->attempt = agent->spec.attempt;
-    hello->process = (uint32_t)agent->spec.process;
-    hello->count = (uint32_t)agent->spec.count;
-    hello->incarnation = agent->incarnation;
-    hello->host = (char *)agent->spec.host;
-    hello->boot_id = (char *)agent->spec.boot_id;
-    hello->program = (char *)agent->spec.program;
-    hello->pid = agent->spec.pid;
-    hello->is_back = agent->state == JD_AGENT_BACKING;
-    hello->nonce = jd__wire_bytes(agent->nonce, sizeof agent->nonce);
-}
-
-static void send_hello(struct jd_agent *agent, char *credential)
-{
-    Jd__Message message = JD__MESSAGE__INIT;
-    Jd__Hello hello = JD__HELLO__INIT;
-    uint8_t mac[JD_AUTH_MAC];
-    fill_hello(agent, &hello);
-    jd__auth_hello_mac(
-        &agent->auth, jd__wire_bytes(agent->challenge, sizeof agent->challenge),
-        &hello, mac);
-    hello.mac = jd__wire_bytes(mac, sizeof mac);
-    if (credential)
-        hello.credential = credential;
-    message.body_case = JD__MESSAGE__BODY_HELLO;
-    message.hello = &hello;
-    jd__link_send(agent->link, &message);
-}
-
-/* munge blocks: it is asked on a thread of its own, which hands the
- * credential back to the loop. */
-struct credential {
-    struct jd_agent *agent;
-    unsigned meeting; /* to see whether it is still the same */
-    uint8_t payload[JD_AUTH_MAC];
-    jd_status status;
-    char *text; /* the credential, or what is wrong */
-};
-
-static void on_credential(void *arg)
-{
-    struct credential *c = arg;
-    struct jd_agent *agent = c->agent;
-    pthread_mutex_lock(&agent->lock);
-    agent->credentials_under_way--;
-    pthread_cond_broadcast(&agent->state_changed);
-    pthread_mutex_unlock(&agent->lock);
-    if (agent->link && agent->meeting == c->meeting) {
-        if (c->status == JD_OK)
-            send_hello(agent, c->text);
-        else
-            be_refused(agent, c->status, "%s", c->text ? c->text : "munge");
-    }
-    free(c->text);
-    free(c);
-}
-
-static void *make_credential(void *arg)
-{
-    struct credential *c = arg;
-    c->status = jd__munge_encode(c->payload, sizeof c->payload,
-                                 WELCOME_SECONDS - 2, &c->text);
-    if (c->status != JD_OK)
-        c->text = strdup(jd_error_message());
-    while (!jd__loop_call(c->agent->spec.loop, on_credential, c))
-        sched_yield();
-    return NULL;
-}
-
-static void ask_munge(struct jd_agent *agent)
-{
-    struct jd_auth open = { .way = JD_AUTH_OPEN };
-    Jd__Hello hello = JD__HELLO__INIT;
-    struct credential *c = calloc(1, sizeof *c);
-    pthread_t thread;
-    fill_hello(agent, &hello);
-    if (c) {
-        c->agent = agent;
-        c->meeting = agent->meeting;
-        jd__auth_hello_mac(
-            &open, jd__wire_bytes(agent->challenge, sizeof agent->challenge),
-            &hello, c->payload);
-    }
-    pthread_mutex_lock(&agent->lock);
-    agent->credentials_under_way++;
-    pthread_mutex_unlock(&agent->lock);
-    if (c && pthread_create(&thread, NULL, make_credential, c) == 0) {
-        pthread_detach(thread);
-        return;
-    }
-    pthread_mutex_lock(&agent->lock);
-    agent->credentials_under_way--;
-    pthread_mutex_unlock(&agent->lock);
-    free(c);
-    be_refused(agent, JD_RESOURCE_EXHAUSTED,
-               "munge cannot be asked: no memory or thread");
-}
-
-/* ---- the meeting ------------------------------------------------------ */
-
-static void on_challenge(struct jd_agent *agent, const Jd__Challenge *challenge)
-{
-    if (challenge->protocol != JD_WIRE_PROTOCOL) {
-        be_refused(agent, JD_UNIMPLEMENTED,
-                   "the service speaks protocol %u, this process %d; all "
-                   "processes need the same version of jd",
-                   (unsigned)challenge->protocol, JD_WIRE_PROTOCOL);
-        return;
-    }
-    if (challenge->nonce.len != sizeof agent->challenge ||
-        agent->was_challenged) {
-        give_up_address(agent, "what answers there is no service of jd");
-        return;
-    }
-    memcpy(agent->challenge, challenge->nonce.data, sizeof agent->challenge);
-    agent->was_challenged = true;
-    jd__auth_random(agent->nonce, sizeof agent->nonce);
-    if (agent->auth.way == JD_AUTH_MUNGE)
-        ask_munge(agent);
-    else
-        send_hello(agent, NULL);
-}
-
-static void on_welcome(struct jd_agent *agent, const Jd__Welcome *welcome)
-{
-    if (!agent->was_challenged ||
-        !jd__auth_welcome_is_right(
-            &agent->auth,
-            jd__wire_bytes(agent->challenge, sizeof agent->challenge),
-            jd__wire_bytes(agent->nonce, sizeof agent->nonce), welcome)) {
-        be_refused(agent, JD_UNAUTHENTICATED,
-                   "what answers there does not know the job's secret");
-        return;
-    }
-    event_del(agent->meet_timer);
-    jd__link_set_limit(agent->link, agent->spec.max_message);
-    pthread_mutex_lock(&agent->lock);
-    snprintf(agent->place.host, sizeof agent->place.host, "%s", welcome->host);
-    snprintf(agent->place.program, sizeof agent->place.program, "%s",
-             welcome->program);
-    agent->place.pid = welcome->pid;
-    agent->place.incarnation = welcome->incarnation;
-    pthread_mutex_unlock(&agent->lock);
-    jd__agent_life_start(agent);
-    jd__agent_be_ready(agent);
-}
-
-/* The service had no room or no time for us, as where strangers flood it: it
- * may have the next time. */
-static bool may_come_again(const struct jd_agent *agent, jd_status status)
-{
-    return agent->spec.fd < 0 &&
-           (status == JD_RESOURCE_EXHAUSTED || status == JD_DEADLINE_EXCEEDED);
-}
-
-static void on_meeting_message(struct jd_agent *agent,
-                               const Jd__Message *message)
-{
-    switch (message->body_case) {
-    case JD__MESSAGE__BODY_CHALLENGE:
-        on_challenge(agent, message->challenge);
-        break;
-    case JD__MESSAGE__BODY_WELCOME:
-        on_welcome(agent, message->welcome);
-        break;
-    case JD__MESSAGE__BODY_REFUSAL:
-        if (may_come_again(agent, (jd_status)message->refusal->status)) {
-            give_up_address(agent, message->refusal->text);
-            break;
-        }
-        be_refused(agent, (jd_status)message->refusal->status, "%s",
-                   message->refusal->text);
-        break;
-    default:
-        give_up_address(agent, "what answers there is no service of jd");
-    }
+        jd__agent_die(agent, "it does not let us back in: %s", text);
+    jd__agent_set_state(agent, JD_AGENT_DEAD, status, strdup(text));
 }
 
 static void on_link_message(void *arg, Jd__Message *message)
@@ -318,8 +106,9 @@ static void on_link_message(void *arg, Jd__Message *message)
         return;
     }
     if (agent->state != JD_AGENT_DEAD)
-        on_meeting_message(agent, message);
-    jd__message__free_unpacked(message, NULL);
+        jd__agent_greet(agent, message);
+    else
+        jd__message__free_unpacked(message, NULL);
 }
 
 static void on_link_closed(void *arg, int error, const char *why)
@@ -331,9 +120,9 @@ static void on_link_closed(void *arg, int error, const char *why)
         return;
     }
     if (agent->state != JD_AGENT_READY) {
-        give_up_address(agent, why     ? why
-                               : error ? strerror(error)
-                                       : "it closed the connection");
+        jd__agent_give_up_address(agent, why     ? why
+                                         : error ? strerror(error)
+                                                 : "it closed the connection");
         return;
     }
     jd__agent_life_stop(agent);
@@ -360,22 +149,22 @@ const struct jd_link_hooks jd__agent_link_hooks = {
 static void on_meet_timeout(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
-    give_up_address(arg, "connected, but nothing of jd answered in time");
+    jd__agent_give_up_address(arg,
+                              "connected, but nothing of jd answered in time");
 }
 
 /* The socket is connected, and the agent's from here on. */
 static void begin_meeting(struct jd_agent *agent, int fd)
 {
     static const struct timeval end = { WELCOME_SECONDS, 0 };
-    agent->was_challenged = false;
-    agent->meeting++;
+    agent->fd = fd;
     struct jd_link *link = jd__link_create(
         agent->pool, fd, JD_WIRE_STRANGER_MAX, &jd__agent_link_hooks, agent);
     pthread_mutex_lock(&agent->lock);
     agent->link = link;
     pthread_mutex_unlock(&agent->lock);
     if (!link || !jd__link_start(link))
-        give_up_address(agent, strerror(ENOMEM));
+        jd__agent_give_up_address(agent, strerror(ENOMEM));
     else
         event_add(agent->meet_timer, &end);
 }
@@ -393,7 +182,7 @@ static void on_connected(evutil_socket_t fd, short what, void *arg)
         getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
     if (error) {
         close(fd);
-        give_up_address(agent, strerror(error));
+        jd__agent_give_up_address(agent, strerror(error));
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_private.h - what the agent's parts share: its connection
- * (agent_meet.c), its signs of life (agent_life.c), its calls (agent.c). */
+ * (agent_meet.c), how that is let in (agent_greet.c), its signs of life
+ * (agent_life.c), its calls (agent.c). */
 #ifndef RUNTIME_COORDINATION_AGENT_PRIVATE_H
 #define RUNTIME_COORDINATION_AGENT_PRIVATE_H
 
 #include "runtime/coordination/agent.h"
 #include "runtime/coordination/link.h"
+#include "runtime/coordination/munge.h"
 #include "runtime/progress.h"
 
 #include <pthread.h>
@@ -25,6 +27,20 @@ struct jd_pending {
     pthread_cond_t changed;
 };
 
+enum { JD_AGENT_HELD = 16 }; /* messages until munge has answered */
+
+/* What is said on a connection until it is let in; all zero: nothing yet. */
+struct jd_greeting {
+    uint8_t nonce[JD_AUTH_NONCE], challenge[JD_AUTH_NONCE];
+    struct jd_auth_exchange exchange;
+    struct jd_munge_question *question; /* munge is asked; NULL: it is not */
+    bool was_challenged;
+    bool is_welcome; /* the other side has shown that it is the service, or */
+    bool is_known;   /* could not: then what it says is not final */
+    Jd__Message *held[JD_AGENT_HELD]; /* behind a Welcome that munge has */
+    int num_held;
+};
+
 struct jd_agent {
     struct jd_agent_spec spec; /* its texts are the agent's own */
     struct jd_auth auth;
@@ -38,9 +54,9 @@ struct jd_agent {
     int connecting_fd;
     int next_endpoint;
     int rounds; /* how often all endpoints were tried */
-    uint8_t nonce[JD_AUTH_NONCE], challenge[JD_AUTH_NONCE];
-    unsigned meeting; /* counts connections */
-    bool was_challenged;
+    int fd;     /* the link's */
+    struct jd_greeting greeting;
+    bool has_warned; /* that somebody refuses us who may be anybody */
     struct jd_progress progress, sent_progress;
     double last_look, last_news, back_since;
 
@@ -57,7 +73,6 @@ struct jd_agent {
     char trying[JD_ENDPOINT_TEXT]; /* the one that is tried now, or "" */
     uint64_t last_id;
     struct jd_pending *pending;
-    int credentials_under_way; /* munge is asked */
     struct jd_service_place place;
 };
 
@@ -75,6 +90,18 @@ extern const struct jd_link_hooks jd__agent_link_hooks;
 /* On the loop: begins to connect. */
 void jd__agent_connect(struct jd_agent *agent);
 void jd__agent_close(struct jd_agent *agent);
+/* This address does not do: the next one is tried. */
+void jd__agent_give_up_address(struct jd_agent *agent, const char *what);
+/* The service itself says no: the agent is dead. */
+void jd__agent_be_refused(struct jd_agent *agent, jd_status status,
+                          const char *text);
+
+/* ---- agent_greet.c ----------------------------------------------------- */
+
+/* A message before we are let in; it is the callee's to free. */
+void jd__agent_greet(struct jd_agent *agent, Jd__Message *message);
+/* The connection is gone. */
+void jd__agent_forget_greeting(struct jd_agent *agent);
 
 /* ---- agent_life.c ----------------------------------------------------- */
 

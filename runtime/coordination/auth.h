@@ -9,6 +9,7 @@
  *     jd__auth_find(env, settings, &auth);
  *     jd__auth_hello_mac(&auth, challenge, &hello, mac);      at the agent
  *     jd__auth_hello_is_right(&auth, challenge, hello)        at the service
+ *     jd__auth_agree(&auth, NULL, none, challenge, nonce, &keys);     at both
  *
  * The secret comes from MPI (32 random bytes of process 0), else from
  * JD_SECRET_FILE or JD_SECRET, else munge vouches where a Slurm job has it,
@@ -18,6 +19,7 @@
 #ifndef RUNTIME_COORDINATION_AUTH_H
 #define RUNTIME_COORDINATION_AUTH_H
 
+#include "runtime/coordination/seal.h"
 #include "runtime/coordination/wire.h"
 #include "runtime/env.h"
 #include "runtime/options.h"
@@ -70,13 +72,45 @@ bool jd__auth_hello_is_right(const struct jd_auth *auth,
                              ProtobufCBinaryData challenge,
                              const Jd__Hello *hello);
 
-/* The MAC of the Welcome: another one over the same two nonces. */
+/* The MAC of a Welcome that answers the nonce: of its mac and credential
+ * nothing counts. Keys as above. */
 void jd__auth_welcome_mac(const struct jd_auth *auth,
                           ProtobufCBinaryData challenge,
-                          ProtobufCBinaryData nonce, uint8_t mac[JD_AUTH_MAC]);
+                          ProtobufCBinaryData nonce, const Jd__Welcome *welcome,
+                          uint8_t mac[JD_AUTH_MAC]);
 bool jd__auth_welcome_is_right(const struct jd_auth *auth,
                                ProtobufCBinaryData challenge,
                                ProtobufCBinaryData nonce,
                                const Jd__Welcome *welcome);
+
+/* ---- the keys of a connection ------------------------------------------ */
+
+/* One side's part in an exchange of keys (X25519), which the two credentials
+ * of munge bind to the two nonces. */
+struct jd_auth_exchange {
+    uint8_t own[JD_AUTH_KEY];
+    uint8_t public_key[JD_AUTH_KEY];
+};
+void jd__auth_exchange_begin(struct jd_auth_exchange *exchange);
+
+/* Of the MACs of all that follows the Welcome. */
+struct jd_auth_keys {
+    uint8_t to_service[JD_SEAL_KEY];
+    uint8_t to_agent[JD_SEAL_KEY];
+};
+
+/*
+ * What both sides make of the two nonces and the job's secret or, with
+ * JD_AUTH_MUNGE, of their exchange, whose own half is wiped. False where the
+ * other's public key is none; not with JD_AUTH_OPEN, which has no keys.
+ */
+bool jd__auth_agree(const struct jd_auth *auth,
+                    struct jd_auth_exchange *exchange,
+                    ProtobufCBinaryData other_public_key,
+                    ProtobufCBinaryData challenge, ProtobufCBinaryData nonce,
+                    struct jd_auth_keys *ret_keys);
+
+/* Wipes what is secret in it. */
+void jd__auth_wipe(void *secret, size_t size);
 
 #endif

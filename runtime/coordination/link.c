@@ -33,6 +33,7 @@ struct jd_link {
     struct event *write_event;
     size_t limit;
     struct jd_bytes in;
+    struct jd_seal received;
     bool is_ending; /* nothing more is read or sent but what waits */
     double ends_at; /* then, at the latest */
     bool is_gone;   /* destroyed or closed: only references are left */
@@ -45,6 +46,7 @@ struct jd_link {
     bool is_full;   /* the reader does not read: to be closed */
     bool is_broken; /* a send has failed: reading will tell why */
     struct jd_bytes out;
+    struct jd_seal sent;
 };
 
 /* ---- pools ------------------------------------------------------------ */
@@ -84,6 +86,8 @@ static void release(struct jd_link *link)
         return;
     jd__bytes_finish(&link->in);
     jd__bytes_finish(&link->out);
+    jd__seal_finish(&link->received);
+    jd__seal_finish(&link->sent);
     pthread_mutex_destroy(&link->lock);
     free(link);
 }
@@ -216,7 +220,7 @@ static bool append(struct jd_link *link, const Jd__Message *message)
         link->is_full = true;
         return true; /* the loop closes it */
     }
-    return jd__wire_append(&link->out, message);
+    return jd__seal_append(&link->sent, &link->out, message);
 }
 
 bool jd__link_send(struct jd_link *link, const Jd__Message *message)
@@ -262,8 +266,7 @@ size_t jd__link_backlog(struct jd_link *link)
 /* ---- reading ---------------------------------------------------------- */
 
 /* Handles the frames of the data; returns how much of it they were. */
-static size_t handle_frames(struct jd_link *link, const uint8_t *data,
-                            size_t size)
+static size_t handle_frames(struct jd_link *link, uint8_t *data, size_t size)
 {
     struct jd_link_pool *pool = link->pool;
     struct jd_wire_arena *arena =
@@ -272,7 +275,8 @@ static size_t handle_frames(struct jd_link *link, const uint8_t *data,
     size_t used = 0;
     while (!link->is_gone && !link->is_ending) {
         enum jd_wire_result result =
-            jd__wire_next(data + used, size - used, link->limit, arena, &frame);
+            jd__seal_next(&link->received, data + used, size - used,
+                          link->limit, arena, &frame);
         if (result == JD_WIRE_PARTIAL)
             break;
         if (result == JD_WIRE_BROKEN) {
@@ -403,6 +407,15 @@ void jd__link_set_limit(struct jd_link *link, size_t limit)
     pthread_mutex_lock(&link->lock);
     link->limit = limit;
     pthread_mutex_unlock(&link->lock);
+}
+
+void jd__link_seal(struct jd_link *link, const uint8_t sending[JD_SEAL_KEY],
+                   const uint8_t receiving[JD_SEAL_KEY])
+{
+    pthread_mutex_lock(&link->lock);
+    jd__seal_begin(&link->sent, sending);
+    pthread_mutex_unlock(&link->lock);
+    jd__seal_begin(&link->received, receiving);
 }
 
 bool jd__link_start(struct jd_link *link)

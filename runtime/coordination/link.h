@@ -11,6 +11,7 @@
 #define RUNTIME_COORDINATION_LINK_H
 
 #include "runtime/coordination/loop.h"
+#include "runtime/coordination/seal.h"
 #include "runtime/coordination/wire.h"
 
 struct jd_link;
@@ -47,6 +48,11 @@ void jd__link_pool_destroy(struct jd_link_pool *pool);
 struct jd_link *jd__link_create(struct jd_link_pool *pool, int fd, size_t limit,
                                 const struct jd_link_hooks *hooks, void *arg);
 void jd__link_set_limit(struct jd_link *link, size_t limit);
+
+/* From the next message on in each direction: a MAC is behind it (seal.h), and
+ * one that is wrong breaks the connection. On the loop's thread. */
+void jd__link_seal(struct jd_link *link, const uint8_t sending[JD_SEAL_KEY],
+                   const uint8_t receiving[JD_SEAL_KEY]);
 
 /* On the loop: begins to read. */
 bool jd__link_start(struct jd_link *link);

@@ -56,6 +56,17 @@ void jd__listeners_close(struct jd_listeners *listeners);
  */
 void jd__print_port_owner(FILE *out, const struct jd_endpoint *endpoint);
 
+/* Where the other end of a connected socket is. */
+enum jd_peer_place {
+    JD_PEER_AWAY,   /* on another host */
+    JD_PEER_HERE,   /* on this one, and its user is known */
+    JD_PEER_HIDDEN, /* on this one, but /proc does not show whose it is */
+};
+
+/* The user of the other end where that is on this host: the one who made that
+ * socket. Both ends are open: one that has been closed is hidden. */
+enum jd_peer_place jd__peer_user(int fd, uid_t *ret_user);
+
 /*
  * Raises the soft RLIMIT_NOFILE to the hard one, at most to as many files as a
  * forked child closes (child.h): a hard one of a billion would make programs

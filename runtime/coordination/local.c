@@ -42,6 +42,11 @@ static void hook_send(void *arg, const Jd__Message *message)
     }
 }
 
+static void hook_welcome(void *local, const struct jd_auth_keys *keys)
+{
+    (void)local, (void)keys;
+}
+
 static void hook_nothing(void *local)
 {
     (void)local;
@@ -49,7 +54,7 @@ static void hook_nothing(void *local)
 
 static const struct jd_service_hooks hooks = {
     .send = hook_send,
-    .welcome = hook_nothing,
+    .welcome = hook_welcome,
     .end = hook_nothing,
 };
 

@@ -1,50 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * meeting.c - who is let in, how all come together, and how all part.
+ * meeting.c - who of those that have shown who they are is let in, how all
+ * come together, and how all part.
  */
-#include "runtime/log.h"
 #include "runtime/coordination/service_private.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CLOSING_SECONDS 1.0 /* process 0 waits so long for the others' ends */
 
-/* ---- the refused ------------------------------------------------------ */
-
-void jd__meeting_refuse(struct jd_service *service, struct jd_session *session,
-                        jd_status status, const char *format, ...)
-{
-    Jd__Refusal refusal = JD__REFUSAL__INIT;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    refusal.status = (int32_t)status;
-    refusal.text = text;
-    jd__log(JD_LOG_INFO, "coordination service: %s is not let in: %s",
-            session->from, text);
-    jd__service_send(service, session, JD__MESSAGE__BODY_REFUSAL, &refusal);
-    jd__session_end(service, session);
-}
-
-static void refuse_job(struct jd_service *service, struct jd_session *session,
-                       const Jd__Hello *hello)
-{
-    if (strcmp(hello->job, service->job) != 0)
-        jd__meeting_refuse(service, session, JD_PERMISSION_DENIED,
-                           "it belongs to another job (\"%.80s\"; this one is "
-                           "\"%.80s\"); two jobs need two ports",
-                           hello->job, service->job);
-    else
-        jd__meeting_refuse(service, session, JD_ABORTED,
-                           "it belongs to attempt %u of the job, and this is "
-                           "attempt %u; it should end",
-                           (unsigned)hello->attempt,
-                           (unsigned)service->attempt);
-}
+/* ---- the admitted ------------------------------------------------------ */
 
 static void refuse_duplicate(struct jd_service *service,
                              struct jd_session *session,
@@ -65,164 +31,17 @@ static void refuse_duplicate(struct jd_service *service,
                        states[member->state]);
 }
 
-/* ---- the Hello -------------------------------------------------------- */
-
-static const struct jd_auth *auth_for(const struct jd_service *service,
-                                      const Jd__Hello *hello)
+static void say_admitted(struct jd_service *service, struct jd_session *session,
+                         const Jd__Hello *hello)
 {
-    return hello->role == JD__ROLE__OBSERVER ? &service->observer_auth
-                                             : &service->auth;
-}
-
-/* What does not depend on who is there; false where it is refused. */
-static bool check_job(struct jd_service *service, struct jd_session *session,
-                      const Jd__Hello *hello)
-{
-    bool is_process = hello->role == JD__ROLE__PROCESS;
-    if (hello->protocol != JD_WIRE_PROTOCOL)
-        jd__meeting_refuse(service, session, JD_UNIMPLEMENTED,
-                           "it speaks protocol %u, this service %d; all "
-                           "processes need the same version of jd",
-                           (unsigned)hello->protocol, JD_WIRE_PROTOCOL);
-    else if (hello->role != JD__ROLE__OBSERVER &&
-             (strcmp(hello->job, service->job) != 0 ||
-              hello->attempt != service->attempt))
-        refuse_job(service, session, hello);
-    else if (is_process && hello->count != (uint32_t)service->count)
-        jd__meeting_refuse(service, session, JD_INVALID_ARGUMENT,
-                           "it believes that the job has %u processes, but it "
-                           "has %d",
-                           (unsigned)hello->count, service->count);
-    else if (hello->process >= (uint32_t)service->count)
-        jd__meeting_refuse(service, session, JD_OUT_OF_RANGE,
-                           "it says that it is process %u, but the processes "
-                           "are 0 to %d",
-                           (unsigned)hello->process, service->count - 1);
-    else
-        return true;
-    return false;
-}
-
-static void refuse_secret(struct jd_service *service,
-                          struct jd_session *session, const Jd__Hello *hello)
-{
-    const struct jd_auth *auth = auth_for(service, hello);
-    if (hello->role == JD__ROLE__OBSERVER && strcmp(auth->source, "MPI") == 0)
-        jd__meeting_refuse(service, session, JD_UNAUTHENTICATED,
-                           "only the job's own processes know its secret; "
-                           "start the job with JD_SECRET_FILE set, and "
-                           "jd-info with the same");
-    else
-        jd__meeting_refuse(service, session, JD_UNAUTHENTICATED,
-                           "it does not know the job's secret (here it is from "
-                           "%s); set the same everywhere",
-                           auth->source[0] ? auth->source : "nowhere");
-}
-
-static void ask_munge(struct jd_service *service, struct jd_session *session)
-{
-    const Jd__Hello *hello = session->hello->hello;
-    struct jd_auth open = { .way = JD_AUTH_OPEN };
-    uint8_t payload[JD_AUTH_MAC];
-    jd__auth_hello_mac(&open,
-                       jd__wire_bytes(session->nonce, sizeof session->nonce),
-                       hello, payload);
-    session->accepted_at = service->now;
-    jd__session_set_state(service, session, JD_SESSION_VOUCHING);
-    if (!service->hooks->vouch(session->peer, hello->credential, payload))
-        jd__meeting_refuse(service, session, JD_RESOURCE_EXHAUSTED,
-                           "munge cannot be asked: no memory or thread");
-}
-
-void jd__meeting_ask_munge(struct jd_service *service)
-{
-    while (service->queued.first &&
-           service->vouching.count < JD_SERVICE_QUESTIONS)
-        ask_munge(service, service->queued.first);
-}
-
-/* Each question is a thread: only so many at once. */
-static void queue_for_munge(struct jd_service *service,
-                            struct jd_session *session,
-                            const Jd__Message *message)
-{
-    const Jd__Hello *hello = message->hello;
-    if (!hello->credential[0]) {
-        jd__meeting_refuse(service, session, JD_UNAUTHENTICATED,
-                           "it brings no munge credential, which this job asks "
-                           "for; set JD_SECRET_FILE where there is no munge");
-        return;
-    }
-    session->hello = jd__wire_copy(message);
-    if (!session->hello) {
-        jd__meeting_refuse(service, session, JD_RESOURCE_EXHAUSTED,
-                           "munge cannot be asked: no memory");
-        return;
-    }
-    jd__session_set_state(service, session, JD_SESSION_QUEUED);
-    jd__meeting_ask_munge(service);
-}
-
-void jd__on_hello(struct jd_service *service, struct jd_session *session,
-                  const Jd__Message *message)
-{
-    const Jd__Hello *hello = message->hello;
-    ProtobufCBinaryData challenge =
-        jd__wire_bytes(session->nonce, sizeof session->nonce);
-    if (message->body_case != JD__MESSAGE__BODY_HELLO) {
-        jd__meeting_refuse(service, session, JD_INVALID_ARGUMENT,
-                           "it began with \"%s\", not with \"hello\"",
-                           jd__wire_body_name(message));
-        return;
-    }
-    if (hello->nonce.len != JD_AUTH_NONCE) {
-        jd__meeting_refuse(service, session, JD_INVALID_ARGUMENT,
-                           "its nonce has %zu bytes, not %d", hello->nonce.len,
-                           JD_AUTH_NONCE);
-        return;
-    }
-    if (!check_job(service, session, hello))
-        return;
-    if (auth_for(service, hello)->way == JD_AUTH_MUNGE)
-        queue_for_munge(service, session, message);
-    else if (!jd__auth_hello_is_right(auth_for(service, hello), challenge,
-                                      hello))
-        refuse_secret(service, session, hello);
-    else
-        jd__meeting_admit(service, session, hello);
-}
-
-void jd__service_vouched(struct jd_service *service, struct jd_session *session,
-                         jd_status status, const char *text, double now)
-{
-    service->now = now;
-    if (session->state != JD_SESSION_VOUCHING)
-        return;
-    if (status != JD_OK)
-        jd__meeting_refuse(service, session, status, "%s", text);
-    else
-        jd__meeting_admit(service, session, session->hello->hello);
-}
-
-/* ---- the admitted ----------------------------------------------------- */
-
-static void welcome(struct jd_service *service, struct jd_session *session,
-                    const Jd__Hello *hello)
-{
-    Jd__Welcome body = JD__WELCOME__INIT;
-    uint8_t mac[JD_AUTH_MAC];
-    jd__auth_welcome_mac(auth_for(service, hello),
-                         jd__wire_bytes(session->nonce, sizeof session->nonce),
-                         hello->nonce, mac);
-    body.mac = jd__wire_bytes(mac, sizeof mac);
+    Jd__Admitted body = JD__ADMITTED__INIT;
     body.incarnation = service->incarnation;
     body.host = service->host;
     body.pid = service->pid;
     body.program = service->program;
     jd__session_set_state(service, session, JD_SESSION_KNOWN);
     session->role = hello->role;
-    service->hooks->welcome(session->peer);
-    jd__service_send(service, session, JD__MESSAGE__BODY_WELCOME, &body);
+    jd__service_send(service, session, JD__MESSAGE__BODY_ADMITTED, &body);
 }
 
 /* One that lost its connection goes on where it was. */
@@ -263,7 +82,7 @@ static void admit_process(struct jd_service *service,
         jd__member_fill(service, member, hello);
     }
     replace_session(service, session, member);
-    welcome(service, session, hello);
+    say_admitted(service, session, hello);
     jd__round_tell(service, member);
 }
 
@@ -285,7 +104,7 @@ void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
     else if (hello->role == JD__ROLE__PROCESS)
         admit_process(service, session, hello);
     else
-        welcome(service, session, hello);
+        say_admitted(service, session, hello);
 }
 
 /* ---- all join --------------------------------------------------------- */

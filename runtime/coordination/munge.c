@@ -28,19 +28,22 @@ struct jd_munge_question {
     bool is_answered;
     bool is_over; /* nobody waits */
     /* constant: */
-    void (*ask)(struct jd_munge_question *question, munge_ctx_t context);
     const char *socket;
     double timeout;
-    char *credential; /* of an encoding: written with the answer */
+    enum jd_munge_user user;
+    char *credential; /* to be looked at; NULL: none */
     void *payload;
     size_t size;
-    struct jd_loop *loop; /* of a decoding, as the rest */
+    void *answer; /* to be made a credential of; NULL: none */
+    size_t answer_size;
+    struct jd_loop *loop; /* whom done is called on; NULL: somebody waits */
     jd_munge_done_f done;
     void *arg;
     struct event *timer; /* of the loop's thread */
     /* the answer; of the asking thread until is_answered: */
     jd_status status;
     char text[TEXT_SIZE];
+    char *made; /* the new credential */
 };
 
 static const char *test_socket;
@@ -118,6 +121,11 @@ static void answer_refused(struct jd_munge_question *question,
         answer_unavailable(question, context, words);
     else if (error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND)
         answer_age(question, context, words);
+    else if (error == EMUNGE_CRED_UNAUTHORIZED)
+        answer(question, JD_UNAUTHENTICATED,
+               "munge does not vouch for the credential: %s: it is for another "
+               "user; start all processes as the same user",
+               words);
     else if (error == EMUNGE_CRED_REPLAYED)
         answer(question, JD_UNAUTHENTICATED,
                "munge does not vouch for the credential: %s: it has been "
@@ -131,6 +139,12 @@ static void answer_refused(struct jd_munge_question *question,
                words);
 }
 
+static bool is_taken(enum jd_munge_user user, uid_t uid)
+{
+    return user == JD_MUNGE_ANY || uid == geteuid() ||
+           (user == JD_MUNGE_ROOT && uid == 0);
+}
+
 /* munge vouches for a credential; is it the one that is wanted? */
 static void answer_vouched(struct jd_munge_question *question,
                            const void *payload, int size, uid_t uid)
@@ -142,11 +156,12 @@ static void answer_vouched(struct jd_munge_question *question,
                "else: its payload of %d bytes is not the %zu bytes that this "
                "connection must have",
                size, question->size);
-    else if (uid != geteuid() && uid != 0)
+    else if (!is_taken(question->user, uid))
         answer(question, JD_UNAUTHENTICATED,
                "munge vouches for the credential, but as user id %u's, and it "
-               "must be %u's or root's; start all processes as the same user",
-               (unsigned)uid, (unsigned)geteuid());
+               "must be %u's%s; start all processes as the same user",
+               (unsigned)uid, (unsigned)geteuid(),
+               question->user == JD_MUNGE_ROOT ? " or root's" : "");
     else
         answer(question, JD_OK, "%s", "");
 }
@@ -155,9 +170,11 @@ static void answer_vouched(struct jd_munge_question *question,
 
 static void encode(struct jd_munge_question *question, munge_ctx_t context)
 {
-    munge_err_t error = munge_encode(&question->credential, context,
-                                     question->payload, (int)question->size);
     char words[WORDS_SIZE];
+    if (question->user == JD_MUNGE_OWN)
+        munge_ctx_set(context, MUNGE_OPT_UID_RESTRICTION, (int)geteuid());
+    munge_err_t error = munge_encode(&question->made, context, question->answer,
+                                     (int)question->answer_size);
     if (error == EMUNGE_SUCCESS) {
         answer(question, JD_OK, "%s", "");
         return;
@@ -191,6 +208,8 @@ static void disown(struct jd_munge_question *question)
     pthread_mutex_destroy(&question->lock);
     free(question->credential);
     free(question->payload);
+    free(question->answer);
+    free(question->made);
     free(question);
 }
 
@@ -207,19 +226,31 @@ static void tell(struct jd_munge_question *question)
         question->owners++;
 }
 
-static void *ask(void *arg)
+/* Each with a context of its own: munge_decode leaves in it what the credential
+ * says, its cipher for example. */
+static void with_context(struct jd_munge_question *question,
+                         void (*f)(struct jd_munge_question *, munge_ctx_t))
 {
-    struct jd_munge_question *question = arg;
     munge_ctx_t context = munge_ctx_create();
-    pthread_setname_np(pthread_self(), "jd-munge");
     if (context && question->socket)
         munge_ctx_set(context, MUNGE_OPT_SOCKET, question->socket);
     if (context)
-        question->ask(question, context);
+        f(question, context);
     else
         answer(question, JD_UNAVAILABLE, "munge: there is no memory");
     if (context)
         munge_ctx_destroy(context);
+}
+
+static void *ask(void *arg)
+{
+    struct jd_munge_question *question = arg;
+    pthread_setname_np(pthread_self(), "jd-munge");
+    answer(question, JD_OK, "%s", "");
+    if (question->credential)
+        with_context(question, decode);
+    if (question->status == JD_OK && question->answer)
+        with_context(question, encode);
     pthread_mutex_lock(&question->lock);
     tell(question);
     pthread_mutex_unlock(&question->lock);
@@ -249,9 +280,35 @@ static struct jd_munge_question *start(struct jd_munge_question *question)
     return error ? fail_thread(question, error) : question;
 }
 
+/* At least one byte, so that NULL is no memory. */
+static void *copy(const void *bytes, size_t size)
+{
+    void *result = malloc(size ? size : 1);
+    if (result && size)
+        memcpy(result, bytes, size);
+    return result;
+}
+
+static bool copy_spec(struct jd_munge_question *question,
+                      const struct jd_munge_spec *spec)
+{
+    question->socket = test_socket;
+    question->timeout = spec->timeout;
+    question->user = spec->user;
+    question->size = spec->size;
+    question->answer_size = spec->answer_size;
+    if (spec->credential) {
+        question->credential = strdup(spec->credential);
+        question->payload = copy(spec->payload, spec->size);
+    }
+    if (spec->answer)
+        question->answer = copy(spec->answer, spec->answer_size);
+    return (!spec->credential || (question->credential && question->payload)) &&
+           (!spec->answer || question->answer);
+}
+
 /* A question of two owners; NULL with a sentence. */
-static struct jd_munge_question *
-create(const char *credential, const void *payload, size_t size, double timeout)
+static struct jd_munge_question *create(const struct jd_munge_spec *spec)
 {
     struct jd_munge_question *question = calloc(1, sizeof *question);
     if (!question) {
@@ -261,16 +318,9 @@ create(const char *credential, const void *payload, size_t size, double timeout)
     pthread_mutex_init(&question->lock, NULL);
     jd__clock_init_condition(&question->answered);
     question->owners = 2;
-    question->socket = test_socket;
-    question->timeout = timeout;
-    question->size = size;
-    question->payload = malloc(size ? size : 1);
-    question->credential = credential ? strdup(credential) : NULL;
-    if (question->payload && (question->credential || !credential)) {
-        memcpy(question->payload, payload, size);
+    if (copy_spec(question, spec))
         return question;
-    }
-    jd__fail_no_memory("munge", size);
+    jd__fail_no_memory("munge", spec->size + spec->answer_size);
     question->owners = 1;
     disown(question);
     return NULL;
@@ -285,7 +335,7 @@ static void describe_silence(const struct jd_munge_question *question,
              question->timeout);
 }
 
-/* ---- encoding --------------------------------------------------------- */
+/* ---- and wait ---------------------------------------------------------- */
 
 /* Waits at most until the deadline. Returns whether there is an answer. */
 static bool wait_for_answer(struct jd_munge_question *question, double deadline)
@@ -307,11 +357,13 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
 {
     char silence[TEXT_SIZE];
     double deadline = jd__clock_now() + timeout;
-    struct jd_munge_question *question = create(NULL, payload, size, timeout);
-    if (question) {
-        question->ask = encode;
+    struct jd_munge_spec spec = { .answer = payload,
+                                  .answer_size = size,
+                                  .user = JD_MUNGE_ANY,
+                                  .timeout = timeout };
+    struct jd_munge_question *question = create(&spec);
+    if (question)
         question = start(question);
-    }
     if (!question)
         return JD_RESOURCE_EXHAUSTED;
     jd_status status;
@@ -322,8 +374,8 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
         status = jd_fail(question->status, "%s", question->text);
     } else {
         status = JD_OK;
-        *ret_credential = question->credential;
-        question->credential = NULL;
+        *ret_credential = question->made;
+        question->made = NULL;
     }
     disown(question);
     return status;
@@ -338,7 +390,7 @@ bool jd__munge_is_there(double timeout)
     return true;
 }
 
-/* ---- decoding, on the loop's thread ----------------------------------- */
+/* ---- or are on the loop's thread --------------------------------------- */
 
 /* Nobody waits from here on; the loop's share is given up. */
 static void finish(struct jd_munge_question *question)
@@ -356,7 +408,10 @@ static void give_answer(void *arg)
     struct jd_munge_question *question = arg;
     if (!question->is_over) {
         finish(question);
-        question->done(question->arg, question->status, question->text);
+        question->done(question->arg, question->status,
+                       question->status == JD_OK && question->made
+                           ? question->made
+                           : question->text);
     }
     disown(question);
 }
@@ -389,17 +444,13 @@ static bool set_timer(struct jd_munge_question *question)
     return false;
 }
 
-struct jd_munge_question *jd__munge_decode(struct jd_loop *loop,
-                                           const char *credential,
-                                           const void *payload, size_t size,
-                                           double timeout, jd_munge_done_f done,
-                                           void *arg)
+struct jd_munge_question *jd__munge_ask(struct jd_loop *loop,
+                                        const struct jd_munge_spec *spec,
+                                        jd_munge_done_f done, void *arg)
 {
-    struct jd_munge_question *question =
-        create(credential, payload, size, timeout);
+    struct jd_munge_question *question = create(spec);
     if (!question)
         return NULL;
-    question->ask = decode;
     question->loop = loop;
     question->done = done;
     question->arg = arg;

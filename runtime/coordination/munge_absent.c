@@ -19,14 +19,11 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
     return jd_fail(JD_UNIMPLEMENTED, "%s", why);
 }
 
-struct jd_munge_question *jd__munge_decode(struct jd_loop *loop,
-                                           const char *credential,
-                                           const void *payload, size_t size,
-                                           double timeout, jd_munge_done_f done,
-                                           void *arg)
+struct jd_munge_question *jd__munge_ask(struct jd_loop *loop,
+                                        const struct jd_munge_spec *spec,
+                                        jd_munge_done_f done, void *arg)
 {
-    (void)loop, (void)credential, (void)payload, (void)size, (void)timeout;
-    (void)done, (void)arg;
+    (void)loop, (void)spec, (void)done, (void)arg;
     jd_fail(JD_UNIMPLEMENTED, "%s", why);
     return NULL;
 }

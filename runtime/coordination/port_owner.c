@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * port_owner.c - who has a port: /proc/net/tcp and tcp6 give the socket's
- * inode and user, /proc/PID/fd the process that holds it.
+ * port_owner.c - who has a port, or the other end of a connection:
+ * /proc/net/tcp and tcp6 give the socket's inode and user, /proc/PID/fd the
+ * process that holds it.
  */
 #include "runtime/coordination/listen.h"
 
@@ -10,13 +11,17 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { STATE_LISTEN = 0x0a }; /* as /proc/net/tcp numbers them */
+enum {
+    STATE_ESTABLISHED = 0x01,
+    STATE_LISTEN = 0x0a
+}; /* as /proc/net/tcp numbers them */
 
 /* A row of the table. */
 struct row {
-    struct jd_endpoint local;
+    struct jd_endpoint local, remote;
     unsigned state;
     unsigned user;
     unsigned long inode; /* 0: the kernel's own, of a connection that ended */
@@ -44,17 +49,19 @@ static bool parse_address(const char *text, struct jd_endpoint *ret_local)
 
 static bool parse_row(const char *line, struct row *ret_row)
 {
-    char address[40];
-    unsigned port;
+    char local[40], remote[40];
+    unsigned port, remote_port;
     if (sscanf(line,
-               " %*d: %39[0-9A-F]:%4X %*[0-9A-F]:%*4X %2X %*X:%*X %*X:%*X %*X "
+               " %*d: %39[0-9A-F]:%4X %39[0-9A-F]:%4X %2X %*X:%*X %*X:%*X %*X "
                "%u %*u %lu",
-               address, &port, &ret_row->state, &ret_row->user,
-               &ret_row->inode) != 5)
+               local, &port, remote, &remote_port, &ret_row->state,
+               &ret_row->user, &ret_row->inode) != 7)
         return false;
-    if (!parse_address(address, &ret_row->local))
+    if (!parse_address(local, &ret_row->local) ||
+        !parse_address(remote, &ret_row->remote))
         return false;
     ret_row->local.port = (uint16_t)port;
+    ret_row->remote.port = (uint16_t)remote_port;
     return true;
 }
 
@@ -82,22 +89,110 @@ static bool collide(const struct jd_endpoint *a, const struct jd_endpoint *b)
             memcmp(right, zero, 16) == 0);
 }
 
-/* Looks through one table; a listening socket goes before a connection. */
-static void find_row(const char *path, const struct jd_endpoint *endpoint,
-                     struct row *found)
+/* Calls look for each row of one table until that is true. */
+static bool each_row(const char *path,
+                     bool (*look)(const struct row *row, void *arg), void *arg)
 {
     char *line = NULL;
     size_t size = 0;
     struct row row;
+    bool is_found = false;
     FILE *table = fopen(path, "re");
-    while (table && getline(&line, &size, table) > 0)
-        if (parse_row(line, &row) && collide(&row.local, endpoint) &&
-            (!found->inode ||
-             (row.state == STATE_LISTEN && found->state != STATE_LISTEN)))
-            *found = row;
+    while (!is_found && table && getline(&line, &size, table) > 0)
+        is_found = parse_row(line, &row) && look(&row, arg);
     free(line);
     if (table)
         fclose(table);
+    return is_found;
+}
+
+struct port {
+    const struct jd_endpoint *endpoint;
+    struct row found;
+};
+
+/* A listening socket goes before a connection. */
+static bool look_for_port(const struct row *row, void *arg)
+{
+    struct port *port = arg;
+    if (collide(&row->local, port->endpoint) &&
+        (!port->found.inode ||
+         (row->state == STATE_LISTEN && port->found.state != STATE_LISTEN)))
+        port->found = *row;
+    return false;
+}
+
+/* ---- the other end of a connection -------------------------------------- */
+
+struct ends {
+    struct jd_endpoint own, other;
+    unsigned user;
+};
+
+static bool is_same(const struct jd_endpoint *a, const struct jd_endpoint *b)
+{
+    uint8_t left[16], right[16];
+    widen(a, left);
+    widen(b, right);
+    return memcmp(left, right, 16) == 0;
+}
+
+/* A socket that its process has closed is the kernel's, without an inode and
+ * with root's number. */
+static bool look_for_end(const struct row *row, void *arg)
+{
+    struct ends *ends = arg;
+    bool is_it = row->state == STATE_ESTABLISHED && row->inode &&
+                 row->local.port == ends->other.port &&
+                 row->remote.port == ends->own.port &&
+                 is_same(&row->local, &ends->other) &&
+                 is_same(&row->remote, &ends->own);
+    if (is_it)
+        ends->user = row->user;
+    return is_it;
+}
+
+/* An address of this host can be bound. */
+static bool is_of_this_host(const struct sockaddr_storage *address,
+                            socklen_t length)
+{
+    struct sockaddr_storage copy = *address;
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (address->ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&copy)->sin6_port = 0;
+    else
+        ((struct sockaddr_in *)&copy)->sin_port = 0;
+    bool is_bound =
+        fd >= 0 && bind(fd, (const struct sockaddr *)&copy, length) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_bound;
+}
+
+enum jd_peer_place jd__peer_user(int fd, uid_t *ret_user)
+{
+    struct sockaddr_storage own, other;
+    socklen_t own_length = sizeof own, other_length = sizeof other;
+    struct ends ends;
+    if (getsockname(fd, (struct sockaddr *)&own, &own_length) != 0 ||
+        getpeername(fd, (struct sockaddr *)&other, &other_length) != 0)
+        return JD_PEER_HIDDEN;
+    if (own.ss_family == AF_UNIX) { /* a pair within this process */
+        *ret_user = geteuid();
+        return JD_PEER_HERE;
+    }
+    if (!jd__endpoint_from_sockaddr((struct sockaddr *)&own, &ends.own) ||
+        !jd__endpoint_from_sockaddr((struct sockaddr *)&other, &ends.other))
+        return JD_PEER_HIDDEN;
+    bool is_here = jd__endpoint_is_loopback(&ends.other) ||
+                   is_same(&ends.own, &ends.other);
+    if (!is_here && !is_of_this_host(&other, other_length))
+        return JD_PEER_AWAY;
+    if (!each_row("/proc/net/tcp", look_for_end, &ends) &&
+        !each_row("/proc/net/tcp6", look_for_end, &ends))
+        return is_here ? JD_PEER_HIDDEN : JD_PEER_AWAY;
+    *ret_user = (uid_t)ends.user;
+    return JD_PEER_HERE;
 }
 
 /* ---- the process ------------------------------------------------------ */
@@ -155,9 +250,10 @@ static void print_process(FILE *out, int pid)
 
 void jd__print_port_owner(FILE *out, const struct jd_endpoint *endpoint)
 {
-    struct row row = { .inode = 0 };
-    find_row("/proc/net/tcp", endpoint, &row);
-    find_row("/proc/net/tcp6", endpoint, &row);
+    struct port port = { .endpoint = endpoint };
+    each_row("/proc/net/tcp", look_for_port, &port);
+    each_row("/proc/net/tcp6", look_for_port, &port);
+    struct row row = port.found;
     int pid = row.inode ? find_process(row.inode) : 0;
     if (pid) {
         print_process(out, pid);

@@ -37,6 +37,7 @@ struct jd_server {
 /* One connection. */
 struct peer {
     struct jd_server *server;
+    int fd; /* the link's */
     struct jd_link *link;
     struct jd_session *session;
     struct jd_munge_question *question; /* munge is asked; NULL: it is not */
@@ -160,6 +161,7 @@ static struct peer *add_peer(struct jd_server *server, int fd, const char *from)
         return NULL;
     }
     peer->server = server;
+    peer->fd = fd;
     peer->next = server->peers;
     if (server->peers)
         server->peers->previous = peer;
@@ -251,10 +253,14 @@ static void hook_send(void *peer, const Jd__Message *message)
         jd__link_send(link, message);
 }
 
-static void hook_welcome(void *arg)
+static void hook_welcome(void *arg, const struct jd_auth_keys *keys)
 {
     struct peer *peer = arg;
+    if (!peer->link)
+        return;
     jd__link_set_limit(peer->link, peer->server->max_message);
+    if (keys)
+        jd__link_seal(peer->link, keys->to_agent, keys->to_service);
 }
 
 static void hook_end(void *arg)
@@ -282,14 +288,24 @@ static void on_vouched(void *arg, jd_status status, const char *text)
     tick(server);
 }
 
-static bool hook_vouch(void *arg, const char *credential,
-                       const uint8_t payload[JD_AUTH_MAC])
+static bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
 {
     struct peer *peer = arg;
+    struct jd_munge_spec question = *spec;
+    question.timeout = MUNGE_SECONDS;
     peer->question =
-        jd__munge_decode(peer->server->loop, credential, payload, JD_AUTH_MAC,
-                         MUNGE_SECONDS, on_vouched, peer);
+        jd__munge_ask(peer->server->loop, &question, on_vouched, peer);
     return peer->question != NULL;
+}
+
+/* Root may look at everything on its host. */
+static bool hook_is_ours(void *arg)
+{
+    const struct peer *peer = arg;
+    uid_t user = 0;
+    enum jd_peer_place place = jd__peer_user(peer->fd, &user);
+    return place == JD_PEER_AWAY ||
+           (place == JD_PEER_HERE && (user == geteuid() || user == 0));
 }
 
 static const struct jd_service_hooks service_hooks = {
@@ -298,6 +314,7 @@ static const struct jd_service_hooks service_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .is_ours = hook_is_ours,
 };
 
 bool jd__server_has_armed(const struct jd_server *server)

@@ -11,10 +11,11 @@
  *     next = jd__service_tick(service, now);
  *
  * coordination.proto says what each message does. The parts: sessions and
- * requests (service.c), who is let in and how all meet and part (meeting.c),
- * who is there (members.c), waits and their deadlines (waits.c), the store's
- * requests (store_requests.c), barriers (barriers.c), failures (failures.c),
- * preemption (rounds.c), how many strangers there may be (strangers.c).
+ * requests (service.c), who shows what (greet.c), who is let in and how all
+ * meet and part (meeting.c), who is there (members.c), waits and their deadlines
+ * (waits.c), the store's requests (store_requests.c), barriers (barriers.c),
+ * failures (failures.c), preemption (rounds.c), how many strangers there may be
+ * (strangers.c).
  * Threads: one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVICE_H
@@ -22,6 +23,7 @@
 
 #include "runtime/coordination/auth.h"
 #include "runtime/coordination/ending.h"
+#include "runtime/coordination/munge.h"
 #include "runtime/coordination/wire.h"
 #include "runtime/status.h"
 
@@ -31,16 +33,19 @@ struct jd_session; /* one connection */
 /* What the service does to the other end of a session. */
 struct jd_service_hooks {
     void (*send)(void *peer, const Jd__Message *message);
-    /* It is let in: its frames may be as large as max_message. */
-    void (*welcome)(void *peer);
+    /* It has shown who it is: its frames may be as large as max_message, and
+     * from here on have MACs of these keys both ways; NULL: there are none. */
+    void (*welcome)(void *peer, const struct jd_auth_keys *keys);
     /* Close it after what was sent; jd__service_lost comes then. */
     void (*end)(void *peer);
     /* Close it now: its session is gone, and nothing is said of it any more. */
     void (*drop)(void *peer);
-    /* Have munge look at the credential, whose payload must be this one, and
-     * call jd__service_vouched; false where that cannot begin. */
-    bool (*vouch)(void *peer, const char *credential,
-                  const uint8_t payload[JD_AUTH_MAC]);
+    /* Ask munge, and call jd__service_vouched; false where that cannot begin.
+     * The spec's timeout is the hook's. */
+    bool (*vouch)(void *peer, const struct jd_munge_spec *spec);
+    /* Where nobody has said a secret: true where it does not come from another
+     * user of this host. */
+    bool (*is_ours)(void *peer);
 };
 
 enum {
@@ -93,7 +98,7 @@ struct jd_session *jd__service_accept_alone(struct jd_service *service,
 void jd__service_receive(struct jd_service *service, struct jd_session *session,
                          const Jd__Message *message, double now);
 
-/* munge's answer. */
+/* munge's answer: a credential over what the spec said, or a sentence. */
 void jd__service_vouched(struct jd_service *service, struct jd_session *session,
                          jd_status status, const char *text, double now);
 

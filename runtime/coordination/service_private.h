@@ -136,6 +136,8 @@ struct jd_session {
     bool was_known;           /* it was let in */
     char from[64];
     uint8_t nonce[JD_AUTH_NONCE];
+    uint8_t public_key[JD_AUTH_KEY]; /* the service's, with munge */
+    struct jd_auth_keys keys;        /* until the Welcome */
     struct jd_waiter *waiters;
     struct jd_session *next, *previous; /* all of a state's, oldest first */
 };
@@ -267,17 +269,21 @@ struct jd_waiter *jd__session_find_waiter(const struct jd_session *session,
                                           uint64_t id);
 jd_request_f jd__on_withdraw;
 
-/* ---- meeting.c -------------------------------------------------------- */
+/* ---- greet.c ---------------------------------------------------------- */
 
 void jd__on_hello(struct jd_service *service, struct jd_session *session,
                   const Jd__Message *message);
-void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
-                       const Jd__Hello *hello);
 __attribute__((format(printf, 4, 5))) void
 jd__meeting_refuse(struct jd_service *service, struct jd_session *session,
                    jd_status status, const char *format, ...);
 /* Asks munge about those who wait for their turn. */
 void jd__meeting_ask_munge(struct jd_service *service);
+
+/* ---- meeting.c -------------------------------------------------------- */
+
+/* It has shown who it is, and belongs to the job. */
+void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
+                       const Jd__Hello *hello);
 jd_request_f jd__on_join, jd__on_leave;
 /* The member does not wait for the others any more: it has not joined. */
 void jd__meeting_unjoin(struct jd_service *service, struct jd_member *member);

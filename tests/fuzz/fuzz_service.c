@@ -57,7 +57,7 @@ static void fill_hello(const struct model *model, Jd__Hello *hello,
                        uint32_t process, unsigned flags, unsigned host)
 {
     static const char *const hosts[] = { "h0", "h1", "", "h2" };
-    static uint8_t nonce[JD_AUTH_NONCE];
+    static uint8_t nonce[JD_AUTH_NONCE], public_key[JD_AUTH_KEY] = { 9 };
     jd__hello__init(hello);
     hello->protocol = JD_WIRE_PROTOCOL;
     hello->role = (Jd__Role)((flags & FUZZ_ROLE) / 4);
@@ -72,6 +72,7 @@ static void fill_hello(const struct model *model, Jd__Hello *hello,
     hello->pid = 100 + process;
     hello->is_back = (flags & FUZZ_IS_BACK) != 0;
     hello->nonce = jd__wire_bytes(nonce, sizeof nonce);
+    hello->public_key = jd__wire_bytes(public_key, sizeof public_key);
     if (!(flags & FUZZ_NO_CREDENTIAL))
         hello->credential = (char *)"MUNGE:";
 }

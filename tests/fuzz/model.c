@@ -137,6 +137,12 @@ static void check_frame(const Jd__Message *message)
     jd__bytes_finish(&bytes);
 }
 
+static void on_admitted(struct connection *connection)
+{
+    FUZZ_EXPECT(!connection->is_welcome, "it is let in twice");
+    connection->is_welcome = true;
+}
+
 static void expect_open(const struct connection *connection, const char *what)
 {
     FUZZ_EXPECT(!connection->is_ended, "%s on an ended session", what);
@@ -147,8 +153,11 @@ static void hook_send(void *peer, const Jd__Message *message)
 {
     struct connection *connection = peer;
     const char *name = jd__wire_body_name(message);
-    bool is_first = message->body_case == JD__MESSAGE__BODY_CHALLENGE;
+    bool is_first = message->body_case == JD__MESSAGE__BODY_CHALLENGE ||
+                    message->body_case == JD__MESSAGE__BODY_WELCOME;
     bool is_last = message->body_case == JD__MESSAGE__BODY_REFUSAL;
+    if (message->body_case == JD__MESSAGE__BODY_ADMITTED)
+        on_admitted(connection);
     expect_open(connection, name);
     check_frame(message);
     FUZZ_EXPECT(connection->is_welcome || is_first || is_last,
@@ -157,7 +166,7 @@ static void hook_send(void *peer, const Jd__Message *message)
     FUZZ_EXPECT((message->id != 0) ==
                     (message->body_case == JD__MESSAGE__BODY_REPLY),
                 "%s has the id %llu", name, (unsigned long long)message->id);
-    if (is_first)
+    if (message->body_case == JD__MESSAGE__BODY_CHALLENGE)
         on_challenge(connection, message->challenge);
     else if (message->id)
         on_reply(connection, message->id);
@@ -167,12 +176,13 @@ static void hook_send(void *peer, const Jd__Message *message)
         on_failure(connection);
 }
 
-static void hook_welcome(void *peer)
+static void hook_welcome(void *peer, const struct jd_auth_keys *keys)
 {
     struct connection *connection = peer;
     expect_open(connection, "welcome");
     FUZZ_EXPECT(!connection->is_welcome, "a second welcome");
-    connection->is_welcome = true;
+    FUZZ_EXPECT((keys != NULL) == (connection->model->auth.way != JD_AUTH_OPEN),
+                "keys, or none");
     connection->limit = connection->model->max_message;
 }
 
@@ -199,17 +209,18 @@ static void hook_drop(void *peer)
     close_slots(connection);
 }
 
-static bool hook_vouch(void *peer, const char *credential,
-                       const uint8_t payload[JD_AUTH_MAC])
+static bool hook_vouch(void *peer, const struct jd_munge_spec *spec)
 {
     struct connection *connection = peer;
-    (void)payload;
-    expect_open(connection, "a question to munge");
-    FUZZ_EXPECT(!connection->is_vouching && !connection->is_welcome,
-                "munge is asked twice");
-    FUZZ_EXPECT(credential[0], "munge is asked about nothing");
+    FUZZ_EXPECT(spec->credential[0], "munge is asked about nothing");
     connection->is_vouching = connection->model->can_vouch;
     return connection->is_vouching;
+}
+
+static bool hook_is_ours(void *peer)
+{
+    (void)peer;
+    return true;
 }
 
 const struct jd_service_hooks model_hooks = {
@@ -218,6 +229,7 @@ const struct jd_service_hooks model_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .is_ours = hook_is_ours,
 };
 
 /* ---- what the other ends do ------------------------------------------- */

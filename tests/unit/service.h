@@ -31,7 +31,8 @@ struct peer {
     struct jd_session *session; /* NULL: lost, or never there */
     Jd__Message *inbox[MAX_INBOX];
     int first, last;
-    bool is_welcome, is_ended, is_dropped;
+    bool has_keys, is_welcome, is_ended, is_dropped;
+    bool is_anothers; /* it comes from another user of this host */
     uint64_t last_id;
     uint8_t challenge[JD_AUTH_NONCE];
     char *credential; /* that munge was asked about */
@@ -48,15 +49,16 @@ static inline void hook_send(void *arg, const Jd__Message *message)
 {
     struct peer *peer = arg;
     ck_assert(!peer->is_ended);
+    peer->is_welcome |= message->body_case == JD__MESSAGE__BODY_ADMITTED;
     ck_assert_int_lt(peer->last, MAX_INBOX);
     peer->inbox[peer->last] = jd__wire_copy(message);
     ck_assert_ptr_nonnull(peer->inbox[peer->last]);
     peer->last++;
 }
 
-static inline void hook_welcome(void *arg)
+static inline void hook_welcome(void *arg, const struct jd_auth_keys *keys)
 {
-    ((struct peer *)arg)->is_welcome = true;
+    ((struct peer *)arg)->has_keys = keys != NULL;
 }
 
 static inline void hook_end(void *arg)
@@ -74,14 +76,19 @@ static inline void hook_drop(void *arg)
     peer->session = NULL;
 }
 
-static inline bool hook_vouch(void *arg, const char *credential,
-                              const uint8_t payload[JD_AUTH_MAC])
+static inline bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
 {
     struct peer *peer = arg;
-    (void)payload;
+    ck_assert_uint_eq(spec->size, JD_AUTH_MAC);
+    ck_assert_uint_eq(spec->answer_size, JD_AUTH_MAC);
     free(peer->credential);
-    peer->credential = strdup(credential);
+    peer->credential = strdup(spec->credential);
     return !has_no_munge;
+}
+
+static inline bool hook_is_ours(void *arg)
+{
+    return !((struct peer *)arg)->is_anothers;
 }
 
 static const struct jd_service_hooks hooks = {
@@ -90,6 +97,7 @@ static const struct jd_service_hooks hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .is_ours = hook_is_ours,
 };
 
 /* ---- the service ------------------------------------------------------- */
@@ -276,6 +284,9 @@ static inline void expect_fails(struct peer *peer, uint64_t id,
 static inline void expect_refused(struct peer *peer, jd_status status,
                                   const char *text)
 {
+    if (peer->first < peer->last &&
+        peer->inbox[peer->first]->body_case == JD__MESSAGE__BODY_WELCOME)
+        drop(take(peer, JD__MESSAGE__BODY_WELCOME));
     Jd__Message *message = take(peer, JD__MESSAGE__BODY_REFUSAL);
     ck_assert_str_eq(jd_status_name((jd_status)message->refusal->status),
                      jd_status_name(status));
@@ -299,6 +310,8 @@ static inline void accept_peer(struct peer *peer)
 }
 
 static uint8_t own_nonce[JD_AUTH_NONCE];
+/* 9, which X25519 begins from, is as good a public key as any other. */
+static uint8_t own_public[JD_AUTH_KEY] = { 9 };
 
 /* A Hello of process i of count, on that host. */
 static inline Jd__Hello make_hello(int i, int count, const char *host)
@@ -315,6 +328,7 @@ static inline Jd__Hello make_hello(int i, int count, const char *host)
     hello.program = (char *)"train";
     hello.pid = 100 + (uint32_t)i;
     hello.nonce = jd__wire_bytes(own_nonce, sizeof own_nonce);
+    hello.public_key = jd__wire_bytes(own_public, sizeof own_public);
     return hello;
 }
 
@@ -338,9 +352,12 @@ static inline void expect_welcome(struct peer *peer, const struct jd_auth *auth)
     ck_assert(jd__auth_welcome_is_right(
         auth, jd__wire_bytes(peer->challenge, sizeof peer->challenge),
         jd__wire_bytes(own_nonce, sizeof own_nonce), message->welcome));
-    ck_assert_str_eq(message->welcome->host, "h0");
-    ck_assert_str_eq(message->welcome->program, "train");
-    ck_assert_uint_eq(message->welcome->pid, 100);
+    ck_assert_int_eq(peer->has_keys, auth->way != JD_AUTH_OPEN);
+    drop(message);
+    message = take(peer, JD__MESSAGE__BODY_ADMITTED);
+    ck_assert_str_eq(message->admitted->host, "h0");
+    ck_assert_str_eq(message->admitted->program, "train");
+    ck_assert_uint_eq(message->admitted->pid, 100);
     ck_assert(peer->is_welcome);
     drop(message);
 }

@@ -17,6 +17,20 @@ START_TEST(who_knows_the_secret_is_let_in)
 }
 END_TEST
 
+/* The sentence's end, after its seconds. */
+static const char *what_was_tried(int process)
+{
+    char begin[80];
+    static const char middle[] = " s; it tried ";
+    snprintf(begin, sizeof begin,
+             "process %d has not reached the coordination service in ",
+             process);
+    const char *text = jd_error_message(), *tried = strstr(text, middle);
+    ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0 && tried, "%s",
+                  text);
+    return tried + strlen(middle);
+}
+
 static void refuse(struct jd_agent_spec *spec, jd_status status,
                    const char *text)
 {
@@ -26,23 +40,46 @@ static void refuse(struct jd_agent_spec *spec, jd_status status,
     close_agent(&other);
 }
 
-START_TEST(who_does_not_belong_is_refused)
+/* Who has no key in common with the service cannot know that it is the one:
+ * what it says is told at the deadline. */
+static void pass_over(struct jd_agent_spec *spec, const char *text)
+{
+    char tried[400];
+    open_agent(&other, spec);
+    ck_assert_int_eq(meet_for(&other, 3), JD_DEADLINE_EXCEEDED);
+    snprintf(tried, sizeof tried, "127.0.0.1:%d: %s", home.port, text);
+    ck_assert_str_eq(what_was_tried(spec->process), tried);
+    ck_assert_int_eq(other.num_lost, 0);
+    close_agent(&other);
+}
+
+START_TEST(who_does_not_know_the_secret_is_refused)
 {
     static const struct jd_auth wrong = { .way = JD_AUTH_SECRET,
                                           .key = "guess" };
+    static const char sentence[] =
+        "it refuses: it does not know the job's secret (here it is from "
+        "JD_SECRET); set the same everywhere";
     begin(4);
     struct jd_agent_spec spec = make_spec(2, 4);
     spec.auth = &wrong;
-    refuse(&spec, JD_UNAUTHENTICATED,
-           "process 2 is not let in by the coordination service: it does not "
-           "know the job's secret (here it is from JD_SECRET); set the same "
-           "everywhere");
+    pass_over(&spec, sentence);
     spec = make_spec(2, 4);
     spec.auth = &open_auth;
-    refuse(&spec, JD_UNAUTHENTICATED,
-           "process 2 is not let in by the coordination service: it does not "
-           "know the job's secret (here it is from JD_SECRET); set the same "
-           "everywhere");
+    open_agent(&other, &spec); /* it is of our user: its word counts */
+    UNIT_FAILS(meet_for(&other, 30), JD_UNAUTHENTICATED,
+               "process 2 is not let in by the coordination service: it does "
+               "not know the job's secret (here it is from JD_SECRET); set the "
+               "same everywhere");
+    close_agent(&other);
+    end();
+}
+END_TEST
+
+START_TEST(who_does_not_belong_is_refused)
+{
+    begin(4);
+    struct jd_agent_spec spec;
     spec = make_spec(2, 4);
     spec.job = "other";
     refuse(&spec, JD_PERMISSION_DENIED,
@@ -174,18 +211,6 @@ END_TEST
 
 /* ---- addresses --------------------------------------------------------- */
 
-/* The sentence's end, after its seconds. */
-static const char *what_was_tried(void)
-{
-    static const char begin[] =
-        "process 1 has not reached the coordination service in ";
-    static const char middle[] = " s; it tried ";
-    const char *text = jd_error_message(), *tried = strstr(text, middle);
-    ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0 && tried, "%s",
-                  text);
-    return tried + strlen(middle);
-}
-
 START_TEST(one_that_says_nothing_is_named)
 {
     char tried[80];
@@ -196,7 +221,7 @@ START_TEST(one_that_says_nothing_is_named)
     ck_assert_int_eq(meet_for(&first, 0.2), JD_DEADLINE_EXCEEDED);
     snprintf(tried, sizeof tried, "127.0.0.1:%d: it has not answered yet",
              port);
-    ck_assert_str_eq(what_was_tried(), tried);
+    ck_assert_str_eq(what_was_tried(1), tried);
     close_agent(&first);
     close(fd);
 }
@@ -224,7 +249,7 @@ START_TEST(every_address_is_named)
             snprintf(tried[i] + length, sizeof tried[i] - (size_t)length,
                      "; 127.0.0.1:%d: %s", ports[1], answers[i][1]);
     }
-    const char *said = what_was_tried();
+    const char *said = what_was_tried(1);
     ck_assert_msg(strcmp(said, tried[0]) == 0 || strcmp(said, tried[1]) == 0 ||
                       strcmp(said, tried[2]) == 0,
                   "%s", said);
@@ -293,8 +318,8 @@ END_TEST
 
 static void *meet_in_vain(void *arg)
 {
-    ck_assert_int_eq(meet_for(arg, 30), JD_UNAUTHENTICATED);
-    return strdup(jd_error_message());
+    ck_assert_int_eq(meet_for(arg, 3), JD_DEADLINE_EXCEEDED);
+    return strdup(what_was_tried(1));
 }
 
 /* It does not know the secret, and says that we are welcome. */
@@ -304,6 +329,7 @@ START_TEST(a_false_service_is_refused)
     Jd__Message message = JD__MESSAGE__INIT;
     Jd__Challenge challenge = JD__CHALLENGE__INIT;
     Jd__Welcome welcome = JD__WELCOME__INIT;
+    char tried[160];
     int port, listener = listen_bare(&port);
     struct jd_agent_spec spec = make_spec(1, 2);
     add_endpoint(&first, port);
@@ -324,9 +350,10 @@ START_TEST(a_false_service_is_refused)
     send_bare(fd, &message);
     void *said;
     pthread_join(thread, &said);
-    ck_assert_str_eq(said, "process 1 is not let in by the coordination "
-                           "service: what answers there does not know the "
-                           "job's secret");
+    snprintf(tried, sizeof tried,
+             "127.0.0.1:%d: what answers there does not know the job's secret",
+             port);
+    ck_assert_str_eq(said, tried);
     free(said);
     expect_closed(fd);
     close(listener);
@@ -433,6 +460,7 @@ int main(void)
     TCase *tcase = unit_case(suite, "meeting");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, who_knows_the_secret_is_let_in);
+    tcase_add_test(tcase, who_does_not_know_the_secret_is_refused);
     tcase_add_test(tcase, who_does_not_belong_is_refused);
     tcase_add_test(tcase, another_protocol_is_refused);
     tcase_add_test(tcase, garbage_is_closed);

@@ -206,9 +206,9 @@ END_TEST
 START_TEST(the_mac_is_what_it_always_was)
 {
     static const uint8_t wanted[JD_AUTH_MAC] = {
-        0xb3, 0x4a, 0x06, 0x42, 0x89, 0xe1, 0x36, 0x24, 0x70, 0x2f, 0x48,
-        0x5a, 0x90, 0x32, 0xf6, 0x37, 0x6a, 0x5b, 0x01, 0x7a, 0xec, 0x01,
-        0xac, 0x43, 0x16, 0xd2, 0x96, 0x0c, 0x91, 0x6f, 0xc6, 0xd7
+        0x95, 0xa1, 0x95, 0xac, 0x7b, 0x70, 0x49, 0x8b, 0xbf, 0x44, 0x1b,
+        0xc6, 0xeb, 0x55, 0x6a, 0x9a, 0x97, 0xec, 0xe3, 0x10, 0xff, 0x67,
+        0xb1, 0xe0, 0x93, 0x27, 0x22, 0x65, 0x75, 0xc3, 0xf5, 0xd0
     };
     uint8_t mac[JD_AUTH_MAC];
     Jd__Hello hello = JD__HELLO__INIT;
@@ -227,7 +227,7 @@ START_TEST(a_welcome_is_right_or_wrong)
 {
     uint8_t mac[JD_AUTH_MAC];
     Jd__Welcome welcome = JD__WELCOME__INIT;
-    jd__auth_welcome_mac(&secret, challenge, nonce, mac);
+    jd__auth_welcome_mac(&secret, challenge, nonce, &welcome, mac);
     ck_assert(!jd__auth_welcome_is_right(&secret, challenge, nonce, &welcome));
     welcome.mac = jd__wire_bytes(mac, sizeof mac);
     ck_assert(jd__auth_welcome_is_right(&secret, challenge, nonce, &welcome));
@@ -235,6 +235,11 @@ START_TEST(a_welcome_is_right_or_wrong)
     struct jd_auth wrong = secret;
     wrong.key[0] ^= 1;
     ck_assert(!jd__auth_welcome_is_right(&wrong, challenge, nonce, &welcome));
+    welcome.credential = (char *)"not part of it";
+    ck_assert(jd__auth_welcome_is_right(&secret, challenge, nonce, &welcome));
+    welcome.public_key = jd__wire_text("part of it");
+    ck_assert(!jd__auth_welcome_is_right(&secret, challenge, nonce, &welcome));
+    welcome.public_key.len = 0;
     nonce_bytes[31] ^= 1;
     ck_assert(!jd__auth_welcome_is_right(&secret, challenge, nonce, &welcome));
 }
@@ -243,9 +248,11 @@ END_TEST
 START_TEST(no_byte_changes_sides)
 {
     uint8_t mac[JD_AUTH_MAC], other[JD_AUTH_MAC];
-    jd__auth_welcome_mac(&secret, jd__wire_text("ab"), jd__wire_text("c"), mac);
+    Jd__Welcome welcome = JD__WELCOME__INIT;
+    jd__auth_welcome_mac(&secret, jd__wire_text("ab"), jd__wire_text("c"),
+                         &welcome, mac);
     jd__auth_welcome_mac(&secret, jd__wire_text("a"), jd__wire_text("bc"),
-                         other);
+                         &welcome, other);
     ck_assert_mem_ne(mac, other, sizeof mac);
 }
 END_TEST
@@ -267,9 +274,83 @@ START_TEST(a_hello_is_no_welcome)
     ck_assert_int_eq(packed[0], 122);
     ck_assert_mem_eq(packed + 1, data, sizeof data);
     jd__auth_hello_mac(&secret, challenge, &hello, hello_mac);
+    Jd__Welcome welcome = JD__WELCOME__INIT;
     jd__auth_welcome_mac(&secret, challenge, jd__wire_bytes(data + 7, 122),
-                         welcome_mac);
+                         &welcome, welcome_mac);
     ck_assert_mem_ne(hello_mac, welcome_mac, sizeof hello_mac);
+}
+END_TEST
+
+/* ---- the keys of a connection ----------------------------------------- */
+
+static struct jd_auth_keys agree(const struct jd_auth *auth)
+{
+    struct jd_auth_keys keys;
+    ck_assert(
+        jd__auth_agree(auth, NULL, jd__wire_text(""), challenge, nonce, &keys));
+    return keys;
+}
+
+START_TEST(each_connection_has_keys_of_its_own)
+{
+    struct jd_auth_keys first = agree(&secret), again = agree(&secret), other;
+    ck_assert_mem_eq(&first, &again, sizeof first);
+    ck_assert_mem_ne(first.to_service, first.to_agent, sizeof first.to_agent);
+    nonce_bytes[0] ^= 1;
+    other = agree(&secret);
+    ck_assert_mem_ne(first.to_agent, other.to_agent, sizeof first.to_agent);
+    nonce_bytes[0] ^= 1;
+    challenge_bytes[0] ^= 1;
+    other = agree(&secret);
+    ck_assert_mem_ne(first.to_agent, other.to_agent, sizeof first.to_agent);
+    challenge_bytes[0] ^= 1;
+    secret.key[0] ^= 1;
+    other = agree(&secret);
+    ck_assert_mem_ne(first.to_agent, other.to_agent, sizeof first.to_agent);
+}
+END_TEST
+
+/* Who sees all that travels has neither half. */
+START_TEST(munge_has_keys_by_an_exchange)
+{
+    static const struct jd_auth munge = { .way = JD_AUTH_MUNGE };
+    struct jd_auth_exchange agent, service, third;
+    struct jd_auth_keys keys[3];
+    jd__auth_exchange_begin(&agent);
+    jd__auth_exchange_begin(&service);
+    jd__auth_exchange_begin(&third);
+    ProtobufCBinaryData agents = jd__wire_bytes(agent.public_key, JD_AUTH_KEY);
+    ProtobufCBinaryData services =
+        jd__wire_bytes(service.public_key, JD_AUTH_KEY);
+    ck_assert(
+        jd__auth_agree(&munge, &agent, services, challenge, nonce, &keys[0]));
+    ck_assert(
+        jd__auth_agree(&munge, &service, agents, challenge, nonce, &keys[1]));
+    ck_assert(
+        jd__auth_agree(&munge, &third, agents, challenge, nonce, &keys[2]));
+    ck_assert_mem_eq(&keys[0], &keys[1], sizeof keys[0]);
+    ck_assert_mem_ne(&keys[0], &keys[2], sizeof keys[0]);
+    ck_assert(is_zero(agent.own, sizeof agent.own));
+}
+END_TEST
+
+START_TEST(a_public_key_may_be_none)
+{
+    static const struct jd_auth munge = { .way = JD_AUTH_MUNGE };
+    static const uint8_t zeros[JD_AUTH_KEY], nine[JD_AUTH_KEY] = { 9 };
+    static const size_t sizes[] = { 0, 1, JD_AUTH_KEY - 1 };
+    struct jd_auth_exchange exchange;
+    struct jd_auth_keys keys;
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        jd__auth_exchange_begin(&exchange);
+        ck_assert(!jd__auth_agree(&munge, &exchange,
+                                  jd__wire_bytes(nine, sizes[i]), challenge,
+                                  nonce, &keys));
+    }
+    jd__auth_exchange_begin(&exchange);
+    ck_assert(!jd__auth_agree(&munge, &exchange,
+                              jd__wire_bytes(zeros, sizeof zeros), challenge,
+                              nonce, &keys));
 }
 END_TEST
 
@@ -537,6 +618,9 @@ int main(void)
     tcase_add_test(macs, empty_fields_are_fields);
     tcase_add_test(macs, the_mac_is_what_it_always_was);
     tcase_add_test(macs, a_welcome_is_right_or_wrong);
+    tcase_add_test(macs, each_connection_has_keys_of_its_own);
+    tcase_add_test(macs, munge_has_keys_by_an_exchange);
+    tcase_add_test(macs, a_public_key_may_be_none);
     tcase_add_test(macs, no_byte_changes_sides);
     tcase_add_test(macs, a_hello_is_no_welcome);
     tcase_add_test(macs, a_made_key_is_random);

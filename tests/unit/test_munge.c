@@ -68,7 +68,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 static int answers; /* guarded by lock, as the next two */
 static jd_status answer_status;
-static char answer_text[1024];
+static char answer_text[2048];
 
 static void set_up(void)
 {
@@ -123,8 +123,12 @@ struct decoding {
 static void begin_decoding(void *arg)
 {
     struct decoding *d = arg;
-    d->question = jd__munge_decode(loop, d->credential, d->payload, d->size,
-                                   d->timeout, on_answer, NULL);
+    struct jd_munge_spec spec = { .credential = d->credential,
+                                  .payload = d->payload,
+                                  .size = d->size,
+                                  .user = JD_MUNGE_ROOT,
+                                  .timeout = d->timeout };
+    d->question = jd__munge_ask(loop, &spec, on_answer, NULL);
     ck_assert_ptr_nonnull(d->question);
 }
 
@@ -340,6 +344,96 @@ START_TEST(the_same_user_and_root)
     expect_good(own, "me");
     expect_good(root, "me");
     ck_assert_int_eq(seteuid(0), 0);
+}
+END_TEST
+
+static void ask_on_loop(void *spec)
+{
+    ck_assert_ptr_nonnull(jd__munge_ask(loop, spec, on_answer, NULL));
+}
+
+/* Asks, and waits; what munge says is in answer_status and answer_text. */
+static void ask(struct jd_munge_spec spec)
+{
+    int before = answers;
+    spec.timeout = PLENTY;
+    ck_assert(jd__loop_run(loop, ask_on_loop, &spec));
+    wait_for_answers(before + 1);
+}
+
+/* Each shows one of its own, and makes one for the other. */
+START_TEST(each_vouches_for_the_other)
+{
+    char hello[2048];
+    if (!has_munged("each_vouches_for_the_other"))
+        return;
+    ask((struct jd_munge_spec){ .answer = "hello", .answer_size = 5 });
+    ck_assert_int_eq(answer_status, JD_OK);
+    snprintf(hello, sizeof hello, "%s", answer_text);
+    ask((struct jd_munge_spec){ .credential = hello,
+                                .payload = "hello",
+                                .size = 5,
+                                .answer = "welcome",
+                                .answer_size = 7 });
+    ck_assert_msg(answer_status == JD_OK, "%s", answer_text);
+    snprintf(hello, sizeof hello, "%s", answer_text);
+    expect_good(hello, "welcome");
+}
+END_TEST
+
+START_TEST(a_wrong_one_gets_none)
+{
+    if (!has_munged("a_wrong_one_gets_none"))
+        return;
+    char *credential = encode("hello");
+    ask((struct jd_munge_spec){ .credential = credential,
+                                .payload = "other",
+                                .size = 5,
+                                .answer = "welcome",
+                                .answer_size = 7 });
+    ck_assert_int_eq(answer_status, JD_UNAUTHENTICATED);
+    ck_assert_ptr_null(strstr(answer_text, "MUNGE:"));
+    free(credential);
+}
+END_TEST
+
+/* Whoever gets hold of it cannot use it; the user's own processes can. */
+START_TEST(a_credential_is_for_one_user)
+{
+    char own[2048];
+    if (!has_munged("a_credential_is_for_one_user") ||
+        !can_be_two_users("a_credential_is_for_one_user"))
+        return;
+    ask((struct jd_munge_spec){ .answer = "me", .answer_size = 2 });
+    snprintf(own, sizeof own, "%s", answer_text);
+    ck_assert_int_eq(seteuid(NOBODY), 0);
+    ask((struct jd_munge_spec){
+        .credential = own, .payload = "me", .size = 2, .user = JD_MUNGE_ANY });
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(answer_status, JD_UNAUTHENTICATED);
+    ck_assert_ptr_nonnull(strstr(answer_text,
+                                 "it is for another user; start all processes "
+                                 "as the same user"));
+    expect_good(own, "me");
+}
+END_TEST
+
+/* Between processes root's word is another user's, too. */
+START_TEST(root_is_another_user)
+{
+    char root[1024];
+    if (!has_munged("root_is_another_user") ||
+        !can_be_two_users("root_is_another_user"))
+        return;
+    encode_as("0", root, sizeof root);
+    ck_assert_int_eq(seteuid(NOBODY), 0);
+    ask((struct jd_munge_spec){
+        .credential = root, .payload = "me", .size = 2, .user = JD_MUNGE_OWN });
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_str_eq(answer_text,
+                     "munge vouches for the credential, but as user id 0's, "
+                     "and it must be 65534's; start all processes as the same "
+                     "user");
 }
 END_TEST
 
@@ -616,8 +710,8 @@ START_TEST(a_build_without_munge)
         return;
     ck_assert(!jd__munge_is_there(PLENTY));
     fail_encoding(PLENTY, JD_UNIMPLEMENTED, sentence);
-    ck_assert_ptr_null(
-        jd__munge_decode(loop, "", "", 0, PLENTY, on_answer, NULL));
+    struct jd_munge_spec spec = { .answer = "", .timeout = PLENTY };
+    ck_assert_ptr_null(jd__munge_ask(loop, &spec, on_answer, NULL));
     ck_assert_str_eq(jd_error_message(), sentence);
     jd__munge_cancel(NULL);
 }
@@ -636,6 +730,10 @@ static int run_suite(void)
     tcase_add_test(tests, a_credential_of_another_cluster);
     tcase_add_test(tests, an_old_credential);
     tcase_add_test(tests, another_user);
+    tcase_add_test(tests, each_vouches_for_the_other);
+    tcase_add_test(tests, a_wrong_one_gets_none);
+    tcase_add_test(tests, a_credential_is_for_one_user);
+    tcase_add_test(tests, root_is_another_user);
     tcase_add_test(tests, the_same_user_and_root);
     tcase_add_test(tests, munged_has_no_socket);
     tcase_add_test(tests, munged_has_been_killed);

@@ -37,6 +37,8 @@ static void crowd_send(void *arg, const Jd__Message *message)
     size_t i = (size_t)(peer - peers);
     if (message->body_case == JD__MESSAGE__BODY_CHALLENGE) {
         memcpy(peer->challenge, message->challenge->nonce.data, JD_AUTH_NONCE);
+    } else if (message->body_case == JD__MESSAGE__BODY_ADMITTED) {
+        peer->is_welcome = true;
     } else if (message->body_case == JD__MESSAGE__BODY_REPLY) {
         got[i].replies++;
         got[i].status = message->reply->status;
@@ -54,6 +56,7 @@ static const struct jd_service_hooks crowd_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .is_ours = hook_is_ours,
 };
 
 static void begin(void)
