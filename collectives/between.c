@@ -364,7 +364,7 @@ jd_status jd__between_permute(struct jd_clique *clique,
     if (permute->from >= 0)
         between->receives[permute->from] = jd__strip_flat(call->out, bytes);
     jd_status status = meet_and_exchange(clique, &meeting, bytes);
-    if (status == JD_OK && permute->from < 0 && bytes)
+    if (status == JD_OK && permute->from < 0 && !permute->keeps && bytes)
         memset(call->out, 0, bytes);
     return status;
 }

@@ -21,8 +21,9 @@ enum kind { SEND, RECEIVE, DATA_FOLLOWS };
 #define MESSAGE 2048
 struct message {
     uint64_t kind;
+    int64_t tag;
     struct jd_signature signature;
-    char data[MESSAGE - sizeof(uint64_t) - sizeof(struct jd_signature)];
+    char data[MESSAGE - 2 * sizeof(uint64_t) - sizeof(struct jd_signature)];
 };
 #define HEAD offsetof(struct message, data)
 #define SHORT (MESSAGE - HEAD)
@@ -152,7 +153,7 @@ static int message_index(const struct jd_transfers *call, int member)
 
 static jd_status fail_differs(const struct jd_transfers *call,
                               const struct transfer *t,
-                              const struct jd_signature *theirs)
+                              const struct jd_signature *theirs, int32_t tag)
 {
     const struct jd_collective *own = &t->asked->call;
     char own_text[96], other_text[96];
@@ -161,13 +162,14 @@ static jd_status fail_differs(const struct jd_transfers *call,
     jd__signature_print(theirs, other_text, sizeof other_text);
     return jd_fail(
         JD_INVALID_ARGUMENT,
-        "%s%s: process %d (member %d) calls %s, and its other end, "
-        "process %d (member %d), calls %s; both give the same "
-        "count and type, in the same order",
+        "%s%s: process %d (member %d) calls %s%s, and its other end, "
+        "process %d (member %d), calls %s%s; %s",
         jd__activity_name(own->activity), own->detail ? own->detail : "",
         call->clique->processes[call->clique->index], call->clique->index,
-        own_text, call->clique->processes[t->asked->member], t->asked->member,
-        other_text);
+        own_text, jd__tag_text(t->asked->tag, tag).text,
+        call->clique->processes[t->asked->member], t->asked->member, other_text,
+        jd__tag_text(tag, t->asked->tag).text,
+        jd__transfer_rule(t->asked->tag, tag));
 }
 
 /* The other end of a transfer has announced itself. */
@@ -176,10 +178,12 @@ static void match(struct jd_transfers *call, struct transfer *t,
 {
     const struct jd_collective *own = &t->asked->call;
     bool agrees = message->signature.count == own->count &&
-                  message->signature.dtype == (uint32_t)own->dtype;
+                  message->signature.dtype == (uint32_t)own->dtype &&
+                  message->tag == t->asked->tag;
     t->state = DONE;
     if (!agrees)
-        call->status = fail_differs(call, t, &message->signature);
+        call->status =
+            fail_differs(call, t, &message->signature, (int32_t)message->tag);
     else if (bytes_of(t) > SHORT)
         t->state = AGREED;
     else if (t->kind == RECEIVE && bytes_of(t))
@@ -257,8 +261,9 @@ static void match_self(struct jd_transfers *call)
         const struct jd_collective *in = &from->asked->call;
         const struct jd_collective *out = &to->asked->call;
         struct jd_signature theirs = jd__between_sign(in);
-        if (in->count != out->count || in->dtype != out->dtype)
-            call->status = fail_differs(call, to, &theirs);
+        if (in->count != out->count || in->dtype != out->dtype ||
+            from->asked->tag != to->asked->tag)
+            call->status = fail_differs(call, to, &theirs, from->asked->tag);
         else if (bytes_of(to))
             memmove(out->out, in->in, bytes_of(to));
     }
@@ -271,6 +276,7 @@ static jd_status announce(struct jd_transfers *call, int index)
     struct transfer *t = &call->transfers[index];
     size_t bytes = t->kind == SEND && bytes_of(t) <= SHORT ? bytes_of(t) : 0;
     t->announcement.kind = t->kind;
+    t->announcement.tag = t->asked->tag;
     t->announcement.signature = jd__between_sign(&t->asked->call);
     if (bytes)
         memcpy(t->announcement.data, t->asked->call.in, bytes);

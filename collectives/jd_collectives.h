@@ -188,6 +188,17 @@ JD_API jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
                              const jd_route *routes, int num_routes);
 
 /*
+ * The same, but where no route ends here out stays as it is, as a receive from
+ * MPI_PROC_NULL leaves it: at the wall of a domain the halo keeps its boundary
+ * value. As jd_ppermute otherwise; all members make the same of the two calls.
+ * Source: MPI_Sendrecv with MPI_PROC_NULL.
+ */
+JD_API jd_status jd_ppermute_keep(jd_shard *shard, const char *axes,
+                                  const void *in, void *out, size_t count,
+                                  jd_dtype dtype, const jd_route *routes,
+                                  int num_routes);
+
+/*
  * Shuffles: member i's out is member permutation[i]'s in; permutation has each
  * member once. Any type. Source: jax.lax.pshuffle.
  */
@@ -207,8 +218,9 @@ JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
 
 /*
  * Sends in[0..count) to a member, or receives out[0..count) from one. Between
- * two members, sends and receives match in the order of the calls; the pair
- * has the same count and type. A send may wait for its receive. Any type.
+ * two members, sends and receives match in the order of the calls, in a group
+ * too; the pair has the same count and type. A send may wait for its receive.
+ * Any type.
  *
  * Collective: the two. But the first collective along the axes, which a send
  *   may be, waits for all members along them, as always: where some members
@@ -221,6 +233,26 @@ JD_API jd_status jd_send(jd_shard *shard, const char *axes, int to,
                          const void *in, size_t count, jd_dtype dtype);
 JD_API jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
                          size_t count, jd_dtype dtype);
+
+/*
+ * The same with a tag, any number; jd_send() and jd_recv() have tag 0. Within a
+ * group the transfers between two members are put into the order of their tags
+ * (those of one tag stay in that of the calls), and then match one after the
+ * other: so two messages to one neighbour, as on a periodic axis of one or two
+ * members, find their receives whatever the order in which both ends noted
+ * them. A tag chooses among the transfers of a group, and not among calls: two
+ * ends match the same number of transfers with the same tags in a group, and
+ * where one of them calls one by one, it does so in the order of the tags.
+ * Returns: as jd_send; also INVALID_ARGUMENT on both, naming the tags, where a
+ *   send and its receive have unlike ones; on cuda with JD_CHECK_CALLS=1.
+ * Source: the tags of MPI_Isend and MPI_Irecv.
+ */
+JD_API jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to,
+                                int32_t tag, const void *in, size_t count,
+                                jd_dtype dtype);
+JD_API jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
+                                int32_t tag, void *out, size_t count,
+                                jd_dtype dtype);
 
 /*
  * The sends and receives between the two are only noted, and proceed together

@@ -24,46 +24,48 @@ static jd_status prepare(struct jd_span *span, const char *operation)
     return jd__fail_no_memory(operation, members * sizeof *memory->routes);
 }
 
-static jd_status check_route(const struct jd_span *span, const jd_route *routes,
-                             int i)
+static jd_status check_route(const struct jd_span *span, const char *operation,
+                             const jd_route *routes, int i)
 {
     int bad = routes[i].from < 0 || routes[i].from >= span->size
                   ? routes[i].from
                   : routes[i].to;
     if (bad < 0 || bad >= span->size)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_ppermute: routes[%d] is from %d to %d, and the "
-                       "members are 0 to %d",
-                       i, routes[i].from, routes[i].to, span->size - 1);
+                       "%s: routes[%d] is from %d to %d, and the members are 0 "
+                       "to %d",
+                       operation, i, routes[i].from, routes[i].to,
+                       span->size - 1);
     return JD_OK;
 }
 
 /* seen has the number of the first route from, then to, each member, plus 1. */
-static jd_status check_unique(struct jd_span *span, const jd_route *routes,
-                              int i)
+static jd_status check_unique(struct jd_span *span, const char *operation,
+                              const jd_route *routes, int i)
 {
     int *from = &span->routes.seen[routes[i].from];
     int *to = &span->routes.seen[span->size + routes[i].to];
     if (*from || *to)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_ppermute: routes[%d] and routes[%d] are both %s "
-                       "member %d; a member sends once and receives once",
-                       (*from ? *from : *to) - 1, i, *from ? "from" : "to",
+                       "%s: routes[%d] and routes[%d] are both %s member %d; a "
+                       "member sends once and receives once",
+                       operation, (*from ? *from : *to) - 1, i,
+                       *from ? "from" : "to",
                        *from ? routes[i].from : routes[i].to);
     *from = *to = i + 1;
     return JD_OK;
 }
 
-static jd_status check_routes(struct jd_span *span, const jd_route *routes,
-                              int count)
+static jd_status check_routes(struct jd_span *span, const char *operation,
+                              const jd_route *routes, int count)
 {
     jd_status status = JD_OK;
     memset(span->routes.seen, 0,
            2 * (size_t)span->size * sizeof *span->routes.seen);
     for (int i = 0; i < count && status == JD_OK; i++) {
-        status = check_route(span, routes, i);
+        status = check_route(span, operation, routes, i);
         if (status == JD_OK)
-            status = check_unique(span, routes, i);
+            status = check_unique(span, operation, routes, i);
     }
     return status;
 }
@@ -107,22 +109,47 @@ static jd_status permute(struct jd_span *span, struct jd_collective *call)
         status = jd__span_enter(span, call->activity);
     if (status != JD_OK)
         return status;
+    struct jd_permute known = span->routes.permute;
+    known.keeps = call->activity == JD_ACTIVITY_PPERMUTE_KEEP;
     status = span->shard->mesh->platform->permute(jd__span_clique(span), call,
-                                                  &span->routes.permute);
+                                                  &known);
     return jd__span_leave(span, call->activity, status);
 }
 
-static jd_status check_list(const jd_route *routes, int num_routes)
+static jd_status check_list(const char *operation, const jd_route *routes,
+                            int num_routes)
 {
     if (num_routes < 0)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_ppermute: num_routes is %d; it is at least 0",
+                       "%s: num_routes is %d; it is at least 0", operation,
                        num_routes);
     if (num_routes > 0 && !routes)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_ppermute: routes is NULL and num_routes is %d",
+                       "%s: routes is NULL and num_routes is %d", operation,
                        num_routes);
     return JD_OK;
+}
+
+static jd_status permute_by_routes(jd_shard *shard, const char *axes,
+                                   struct jd_collective *call,
+                                   const jd_route *routes, int num_routes)
+{
+    const char *operation = jd__activity_name(call->activity);
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, call, 1, &span);
+    if (status == JD_OK)
+        status = check_list(operation, routes, num_routes);
+    if (status != JD_OK)
+        return status;
+    if (!is_remembered(span, routes, num_routes)) {
+        status = prepare(span, operation);
+        if (status == JD_OK)
+            status = check_routes(span, operation, routes, num_routes);
+        if (status != JD_OK)
+            return status;
+        remember(span, routes, num_routes);
+    }
+    return permute(span, call);
 }
 
 jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
@@ -134,21 +161,19 @@ jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
-    if (status == JD_OK)
-        status = check_list(routes, num_routes);
-    if (status != JD_OK)
-        return status;
-    if (!is_remembered(span, routes, num_routes)) {
-        status = prepare(span, "jd_ppermute");
-        if (status == JD_OK)
-            status = check_routes(span, routes, num_routes);
-        if (status != JD_OK)
-            return status;
-        remember(span, routes, num_routes);
-    }
-    return permute(span, &call);
+    return permute_by_routes(shard, axes, &call, routes, num_routes);
+}
+
+jd_status jd_ppermute_keep(jd_shard *shard, const char *axes, const void *in,
+                           void *out, size_t count, jd_dtype dtype,
+                           const jd_route *routes, int num_routes)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE_KEEP,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return permute_by_routes(shard, axes, &call, routes, num_routes);
 }
 
 /* ---- shuffles ----------------------------------------------------------- */

@@ -92,13 +92,17 @@ struct jd_ragged {
  * -1: nowhere, nobody. digest is of the whole list, the same on all. */
 struct jd_permute {
     int to, from;
+    bool keeps; /* where nothing comes, out stays as it is */
     uint64_t digest;
 };
 
-/* One of a group: call.activity is JD_ACTIVITY_SEND, from call.in, or
+/* One of a group; the transfers of a list are in the order of their tags.
+ * call.activity is JD_ACTIVITY_SEND, from call.in, or
  * JD_ACTIVITY_RECV, to call.out. Where the count is 0 both may be NULL. */
 struct jd_transfer {
     int member;
+    int32_t tag;
+    int number; /* in the order of the calls, for sentences */
     struct jd_collective call;
 };
 
@@ -240,7 +244,8 @@ struct jd_platform {
                                    const struct jd_collective *call,
                                    const struct jd_ragged *ragged);
 
-    /* out = the in of permute->from, or zeros; in == out is allowed. */
+    /* out = the in of permute->from; where nothing comes zeros, or what it was
+     * where permute->keeps. in == out is allowed. */
     jd_status (*permute)(struct jd_clique *clique,
                          const struct jd_collective *call,
                          const struct jd_permute *permute);
@@ -252,8 +257,8 @@ struct jd_platform {
     /*
      * Sends and receives of this member that proceed together. Between two
      * members they match in the order of the list and of the calls; a pair
-     * whose count or type differs is INVALID_ARGUMENT on both. A member may
-     * send to itself.
+     * whose tag, count or type differs is INVALID_ARGUMENT on both. A member
+     * may send to itself.
      */
     jd_status (*transfer)(struct jd_clique *clique,
                           const struct jd_transfer *transfers, int count);

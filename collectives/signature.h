@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* What the members of a meeting can be doing. */
 #define JD_ACTIVITY_MAP(X)                                                     \
@@ -32,6 +33,7 @@
     X(ALL_TO_ALL_2D, "jd_all_to_all_2d")                                       \
     X(RAGGED_ALL_TO_ALL, "jd_ragged_all_to_all")                               \
     X(PPERMUTE, "jd_ppermute")                                                 \
+    X(PPERMUTE_KEEP, "jd_ppermute_keep")                                       \
     X(PSHUFFLE, "jd_pshuffle")                                                 \
     X(PBROADCAST, "jd_pbroadcast")                                             \
     X(SEND, "jd_send")                                                         \
@@ -85,6 +87,29 @@ bool jd__signature_agrees(const struct jd_signature *a,
 /* "jd_pbroadcast of 5 x F32 from source 1"; cut where it does not fit. */
 void jd__signature_print(const struct jd_signature *signature, char *text,
                          size_t size);
+
+/* What the sentence of two ends that do not fit together says of a tag: ""
+ * where both have that of jd_send() and jd_recv(). */
+struct jd_tag_text {
+    char text[24];
+};
+static inline struct jd_tag_text jd__tag_text(int32_t tag, int32_t other)
+{
+    struct jd_tag_text tagged = { "" };
+    if (tag || other)
+        snprintf(tagged.text, sizeof tagged.text, " with tag %d", (int)tag);
+    return tagged;
+}
+
+/* How it ends. */
+static inline const char *jd__transfer_rule(int32_t tag, int32_t other)
+{
+    return tag == other ? "a send and its receive have the same count and "
+                          "type, and match in the order of the calls"
+                        : "a send and its receive have the same tag; between "
+                          "two members the transfers of a group match in the "
+                          "order of their tags, others in that of the calls";
+}
 
 /*
  * Two of count members whose signatures differ: odd, and one who agrees with

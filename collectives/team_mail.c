@@ -11,7 +11,7 @@
 /* ---- what is in a mailbox ----------------------------------------------- */
 
 #define LETTER 1024
-#define LETTER_DATA (LETTER - 6 * sizeof(uint64_t))
+#define LETTER_DATA (LETTER - 7 * sizeof(uint64_t))
 
 /* Where the data are. */
 enum way { IN_LETTER, STRAIGHT, IN_RING };
@@ -24,6 +24,7 @@ struct letter {
     uint32_t way;
     uint64_t place, address;
     uint64_t early; /* bytes that are in the ring already */
+    int64_t tag;
     char data[LETTER_DATA];
 };
 static_assert(sizeof(struct letter) == LETTER, "whole lines");
@@ -32,6 +33,7 @@ struct ask {
     alignas(JD_CACHE_LINE) _Atomic uint64_t number;
     uint64_t count;
     uint32_t dtype;
+    int32_t tag;
 };
 
 /* A member's for another; written by its owner alone. Counts of bytes never
@@ -184,38 +186,53 @@ static struct mailbox *other_box(const struct post *post,
     return box_of(post->team, lane->member, post->team->index);
 }
 
+/* What the two ends compare. */
+struct terms {
+    uint64_t count;
+    uint32_t dtype;
+    int32_t tag;
+};
+
+static struct terms terms_of(const struct jd_transfer *transfer)
+{
+    return (struct terms){ .count = transfer->call.count,
+                           .dtype = (uint32_t)transfer->call.dtype,
+                           .tag = transfer->tag };
+}
+
 static jd_status fail_unequal(const struct post *post, const struct lane *lane,
-                              uint64_t count, uint32_t dtype)
+                              struct terms theirs)
 {
     const struct jd_collective *call = call_of(post, lane);
     const struct jd_team *team = post->team;
+    struct terms own = terms_of(&post->transfers[lane->transfer]);
     int sender = lane->sends ? team->index : lane->member;
     int receiver = lane->sends ? lane->member : team->index;
-    uint64_t sent = lane->sends ? call->count : count;
-    uint64_t wanted = lane->sends ? count : call->count;
-    jd_dtype sent_type = lane->sends ? call->dtype : (jd_dtype)dtype;
-    jd_dtype wanted_type = lane->sends ? (jd_dtype)dtype : call->dtype;
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s%s: process %d (member %d) sends %" PRIu64
-                   " x %s, where process %d (member %d) receives %" PRIu64
-                   " x %s; a send and its receive have the same count and "
-                   "type, and match in the order of the calls",
-                   jd__activity_name(call->activity),
-                   call->detail ? call->detail : "", team->processes[sender],
-                   sender, sent, jd_dtype_name(sent_type),
-                   team->processes[receiver], receiver, wanted,
-                   jd_dtype_name(wanted_type));
+    struct terms sent = lane->sends ? own : theirs;
+    struct terms wanted = lane->sends ? theirs : own;
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s%s: process %d (member %d) sends %" PRIu64
+        " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
+        jd__activity_name(call->activity), call->detail ? call->detail : "",
+        team->processes[sender], sender, sent.count,
+        jd_dtype_name((jd_dtype)sent.dtype),
+        jd__tag_text(sent.tag, wanted.tag).text, team->processes[receiver],
+        receiver, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
+        jd__tag_text(wanted.tag, sent.tag).text,
+        jd__transfer_rule(sent.tag, wanted.tag));
 }
 
 /* Remembers the first one's sentence. */
-static bool is_equal(struct post *post, const struct lane *lane, uint64_t count,
-                     uint32_t dtype)
+static bool is_equal(struct post *post, const struct lane *lane,
+                     struct terms theirs)
 {
-    const struct jd_collective *call = call_of(post, lane);
-    if (call->count == count && (uint32_t)call->dtype == dtype)
+    struct terms own = terms_of(&post->transfers[lane->transfer]);
+    if (own.count == theirs.count && own.dtype == theirs.dtype &&
+        own.tag == theirs.tag)
         return true;
     if (post->status == JD_OK)
-        post->status = fail_unequal(post, lane, count, dtype);
+        post->status = fail_unequal(post, lane, theirs);
     return false;
 }
 
@@ -319,6 +336,7 @@ static enum step post_letter(struct post *post, struct lane *lane)
     enum step step = MOVED;
     letter->count = call->count;
     letter->dtype = (uint32_t)call->dtype;
+    letter->tag = post->transfers[lane->transfer].tag;
     letter->way = choose_way(post, lane, letter);
     if (letter->way == IN_LETTER && call->count)
         memcpy(letter->data, call->in, bytes_of(call));
@@ -337,7 +355,8 @@ static enum step find_ask(struct post *post, struct lane *lane)
         return fail_revoked(post);
     if (number < lane->number)
         return IDLE;
-    if (!is_equal(post, lane, ask->count, ask->dtype))
+    if (!is_equal(post, lane,
+                  (struct terms){ ask->count, ask->dtype, ask->tag }))
         return CLOSED;
     const struct letter *letter =
         &own_box(post, lane)->letters[lane->number % 2];
@@ -375,6 +394,7 @@ static void post_ask(const struct post *post, const struct lane *lane)
     struct ask *ask = &own_box(post, lane)->asks[lane->number % 2];
     ask->count = call->count;
     ask->dtype = (uint32_t)call->dtype;
+    ask->tag = post->transfers[lane->transfer].tag;
     atomic_store(&ask->number, lane->number);
 }
 
@@ -388,7 +408,9 @@ static enum step find_letter(struct post *post, struct lane *lane)
     if (number < lane->number)
         return IDLE;
     const struct jd_collective *call = call_of(post, lane);
-    if (!is_equal(post, lane, letter->count, letter->dtype)) {
+    if (!is_equal(post, lane,
+                  (struct terms){ letter->count, letter->dtype,
+                                  (int32_t)letter->tag })) {
         say_taken(post, lane, (size_t)letter->early);
         return CLOSED;
     }
@@ -554,7 +576,7 @@ static void transfer_to_self(struct post *post)
         struct lane lane = { .sends = true,
                              .member = post->team->index,
                              .transfer = sent };
-        if (is_equal(post, &lane, to->count, (uint32_t)to->dtype) && to->count)
+        if (is_equal(post, &lane, terms_of(&post->transfers[got])) && to->count)
             memmove(to->out, from->in, bytes_of(to));
     }
     int left = sent < post->count ? sent : got;

@@ -60,7 +60,7 @@ struct jd_move jd__move_permute(const struct jd_team *team,
         .to = permute->to,
         .from = permute->from,
         .overwrites = call->in == call->out,
-        .clears = true,
+        .clears = !permute->keeps,
     };
 }
 

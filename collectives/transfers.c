@@ -4,6 +4,7 @@
 #include "jd_collectives.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static jd_status transfer(struct jd_span *span, enum jd_activity activity,
                           const struct jd_transfer *transfers, int count)
@@ -95,7 +96,7 @@ static jd_status check_apart(const struct jd_transfer_group *group,
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: the buffer overlaps that of the group's transfer "
                        "%d (%s); what comes in has memory of its own",
-                       jd__activity_name(added->call.activity), i,
+                       jd__activity_name(added->call.activity), other->number,
                        jd__activity_name(other->call.activity));
     }
     return JD_OK;
@@ -129,6 +130,20 @@ static jd_status grow(struct jd_transfer_group *group, const char *operation)
     return JD_OK;
 }
 
+/* In the order of the tags, and of the calls within one: what matches in the
+ * order of the list then matches by tag, on a platform without tags too. */
+static void insert(struct jd_transfer_group *group,
+                   const struct jd_transfer *added)
+{
+    int at = group->count;
+    while (at > 0 && group->transfers[at - 1].tag > added->tag)
+        at--;
+    struct jd_transfer *place = &group->transfers[at];
+    memmove(place + 1, place, (size_t)(group->count - at) * sizeof *place);
+    *place = *added;
+    place->number = group->count++;
+}
+
 static jd_status add(struct jd_span *span, const struct jd_transfer *added)
 {
     struct jd_transfer_group *group = &span->shard->group;
@@ -140,7 +155,7 @@ static jd_status add(struct jd_span *span, const struct jd_transfer *added)
     if (status != JD_OK)
         return status;
     group->span = span;
-    group->transfers[group->count++] = *added;
+    insert(group, added);
     return JD_OK;
 }
 
@@ -180,10 +195,11 @@ static jd_status check_and_transfer(jd_shard *shard, const char *axes,
     return status == JD_OK ? transfer(span, call->activity, added, 1) : status;
 }
 
-jd_status jd_send(jd_shard *shard, const char *axes, int to, const void *in,
-                  size_t count, jd_dtype dtype)
+jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to, int32_t tag,
+                         const void *in, size_t count, jd_dtype dtype)
 {
     struct jd_transfer added = { .member = to,
+                                 .tag = tag,
                                  .call = { .activity = JD_ACTIVITY_SEND,
                                            .in = in,
                                            .count = count,
@@ -191,15 +207,28 @@ jd_status jd_send(jd_shard *shard, const char *axes, int to, const void *in,
     return check_and_transfer(shard, axes, &added, "to");
 }
 
-jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
-                  size_t count, jd_dtype dtype)
+jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
+                         int32_t tag, void *out, size_t count, jd_dtype dtype)
 {
     struct jd_transfer added = { .member = from,
+                                 .tag = tag,
                                  .call = { .activity = JD_ACTIVITY_RECV,
                                            .out = out,
                                            .count = count,
                                            .dtype = dtype } };
     return check_and_transfer(shard, axes, &added, "from");
+}
+
+jd_status jd_send(jd_shard *shard, const char *axes, int to, const void *in,
+                  size_t count, jd_dtype dtype)
+{
+    return jd_send_tagged(shard, axes, to, 0, in, count, dtype);
+}
+
+jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
+                  size_t count, jd_dtype dtype)
+{
+    return jd_recv_tagged(shard, axes, from, 0, out, count, dtype);
 }
 
 /* ---- without data ------------------------------------------------------- */

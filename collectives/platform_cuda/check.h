@@ -38,12 +38,20 @@ jd_status jd__cuda_check_calls(struct jd_clique *clique,
 struct jd_cuda_told {
     uint64_t count;
     uint32_t dtype;
-    uint32_t sends;
+    int32_t tag;
+    uint64_t sends;
 };
+
+/* Whether two ends fit together. */
+static inline bool jd__cuda_told_agree(struct jd_cuda_told a,
+                                       struct jd_cuda_told b)
+{
+    return a.count == b.count && a.dtype == b.dtype && a.tag == b.tag;
+}
 
 /*
  * Where JD_CHECK_CALLS is set: whether each transfer with another member and
- * its other end have the same count and type, when that comes to it.
+ * its other end have the same tag, count and type, when that comes to it.
  * is_refused[i] becomes true, on both ends, where they differ. A group is
  * compared whole before any of it is queued: where its other ends are several
  * calls, these may not wait for their results, as those with host buffers do.

@@ -51,16 +51,17 @@ jd_status jd__cuda_fail_pair(const struct jd_clique *clique,
                              struct jd_cuda_told sent, int taker,
                              struct jd_cuda_told wanted)
 {
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s%s: process %d (member %d) sends %" PRIu64
-                   " x %s, where process %d (member %d) receives %" PRIu64
-                   " x %s; a send and its receive have the same count and "
-                   "type, and match in the order of the calls",
-                   jd__activity_name(own->activity),
-                   own->detail ? own->detail : "", clique->processes[giver],
-                   giver, sent.count, jd_dtype_name((jd_dtype)sent.dtype),
-                   clique->processes[taker], taker, wanted.count,
-                   jd_dtype_name((jd_dtype)wanted.dtype));
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s%s: process %d (member %d) sends %" PRIu64
+        " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
+        jd__activity_name(own->activity), own->detail ? own->detail : "",
+        clique->processes[giver], giver, sent.count,
+        jd_dtype_name((jd_dtype)sent.dtype),
+        jd__tag_text(sent.tag, wanted.tag).text, clique->processes[taker],
+        taker, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
+        jd__tag_text(wanted.tag, sent.tag).text,
+        jd__transfer_rule(sent.tag, wanted.tag));
 }
 
 /* ---- matching ----------------------------------------------------------- */
@@ -71,7 +72,7 @@ static void match(struct check *check, int i, struct jd_cuda_told theirs)
     struct jd_cuda_told mine = check->ends[i].mine;
     int self = check->clique->index, other = transfer->member;
     check->ends[i].is_matched = true;
-    if (mine.count == theirs.count && mine.dtype == theirs.dtype)
+    if (jd__cuda_told_agree(mine, theirs))
         return;
     check->is_refused[i] = true;
     if (check->status == JD_OK)
@@ -188,6 +189,7 @@ static void begin(struct check *check)
         check->ends[i].mine = (struct jd_cuda_told){
             .count = call->count,
             .dtype = (uint32_t)call->dtype,
+            .tag = check->transfers[i].tag,
             .sends = call->activity == JD_ACTIVITY_SEND,
         };
     }

@@ -271,18 +271,19 @@ jd_status jd__cuda_permute(struct jd_clique *clique,
 {
     struct jd_cuda_task task;
     size_t bytes = call->count * jd_dtype_size(call->dtype);
+    bool keeps = permute->keeps && permute->from < 0;
     jd_status status = jd__cuda_check_calls(
         clique, call,
         (struct jd_cuda_terms){ .source = -1, .digest = permute->digest });
     if (status != JD_OK || bytes == 0)
         return status;
-    jd__task_begin(&task, clique, call, permute->to < 0 ? 0 : bytes, bytes,
-                   false);
+    jd__task_begin(&task, clique, call, permute->to < 0 ? 0 : bytes,
+                   keeps ? 0 : bytes, false);
     if (permute->to == clique->index)
         jd__task_copy(&task, task.call->out, task.call->in, bytes);
     else if (permute->to >= 0 || permute->from >= 0)
         permute_chunks(&task, permute, bytes);
-    if (permute->from < 0)
+    if (permute->from < 0 && !keeps)
         jd__task_clear(&task, task.call->out, bytes);
     return jd__task_end(&task);
 }

@@ -67,7 +67,8 @@ static struct jd_cuda_told tell(const struct group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
     return (struct jd_cuda_told){ .count = call->count,
-                                  .dtype = (uint32_t)call->dtype };
+                                  .dtype = (uint32_t)call->dtype,
+                                  .tag = group->transfers[i].tag };
 }
 
 static jd_status fail_alone(const struct group *group, int i)
@@ -94,7 +95,7 @@ static jd_status check_own(const struct group *group)
     for (; from < group->count && to < group->count;
          from = next_own(group, from, true), to = next_own(group, to, false)) {
         struct jd_cuda_told sent = tell(group, from), wanted = tell(group, to);
-        if (sent.count == wanted.count && sent.dtype == wanted.dtype)
+        if (jd__cuda_told_agree(sent, wanted))
             continue;
         group->is_refused[from] = true;
         if (status == JD_OK)

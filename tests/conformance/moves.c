@@ -33,24 +33,45 @@ static int draw_routes(const struct attempt *a, jd_route routes[MAX_MEMBERS])
 }
 
 /* Each member lists the routes from another one on. */
-static jd_status run_ppermute(const struct attempt *a)
+static int list_routes(const struct attempt *a, jd_route listed[MAX_MEMBERS])
 {
-    jd_route routes[MAX_MEMBERS], listed[MAX_MEMBERS];
+    jd_route routes[MAX_MEMBERS];
     int n = draw_routes(a, routes);
     for (int i = 0; i < n; i++)
         listed[i] = routes[(i + a->span->index) % n];
+    return n;
+}
+
+static jd_status run_ppermute(const struct attempt *a)
+{
+    jd_route listed[MAX_MEMBERS];
+    int n = list_routes(a, listed);
     return jd_ppermute(a->span->shard, a->axes, a->in, a->out, a->count,
                        a->dtype, listed, n);
 }
 
-static void expect_ppermute(const struct attempt *a, char *wanted)
+static jd_status run_ppermute_keep(const struct attempt *a)
+{
+    jd_route listed[MAX_MEMBERS];
+    int n = list_routes(a, listed);
+    return jd_ppermute_keep(a->span->shard, a->axes, a->in, a->out, a->count,
+                            a->dtype, listed, n);
+}
+
+/* Where no route ends, what was there before stays. */
+static void expect_ppermute_keep(const struct attempt *a, char *wanted)
 {
     jd_route routes[MAX_MEMBERS];
     int n = draw_routes(a, routes);
-    memset(wanted, 0, a->count * a->size);
     for (int i = 0; i < n; i++)
         if (routes[i].to == a->span->index)
             expect_given(a, routes[i].from, 0, a->count, wanted);
+}
+
+static void expect_ppermute(const struct attempt *a, char *wanted)
+{
+    memset(wanted, 0, a->count * a->size);
+    expect_ppermute_keep(a, wanted);
 }
 
 static jd_status run_pshuffle(const struct attempt *a)
@@ -96,6 +117,7 @@ static void expect_pbroadcast(const struct attempt *a, char *wanted)
         .expect = expect_##id,                                                 \
     };
 MOVE(ppermute)
+MOVE(ppermute_keep)
 MOVE(pshuffle)
 MOVE(pbroadcast)
 

@@ -19,10 +19,12 @@
     X(all_to_all_2d)                                                           \
     X(ragged_all_to_all)                                                       \
     X(ppermute)                                                                \
+    X(ppermute_keep)                                                           \
     X(pshuffle)                                                                \
     X(pbroadcast)                                                              \
     X(send_recv)                                                               \
     X(group)                                                                   \
+    X(group_tagged)                                                            \
     X(barrier)
 
 #define OPERATION_ROW(name) extern const struct operation operation_##name;

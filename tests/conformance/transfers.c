@@ -105,9 +105,33 @@ static jd_status note(const struct attempt *a, int other, int q, bool sends)
                    message_length(a, other, own, q), a->dtype);
 }
 
+/* The same with a tag, the least and the greatest among them. Those who send
+ * and those who receive begin with unlike ones. */
+static jd_status note_tagged(const struct attempt *a, int other, int q,
+                             bool sends)
+{
+    static const int32_t tags[MOST_MESSAGES] = { INT32_MAX, INT32_MIN };
+    int own = a->span->index, from = sends ? own : other;
+    int messages = message_count(a, from, sends ? other : own);
+    if (sends == (draw(a, 500 + (uint64_t)own, 2) == 0))
+        q = messages - 1 - q;
+    size_t place = message_place(a, other, q) * a->size;
+    char *out = a->out;
+    const char *in = a->in;
+    if (sends)
+        return jd_send_tagged(a->span->shard, a->axes, other, tags[q],
+                              in ? in + place : NULL,
+                              message_length(a, own, other, q), a->dtype);
+    return jd_recv_tagged(a->span->shard, a->axes, other, tags[q],
+                          out ? out + place : NULL,
+                          message_length(a, other, own, q), a->dtype);
+}
+
 /* Members note their messages in unlike orders; between two of them the order
- * is that of the messages. */
-static jd_status run_group(const struct attempt *a)
+ * is that of the messages, unless they have tags. */
+static jd_status run_notes(const struct attempt *a,
+                           jd_status (*note_one)(const struct attempt *a,
+                                                 int other, int q, bool sends))
 {
     int n = a->span->size, own = a->span->index;
     jd_status status = jd_group_begin(a->span->shard);
@@ -117,9 +141,19 @@ static jd_status run_group(const struct attempt *a)
         int messages =
             sends ? message_count(a, own, other) : message_count(a, other, own);
         for (int q = 0; status == JD_OK && q < messages; q++)
-            status = note(a, other, q, sends);
+            status = note_one(a, other, q, sends);
     }
     return status == JD_OK ? jd_group_end(a->span->shard) : status;
+}
+
+static jd_status run_group(const struct attempt *a)
+{
+    return run_notes(a, note);
+}
+
+static jd_status run_group_tagged(const struct attempt *a)
+{
+    return run_notes(a, note_tagged);
 }
 
 static void expect_group(const struct attempt *a, char *wanted)
@@ -138,5 +172,14 @@ const struct operation operation_group = {
     .is_transfer = true,
     .plan = plan_group,
     .run = run_group,
+    .expect = expect_group,
+};
+
+const struct operation operation_group_tagged = {
+    .name = "group_tagged",
+    .call = "jd_group_end",
+    .is_transfer = true,
+    .plan = plan_group,
+    .run = run_group_tagged,
     .expect = expect_group,
 };

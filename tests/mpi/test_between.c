@@ -382,19 +382,29 @@ static void try_calls(void)
 /* Both ends hear of it, and go on. */
 static void try_wrong_transfers(void)
 {
-    char text[240];
+    char text[320];
     if (self < 2) {
         struct jd_transfer one = transfer_of(self == 0, 1 - self, 0);
         one.call.count = self == 0 ? 5 : 100000;
         snprintf(text, sizeof text,
                  "%s over axis \"test\": process %d (member %d) calls %s of "
                  "%d x F32, and its other end, process %d (member %d), calls "
-                 "%s of %d x F32; both give the same count and type, in the "
-                 "same order",
+                 "%s of %d x F32; a send and its receive have the same count "
+                 "and type, and match in the order of the calls",
                  self ? "jd_recv" : "jd_send", clique->processes[self], self,
                  self ? "jd_recv" : "jd_send", self ? 100000 : 5,
                  clique->processes[1 - self], 1 - self,
                  self ? "jd_send" : "jd_recv", self ? 5 : 100000);
+        EXPECT_STATUS(jd__between_transfer(clique, &one, 1),
+                      JD_INVALID_ARGUMENT, text);
+        one.call.count = 5;
+        one.tag = self == 0 ? 7 : 0;
+        snprintf(text, sizeof text,
+                 " x F32 with tag %d, and its other end, process %d (member "
+                 "%d), calls %s of 5 x F32 with tag %d; a send and its receive "
+                 "have the same tag; ",
+                 self ? 0 : 7, clique->processes[1 - self], 1 - self,
+                 self ? "jd_send" : "jd_recv", self ? 7 : 0);
         EXPECT_STATUS(jd__between_transfer(clique, &one, 1),
                       JD_INVALID_ARGUMENT, text);
     }
@@ -484,7 +494,7 @@ static void try_order(size_t count)
 static void try_mismatch(size_t count)
 {
     struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, count);
-    char text[240];
+    char text[320];
     if (self == 1) {
         call.activity = JD_ACTIVITY_PMAX;
         call.count++;

@@ -321,6 +321,28 @@ START_TEST(ppermute_refuses)
 }
 END_TEST
 
+START_TEST(ppermute_keep_says_so)
+{
+    const jd_route right[] = { { 0, 1 }, { 2, 3 } };
+    UNIT_OK(jd_ppermute_keep(me, "model", in, out, 5, JD_F32, right, 2));
+    expect_call("permute", "jd_ppermute_keep", 5);
+    ck_assert(fake.last.permute.keeps);
+    UNIT_OK(jd_ppermute(me, "model", in, out, 5, JD_F32, right, 2));
+    expect_call("permute", "jd_ppermute", 5);
+    ck_assert(!fake.last.permute.keeps);
+    REFUSED(jd_ppermute_keep(me, "model", in, out, 5, JD_F32, NULL, 2),
+            JD_INVALID_ARGUMENT,
+            "jd_ppermute_keep: routes is NULL and num_routes is 2");
+    REFUSED(jd_ppermute_keep(me, "model", in, out, 5, JD_F32,
+                             (jd_route[]){ { 0, 4 } }, 1),
+            JD_INVALID_ARGUMENT,
+            "jd_ppermute_keep: routes[0] is from 0 to 4, and the members are 0 "
+            "to 3");
+    ck_assert_int_eq(jd_ppermute_keep(NULL, NULL, in, out, 5, JD_F32, right, 2),
+                     JD_INVALID_ARGUMENT);
+}
+END_TEST
+
 START_TEST(pshuffle_is_a_permutation)
 {
     const int right[] = { 3, 0, 1, 2 };
@@ -417,6 +439,34 @@ START_TEST(group_goes_together)
     UNIT_OK(jd_group_begin(me));
     UNIT_OK(jd_group_end(me));
     ck_assert_int_eq(fake.calls, 2);
+}
+END_TEST
+
+START_TEST(a_group_is_in_the_order_of_its_tags)
+{
+    static const int32_t tags[] = { 3, 0, INT32_MIN, 3, INT32_MAX, 0 };
+    static const int wanted[] = { 2, 1, 5, 0, 3, 4 };
+    UNIT_OK(jd_group_begin(me));
+    for (int i = 0; i < 6; i++)
+        UNIT_OK(jd_send_tagged(me, "model", 3, tags[i], in + i, 1, JD_F32));
+    REFUSED(jd_recv_tagged(me, "model", 3, 9, in + 3, 1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_recv: the buffer overlaps that of the group's transfer 3 "
+            "(jd_send); what comes in has memory of its own");
+    UNIT_OK(jd_group_end(me));
+    ck_assert_int_eq(fake.last.count, 6);
+    for (int i = 0; i < 6; i++) {
+        ck_assert_ptr_eq(fake.last.transfers[i].call.in, in + wanted[i]);
+        ck_assert_int_eq(fake.last.transfers[i].tag, tags[wanted[i]]);
+    }
+    UNIT_OK(jd_recv_tagged(me, "model", 3, -7, out, 1, JD_F32));
+    ck_assert_int_eq(fake.last.transfers[0].tag, -7);
+    UNIT_OK(jd_recv(me, "model", 3, out, 1, JD_F32));
+    ck_assert_int_eq(fake.last.transfers[0].tag, 0);
+    ck_assert_int_eq(jd_send_tagged(NULL, NULL, 0, 1, in, 1, JD_F32),
+                     JD_INVALID_ARGUMENT);
+    ck_assert_int_eq(jd_recv_tagged(NULL, NULL, 0, 1, out, 1, JD_F32),
+                     JD_INVALID_ARGUMENT);
 }
 END_TEST
 
@@ -576,10 +626,12 @@ int main(void)
     tcase_add_test(calls, ragged_all_to_all_refuses);
     tcase_add_test(calls, ppermute_knows_its_routes);
     tcase_add_test(calls, ppermute_refuses);
+    tcase_add_test(calls, ppermute_keep_says_so);
     tcase_add_test(calls, pshuffle_is_a_permutation);
     tcase_add_test(calls, pbroadcast_reads_at_its_source);
     tcase_add_test(calls, send_and_receive_are_transfers_of_one);
     tcase_add_test(calls, group_goes_together);
+    tcase_add_test(calls, a_group_is_in_the_order_of_its_tags);
     tcase_add_test(calls, group_refuses);
     tcase_add_test(calls, numbers_too_large_are_refused);
     tcase_add_test(calls, barrier_only_meets);

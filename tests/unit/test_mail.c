@@ -263,6 +263,13 @@ static const struct mismatch {
         "jd_recv" UNEQUAL(
             "300001 x U8, where process 1 (member 1) receives 70000 x F32") } },
 };
+#define TAGGED                                                                 \
+    " over axis \"x\": process 0 (member 0) sends 1 x U8 with tag 0, where "   \
+    "process 1 (member 1) receives 1 x U8 with tag -1; a send and its "        \
+    "receive "                                                                 \
+    "have the same tag; between two members the transfers of a group match "   \
+    "in "                                                                      \
+    "the order of their tags, others in that of the calls"
 enum { NUM_MISMATCHES = sizeof mismatches / sizeof *mismatches };
 
 /* The second of three does not match. */
@@ -298,6 +305,30 @@ static void transfer_three(struct crowd *crowd, int member, void *arg)
 START_TEST(both_hear_of_a_pair_that_does_not_match)
 {
     run_crowd(2, transfer_three, (void *)(uintptr_t)&mismatches[_i]);
+}
+END_TEST
+
+/* Of three that go together the tags of the second are unlike. */
+static void transfer_tagged(struct crowd *crowd, int member, void *arg)
+{
+    char bytes[3] = "ab";
+    struct jd_transfer transfers[3];
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        transfers[i] = member == 0 ? make_send(1, &bytes[i], 1)
+                                   : make_receive(0, &bytes[i], 1);
+        transfers[i].tag = i - 1 - (i == 1 && member == 1);
+    }
+    if (member < 2)
+        UNIT_FAILS(jd__mail_transfer(crowd->teams[member], transfers, 3),
+                   JD_INVALID_ARGUMENT,
+                   member == 0 ? "jd_send" TAGGED : "jd_recv" TAGGED);
+    pass_round(crowd, member, NULL);
+}
+
+START_TEST(both_hear_of_tags_that_do_not_match)
+{
+    run_crowd(2, transfer_tagged, NULL);
 }
 END_TEST
 
@@ -408,6 +439,7 @@ int main(void)
     tcase_set_timeout(pairs, 60);
     tcase_add_loop_test(pairs, both_hear_of_a_pair_that_does_not_match, 0,
                         NUM_MISMATCHES);
+    tcase_add_test(pairs, both_hear_of_tags_that_do_not_match);
     tcase_add_test(pairs, a_member_sends_to_itself);
     tcase_add_test(pairs, it_cannot_wait_for_itself);
     TCase *ends = unit_case(suite, "giving up");
