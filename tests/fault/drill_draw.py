@@ -10,31 +10,37 @@ OWN_WORLD = ('jd-run', 'by-hand')  # no launcher serves MPI: jd-pmix-server does
 CALLS = ('psum-few', 'psum-many', 'all-gather', 'psum-scatter', 'all-to-all',
          'ragged', 'ppermute', 'pbroadcast', 'exchange', 'jd-barrier', 'first')
 MOMENTS = CALLS + ('sync', 'barrier', 'kv', 'broadcast', 'reshard', 'save')
+ANY_MOMENT = MOMENTS + ('initialize', 'initialize', 'shutdown')
+DEATHS = ('kill', 'segv', 'abort', '_exit')
 
-# The kinds: how often each comes among the others, drilled.c's HOW, and where
-# it is not all of them, its launchers and moments. Those that take long come
+# The kinds: how often each comes among the others, drilled.c's HOW, or several,
+# and where it is not all of them, its launchers and moments. Those that take long come
 # less often.
 KINDS = {
-    'kill': {'weight': 4, 'how': 'kill'},
-    'segv': {'weight': 3, 'how': 'segv'},
-    'abort': {'weight': 3, 'how': 'abort'},
-    'exit': {'weight': 3, 'how': 'exit'},
-    '_exit': {'weight': 3, 'how': '_exit'},
-    'stop': {'weight': 1, 'how': 'stop'},
-    'initialize': {'weight': 3, 'how': 'kill', 'moments': ('initialize',)},
-    'shutdown': {'weight': 3, 'how': 'kill', 'moments': ('shutdown',)},
-    'server': {'weight': 2, 'how': 'wait', 'launchers': OWN_WORLD},
-    'keeper': {'weight': 1, 'how': 'unharmed', 'launchers': OWN_WORLD,
+    'kill': {'weight': 4, 'how': ('kill',)},
+    'segv': {'weight': 3, 'how': ('segv',)},
+    'abort': {'weight': 3, 'how': ('abort',)},
+    'exit': {'weight': 3, 'how': ('exit',)},
+    '_exit': {'weight': 3, 'how': ('_exit',)},
+    'stop': {'weight': 1, 'how': ('stop',)},
+    'initialize': {'weight': 3, 'how': DEATHS, 'moments': ('initialize',)},
+    'shutdown': {'weight': 3, 'how': DEATHS, 'moments': ('shutdown',)},
+    'server': {'weight': 2, 'how': ('wait',), 'launchers': OWN_WORLD,
+               'moments': ANY_MOMENT},
+    'keeper': {'weight': 1, 'how': ('unharmed',), 'launchers': OWN_WORLD,
                'moments': ('-',)},
-    'mpirun': {'weight': 1, 'how': 'wait', 'launchers': ('mpirun', 'recovery')},
-    'jd-run': {'weight': 1, 'how': 'wait', 'launchers': ('jd-run',)},
-    'wrapper': {'weight': 1, 'how': 'wait', 'launchers': ('jd-run',)},
-    'close': {'weight': 1, 'how': 'close'},
-    'leave': {'weight': 1, 'how': 'leave'},
+    'mpirun': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
+               'launchers': ('mpirun', 'recovery')},
+    'jd-run': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
+               'launchers': ('jd-run',)},
+    'wrapper': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
+                'launchers': ('jd-run',)},
+    'close': {'weight': 1, 'how': ('close',)},
+    'leave': {'weight': 1, 'how': ('leave',)},
 }
 
 # What is drawn with --all only: a promise that is not kept yet.
-KNOWN_TO_DEVIATE = ('wrapper', 'close', 'leave')
+KNOWN_TO_DEVIATE = ('wrapper', 'leave')
 
 PROCESSES = 4
 
@@ -58,23 +64,24 @@ def draw(seed, number, known_too):
     name = kind_of(seed, number, known_too)
     kind = KINDS[name]
     dice = random.Random(f'drill {seed} {number}')
+    moment = dice.choice(kind.get('moments', MOMENTS))
     return {
         'number': number,
         'kind': name,
-        'how': kind['how'],
+        'how': dice.choice(kind['how']),
         'launcher': dice.choice(kind.get('launchers', LAUNCHERS)),
-        'moment': dice.choice(kind.get('moments', MOMENTS)),
+        'moment': moment,
         'victim': dice.randrange(PROCESSES),
         'devices': dice.choice((1, 2)),
         'shared': dice.random() < 0.6,
         'calls': dice.choice((1, 2, 5, 20, 60)),
-        'microseconds': draw_moment(dice, name),
+        'microseconds': draw_delay(dice, moment),
     }
 
 
-def draw_moment(dice, name):
+def draw_delay(dice, moment):
     """How long after it could: a start takes longer than a call."""
-    if name == 'initialize':
+    if moment == 'initialize':
         return dice.randrange(400000)
     return dice.choice((0, dice.randrange(500), dice.randrange(20000)))
 

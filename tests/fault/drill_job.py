@@ -77,10 +77,15 @@ def left_memory():
 # ---- processes ---------------------------------------------------------------
 
 def read(path):
-    """What is in a file, of a very long one its beginning."""
+    """What is in a file, of a very long one its beginning and its end."""
     try:
-        with open(path, encoding='utf-8', errors='replace') as file:
-            return file.read(MOST_TEXT)
+        with open(path, 'rb') as file:
+            data = file.read(MOST_TEXT)
+            rest = os.fstat(file.fileno()).st_size - len(data)
+            if rest > MOST_TEXT:
+                file.seek(-MOST_TEXT, os.SEEK_END)
+                data += b'\n...\n'
+            return (data + file.read()).decode(errors='replace')
     except OSError:
         return ''
 
@@ -206,8 +211,19 @@ class Attack:
     def targets(self):
         if self.drill['kind'] in ('mpirun', 'jd-run', 'wrapper'):
             return [self.launcher]
-        name = {'server': 'jd-pmix-server', 'keeper': 'jd-pmix-keeper'}
-        return named(name[self.drill['kind']])
+        keepers = named('jd-pmix-keeper')
+        if self.drill['kind'] == 'keeper' or not keepers:
+            return keepers
+        # Before there is a keeper nobody can clean up; who starts both is older.
+        return [max(named('jd-pmix-server'), default=keepers[0])]
+
+    def is_due(self):
+        """In a start there is no sign: as soon as there is somebody to kill."""
+        if self.drill['how'] not in ('wait', 'unharmed') or self.at:
+            return False
+        if self.drill['moment'] == 'initialize':
+            return bool(self.targets())
+        return os.path.exists(mark('ready'))
 
     def kill(self):
         time.sleep(self.drill['microseconds'] / 1e6)
@@ -222,7 +238,7 @@ class Attack:
         return targets
 
     def step(self, seen):
-        if self.at is None and os.path.exists(mark('ready')):
+        if self.is_due():
             seen['killed'] = len(self.kill())
         if self.drill['how'] == 'stop' and survivors_ended(self.drill):
             signal_all([int(read(mark('failed')) or 0) or 2 ** 22],

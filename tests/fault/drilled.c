@@ -256,6 +256,8 @@ static void repeat(void (*once)(void))
 static void shut_down(void)
 {
     atomic_store(&made, drill.calls);
+    if (is(drill.how, "wait") && jd_process_index() == 0)
+        make_mark("ready");
     for (int i = jd_process_index(); i == (drill.who + 1) % jd_process_count();)
         pause();
     JD_CHECK(jd_shutdown());
