@@ -20,12 +20,15 @@
  * Returns:    JD_OK; INVALID_ARGUMENT; FAILED_PRECONDITION where
  *             jd_initialize() was needed and not called; DEADLINE_EXCEEDED;
  *             UNAVAILABLE where the connection to process 0 was lost;
- *             RESOURCE_EXHAUSTED (memory, or a message over JD_MAX_MESSAGE);
+ *             RESOURCE_EXHAUSTED (memory, a message over JD_MAX_MESSAGE, or
+ *             more than JD_MAX_STORE in the store that this process has set);
  *             and what each says.
  *
  * Keys are exact, of 1 to 4096 bytes, with "/" between the parts of a path;
  * values are any bytes. The store stands until the last process has left: a
- * process's death takes nothing away. It is all in process 0's memory.
+ * process's death takes nothing away. It is all in process 0's memory, and
+ * each process may have JD_MAX_STORE (256 MiB) of it: what it has set last,
+ * until somebody deletes it.
  */
 #ifndef JD_COORDINATION_H
 #define JD_COORDINATION_H
@@ -98,8 +101,8 @@ JD_API jd_status jd_kv_increment(const char *key, int64_t by, int64_t *ret_sum);
 /* As jd_kv_set, for many in one round trip: all or none. Returns:
  * ALREADY_EXISTS naming the first that is there; INVALID_ARGUMENT where a key
  * is there twice in the list. With allow_overwrite, where process 0 has no
- * memory left (RESOURCE_EXHAUSTED), what had come in until then keeps its new
- * value. */
+ * memory left or this process has stored too much (RESOURCE_EXHAUSTED), what
+ * had come in until then keeps its new value. */
 JD_API jd_status jd_kv_set_many(const jd_kv_entry *entries, size_t count,
                                 int allow_overwrite);
 

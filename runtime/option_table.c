@@ -174,6 +174,17 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "the largest message between a process and the coordination "
                "service",
     },
+    [JD_OPTION_MAX_STORE] = {
+        .field = "",
+        .variable = "JD_MAX_STORE",
+        .type = JD_TYPE_BYTES,
+        .initial = "256MiB",
+        .min = 1 << 16,
+        .max = 1ll << 40,
+        .unit = "bytes",
+        .doc = "how much one process may have in the coordination service's "
+               "store; process 0's counts",
+    },
     [JD_OPTION_FAILURE_REPORT] = {
         .field = "",
         .variable = "JD_FAILURE_REPORT",

@@ -338,6 +338,7 @@ jd__coordination_create_local(const struct jd_settings *settings,
     coordination->count = 1;
     status = jd__local_create(
         (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
+        (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
         &coordination->local);
     if (status == JD_OK)
         status = jd__preemption_start(

@@ -111,7 +111,7 @@ jd_status jd__local_call(struct jd_local *local, struct jd_call *call)
 
 /* ---- life ------------------------------------------------------------- */
 
-static jd_status open_service(struct jd_local *local)
+static jd_status open_service(struct jd_local *local, size_t max_store)
 {
     static const struct jd_auth open = { .way = JD_AUTH_OPEN };
     struct jd_service_spec spec = {
@@ -121,6 +121,7 @@ static jd_status open_service(struct jd_local *local)
         .count = 1,
         .heartbeat_timeout = -1,
         .max_message = local->max_message,
+        .max_store = max_store,
         .host = "",
         .program = "",
     };
@@ -135,7 +136,8 @@ static jd_status open_service(struct jd_local *local)
                : jd__fail_no_memory("the key-value store", sizeof *local);
 }
 
-jd_status jd__local_create(size_t max_message, struct jd_local **ret_local)
+jd_status jd__local_create(size_t max_message, size_t max_store,
+                           struct jd_local **ret_local)
 {
     struct jd_local *local = calloc(1, sizeof *local);
     if (!local)
@@ -143,7 +145,7 @@ jd_status jd__local_create(size_t max_message, struct jd_local **ret_local)
     pthread_mutex_init(&local->lock, NULL);
     jd__clock_init_condition(&local->changed);
     local->max_message = max_message;
-    jd_status status = open_service(local);
+    jd_status status = open_service(local, max_store);
     if (status == JD_OK)
         *ret_local = local;
     else

@@ -13,7 +13,8 @@
 struct jd_local;
 
 /* Returns JD_OK, RESOURCE_EXHAUSTED. */
-jd_status jd__local_create(size_t max_message, struct jd_local **ret_local);
+jd_status jd__local_create(size_t max_message, size_t max_store,
+                           struct jd_local **ret_local);
 void jd__local_destroy(struct jd_local *local);
 
 /* As jd__coordination_call. */

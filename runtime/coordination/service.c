@@ -419,6 +419,7 @@ static bool copy_spec(struct jd_service *service,
     service->count = spec->count;
     service->heartbeat_timeout = spec->heartbeat_timeout;
     service->max_message = spec->max_message;
+    service->max_store = spec->max_store;
     service->speakers = spec->speakers;
     service->pid = spec->pid;
     service->job = strdup(spec->job);
@@ -439,7 +440,9 @@ jd_status jd__service_create(const struct jd_service_spec *spec,
     if (!service)
         return jd__fail_no_memory("the coordination service", bytes);
     if (!copy_spec(service, spec) ||
-        jd__store_create(&service->store) != JD_OK) {
+        jd__store_create(&service->store) != JD_OK ||
+        jd__store_have_owners(service->store, (size_t)spec->count + 1) !=
+            JD_OK) {
         jd__service_destroy(service);
         return jd__fail_no_memory("the coordination service", bytes);
     }

@@ -65,6 +65,7 @@ struct jd_service_spec {
     int count;                /* of the job's processes */
     double heartbeat_timeout; /* seconds; negative: none */
     size_t max_message;
+    size_t max_store; /* bytes that one process may store; 0: any */
     enum jd_failure_speakers speakers;
     const char *host; /* of the service */
     const char *program;

@@ -156,7 +156,7 @@ struct jd_service {
     uint32_t attempt;
     int count;
     double heartbeat_timeout;
-    size_t max_message;
+    size_t max_message, max_store;
     enum jd_failure_speakers speakers;
     char *host, *program;
     uint32_t pid;
@@ -339,6 +339,15 @@ void jd__keys_forget(struct jd_service *service, struct jd_waiter *waiter);
 void jd__keys_describe(FILE *out, const struct jd_service *service,
                        const struct jd_waiter *waiter);
 void jd__keys_finish(struct jd_service *service);
+
+/* ---- quota.c ---------------------------------------------------------- */
+
+/* What is stored from now on is the session's process's. */
+void jd__quota_begin(struct jd_service *service,
+                     const struct jd_session *session);
+/* It may not store so much: the key and its value. */
+void jd__quota_refuse(struct jd_service *service, struct jd_session *session,
+                      uint64_t id, ProtobufCBinaryData key, size_t value);
 
 /* ---- barriers.c ------------------------------------------------------- */
 

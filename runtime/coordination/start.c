@@ -85,6 +85,8 @@ jd_status jd__coordination_start_server(struct jd_coordination *coordination,
                 jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
             .max_message =
                 (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
+            .max_store =
+                (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
             .speakers = coordination->speakers,
             .host = spec->facts->host,
             .program = spec->facts->program,

@@ -24,6 +24,7 @@
 struct entry {
     struct entry *child[2];
     uint32_t bit; /* 0 of the head alone */
+    uint32_t owner;
     struct jd_item item;
     /* the bytes of the key, then those of the value */
 };
@@ -32,6 +33,9 @@ struct jd_store {
     struct entry head;
     size_t count;
     size_t bytes;
+    size_t *owned; /* by each; NULL: that is not counted */
+    uint32_t owner;
+    size_t most; /* for that one; 0: any */
 };
 
 /* ---- bits -------------------------------------------------------------- */
@@ -155,6 +159,39 @@ static struct entry *make_entry(ProtobufCBinaryData key,
     return entry;
 }
 
+static size_t weight(size_t key, size_t value)
+{
+    return key + value + JD_STORE_ITEM;
+}
+
+static void give(struct jd_store *store, struct entry *entry)
+{
+    entry->owner = store->owner;
+    if (store->owned)
+        store->owned[entry->owner] +=
+            weight(entry->item.key.len, entry->item.value.len);
+}
+
+static void take_away(struct jd_store *store, const struct entry *entry)
+{
+    if (store->owned)
+        store->owned[entry->owner] -=
+            weight(entry->item.key.len, entry->item.value.len);
+}
+
+/* Whether the owner may have this, in the place of old where that is one. */
+static bool may_have(const struct jd_store *store, const struct entry *old,
+                     size_t key, size_t value)
+{
+    if (!store->most || !store->owned)
+        return true;
+    size_t has = store->owned[store->owner];
+    if (old && old->owner == store->owner)
+        has -= weight(key, old->item.value.len);
+    return has <= store->most && value <= store->most - has &&
+           weight(key, value) <= store->most - has;
+}
+
 static void insert(struct jd_store *store, struct entry *entry, uint32_t bit)
 {
     struct entry **link = &store->head.child[0];
@@ -169,6 +206,7 @@ static void insert(struct jd_store *store, struct entry *entry, uint32_t bit)
     *link = entry;
     store->count++;
     store->bytes += entry->item.key.len + entry->item.value.len;
+    give(store, entry);
 }
 
 /* Puts the new entry of the same key in the place of the old. Both links to
@@ -188,6 +226,8 @@ static void replace(struct jd_store *store, struct entry *old,
     *link = entry;
     store->bytes += entry->item.value.len;
     store->bytes -= old->item.value.len;
+    take_away(store, old);
+    give(store, entry);
     free(old);
 }
 
@@ -212,6 +252,7 @@ static void remove_entry(struct jd_store *store, struct entry *entry)
     }
     store->count--;
     store->bytes -= entry->item.key.len + entry->item.value.len;
+    take_away(store, entry);
     free(entry);
 }
 
@@ -267,7 +308,27 @@ void jd__store_destroy(struct jd_store *store)
     if (!store)
         return;
     remove_part(store, (ProtobufCBinaryData){ 0, NULL });
+    free(store->owned);
     free(store);
+}
+
+jd_status jd__store_have_owners(struct jd_store *store, size_t count)
+{
+    store->owned = calloc(count, sizeof *store->owned);
+    return store->owned ? JD_OK
+                        : jd__fail_no_memory("the key-value store",
+                                             count * sizeof *store->owned);
+}
+
+size_t jd__store_owned(const struct jd_store *store, size_t owner)
+{
+    return store->owned ? store->owned[owner] : 0;
+}
+
+void jd__store_act_for(struct jd_store *store, size_t owner, size_t most)
+{
+    store->owner = (uint32_t)owner;
+    store->most = most;
 }
 
 size_t jd__store_count(const struct jd_store *store)
@@ -289,8 +350,12 @@ jd_status jd__store_set(struct jd_store *store, ProtobufCBinaryData key,
     uint32_t bit = differing_bit(key, found->item.key);
     if (bit == 0 && !overwrite)
         return JD_ALREADY_EXISTS;
+    if (!may_have(store, bit == 0 ? found : NULL, key.len, value.len))
+        return JD_PERMISSION_DENIED;
     if (bit == 0 && value.len == found->item.value.len) {
+        take_away(store, found);
         copy_bytes(&found->item.value, value);
+        give(store, found);
         return JD_OK;
     }
     struct entry *entry = make_entry(key, value);

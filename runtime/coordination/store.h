@@ -38,9 +38,22 @@ size_t jd__store_count(const struct jd_store *store);
 /* The bytes of all keys and values. */
 size_t jd__store_bytes(const struct jd_store *store);
 
+/*
+ * Whose what is: owners from 0 on, of whom each has what it has set last, until
+ * that is removed. An item counts with its key, its value and JD_STORE_ITEM
+ * bytes. Once, while the store is empty; before, nobody has anything. Returns
+ * JD_OK, RESOURCE_EXHAUSTED.
+ */
+enum { JD_STORE_ITEM = 64 };
+jd_status jd__store_have_owners(struct jd_store *store, size_t count);
+size_t jd__store_owned(const struct jd_store *store, size_t owner);
+/* What is set from now on is this owner's, which may have so much; 0: any. */
+void jd__store_act_for(struct jd_store *store, size_t owner, size_t most);
+
 /* Copies both. Returns JD_OK; without a sentence ALREADY_EXISTS where the key
- * is there and overwrite is false, and INVALID_ARGUMENT where it is empty or
- * too long; RESOURCE_EXHAUSTED. */
+ * is there and overwrite is false, INVALID_ARGUMENT where it is empty or too
+ * long, and PERMISSION_DENIED where the owner would have too much;
+ * RESOURCE_EXHAUSTED. */
 jd_status jd__store_set(struct jd_store *store, ProtobufCBinaryData key,
                         ProtobufCBinaryData value, bool overwrite);
 

@@ -339,8 +339,8 @@ static void refuse_set(struct jd_service *service, struct jd_session *session,
 }
 
 /* Takes back what was set of a list that does not come in whole: new keys go.
- * Of an overwriting list, which only lack of memory can break off, the first
- * keep their new values. */
+ * Of an overwriting list, which only lack of memory or of room can break off,
+ * the first keep their new values. */
 static void undo(struct jd_service *service, const Jd__Set *set, size_t done)
 {
     for (size_t i = 0; !set->overwrite && i < done; i++)
@@ -373,9 +373,13 @@ void jd__on_set(struct jd_service *service, struct jd_session *session,
     for (size_t i = 0; i < set->n_entries; i++)
         if (!check_key(service, session, message, set->entries[i]->key))
             return;
+    jd__quota_begin(service, session);
     jd_status status = set_all(service, set, &done);
     if (status == JD_ALREADY_EXISTS) {
         refuse_set(service, session, message, set->entries[done]->key);
+    } else if (status == JD_PERMISSION_DENIED) {
+        jd__quota_refuse(service, session, message->id, set->entries[done]->key,
+                         set->entries[done]->value.len);
     } else if (status != JD_OK) {
         jd__service_reply(service, session, message->id, status,
                           "the service has no memory left");
@@ -446,8 +450,14 @@ void jd__on_increment(struct jd_service *service, struct jd_session *session,
     int64_t sum;
     if (!check_key(service, session, message, increment->key))
         return;
+    jd__quota_begin(service, session);
     jd_status status = jd__store_increment(service->store, increment->key,
                                            increment->by, &sum);
+    if (status == JD_PERMISSION_DENIED) {
+        enum { NUMBER = 20 };
+        jd__quota_refuse(service, session, message->id, increment->key, NUMBER);
+        return;
+    }
     if (status != JD_OK) {
         refuse_increment(service, session, message, status);
         return;

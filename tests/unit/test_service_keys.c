@@ -188,6 +188,58 @@ START_TEST(a_reply_over_the_limit_is_refused)
 }
 END_TEST
 
+static char filling[65536];
+
+static uint64_t fill(struct peer *peer, const char *key, size_t bytes)
+{
+    memset(filling, 'v', bytes);
+    filling[bytes] = '\0';
+    return set(peer, key, filling);
+}
+
+/* 1000 bytes for each process; an item counts 64, its key and its value. */
+START_TEST(a_process_may_store_so_much)
+{
+    struct jd_service_spec spec = make_spec(2);
+    spec.max_store = 1000;
+    start_spec(&spec);
+    start_joined(2);
+    expect_ok(&peers[1], fill(&peers[1], "a", 435)); /* 500 */
+    expect_ok(&peers[1], fill(&peers[1], "b", 335)); /* 900 */
+    expect_fails(&peers[1], fill(&peers[1], "c", 36), JD_RESOURCE_EXHAUSTED,
+                 "\"c\" with its 36 bytes has no room: process 1 has stored "
+                 "900 bytes (with the keys, and 64 for each) of the 1000 of "
+                 "JD_MAX_STORE on process 0; delete what is not needed any "
+                 "more, or raise JD_MAX_STORE");
+    expect_ok(&peers[0], fill(&peers[0], "c", 36)); /* another's */
+    expect_ok(&peers[1], fill(&peers[1], "d", 35)); /* all of it */
+    uint64_t id = increment(&peers[1], "n", 1);
+    drop(take_reply(&peers[1], id, JD_RESOURCE_EXHAUSTED));
+    expect_number(&peers[0], delete_key(&peers[0], "a"), 1);
+    expect_number(&peers[1], increment(&peers[1], "n", 1), 1);
+    expect_ok(&peers[1], fill(&peers[1], "a", 300));
+    finish();
+}
+END_TEST
+
+START_TEST(what_is_overwritten_is_the_last_ones)
+{
+    struct jd_service_spec spec = make_spec(2);
+    spec.max_store = 1000;
+    start_spec(&spec);
+    start_joined(2);
+    expect_ok(&peers[0], set_many(&peers[0], "a=0", true));
+    ck_assert_uint_eq(jd__store_owned(service->store, 0), 66);
+    expect_ok(&peers[1], set_many(&peers[1], "a=1", true));
+    ck_assert_uint_eq(jd__store_owned(service->store, 0), 0);
+    ck_assert_uint_eq(jd__store_owned(service->store, 1), 66);
+    expect_ok(&peers[0], set_many(&peers[0], "a=long", true));
+    ck_assert_uint_eq(jd__store_owned(service->store, 0), 69);
+    ck_assert_uint_eq(jd__store_owned(service->store, 1), 0);
+    finish();
+}
+END_TEST
+
 /* ---- waiting ----------------------------------------------------------- */
 
 START_TEST(a_get_waits_until_the_key_is_set)
@@ -429,6 +481,8 @@ int main(void)
     tcase_add_test(tcase, a_list_is_set_as_a_whole_or_not);
     tcase_add_test(tcase, keys_are_looked_at);
     tcase_add_test(tcase, a_reply_over_the_limit_is_refused);
+    tcase_add_test(tcase, a_process_may_store_so_much);
+    tcase_add_test(tcase, what_is_overwritten_is_the_last_ones);
     tcase = unit_case(suite, "waiting");
     tcase_add_test(tcase, a_get_waits_until_the_key_is_set);
     tcase_add_test(tcase, an_increment_wakes_too);
