@@ -3,15 +3,15 @@
  * jd. */
 #include "collectives/platform_module.h"
 #include "collectives/signature.h"
-#include "libdir.h"
+#include "prefix.h"
 #include "runtime/coordination/ending.h"
+#include "runtime/installed.h"
 #include "runtime/mpi_lock.h"
 #include "runtime/options.h"
 #include "runtime/peers.h"
 #include "runtime/runtime.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -89,50 +89,12 @@ static const struct jd_platform_host host = {
 
 /* ---- where it is -------------------------------------------------------- */
 
-/* The folder of the library, or of the program that has it inside. */
-static bool find_own_folder(char folder[PATH_MAX])
-{
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)&jd__module_load, &info) ||
-        !info.dli_fname || !realpath(info.dli_fname, folder))
-        return false;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    return slash != NULL;
-}
-
-/* The path of a file that is there, malloc'ed; NULL. */
-static char *try_path(const char *folder, const char *below)
-{
-    char *path;
-    if (asprintf(&path, "%s/%s" MODULE, folder, below) < 0)
-        return NULL;
-    if (access(path, R_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
-}
-
-/* Beside the library, beside an installed program, and in the folder where jd
- * is built, from the library and from programs there. */
-static char *find_installed(void)
-{
-    static const char *const places[] = {
-        "jd/",
-        "../" JD_LIBDIR "/jd/",
-        "collectives/platform_cuda/",
-        "../collectives/platform_cuda/",
-        "../../collectives/platform_cuda/",
-    };
-    char folder[PATH_MAX];
-    char *path = NULL;
-    if (!find_own_folder(folder))
-        return NULL;
-    for (size_t i = 0; !path && i < sizeof places / sizeof *places; i++)
-        path = try_path(folder, places[i]);
-    return path;
-}
+static const struct jd_installed module = {
+    .name = MODULE,
+    .folder = JD_LIBDIR "/jd",
+    .build_folder = "collectives/platform_cuda",
+    .mode = R_OK,
+};
 
 /* ---- loading ------------------------------------------------------------ */
 
@@ -188,7 +150,8 @@ static const struct jd_platform *open_module(const char *path)
 
 static const struct jd_platform *load(const char *folder)
 {
-    char *path = folder ? try_path(folder, "") : find_installed();
+    char *path = folder ? jd__installed_try(&module, folder)
+                        : jd__installed_find(&module);
     if (!path && folder)
         return give_up("there is no " MODULE " in %s (JD_PLATFORM_DIR)",
                        folder);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_server.c - starts jd-pmix-server. */
 #include "runtime/wireup/pmix_server.h"
+#include "prefix.h"
 #include "runtime/clock.h"
 #include "runtime/env.h"
+#include "runtime/installed.h"
 #include "runtime/status.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -25,54 +25,24 @@
 
 /* ---- where it is ------------------------------------------------------ */
 
-/* The folder of the library, or of the program that has it inside. */
-static bool find_own_folder(char folder[PATH_MAX])
-{
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)&jd__pmix_server_find, &info) ||
-        !info.dli_fname || !realpath(info.dli_fname, folder))
-        return false;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    return slash != NULL;
-}
-
-static char *try_path(const char *folder, const char *below)
-{
-    char *path;
-    if (asprintf(&path, "%s/%s%s", folder, below, PROGRAM) < 0)
-        return NULL;
-    if (access(path, X_OK) == 0)
-        return path;
-    free(path);
-    return NULL;
-}
-
 jd_status jd__pmix_server_find(const char *libexec, char **ret_path)
 {
-    /* From lib, from lib/x86_64-linux-gnu, and in the folder where jd is
-     * built, from the library and from a program in tests/unit. */
-    static const char *const places[] = {
-        "../libexec/jd/",
-        "../../libexec/jd/",
-        "runtime/wireup/server/",
-        "../../runtime/wireup/server/",
-        "../runtime/wireup/server/",
+    static const struct jd_installed file = {
+        .name = PROGRAM,
+        .folder = JD_LIBEXECDIR "/jd",
+        .build_folder = "runtime/wireup/server",
+        .mode = X_OK,
     };
-    char folder[PATH_MAX] = "";
-    char *path = libexec ? try_path(libexec, "") : NULL;
-    bool has_folder = !libexec && find_own_folder(folder);
-    for (size_t i = 0;
-         has_folder && !path && i < sizeof places / sizeof *places; i++)
-        path = try_path(folder, places[i]);
+    char *path = libexec ? jd__installed_try(&file, libexec)
+                         : jd__installed_find(&file);
     if (!path)
         return jd_fail(JD_NOT_FOUND,
                        PROGRAM
                        " is not in %s; it is built where libpmix's "
                        "server side is installed (libpmix-dev), and JD_LIBEXEC "
                        "says where it is",
-                       libexec ? libexec : "../libexec/jd beside jd's library");
+                       libexec ? libexec
+                               : "../" JD_LIBEXECDIR "/jd beside jd's library");
     *ret_path = path;
     return JD_OK;
 }

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_install.sh - jd installs, a program outside the tree builds against it
-# with pkg-config alone and runs, and uninstalling leaves nothing.
+# test_install.sh - jd installs; what is installed works, started through PATH
+# from another folder, also where it was moved to; a program outside the tree
+# builds against it with pkg-config alone and runs; and uninstalling leaves
+# nothing.
 # usage: test_install.sh SOURCE_DIR
 # shellcheck disable=SC2317 # check() calls the functions
 set -euo pipefail
@@ -29,6 +31,7 @@ check() {
 # What is installed matters here, not how fast it runs.
 configure() {
     meson setup --prefix="$prefix" --libdir=lib -Dtests=disabled \
+        -Ddefault_library=both \
         -Doptimization=0 -Ddebug=false -Dcuda-architectures=80 \
         "$work/build" "$source_dir"
 }
@@ -45,6 +48,54 @@ compile_mpi() {
     # shellcheck disable=SC2046 # the flags are words
     compile $(pkg-config --cflags --libs ompi-c 2>/dev/null ||
         mpicc --showme:compile --showme:link) -Wno-error
+}
+
+# The library inside, and all that it needs as shared ones.
+compile_static() {
+    local flags
+    flags=$(pkg-config --static --cflags --libs jd)
+    mkdir -p "$work/elsewhere"
+    # shellcheck disable=SC2086 # the flags are words
+    "${cc[@]}" -std=c11 -o "$work/elsewhere/static-program" \
+        "$work/program.c" ${flags/-ljd/-l:libjd.a}
+}
+
+# by_path FOLDER COMMAND...: started by its name alone, where none of it is.
+by_path() {
+    (cd / && PATH=$1:$PATH LD_LIBRARY_PATH="" timeout 120 "${@:2}")
+}
+
+# topology_of BIN: jd-run finds jd-info, which finds jd-pmix-server, without
+# which two processes are no job, and the platform of GPUs.
+topology_of() {
+    local output
+    output=$(unset JD_PLATFORM && by_path "$1" jd-run -n 2 jd-info --topology) ||
+        return 1
+    echo "$output"
+    [[ $output == *"1 host, 1 slice, 2 processes"* ]] || return 1
+    [[ -z $(find "${1%/bin}/lib/jd" -name platform_cuda.so 2>/dev/null) ||
+        $output != *platform_cuda.so* ]]
+}
+
+bench_of() {
+    local output
+    output=$(by_path "$1" jd-bench collectives --launcher "jd-run -n 2" \
+        --sizes 8:8 --launches 1 --rounds 1 --sample 1 --against nothing) || return 1
+    echo "$output"
+    [[ $output == *psum* ]]
+}
+
+static_program_runs() {
+    local output
+    output=$(by_path "$prefix/bin:$work/elsewhere" jd-run -n 2 static-program |
+        sort) || return 1
+    echo "$output"
+    [[ $output == "0 of 2, 2 device"$'\n'"1 of 2, 2 device" ]]
+}
+
+install_into() {
+    DESTDIR=$work/moved meson install --no-rebuild -C "$work/build" &&
+        [[ ! -e $prefix ]]
 }
 
 run_program() {
@@ -85,12 +136,32 @@ SOURCE
 version=$(sed -nE "s/^ *version: '([0-9.]+)',/\1/p" "$source_dir/meson.build")
 check "meson setup --prefix" configure
 check "meson compile" ninja -C "$work/build"
+# Where servers are: only with libpmix is there one.
+[[ -e $work/build/runtime/wireup/server/jd-pmix-server ]] && has_server=1
+moved=$work/moved$prefix
+check "meson install with DESTDIR" install_into
+if [[ ${has_server-} ]]; then
+    check "moved: jd-run, jd-info by PATH find what they need" \
+        topology_of "$moved/bin"
+    check "moved: jd-bench does" bench_of "$moved/bin"
+else
+    tap_skip "moved: jd-run, jd-info by PATH" "jd-pmix-server is not built"
+fi
+rm -rf "$work/moved"
 check "meson install" meson install --no-rebuild -C "$work/build"
 check "the public headers are installed, and no others" public_headers
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 check "pkg-config finds this version" version_is_ours "$version"
 check "a program builds with pkg-config's flags" compile
 check "it runs" run_program "0 of 1, 1 device"
+check "one with libjd.a inside builds with pkg-config --static" compile_static
+if [[ ${has_server-} ]]; then
+    check "jd-run, jd-info by PATH find what they need" topology_of "$prefix/bin"
+    check "the program with libjd.a does, from its own folder" \
+        static_program_runs
+else
+    tap_skip "jd-run, jd-info, libjd.a by PATH" "jd-pmix-server is not built"
+fi
 printf '#include <jd_mpi.h>\n' >>"$work/program.c"
 check "one that includes jd_mpi.h builds with MPI's flags too" compile_mpi
 check "ninja uninstall" ninja -C "$work/build" uninstall
