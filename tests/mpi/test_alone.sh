@@ -28,6 +28,13 @@ works "an MPI of one where variables say two" \
     "$build/tests/mpi/test_misstart" worlds_of_one
 works "an MPI of one where a launcher says two" env TPU_WORKER_ID=0 \
     TPU_WORKER_HOSTNAMES=a,b "$build/tests/mpi/test_misstart" unserved
+hello=$build/mpi_examples/01_hello/hello
+works "a child after jd_mpi_comm()" env TEST_CHILD="$hello" \
+    "$build/tests/mpi/test_start" children
+works "a child's mpirun after jd_mpi_comm()" \
+    env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    TEST_CHILD="mpirun --oversubscribe -n 2 $hello" \
+    "$build/tests/mpi/test_start" children
 works "1,000 times initialised and shut down" \
     env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 \
     "$build/tests/mpi/test_rounds" right 1000

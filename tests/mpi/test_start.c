@@ -229,6 +229,16 @@ static int alone(void)
     return 0;
 }
 
+/* The children of a program that jd has given an MPI are nobody's processes,
+ * and may start a job. TEST_CHILD is their command. */
+static int children(void)
+{
+    EXPECT(jd_mpi_comm() != MPI_COMM_NULL, "%s", jd_error_message());
+    EXPECT(!getenv("PMIX_RANK"), "the environment is the program's again");
+    EXPECT(system(getenv("TEST_CHILD")) == 0, "%s", getenv("TEST_CHILD"));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -239,7 +249,7 @@ int main(int argc, char **argv)
         { "own_mpi", own_mpi }, { "finalized", finalized_by_program },
         { "halves", halves },   { "forked", forked },
         { "devices", devices }, { "slices", slices },
-        { "alone", alone },
+        { "alone", alone },     { "children", children },
     };
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
         if (strcmp(argv[1], ways[i].name) == 0)
