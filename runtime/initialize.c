@@ -11,6 +11,7 @@
 #include "runtime/initialize.h"
 #include "runtime/clock.h"
 #include "runtime/contradiction.h"
+#include "runtime/coordination/address.h"
 #include "runtime/coordination/telling.h"
 #include "runtime/device_choice.h"
 #include "runtime/exit.h"
@@ -47,11 +48,25 @@ static const char *const step_names[] = {
     [STEP_COORDINATE] = "the meeting at the coordination service",
 };
 
+/* The first messages between hosts: MPI opens connections with them, and waits
+ * for each for ever. */
+static const char hint_of_interfaces[] =
+    "where some are on other hosts, MPI may wait for an interface that leads "
+    "nowhere: JD_INTERFACE chooses the one that all hosts share (eth0, "
+    "10.0.0.0/8), or OMPI_MCA_btl_tcp_if_include under mpirun";
+
+static const char *const step_hints[] = {
+    [STEP_DUP] = hint_of_interfaces,
+    [STEP_GATHER] = hint_of_interfaces,
+    [STEP_COORDINATE] = NULL,
+};
+
 static const struct jd_meeting meeting = {
     .operation = "jd_initialize()",
     .thread_name = "jd-start:",
     .step_names = step_names,
     .num_steps = sizeof step_names / sizeof *step_names,
+    .step_hints = step_hints,
 };
 
 /* What a start works on; the runtime is what stays of it. */
@@ -272,10 +287,31 @@ static struct jd_cluster count_neighbours(const struct starting *s)
     return cluster;
 }
 
+/* MPI waits for ever where JD_INTERFACE leaves it no address to be reached at.
+ * Processes of one host need none. */
+static jd_status check_interfaces(const struct starting *s,
+                                  const struct jd_cluster *cluster)
+{
+    const char *list =
+        jd__settings_text(s->runtime->settings, JD_OPTION_INTERFACE);
+    struct jd_endpoints left;
+    long long count = number_or(&cluster->num_processes, 2);
+    if (!list || count == 1 ||
+        number_or(&cluster->local_num_processes, 1) >= count)
+        return JD_OK;
+    jd_status status = jd__address_list(list, false, 0, &left);
+    return status == JD_INVALID_ARGUMENT
+               ? jd__fail_prefix(status, "jd_initialize: ")
+               : JD_OK;
+}
+
 static jd_status init_mpi(struct starting *s)
 {
     struct jd_tuning plan;
     struct jd_cluster cluster = count_neighbours(s);
+    struct jd_tune_interfaces interfaces;
+    jd__tune_interfaces(jd__settings_text(s->runtime->settings, JD_OPTION_INTERFACE),
+                        &interfaces);
     struct jd_tune_request request = {
         .env = s->env,
         .cluster = &cluster,
@@ -284,10 +320,14 @@ static jd_status init_mpi(struct starting *s)
             jd__settings_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
         .root = "",
         .library = jd__mpi_library_path(),
+        .interfaces = &interfaces,
     };
+    jd_status status = check_interfaces(s, &cluster);
+    if (status != JD_OK)
+        return status;
     jd__tune_plan(&request, &plan);
     jd__watchdog_step(s->watchdog, STEP_MPI_INIT);
-    jd_status status = jd__tune_apply(&plan);
+    status = jd__tune_apply(&plan);
     if (status == JD_OK)
         status = jd__world_start_mpi(s->runtime->settings, s->most_devices);
     if (status == JD_OK)

@@ -144,8 +144,8 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .variable = "JD_INTERFACE",
         .type = JD_TYPE_TEXT,
         .unit = "names",
-        .doc = "interfaces or networks that the coordination service uses "
-               "(eth0,10.1.0.0/16), or all but some (^docker0)",
+        .doc = "interfaces or networks that the coordination service and MPI "
+               "use (eth0,10.1.0.0/16), or all but some (^docker0)",
     },
     [JD_OPTION_SECRET] = {
         .field = "",

@@ -35,6 +35,9 @@ struct jd_meeting {
     const char *thread_name;       /* of its watchdog, "jd-start:" */
     const char *const *step_names; /* what each step is called; constant */
     int num_steps;
+    /* What to try where a step that waits for other hosts too takes long;
+     * NULL, or one for each step, which may be NULL. */
+    const char *const *step_hints;
 };
 
 /*

@@ -218,6 +218,39 @@ static void plan_yield(const struct jd_tune_request *request,
     }
 }
 
+static bool line_sets_interfaces(const char *line)
+{
+    return value_of(line, "btl_tcp_if_include") ||
+           value_of(line, "btl_tcp_if_exclude");
+}
+
+/* Not a matter of JD_TUNE_MPI: the user has chosen. */
+static void plan_interfaces(const struct jd_tune_request *request,
+                            struct jd_tune_setting *setting)
+{
+    static const char include[] = "OMPI_MCA_btl_tcp_if_include";
+    static const char exclude[] = "OMPI_MCA_btl_tcp_if_exclude";
+    const struct jd_tune_interfaces *chosen = request->interfaces;
+    const char *set = jd__env_get(request->env, include)   ? include
+                      : jd__env_get(request->env, exclude) ? exclude
+                                                           : NULL;
+    char path[PATH_MAX], why[160];
+    setting->variable = chosen && chosen->excludes ? exclude : include;
+    if (!chosen || !chosen->text[0]) {
+        leave_alone(setting, "JD_INTERFACE chooses none");
+    } else if (set) {
+        snprintf(why, sizeof why, "%s is set", set);
+        leave_alone(setting, why);
+    } else if (find_file(request, line_sets_interfaces, path, sizeof path)) {
+        snprintf(why, sizeof why, "%.120s sets it", path);
+        leave_alone(setting, why);
+    } else {
+        setting->value = chosen->text;
+        snprintf(setting->why, sizeof setting->why,
+                 "JD_INTERFACE chooses for MPI too");
+    }
+}
+
 void jd__tune_plan(const struct jd_tune_request *request,
                    struct jd_tuning *ret_plan)
 {
@@ -226,6 +259,7 @@ void jd__tune_plan(const struct jd_tune_request *request,
     plan_pml(request, &ret_plan->settings[JD_TUNE_PML]);
     plan_btl(request, &ret_plan->settings[JD_TUNE_PML],
              &ret_plan->settings[JD_TUNE_BTL]);
+    plan_interfaces(request, &ret_plan->settings[JD_TUNE_INTERFACES]);
 }
 
 jd_status jd__tune_apply(const struct jd_tuning *plan)

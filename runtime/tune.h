@@ -16,6 +16,8 @@
  * of looking for one (Open MPI 4.1 of Debian).
  * btl=^ofi: for the same reason, where no file says which are left out; there
  * Open MPI 5 looks for a device for 1 s.
+ * btl_tcp_if_include, or _exclude: what JD_INTERFACE says. An interface that
+ * swallows packets would keep MPI waiting for ever.
  */
 #ifndef RUNTIME_TUNE_H
 #define RUNTIME_TUNE_H
@@ -26,7 +28,20 @@
 
 #include <stdbool.h>
 
-enum { JD_TUNE_YIELD, JD_TUNE_PML, JD_TUNE_BTL, JD_TUNE_COUNT };
+enum {
+    JD_TUNE_YIELD,
+    JD_TUNE_PML,
+    JD_TUNE_BTL,
+    JD_TUNE_INTERFACES,
+    JD_TUNE_COUNT
+};
+
+/* What JD_INTERFACE is to Open MPI: "eth0,10.0.0.0/8", or what to leave out.
+ * An empty text: it says nothing that Open MPI could use. */
+struct jd_tune_interfaces {
+    bool excludes;
+    char text[256];
+};
 
 struct jd_tune_request {
     const struct jd_env *env;
@@ -35,6 +50,7 @@ struct jd_tune_request {
     bool enabled;                     /* JD_TUNE_MPI */
     const char *root;                 /* "" or a directory that stands for / */
     const char *library; /* libmpi's path: its installation has a file */
+    const struct jd_tune_interfaces *interfaces; /* outlives the plan */
 };
 
 struct jd_tune_setting {
@@ -46,6 +62,11 @@ struct jd_tune_setting {
 struct jd_tuning {
     struct jd_tune_setting settings[JD_TUNE_COUNT];
 };
+
+/* Reads JD_INTERFACE's text, NULL where it is not set. Names that this host
+ * does not have are left out of a list to include. */
+void jd__tune_interfaces(const char *list,
+                         struct jd_tune_interfaces *ret_interfaces);
 
 void jd__tune_plan(const struct jd_tune_request *request,
                    struct jd_tuning *ret_plan);

@@ -15,6 +15,9 @@ void jd_info_print_tuning(const struct jd_env *env,
     struct jd_tuning plan;
     if (jd__host_discover(&facts) != JD_OK)
         return;
+    struct jd_tune_interfaces interfaces;
+    jd__tune_interfaces(jd__settings_text(settings, JD_OPTION_INTERFACE),
+                        &interfaces);
     struct jd_tune_request request = {
         .env = env,
         .cluster = cluster,
@@ -22,6 +25,7 @@ void jd_info_print_tuning(const struct jd_env *env,
         .enabled = jd__settings_integer(settings, JD_OPTION_TUNE_MPI),
         .root = "",
         .library = jd__mpi_library_path(),
+        .interfaces = &interfaces,
     };
     jd__tune_plan(&request, &plan);
     printf("\n%-29s %-6s why (set while %s starts)\n", "MPI setting", "value",

@@ -19,7 +19,7 @@ expect_count 1 '^4 devices in 4 processes: 10$'
 run "${two_hosts[@]}" -x JD_INTERFACE=^docker0,10.1.0.0/16 "$hello"
 expect_count 1 '^4 devices in 4 processes: 10$'
 refused "${two_hosts[@]}" -x JD_INTERFACE=^eth0 "$hello"
-expect 'jd_initialize: the coordination service cannot start: .*JD_INTERFACE'
+expect 'jd_initialize: JD_INTERFACE="\^eth0" leaves no address of this host'
 refused "${two_hosts[@]}" -x JD_INTERFACE=10.78.0.0/99 "$hello"
 expect 'JD_INTERFACE'
 

@@ -344,6 +344,71 @@ static void expect_variable(const char *name, const char *value)
     jd__env_destroy(env);
 }
 
+/* ---- JD_INTERFACE ----------------------------------------------------- */
+
+static const struct {
+    const char *list;
+    const char *text;
+    bool excludes;
+} lists[] = {
+    { NULL, "", false },
+    { "", "", false },
+    { "lo", "lo", false },
+    { "lo:1,10.0.0.0/8", "lo,10.0.0.0/8", false },
+    { "nosuch0,10.1.2.3", "10.1.2.3/32", false },
+    { "nosuch0", "", false },
+    { "fd00::/8,fd00::1", "", false },
+    { "^docker0,fd00::1,10.1.0.0/16", "127.0.0.1/8,sppp,docker0,10.1.0.0/16",
+      true },
+};
+
+START_TEST(interfaces_as_open_mpi_reads_them)
+{
+    struct jd_tune_interfaces interfaces;
+    jd__tune_interfaces(lists[_i].list, &interfaces);
+    ck_assert_str_eq(interfaces.text, lists[_i].text);
+    ck_assert_int_eq(interfaces.excludes, lists[_i].excludes);
+}
+END_TEST
+
+static struct jd_tune_setting interfaces_with(const char *variables,
+                                              const char *list)
+{
+    static const struct jd_cluster unknown = { .method = "none" };
+    static struct jd_tune_interfaces interfaces;
+    struct jd_env *env = unit_env(variables);
+    struct jd_tune_request request = { .env = env,
+                                       .cluster = &unknown,
+                                       .root = root,
+                                       .library = library,
+                                       .interfaces = &interfaces };
+    struct jd_tuning plan;
+    jd__tune_interfaces(list, &interfaces);
+    jd__tune_plan(&request, &plan);
+    jd__env_destroy(env);
+    return plan.settings[JD_TUNE_INTERFACES];
+}
+
+/* Whatever JD_TUNE_MPI says, which is off here. */
+START_TEST(mpi_gets_the_interfaces_too)
+{
+    struct jd_tune_setting set = interfaces_with("HOME=/h\n", "lo");
+    ck_assert_str_eq(set.variable, "OMPI_MCA_btl_tcp_if_include");
+    ck_assert_str_eq(set.value, "lo");
+    set = interfaces_with("HOME=/h\n", "^lo");
+    ck_assert_str_eq(set.variable, "OMPI_MCA_btl_tcp_if_exclude");
+    ck_assert_str_eq(set.value, "127.0.0.1/8,sppp,lo");
+    set = interfaces_with("OMPI_MCA_btl_tcp_if_exclude=eth1\n", "lo");
+    ck_assert_ptr_null(set.value);
+    ck_assert_str_eq(set.why,
+                     "left alone: OMPI_MCA_btl_tcp_if_exclude is set");
+    put("/h/.openmpi/mca-params.conf", "btl_tcp_if_include = eth1\n");
+    set = interfaces_with("HOME=/h\n", "lo");
+    ck_assert_ptr_null(set.value);
+    ck_assert_ptr_null(interfaces_with("HOME=/h\n", NULL).value);
+}
+END_TEST
+
 START_TEST(a_plan_comes_and_goes)
 {
     struct jd_tuning plan = {
@@ -382,6 +447,11 @@ int main(void)
     TCase *yield = unit_case(suite, "yield");
     tcase_add_test(yield, more_processes_than_cores_yield);
     tcase_add_loop_test(yield, else_they_do_not, 0, COUNT(idle));
+    TCase *interfaces = unit_case(suite, "interfaces");
+    tcase_add_checked_fixture(interfaces, make_root, remove_root);
+    tcase_add_loop_test(interfaces, interfaces_as_open_mpi_reads_them, 0,
+                        COUNT(lists));
+    tcase_add_test(interfaces, mpi_gets_the_interfaces_too);
     TCase *plan = unit_case(suite, "plan");
     tcase_add_test(plan, a_plan_comes_and_goes);
     return unit_main(suite);

@@ -267,6 +267,26 @@ START_TEST(one_step_has_no_number)
 }
 END_TEST
 
+/* Where all are here, no network between hosts is to blame. */
+START_TEST(a_step_that_waits_for_other_hosts_has_a_hint)
+{
+    static const char *const hints[] = { NULL, "try the other network" };
+    struct jd_meeting hinted = two_steps;
+    struct jd_cluster apart = cluster;
+    hinted.step_hints = hints;
+    apart.num_processes.value = 4;
+    struct end end = expire_in_child(&hinted, 0.1, -1, &apart);
+    expect_parts(&end, (const char *[]){ "its step 2 of 2; ",
+                                         "; try the other network; "
+                                         "the deadline was 0.1 s",
+                                         NULL });
+    end = expire_in_child(&hinted, 0.1, -1, &cluster);
+    ck_assert_int_eq(count_of(end.text, "network"), 0);
+    end = expire_in_child(&hinted, 0.1, -1, NULL);
+    ck_assert_int_eq(count_of(end.text, "network"), 1);
+}
+END_TEST
+
 /* At 0.05, 0.1 and 0.2 s, or later where the host is busy. */
 START_TEST(notices_come_at_doubling_intervals)
 {
@@ -329,6 +349,8 @@ int main(int argc, char **argv)
     tcase_set_timeout(deadline, 30);
     tcase_add_test(deadline, the_end_says_why);
     tcase_add_test(deadline, one_step_has_no_number);
+    tcase_add_test(deadline,
+                   a_step_that_waits_for_other_hosts_has_a_hint);
     tcase_add_test(deadline, notices_come_at_doubling_intervals);
     tcase_add_test(deadline, only_the_lowest_gives_notice);
     tcase_add_test(deadline, the_lowest_gives_notice);
