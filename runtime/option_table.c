@@ -163,6 +163,14 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .unit = "path",
         .doc = "a file with that secret, which only its owner may read",
     },
+    [JD_OPTION_REQUIRE_SECRET] = {
+        .field = "",
+        .variable = "JD_REQUIRE_SECRET",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "0",
+        .unit = "0 or 1",
+        .doc = "a job without a secret and without munge does not start",
+    },
     [JD_OPTION_MAX_MESSAGE] = {
         .field = "",
         .variable = "JD_MAX_MESSAGE",

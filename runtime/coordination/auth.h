@@ -52,7 +52,8 @@ void jd__auth_make(struct jd_auth *auth);
 /*
  * The job's secret where MPI does not carry one: JD_SECRET_FILE, else
  * JD_SECRET, else munge where env is a Slurm job's and munged answers, else
- * open. A file is refused where others than its owner may use it; of its
+ * open. A file is refused where it is not this user's, or where others may use
+ * it; of its
  * content (at most 4096 bytes) a newline at the end does not count.
  * Returns: JD_OK; INVALID_ARGUMENT where both variables are set, or the file
  *   is empty, too long or no regular file; NOT_FOUND, PERMISSION_DENIED naming

@@ -112,12 +112,36 @@ static jd_status explain_reach(jd_status status,
 
 /* ---- the meeting ------------------------------------------------------- */
 
-static void warn_open(const struct jd_coordination *coordination)
+/* On loopback alone the other side must be of our own user. */
+static void warn_open(const struct jd_coordination *coordination,
+                      const struct jd_coordination_spec *spec)
 {
-    if (coordination->key.auth.way == JD_AUTH_OPEN)
-        jd__log(JD_LOG_WARNING,
-                "the coordination service lets everybody in who reaches its "
-                "port; set JD_SECRET_FILE, the same for all processes");
+    bool is_bound = jd__settings_text(spec->settings,
+                                      JD_OPTION_COORDINATOR_BIND_ADDRESS);
+    if (coordination->key.auth.way != JD_AUTH_OPEN ||
+        (is_loopback(coordination, spec) && !is_bound))
+        return;
+    jd__log(JD_LOG_WARNING,
+            "the job has no secret: whoever reaches port %d of this host can "
+            "come in as one of its processes, read and change what they tell "
+            "each other and end the job, and whoever has that port first can "
+            "play its coordination service; set JD_SECRET_FILE, the same for "
+            "all processes (JD_REQUIRE_SECRET=1 makes this an error)",
+            coordination->key.endpoints.items[0].port);
+}
+
+static jd_status check_secret(const struct jd_coordination *coordination,
+                              const struct jd_coordination_spec *spec)
+{
+    if (coordination->key.auth.way != JD_AUTH_OPEN ||
+        !jd__settings_integer(spec->settings, JD_OPTION_REQUIRE_SECRET))
+        return JD_OK;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "JD_REQUIRE_SECRET is set, and the job has neither a secret "
+                   "nor, on this host, munge of a Slurm job; write one: "
+                   "(umask 077; head -c 32 /dev/urandom | base64 >FILE), copy "
+                   "it to each host and set JD_SECRET_FILE=FILE for all "
+                   "processes");
 }
 
 static jd_status start_service(struct jd_coordination *coordination,
@@ -135,7 +159,7 @@ static jd_status start_service(struct jd_coordination *coordination,
     if (status != JD_OK)
         return jd__fail_prefix(
             status, "jd_initialize: the coordination service cannot start: ");
-    warn_open(coordination);
+    warn_open(coordination, spec);
     return JD_OK;
 }
 
@@ -146,6 +170,8 @@ jd__coordination_meet_by_address(struct jd_coordination *coordination,
     struct jd_job_key *key = &coordination->key;
     name_job(spec->env, key);
     jd_status status = jd__auth_find(spec->env, spec->settings, &key->auth);
+    if (status == JD_OK)
+        status = check_secret(coordination, spec);
     if (status != JD_OK)
         return jd__fail_prefix(status, "jd_initialize: ");
     if (!spec->cluster->coordinator_address.value)

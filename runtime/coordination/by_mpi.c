@@ -154,6 +154,7 @@ static jd_status hand_out(struct jd_coordination *coordination,
     }
     jd_status status = share(spec, &handout);
     coordination->key = handout.key;
+    jd__auth_wipe(&handout.key, sizeof handout.key);
     return status;
 }
 

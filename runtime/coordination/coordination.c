@@ -428,5 +428,6 @@ void jd__coordination_destroy(struct jd_coordination *coordination)
         jd__ending_set_leaving(false);
     }
     free(atomic_load(&coordination->hosts));
+    jd__auth_wipe(&coordination->key, sizeof coordination->key);
     free(coordination);
 }

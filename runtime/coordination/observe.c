@@ -61,6 +61,7 @@ static jd_status run(struct observer *o, const struct jd_settings *settings,
         status = ask(o, ret_answer);
     jd__agent_destroy(o->agent);
     jd__loop_destroy(o->loop);
+    jd__auth_wipe(&o->auth, sizeof o->auth);
     return status;
 }
 

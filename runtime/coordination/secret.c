@@ -47,6 +47,12 @@ static jd_status check_file(const char *path, const struct stat *file)
                        path,
                        S_ISDIR(file->st_mode) ? "a directory"
                                               : "a device, pipe or socket");
+    if (file->st_uid != geteuid())
+        return jd_fail(JD_PERMISSION_DENIED,
+                       "JD_SECRET_FILE: %s belongs to user %u, and this "
+                       "process is user %u's: its owner knows the secret; name "
+                       "a file of its own user, of mode 0600",
+                       path, (unsigned)file->st_uid, (unsigned)geteuid());
     if (file->st_mode & 077)
         return jd_fail(JD_PERMISSION_DENIED,
                        "JD_SECRET_FILE: %s has mode %04o, so that others than "

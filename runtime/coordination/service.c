@@ -465,6 +465,8 @@ void jd__service_destroy(struct jd_service *service)
 {
     if (!service)
         return;
+    jd__auth_wipe(&service->auth, sizeof service->auth);
+    jd__auth_wipe(&service->observer_auth, sizeof service->observer_auth);
     destroy_sessions(service, &service->strangers);
     destroy_sessions(service, &service->queued);
     destroy_sessions(service, &service->vouching);

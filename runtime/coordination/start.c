@@ -93,7 +93,9 @@ jd_status jd__coordination_start_server(struct jd_coordination *coordination,
             .pid = (uint32_t)spec->facts->pid,
         },
     };
-    return jd__server_create(&server, &coordination->server);
+    status = jd__server_create(&server, &coordination->server);
+    jd__auth_wipe(&observer_auth, sizeof observer_auth);
+    return status;
 }
 
 /* ---- the agent -------------------------------------------------------- */

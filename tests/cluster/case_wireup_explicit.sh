@@ -57,7 +57,7 @@ for worker in 0 1; do
 done
 finish
 expect_count 1 '^2 devices in 2 processes: 3$'
-expect_count 0 'lets everybody in'
+expect_count 0 'the job has no secret'
 
 # Without a secret it works too, and says so once.
 for index in 0 1; do
@@ -66,7 +66,16 @@ for index in 0 1; do
 done
 finish
 expect_count 1 '^2 devices in 2 processes: 3$'
-expect_count 1 'warning the coordination service lets everybody in who reaches its port; set JD_SECRET_FILE, the same for all processes$'
+expect_count 1 'warning the job has no secret: whoever reaches port 4321 of this host can come in as one of its processes, read and change what they tell each other and end the job, and whoever has that port first can play its coordination service; set JD_SECRET_FILE, the same for all processes \(JD_REQUIRE_SECRET=1 makes this an error\)$'
+
+# Where one is required, it does not.
+for index in 0 1; do
+    start h$index JD_COORDINATOR_ADDRESS=h0:4321 JD_NUM_PROCESSES=2 \
+        JD_PROCESS_ID=$index JD_REQUIRE_SECRET=1 -- \
+        "$build/mpi_examples/01_hello/hello"
+done
+finish || true
+expect_count 2 'JD_REQUIRE_SECRET is set, and the job has neither a secret nor'
 
 # One that never comes is named on those that did.
 for index in 0 2; do

@@ -561,6 +561,21 @@ START_TEST(a_file_of_somebody_else)
 }
 END_TEST
 
+/* Root could read it, but somebody else knows what is in it. */
+START_TEST(a_secret_that_another_user_knows)
+{
+    if (geteuid() != 0)
+        return;
+    write_file("x", 1, 0600);
+    ck_assert_int_eq(chown(path, 65534, (gid_t)-1), 0);
+    refuse_file(JD_PERMISSION_DENIED,
+                "JD_SECRET_FILE: % belongs to user 65534, and this process is "
+                "user 0's: its owner knows the secret; name a file of its own "
+                "user, of mode 0600");
+    ck_assert_int_eq(chown(path, 0, (gid_t)-1), 0);
+}
+END_TEST
+
 START_TEST(what_is_no_file)
 {
     ck_assert_int_eq(mkdir(path, 0700), 0);
@@ -634,6 +649,7 @@ int main(void)
     tcase_add_test(sources, a_file_that_is_not_there);
     tcase_add_test(sources, a_file_that_others_may_use);
     tcase_add_test(sources, a_file_of_somebody_else);
+    tcase_add_test(sources, a_secret_that_another_user_knows);
     tcase_add_test(sources, what_is_no_file);
     tcase_add_test(sources, both_are_one_too_many);
     tcase_add_test(sources, nobody_has_said_a_secret);

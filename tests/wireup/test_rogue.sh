@@ -47,9 +47,66 @@ test_same_user() {
         place_is_clean
 }
 
+# ---- who hands out -------------------------------------------------------------
+
+# Another user of the host is not believed, whatever he says, and says so.
+test_another_user() {
+    if ! $is_root; then
+        tap_skip "another user's service is not believed" \
+            "only root can become another; this was one already"
+        return
+    fi
+    count=2
+    new_job localhost
+    as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    start_rogue
+    as=()
+    JD_INITIALIZATION_TIMEOUT=$((4 * factor)) begin 1
+    finish
+    end_rogue
+    is "another user's service is not believed" ended 1 1 and \
+        says "DEADLINE_EXCEEDED: .* it is served by user 65534 of this host, \
+and this process is user 0's, so it is not believed; set \
+JD_COORDINATOR_ADDRESS to another port, or JD_SECRET_FILE" 1 and \
+        test "$(grep -c 'handed out' "$work/rogue")" = 0 and place_is_clean
+}
+
+# Another user is not let in, either: the service waits for its own.
+test_another_process() {
+    if ! $is_root; then
+        tap_skip "another user's process is not let in" \
+            "only root can become another; this was one already"
+        return
+    fi
+    count=2
+    new_job localhost
+    JD_INITIALIZATION_TIMEOUT=$((4 * factor)) JD_LOG=info begin 1
+    as=(setpriv --reuid=65534 --regid=65534 --clear-groups
+        env JD_INITIALIZATION_TIMEOUT=$((4 * factor)) JD_LOG=info)
+    begin 0
+    as=()
+    finish
+    is "another user's process is not let in, and does not let in" \
+        ended 1 0 1 and says 'it is served by user 65534 of this host' 1 and \
+        place_is_clean
+}
+
+# Without a secret one user's processes meet on loopback, without a warning.
+test_own_user() {
+    count=4
+    new_job localhost
+    begin 0 1 2 3
+    finish
+    is "without a secret one user's processes meet on one host" world and \
+        place_is_clean
+}
+
 main() {
     unset JD_SECRET
     test_same_user
+    test_another_user
+    test_another_process
+    test_own_user
     tap_done
 }
 
