@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* array.c - arrays: made, looked at, and freed with their last reference. */
 #include "arrays/array.h"
+#include "collectives/device_memory.h"
 #include "arrays/spare.h"
 #include "jd_memory.h"
 #include "runtime/status.h"
@@ -81,7 +82,7 @@ static void destroy(jd_array *array)
             jd__spare_give(array->sharding->world, shard->device,
                            shard->count * array->element, shard->data);
         else
-            jd_device_free(shard->data);
+            jd__device_memory_free_taken(shard->data);
     }
     free(array->shards);
     jd_sharding_release(array->sharding);
@@ -126,6 +127,9 @@ jd_status jd__array_allocate(jd_array *array, const char *operation)
         jd_status status = jd_device_alloc(shard->device, bytes, &shard->data);
         if (status != JD_OK)
             return jd__fail_prefix(status, "%s: ", operation);
+        status = jd__device_memory_take(operation, shard->data);
+        if (status != JD_OK)
+            return status;
     }
     return JD_OK;
 }

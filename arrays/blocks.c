@@ -97,15 +97,15 @@ static jd_status check_ndim(const jd_sharding *sharding, const char *operation,
                        operation, ndim, JD_MAX_NDIM);
     if (ndim > 0 && !shape)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: shape is NULL", operation);
-    if (sharding->num_cuts <= ndim)
+    if (sharding->num_entries <= ndim)
         return JD_OK;
     jd__shape_print(ndim, shape, text, sizeof text);
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: the spec \"%s\" has %d entries, and the shape %s has "
                    "%d dimension%s; leave out the last entries, or use a "
                    "sharding of its own for such arrays",
-                   operation, sharding->spec, sharding->num_cuts, text, ndim,
-                   ndim == 1 ? "" : "s");
+                   operation, sharding->written, sharding->num_entries, text,
+                   ndim, ndim == 1 ? "" : "s");
 }
 
 jd_status jd__sharding_check_shape(const jd_sharding *sharding,

@@ -22,7 +22,8 @@
  * What holds for all of them:
  * Collective: where it says so, all processes that have a device in one of the
  *             meshes that take part, in the same order; the others need not
- *             call, and may (they get an array without blocks).
+ *             call, and may where an array is made (they get one without
+ *             blocks): what gathers one into out refuses them, but for root.
  * Blocks:     calls that are not collective do not; the others at most
  *             collective_timeout, as a collective.
  * Threads:    a sharding is immutable, an array's references are counted
@@ -109,8 +110,10 @@ JD_API int jd_sharding_is_equivalent(const jd_sharding *a, const jd_sharding *b,
 
 /*
  * Which elements of an array of that shape a device has (ndim ranges), and its
- * number among the devices that have the same ones, in the mesh's order.
- * Either output may be NULL.
+ * number among the devices that have the same ones, in the mesh's order. An
+ * empty block has the number of its place among the replicas of that place, so
+ * that several empty blocks may be number 0: who writes where that is 0, looks
+ * at the elements too. Either output may be NULL.
  * Returns: JD_OK; INVALID_ARGUMENT where the spec has more entries than the
  *   array dimensions, a dimension is negative, does not divide though it has
  *   to, or the device is none of the mesh's: naming entry, axes and shape.
@@ -291,7 +294,8 @@ JD_API jd_status jd_array_assert_replicas_equal(const jd_array *array,
 
 /*
  * A process's value and an array of all: local is what this process's devices
- * have together, which have to be a box of the mesh.
+ * have together, which have to be a box of the mesh, of one shape on all
+ * processes (for others: jd_array_from_process_local_data()).
  * Collective: no communication; all processes of the mesh.
  * Returns: also INVALID_ARGUMENT where they are no box, or the shape does not
  *   fit, naming the dimension.

@@ -155,6 +155,8 @@ static jd_status make(const struct jd_spec *spec, bool is_even,
         return jd__fail_no_memory(spec->operation, sizeof *sharding);
     atomic_init(&sharding->references, 1);
     sharding->world = spec->mesh->world;
+    sharding->num_entries = jd__spec_count(spec->text);
+    sharding->written = strdup(spec->text);
     sharding->is_even = is_even;
     jd_status status =
         jd__spec_parse(spec, &sharding->num_cuts, sharding->cuts);
@@ -210,6 +212,7 @@ void jd_sharding_release(jd_sharding *sharding)
     for (int i = 0; i < sharding->num_axes; i++)
         free(sharding->axis_names[i]);
     free(sharding->spec);
+    free(sharding->written);
     free(sharding->devices);
     free(sharding);
 }
@@ -279,14 +282,7 @@ int jd__sharding_place(const jd_sharding *sharding, const jd_device *device)
 jd_status jd__sharding_check_world(const jd_sharding *sharding,
                                    const char *operation)
 {
-    const struct jd_runtime *runtime;
     if (!sharding)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: sharding is NULL", operation);
-    jd_status status = jd__runtime_get(&runtime, operation);
-    if (status != JD_OK || runtime->number == sharding->world)
-        return status;
-    return jd_fail(JD_FAILED_PRECONDITION,
-                   "%s: the sharding was made before jd_shutdown() ended its "
-                   "world; make it again",
-                   operation);
+    return jd__runtime_check_world(sharding->world, operation, "the sharding");
 }

@@ -31,6 +31,8 @@ struct jd_sharding {
     int num_cuts;   /* dimensions up to the last one that is cut */
     struct jd_cut cuts[JD_MAX_NDIM]; /* the others too: one way */
     char *spec;                      /* in its shortest form */
+    char *written;                   /* as it was given, */
+    int num_entries;                 /* which had so many */
 
     /* A copy of what the mesh said. */
     int num_axes;

@@ -164,6 +164,12 @@ static jd_status check_buffer(const jd_array *array, void *const *buffers,
                        FROM_SHARDS ": buffers[%d] is NULL, and the block there "
                                    "has %zu elements",
                        i, shard->count);
+    if (jd__device_memory_is_taken(buffers[i]))
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       FROM_SHARDS ": buffers[%d] belongs to an array already; "
+                                   "copy it into memory of its own "
+                                   "(jd_device_copy)",
+                       i);
     size_t bytes = jd__device_memory_size(buffers[i]);
     if (bytes >= wanted)
         return JD_OK;
@@ -232,6 +238,20 @@ static jd_status check_buffers(const jd_array *array, void *const *buffers,
     return status == JD_OK ? check_distinct(buffers, count) : status;
 }
 
+/* All of them, or none. */
+static jd_status take_buffers(void *const *buffers, int count)
+{
+    jd_status status = JD_OK;
+    int taken = 0;
+    while (taken < count && status == JD_OK) {
+        status = jd__device_memory_take(FROM_SHARDS, buffers[taken]);
+        taken += status == JD_OK;
+    }
+    while (status != JD_OK && taken > 0)
+        jd__device_memory_leave(buffers[--taken]);
+    return status;
+}
+
 jd_status jd_array_from_shards(jd_array **ret_array,
                                const jd_sharding *sharding, jd_dtype dtype,
                                int ndim, const int64_t *shape,
@@ -245,6 +265,8 @@ jd_status jd_array_from_shards(jd_array **ret_array,
     if (status != JD_OK)
         return status;
     status = check_buffers(array, buffers, num_buffers);
+    if (status == JD_OK)
+        status = take_buffers(buffers, num_buffers);
     if (status != JD_OK) {
         jd_array_release(array);
         return status;

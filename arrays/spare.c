@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spare.c - memory that resharding has let go, the last one first. */
 #include "arrays/spare.h"
+#include "collectives/device_memory.h"
 #include "jd_memory.h"
 
 #include <pthread.h>
@@ -40,7 +41,7 @@ static void shorten(const jd_device *device, size_t limit)
     while (*link) {
         bool is_meant = !device || (*link)->device == device;
         if (is_meant && (*link)->bytes > limit - kept) {
-            jd_device_free(take_out(link));
+            jd__device_memory_free_taken(take_out(link));
             continue;
         }
         kept += is_meant ? (*link)->bytes : 0;
@@ -59,6 +60,20 @@ static void *find(const struct jd_spare_request *request)
     return NULL;
 }
 
+/* What a result gets, it has as an array. */
+static jd_status allocate(const struct jd_spare_request *request,
+                          void **ret_memory)
+{
+    void *memory;
+    jd_status status =
+        jd_device_alloc(request->device, request->bytes, &memory);
+    if (status == JD_OK)
+        status = jd__device_memory_take("jd_device_alloc", memory);
+    if (status == JD_OK)
+        *ret_memory = memory;
+    return status;
+}
+
 jd_status jd__spare_take(const struct jd_spare_request *request,
                          void **ret_memory)
 {
@@ -73,14 +88,13 @@ jd_status jd__spare_take(const struct jd_spare_request *request,
         *ret_memory = memory;
         return JD_OK;
     }
-    jd_status status =
-        jd_device_alloc(request->device, request->bytes, ret_memory);
+    jd_status status = allocate(request, ret_memory);
     if (status != JD_RESOURCE_EXHAUSTED)
         return status;
     pthread_mutex_lock(&spares.lock);
     shorten(NULL, 0);
     pthread_mutex_unlock(&spares.lock);
-    return jd_device_alloc(request->device, request->bytes, ret_memory);
+    return allocate(request, ret_memory);
 }
 
 /* With the lock; false where it is not kept. */
@@ -108,7 +122,7 @@ void jd__spare_give(uint64_t world, const jd_device *device, size_t bytes,
     bool is_kept = keep(world, &given);
     pthread_mutex_unlock(&spares.lock);
     if (!is_kept)
-        jd_device_free(memory);
+        jd__device_memory_free_taken(memory);
 }
 
 size_t jd__spare_bytes(void)

@@ -84,11 +84,17 @@ static jd_status add_entry(const struct jd_spec *spec, struct word word,
     }
 }
 
+int jd__spec_count(const char *text)
+{
+    int entries = *text != '\0';
+    for (const char *at = text; (at = strchr(at, ',')); at++)
+        entries++;
+    return entries;
+}
+
 static jd_status check_entries(const struct jd_spec *spec)
 {
-    int entries = 1;
-    for (const char *at = spec->text; (at = strchr(at, ',')); at++)
-        entries++;
+    int entries = jd__spec_count(spec->text);
     if (entries <= JD_MAX_NDIM)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,

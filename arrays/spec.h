@@ -18,6 +18,9 @@ struct jd_spec {
     const char *text;
 };
 
+/* How many entries the text has, a "-" too. */
+int jd__spec_count(const char *text);
+
 /*
  * The cuts, JD_MAX_NDIM of them, those that the text does not name too; and
  * how many there are up to the last one that it names an axis for.

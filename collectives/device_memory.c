@@ -5,6 +5,8 @@
 #include "collectives/platform.h"
 #include "runtime/runtime.h"
 
+#include <pthread.h>
+#include <search.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -43,6 +45,52 @@ static jd_status check_device(const struct jd_runtime *runtime,
                    device->process_index, device->host, own);
 }
 
+/* ---- what belongs to an array ------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    void *tree; /* tsearch()'s, of pointers */
+} taken = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int compare_pointers(const void *one, const void *other)
+{
+    uintptr_t a = (uintptr_t)one, b = (uintptr_t)other;
+    return a < b ? -1 : a > b;
+}
+
+jd_status jd__device_memory_take(const char *operation, void *memory)
+{
+    if (!memory)
+        return JD_OK;
+    pthread_mutex_lock(&taken.lock);
+    bool is_noted = tsearch(memory, &taken.tree, compare_pointers) != NULL;
+    pthread_mutex_unlock(&taken.lock);
+    return is_noted ? JD_OK : jd__fail_no_memory(operation, 4 * sizeof memory);
+}
+
+bool jd__device_memory_is_taken(const void *memory)
+{
+    pthread_mutex_lock(&taken.lock);
+    bool is_taken = tfind(memory, &taken.tree, compare_pointers) != NULL;
+    pthread_mutex_unlock(&taken.lock);
+    return is_taken;
+}
+
+void jd__device_memory_leave(void *memory)
+{
+    pthread_mutex_lock(&taken.lock);
+    tdelete(memory, &taken.tree, compare_pointers);
+    pthread_mutex_unlock(&taken.lock);
+}
+
+void jd__device_memory_free_taken(void *memory)
+{
+    if (!memory)
+        return;
+    jd__device_memory_leave(memory);
+    jd_device_free(memory);
+}
+
 /* ---- the public calls --------------------------------------------------- */
 
 jd_status jd_device_alloc(const jd_device *device, size_t bytes,
@@ -67,6 +115,11 @@ jd_status jd_device_alloc(const jd_device *device, size_t bytes,
 jd_status jd_device_free(void *memory)
 {
     const struct jd_platform *platform;
+    if (memory && jd__device_memory_is_taken(memory))
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       FREE ": %p belongs to an array, which gives it back "
+                            "itself; jd_array_release() ends the array",
+                       memory);
     for (int i = 0; memory && (platform = jd__platform_at(i)); i++)
         if (platform->memory->free(memory))
             return JD_OK;

@@ -11,6 +11,17 @@
  * memory is not the begin of what it gave. Threads: any. */
 size_t jd__device_memory_size(const void *memory);
 
+/*
+ * Memory that has become an array's: jd_device_free() refuses it until the
+ * array gives it back with free_taken (NULL is allowed). Taking it again is
+ * nothing. Threads: any.
+ * Returns: JD_OK; RESOURCE_EXHAUSTED.
+ */
+jd_status jd__device_memory_take(const char *operation, void *memory);
+bool jd__device_memory_is_taken(const void *memory);
+void jd__device_memory_leave(void *memory); /* it is the caller's again */
+void jd__device_memory_free_taken(void *memory);
+
 /* Whether the host can neither read nor write there itself, but only by
  * jd_device_copy(). Threads: any. */
 bool jd__device_memory_is_apart(const void *memory);

@@ -43,7 +43,8 @@ JD_API jd_status jd_device_alloc(const jd_device *device, size_t bytes,
  * Gives it back; NULL is allowed. Nothing that uses it is under way, nor queued
  * on a stream: unlike cudaFree(), this does not wait for the GPU.
  * Returns: JD_OK; INVALID_ARGUMENT where the pointer is not one that
- *   jd_device_alloc() gave, or was given back already: then nothing is done.
+ *   jd_device_alloc() gave, was given back already, or belongs to an array:
+ * then nothing is done.
  */
 JD_API jd_status jd_device_free(void *memory);
 

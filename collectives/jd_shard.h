@@ -98,8 +98,8 @@ JD_API const jd_device *jd_shard_device(const jd_shard *shard);
  * group_sizes has num_groups numbers; indices has the first group's indices
  * along the axes, then the second's, and so on: each of them once. Groups may
  * be of unlike sizes. The derived shard knows these axes alone, named in this
- * order; its device and its coordinates are the shard's. The same groups give
- * the same derived shard again.
+ * order, and they are what NULL means on it; its device and its coordinates are
+ * the shard's. The same groups give the same derived shard again.
  *
  * Collective: no communication; but all members along the axes make the same
  *   groups.

@@ -166,12 +166,5 @@ void jd_mesh_destroy(jd_mesh *mesh)
 jd_status jd__mesh_check_world(const struct jd_mesh *mesh,
                                const char *operation)
 {
-    const struct jd_runtime *runtime;
-    jd_status status = jd__runtime_get(&runtime, operation);
-    if (status != JD_OK || runtime->number == mesh->world)
-        return status;
-    return jd_fail(JD_FAILED_PRECONDITION,
-                   "%s: the mesh was made before jd_shutdown() ended its "
-                   "world; make it again",
-                   operation);
+    return jd__runtime_check_world(mesh->world, operation, "the mesh");
 }

@@ -65,8 +65,7 @@ jd_status jd__mesh_check_devices(const struct jd_topology *topology,
 jd_status jd__mesh_order_devices(const struct jd_topology *topology, int ndim,
                                  const jd_device **ret_devices);
 
-/* FAILED_PRECONDITION where the mesh is of a world that has ended, and what
- * jd__runtime_get says where there is no world. */
+/* FAILED_PRECONDITION where the mesh is of a world that has ended. */
 jd_status jd__mesh_check_world(const struct jd_mesh *mesh,
                                const char *operation);
 

@@ -59,17 +59,21 @@ jd_status jd__shard_axes(const struct jd_shard *shard, const char *text,
 {
     struct jd_axes axes;
     const struct jd_grouping *grouping = shard->grouping;
+    if (grouping && !text) {
+        *ret_axes = grouping->axes;
+        return JD_OK;
+    }
     jd_status status = jd__axes_parse(shard->mesh, text, operation, &axes);
     if (status != JD_OK)
         return status;
     if (grouping && !jd__axes_equal(&axes, &grouping->axes)) {
         char *names = jd__axes_print(shard->mesh, &grouping->axes);
         status = jd_fail(JD_INVALID_ARGUMENT,
-                         "%s: the axes are %s%s%s, and the shard is one of "
-                         "groups along %s; name these, in this order, or take "
-                         "the shard that the groups were made from",
-                         operation, text ? "\"" : "", text ? text : "all",
-                         text ? "\"" : "", names ? names : "others");
+                         "%s: the axes are \"%s\", and the shard is one of "
+                         "groups along %s; name these, in this order, or none "
+                         "(NULL), or take the shard that the groups were made "
+                         "from",
+                         operation, text, names ? names : "others");
         free(names);
         return status;
     }

@@ -83,7 +83,9 @@ static void *run_body(void *arg)
 {
     struct run *run = arg;
     char *before = jd__message_take(); /* not the body's, on its own thread */
+    jd__runtime_enter_body();
     jd_status status = run->body(run->shard, run->arg);
+    jd__runtime_leave_body();
     if (status == JD_OK)
         status = check_no_group(run->shard);
     if (status != JD_OK)

@@ -7,6 +7,7 @@
 #include "runtime/env.h"
 #include "runtime/log.h"
 #include "runtime/peers.h"
+#include "runtime/runtime.h"
 #include "runtime/watchdog.h"
 #include "runtime/world.h"
 
@@ -141,7 +142,7 @@ void jd__exit_by_failed_shutdown(void)
  * those that are no more. */
 static void end_in_order(void)
 {
-    if (jd_shutdown() != JD_OK)
+    if (jd__runtime_shut_down() != JD_OK)
         jd__exit_by_failed_shutdown();
     if (exit_state.owns_mpi && exit_state.failed == JD_OK && jd__mpi_is_up())
         finalize_mpi();

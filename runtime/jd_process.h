@@ -84,10 +84,10 @@ JD_API jd_status jd_initialize_with(const jd_options *options, size_t size);
  *   it says for whom. Not at all once a failure of the job is known, or this
  *   process has reported one.
  * Threads: one thread, no other jd call at the same time.
- * Returns: JD_OK; ABORTED where a process has failed, or left without
- *   shutting down, naming it; DEADLINE_EXCEEDED naming those who did not
- *   come; UNAVAILABLE where the service was lost.
- * Source: jax.distributed.shutdown.
+ * Returns: JD_OK; FAILED_PRECONDITION in a body of jd_shard_map(), where
+ * nothing is done; ABORTED where a process has failed, or left without shutting
+ * down, naming it; DEADLINE_EXCEEDED naming those who did not come; UNAVAILABLE
+ * where the service was lost. Source: jax.distributed.shutdown.
  */
 JD_API jd_status jd_shutdown(void);
 

@@ -54,6 +54,20 @@ jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
     return JD_OK;
 }
 
+/* The runtime is looked at and not made: a job whose world has ended is not one
+ * that was never begun. */
+jd_status jd__runtime_check_world(uint64_t number, const char *operation,
+                                  const char *thing)
+{
+    const struct jd_runtime *runtime = atomic_load(&state.runtime);
+    if (runtime && runtime->number == number)
+        return JD_OK;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: %s was made before jd_shutdown() ended its world; make "
+                   "it again",
+                   operation, thing);
+}
+
 struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
                                 const char *operation)
 {
@@ -76,7 +90,7 @@ struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
 static int on_mpi_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)value, (void)extra;
-    if (jd_shutdown() != JD_OK)
+    if (jd__runtime_shut_down() != JD_OK)
         jd__exit_by_failed_shutdown();
     return MPI_SUCCESS;
 }
@@ -176,7 +190,30 @@ static jd_status leave(const struct jd_runtime *runtime)
     return jd__exit_note(status);
 }
 
+static _Thread_local int bodies;
+
+void jd__runtime_enter_body(void)
+{
+    bodies++;
+}
+
+void jd__runtime_leave_body(void)
+{
+    bodies--;
+}
+
+/* Other bodies may be in a call, and jd_shard_map() is. */
 jd_status jd_shutdown(void)
+{
+    if (bodies == 0)
+        return jd__runtime_shut_down();
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "jd_shutdown: it was called in a body of jd_shard_map(), "
+                   "while other bodies may be at work; return from the body, "
+                   "and call it after jd_shard_map()");
+}
+
+jd_status jd__runtime_shut_down(void)
 {
     jd_status status = JD_OK;
     if (jd__ending_is_callback()) /* other threads may be in a call */

@@ -37,6 +37,23 @@ struct jd_runtime {
 jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
                           const char *operation);
 
+/*
+ * The same for what was made in the world of that number: FAILED_PRECONDITION
+ * where jd_shutdown() has ended it, naming operation and thing ("the mesh"),
+ * whatever came after.
+ */
+jd_status jd__runtime_check_world(uint64_t number, const char *operation,
+                                  const char *thing);
+
+/* Around what the program does between calls that other threads are in, a body
+ * of jd_shard_map(): jd_shutdown() is refused on this thread meanwhile. They
+ * may be nested. At exit there is no body any more. */
+void jd__runtime_enter_body(void);
+void jd__runtime_leave_body(void);
+
+/* jd_shutdown() wherever it is called: at exit, and before MPI_Finalize. */
+jd_status jd__runtime_shut_down(void);
+
 /* A wait of the operation with the collective deadline and the notice that
  * the settings give; the caller adds the processes of its requests. */
 struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,

@@ -455,6 +455,23 @@ START_TEST(buffers_become_the_array_s)
         jd_array_from_shards(&array, sharding, JD_S32, SHAPE_5_4, buffers, 6));
     for (int i = 0; i < 6; i++)
         ck_assert_ptr_eq(jd_array_shards(array, NULL)[i].data, buffers[i]);
+    char text[160];
+    snprintf(text, sizeof text,
+             "jd_device_free: %p belongs to an array, which gives it back "
+             "itself; jd_array_release() ends the array",
+             buffers[1]);
+    UNIT_FAILS(jd_device_free(buffers[1]), JD_INVALID_ARGUMENT, text);
+    jd_array *other = NULL;
+    UNIT_FAILS(
+        jd_array_from_shards(&other, sharding, JD_S32, SHAPE_5_4, buffers, 6),
+        JD_INVALID_ARGUMENT,
+        "jd_array_from_shards: buffers[0] belongs to an array already; copy it "
+        "into memory of its own (jd_device_copy)");
+    jd_array_release(array);
+    ck_assert_uint_eq(allocations(), before);
+    UNIT_OK(jd_array_zeros(&array, sharding, JD_S32, SHAPE_5_4));
+    ck_assert_int_eq(jd_device_free(jd_array_shards(array, NULL)[0].data),
+                     JD_INVALID_ARGUMENT);
     jd_array_release(array);
     ck_assert_uint_eq(allocations(), before);
     jd_sharding_release(sharding);

@@ -127,18 +127,19 @@ START_TEST(derived_shard_knows_its_axes_alone)
     UNIT_OK(groups("model", 2, sizes, indices));
     UNIT_FAILS(jd_barrier(derived, "data"), JD_INVALID_ARGUMENT,
                "jd_barrier: the axes are \"data\", and the shard is one of "
-               "groups along \"model\"; name these, in this order, or take the "
-               "shard that the groups were made from");
-    UNIT_FAILS(jd_barrier(derived, NULL), JD_INVALID_ARGUMENT,
-               "jd_barrier: the axes are all, and the shard is one of groups "
-               "along \"model\"; name these, in this order, or take the shard "
-               "that the groups were made from");
+               "groups along \"model\"; name these, in this order, or none "
+               "(NULL), or take the shard that the groups were made from");
+    UNIT_OK(jd_barrier(derived, NULL)); /* along its own */
+    ck_assert_int_eq(fake.last.clique->size, 2);
+    ck_assert_int_eq(jd_axis_size(derived, NULL), 2);
+    ck_assert_int_eq(jd_axis_index(derived, NULL),
+                     jd_axis_index(derived, "model"));
     ck_assert_int_eq(jd_axis_index(derived, "data"), -1);
     UNIT_FAILS(jd_shard_groups(&again, derived, "model", 2, sizes, indices),
                JD_INVALID_ARGUMENT,
                "jd_shard_groups: the shard is itself one of groups; make "
                "groups from the mesh's shard");
-    ck_assert_int_eq(fake.calls, 0);
+    ck_assert_int_eq(fake.calls, 1);
 }
 END_TEST
 

@@ -79,6 +79,30 @@ START_TEST(one_device_has_the_calling_thread)
 }
 END_TEST
 
+static jd_status shut_down(jd_shard *shard, void *arg)
+{
+    (void)arg;
+    UNIT_FAILS(jd_shutdown(), JD_FAILED_PRECONDITION,
+               "jd_shutdown: it was called in a body of jd_shard_map(), while "
+               "other bodies may be at work; return from the body, and call it "
+               "after jd_shard_map()");
+    ck_assert_ptr_nonnull(jd_shard_device(shard)); /* nothing is ended */
+    return JD_OK;
+}
+
+START_TEST(a_body_does_not_end_the_world)
+{
+    jd_mesh *mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
+    UNIT_OK(jd_shard_map(mesh, shut_down, NULL));
+    UNIT_OK(jd_shutdown());
+    ck_assert_ptr_null(jd_shard_device(&mesh->shards[0]));
+    ck_assert_str_eq(jd_error_message(),
+                     "jd_shard_device: the mesh was made before jd_shutdown() "
+                     "ended its world; make it again");
+    jd_mesh_destroy(mesh);
+}
+END_TEST
+
 /* A mesh of some of this process's devices has a body for each of these. */
 static jd_status count_up(jd_shard *shard, void *arg)
 {
@@ -320,6 +344,7 @@ int main(void)
     tcase_add_checked_fixture(eight, start_eight, NULL);
     tcase_set_timeout(eight, 60);
     tcase_add_test(eight, each_device_has_a_thread);
+    tcase_add_test(eight, a_body_does_not_end_the_world);
     tcase_add_test(eight, devices_that_are_not_in_the_mesh_have_none);
     tcase_add_test(eight, failure_ends_waits_on_cliques);
     tcase_add_test(eight, failure_ends_waits_for_cliques);

@@ -259,6 +259,14 @@ START_TEST(shapes_are_checked)
                               "the shape [4,5] has 2 dimensions; leave out the "
                               "last entries, or use a sharding of its own for "
                               "such arrays");
+    jd_sharding *surplus = sharding_of("data,-,-");
+    refuses_shape(surplus, SHAPE(4, 5),
+                  SHARD_SHAPE "the spec \"data,-,-\" has 3 entries, and the "
+                              "shape [4,5] has 2 dimensions; leave out the "
+                              "last entries, or use a sharding of its own for "
+                              "such arrays");
+    ck_assert_str_eq(jd_sharding_spec(surplus), "data");
+    jd_sharding_release(surplus);
     refuses_shape(sharding, 0, NULL,
                   SHARD_SHAPE "the spec \"data,-,model\" has 3 entries, and "
                               "the shape [] has 0 dimensions; leave out the "
