@@ -2,7 +2,7 @@
 /* permutes.c - the public collectives that move data from one member to
  * another by a list that all of them know, and from one to all. */
 #include "collectives/checks.h"
-#include "collectives/digest.h"
+#include "collectives/routes.h"
 #include "jd_collectives.h"
 
 #include <stdlib.h>
@@ -70,19 +70,17 @@ static jd_status check_routes(struct jd_span *span, const char *operation,
     return status;
 }
 
-/* Keeps a list that is right, and what this member has to know of it. The
- * order of the list has no meaning: digests are added. */
+/* Keeps a list that is right, and what this member has to know of it. */
 static void remember(struct jd_span *span, const jd_route *routes, int count)
 {
     struct jd_route_memory *memory = &span->routes;
     struct jd_permute permute = { .to = -1, .from = -1 };
+    permute.digest = jd__routes_digest(routes, count);
     for (int i = 0; i < count; i++) {
         if (routes[i].from == span->index)
             permute.to = routes[i].to;
         if (routes[i].to == span->index)
             permute.from = routes[i].from;
-        int32_t numbers[2] = { routes[i].from, routes[i].to };
-        permute.digest += jd__digest(0, numbers, sizeof numbers);
     }
     if (count)
         memmove(memory->routes, routes, (size_t)count * sizeof *routes);
