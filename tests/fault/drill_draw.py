@@ -14,7 +14,7 @@ ANY_MOMENT = MOMENTS + ('initialize', 'initialize', 'shutdown')
 DEATHS = ('kill', 'segv', 'abort', '_exit')
 
 # The kinds: how often each comes among the others, drilled.c's HOW, or several,
-# and where it is not all of them, its launchers and moments. Those that take long come
+# where it is not all of them its launchers and moments, and how many fail. Those that take long come
 # less often.
 KINDS = {
     'kill': {'weight': 4, 'how': ('kill',)},
@@ -22,6 +22,7 @@ KINDS = {
     'abort': {'weight': 3, 'how': ('abort',)},
     'exit': {'weight': 3, 'how': ('exit',)},
     '_exit': {'weight': 3, 'how': ('_exit',)},
+    'two': {'weight': 2, 'how': DEATHS, 'victims': 2},
     'stop': {'weight': 1, 'how': ('stop',)},
     'initialize': {'weight': 3, 'how': DEATHS, 'moments': ('initialize',)},
     'shutdown': {'weight': 3, 'how': DEATHS, 'moments': ('shutdown',)},
@@ -71,7 +72,7 @@ def draw(seed, number, known_too):
         'how': dice.choice(kind['how']),
         'launcher': dice.choice(kind.get('launchers', LAUNCHERS)),
         'moment': moment,
-        'victim': dice.randrange(PROCESSES),
+        'victims': dice.sample(range(PROCESSES), kind.get('victims', 1)),
         'devices': dice.choice((1, 2)),
         'shared': dice.random() < 0.6,
         'calls': dice.choice((1, 2, 5, 20, 60)),
@@ -86,6 +87,11 @@ def draw_delay(dice, moment):
     return dice.choice((0, dice.randrange(500), dice.randrange(20000)))
 
 
+def who(drill):
+    """Those that fail: "2", or "3,0"."""
+    return ','.join(map(str, drill['victims']))
+
+
 CULPRITS = {'server': 'jd-pmix-server is killed', 'mpirun': 'mpirun is killed',
             'keeper': "jd-pmix-server's keeper is killed",
             'jd-run': 'jd-run is killed',
@@ -94,7 +100,7 @@ CULPRITS = {'server': 'jd-pmix-server is killed', 'mpirun': 'mpirun is killed',
 
 def title(drill):
     what = CULPRITS.get(drill['kind']) or \
-        f'process {drill["victim"]} fails by {drill["how"]}'
+        f'process {who(drill)} fails by {drill["how"]}'
     memory = 'shared memory' if drill['shared'] else 'apart'
     return (f'{drill["number"]}: {what}, {drill["moment"]}, '
             f'{drill["launcher"]}, {PROCESSES} x {drill["devices"]}, {memory}')

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import drill_judge
-from drill_draw import PROCESSES
+from drill_draw import PROCESSES, who
 
 FACTOR = int(os.environ.get('TEST_TIME_FACTOR', 1))
 LIMIT = 60 * FACTOR  # seconds: whoever runs then does not end by himself
@@ -156,7 +156,7 @@ def is_watched(drill):
 
 
 def program(drill, build):
-    words = [f'{build}/tests/fault/drilled', drill['how'], str(drill['victim']),
+    words = [f'{build}/tests/fault/drilled', drill['how'], who(drill),
              drill['moment'], str(drill['calls']), str(drill['microseconds'])]
     if is_watched(drill):
         words.insert(0, f'{build}/tests/fault/witness')
@@ -186,7 +186,9 @@ def who_stays(drill):
     to have spoken before."""
     if drill['launcher'] not in ('mpirun', 'jd-run'):
         return ''
-    return ' '.join(str(i) for i in range(PROCESSES) if i != drill['victim'])
+    if len(drill['victims']) > 1:
+        return ' '.join(map(str, range(PROCESSES)))
+    return ' '.join(map(str, survivors(drill)))
 
 
 def start(drill, build, strict):
@@ -245,9 +247,12 @@ class Attack:
                        signal.SIGCONT)
 
 
+def survivors(drill):
+    return [i for i in range(PROCESSES) if i not in drill['victims']]
+
+
 def survivors_ended(drill):
-    return all(os.path.exists(mark(f'code.{i}')) for i in range(PROCESSES)
-               if i != drill['victim'])
+    return all(os.path.exists(mark(f'code.{i}')) for i in survivors(drill))
 
 
 def time_of(name):
@@ -260,8 +265,7 @@ def time_of(name):
 def measure(drill, attack, end):
     """From the failure to the end of the last survivor, in seconds."""
     begin = time_of('failed') if attack.at is None else attack.at
-    ends = [time_of(f'code.{i}') for i in range(PROCESSES)
-            if i != drill['victim']]
+    ends = [time_of(f'code.{i}') for i in survivors(drill)]
     if begin is None or drill['kind'] == 'keeper':
         return None
     return (max(ends) if is_watched(drill) and None not in ends else end) - begin

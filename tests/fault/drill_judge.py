@@ -5,7 +5,7 @@ seen, a sentence each.
 import itertools
 import re
 
-from drill_draw import PROCESSES
+from drill_draw import PROCESSES, who
 
 PEER_FAILED = 117
 # More is a log without end. A line that repeats counts once: where all files are
@@ -52,9 +52,9 @@ def judge_code(drill, seen, rank, wanted):
 # ---- one of the processes fails ----------------------------------------------
 
 def judge_survivor(drill, seen, rank):
-    victim = drill['victim']
+    """It names those that fail, or the first of them that it hears of."""
     lines = lines_of(rank, seen)
-    wanted = (rf'process {victim} \(drilled, pid [0-9]+ on [^ )]+\)'
+    wanted = (rf'process(es)? [{who(drill)}]+ \(drilled, pid [0-9]+ on [^ )]+\)'
               rf'.*{CAUSES[drill["how"]]}')
     if len(lines) != 1:
         return [f'process {rank} has not written one line, but {len(lines)}']
@@ -63,15 +63,18 @@ def judge_survivor(drill, seen, rank):
     return judge_code(drill, seen, rank, [PEER_FAILED])
 
 
-def judge_victim(drill, seen):
-    """One that was stopped or has lost its connections says why it ends."""
-    victim, how = drill['victim'], drill['how']
+def judge_victim(drill, seen, victim):
+    """One that was stopped or has lost its connections says why it ends; one of
+    several may hear of another before it has failed itself."""
+    how = drill['how']
     lines = lines_of(victim, seen)
     if how in ('stop', 'close', 'leave'):
         if not lines and not ends_others(drill):
             return [f'process {victim} does not say why it ends']
         return [] if how == 'leave' else \
             judge_code(drill, seen, victim, [PEER_FAILED, 1])
+    if len(drill['victims']) > 1:
+        return judge_code(drill, seen, victim, [CODES[how], PEER_FAILED])
     if any(f'exit code {PEER_FAILED}' in line for line in lines):
         return [f'process {victim} speaks as a survivor']
     return judge_code(drill, seen, victim, [CODES[how]])
@@ -79,17 +82,17 @@ def judge_victim(drill, seen):
 
 def judge_failure(drill, seen):
     found = [] if seen['failed'] else \
-        [f'process {drill["victim"]} has not come to its failure']
+        [f'process {who(drill)} has not come to its failure']
     for rank in range(PROCESSES):
-        found += judge_victim(drill, seen) if rank == drill['victim'] else \
-            judge_survivor(drill, seen, rank)
+        judge = judge_victim if rank in drill['victims'] else judge_survivor
+        found += judge(drill, seen, rank)
     return found
 
 
 def judge_start(drill, seen):
     """Before a process is known to the others, what starts it may be the only
     one that can name it; somebody does, and nobody goes on."""
-    victim = drill['victim']
+    victim = drill['victims'][0]
     name = rf'(process|processes|process rank|rank) {victim}\b'
     found = [] if any(re.search(name, line) for line in seen['err']) else \
         [f'nobody names process {victim}']

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * drilled HOW WHO MOMENT CALLS MICROSECONDS - a process of a job of which one,
- * WHO, fails in the way HOW while all are in MOMENT.
+ * or several at once, WHO ("2", "0,3"), fail in the way HOW while all are in
+ * MOMENT.
  *
  *   HOW     kill, segv, abort, _exit, stop, close: on another thread, wherever
  *           the process is then; exit, leave (exit(0) without jd_shutdown):
@@ -34,7 +35,8 @@ enum { EXIT_CODE = 3, LONG = 300, ROWS = 240, PASSES = 20, ALL_FILES = 4096 };
 
 static struct {
     const char *how, *moment;
-    int who, calls;
+    const char *who;
+    int calls;
     long microseconds;
     bool fails;
 } drill;
@@ -54,6 +56,14 @@ static void nap(long microseconds)
         ;
 }
 
+/* As the launcher says: jd_initialize() has not been called yet. */
+static int own_rank(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    rank = rank ? rank : getenv("JD_PROCESS_ID");
+    return rank ? atoi(rank) : -1;
+}
+
 /* ---- files --------------------------------------------------------------- */
 
 static void path_of(const char *name, char path[4096])
@@ -65,9 +75,9 @@ static void path_of(const char *name, char path[4096])
 /* Whole, or not there. */
 static void make_mark(const char *name)
 {
-    char part[4096], path[4096];
-    path_of("part", part);
+    char part[4096 + 8], path[4096];
     path_of(name, path);
+    snprintf(part, sizeof part, "%s.%d", path, own_rank());
     FILE *out = fopen(part, "w");
     if (!out)
         _exit(91);
@@ -252,13 +262,15 @@ static void repeat(void (*once)(void))
     }
 }
 
-/* One process does not come, so that the others wait. */
+/* One process, after the first that fails, does not come, so that the others
+ * wait. */
 static void shut_down(void)
 {
+    int late = (atoi(drill.who) + 1) % jd_process_count();
     atomic_store(&made, drill.calls);
     if (is(drill.how, "wait") && jd_process_index() == 0)
         make_mark("ready");
-    for (int i = jd_process_index(); i == (drill.who + 1) % jd_process_count();)
+    while (jd_process_index() == late)
         pause();
     JD_CHECK(jd_shutdown());
 }
@@ -291,12 +303,12 @@ static int come_to_the_end(void)
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* As the launcher says: jd_initialize() has not been called yet. */
-static int own_rank(void)
+static bool fails_itself(void)
 {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
-    rank = rank ? rank : getenv("JD_PROCESS_ID");
-    return rank ? atoi(rank) : -1;
+    char rank[16];
+    snprintf(rank, sizeof rank, "%d", own_rank());
+    return !is(drill.how, "wait") && !is(drill.how, "unharmed") &&
+           strstr(drill.who, rank);
 }
 
 int main(int argc, char **argv)
@@ -304,12 +316,11 @@ int main(int argc, char **argv)
     if (argc != 6)
         return 2;
     drill.how = argv[1];
-    drill.who = atoi(argv[2]);
+    drill.who = argv[2];
     drill.moment = argv[3];
     drill.calls = atoi(argv[4]);
     drill.microseconds = atol(argv[5]);
-    drill.fails = drill.who == own_rank() && !is(drill.how, "wait") &&
-                  !is(drill.how, "unharmed");
+    drill.fails = fails_itself();
     if (is(drill.moment, "initialize"))
         start_to_fail();
     JD_CHECK(jd_initialize());
