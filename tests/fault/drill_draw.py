@@ -11,10 +11,12 @@ CALLS = ('psum-few', 'psum-many', 'all-gather', 'psum-scatter', 'all-to-all',
          'ragged', 'ppermute', 'pbroadcast', 'exchange', 'jd-barrier', 'first')
 MOMENTS = CALLS + ('sync', 'barrier', 'kv', 'broadcast', 'reshard', 'save')
 ANY_MOMENT = MOMENTS + ('initialize', 'initialize', 'shutdown')
+SIGNALS = ('KILL', 'KILL', 'TERM', 'INT')
 DEATHS = ('kill', 'segv', 'abort', '_exit')
 
 # The kinds: how often each comes among the others, drilled.c's HOW, or several,
-# where it is not all of them its launchers and moments, and how many fail. Those that take long come
+# where it is not all of them its launchers and moments, how many fail, and what
+# is sent to a launcher. Those that take long come
 # less often.
 KINDS = {
     'kill': {'weight': 4, 'how': ('kill',)},
@@ -23,7 +25,7 @@ KINDS = {
     'exit': {'weight': 3, 'how': ('exit',)},
     '_exit': {'weight': 3, 'how': ('_exit',)},
     'two': {'weight': 2, 'how': DEATHS, 'victims': 2},
-    'stop': {'weight': 1, 'how': ('stop',)},
+    'stop': {'weight': 1, 'how': ('stop',), 'moments': ANY_MOMENT},
     'initialize': {'weight': 3, 'how': DEATHS, 'moments': ('initialize',)},
     'shutdown': {'weight': 3, 'how': DEATHS, 'moments': ('shutdown',)},
     'server': {'weight': 2, 'how': ('wait',), 'launchers': OWN_WORLD,
@@ -31,9 +33,9 @@ KINDS = {
     'keeper': {'weight': 1, 'how': ('unharmed',), 'launchers': OWN_WORLD,
                'moments': ('-',)},
     'mpirun': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
-               'launchers': ('mpirun', 'recovery')},
+               'launchers': ('mpirun', 'recovery'), 'signals': SIGNALS},
     'jd-run': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
-               'launchers': ('jd-run',)},
+               'launchers': ('jd-run',), 'signals': SIGNALS},
     'wrapper': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
                 'launchers': ('jd-run',)},
     'close': {'weight': 1, 'how': ('close',)},
@@ -76,6 +78,7 @@ def draw(seed, number, known_too):
         'devices': dice.choice((1, 2)),
         'shared': dice.random() < 0.6,
         'calls': dice.choice((1, 2, 5, 20, 60)),
+        'signal': dice.choice(kind.get('signals', ('KILL',))),
         'microseconds': draw_delay(dice, moment),
     }
 
@@ -92,15 +95,15 @@ def who(drill):
     return ','.join(map(str, drill['victims']))
 
 
-CULPRITS = {'server': 'jd-pmix-server is killed', 'mpirun': 'mpirun is killed',
-            'keeper': "jd-pmix-server's keeper is killed",
-            'jd-run': 'jd-run is killed',
-            'wrapper': 'jd-run with a shell between is killed'}
+CULPRITS = {'server': 'jd-pmix-server', 'keeper': "jd-pmix-server's keeper",
+            'mpirun': 'mpirun', 'jd-run': 'jd-run',
+            'wrapper': 'jd-run with a shell between'}
 
 
 def title(drill):
-    what = CULPRITS.get(drill['kind']) or \
-        f'process {who(drill)} fails by {drill["how"]}'
+    what = f'process {who(drill)} fails by {drill["how"]}'
+    if drill['kind'] in CULPRITS:
+        what = f'{CULPRITS[drill["kind"]]} gets SIG{drill["signal"]}'
     memory = 'shared memory' if drill['shared'] else 'apart'
     return (f'{drill["number"]}: {what}, {drill["moment"]}, '
             f'{drill["launcher"]}, {PROCESSES} x {drill["devices"]}, {memory}')

@@ -231,7 +231,7 @@ class Attack:
         time.sleep(self.drill['microseconds'] / 1e6)
         targets = self.targets()
         self.at = time.time()
-        signal_all(targets, signal.SIGKILL)
+        signal_all(targets, signal.Signals['SIG' + self.drill['signal']])
         if self.drill['kind'] == 'keeper':
             while targets and os.path.exists(f'/proc/{targets[0]}'):
                 time.sleep(POLL)
