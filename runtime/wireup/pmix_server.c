@@ -33,16 +33,15 @@ jd_status jd__pmix_server_find(const char *libexec, char **ret_path)
         .build_folder = "runtime/wireup/server",
         .mode = X_OK,
     };
-    char *path = libexec ? jd__installed_try(&file, libexec)
-                         : jd__installed_find(&file);
+    char *path =
+        libexec ? jd__installed_try(&file, libexec) : jd__installed_find(&file);
     if (!path)
-        return jd_fail(JD_NOT_FOUND,
-                       PROGRAM
-                       " is not in %s; it is built where libpmix's "
-                       "server side is installed (libpmix-dev), and JD_LIBEXEC "
-                       "says where it is",
-                       libexec ? libexec
-                               : "../" JD_LIBEXECDIR "/jd beside jd's library");
+        return jd_fail(
+            JD_NOT_FOUND,
+            PROGRAM " is not in %s; it is built where libpmix's "
+                    "server side is installed (libpmix-dev), and JD_LIBEXEC "
+                    "says where it is",
+            libexec ? libexec : "../" JD_LIBEXECDIR "/jd beside jd's library");
     *ret_path = path;
     return JD_OK;
 }
