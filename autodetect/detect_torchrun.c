@@ -95,9 +95,33 @@ static jd_status set_coordinator(const struct jd_env *env,
                                     });
 }
 
+/*
+ * A pod of a PyTorchJob is to run torchrun, which reads PET_*: RANK counts pods
+ * there, and WORLD_SIZE processes. Who has started a program without torchrun
+ * has no index of its own.
+ */
+static bool is_pod_of_several(const struct jd_env *env)
+{
+    const char *each = jd__env_get_nonempty(env, "PET_NPROC_PER_NODE");
+    return each && strcmp(each, "1") != 0 &&
+           !jd__env_get_nonempty(env, "LOCAL_RANK");
+}
+
+static void forget_ranks(struct jd_cluster *cluster)
+{
+    static const struct jd_cluster_number untold = {
+        .source = "RANK counts pods (PET_NPROC_PER_NODE, and no LOCAL_RANK), "
+                  "torchrun in each would start its processes",
+    };
+    cluster->num_processes = untold;
+    cluster->process_id = untold;
+}
+
 static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 {
     jd_status status = jd__detector_ranks(env, &variables, cluster);
+    if (status == JD_OK && is_pod_of_several(env))
+        forget_ranks(cluster);
     return status == JD_OK ? set_coordinator(env, cluster) : status;
 }
 

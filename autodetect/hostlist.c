@@ -139,6 +139,13 @@ static jd_status expand_bracket(struct expansion *e, const char *open,
     }
 }
 
+/* Names of hosts, and underscores, which clusters have too; "(null)", "n*" and
+ * "$(x)" are no names but what was left of one. */
+static bool is_of_a_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '-' || c == '.' || c == '_';
+}
+
 /* Goes on with the name's first length characters at the text's at. */
 static jd_status expand(struct expansion *e, const char *at, size_t length,
                         int brackets)
@@ -146,7 +153,7 @@ static jd_status expand(struct expansion *e, const char *at, size_t length,
     for (; at < e->end && *at != '['; at++) {
         if (*at == ']')
             return fail_at(e, at, "a ']' has no '['");
-        if (isspace((unsigned char)*at) || !isprint((unsigned char)*at))
+        if (!is_of_a_name(*at))
             return fail_at(e, at, "a character stands that no host name has");
         if (length == MAX_NAME)
             return fail_at(e, at, "a name has more than 255 characters");

@@ -407,11 +407,12 @@ static jd_status open_world(struct starting *s)
 {
     MPI_Comm base;
     jd_status status = JD_OK;
-    /* A program's own MPI may tell what the launcher does not. */
-    if (!jd__mpi_is_up())
-        status = jd__cluster_require(s->env, s->runtime->cluster);
-    else
+    /* A program's own MPI may tell what the launcher does not; where it is
+     * over, that is what must be said. */
+    if (jd__mpi_is_up())
         status = check_given(s->start->given);
+    else if (!jd__mpi_was_finalized())
+        status = jd__cluster_require(s->env, s->runtime->cluster);
     if (status == JD_OK)
         status = find_base(s, &base);
     if (status != JD_OK)

@@ -30,7 +30,7 @@ bool jd__mpi_is_up(void)
     return initialized && !finalized;
 }
 
-static bool mpi_was_finalized(void)
+bool jd__mpi_was_finalized(void)
 {
     int finalized = 0;
     MPI_Finalized(&finalized);
@@ -99,7 +99,7 @@ jd_status jd__world_decide(const struct jd_env *env,
 {
     enum jd_world_way way = JD_WORLD_ADOPTED;
     jd_status status = JD_OK;
-    if (mpi_was_finalized())
+    if (jd__mpi_was_finalized())
         return jd_fail(JD_FAILED_PRECONDITION,
                        "jd_initialize: MPI_Finalize was called already, and "
                        "MPI starts once per process; call jd_initialize() "

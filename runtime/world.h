@@ -74,4 +74,7 @@ jd_status jd__check_mpi(int code, const char *call, const char *operation);
 /* MPI_Initialized and not MPI_Finalized. */
 bool jd__mpi_is_up(void);
 
+/* MPI_Finalized: MPI cannot start any more. */
+bool jd__mpi_was_finalized(void);
+
 #endif

@@ -210,6 +210,14 @@ static int slices(void)
     return MPI_Finalize();
 }
 
+/* prterun of Open MPI 5 tells the index, and MPI_Init the rest. */
+static int untold(void)
+{
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    return plain();
+}
+
 /* Never initialised and alone: the whole interface works, MPI too. */
 static int alone(void)
 {
@@ -250,6 +258,7 @@ int main(int argc, char **argv)
         { "halves", halves },   { "forked", forked },
         { "devices", devices }, { "slices", slices },
         { "alone", alone },     { "children", children },
+        { "untold", untold },
     };
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
         if (strcmp(argv[1], ways[i].name) == 0)

@@ -88,6 +88,13 @@ START_TEST(bad_lists_have_an_offset)
     refuse("n[1-2-3]", 5, "neither ',' nor '-' nor ']' follows a number");
     refuse("n[2-1]", 4, "a range ends below its beginning");
     refuse("a b", 1, "a character stands that no host name has");
+    refuse("(null)", 0, "a character stands that no host name has");
+    refuse("n*", 1, "a character stands that no host name has");
+    refuse("n;m", 1, "a character stands that no host name has");
+    refuse("$(x)", 0, "a character stands that no host name has");
+    refuse("n%s", 1, "a character stands that no host name has");
+    refuse("n{1-3}", 1, "a character stands that no host name has");
+    refuse("^n", 0, "a character stands that no host name has");
     refuse("a\nb", 1, "a character stands that no host name has");
     refuse("n[1[2]]", 3, "neither ',' nor '-' nor ']' follows a number");
 }
