@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_seeds wire|service DIRECTORY - writes the inputs that the fuzz targets
+ * fuzz_seeds wire|service|agent DIRECTORY - writes the inputs that the fuzz targets
  * begin with: frames of every body, and what jobs do.
  */
 #include "runtime/coordination/wire.h"
@@ -188,7 +188,8 @@ static void write_jobs(const char *directory)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "wire") == 0)
+    if (argc == 3 &&
+        (strcmp(argv[1], "wire") == 0 || strcmp(argv[1], "agent") == 0))
         write_frames(argv[2]);
     else if (argc == 3 && strcmp(argv[1], "service") == 0)
         write_jobs(argv[2]);
