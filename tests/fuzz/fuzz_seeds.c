@@ -47,14 +47,15 @@ static void fill_field(struct jd_bytes *out, unsigned id,
 }
 
 static void write_frame(const char *directory,
-                        const ProtobufCFieldDescriptor *body)
+                        const ProtobufCFieldDescriptor *body, uint8_t first)
 {
+    char name[80];
     const ProtobufCMessageDescriptor *type = body->descriptor;
     struct jd_bytes fields = { .data = NULL };
     for (unsigned i = 0; i < type->n_fields; i++)
         fill_field(&fields, type->fields[i].id, &type->fields[i]);
     size_t size = jd__bytes_size(&fields);
-    uint8_t seed[300] = { 0, 7 }; /* the limit and the pieces */
+    uint8_t seed[300] = { first, 7 };
     size_t at = 2;
     seed[at] = (uint8_t)(size + 5);
     at += JD_WIRE_HEADER;
@@ -65,7 +66,8 @@ static void write_frame(const char *directory,
     seed[at++] = (uint8_t)size;
     if (size)
         memcpy(seed + at, fields.data, size);
-    write_seed(directory, body->name, seed, at + size);
+    snprintf(name, sizeof name, "%s-%d", body->name, first);
+    write_seed(directory, name, seed, at + size);
     jd__bytes_finish(&fields);
 }
 
@@ -93,12 +95,13 @@ static void write_large(const char *directory)
     jd__bytes_finish(&seed);
 }
 
-static void write_frames(const char *directory)
+/* first: of fuzz_wire the limit, of fuzz_agent the flags. */
+static void write_frames(const char *directory, uint8_t first)
 {
     const ProtobufCMessageDescriptor *type = &jd__message__descriptor;
     for (unsigned i = 0; i < type->n_fields; i++)
         if (type->fields[i].type == PROTOBUF_C_TYPE_MESSAGE)
-            write_frame(directory, &type->fields[i]);
+            write_frame(directory, &type->fields[i], first);
     write_large(directory);
 }
 
@@ -188,9 +191,11 @@ static void write_jobs(const char *directory)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 &&
-        (strcmp(argv[1], "wire") == 0 || strcmp(argv[1], "agent") == 0))
-        write_frames(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "wire") == 0)
+        write_frames(argv[2], 0);
+    else if (argc == 3 && strcmp(argv[1], "agent") == 0)
+        for (uint8_t flags = 0; flags < 4; flags++)
+            write_frames(argv[2], flags);
     else if (argc == 3 && strcmp(argv[1], "service") == 0)
         write_jobs(argv[2]);
     else
