@@ -4,9 +4,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -320,6 +322,12 @@ jd_status jd__env_export(const char *name, const char *value)
     return error ? jd_fail(JD_INTERNAL, "setting the variable %s: %s", name,
                            strerror(errno))
                  : JD_OK;
+}
+
+bool jd__env_lend_home(void)
+{
+    return !getenv("HOME") && !getpwuid(geteuid()) &&
+           setenv("HOME", "/", 1) == 0;
 }
 
 static bool is_one_of(const char *string, const char *const *names,

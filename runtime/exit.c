@@ -9,6 +9,7 @@
 #include "runtime/peers.h"
 #include "runtime/runtime.h"
 #include "runtime/watchdog.h"
+#include "runtime/wireup/litter.h"
 #include "runtime/world.h"
 
 #include <mpi.h>
@@ -48,6 +49,7 @@ void jd__exit_flush(void)
 void jd__exit_now(int code)
 {
     jd__exit_flush();
+    jd__litter_remove();
     _exit(code);
 }
 
@@ -160,6 +162,7 @@ static void at_exit(int code, void *unused)
         jd__exit_by_failed_shutdown();
     else
         jd__tell_exit(code);
+    jd__litter_remove();
 }
 
 jd_status jd__exit_install(void)

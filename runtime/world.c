@@ -130,8 +130,11 @@ jd_status jd__world_start_mpi(const struct jd_settings *settings,
                               int num_local_devices)
 {
     int provided;
+    bool is_lent = jd__env_lend_home();
     int code = MPI_Init_thread(
         NULL, NULL, thread_level(settings, num_local_devices), &provided);
+    if (is_lent)
+        jd__env_export("HOME", NULL);
     return jd__check_mpi(code, "MPI_Init_thread", "jd_initialize");
 }
 

@@ -41,6 +41,7 @@ static const struct allowed allowed[] = {
     { "PMIX_DSTORE_#_BASE_PATH", FOLDER, NULL },
     { "PMIX_MCA_psec", EXACT, "native" },
     { "JSM_JSRUN_PORT", EXACT, "1" },
+    { "OMPI_MCA_btl", EXACT, "^vader,sm" },
     { "OMPI_MCA_btl_vader_backing_directory", FOLDER, NULL },
     { "OMPI_MCA_btl_sm_backing_directory", FOLDER, NULL },
 };

@@ -6,6 +6,7 @@
 #include "runtime/env.h"
 #include "runtime/mpi_service.h"
 #include "runtime/wireup/handed.h"
+#include "runtime/wireup/litter.h"
 #include "runtime/wireup/pmix_server.h"
 #include "runtime/wireup/watch.h"
 
@@ -126,6 +127,17 @@ static void fill_hosts(const struct jd_wireup_spec *spec, Jd__Row **rows,
     }
 }
 
+/* Containers that share their host's name and memory count pids for
+ * themselves. */
+static bool has_equal_pids(const Jd__PlanHost *host, Jd__Row **rows)
+{
+    for (size_t i = 0; i < host->n_processes; i++)
+        for (size_t k = 0; k < i; k++)
+            if (rows[host->processes[i]]->pid == rows[host->processes[k]]->pid)
+                return true;
+    return false;
+}
+
 /* The service's addresses as texts. */
 struct addresses {
     char texts[JD_MAX_ENDPOINTS][JD_ENDPOINT_TEXT];
@@ -180,6 +192,7 @@ static jd_status start_with(const struct jd_wireup_spec *spec, Jd__Row **rows)
         return status;
     fill_hosts(spec, rows, &hosts);
     fill_plan(spec, &hosts, &plan);
+    plan.has_equal_pids = has_equal_pids(hosts.pointers[hosts.own], rows);
     fill_addresses(jd__coordination_key(spec->coordination), &plan, &addresses);
     status = find_server(spec->settings, &path);
     if (status == JD_OK) {
@@ -292,6 +305,18 @@ static jd_status check_environment(const Jd__Handout *handout)
     return JD_OK;
 }
 
+static void note_litter(const struct jd_wireup_spec *spec,
+                        const Jd__Handout *handout)
+{
+    static const char shared[] = "OMPI_MCA_btl_vader_backing_directory=";
+    if (!is_first_of_host(spec, spec->index))
+        return;
+    jd__litter_note(handout->life_path);
+    for (size_t i = 0; i < handout->n_environment; i++)
+        if (strncmp(handout->environment[i], shared, sizeof shared - 1) == 0)
+            jd__litter_note(handout->environment[i] + sizeof shared - 1);
+}
+
 static jd_status set_environment(const Jd__Handout *handout)
 {
     jd_status status = JD_OK;
@@ -313,8 +338,10 @@ static jd_status take_handout(const struct jd_wireup_spec *spec,
     jd_status status = check_environment(handout);
     if (status == JD_OK)
         status = hold_life(spec, handout->life_path);
-    if (status == JD_OK)
+    if (status == JD_OK) {
+        note_litter(spec, handout);
         status = set_environment(handout);
+    }
     jd__handout__free_unpacked(handout, NULL);
     return status;
 }

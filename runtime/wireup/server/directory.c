@@ -2,24 +2,83 @@
 /* directory.c - directories that are made, and leave nothing behind. */
 #include "runtime/wireup/server/directory.h"
 
+#include "runtime/host.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MEMORY "/dev/shm"
-#define NAME "/jd-wireup-XXXXXX"
+#define BEGINNING "jd-wireup-"
+#define LOCK "lock"
 
-enum { ROOM = 9 << 20 }; /* libpmix's files for some processes take 8 MiB */
+enum {
+    ROOM = 9 << 20,    /* libpmix's files for some processes take 8 MiB */
+    NAME_SIZE = 44,    /* "/jd-wireup-4194304-5a0b1c-000004-XXXXXX" */
+    YOUNG_SECONDS = 60 /* from the making to the lock, and far more */
+};
+
+/* ---- names ------------------------------------------------------------ */
+
+/* Whose a directory is: pids of another boot, or of another namespace, say
+ * nothing here. */
+struct owner {
+    int pid;
+    char boot[7]; /* "" where the kernel does not say */
+    unsigned names;
+};
+
+static struct owner own_identity(void)
+{
+    struct owner owner = { .pid = (int)getppid() };
+    char boot[40] = "";
+    struct stat is;
+    jd__host_boot_id(boot, sizeof boot);
+    snprintf(owner.boot, sizeof owner.boot, "%.6s", boot[0] ? boot : "000000");
+    if (stat("/proc/self/ns/pid", &is) == 0)
+        owner.names = (unsigned)is.st_ino & 0xffffff;
+    return owner;
+}
+
+/* "/jd-wireup-PID-BOOT-NAMES-XXXXXX" */
+static void make_name(char name[NAME_SIZE])
+{
+    struct owner own = own_identity();
+    snprintf(name, NAME_SIZE, "/" BEGINNING "%d-%.6s-%06x-XXXXXX", own.pid,
+             own.boot, own.names);
+}
+
+/* As make_name makes it, but for the end. */
+static bool has_shape(const char *name, const struct owner *owner)
+{
+    char same[NAME_SIZE];
+    int length = snprintf(same, sizeof same, BEGINNING "%d-%.6s-%06x-",
+                          owner->pid, owner->boot, owner->names);
+    return strlen(owner->boot) == 6 &&
+           strncmp(name, same, (size_t)length) == 0 &&
+           strlen(name + length) == 6;
+}
+
+static bool read_name(const char *name, struct owner *owner)
+{
+    int end = 0;
+    return sscanf(name, BEGINNING "%d-%6[0-9a-f]-%6x-%*6[A-Za-z0-9]%n",
+                  &owner->pid, owner->boot, &owner->names, &end) == 3 &&
+           end && !name[end] && owner->pid > 0 && has_shape(name, owner);
+}
 
 /* ---- places ----------------------------------------------------------- */
 
@@ -63,6 +122,87 @@ static jd_status fail(const struct trial *trial)
                    ROOM >> 20, trial->text);
 }
 
+/* ---- removing --------------------------------------------------------- */
+
+/* Held by the server and its keeper, who have this descriptor both: whoever
+ * gets the lock knows that they have gone. */
+static int take_lock(const char *path)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s/" LOCK, path);
+    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind,
+                      struct FTW *place)
+{
+    (void)facts, (void)kind, (void)place;
+    remove(path);
+    return 0;
+}
+
+static void remove_all(const char *path)
+{
+    if (path[0])
+        nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static bool has_been_let_go(const char *path)
+{
+    int lock = take_lock(path);
+    if (lock >= 0)
+        close(lock);
+    return lock >= 0;
+}
+
+static bool has_died(const struct owner *owner, const struct owner *own)
+{
+    return owner->names == own->names && kill(owner->pid, 0) != 0 &&
+           errno == ESRCH;
+}
+
+/* A pid that lives may be another's by now, as in a container that is started
+ * again, and one of another namespace says nothing: the lock does, once it is
+ * certain to have been taken. */
+static bool is_left(const char *path, const char *name)
+{
+    struct owner own = own_identity(), owner;
+    struct stat is;
+    if (!read_name(name, &owner) || lstat(path, &is) != 0 ||
+        !S_ISDIR(is.st_mode) || is.st_uid != geteuid())
+        return false;
+    if (strcmp(owner.boot, own.boot) != 0)
+        return true;
+    bool is_old = time(NULL) - is.st_mtime > YOUNG_SECONDS;
+    return (is_old || has_died(&owner, &own)) && has_been_let_go(path);
+}
+
+static void collect(const char *place)
+{
+    struct dirent *entry;
+    char path[512];
+    DIR *dir = opendir(place);
+    while (dir && (entry = readdir(dir))) {
+        int length = snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
+        if (strncmp(entry->d_name, BEGINNING, sizeof BEGINNING - 1) == 0 &&
+            (size_t)length < sizeof path && is_left(path, entry->d_name))
+            remove_all(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+void directory_remove(const struct directory *directory)
+{
+    remove_all(directory->shared);
+    remove_all(directory->path);
+}
+
 /* ---- making ----------------------------------------------------------- */
 
 static bool is_memory(const char *path)
@@ -76,9 +216,14 @@ static bool is_memory(const char *path)
 static bool make_shared(struct directory *directory)
 {
     if (is_memory(MEMORY)) {
-        snprintf(directory->shared, sizeof directory->shared, MEMORY NAME);
-        if (mkdtemp(directory->shared))
+        char name[NAME_SIZE];
+        make_name(name);
+        snprintf(directory->shared, sizeof directory->shared, MEMORY "%s",
+                 name);
+        if (mkdtemp(directory->shared)) {
+            directory->locks[1] = take_lock(directory->shared);
             return true;
+        }
     }
     snprintf(directory->shared, sizeof directory->shared, "%s/shm",
              directory->path);
@@ -113,11 +258,14 @@ static bool fill(struct directory *directory)
 /* False with errno, and nothing left. */
 static bool make_in(const char *place, struct directory *ret_directory)
 {
-    struct directory directory = { .path = "" };
-    snprintf(directory.path, sizeof directory.path, "%s" NAME, place);
+    struct directory directory = { .path = "", .locks = { -1, -1 } };
+    char name[NAME_SIZE];
+    make_name(name);
+    snprintf(directory.path, sizeof directory.path, "%s%s", place, name);
     if (!mkdtemp(directory.path))
         return false;
-    if (fill(&directory)) {
+    directory.locks[0] = take_lock(directory.path);
+    if (directory.locks[0] >= 0 && fill(&directory)) {
         *ret_directory = directory;
         return true;
     }
@@ -129,7 +277,7 @@ static bool make_in(const char *place, struct directory *ret_directory)
 
 static jd_status check_length(const char *place)
 {
-    size_t most = sizeof((struct directory *)0)->path - sizeof NAME;
+    size_t most = sizeof((struct directory *)0)->path - NAME_SIZE;
     if (strlen(place) <= most)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
@@ -147,6 +295,8 @@ jd_status directory_create(const char *tmpdir, struct directory *ret_directory)
         return status;
     for (int i = 0; i < (is_given ? 1 : NUM_USUAL); i++) {
         const char *place = is_given ? tmpdir : usual[i];
+        collect(place);
+        collect(MEMORY);
         if (make_in(place, ret_directory))
             return JD_OK;
         note(&trial, place);
@@ -154,27 +304,7 @@ jd_status directory_create(const char *tmpdir, struct directory *ret_directory)
     return fail(&trial);
 }
 
-/* ---- removing --------------------------------------------------------- */
-
-static int remove_one(const char *path, const struct stat *facts, int kind,
-                      struct FTW *place)
-{
-    (void)facts, (void)kind, (void)place;
-    remove(path);
-    return 0;
-}
-
-static void remove_all(const char *path)
-{
-    if (path[0])
-        nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-void directory_remove(const struct directory *directory)
-{
-    remove_all(directory->shared);
-    remove_all(directory->path);
-}
+/* ---- the segments of MPI ----------------------------------------------- */
 
 /* What Open MPI makes of the namespace (one-at-a-time). */
 static uint32_t hash_name(const char *nspace)

@@ -18,15 +18,20 @@
 #include "runtime/status.h"
 
 struct directory {
-    char path[96];    /* "/tmp/jd-wireup-XXXXXX" */
-    char life[104];   /* the socket, which fits into a sockaddr_un */
-    char jobs[104];   /* what MPI may write into */
-    char shared[104]; /* for shared memory */
+    char path[102];   /* "/tmp/jd-wireup-77-5a0b1c-000004-XXXXXX" */
+    char life[108];   /* the socket, which fits into a sockaddr_un */
+    char jobs[108];   /* what MPI may write into */
+    char shared[108]; /* for shared memory */
+    int locks[2];     /* held until the last process that has them ends */
 };
 
 /*
  * In tmpdir; where that is empty, in the first of /tmp, /dev/shm and /var/tmp
- * that can be written to and has room.
+ * that can be written to and has room. Before, what others of this user have
+ * left is removed: directories whose process has gone, which their names and
+ * their locks tell. The name has the pid of the process that starts the
+ * server, and the beginning or end of the numbers of the kernel's boot and of
+ * the namespace in which the pid counts.
  * Returns: JD_OK; PERMISSION_DENIED, NOT_FOUND, RESOURCE_EXHAUSTED naming each
  *   place that was tried, what is wrong with it, and JD_TMPDIR;
  * INVALID_ARGUMENT where its name is too long for a socket.

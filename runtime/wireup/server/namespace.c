@@ -253,14 +253,16 @@ jd_status namespace_open(const struct serving *serving)
 
 /* ---- handing out ------------------------------------------------------ */
 
-enum { OWN_VARIABLES = 4, VARIABLE_SIZE = 160 };
+enum { OWN_VARIABLES = 5, VARIABLE_SIZE = 160 };
 
 /* What Open MPI needs besides libpmix's own: munge may run on one host and not
  * on another; 4.1 believes that it was started alone where no launcher that it
  * knows is seen (the port is of no use otherwise); and 4.1 and 5 have names of
- * their own for the place of shared memory. */
-static void fill_own(const struct serving *serving,
-                     char own[OWN_VARIABLES][VARIABLE_SIZE])
+ * their own for the place of shared memory, and cannot use it where two
+ * processes have one pid: each takes the other's segment for its own. Returns
+ * how many they are. */
+static size_t fill_own(const struct serving *serving,
+                       char own[OWN_VARIABLES][VARIABLE_SIZE])
 {
     const char *shared = serving->directory->shared;
     snprintf(own[0], VARIABLE_SIZE, "PMIX_MCA_psec=native");
@@ -269,6 +271,8 @@ static void fill_own(const struct serving *serving,
              shared);
     snprintf(own[3], VARIABLE_SIZE, "OMPI_MCA_btl_sm_backing_directory=%s",
              shared);
+    snprintf(own[4], VARIABLE_SIZE, "OMPI_MCA_btl=^vader,sm");
+    return serving->plan->has_equal_pids ? OWN_VARIABLES : OWN_VARIABLES - 1;
 }
 
 static jd_status store_handout(const struct serving *serving, uint32_t process,
@@ -312,14 +316,14 @@ static jd_status hand_out_to(const struct serving *serving, uint32_t process,
     char **all = malloc((most + OWN_VARIABLES) * sizeof *all);
     if (!all)
         return jd__fail_no_memory("what a process is handed out", most);
-    fill_own(serving, own);
+    size_t num_own = fill_own(serving, own);
     for (size_t i = 0; i < most; i++)
         if (may_be_handed(from_pmix[i]))
             all[count++] = from_pmix[i];
-    for (size_t i = 0; i < OWN_VARIABLES; i++)
+    for (size_t i = 0; i < num_own; i++)
         all[count + i] = own[i];
     handout.environment = all;
-    handout.n_environment = count + OWN_VARIABLES;
+    handout.n_environment = count + num_own;
     handout.life_path = (char *)serving->directory->life;
     jd_status status = store_handout(serving, process, &handout);
     free(all);

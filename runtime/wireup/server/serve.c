@@ -50,6 +50,27 @@ static jd_status clean_environment(const struct jd_env *env)
     return status == JD_OK ? jd__env_export("PMIX_MCA_psec", "native") : status;
 }
 
+/* libpmix 4 puts a host's name, as far as its first digit, into 64 bytes. */
+static bool has_long_name(const Jd__Plan *plan)
+{
+    enum { LONG = 56 };
+    for (size_t i = 0; i < plan->n_hosts; i++)
+        if (strcspn(plan->hosts[i]->name, "0123456789") >= LONG)
+            return true;
+    return false;
+}
+
+/* Where libpmix would crash: on such a name, whose map is left as it is then;
+ * and where it looks for a home that nobody has said. */
+static jd_status spare_libpmix(const struct jd_env *env, const Jd__Plan *plan)
+{
+    jd_status status = JD_OK;
+    if (has_long_name(plan) && !jd__env_get_nonempty(env, "PMIX_MCA_preg"))
+        status = jd__env_export("PMIX_MCA_preg", "raw");
+    jd__env_lend_home();
+    return status;
+}
+
 static jd_status read_settings(const struct jd_env *env,
                                struct serving *serving)
 {
@@ -72,6 +93,8 @@ static jd_status look_around(struct serving *serving)
     status = read_settings(env, serving);
     if (status == JD_OK)
         status = clean_environment(env);
+    if (status == JD_OK)
+        status = spare_libpmix(env, serving->plan);
     jd__env_destroy(env);
     return status;
 }
