@@ -143,8 +143,7 @@ int main(int argc, char **argv)
         solve_on_mesh(&problem);
 
     /* A launcher may end the job as soon as one process has failed: nobody
-     * leaves before process 0 has said why. */
-    JD_CHECK(jd_sync_global_devices("the end"));
+     * leaves here before process 0, which has said why by then. */
     JD_CHECK(jd_shutdown());
     return problem.action == ACTION_FAIL ? EXIT_USAGE : 0;
 }
