@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_snippets.sh - the C in README.md compiles without a warning: whole
+# programs as they stand, parts of one between what their text leaves out. A
+# part that is new wants a row in surround().
+# usage: test_snippets.sh SOURCE_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+source_dir=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+read -ra cc <<<"${CC:-cc}"
+read -ra cxx <<<"${CXX:-}"
+
+# extract FILE FOLDER: each block of C into FOLDER/LINE.c
+extract() {
+    awk -v folder="$2" '
+        /^```/ && out { close(out); out = ""; next }
+        /^```c$/ { out = folder "/" NR ".c"; next }
+        /^```/ { skipped = !skipped; next }
+        out && !skipped { print >out }' "$1"
+}
+
+# include: what every program has.
+include() {
+    printf '#include <%s>\n' jd.h stdint.h stdio.h string.h
+}
+
+# in_function DECLARATIONS BLOCK
+in_function() {
+    echo 'int main(void)'
+    printf '{\n%s\n' "$1"
+    cat "$2"
+    printf 'return 0;\n}\n'
+}
+
+# surround BLOCK: the program that it is a part of; 77: it is none that this
+# test can compile, 1: nobody has said what it is a part of.
+surround() {
+    case $(<"$1") in
+    *"int main("*) cat "$1" ;;
+    *"<<<"*) return 77 ;;
+    *jd_mesh_visualize*)
+        include
+        echo 'enum { N = 4 };'
+        sed -n '/^static/,/^}/p' "$1" |
+            sed 's/"model", \.\.\./"model", arg, arg, N, JD_F32/'
+        sed '/^static/,/^}/d; /^\.\.\.$/d' "$1" >"$work/rest"
+        in_function 'jd_mesh *mesh; float gradients[N];' "$work/rest"
+        ;;
+    *jd_array_reshard_donate*)
+        include
+        echo 'static jd_status fill(const jd_range *index, void *block, void *arg)'
+        echo '{ (void)index, (void)block, (void)arg; return JD_OK; }'
+        in_function 'jd_mesh *mesh = NULL; jd_sharding *rows, *columns;
+            jd_array *table; int64_t shape[] = { 4, 4 };' "$1"
+        ;;
+    *jd_kv_get*)
+        include
+        in_function 'const char *text = "10.0.0.1"; void *value; size_t size;' \
+            "$1"
+        ;;
+    *jd_reached_preemption_sync_point*)
+        include
+        echo 'static void save(int64_t step) { (void)step; }'
+        echo 'static void train(int64_t step) { (void)step; }'
+        in_function 'int64_t first = 0, last = 4;' "$1"
+        ;;
+    *) return 1 ;;
+    esac
+}
+
+# What is not C++ 11 is C's way to write an array in a call.
+is_cxx() {
+    ((${#cxx[@]})) && ! grep -q '\[\]){' "$1"
+}
+
+compile() {
+    local flags=(-Wall -Wextra -Werror -fsyntax-only
+        -I"$source_dir"/{runtime,collectives,arrays})
+    "${cc[@]}" -std=c11 -x c "${flags[@]}" "$1" || return 1
+    ! is_cxx "$1" || "${cxx[@]}" -std=c++11 -x c++ "${flags[@]}" "$1"
+}
+
+extract "$source_dir/README.md" "$work"
+for block in "$work"/*.c; do
+    name="README.md, line $(basename "$block" .c)"
+    status=0
+    surround "$block" >"$work/program.txt" || status=$?
+    case $status in
+    0)
+        compile "$work/program.txt" >"$work/out" 2>&1 || status=1
+        ;;
+    77) echo "it is CUDA's" >"$work/out" ;;
+    *) echo "surround() has no row for it" >"$work/out" ;;
+    esac
+    tap_result "$name" "$status" "$work/out"
+done
+tap_done
