@@ -4,6 +4,7 @@
 #include "collectives/device_memory.h"
 #include "arrays/spare.h"
 #include "jd_memory.h"
+#include "runtime/forked.h"
 #include "runtime/status.h"
 
 #include <stdlib.h>
@@ -165,8 +166,9 @@ jd_array *jd_array_retain(jd_array *array)
 
 void jd_array_release(jd_array *array)
 {
-    if (array && atomic_fetch_sub_explicit(&array->references, 1,
-                                           memory_order_acq_rel) == 1)
+    if (array && !jd__forked_is_child &&
+        atomic_fetch_sub_explicit(&array->references, 1,
+                                  memory_order_acq_rel) == 1)
         destroy(array);
 }
 

@@ -3,6 +3,7 @@
  * and whose memory it is. */
 #include "collectives/device_memory.h"
 #include "collectives/platform.h"
+#include "runtime/forked.h"
 #include "runtime/runtime.h"
 
 #include <pthread.h>
@@ -115,6 +116,8 @@ jd_status jd_device_alloc(const jd_device *device, size_t bytes,
 jd_status jd_device_free(void *memory)
 {
     const struct jd_platform *platform;
+    if (jd__forked_check(FREE) != JD_OK)
+        return JD_FAILED_PRECONDITION;
     if (memory && jd__device_memory_is_taken(memory))
         return jd_fail(JD_INVALID_ARGUMENT,
                        FREE ": %p belongs to an array, which gives it back "
@@ -187,7 +190,9 @@ static jd_status check_copy(const void *to, const void *from, size_t bytes)
 
 jd_status jd_device_copy(void *to, const void *from, size_t bytes)
 {
-    jd_status status = bytes ? check_copy(to, from, bytes) : JD_OK;
+    jd_status status = jd__forked_check(COPY);
+    if (status == JD_OK && bytes)
+        status = check_copy(to, from, bytes);
     if (status != JD_OK || bytes == 0)
         return status;
     const struct jd_device_memory *apart = find_apart(to);

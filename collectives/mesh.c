@@ -2,6 +2,7 @@
 /* mesh.c - devices arranged along named axes. */
 #include "collectives/mesh.h"
 #include "collectives/shard.h"
+#include "runtime/forked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,9 +148,10 @@ jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
     return status;
 }
 
+/* A forked child leaves everything as its parent has it. */
 void jd_mesh_destroy(jd_mesh *mesh)
 {
-    if (!mesh)
+    if (!mesh || jd__forked_is_child)
         return;
     close_streams(mesh);
     for (int i = 0; i < mesh->num_shards; i++)

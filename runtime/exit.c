@@ -5,6 +5,7 @@
 #include "runtime/coordination/ending.h"
 #include "runtime/coordination/telling.h"
 #include "runtime/env.h"
+#include "runtime/forked.h"
 #include "runtime/log.h"
 #include "runtime/peers.h"
 #include "runtime/runtime.h"
@@ -74,7 +75,7 @@ void jd__exit_job(int code)
     pthread_t guard;
     exit_code = code;
     flush_unless_held(stdout);
-    if (jd__mpi_is_up() &&
+    if (!jd__forked_is_child && jd__mpi_is_up() &&
         pthread_create(&guard, NULL, end_after_deadline, &exit_code) == 0)
         MPI_Abort(MPI_COMM_WORLD, code);
     jd__exit_now(code);

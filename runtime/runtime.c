@@ -8,6 +8,7 @@
 #include "runtime/coordination/ending.h"
 #include "runtime/coordination/preemption.h"
 #include "runtime/exit.h"
+#include "runtime/forked.h"
 #include "runtime/initialize.h"
 
 #include <pthread.h>
@@ -32,6 +33,7 @@ static jd_status create_alone(const char *operation)
     if (!atomic_load(&state.runtime)) {
         status = jd__runtime_create_alone(operation, &runtime);
         if (status == JD_OK) {
+            jd__forked_watch();
             state.first_operation = operation;
             atomic_store(&state.runtime, runtime);
         }
@@ -43,9 +45,12 @@ static jd_status create_alone(const char *operation)
 jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
                           const char *operation)
 {
+    jd_status status = jd__forked_check(operation);
+    if (status != JD_OK)
+        return status;
     struct jd_runtime *runtime = atomic_load(&state.runtime);
     if (!runtime) {
-        jd_status status = create_alone(operation);
+        status = create_alone(operation);
         if (status != JD_OK)
             return status;
         runtime = atomic_load(&state.runtime);
@@ -60,8 +65,9 @@ jd_status jd__runtime_check_world(uint64_t number, const char *operation,
                                   const char *thing)
 {
     const struct jd_runtime *runtime = atomic_load(&state.runtime);
-    if (runtime && runtime->number == number)
-        return JD_OK;
+    jd_status status = jd__forked_check(operation);
+    if (status != JD_OK || (runtime && runtime->number == number))
+        return status;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s: %s was made before jd_shutdown() ended its world; make "
                    "it again",
@@ -90,7 +96,7 @@ struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
 static int on_mpi_finalize(MPI_Comm comm, int keyval, void *value, void *extra)
 {
     (void)comm, (void)keyval, (void)value, (void)extra;
-    if (jd__runtime_shut_down() != JD_OK)
+    if (!jd__forked_is_child && jd__runtime_shut_down() != JD_OK)
         jd__exit_by_failed_shutdown();
     return MPI_SUCCESS;
 }
@@ -139,15 +145,20 @@ static jd_status initialize(const struct jd_start *start)
         return status;
     }
     jd__exit_forget();
+    jd__forked_watch();
     atomic_store(&state.runtime, runtime);
     atomic_store(&state.is_initialized, true);
     return JD_OK;
 }
 
+/* A forked child may have the lock as another thread of its parent held it. */
 static jd_status initialize_locked(const struct jd_start *start)
 {
+    jd_status status = jd__forked_check("jd_initialize");
+    if (status != JD_OK)
+        return status;
     pthread_mutex_lock(&state.lock);
-    jd_status status = initialize(start);
+    status = initialize(start);
     pthread_mutex_unlock(&state.lock);
     return status;
 }
@@ -215,7 +226,9 @@ jd_status jd_shutdown(void)
 
 jd_status jd__runtime_shut_down(void)
 {
-    jd_status status = JD_OK;
+    jd_status status = jd__forked_check("jd_shutdown");
+    if (status != JD_OK)
+        return status;
     if (jd__ending_is_callback()) /* other threads may be in a call */
         return jd__exit_note(jd__ending_check("jd_shutdown"));
     jd__ending_await(); /* the callback of a failure uses the service */
@@ -233,7 +246,7 @@ jd_status jd__runtime_shut_down(void)
 
 int jd_is_initialized(void)
 {
-    return atomic_load(&state.is_initialized);
+    return !jd__forked_is_child && atomic_load(&state.is_initialized);
 }
 
 int jd_process_index(void)

@@ -9,6 +9,7 @@
 #include "runtime/coordination/coordination_private.h"
 #include "runtime/coordination/preemption.h"
 #include "runtime/coordination/telling.h"
+#include "runtime/forked.h"
 #include "runtime/log.h"
 
 #include <math.h>
@@ -28,10 +29,7 @@ static jd_status check_fork(const struct jd_coordination *coordination,
 {
     if (coordination->pid == getpid())
         return JD_OK;
-    return jd_fail(JD_FAILED_PRECONDITION,
-                   "%s: this is a forked child (pid %d) of the process that "
-                   "initialised jd (pid %d); only that one can call it",
-                   operation, (int)getpid(), (int)coordination->pid);
+    return jd__forked_fail(operation, coordination->pid);
 }
 
 jd_status jd__coordination_call(struct jd_coordination *coordination,
