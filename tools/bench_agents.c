@@ -23,7 +23,8 @@ struct agent {
     int fd; /* -1: none */
     enum bench_phase phase;
     uint64_t last_id;
-    struct jd_bytes in; /* of a frame that is not complete */
+    struct jd_seal next_seal, seal; /* from the Welcome on */
+    struct jd_bytes in;             /* of a frame that is not complete */
 };
 
 struct bench_agents {
@@ -66,7 +67,14 @@ static bool send_out(struct bench_agents *agents, struct agent *agent,
                      bool was_appended)
 {
     size_t size = jd__bytes_size(&agents->out);
-    const uint8_t *data = agents->out.data + agents->out.begin;
+    was_appended =
+        was_appended && jd__bytes_reserve(&agents->out, JD_SEAL_SIZE);
+    uint8_t *data = agents->out.data + agents->out.begin;
+    if (was_appended && agent->seal.is_on) {
+        jd__seal_frame(&agent->seal, data, size);
+        agents->out.end += JD_SEAL_SIZE;
+        size += JD_SEAL_SIZE;
+    }
     bool is_sent = was_appended &&
                    send(agent->fd, data, size, MSG_NOSIGNAL) == (ssize_t)size;
     int error = errno;
@@ -144,10 +152,13 @@ static bool on_message(struct bench_agents *agents, struct agent *agent,
     int index = index_of(agents, agent);
     switch (message->body_case) {
     case JD__MESSAGE__BODY_CHALLENGE:
+        agent->next_seal =
+            bench_frame_seal(&agents->server, message->challenge);
         return send_out(agents, agent,
                         bench_frame_hello(&agents->out, &agents->server, index,
                                           message->challenge));
     case JD__MESSAGE__BODY_WELCOME:
+        agent->seal = agent->next_seal;
         return true;
     case JD__MESSAGE__BODY_ADMITTED:
         agent->phase = BENCH_WELCOME;
@@ -173,7 +184,8 @@ static size_t handle_frames(struct bench_agents *agents, struct agent *agent,
     while (!agents->has_failed) {
         enum jd_wire_result result = jd__wire_next(
             data + used, size - used, UINT32_MAX, &agents->arena, &frame);
-        if (result == JD_WIRE_PARTIAL)
+        frame.bytes += agent->seal.is_on ? JD_SEAL_SIZE : 0; /* not checked */
+        if (result == JD_WIRE_PARTIAL || size - used < frame.bytes)
             break;
         if (result == JD_WIRE_BROKEN) {
             fail(agents, index_of(agents, agent), "garbage", frame.why);
@@ -324,6 +336,11 @@ bool bench_agents_beat(struct bench_agents *agents, double per_second,
     agents->is_beating = false;
     *ret_sent = sent;
     return is_well;
+}
+
+struct jd_seal *bench_agents_seal(struct bench_agents *agents, int i)
+{
+    return &agents->items[i].seal;
 }
 
 int bench_agents_fd(const struct bench_agents *agents, int i)

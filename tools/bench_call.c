@@ -146,6 +146,7 @@ static bool run_raw(int wanted, struct call_samples *samples)
         agents = bench_agents_create(&server, 1);
     if (agents && bench_agents_run(agents, BENCH_JOINED) >= 0) {
         client.fds[0] = bench_agents_fd(agents, 0);
+        client.seals[0] = bench_agents_seal(agents, 0);
         bench_set_blocking(client.fds[0], true);
         is_well = ask_raw(&client, wanted, samples);
     } else {

@@ -59,14 +59,25 @@ int bench_connect(const struct bench_server *server)
 
 /* ---- one request -------------------------------------------------------- */
 
-static uint8_t *next_request(struct bench_client *client)
+/* Of the connection i, for which there may be a MAC behind it. */
+static uint8_t *next_request(struct bench_client *client, int i)
 {
+    uint8_t *data = client->request.data;
     if (client->has_id) {
         bench_frame_set_id(client->request.data, client->next_id);
         if (++client->next_id == BENCH_LAST_ID)
             client->next_id = BENCH_FIRST_ID;
     }
-    return client->request.data;
+    if (client->seals[i] && client->seals[i]->is_on)
+        jd__seal_frame(client->seals[i], data,
+                       jd__bytes_size(&client->request));
+    return data;
+}
+
+static size_t request_size(const struct bench_client *client, int i)
+{
+    bool is_sealed = client->seals[i] && client->seals[i]->is_on;
+    return jd__bytes_size(&client->request) + (is_sealed ? JD_SEAL_SIZE : 0);
 }
 
 static bool send_all(struct bench_client *client, int fd, const uint8_t *data,
@@ -135,8 +146,9 @@ bool bench_client_prepare(struct bench_client *client)
     struct jd_bytes reply = { .data = NULL };
     client->next_id = BENCH_FIRST_ID;
     bool is_well =
-        send_all(client, client->fds[0], next_request(client),
-                 jd__bytes_size(&client->request)) &&
+        jd__bytes_reserve(&client->request, JD_SEAL_SIZE) &&
+        send_all(client, client->fds[0], next_request(client, 0),
+                 request_size(client, 0)) &&
         receive_sample(client, &reply) &&
         (is_good(client, &reply) ||
          bench_complain("the %s server does not take the request: %.*s",
@@ -152,14 +164,14 @@ bool bench_client_prepare(struct bench_client *client)
 double bench_client_blocking(struct bench_client *client, int in_flight,
                              double seconds)
 {
-    size_t size = jd__bytes_size(&client->request);
+    size_t size = request_size(client, 0);
     uint8_t *all = malloc((size_t)in_flight * size);
     double begin = jd__clock_now(), now = begin;
     long requests = 0;
     bool is_well = all != NULL;
     while (is_well && now - begin < seconds) {
         for (int i = 0; i < in_flight; i++)
-            memcpy(all + (size_t)i * size, next_request(client), size);
+            memcpy(all + (size_t)i * size, next_request(client, 0), size);
         is_well =
             send_all(client, client->fds[0], all, (size_t)in_flight * size) &&
             receive_all(client, (size_t)in_flight * client->reply_size);
@@ -185,10 +197,10 @@ static bool watch(struct bench_client *client)
     return true;
 }
 
-static bool send_one(struct bench_client *client, int fd)
+static bool send_one(struct bench_client *client, int i)
 {
-    return send_all(client, fd, next_request(client),
-                    jd__bytes_size(&client->request));
+    return send_all(client, client->fds[i], next_request(client, i),
+                    request_size(client, i));
 }
 
 /* The requests on all connections that are answered are made again, until the
@@ -202,7 +214,7 @@ static long keep_asking(struct bench_client *client, double end)
     int under_way = 0;
     for (int i = 0; i < client->count; i++, under_way++) {
         missing[i] = client->reply_size;
-        if (!send_one(client, client->fds[i]))
+        if (!send_one(client, i))
             return -1;
     }
     while (under_way) {
@@ -222,7 +234,7 @@ static long keep_asking(struct bench_client *client, double end)
             missing[at] = client->reply_size;
             if (is_over)
                 under_way--;
-            else if (!send_one(client, client->fds[at]))
+            else if (!send_one(client, (int)at))
                 return -1;
         }
     }

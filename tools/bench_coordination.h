@@ -122,6 +122,9 @@ void bench_key(int i, char key[BENCH_KEY + 1]);
 bool bench_frame_challenge(struct jd_bytes *out);
 bool bench_frame_hello(struct jd_bytes *out, const struct bench_server *server,
                        int process, const Jd__Challenge *challenge);
+/* Of the requests behind the server's Welcome; off where it has no key. */
+struct jd_seal bench_frame_seal(const struct bench_server *server,
+                                const Jd__Challenge *challenge);
 bool bench_frame_admitted(struct jd_bytes *out);
 bool bench_frame_reply(struct jd_bytes *out);
 bool bench_frame_join(struct jd_bytes *out, uint64_t id);
@@ -155,8 +158,10 @@ void bench_agents_rewind(struct bench_agents *agents);
 /* So many heartbeats, evenly over the seconds, of the agents in turn. */
 bool bench_agents_beat(struct bench_agents *agents, double per_second,
                        double seconds, long *ret_sent);
-/* The socket; the caller may use it between runs. */
+/* The socket, and the MACs of what is sent on it; the caller may use both
+ * between runs. */
 int bench_agents_fd(const struct bench_agents *agents, int i);
+struct jd_seal *bench_agents_seal(struct bench_agents *agents, int i);
 
 /* ---- bench_client.c: one process that asks ------------------------------- */
 
@@ -164,6 +169,7 @@ int bench_agents_fd(const struct bench_agents *agents, int i);
 struct bench_client {
     const char *name;
     int fds[BENCH_CONNECTIONS];
+    struct jd_seal *seals[BENCH_CONNECTIONS]; /* NULL: requests are bare */
     int count;
     struct jd_bytes request;
     bool has_id;

@@ -64,6 +64,20 @@ bool bench_frame_hello(struct jd_bytes *out, const struct bench_server *server,
     return append(out, 0, 0, JD__MESSAGE__BODY_HELLO, &body);
 }
 
+struct jd_seal bench_frame_seal(const struct bench_server *server,
+                                const Jd__Challenge *challenge)
+{
+    static const ProtobufCBinaryData none = { 0, NULL };
+    struct jd_seal seal = { .is_on = false };
+    struct jd_auth_keys keys;
+    if (server->auth.way == JD_AUTH_OPEN)
+        return seal;
+    jd__auth_agree(&server->auth, NULL, none, challenge->nonce,
+                   jd__wire_bytes(some_bytes, JD_AUTH_NONCE), &keys);
+    jd__seal_begin(&seal, keys.to_service);
+    return seal;
+}
+
 bool bench_frame_admitted(struct jd_bytes *out)
 {
     Jd__Admitted body = JD__ADMITTED__INIT;

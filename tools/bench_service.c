@@ -64,5 +64,6 @@ bool bench_service_start(int count, struct bench_server *server)
     *server = (struct bench_server){ .name = "jd", .pipe = -1, .count = count };
     if (jd__auth_start() != JD_OK)
         return bench_complain("%s", jd_error_message());
+    jd__auth_make(&server->auth);
     return bench_server_fork(server, serve, server);
 }

@@ -58,6 +58,7 @@ static bool connect_agents(struct peer *peer)
         return false;
     for (int i = 0; i < BENCH_CONNECTIONS; i++) {
         peer->set.fds[i] = bench_agents_fd(peer->agents, i);
+        peer->set.seals[i] = bench_agents_seal(peer->agents, i);
         bench_set_blocking(peer->set.fds[i], true);
     }
     return true;

@@ -34,21 +34,25 @@ static void make(const struct jd_seal *seal, uint8_t *frame, size_t size,
     crypto_shorthash_siphashx24(mac, frame, size + COUNT_SIZE, seal->key);
 }
 
+void jd__seal_frame(struct jd_seal *seal, uint8_t *frame, size_t size)
+{
+    uint8_t mac[JD_SEAL_SIZE];
+    make(seal, frame, size, mac);
+    memcpy(frame + size, mac, JD_SEAL_SIZE);
+    seal->count++;
+}
+
 bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
                      const Jd__Message *message)
 {
-    uint8_t mac[JD_SEAL_SIZE];
     if (!seal->is_on)
         return jd__wire_append(out, message);
     size_t size = jd__wire_size(message);
     if (!jd__bytes_reserve(out, size + JD_SEAL_SIZE) ||
         !jd__wire_append(out, message))
         return false;
-    uint8_t *frame = out->data + out->end - size;
-    make(seal, frame, size, mac);
-    memcpy(frame + size, mac, JD_SEAL_SIZE);
+    jd__seal_frame(seal, out->data + out->end - size, size);
     out->end += JD_SEAL_SIZE;
-    seal->count++;
     return true;
 }
 

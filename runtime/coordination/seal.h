@@ -38,6 +38,9 @@ void jd__seal_finish(struct jd_seal *seal);
 bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
                      const Jd__Message *message);
 
+/* The MAC of a frame of that size goes behind it, where there is room. */
+void jd__seal_frame(struct jd_seal *seal, uint8_t *frame, size_t size);
+
 /* As jd__wire_next; a frame with a wrong MAC is broken, and the bytes of its
  * MAC are changed. */
 enum jd_wire_result jd__seal_next(struct jd_seal *seal, uint8_t *data,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_seeds wire|service|agent DIRECTORY - writes the inputs that the fuzz targets
- * begin with: frames of every body, and what jobs do.
+ * fuzz_seeds wire|service|agent DIRECTORY - writes the inputs that the fuzz
+ * targets begin with: frames of every body, and what jobs do.
  */
 #include "runtime/coordination/wire.h"
 #include "tests/fuzz/steps.h"
