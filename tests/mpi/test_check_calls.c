@@ -83,6 +83,14 @@ static void try_the_rest(void)
     EXPECT_STATUS(
         jd_ppermute(me, "data", in, out, 2, JD_F32, routes, self == 0 ? 2 : 1),
         JD_INVALID_ARGUMENT, "calls jd_ppermute of 2 x F32");
+    /* Zeros at the one, what was there at the other: no longer one call. */
+    jd_status status =
+        self == 0 ? jd_ppermute(me, "data", in, out, 2, JD_F32, routes, 2)
+                  : jd_ppermute_keep(me, "data", in, out, 2, JD_F32, routes, 2);
+    EXPECT(status == JD_INVALID_ARGUMENT, "%s", jd_status_name(status));
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT, "calls jd_ppermute of 2 x F32");
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT,
+                  "calls jd_ppermute_keep of 2 x F32");
     expect_sum();
 }
 
@@ -128,6 +136,26 @@ static void try_transfer(void)
                         JD_INVALID_ARGUMENT,
                         "jd_recv" OVER ": process 0 (member 0) sends 5 x F32, "
                         "where process 1 (member 1) receives 4 x F32" IN_ORDER);
+    expect_sum();
+}
+
+static void try_tags(void)
+{
+    float data[4] = { 0 };
+    jd_status status = JD_INVALID_ARGUMENT;
+    if (self == 0)
+        status = jd_send_tagged(me, "data", 1, 5, data, 4, JD_F32);
+    else if (self == 1)
+        status = jd_recv(me, "data", 0, data, 4, JD_F32);
+    if (self < 2)
+        expect_sentence(
+            status, JD_INVALID_ARGUMENT,
+            "%s" OVER ": process 0 (member 0) sends 4 x F32 with tag 5, where "
+            "process 1 (member 1) receives 4 x F32 with tag 0; a send and its "
+            "receive have the same tag; between two members the transfers of a "
+            "group match in the order of their tags, others in that of the "
+            "calls",
+            self == 0 ? "jd_send" : "jd_recv");
     expect_sum();
 }
 
@@ -237,6 +265,7 @@ int main(void)
     try_the_rest();
     try_ragged();
     try_transfer();
+    try_tags();
     try_group();
     try_order();
     try_oneself();

@@ -196,6 +196,18 @@ static void try_shard_map(int n, int self)
     jd_mesh_destroy(mesh);
 }
 
+/* A mesh from before says so, and not that nothing was ever begun. */
+static void try_after_the_end(jd_mesh *before)
+{
+    jd_shard *me = jd_mesh_shard(before);
+    JD_CHECK(jd_shutdown());
+    EXPECT_STATUS(
+        jd_barrier(me, NULL), JD_FAILED_PRECONDITION,
+        "jd_barrier: the mesh was made before jd_shutdown() ended its "
+        "world; make it again");
+    jd_mesh_destroy(before);
+}
+
 int main(void)
 {
     JD_CHECK(jd_initialize());
@@ -207,6 +219,6 @@ int main(void)
     try_axes(n);
     try_groups(n, self);
     try_shard_map(n, self);
-    JD_CHECK(jd_shutdown());
+    try_after_the_end(make(0, 1, n, "all"));
     return 0;
 }
