@@ -32,6 +32,8 @@ KINDS = {
                'moments': ANY_MOMENT},
     'keeper': {'weight': 1, 'how': ('unharmed',), 'launchers': OWN_WORLD,
                'moments': ('-',)},
+    'both': {'weight': 1, 'how': ('wait',), 'launchers': OWN_WORLD,
+             'moments': ANY_MOMENT},
     'mpirun': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
                'launchers': ('mpirun', 'recovery'), 'signals': SIGNALS},
     'jd-run': {'weight': 1, 'how': ('wait',), 'moments': ANY_MOMENT,
@@ -96,6 +98,7 @@ def who(drill):
 
 
 CULPRITS = {'server': 'jd-pmix-server', 'keeper': "jd-pmix-server's keeper",
+            'both': 'jd-pmix-server with its keeper',
             'mpirun': 'mpirun', 'jd-run': 'jd-run',
             'wrapper': 'jd-run with a shell between'}
 

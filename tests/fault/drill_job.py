@@ -131,6 +131,10 @@ def mark(name):
     return f'{WORK}/marks/{name}'
 
 
+def make_mark(name):
+    open(mark(name), 'w', encoding='ascii').close()
+
+
 def environment(drill):
     kept = ('PATH', 'HOME', 'LANG', 'LD_LIBRARY_PATH', 'ASAN_OPTIONS',
             'UBSAN_OPTIONS', 'LSAN_OPTIONS')
@@ -209,6 +213,7 @@ class Attack:
         self.drill = drill
         self.launcher = jobs[0].pid
         self.at = None  # when somebody was killed
+        self.killed = None  # how many
 
     def targets(self):
         if self.drill['kind'] in ('mpirun', 'jd-run', 'wrapper'):
@@ -216,6 +221,8 @@ class Attack:
         keepers = named('jd-pmix-keeper')
         if self.drill['kind'] == 'keeper' or not keepers:
             return keepers
+        if self.drill['kind'] == 'both':
+            return keepers + named('jd-pmix-server')
         # Before there is a keeper nobody can clean up; who starts both is older.
         return [max(named('jd-pmix-server'), default=keepers[0])]
 
@@ -231,17 +238,17 @@ class Attack:
         time.sleep(self.drill['microseconds'] / 1e6)
         targets = self.targets()
         self.at = time.time()
+        self.killed = len(targets)
         signal_all(targets, signal.Signals['SIG' + self.drill['signal']])
         if self.drill['kind'] == 'keeper':
             while targets and os.path.exists(f'/proc/{targets[0]}'):
                 time.sleep(POLL)
                 reap()
-            open(mark('go'), 'w', encoding='ascii').close()
-        return targets
+            make_mark('go')
 
-    def step(self, seen):
+    def step(self):
         if self.is_due():
-            seen['killed'] = len(self.kill())
+            self.kill()
         if self.drill['how'] == 'stop' and survivors_ended(self.drill):
             signal_all([int(read(mark('failed')) or 0) or 2 ** 22],
                        signal.SIGCONT)
@@ -271,30 +278,47 @@ def measure(drill, attack, end):
     return (max(ends) if is_watched(drill) and None not in ends else end) - begin
 
 
-def watch(drill, jobs):
-    """Until nobody is there, or too late."""
-    seen = {'overdue': [], 'killed': None}
-    attack = Attack(drill, jobs)
+def wait_for_all(step):
+    """Until nobody is there; gives those who are there too late. Calls step
+    again and again."""
     limit = time.monotonic() + LIMIT
     while True:
         reap()
         pids = others()
         if not pids:
-            break
+            return []
         if time.monotonic() > limit:
-            seen['overdue'] = [describe(pid) for pid in pids]
+            late = [describe(pid) for pid in pids]
             signal_all(pids, signal.SIGKILL)
-            break
-        attack.step(seen)
+            return late
+        step()
         time.sleep(POLL)
-    seen['seconds'] = measure(drill, attack, time.time())
-    return seen
+
+
+def watch(drill, jobs):
+    attack = Attack(drill, jobs)
+    late = wait_for_all(attack.step)
+    return {'overdue': late, 'killed': attack.killed, 'codes': codes(),
+            'seconds': measure(drill, attack, time.time())}
 
 
 def codes():
     """The exit code of each process, None where nobody saw it."""
     texts = [read(mark(f'code.{i}')).strip() for i in range(PROCESSES)]
     return [int(text) if text else None for text in texts]
+
+
+def start_another(build):
+    """Of whom nobody was left to clean up, the next start does."""
+    make_mark('go')
+    drill = {'kind': '', 'how': 'unharmed', 'victims': [0], 'moment': '-',
+             'calls': 1, 'microseconds': 0, 'launcher': 'jd-run', 'devices': 1,
+             'shared': True}
+    start(drill, build, False)
+    late = wait_for_all(lambda: None)
+    if late or any(codes()):
+        raise RuntimeError(f'the next job fails: {late}, {codes()}, '
+                           f'{read(f"{WORK}/err")}')
 
 
 def shorten(prefix, lines):
@@ -308,9 +332,10 @@ def run(drill, build, strict):
     make_place(build)
     env = environment(drill)
     jobs = start(drill, build, strict)
-    status = {}
     seen = watch(drill, jobs)
-    seen.update(codes=codes(), failed=os.path.exists(mark('failed')),
+    if drill['kind'] == 'both':
+        start_another(build)
+    seen.update(failed=os.path.exists(mark('failed')),
                 files=left_files(), memory=left_memory(),
                 err=read(f'{WORK}/err').splitlines(),
                 out=read(f'{WORK}/out').splitlines())

@@ -132,6 +132,7 @@ def judge_nothing(drill, seen):
 
 
 JUDGES = {'initialize': judge_start, 'server': judge_server,
+          'both': judge_server,
           'keeper': judge_unharmed, 'mpirun': judge_nothing,
           'jd-run': judge_nothing, 'wrapper': judge_nothing}
 
@@ -141,8 +142,8 @@ JUDGES = {'initialize': judge_start, 'server': judge_server,
 def judge_end(drill, seen, limit):
     found = [f'process {who} does not end by itself'
              for who in seen['overdue']]
-    if drill['how'] in ('wait', 'unharmed') and seen['killed'] != 1:
-        found.append(f'{seen["killed"]} processes were there to be killed')
+    if drill['how'] in ('wait', 'unharmed') and not seen['killed']:
+        found.append('nobody was there to be killed')
     found += [f'{path} is left behind' for path in seen['files']
               if not OF_OPEN_MPI.match(path)]
     found += [f'a segment is left behind: {line}' for line in seen['memory']]
