@@ -213,6 +213,30 @@ static void say_once(const struct jd_agreement *a, atomic_flag *said,
         jd__log(level, "%s; %s", jd_error_message(), consequence);
 }
 
+/* Two containers of one machine are two hosts where their names differ: that
+ * their processes do not share memory is no news. */
+static bool has_another_host(const struct jd_agreement *a, int process)
+{
+    const struct jd_topology *topology = a->spec->runtime->topology;
+    int own = a->layout->processes[a->layout->self];
+    return topology->processes[own].host !=
+           topology->processes[a->layout->processes[process]].host;
+}
+
+static void say_unmapped(const struct jd_agreement *a, int process)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (has_another_host(a, process))
+        jd__log(JD_LOG_INFO,
+                "%s; collectives with that process, of another container of "
+                "this machine, go by MPI",
+                jd_error_message());
+    else
+        say_once(a, &said,
+                 "collectives with that process go by MPI, inside the host "
+                 "too");
+}
+
 static struct jd_arena *find_arena(const struct jd_agreement *a)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -310,15 +334,12 @@ static bool is_neighbour(const struct jd_agreement *a, int process)
 
 static void look_at(struct jd_agreement *a, int process)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
     bool is_own = process == a->layout->self;
     if (!is_neighbour(a, process) || (!is_own && !may_share(a)))
         return;
     if (jd__arena_map(&a->cards[process].arena, &a->views[process]) != JD_OK) {
         a->views[process] = NULL;
-        say_once(a, &said,
-                 "collectives with that process go by MPI, inside the host "
-                 "too");
+        say_unmapped(a, process);
     }
 }
 

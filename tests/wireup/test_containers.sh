@@ -80,24 +80,51 @@ test_used() {
 
 # ---- containers --------------------------------------------------------------
 
+# For MPI's messages by TCP, which leave loopback out.
+add_interface() {
+    ip link add jd0 type veth peer name jd1 2>/dev/null || return 1
+    ip addr add 10.77.0.1/24 dev jd0
+    ip link set jd0 up
+    ip link set jd1 up
+}
+
 # Each process is the first of its own namespace of pids: all pids are 1, and
-# the server ends with process 0. MPI's messages go by TCP, which leaves
-# loopback out.
+# the server ends with process 0.
 test_first() {
-    if ! ip link add jd0 type veth peer name jd1 2>/dev/null; then
+    if ! add_interface; then
         tap_skip "processes that are all process 1" \
             "ip(8) cannot make veth links here"
         return
     fi
-    ip addr add 10.77.0.1/24 dev jd0
-    ip link set jd0 up
-    ip link set jd1 up
     as=(unshare --pid --fork --kill-child --mount-proc)
     run_job
     as=()
     ip link del jd0
     is "processes that are all process 1 make a world, and leave nothing" \
         world and place_is_clean
+}
+
+# has_said: one process has made the sum, and nobody has complained.
+has_said() {
+    ended 0 0 1 2 3 && grep -q . "$work"/out.0 && ! grep -h . "$work"/err.*
+}
+
+# Pods of one node have names of their own and count pids for themselves: they
+# are hosts, between which nobody expects shared memory.
+test_pods() {
+    local staged=$build/mpi_examples/01_hello/hello
+    if ! add_interface; then
+        tap_skip "pods of one node" "ip(8) cannot make veth links here"
+        return
+    fi
+    # shellcheck disable=SC2016
+    as=(unshare --uts --pid --fork --kill-child --mount-proc sh -c
+        'hostname "pod$JD_PROCESS_ID" && exec "$@"' sh)
+    run_job
+    as=()
+    ip link del jd0
+    is "pods of one node make a world, and say nothing of memory" \
+        has_said and place_is_clean
 }
 
 test_long_name() {
@@ -129,6 +156,7 @@ main() {
     test_left
     test_used
     test_first
+    test_pods
     test_long_name
     test_unknown_user
     tap_done
