@@ -240,6 +240,22 @@ static struct jd_coordination_spec coordination_spec(const struct starting *s)
     };
 }
 
+/* Variables that a launcher has left in a shell make a job of one process wait
+ * for others that nobody starts. */
+static jd_status explain_count(jd_status status,
+                               const struct jd_cluster *cluster)
+{
+    if (status != JD_DEADLINE_EXCEEDED ||
+        strcmp(cluster->method, "explicit") == 0)
+        return status;
+    return jd_fail(status,
+                   "%s; that there are %lld processes is from %s (method %s): "
+                   "where these variables are left over, JD_NUM_PROCESSES=1 and "
+                   "JD_PROCESS_ID=0 start this process alone",
+                   jd_error_message(), cluster->num_processes.value,
+                   cluster->num_processes.source, cluster->method);
+}
+
 /* All meet at an address that they know, before there is a world. */
 static jd_status meet_without_world(struct starting *s)
 {
@@ -248,7 +264,9 @@ static jd_status meet_without_world(struct starting *s)
     jd__watchdog_step(s->watchdog, STEP_COORDINATE);
     spec.index = (int)runtime->cluster->process_id.value;
     spec.count = (int)runtime->cluster->num_processes.value;
-    return jd__coordination_create(&spec, &runtime->coordination);
+    return explain_count(
+        jd__coordination_create(&spec, &runtime->coordination),
+        runtime->cluster);
 }
 
 /* All meet where MPI says; those that have met already are done. */

@@ -34,7 +34,7 @@ says "and why not" 0 "left alone: JD_TUNE_MPI is 0" \
     env JD_TUNE_MPI=0 "$jd_info"
 says "a variable of the user's stands" 0 "left alone: OMPI_MCA_pml is set" \
     env OMPI_MCA_pml=ob1 "$jd_info"
-says "more processes than cores" 0 "9999 processes (OMPI_COMM_WORLD_LOCAL_SIZE) share " \
+says "more processes than cores, of a job that cannot start" 1 "9999 processes (OMPI_COMM_WORLD_LOCAL_SIZE) share " \
     env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=9999 \
     OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=9999 "$jd_info"
 says "jd-info --topology alone" 0 "job: 1 host, 1 slice, 1 process, 1 cpu device" \

@@ -35,6 +35,20 @@ works "a child's mpirun after jd_mpi_comm()" \
     env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
     TEST_CHILD="mpirun --oversubscribe -n 2 $hello" \
     "$build/tests/mpi/test_start" children
+
+# A shell in which a launcher has left its variables.
+left=(SLURM_JOB_ID=77 SLURM_STEP_NODELIST=localhost SLURM_PROCID=0
+    SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=2)
+works "variables that are left over, and a word against them" \
+    env "${left[@]}" JD_NUM_PROCESSES=1 JD_PROCESS_ID=0 "$hello"
+# shellcheck disable=SC2016
+[[ ! -x $build/runtime/wireup/server/jd-pmix-server ]] ||
+    works "variables that are left over are named" \
+        env "${left[@]}" JD_INITIALIZATION_TIMEOUT=2 bash -c '
+            set -o pipefail
+            ! "$1" 2>"$2" && cat "$2" &&
+            grep -qF "that there are 2 processes is from SLURM_STEP_NUM_TASKS (method slurm): where these variables are left over, JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 start this process alone" "$2"' \
+        - "$hello" "$work/sentence"
 works "1,000 times initialised and shut down" \
     env GLIBC_TUNABLES=glibc.malloc.tcache_count=0 \
     "$build/tests/mpi/test_rounds" right 1000
