@@ -270,6 +270,7 @@ static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
         return give_up_too(target, state);
     struct jd_wait *wait = &team->spec.wait;
     wait->processes = team->processes;
+    state->is_exact = true;
     return jd__wait_look(wait, state, find_missing, target, team->size);
 }
 

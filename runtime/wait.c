@@ -3,6 +3,7 @@
 #include "runtime/wait.h"
 #include "runtime/clock.h"
 #include "runtime/coordination/ending.h"
+#include "runtime/coordination/telling.h"
 #include "runtime/log.h"
 #include "runtime/mpi_lock.h"
 #include "runtime/peers.h"
@@ -17,6 +18,8 @@
 #define TESTS_BEFORE_YIELD 64 /* some 10 us of polling */
 #define TESTS_PER_CLOCK 64    /* reading the clock costs as much as a test */
 #define NEARLY 0.8            /* of a deadline that others have too */
+#define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
+#define LONGEST_TELL 8.0      /* between two */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
 
 /* The processes that have not come, sorted. */
@@ -71,33 +74,78 @@ static bool is_running(int pid)
     return state && strchr("RSDI", state);
 }
 
-/* What can be seen of the missing: a stopped or ended one is the culprit. */
-static void print_suspects(FILE *out, const struct jd_wait *wait,
+/* How many of the missing run on this host, have ended or are stopped there,
+ * and cannot be seen from here. */
+struct seen {
+    int running, gone, hidden;
+};
+
+static struct seen look_at(const struct jd_wait *wait,
                            const struct missing *missing)
 {
-    int hidden = 0, named = 0;
+    struct seen seen = { 0 };
+    for (int i = 0; i < missing->count; i++) {
+        int index = missing->processes[i];
+        if (!can_be_seen(wait->topology, wait->self, index))
+            seen.hidden++;
+        else if (is_running(wait->topology->processes[index].pid))
+            seen.running++;
+        else
+            seen.gone++;
+    }
+    return seen;
+}
+
+/* A stopped or ended one is the culprit. */
+static void print_gone(FILE *out, const struct jd_wait *wait,
+                       const struct missing *missing)
+{
+    int named = 0;
     for (int i = 0; i < missing->count; i++) {
         int index = missing->processes[i];
         const struct jd_process_info *p = &wait->topology->processes[index];
-        if (!can_be_seen(wait->topology, wait->self, index)) {
-            hidden++;
-        } else if (!is_running(p->pid) && named++ < MAX_NAMED) {
-            fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
-                    p->pid, wait->topology->hosts[p->host].name);
-            jd__peers_print_state(out, p->pid);
-        }
+        if (!can_be_seen(wait->topology, wait->self, index) ||
+            is_running(p->pid) || named++ >= MAX_NAMED)
+            continue;
+        fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
+                p->pid, wait->topology->hosts[p->host].name);
+        jd__peers_print_state(out, p->pid);
     }
     if (named > MAX_NAMED)
         fprintf(out, "; and %d more like these", named - MAX_NAMED);
-    if (!named && hidden < missing->count)
+}
+
+/* Where nobody can be asked what they do. */
+static void print_unasked(FILE *out, const struct missing *missing,
+                          const struct seen *seen)
+{
+    if (!seen->gone && seen->running)
         fputs(missing->count == 1
                   ? "; no message has come from it: it runs on this host, but "
                     "has not made this call, or waits for one that has not"
                   : "; no message has come from them: those on this host run, "
                     "but have not made this call, or wait for one that has not",
               out);
-    if (hidden)
+    if (seen->hidden)
         fprintf(out, "; other hosts cannot be seen from here");
+}
+
+static void print_missing(FILE *out, const struct jd_wait *wait,
+                          const struct missing *missing)
+{
+    struct seen seen = look_at(wait, missing);
+    char *doing = missing->count && !seen.gone
+                      ? jd__tell_ask(missing->processes, missing->count)
+                      : NULL;
+    if (doing) {
+        fputs(doing, out);
+        free(doing);
+        return;
+    }
+    fprintf(out, "process%s ", missing->count == 1 ? "" : "es");
+    jd__print_ranges(out, missing->processes, missing->count);
+    print_gone(out, wait, missing);
+    print_unasked(out, missing, &seen);
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
@@ -109,11 +157,9 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "%s%s: process %d has waited %.3g s for process%s ",
-            wait->operation, wait->detail ? wait->detail : "", wait->self,
-            waited, missing->count == 1 ? "" : "es");
-    jd__print_ranges(out, missing->processes, missing->count);
-    print_suspects(out, wait, missing);
+    fprintf(out, "%s%s: process %d has waited %.3g s for ", wait->operation,
+            wait->detail ? wait->detail : "", wait->self, waited);
+    print_missing(out, wait, missing);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -162,7 +208,9 @@ static jd_status fail_deadline(const struct jd_wait *wait,
 
 struct jd_wait_state jd__wait_start(const struct jd_wait *wait)
 {
-    return (struct jd_wait_state){ .begin = -1, .next_notice = wait->notice };
+    return (struct jd_wait_state){ .begin = -1,
+                                   .next_notice = wait->notice,
+                                   .next_tell = FIRST_TELL };
 }
 
 static bool is_cancelled(const struct jd_wait *wait)
@@ -182,6 +230,69 @@ jd_status jd__wait_check(const struct jd_wait *wait)
                    wait->operation, wait->detail ? wait->detail : "");
 }
 
+/* ---- told to the service ------------------------------------------------ */
+
+static bool is_far(const struct jd_wait *wait, const struct missing *missing)
+{
+    const struct jd_process_info *all = wait->topology->processes;
+    for (int i = 0; i < missing->count; i++)
+        if (all[missing->processes[i]].host != all[wait->self].host)
+            return true;
+    return false;
+}
+
+/* It is time for it, or the service asks. */
+static bool is_tell_due(const struct jd_wait_state *state, double waited)
+{
+    return state->is_exact && waited >= FIRST_TELL &&
+           (waited >= state->next_tell || state->look != jd__tell_looks());
+}
+
+/* What a death does otherwise is told by the service, much sooner than this;
+ * where it is not, there is none (any more). */
+static jd_status fail_ended(const struct jd_wait *wait,
+                            struct jd_wait_state *state,
+                            const struct missing *missing, double waited)
+{
+    for (int i = 0; i < missing->count; i++) {
+        int index = missing->processes[i];
+        char seen = jd__peers_state(wait->topology->processes[index].pid);
+        if (!can_be_seen(wait->topology, wait->self, index) ||
+            (seen && seen != 'Z' && seen != 'X'))
+            return JD_OK;
+    }
+    if (!missing->count || state->num_ended++ == 0)
+        return JD_OK;
+    char *text = describe(wait, missing, waited);
+    jd_fail(JD_ABORTED, "%s, and cannot come; the job should end",
+            text ? text : wait->operation);
+    free(text);
+    return JD_ABORTED;
+}
+
+static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
+                 const struct missing *missing, double waited)
+{
+    if (!missing->count)
+        return;
+    if (!state->told)
+        state->told = jd__tell_number();
+    jd__tell_blocked(&(struct jd_blocked_wait){
+        .number = state->told,
+        .operation = wait->operation,
+        .detail = wait->detail,
+        .processes = missing->processes,
+        .count = missing->count,
+        .waited = waited,
+        .is_far = is_far(wait, missing),
+        .is_alone = wait->topology->processes[wait->self].num_devices == 1,
+        .look = state->look,
+    });
+    if (waited >= state->next_tell)
+        state->next_tell =
+            waited + (waited < LONGEST_TELL ? waited : LONGEST_TELL);
+}
+
 jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
                         jd_wait_missing_f find_missing, void *arg, int count)
 {
@@ -194,9 +305,19 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
     double waited = now - state->begin;
     bool is_late = wait->timeout >= 0 && waited >= wait->timeout;
     bool is_notice = state->next_notice >= 0 && waited >= state->next_notice;
-    if (!is_late && !is_notice)
+    bool is_tell = is_tell_due(state, waited) || (is_notice && state->is_exact);
+    if (!is_late && !is_notice && !is_tell)
         return JD_OK;
+    state->look = jd__tell_looks(); /* before it is seen who is missing */
     struct missing missing = list_missing(find_missing, arg, count);
+    if (is_tell) {
+        tell(wait, state, &missing, waited);
+        status = fail_ended(wait, state, &missing, waited);
+    }
+    if (status != JD_OK || !(is_late || is_notice)) {
+        free(missing.processes);
+        return status;
+    }
     if (is_late)
         status = missing.count || !missing.processes
                      ? fail_deadline(wait, &missing, waited)
@@ -269,6 +390,7 @@ static jd_status wait_for(const struct jd_wait *wait, MPI_Request *requests,
 {
     struct requests all = { requests, wait->processes, count };
     struct jd_wait_state state = jd__wait_start(wait);
+    state.is_exact = true;
     for (unsigned tests = 1;; tests++) {
         int done = 0, code = test(&all, ret_index, &done);
         if (code != MPI_SUCCESS)

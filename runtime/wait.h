@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct jd_topology;
 
@@ -48,6 +49,13 @@ jd_status jd__wait_check(const struct jd_wait *wait);
 struct jd_wait_state {
     double begin;       /* on the clock, the first look; negative: not yet */
     double next_notice; /* seconds after begin; negative: never */
+    /* Who is missing is certain: where it lasts, the service is told, and ends
+     * the job where the wait cannot end. Set after jd__wait_start. */
+    bool is_exact;
+    uint64_t told; /* the number of the wait there; 0: not told yet */
+    uint64_t look; /* the last of the service's that was answered */
+    double next_tell;
+    int num_ended; /* how often all that are missing had ended */
 };
 
 /* A wait that has not been looked at yet; does not read the clock. */

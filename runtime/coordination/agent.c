@@ -91,6 +91,8 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
         take_answer(agent, message);
         return;
     }
+    if (message->body_case == JD__MESSAGE__BODY_LOOK)
+        jd__agent_life_say(agent);
     if (agent->spec.on_push)
         agent->spec.on_push(agent->spec.arg, message);
     jd__message__free_unpacked(message, NULL);

@@ -129,6 +129,12 @@ static void on_heartbeat(evutil_socket_t fd, short what, void *arg)
     send_heartbeat(agent, UINT64_MAX);
 }
 
+void jd__agent_life_say(struct jd_agent *agent)
+{
+    jd__progress_sample(&agent->progress);
+    send_heartbeat(agent, 0);
+}
+
 /* ---- life ------------------------------------------------------------- */
 
 bool jd__agent_life_open(struct jd_agent *agent)

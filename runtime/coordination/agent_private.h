@@ -109,6 +109,8 @@ bool jd__agent_life_open(struct jd_agent *agent);
 void jd__agent_life_start(struct jd_agent *agent);
 void jd__agent_life_stop(struct jd_agent *agent);
 void jd__agent_life_close(struct jd_agent *agent);
+/* What this process is doing, now: the service asks. */
+void jd__agent_life_say(struct jd_agent *agent);
 void jd__agent_set_heard(struct jd_agent *agent, double at);
 
 /* ---- agent.c ---------------------------------------------------------- */

@@ -129,7 +129,7 @@ static void on_failure(struct jd_coordination *coordination,
     jd__preemption_on_failure();
     if (failure->includes_you && jd__ending_has_begun())
         return;
-    if (failure->includes_you &&
+    if (failure->includes_you && !failure->is_stuck &&
         asprintf(&own, "the others take this process for dead: %s",
                  failure->text) >= 0)
         report.text = own;
@@ -148,6 +148,9 @@ void jd__coordination_on_push(void *arg, const Jd__Message *message)
         break;
     case JD__MESSAGE__BODY_DECISION:
         jd__preemption_on_decision(message->decision);
+        break;
+    case JD__MESSAGE__BODY_LOOK:
+        jd__tell_on_look(message->look->number);
         break;
     default: /* of a later version */
         break;

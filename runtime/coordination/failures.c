@@ -161,7 +161,7 @@ static double oldest_failure(const struct jd_service *service)
 /* Those who work for a host's processes end with them, and say nothing. */
 static void tell_helpers(struct jd_service *service, Jd__Failure *failure)
 {
-    failure->speak = failure->includes_you = false;
+    failure->speak = failure->includes_you = failure->is_stuck = false;
     for (struct jd_session *s = service->known.first, *next; s; s = next) {
         next = s->next;
         if (s->role == JD__ROLE__HELPER)
@@ -183,6 +183,7 @@ static void send_failure(struct jd_service *service, const int *culprits,
         struct jd_member *member = &service->members[i];
         failure.speak = speaks[i];
         failure.includes_you = is_culprit(member);
+        failure.is_stuck = member->is_stuck;
         jd__service_send(service, member->session, JD__MESSAGE__BODY_FAILURE,
                          &failure);
     }

@@ -241,6 +241,7 @@ void jd__on_leave(struct jd_service *service, struct jd_session *session,
         return;
     } else if (jd__member_is_alive(member)) {
         jd__member_set_state(service, member, JD_MEMBER_LEAVING);
+        jd__blocked_on_leaving(service);
     }
     jd__members_check_live(service);
     jd__barriers_abort(service, member);

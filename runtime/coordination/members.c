@@ -175,9 +175,14 @@ static void print_progress(FILE *out, const struct jd_service *service,
 void jd__member_print_doing(FILE *out, const struct jd_service *service,
                             const struct jd_member *member)
 {
-    if (member->session && member->session->waiters) {
+    const struct jd_blocked *blocked = jd__blocked_now(service, member);
+    const struct jd_waiter *waiter = jd__wait_of(member);
+    if (waiter) {
         fputs("; it ", out);
-        jd__wait_describe_doing(out, service, member->session->waiters);
+        jd__wait_describe_doing(out, service, waiter);
+    } else if (blocked) {
+        fputs("; it ", out);
+        jd__blocked_describe(out, service, blocked);
     } else if (member->number) {
         print_progress(out, service, member);
     }
@@ -379,12 +384,15 @@ static char *describe_waits(const struct jd_service *service,
 {
     char *text = NULL;
     size_t size;
-    if (!member->session || !member->session->waiters)
-        return NULL;
-    FILE *out = open_memstream(&text, &size);
+    const struct jd_blocked *blocked = jd__blocked_now(service, member);
+    const struct jd_waiter *waiter = jd__wait_of(member);
+    FILE *out = waiter || blocked ? open_memstream(&text, &size) : NULL;
     if (!out)
         return NULL;
-    jd__wait_describe_doing(out, service, member->session->waiters);
+    if (waiter)
+        jd__wait_describe_doing(out, service, waiter);
+    else
+        jd__blocked_describe(out, service, blocked);
     fclose(out);
     return text;
 }
@@ -454,10 +462,53 @@ static void answer_table(struct jd_service *service, struct jd_session *session,
         free_row(&table->rows[i]);
 }
 
+/* ---- what some of them do ---------------------------------------------- */
+
+static bool pick_asked(const struct jd_member *member, const void *arg)
+{
+    const Jd__Inquiry *inquiry = arg;
+    for (size_t i = 0; i < inquiry->n_processes; i++)
+        if (inquiry->processes[i] == (uint32_t)member->index)
+            return true;
+    return false;
+}
+
+static void ask_about(struct jd_service *service, struct jd_session *session,
+                      const Jd__Message *message)
+{
+    const Jd__Inquiry *inquiry = message->inquiry;
+    struct jd_waiter *waiter = jd__wait_begin(service, &service->asking,
+                                              JD_WAIT_DOING, session, message);
+    if (waiter)
+        waiter->keys = jd__wire_copy(message);
+    for (size_t i = 0; i < inquiry->n_processes; i++)
+        if (inquiry->processes[i] < (uint32_t)service->count)
+            jd__blocked_look(service, &service->members[inquiry->processes[i]]);
+}
+
+void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    char *text = NULL;
+    size_t size;
+    FILE *out = waiter->keys ? open_memstream(&text, &size) : NULL;
+    if (out) {
+        jd__members_describe(out, service, pick_asked, waiter->keys->inquiry);
+        fclose(out);
+    }
+    reply.text = text ? text : reply.text;
+    jd__service_answer(service, waiter->session, waiter->id, &reply);
+    free(text);
+}
+
 void jd__on_inquiry(struct jd_service *service, struct jd_session *session,
                     const Jd__Message *message)
 {
     size_t count = (size_t)service->count;
+    if (message->inquiry->n_processes) {
+        ask_about(service, session, message);
+        return;
+    }
     if (message->inquiry->wait) {
         answer_about_wait(service, session, message);
         return;

@@ -208,8 +208,10 @@ void jd__session_destroy(struct jd_service *service, struct jd_session *session)
 {
     end_waits(service, session);
     list_remove(list_of(service, session), session);
-    if (session->member && session->member->session == session)
+    if (session->member && session->member->session == session) {
+        jd__blocked_forget(service, session->member);
         jd__member_set_session(service, session->member, NULL);
+    }
     if (session->hello)
         jd__message__free_unpacked(session->hello, NULL);
     free(session);
@@ -280,6 +282,7 @@ static jd_request_f *handler_of(Jd__Message__BodyCase body)
         [JD__MESSAGE__BODY_ARMED] = jd__on_armed,
         [JD__MESSAGE__BODY_INQUIRY] = jd__on_inquiry,
         [JD__MESSAGE__BODY_WITHDRAW] = jd__on_withdraw,
+        [JD__MESSAGE__BODY_BLOCKED] = jd__on_blocked,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -300,6 +303,7 @@ static bool needs_member(Jd__Message__BodyCase body)
     case JD__MESSAGE__BODY_STEP:
     case JD__MESSAGE__BODY_ACKNOWLEDGE:
     case JD__MESSAGE__BODY_ARMED:
+    case JD__MESSAGE__BODY_BLOCKED:
         return true;
     default:
         return false;
@@ -385,6 +389,7 @@ double jd__service_tick(struct jd_service *service, double now)
     double next = jd__strangers_end_slow(service);
     jd__meeting_ask_munge(service);
     next = fmin(next, jd__waits_expire(service));
+    next = fmin(next, jd__blocked_tick(service));
     next = fmin(next, jd__failures_tick(service));
     jd__meeting_check_leaving(service);
     if (service->is_closing && service->leaving.count && !service->is_failing)
@@ -421,6 +426,7 @@ static bool copy_spec(struct jd_service *service,
     service->max_message = spec->max_message;
     service->max_store = spec->max_store;
     service->speakers = spec->speakers;
+    service->notice = spec->notice;
     service->pid = spec->pid;
     service->job = strdup(spec->job);
     service->host = strdup(spec->host);
@@ -476,8 +482,10 @@ void jd__service_destroy(struct jd_service *service)
     jd__barriers_finish(service);
     jd__failures_finish(service);
     jd__hosts_finish(service);
-    for (int i = 0; service->members && i < service->count; i++)
+    for (int i = 0; service->members && i < service->count; i++) {
+        jd__blocked_forget(service, &service->members[i]);
         free(service->members[i].failure);
+    }
     jd__store_destroy(service->store);
     free(service->heap.items);
     free(service->members);

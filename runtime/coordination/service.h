@@ -14,8 +14,8 @@
  * requests (service.c), who shows what (greet.c), who is let in and how all
  * meet and part (meeting.c), who is there (members.c), waits and their deadlines
  * (waits.c), the store's requests (store_requests.c), barriers (barriers.c),
- * failures (failures.c), preemption (rounds.c), how many strangers there may be
- * (strangers.c).
+ * waits of processes for each other (blocked.c), failures (failures.c),
+ * preemption (rounds.c), how many strangers there may be (strangers.c).
  * Threads: one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVICE_H
@@ -67,6 +67,7 @@ struct jd_service_spec {
     size_t max_message;
     size_t max_store; /* bytes that one process may store; 0: any */
     enum jd_failure_speakers speakers;
+    double notice;    /* seconds that waits in a circle must last */
     const char *host; /* of the service */
     const char *program;
     uint32_t pid;

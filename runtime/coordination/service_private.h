@@ -17,6 +17,7 @@ enum jd_wait_kind {
     JD_WAIT_BARRIER,
     JD_WAIT_LIVE,
     JD_WAIT_SAME_TEXT,
+    JD_WAIT_DOING,
 };
 
 /* Those who wait for the same, in the order in which they came. */
@@ -37,8 +38,9 @@ struct jd_waiter {
     struct jd_queue *queue;
     struct jd_waiter *next, *previous; /* in the queue */
     struct jd_waiter *next_of_session, *previous_of_session;
-    void *owner;       /* the barrier, the awaited key, ... */
-    Jd__Message *keys; /* KEYS: its own copy of the Get */
+    void *owner; /* the barrier, the awaited key, ... */
+    Jd__Message
+        *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
     size_t next_key;
 };
 
@@ -64,6 +66,22 @@ enum jd_member_state {
     JD_MEMBER_FAILED,
 };
 
+enum { JD_BLOCKED_NAMED = 16 };
+
+/* A wait of a member for others, as it has told it last. */
+struct jd_blocked {
+    struct jd_blocked *next; /* older */
+    struct jd_member *member;
+    uint64_t wait;
+    char operation[160];
+    double since, told;
+    bool is_far, is_alone;
+    uint64_t look; /* the last Look before it was told */
+    int count, processes[JD_BLOCKED_NAMED];
+    uint64_t asked; /* the Look that asks about it; 0: it is not suspected */
+    double suspected, asked_at;
+};
+
 /* What was answered, for one who asks again because the reply was lost. */
 struct jd_answered {
     uint64_t id;
@@ -83,6 +101,7 @@ struct jd_member {
     bool has_asked_live;
     bool has_acknowledged; /* the preemption's round */
     bool has_stepped;
+    bool is_stuck; /* failed by what it waits for */
     uint32_t pid;
     int host; /* into hosts */
     uint64_t incarnation;
@@ -92,8 +111,9 @@ struct jd_member {
     char operation[48];
     uint64_t number;
     bool inside;
-    double since, told; /* since when it is so; when it said so */
-    char *failure;      /* how it failed */
+    double since, told;         /* since when it is so; when it said so */
+    struct jd_blocked *blocked; /* the newest first */
+    char *failure;              /* how it failed */
     double failed_at;
     struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
     unsigned num_answered;
@@ -181,7 +201,7 @@ struct jd_service {
     void *barriers;     /* tsearch tree */
     struct jd_mismatch *mismatches;
 
-    struct jd_queue joining, leaving, live;
+    struct jd_queue joining, leaving, live, asking;
     int num_joined;
     bool is_complete;   /* all have joined */
     bool somebody_went; /* left or failed, after that */
@@ -197,6 +217,10 @@ struct jd_service {
     struct jd_same_text *same_texts, *last_same_text; /* by age */
     void *same_texts_by_text;                         /* tsearch tree of them */
     double next_look;                                 /* at who is silent */
+
+    double notice; /* how long waits in a circle must last; negative: none */
+    int num_blocked, num_suspected; /* waits of all members */
+    uint64_t num_looks;
 
     uint64_t round; /* of preemption */
     bool round_is_open, round_is_decided;
@@ -263,6 +287,8 @@ void jd__wait_describe(FILE *out, const struct jd_service *service,
 /* What a process with this wait is doing: "waits at barrier "a", for 2 s". */
 void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
                              const struct jd_waiter *waiter);
+/* What a member waits for at the service; NULL: nothing. */
+const struct jd_waiter *jd__wait_of(const struct jd_member *member);
 /* No process below its own waits for the same. */
 bool jd__wait_is_lowest(const struct jd_waiter *waiter);
 struct jd_waiter *jd__session_find_waiter(const struct jd_session *session,
@@ -326,6 +352,8 @@ void jd__members_describe(FILE *out, const struct jd_service *service,
 void jd__member_print_doing(FILE *out, const struct jd_service *service,
                             const struct jd_member *member);
 jd_request_f jd__on_heartbeat, jd__on_inquiry, jd__on_live, jd__on_armed;
+/* Answers an inquiry about what some processes do, when they have said so. */
+void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter);
 void jd__members_check_live(struct jd_service *service);
 void jd__live_forget(struct jd_service *service, struct jd_waiter *waiter);
 void jd__hosts_finish(struct jd_service *service);
@@ -363,6 +391,24 @@ void jd__barrier_describe_doing(FILE *out, const struct jd_waiter *waiter);
 void jd__barriers_abort(struct jd_service *service,
                         const struct jd_member *member);
 void jd__barriers_finish(struct jd_service *service);
+
+/* ---- blocked.c -------------------------------------------------------- */
+
+jd_request_f jd__on_blocked;
+/* A member has come to jd_shutdown. */
+void jd__blocked_on_leaving(struct jd_service *service);
+/* Asks about what is suspected; returns when to call again. */
+double jd__blocked_tick(struct jd_service *service);
+/* Its newest wait, as far as is known; NULL: none. */
+const struct jd_blocked *jd__blocked_now(const struct jd_service *service,
+                                         const struct jd_member *member);
+/* "waits in jd_psum for process 1, for 3.1 s". */
+void jd__blocked_describe(FILE *out, const struct jd_service *service,
+                          const struct jd_blocked *blocked);
+/* The member says what it does. */
+void jd__blocked_look(struct jd_service *service, struct jd_member *member);
+/* The member is no more, or cannot be asked. */
+void jd__blocked_forget(struct jd_service *service, struct jd_member *member);
 
 /* ---- failures.c ------------------------------------------------------- */
 

@@ -88,6 +88,7 @@ jd_status jd__coordination_start_server(struct jd_coordination *coordination,
             .max_store =
                 (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
             .speakers = coordination->speakers,
+            .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
             .host = spec->facts->host,
             .program = spec->facts->program,
             .pid = (uint32_t)spec->facts->pid,

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The service holds a JD_CHECK for 0.1 s, for others with the same words. The
@@ -256,4 +257,87 @@ jd_status jd_on_peer_failure(jd_peer_failure_f callback, void *arg)
     if (callback)
         tell_armed();
     return JD_OK;
+}
+
+/* ---- waits that last ------------------------------------------------------
+ */
+
+#define MOST_NAMED 16   /* processes that a message names */
+#define ASK_SECONDS 0.2 /* for all that are asked to say what they do */
+#define ASK_PATIENCE 1.0
+
+static _Atomic uint64_t num_waits, last_look;
+
+uint64_t jd__tell_number(void)
+{
+    return atomic_fetch_add(&num_waits, 1) + 1;
+}
+
+uint64_t jd__tell_looks(void)
+{
+    return atomic_load_explicit(&last_look, memory_order_acquire);
+}
+
+void jd__tell_on_look(uint64_t number)
+{
+    atomic_store_explicit(&last_look, number, memory_order_release);
+}
+
+static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
+                         char *operation)
+{
+    body->wait = wait->number;
+    body->operation = operation;
+    body->processes = (uint32_t *)wait->processes; /* both have 32 bits */
+    body->n_processes =
+        (size_t)(wait->count < MOST_NAMED ? wait->count : MOST_NAMED);
+    body->waited_ms = (uint64_t)(1000 * wait->waited);
+    body->is_far = wait->is_far;
+    body->is_alone = wait->is_alone;
+    body->look = wait->look;
+}
+
+void jd__tell_blocked(const struct jd_blocked_wait *wait)
+{
+    char operation[160];
+    Jd__Blocked body = JD__BLOCKED__INIT;
+    Jd__Message message = JD__MESSAGE__INIT;
+    struct jd_coordination *coordination = begin_telling();
+    if (!coordination)
+        return;
+    snprintf(operation, sizeof operation, "%s%s", wait->operation,
+             wait->detail ? wait->detail : "");
+    fill_blocked(&body, wait, operation);
+    message.body_case = JD__MESSAGE__BODY_BLOCKED;
+    message.blocked = &body;
+    jd__coordination_tell(coordination, &message);
+    end_telling();
+}
+
+static char *ask(struct jd_coordination *coordination, const int *processes,
+                 int count)
+{
+    char *text = NULL;
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "asking what others do",
+                            .timeout = ASK_SECONDS,
+                            .patience = ASK_PATIENCE };
+    body.processes = (uint32_t *)processes; /* both have 32 bits; only read */
+    body.n_processes = (size_t)(count < MOST_NAMED ? count : MOST_NAMED);
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    if (jd__coordination_call(coordination, &call) == JD_OK &&
+        *call.reply->text)
+        text = strdup(call.reply->text);
+    jd__call_finish(&call);
+    return text;
+}
+
+char *jd__tell_ask(const int *processes, int count)
+{
+    struct jd_coordination *coordination = begin_telling();
+    if (!coordination)
+        return NULL;
+    char *text = ask(coordination, processes, count);
+    end_telling();
+    return text;
 }

@@ -49,4 +49,29 @@ bool jd__tell_start(jd_status status, const char *text);
 bool jd__tell_abort(int code, const char *why);
 void jd__tell_exit(int code);
 
+/* A wait of this process for others that lasts. */
+struct jd_blocked_wait {
+    uint64_t number;                /* of the wait, of jd__tell_number */
+    const char *operation, *detail; /* "jd_psum", " over axis \"x\"" or NULL */
+    const int *processes;           /* those that have not come, sorted */
+    int count;
+    double waited;
+    bool is_far, is_alone;
+    uint64_t look; /* jd__tell_looks() before the processes were found out */
+};
+
+/* Tells the service, which ends the job where the wait cannot end
+ * (blocked.c). Does not block. */
+void jd__tell_blocked(const struct jd_blocked_wait *wait);
+/* What these processes do, as they say it now: "process 3 (train, pid 99 on
+ * n1), last heard ...", malloc'ed; NULL where it cannot be had. Of many only
+ * the first sixteen are asked. Blocks: some 0.2 s, at most one second. */
+char *jd__tell_ask(const int *processes, int count);
+/* For a wait that is told the first time. */
+uint64_t jd__tell_number(void);
+
+/* The last Look that has come: who waits tells again, for whom. */
+uint64_t jd__tell_looks(void);
+void jd__tell_on_look(uint64_t number);
+
 #endif

@@ -176,6 +176,7 @@ static void forget_owner(struct jd_service *service, struct jd_waiter *waiter)
     case JD_WAIT_JOIN:
     case JD_WAIT_LEAVE:
     case JD_WAIT_SAME_TEXT:
+    case JD_WAIT_DOING:
         break;
     }
 }
@@ -226,6 +227,9 @@ void jd__wait_describe(FILE *out, const struct jd_service *service,
     case JD_WAIT_SAME_TEXT:
         fputs("others to say the same", out);
         break;
+    case JD_WAIT_DOING:
+        fputs("others to say what they do", out);
+        break;
     }
 }
 
@@ -235,15 +239,28 @@ void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
     static const char *const doing[] = {
         [JD_WAIT_JOIN] = "waits for all to join",
         [JD_WAIT_LEAVE] = "waits in jd_shutdown",
-        [JD_WAIT_KEYS] = "waits for a key",
+        [JD_WAIT_KEYS] = "waits for ",
         [JD_WAIT_LIVE] = "waits in jd_live_processes",
         [JD_WAIT_SAME_TEXT] = "is ending",
+        [JD_WAIT_DOING] = "asks what others do",
     };
     if (waiter->kind == JD_WAIT_BARRIER)
         jd__barrier_describe_doing(out, waiter);
     else
         fputs(doing[waiter->kind], out);
+    if (waiter->kind == JD_WAIT_KEYS)
+        jd__keys_describe(out, service, waiter);
     fprintf(out, ", for %.3g s", service->now - waiter->since);
+}
+
+/* One that asks about others does nothing that they wait for. */
+const struct jd_waiter *jd__wait_of(const struct jd_member *member)
+{
+    const struct jd_waiter *waiter =
+        member->session ? member->session->waiters : NULL;
+    while (waiter && waiter->kind == JD_WAIT_DOING)
+        waiter = waiter->next_of_session;
+    return waiter;
 }
 
 bool jd__wait_is_lowest(const struct jd_waiter *waiter)
@@ -292,14 +309,18 @@ static const char *describe_once(struct jd_service *service,
     return last->text ? last->text : "others";
 }
 
-/* One who no longer waits to leave has left all the same; one who no longer
- * waits for all to join is not among them. */
+/* One who no longer waits to leave ends while others go on, who may need it:
+ * that is a failure, told to all. One who no longer waits for all to join is
+ * not among them. */
 static void give_up(struct jd_service *service, struct jd_waiter *waiter)
 {
     if (waiter->kind == JD_WAIT_BARRIER)
         jd__barrier_give_up(service, waiter);
     else if (waiter->kind == JD_WAIT_LEAVE)
-        jd__member_leave(service, waiter->session->member);
+        jd__member_fail(service, waiter->session->member,
+                        "gave up in jd_shutdown after %.3g s, waiting for %s",
+                        service->now - waiter->since,
+                        describe_once(service, waiter));
     else if (waiter->kind == JD_WAIT_JOIN)
         jd__meeting_unjoin(service, waiter->session->member);
     jd__wait_end(service, waiter);
@@ -325,6 +346,11 @@ static void expire(struct jd_service *service, struct jd_waiter *waiter)
 {
     if (waiter->kind == JD_WAIT_JOIN) {
         expire_meeting(service, waiter);
+        return;
+    }
+    if (waiter->kind == JD_WAIT_DOING) {
+        jd__inquiry_answer(service, waiter);
+        jd__wait_end(service, waiter);
         return;
     }
     jd__service_reply(

@@ -127,6 +127,7 @@ enum {
     ARMED,
     INQUIRY,
     WITHDRAW,
+    BLOCKED,
 };
 
 /* Timeouts: without end, at once, 1 s. */
@@ -175,6 +176,11 @@ static const struct {
     SEED("is_looked_at", THREE, 0, FUZZ_ALL, FUZZ_ACCEPT, 6, FUZZ_HELLO, 6, 0,
          8, 0, ASK(6, INQUIRY, NOW), 0, ASK(0, GET, NEVER), 1, 0,
          ASK(0, INQUIRY, NOW), 2, ASK(0, WITHDRAW, NOW), 2),
+    SEED("waits_for_each_other", THREE, 0, FUZZ_ALL, ASK(0, BLOCKED, NOW), 1, 0,
+         60, 0, 1, 1, ASK(1, BLOCKED, NOW), 1, 1, 60, 7, 1, 0,
+         ASK(0, BLOCKED, NOW), 1, 0, 60, 7, 1, 1, FUZZ_TIME, 5,
+         ASK(0, BLOCKED, NOW), 1, 0, 61, 7, 1, 1, ASK(1, LEAVE, NEVER), 0,
+         FUZZ_TIME, 5),
     SEED("munge", 1, 1, 0, 0, FUZZ_ALL, FUZZ_ACCEPT, 4, FUZZ_HELLO, 4, 1, 8, 0,
          FUZZ_VOUCH, 4, 1, FUZZ_TIME, 5),
     SEED("alone", 0, 0, 0, FUZZ_ALONE, ASK(0, SET, NOW), 0, 1, 0, 1,

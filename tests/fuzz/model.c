@@ -20,6 +20,10 @@ static struct asked *find_asked(struct connection *connection, uint64_t id)
 static double deadline_of(const struct model *model, const Jd__Message *message)
 {
     switch (message->body_case) {
+    case JD__MESSAGE__BODY_INQUIRY:
+        if (!message->inquiry->n_processes)
+            return -INFINITY;
+        /* fall through */
     case JD__MESSAGE__BODY_GET:
     case JD__MESSAGE__BODY_ARRIVE:
     case JD__MESSAGE__BODY_JOIN:
@@ -36,6 +40,7 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_STEP:
     case JD__MESSAGE__BODY_ACKNOWLEDGE:
     case JD__MESSAGE__BODY_WITHDRAW:
+    case JD__MESSAGE__BODY_BLOCKED:
         return INFINITY; /* these have no reply */
     default:
         return -INFINITY; /* these have it when the call returns */

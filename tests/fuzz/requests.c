@@ -151,6 +151,20 @@ static void fill_store(struct fuzz_input *input, struct request *request)
     }
 }
 
+static void fill_blocked(struct fuzz_input *input, struct request *request)
+{
+    Jd__Blocked *blocked = &request->body.blocked;
+    jd__blocked__init(blocked);
+    blocked->wait = fuzz_byte(input) % 4;
+    blocked->operation = (char *)(fuzz_byte(input) % 2 ? "jd_psum" : "jd_pmax");
+    blocked->waited_ms = 1000 * (uint64_t)fuzz_byte(input);
+    blocked->look = fuzz_byte(input) % 8;
+    blocked->is_alone = fuzz_byte(input) % 4 > 0;
+    blocked->n_processes = 1;
+    request->processes[0] = fuzz_byte(input) % 8;
+    blocked->processes = request->processes;
+}
+
 /* Those that have nothing in them, or one number. */
 static void fill_small(struct fuzz_input *input, struct request *request)
 {
@@ -179,6 +193,9 @@ static void fill_small(struct fuzz_input *input, struct request *request)
     case JD__MESSAGE__BODY_WITHDRAW:
         jd__withdraw__init(&request->body.withdraw);
         request->body.withdraw.id = fuzz_byte(input) % 8;
+        break;
+    case JD__MESSAGE__BODY_BLOCKED:
+        fill_blocked(input, request);
         break;
     default:
         jd__armed__init(&request->body.armed);
@@ -219,7 +236,7 @@ static void fill_body(struct fuzz_input *input, struct request *request)
 void fuzz_request(struct fuzz_input *input, struct request *request)
 {
     unsigned first = JD__MESSAGE__BODY_HEARTBEAT;
-    unsigned count = JD__MESSAGE__BODY_WITHDRAW - first + 1;
+    unsigned count = JD__MESSAGE__BODY_BLOCKED - first + 1;
     memset(request, 0, sizeof *request);
     jd__message__init(&request->message);
     request->message.body_case =

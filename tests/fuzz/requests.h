@@ -37,6 +37,7 @@ struct request {
         Jd__Armed armed;
         Jd__Inquiry inquiry;
         Jd__Withdraw withdraw;
+        Jd__Blocked blocked;
     } body;
     Jd__Progress progress;
     Jd__Entry entries[REQUEST_MAX_LIST];

@@ -50,11 +50,11 @@ static void expect_deadline(jd_status status, const char *operation,
            jd_error_message());
     snprintf(text, sizeof text, "%s: process %d has waited ", operation, self);
     expect_text(text);
-    snprintf(text, sizeof text, " s for process%s; ", awaited);
+    snprintf(text, sizeof text, " s for process%s (test_deadline, pid ",
+             awaited);
     expect_text(text);
-    expect_text("no message has come from it: it runs on this host, but has "
-                "not made this call, or waits for one that has not; the "
-                "deadline was 2 s (JD_COLLECTIVE_TIMEOUT changes it)");
+    expect_text("last heard ");
+    expect_text("; the deadline was 2 s (JD_COLLECTIVE_TIMEOUT changes it)");
 }
 
 /* The first whose time is up ends the wait of all: whose own time is not
