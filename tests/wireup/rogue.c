@@ -3,7 +3,7 @@
  * rogue - a stranger's service on the port where a job would have its own. It
  * plays process 0 of that job, and hands out a variable to process 1.
  *
- *     rogue PORT COUNT NAME=VALUE
+ *     rogue PORT COUNT NAME=VALUE [JOB]
  *
  * It says "listens", and "handed out" when process 1 was let in and all have
  * joined; then it stays until it is killed.
@@ -23,6 +23,7 @@
 #define SECONDS 600
 
 static const struct jd_auth open_auth = { .way = JD_AUTH_OPEN };
+static const char *job = "explicit";
 
 static void check(jd_status status)
 {
@@ -38,7 +39,7 @@ static struct jd_server *serve(struct jd_loop *loop, int port, int count)
     struct jd_server_spec spec = {
         .loop = loop,
         .service = { .auth = &open_auth,
-                     .job = "explicit",
+                     .job = job,
                      .count = count,
                      .heartbeat_timeout = -1,
                      .max_message = MAX_MESSAGE,
@@ -72,7 +73,7 @@ static struct jd_agent *play_process_0(struct jd_loop *loop,
     struct jd_agent_spec spec = {
         .loop = loop,
         .auth = &open_auth,
-        .job = "explicit",
+        .job = job,
         .count = count,
         .host = "here",
         .boot_id = boot_id,
@@ -131,8 +132,10 @@ int main(int argc, char **argv)
 {
     Jd__Join join = JD__JOIN__INIT;
     struct jd_loop *loop;
-    if (argc != 4 || strlen(argv[3]) > 4000)
+    if (argc < 4 || argc > 5 || strlen(argv[3]) > 4000)
         return 2;
+    if (argc == 5)
+        job = argv[4];
     int count = atoi(argv[2]);
     check(jd__auth_start());
     check(jd__loop_create("rogue", &loop));
