@@ -160,6 +160,8 @@ static jd_status make(const struct jd_spec *spec, bool is_even,
     sharding->is_even = is_even;
     jd_status status =
         jd__spec_parse(spec, &sharding->num_cuts, sharding->cuts);
+    if (status == JD_OK && !sharding->written)
+        status = jd__fail_no_memory(spec->operation, strlen(spec->text) + 1);
     if (status == JD_OK)
         status = fill(sharding, spec->mesh, spec->operation);
     if (status == JD_OK)
