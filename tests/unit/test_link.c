@@ -107,6 +107,61 @@ static void read_mask(void *mask)
     pthread_sigmask(SIG_SETMASK, NULL, mask);
 }
 
+static int find_eventfd(void)
+{
+    char path[32], link[64];
+    for (int fd = 3; fd < 256; fd++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(path, link, sizeof link - 1);
+        if (length > 0 && strstr((link[length] = '\0', link), "[eventfd]"))
+            return fd;
+    }
+    return -1;
+}
+
+/* In a process of its own, whose exit code it gives; what it says goes into
+ * text. With a replacement the number is another file's. */
+static int take_eventfd(const char *replacement, char text[512])
+{
+    int out[2], how;
+    ck_assert_int_eq(pipe(out), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(out[1], STDERR_FILENO);
+        if (jd__loop_create("jd-test", &loop) != JD_OK)
+            _exit(90);
+        int fd = find_eventfd();
+        close(fd);
+        if (replacement && open(replacement, O_RDWR) != fd)
+            _exit(91);
+        if (replacement)
+            jd__loop_check(loop);
+        else
+            jd__loop_call(loop, do_nothing, NULL);
+        _exit(92);
+    }
+    close(out[1]);
+    ssize_t length = read(out[0], text, 511);
+    text[length > 0 ? length : 0] = '\0';
+    close(out[0]);
+    ck_assert_int_eq(waitpid(pid, &how, 0), pid);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+START_TEST(who_takes_its_descriptor_ends_the_process)
+{
+    char text[512];
+    ck_assert_int_eq(take_eventfd(NULL, text), 1);
+    ck_assert_ptr_nonnull(
+        strstr(text, "the background thread jd-test cannot go on: it cannot be "
+                     "woken; has something in this process closed file "
+                     "descriptors that it had not opened"));
+    ck_assert_int_eq(take_eventfd("/dev/null", text), 1);
+    ck_assert_ptr_nonnull(strstr(text, "its eventfd is closed, and another "
+                                       "file has its number; has something"));
+}
+END_TEST
+
 START_TEST(it_blocks_all_signals)
 {
     sigset_t mask, before, after;
@@ -424,6 +479,7 @@ int main(void)
     tcase_add_test(tcase, functions_run_in_order_on_the_loops_thread);
     tcase_add_test(tcase, what_was_sent_runs_before_it_goes);
     tcase_add_test(tcase, it_blocks_all_signals);
+    tcase_add_test(tcase, who_takes_its_descriptor_ends_the_process);
     tcase = unit_case(suite, "closing");
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, an_end_of_file_is_heard);
