@@ -70,6 +70,44 @@ START_TEST(strangers_are_refused_by_reason)
 }
 END_TEST
 
+/* Whatever it asks for: neither the job's name nor its attempt nor its count
+ * is told before it has shown that it knows the secret. */
+START_TEST(a_stranger_learns_nothing_of_the_job)
+{
+    static const char sentence[] =
+        "it does not know the job's secret (here it is from JD_SECRET); set "
+        "the same everywhere";
+    start_secret(4);
+    Jd__Hello hello = make_hello(1, 4, "h0");
+    hello.job = (char *)"other";
+    refuse(&hello, &open_auth, JD_UNAUTHENTICATED, sentence);
+    hello = make_hello(1, 4, "h0");
+    hello.attempt = 1;
+    refuse(&hello, &open_auth, JD_UNAUTHENTICATED, sentence);
+    hello = make_hello(1, 3, "h0");
+    refuse(&hello, &open_auth, JD_UNAUTHENTICATED, sentence);
+    hello = make_hello(9, 4, "h0");
+    refuse(&hello, &open_auth, JD_UNAUTHENTICATED, sentence);
+    finish();
+}
+END_TEST
+
+START_TEST(without_a_secret_another_user_of_the_host_is_refused)
+{
+    start(2);
+    Jd__Hello hello = make_hello(1, 2, "h0");
+    accept_peer(&peers[1]);
+    peers[1].is_anothers = true;
+    say_hello(&peers[1], &open_auth, &hello);
+    expect_refused(&peers[1], JD_UNAUTHENTICATED,
+                   "it belongs to another user of this host; let its user "
+                   "start all processes, or set JD_SECRET_FILE, the same for "
+                   "all");
+    ck_assert(!peers[1].is_welcome);
+    finish();
+}
+END_TEST
+
 START_TEST(a_duplicate_is_refused_and_the_first_goes_on)
 {
     start(2);
@@ -552,6 +590,8 @@ static void add_meeting(Suite *suite)
     TCase *tcase = unit_case(suite, "who is let in");
     tcase_add_test(tcase, one_who_knows_the_secret_is_let_in);
     tcase_add_test(tcase, strangers_are_refused_by_reason);
+    tcase_add_test(tcase, a_stranger_learns_nothing_of_the_job);
+    tcase_add_test(tcase, without_a_secret_another_user_of_the_host_is_refused);
     tcase_add_test(tcase, a_duplicate_is_refused_and_the_first_goes_on);
     tcase_add_test(tcase, the_first_words_must_be_a_hello);
     tcase_add_test(tcase, one_who_says_nothing_is_refused_after_5_s);
