@@ -8,6 +8,7 @@
  * team has met, when nobody reads the last one any more.
  */
 #include "collectives/between_private.h"
+#include "collectives/between_summary.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -22,20 +23,9 @@ struct told {
 static_assert(sizeof(struct told) + JD_BETWEEN_BRING <= JD_TEAM_PAYLOAD,
               "what comes along fits into the payload");
 
-/* Who says what: one of those who say the same. */
-struct voice {
-    struct jd_signature signature;
-    int32_t member; /* -1: nobody */
-    int32_t count;  /* who say the same */
-};
-
-/* What was said in a team; what the leaders tell each other. */
+/* What was said in a team, and what it brings. */
 struct jd_summary {
-    struct voice voices[2]; /* the first member's, the first that differs */
-    int32_t failed;         /* the first that came with a status, or -1 */
-    int32_t status;
-    uint32_t is_seen;
-    uint32_t bytes; /* of data */
+    struct jd_summary_head said;
     _Alignas(16) char data[JD_BETWEEN_BRING_ALL];
 };
 #define HEAD offsetof(struct jd_summary, data)
@@ -191,20 +181,24 @@ static void listen(const struct jd_clique *clique, struct jd_summary *summary)
 {
     const struct jd_between *between = clique->between;
     const int *members = between->members[between->team];
-    struct voice *first = &summary->voices[0], *odd = &summary->voices[1];
-    *first =
-        (struct voice){ *jd__team_signature(clique->team, 0), members[0], 0 };
-    odd->member = summary->failed = -1;
+    struct jd_voice *first = &summary->said.voices[0],
+                    *odd = &summary->said.voices[1];
+    *first = (struct jd_voice){ *jd__team_signature(clique->team, 0),
+                                members[0], 0 };
+    summary->said.head =
+        (struct jd_between_head){ .kind = JD_BETWEEN_SUMMARY,
+                                  .signature = first->signature };
+    odd->member = summary->said.failed = -1;
     for (int i = 0; i < between->sizes[between->team]; i++) {
         const struct jd_signature *said = jd__team_signature(clique->team, i);
-        if (said->status != JD_OK && summary->failed < 0) {
-            summary->failed = members[i];
-            summary->status = said->status;
+        if (said->status != JD_OK && summary->said.failed < 0) {
+            summary->said.failed = members[i];
+            summary->said.status = said->status;
         }
         if (jd__signature_agrees(said, &first->signature))
             first->count++;
         else if (odd->member < 0)
-            *odd = (struct voice){ *said, members[i], 1 };
+            *odd = (struct jd_voice){ *said, members[i], 1 };
         else
             odd->count += jd__signature_agrees(said, &odd->signature);
     }
@@ -277,10 +271,11 @@ static void summarise(struct jd_clique *clique,
 {
     struct jd_summary *own = &clique->between->summary[clique->between->team];
     listen(clique, own);
-    bool goes_on = own->voices[1].member < 0 && own->failed < 0;
-    own->is_seen = goes_on && team_is_seen(clique, meeting);
-    bool has_data = meeting->offers ? own->is_seen : goes_on;
-    own->bytes = has_data ? (uint32_t)collect(clique, meeting, own->data) : 0;
+    bool goes_on = own->said.voices[1].member < 0 && own->said.failed < 0;
+    own->said.is_seen = goes_on && team_is_seen(clique, meeting);
+    bool has_data = meeting->offers ? own->said.is_seen : goes_on;
+    own->said.bytes =
+        has_data ? (uint32_t)collect(clique, meeting, own->data) : 0;
 }
 
 /* ---- among leaders ------------------------------------------------------ */
@@ -300,18 +295,41 @@ static jd_status tell_leaders(struct jd_clique *clique)
                                    sizeof(struct jd_summary));
         if (status == JD_OK)
             status = jd__group_send(clique->wire, between->members[to][0], own,
-                                    HEAD + own->bytes);
+                                    HEAD + own->said.bytes);
+    }
+    return status;
+}
+
+/* What has come may be another call's, and its numbers become indices. */
+static jd_status check_summaries(const struct jd_clique *clique,
+                                 const struct jd_collective *call)
+{
+    const struct jd_between *between = clique->between;
+    jd_status status = JD_OK;
+    for (int i = 0; i < clique->num_teams && status == JD_OK; i++) {
+        int from = between->members[i][0];
+        struct jd_between_ends ends = {
+            .operation = jd__activity_name(call->activity),
+            .detail = call->detail,
+            .from_process = clique->processes[from],
+            .from = from,
+            .to_process = clique->processes[clique->index],
+            .to = clique->index,
+        };
+        status = jd__summary_check(&between->summary[i].said, between->sizes[i],
+                                   clique->size, JD_BETWEEN_BRING_ALL, &ends);
     }
     return status;
 }
 
 /* How many members of all teams say what a voice says. */
 static int count_agreeing(const struct jd_clique *clique,
-                          const struct voice *voice)
+                          const struct jd_voice *voice)
 {
     int count = 0;
     for (int i = 0; i < 2 * clique->num_teams; i++) {
-        const struct voice *v = &clique->between->summary[i / 2].voices[i % 2];
+        const struct jd_voice *v =
+            &clique->between->summary[i / 2].said.voices[i % 2];
         if (v->member >= 0 &&
             jd__signature_agrees(&v->signature, &voice->signature))
             count += v->count;
@@ -320,12 +338,13 @@ static int count_agreeing(const struct jd_clique *clique,
 }
 
 /* The voice that most agree with; of equals that of the lowest member. */
-static const struct voice *find_most(const struct jd_clique *clique)
+static const struct jd_voice *find_most(const struct jd_clique *clique)
 {
-    const struct voice *most = NULL;
+    const struct jd_voice *most = NULL;
     int most_count = 0;
     for (int i = 0; i < 2 * clique->num_teams; i++) {
-        const struct voice *v = &clique->between->summary[i / 2].voices[i % 2];
+        const struct jd_voice *v =
+            &clique->between->summary[i / 2].said.voices[i % 2];
         int count = v->member < 0 ? 0 : count_agreeing(clique, v);
         if (count > most_count ||
             (count && count == most_count && v->member < most->member)) {
@@ -338,19 +357,19 @@ static const struct voice *find_most(const struct jd_clique *clique)
 
 static void judge(const struct jd_clique *clique, struct verdict *verdict)
 {
-    const struct voice *most = find_most(clique), *odd = NULL;
+    const struct jd_voice *most = find_most(clique), *odd = NULL;
     verdict->failed = -1;
     verdict->is_seen = true;
     for (int i = 0; i < clique->num_teams; i++) {
         const struct jd_summary *summary = &clique->between->summary[i];
-        verdict->is_seen &= summary->is_seen;
-        if (summary->failed >= 0 &&
-            (verdict->failed < 0 || summary->failed < verdict->failed)) {
-            verdict->failed = summary->failed;
-            verdict->status = summary->status;
+        verdict->is_seen &= summary->said.is_seen;
+        if (summary->said.failed >= 0 &&
+            (verdict->failed < 0 || summary->said.failed < verdict->failed)) {
+            verdict->failed = summary->said.failed;
+            verdict->status = summary->said.status;
         }
         for (int k = 0; k < 2; k++) {
-            const struct voice *v = &summary->voices[k];
+            const struct jd_voice *v = &summary->said.voices[k];
             if (v->member >= 0 && (!odd || v->member < odd->member) &&
                 !jd__signature_agrees(&v->signature, &most->signature))
                 odd = v;
@@ -437,6 +456,8 @@ static jd_status lead(struct jd_clique *clique,
     use_time(clique, meeting);
     if (status == JD_OK)
         status = jd__group_wait(clique->wire);
+    if (status == JD_OK)
+        status = check_summaries(clique, meeting->call);
     if (status != JD_OK)
         return publish_failure(clique, status);
     conclude(clique, meeting);

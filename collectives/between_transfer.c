@@ -10,20 +10,19 @@
  * asked for is kept.
  */
 #include "collectives/between_private.h"
+#include "collectives/between_summary.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { SEND, RECEIVE, DATA_FOLLOWS };
+enum kind { SEND, RECEIVE };
 
 /* What fits into one goes at once over most networks. */
 #define MESSAGE 2048
 struct message {
-    uint64_t kind;
-    int64_t tag;
-    struct jd_signature signature;
-    char data[MESSAGE - 2 * sizeof(uint64_t) - sizeof(struct jd_signature)];
+    struct jd_between_head head;
+    char data[MESSAGE - sizeof(struct jd_between_head)];
 };
 #define HEAD offsetof(struct message, data)
 #define SHORT (MESSAGE - HEAD)
@@ -172,18 +171,23 @@ static jd_status fail_differs(const struct jd_transfers *call,
         jd__transfer_rule(t->asked->tag, tag));
 }
 
+static enum kind kind_of(const struct message *message)
+{
+    return message->head.kind == JD_BETWEEN_SEND ? SEND : RECEIVE;
+}
+
 /* The other end of a transfer has announced itself. */
 static void match(struct jd_transfers *call, struct transfer *t,
                   const struct message *message)
 {
     const struct jd_collective *own = &t->asked->call;
-    bool agrees = message->signature.count == own->count &&
-                  message->signature.dtype == (uint32_t)own->dtype &&
-                  message->tag == t->asked->tag;
+    bool agrees = message->head.signature.count == own->count &&
+                  message->head.signature.dtype == (uint32_t)own->dtype &&
+                  message->head.tag == t->asked->tag;
     t->state = DONE;
     if (!agrees)
-        call->status =
-            fail_differs(call, t, &message->signature, (int32_t)message->tag);
+        call->status = fail_differs(call, t, &message->head.signature,
+                                    (int32_t)message->head.tag);
     else if (bytes_of(t) > SHORT)
         t->state = AGREED;
     else if (t->kind == RECEIVE && bytes_of(t))
@@ -218,7 +222,7 @@ static jd_status keep(struct jd_transfers *call, int member)
 {
     const struct message *message = &call->messages[member];
     struct early **last =
-        &call->clique->between->inboxes[member].first[message->kind];
+        &call->clique->between->inboxes[member].first[kind_of(message)];
     struct early *early = calloc(1, sizeof *early);
     if (!early)
         return jd_fail(JD_INTERNAL,
@@ -275,9 +279,10 @@ static jd_status announce(struct jd_transfers *call, int index)
 {
     struct transfer *t = &call->transfers[index];
     size_t bytes = t->kind == SEND && bytes_of(t) <= SHORT ? bytes_of(t) : 0;
-    t->announcement.kind = t->kind;
-    t->announcement.tag = t->asked->tag;
-    t->announcement.signature = jd__between_sign(&t->asked->call);
+    t->announcement.head.kind =
+        t->kind == SEND ? JD_BETWEEN_SEND : JD_BETWEEN_RECEIVE;
+    t->announcement.head.tag = t->asked->tag;
+    t->announcement.head.signature = jd__between_sign(&t->asked->call);
     if (bytes)
         memcpy(t->announcement.data, t->asked->call.in, bytes);
     return jd__group_start_send(call->clique->wire, t->asked->member,
@@ -313,7 +318,7 @@ static jd_status begin_sends(struct jd_transfers *call, int member)
     struct transfer *t;
     while (status == JD_OK && !find(call, member, SEND, MOVING) &&
            (t = find(call, member, SEND, AGREED))) {
-        t->data_follows = DATA_FOLLOWS;
+        t->data_follows = JD_BETWEEN_DATA_FOLLOWS;
         status = jd__group_start_send(
             call->clique->wire, member, &t->data_follows,
             sizeof t->data_follows,
@@ -344,13 +349,35 @@ static jd_status ask(struct jd_transfers *call, int member)
                                    sizeof *call->messages, request);
 }
 
+/* It is a collective's, or nothing that a transfer sends: messages to and from
+ * the member are out of step. */
+static jd_status fail_kind(const struct jd_transfers *call, int member)
+{
+    const struct jd_clique *clique = call->clique;
+    struct jd_between_ends ends = {
+        .operation = jd__group_operation(clique->wire),
+        .detail = call->transfers[0].asked->call.detail,
+        .from_process = clique->processes[member],
+        .from = member,
+        .to_process = clique->processes[clique->index],
+        .to = clique->index,
+    };
+    return jd__group_note(
+        clique->wire,
+        jd__between_fail_kind(&call->messages[member].head, &ends));
+}
+
 static jd_status take_message(struct jd_transfers *call, int member)
 {
     const struct message *message = &call->messages[member];
-    if (message->kind == DATA_FOLLOWS)
-        return move_on(call, find(call, member, RECEIVE, AGREED));
-    struct transfer *t =
-        find(call, member, message->kind == SEND ? RECEIVE : SEND, UNMATCHED);
+    struct transfer *t = find(call, member, RECEIVE, AGREED);
+    if (message->head.kind == JD_BETWEEN_DATA_FOLLOWS && t)
+        return move_on(call, t);
+    if (message->head.kind != JD_BETWEEN_SEND &&
+        message->head.kind != JD_BETWEEN_RECEIVE)
+        return fail_kind(call, member);
+    t = find(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
+             UNMATCHED);
     if (!t)
         return keep(call, member);
     match(call, t, message);

@@ -179,7 +179,7 @@ void jd__group_set_piece(struct jd_group *group, size_t bytes)
 }
 
 /* A failure leaves messages under way. */
-static jd_status note(struct jd_group *group, jd_status status)
+jd_status jd__group_note(struct jd_group *group, jd_status status)
 {
     if (status != JD_OK)
         group->has_failed = true;
@@ -197,7 +197,8 @@ jd_status jd__group_start_receive(struct jd_group *group, int member,
     int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, process, tag,
                          group->runtime->world.comm, ret_request);
     jd__mpi_unlock();
-    return note(group, jd__check_mpi(code, "MPI_Irecv", group->wait.operation));
+    return jd__group_note(
+        group, jd__check_mpi(code, "MPI_Irecv", group->wait.operation));
 }
 
 jd_status jd__group_start_send(struct jd_group *group, int member,
@@ -211,7 +212,8 @@ jd_status jd__group_start_send(struct jd_group *group, int member,
     int code = MPI_Isend(data, (int)bytes, MPI_BYTE, process, tag,
                          group->runtime->world.comm, ret_request);
     jd__mpi_unlock();
-    return note(group, jd__check_mpi(code, "MPI_Isend", group->wait.operation));
+    return jd__group_note(
+        group, jd__check_mpi(code, "MPI_Isend", group->wait.operation));
 }
 
 jd_status jd__group_receive(struct jd_group *group, int member, void *data,
@@ -248,15 +250,16 @@ jd_status jd__group_wait_for(struct jd_group *group, MPI_Request *requests,
     if (count == 0)
         return JD_OK;
     group->wait.processes = processes;
-    return note(group, jd__wait_for_mpi(&group->wait, requests, count));
+    return jd__group_note(group,
+                          jd__wait_for_mpi(&group->wait, requests, count));
 }
 
 jd_status jd__group_wait_any(struct jd_group *group, MPI_Request *requests,
                              const int *processes, int count, int *ret_index)
 {
     group->wait.processes = processes;
-    return note(group,
-                jd__wait_for_any_mpi(&group->wait, requests, count, ret_index));
+    return jd__group_note(
+        group, jd__wait_for_any_mpi(&group->wait, requests, count, ret_index));
 }
 
 static jd_status wait_for_posts(struct jd_group *group, struct posts *posts)

@@ -83,6 +83,10 @@ jd_status jd__group_create(const struct jd_group_spec *spec,
                            const char *operation, struct jd_group **ret_group);
 void jd__group_destroy(struct jd_group *group);
 
+/* A failure leaves messages under way: the group's memory is kept. Returns
+ * status. */
+jd_status jd__group_note(struct jd_group *group, jd_status status);
+
 /* Whether a step has failed: then a message may still come with its tags. */
 bool jd__group_has_failed(const struct jd_group *group);
 
