@@ -20,6 +20,7 @@
 #include "runtime/mpi_service.h"
 #include "runtime/own_record.h"
 #include "runtime/records.h"
+#include "runtime/tie.h"
 #include "runtime/tune.h"
 #include "runtime/watchdog.h"
 #include "runtime/wireup/wireup.h"
@@ -120,6 +121,8 @@ static jd_status discover_self(struct starting *s)
 static jd_status read_settings(struct starting *s)
 {
     jd_status status = jd__env_from_process(&s->env);
+    if (status == JD_OK)
+        jd__tie_to_jd_run(s->env);
     if (status == JD_OK)
         status =
             jd__settings_resolve(s->env, s->start->options,
@@ -328,8 +331,9 @@ static jd_status init_mpi(struct starting *s)
     struct jd_tuning plan;
     struct jd_cluster cluster = count_neighbours(s);
     struct jd_tune_interfaces interfaces;
-    jd__tune_interfaces(jd__settings_text(s->runtime->settings, JD_OPTION_INTERFACE),
-                        &interfaces);
+    jd__tune_interfaces(
+        jd__settings_text(s->runtime->settings, JD_OPTION_INTERFACE),
+        &interfaces);
     struct jd_tune_request request = {
         .env = s->env,
         .cluster = &cluster,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* option_table.c - the rows, and the JD_* variables that are none of them. */
 #include "runtime/options.h"
+#include "runtime/tie.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -348,6 +349,8 @@ const struct jd_option_row *jd__option_row(enum jd_option option)
 
 static bool is_known(const char *name)
 {
+    if (strcmp(name, JD_TIE_VARIABLE) == 0)
+        return true; /* jd-run's word, and no option */
     for (int i = 0; i < JD_OPTION_COUNT; i++)
         if (strcmp(name, rows[i].variable) == 0)
             return true;

@@ -50,9 +50,10 @@ int run_loop(const struct run_request *request);
 
 struct run_env; /* the environment without an outer launcher's words */
 
-/* A free port of loopback is in it, and a secret where nobody has given one.
+/* A free port of loopback is in it, the pipe that ends with jd-run, whose read
+ * end is tie, and a secret where nobody has given one.
  * Returns JD_OK; INTERNAL, UNAVAILABLE, RESOURCE_EXHAUSTED. */
-jd_status run_env_create(int count, struct run_env **ret_env);
+jd_status run_env_create(int count, int tie, struct run_env **ret_env);
 void run_env_destroy(struct run_env *env);
 /* For exec; valid until the next call. */
 char **run_env_of(struct run_env *env, int index);
@@ -77,6 +78,15 @@ bool run_signals_next(const struct run_signals *signals,
 double run_signals_stop(void);
 /* "SIGKILL" */
 const char *run_signal_name(int number);
+
+/* ---- jd_run_tie.c: what ends with jd-run -------------------------------- */
+
+/*
+ * A pipe that all processes inherit, and what they start: the read end, whose
+ * other end is jd-run's alone and ends with it (runtime/tie.h). jd-run itself
+ * is tied to one around it. Returns JD_OK; RESOURCE_EXHAUSTED.
+ */
+jd_status run_tie_create(int *ret_read_end);
 
 /* ---- jd_run_start.c: one process ---------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* jd_run_env.c - the environment of jd-run's processes: who they are, and
  * nothing of a launcher around jd-run, whose process jd-run itself is. */
 #include "runtime/coordination/auth.h"
+#include "runtime/tie.h"
 #include "tools/jd_run.h"
 
 #include <arpa/inet.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -21,7 +23,8 @@
 static const char *const outer[] = {
     /* jd-run says these */
     "JD_COORDINATOR_ADDRESS", "JD_COORDINATOR_BIND_ADDRESS", "JD_NUM_PROCESSES",
-    "JD_PROCESS_ID", "JAX_COORDINATOR_*", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID",
+    "JD_PROCESS_ID", JD_TIE_VARIABLE, "JAX_COORDINATOR_*", "JAX_NUM_PROCESSES",
+    "JAX_PROCESS_ID",
     /* mpirun of Open MPI */
     "OMPI_COMM_WORLD_*", "OMPI_WORLD_*", "OMPI_UNIVERSE_SIZE", "OMPI_COMMAND",
     "OMPI_ARGV", "OMPI_NUM_APP_CTX", "OMPI_APP_CTX_*", "OMPI_FIRST_RANKS",
@@ -45,13 +48,19 @@ static const char *const outer[] = {
     NULL
 };
 
-enum { ID_TEXT = 32, ADDRESS_TEXT = 32, SECRET_TEXT = 2 * JD_AUTH_KEY + 16 };
+enum {
+    ID_TEXT = 32,
+    TIE_TEXT = 64,
+    ADDRESS_TEXT = 32,
+    SECRET_TEXT = 2 * JD_AUTH_KEY + 16
+};
 
 struct run_env {
     char **entries; /* malloc'ed texts, and the last ones of below; NULL */
     size_t num_copied;
     char id[ID_TEXT];
     char count[ID_TEXT];
+    char tie[TIE_TEXT];
     char address[sizeof "JD_COORDINATOR_ADDRESS=" + ADDRESS_TEXT];
     char secret[SECRET_TEXT];
 };
@@ -133,7 +142,7 @@ static jd_status make_secret(struct run_env *env)
 
 static bool copy_entries(struct run_env *env, const struct jd_env *process)
 {
-    enum { OWN = 5 }; /* below, and the NULL */
+    enum { OWN = 6 }; /* below, and the NULL */
     env->entries = calloc(jd__env_count(process) + OWN, sizeof *env->entries);
     for (size_t i = 0; env->entries && i < jd__env_count(process); i++) {
         const struct jd_env_entry *entry = jd__env_at(process, i);
@@ -151,18 +160,24 @@ static bool copy_entries(struct run_env *env, const struct jd_env *process)
 
 /* A secret that the user has given stays: jd-info --job needs to know it. */
 static jd_status add_own(struct run_env *env, const struct jd_env *process,
-                         int count)
+                         int count, int tie)
 {
+    struct stat pipe;
     char address[ADDRESS_TEXT];
     jd_status status = choose_address(address, sizeof address);
     if (status != JD_OK)
         return status;
+    if (fstat(tie, &pipe) != 0)
+        return jd_fail(JD_INTERNAL, "the processes' pipe: %s", strerror(errno));
+    snprintf(env->tie, sizeof env->tie, JD_TIE_VARIABLE "=%d:%llu", tie,
+             (unsigned long long)pipe.st_ino);
     snprintf(env->address, sizeof env->address, "JD_COORDINATOR_ADDRESS=%s",
              address);
     snprintf(env->count, sizeof env->count, "JD_NUM_PROCESSES=%d", count);
     char **next = env->entries + env->num_copied;
     *next++ = env->address;
     *next++ = env->count;
+    *next++ = env->tie;
     *next++ = env->id;
     if (jd__env_get_nonempty(process, "JD_SECRET") ||
         jd__env_get_nonempty(process, "JD_SECRET_FILE"))
@@ -172,22 +187,22 @@ static jd_status add_own(struct run_env *env, const struct jd_env *process,
 }
 
 static jd_status fill(struct run_env *env, const struct jd_env *process,
-                      int count)
+                      int count, int tie)
 {
     if (!copy_entries(env, process))
         return jd__fail_no_memory("copying the environment",
                                   jd__env_count(process));
-    return add_own(env, process, count);
+    return add_own(env, process, count, tie);
 }
 
-jd_status run_env_create(int count, struct run_env **ret_env)
+jd_status run_env_create(int count, int tie, struct run_env **ret_env)
 {
     struct jd_env *process;
     jd_status status = jd__env_from_process(&process);
     if (status != JD_OK)
         return status;
     struct run_env *env = calloc(1, sizeof *env);
-    status = env ? fill(env, process, count)
+    status = env ? fill(env, process, count, tie)
                  : jd__fail_no_memory("copying the environment", sizeof *env);
     jd__env_destroy(process);
     if (status != JD_OK)

@@ -479,7 +479,7 @@ static void start_all(struct run *run)
 
 static jd_status prepare(struct run *run)
 {
-    int count = run->request->count;
+    int count = run->request->count, tie;
     run->processes = calloc((size_t)count, sizeof *run->processes);
     run->output = run_output_create(count, run->request->tag);
     if (!run->processes || !run->output)
@@ -492,7 +492,9 @@ static jd_status prepare(struct run *run)
     jd_status status = jd__address_allow_files(
         2 * (size_t)count + OWN_FILES, "the pipes of so many processes");
     if (status == JD_OK)
-        status = run_env_create(count, &run->env);
+        status = run_tie_create(&tie);
+    if (status == JD_OK)
+        status = run_env_create(count, tie, &run->env);
     if (status == JD_OK)
         status = run_signals_take(&run->signals);
     return status;

@@ -3,7 +3,7 @@
 #
 # test_jd_run.sh - jd-run with programs that know nothing of jd: what they are
 # told, their output, signals, failures, and that nobody is left behind.
-# usage: test_jd_run.sh JD_RUN JD_INFO JOB_PROCESS
+# usage: test_jd_run.sh JD_RUN JD_INFO JOB_PROCESS WAITS_ALONE
 # The conditions are called by is().
 # shellcheck disable=SC2317
 set -euo pipefail
@@ -19,6 +19,8 @@ trap 'rm -rf "$work"' EXIT
 # The name is this test's own, so that those left behind can be told.
 process=$work/process.$$
 cp "$3" "$process"
+waiting=$work/waiting.$$
+cp "$4" "$waiting"
 
 # check NAME STATUS: the result of a condition, with what the run printed.
 check() {
@@ -98,6 +100,10 @@ is() {
 # nobody: no process of this test is there, zombies aside.
 nobody() {
     ! pgrep -f "^$process " >/dev/null
+}
+
+nobody_waits() {
+    ! pgrep -f "^$waiting " >/dev/null
 }
 
 count_lines() { (($(grep -cE -e "$1" "$work/out") == $2)); }
@@ -214,11 +220,13 @@ test_output() {
     status=0
     "$jd_run" -n 2 sh -c 'echo a; echo b >&2' >&- 2>&- <&- || status=$?
     is "closed standard streams" ended 0
-    run ls /proc/self/fd
-    cp "$work/out" "$work/first"
-    run "$jd_run" -n 1 ls /proc/self/fd
-    is "no descriptor of jd-run's own is handed on" ended 0 and \
-        cmp -s "$work/out" "$work/first"
+    run sh -c 'ls /proc/self/fd; echo 10'
+    sort "$work/out" >"$work/first"
+    # shellcheck disable=SC2016
+    run "$jd_run" -n 1 sh -c 'ls /proc/self/fd; [ "${JD_RUN_PIPE%:*}" = 10 ]'
+    sort -o "$work/out" "$work/out"
+    is "no descriptor but the pipe that ends with jd-run is handed on" \
+        ended 0 and cmp -s "$work/out" "$work/first"
 }
 
 test_input() {
@@ -375,6 +383,20 @@ test_signals() {
     kill -KILL "$pid"
     finish
     is "jd-run killed leaves nobody" ended 137 and until_true nobody
+    # The shells are jd-run's processes, the programs theirs.
+    begin "$jd_run" -n 2 sh -c "'$waiting' '$work/up'; echo"
+    until_true is_up 2 || true
+    kill -KILL "$pid"
+    finish
+    is "nor programs of jd behind a shell" ended 137 and is_up 2 and \
+        until_true nobody_waits
+    echo "'$waiting' '$work/up'; echo" >"$work/inner"
+    begin "$jd_run" -n 1 sh -c "'$jd_run' -n 2 sh '$work/inner'; echo"
+    until_true is_up 2 || true
+    kill -KILL "$pid"
+    finish
+    is "nor those of a jd-run behind one" ended 137 and is_up 2 and \
+        until_true nobody_waits
     begin nohup "$jd_run" -n 1 "$process" catch HUP catch TERM \
         mark "$work/up" wait -
     until_true is_up 1 || true
