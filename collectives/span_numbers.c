@@ -21,19 +21,20 @@ static int compare_numbers(const void *one, const void *other)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Sorted by process; NULL where there is no memory, or where each index is its
- * process's. */
+/* Sorted by process; NULL where there is no memory, where each index is its
+ * process's, and where there is one process. */
 static struct number *list_numbers(const struct jd_span *span)
 {
     struct number *numbers = malloc((size_t)span->size * sizeof *numbers);
-    bool differs = false;
+    bool differs = false, are_several = false;
     for (int i = 0; numbers && i < span->size; i++) {
         int position = jd__shard_member(span->shard, &span->axes, i);
         int process = span->shard->mesh->devices[position]->process_index;
         numbers[i] = (struct number){ process, i };
         differs = differs || process != i;
+        are_several = are_several || process != numbers[0].process;
     }
-    if (!differs) {
+    if (!differs || !are_several) {
         free(numbers);
         return NULL;
     }
