@@ -128,7 +128,7 @@ static jd_status fail(const struct trial *trial)
  * gets the lock knows that they have gone. */
 static int take_lock(const char *path)
 {
-    char name[128];
+    char name[600];
     snprintf(name, sizeof name, "%s/" LOCK, path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
