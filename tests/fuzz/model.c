@@ -19,19 +19,18 @@ static struct asked *find_asked(struct connection *connection, uint64_t id)
 
 static double deadline_of(const struct model *model, const Jd__Message *message)
 {
+    double end = message->timeout_ms < 0
+                     ? INFINITY
+                     : model->now + (double)message->timeout_ms / 1000;
     switch (message->body_case) {
     case JD__MESSAGE__BODY_INQUIRY:
-        if (!message->inquiry->n_processes)
-            return -INFINITY;
-        /* fall through */
+        return message->inquiry->n_processes ? end : -INFINITY;
     case JD__MESSAGE__BODY_GET:
     case JD__MESSAGE__BODY_ARRIVE:
     case JD__MESSAGE__BODY_JOIN:
     case JD__MESSAGE__BODY_LEAVE:
     case JD__MESSAGE__BODY_LIVE:
-        return message->timeout_ms < 0
-                   ? INFINITY
-                   : model->now + (double)message->timeout_ms / 1000;
+        return end;
     case JD__MESSAGE__BODY_REPORT:
         return message->timeout_ms < 0 ? model->now + REPORT_SECONDS
                                        : model->now + REPORT_SECONDS +
