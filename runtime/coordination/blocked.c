@@ -134,25 +134,36 @@ static bool is_certain(const struct jd_blocked *blocked)
 
 /* ---- for one that leaves ------------------------------------------------ */
 
+/* In jd_shutdown, or out of it: it has given up waiting for the others. */
+static bool is_leaving(const struct jd_member *member)
+{
+    return member->state == JD_MEMBER_LEAVING ||
+           member->state == JD_MEMBER_LEFT;
+}
+
 static struct jd_member *find_leaving(const struct jd_service *service,
                                       const struct jd_blocked *blocked)
 {
     for (int i = 0; i < blocked->count; i++)
-        if (service->members[blocked->processes[i]].state == JD_MEMBER_LEAVING)
+        if (is_leaving(&service->members[blocked->processes[i]]))
             return &service->members[blocked->processes[i]];
     return NULL;
 }
 
+/* One that has left counts as leaving once more: only so can it fail. */
 static void fail_leaving(struct jd_service *service,
                          const struct jd_blocked *blocked,
                          struct jd_member *leaving)
 {
+    const char *where = leaving->state == JD_MEMBER_LEFT
+                            ? "has left the job"
+                            : "is in jd_shutdown";
+    jd__member_set_state(service, leaving, JD_MEMBER_LEAVING);
     jd__member_fail(service, leaving,
-                    "it is in jd_shutdown, and process %d has waited %.3g s "
-                    "for it in %s; all members must make the same calls before "
-                    "they leave",
-                    blocked->member->index, service->now - blocked->since,
-                    blocked->operation);
+                    "it %s, and process %d has waited %.3g s for it in %s; all "
+                    "members must make the same calls before they leave",
+                    where, blocked->member->index,
+                    service->now - blocked->since, blocked->operation);
     leaving->is_stuck = true;
 }
 

@@ -309,18 +309,15 @@ static const char *describe_once(struct jd_service *service,
     return last->text ? last->text : "others";
 }
 
-/* One who no longer waits to leave ends while others go on, who may need it:
- * that is a failure, told to all. One who no longer waits for all to join is
+/* One who no longer waits to leave has left all the same, which is a failure
+ * where others need it (blocked.c); one who no longer waits for all to join is
  * not among them. */
 static void give_up(struct jd_service *service, struct jd_waiter *waiter)
 {
     if (waiter->kind == JD_WAIT_BARRIER)
         jd__barrier_give_up(service, waiter);
     else if (waiter->kind == JD_WAIT_LEAVE)
-        jd__member_fail(service, waiter->session->member,
-                        "gave up in jd_shutdown after %.3g s, waiting for %s",
-                        service->now - waiter->since,
-                        describe_once(service, waiter));
+        jd__member_leave(service, waiter->session->member);
     else if (waiter->kind == JD_WAIT_JOIN)
         jd__meeting_unjoin(service, waiter->session->member);
     jd__wait_end(service, waiter);

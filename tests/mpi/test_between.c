@@ -573,7 +573,7 @@ static void try_deadline(bool is_leader)
     char text[160];
     choose_memory(1);
     call = call_of(JD_ACTIVITY_PSUM, JD_F32, 100000);
-    snprintf(text, sizeof text, "s for process %d; ",
+    snprintf(text, sizeof text, "s for process %d (test_between, pid ",
              clique->processes[is_near ? late : team[0]]);
     if (self == late)
         EXPECT_OK(jd_wait_at_barrier("gave up", 30, NULL, 0));

@@ -435,6 +435,8 @@ int main(int argc, char **argv)
         try_many();
     } else if (strcmp(argv[1], "missing") == 0) {
         run_on_all(miss_last);
+        /* One that left while others wait for it would end the job. */
+        EXPECT_OK(jd_wait_at_barrier("gave up", 60, NULL, 0));
     } else if (strcmp(argv[1], "beliefs") == 0) {
         run_on_all(disagree);
         run_on_all(agree);

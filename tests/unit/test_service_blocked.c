@@ -160,16 +160,26 @@ START_TEST(what_crosses_a_network_has_more_time)
 }
 END_TEST
 
-START_TEST(who_gives_up_leaving_has_failed)
+/* It gave up waiting in jd_shutdown before anybody needed it. */
+START_TEST(who_has_left_and_is_waited_for_has_failed)
 {
     start(2);
     start_joined(2);
     uint64_t id = leave(&peers[1], false, 1000);
     pass(1.05);
     drop(take_reply(&peers[1], id, JD_DEADLINE_EXCEEDED));
+    lose(&peers[1], 0);
+    pass(5);
+    expect_all_quiet();
+    say(0, psum);
+    answer_look(0, psum);
+    pass(0.5);
+    answer_look(0, psum);
+    pass(0.05);
     expect_failure_begins(&peers[0],
-                          "process 1 (train, pid 101 on h0): gave up in "
-                          "jd_shutdown after 1 s, waiting for process 0 ");
+                          "process 1 (train, pid 101 on h0): it has left the "
+                          "job, and process 0 has waited 0.5 s for it in "
+                          "jd_psum over axis \"x\"; ");
     finish();
 }
 END_TEST
@@ -294,7 +304,7 @@ int main(void)
     tcase_add_test(tcase, a_wait_that_is_not_confirmed_is_no_failure);
     tcase_add_test(tcase, what_comes_after_all_ends_the_suspicion);
     tcase_add_test(tcase, what_crosses_a_network_has_more_time);
-    tcase_add_test(tcase, who_gives_up_leaving_has_failed);
+    tcase_add_test(tcase, who_has_left_and_is_waited_for_has_failed);
     tcase = unit_case(suite, "in a circle");
     tcase_add_test(tcase, a_circle_of_waits_ends_the_job);
     tcase_add_test(tcase, a_circle_is_one_only_where_it_is_certain);
