@@ -140,6 +140,12 @@ jd_status jd__between_give_up(struct jd_clique *clique, jd_status status)
     return status;
 }
 
+int jd__between_failed(const struct jd_clique *clique)
+{
+    const struct verdict *verdict = verdict_of(clique);
+    return verdict->odd < 0 ? verdict->failed : -1;
+}
+
 bool jd__between_has_come(const struct jd_clique *clique,
                           const struct jd_meeting *meeting)
 {

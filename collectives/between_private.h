@@ -165,6 +165,10 @@ bool jd__between_bring(const struct jd_clique *clique,
 jd_status jd__between_meet(struct jd_clique *clique,
                            const struct jd_meeting *meeting);
 
+/* After a meeting that was INVALID_ARGUMENT: the first member that came with
+ * that, where all call the same, else -1. */
+int jd__between_failed(const struct jd_clique *clique);
+
 /* After a meeting: whether what was brought, or offered, has come. */
 bool jd__between_has_come(const struct jd_clique *clique,
                           const struct jd_meeting *meeting);

@@ -4,23 +4,18 @@
  * other what is to come, and all hear whether it fits; then the rows go.
  */
 #include "collectives/between_private.h"
+#include "collectives/ragged_fault.h"
 
-#include <inttypes.h>
-
-/* One entry: how many rows, and where they go. */
-struct told {
-    int64_t rows;
-    int64_t offset;
-};
+#include <string.h>
 
 /* A ragged_all_to_all in bytes. */
 struct ragged {
     struct jd_clique *clique;
     const struct jd_collective *call;
     const struct jd_ragged *arrays;
-    size_t row;        /* bytes */
-    struct told *tell; /* an entry for each of the arrays' */
-    struct told *told;
+    size_t row;                   /* bytes */
+    struct jd_ragged_entry *tell; /* an entry for each of the arrays' */
+    struct jd_ragged_entry *told;
     char *scratch; /* of the exchanges */
 };
 
@@ -29,68 +24,79 @@ static int entries_of(const struct ragged *r)
     return r->arrays->per_member * r->clique->size;
 }
 
-static bool fits(int64_t offset, int64_t rows, size_t length)
-{
-    return offset >= 0 && rows >= 0 && (uint64_t)offset <= length &&
-           (uint64_t)rows <= length - (uint64_t)offset;
-}
+/* ---- finding out whether it fits ---------------------------------------- */
 
-/* What this member can see without the others. */
-static jd_status check_own(const struct ragged *r)
+static jd_status fail(const struct ragged *r, int culprit,
+                      const struct jd_ragged_fault *fault)
 {
-    const struct jd_ragged *a = r->arrays;
-    for (int k = 0; k < entries_of(r); k++)
-        if (!fits(a->input_offsets[k], a->send_sizes[k], a->in_rows))
-            return jd_fail(JD_INVALID_ARGUMENT,
-                           "%s%s: input_offsets[%d] is %" PRId64
-                           " and send_sizes[%d] %" PRId64
-                           ", which is not within in's %zu rows",
-                           jd__activity_name(r->call->activity),
-                           r->call->detail, k, a->input_offsets[k], k,
-                           a->send_sizes[k], a->in_rows);
-    return JD_OK;
-}
-
-static jd_status check_told(const struct ragged *r)
-{
-    const struct jd_ragged *a = r->arrays;
+    const struct jd_clique *clique = r->clique;
     const char *name = jd__activity_name(r->call->activity);
-    for (int k = 0; k < entries_of(r); k++) {
-        const struct told *told = &r->told[k];
-        int member = k / a->per_member;
-        if (told->rows != a->recv_sizes[k])
-            return jd_fail(JD_INVALID_ARGUMENT,
-                           "%s%s: recv_sizes[%d] is %" PRId64
-                           ", but member %d sends %" PRId64
-                           " rows there; recv_sizes are the others' "
-                           "send_sizes for this member",
-                           name, r->call->detail, k, a->recv_sizes[k], member,
-                           told->rows);
-        if (!fits(told->offset, told->rows, a->out_rows))
-            return jd_fail(JD_INVALID_ARGUMENT,
-                           "%s%s: member %d sends %" PRId64
-                           " rows to row %" PRId64
-                           ", which is not within out's %zu rows",
-                           name, r->call->detail, member, told->rows,
-                           told->offset, a->out_rows);
-    }
-    return JD_OK;
+    if (jd__ragged_is_fault(fault, clique->size))
+        return jd__ragged_fail(name, r->call->detail, clique->processes, fault);
+    return jd_fail(JD_INTERNAL,
+                   "%s%s: what process %d (member %d) found wrong cannot be "
+                   "(kind %d, from member %d to %d); do all processes run the "
+                   "same version of jd?",
+                   name, r->call->detail ? r->call->detail : "",
+                   clique->processes[culprit], culprit, (int)fault->kind,
+                   (int)fault->giver, (int)fault->taker);
+}
+
+/* A meeting more, in which the culprit tells what it found. */
+static jd_status hear(const struct ragged *r, int culprit,
+                      const struct jd_ragged_fault *fault)
+{
+    struct jd_collective call = *r->call;
+    struct jd_meeting meeting = { .call = &call,
+                                  .signature = jd__between_sign(r->call) };
+    struct jd_ragged_fault heard;
+    call.in = fault;
+    meeting.signature.source = culprit;
+    jd__between_bring(r->clique, &meeting, JD_BRING_SOURCE, sizeof *fault);
+    jd_status status = jd__between_meet(r->clique, &meeting);
+    if (status != JD_OK)
+        return status;
+    memcpy(&heard, jd__between_brought(r->clique), sizeof heard);
+    return fail(r, culprit, &heard);
+}
+
+/* All hear whether any member comes with a fault, and say the same of it. */
+static jd_status meet(const struct ragged *r, struct jd_meeting meeting,
+                      const struct jd_ragged_fault *fault)
+{
+    if (fault->kind != JD_RAGGED_FITS && meeting.signature.status == JD_OK)
+        meeting.signature.status = JD_INVALID_ARGUMENT;
+    jd_status status = jd__between_meet(r->clique, &meeting);
+    int culprit =
+        status == JD_INVALID_ARGUMENT ? jd__between_failed(r->clique) : -1;
+    return culprit >= 0 ? hear(r, culprit, fault) : status;
 }
 
 static jd_status tell(const struct ragged *r)
 {
     const struct jd_ragged *a = r->arrays;
-    size_t per = (size_t)a->per_member;
-    for (int k = 0; k < entries_of(r); k++)
-        r->tell[k] = (struct told){ a->send_sizes[k], a->output_offsets[k] };
+    size_t bytes = (size_t)a->per_member * sizeof *r->tell;
     for (int i = 0; i < r->clique->size; i++) {
-        size_t first = (size_t)i * per, bytes = per * sizeof *r->tell;
+        size_t first = jd__ragged_place(a, i, 0);
+        for (int k = 0; k < a->per_member; k++)
+            r->tell[first + (size_t)k] = jd__ragged_given(a, i, k);
         r->clique->between->sends[i] = jd__strip_flat(r->tell + first, bytes);
         r->clique->between->receives[i] =
             jd__strip_flat(r->told + first, bytes);
     }
     return jd__between_exchange(r->clique, r->scratch, false, NULL, NULL);
 }
+
+/* A second meeting: whether each member found that all is well. */
+static jd_status agree(const struct ragged *r, struct jd_meeting meeting)
+{
+    struct jd_ragged_fault fault;
+    jd__ragged_compare(r->arrays, r->clique->size, r->clique->index, r->told,
+                       &fault);
+    return meet(r, meeting, &fault);
+}
+
+/* ---- moving ------------------------------------------------------------- */
 
 /* Moves every member's k-th chunk. */
 static jd_status move(const struct ragged *r, int k)
@@ -104,20 +110,10 @@ static jd_status move(const struct ragged *r, int k)
                                (size_t)a->input_offsets[entry] * r->row,
                            (size_t)a->send_sizes[entry] * r->row);
         between->receives[i] = jd__strip_flat(
-            (char *)r->call->out + (size_t)r->told[entry].offset * r->row,
-            (size_t)r->told[entry].rows * r->row);
+            (char *)r->call->out + (size_t)r->told[entry].to * r->row,
+            (size_t)r->told[entry].size * r->row);
     }
     return jd__between_exchange(r->clique, r->scratch, false, NULL, NULL);
-}
-
-/* A second meeting: whether each member found that all is well. */
-static jd_status agree(const struct ragged *r, struct jd_meeting meeting)
-{
-    jd_status status = check_own(r);
-    if (status == JD_OK)
-        status = check_told(r);
-    meeting.signature.status = (int32_t)status;
-    return jd__between_meet(r->clique, &meeting);
 }
 
 /* Cuts the memory for the entries off the scratch's end. */
@@ -129,7 +125,7 @@ static void take_scratch(struct ragged *r, struct jd_meeting *meeting)
     r->scratch = jd__between_scratch(r->clique, meeting, bytes + 2 * told);
     if (!r->scratch)
         return;
-    r->tell = (struct told *)(void *)(r->scratch + bytes);
+    r->tell = (struct jd_ragged_entry *)(void *)(r->scratch + bytes);
     r->told = r->tell + entries_of(r);
 }
 
@@ -144,8 +140,10 @@ jd_status jd__between_ragged(struct jd_clique *clique,
     struct jd_meeting meeting = { .call = call,
                                   .signature = jd__between_sign(call) };
     meeting.signature.digest = (uint64_t)ragged->per_member;
+    struct jd_ragged_fault fault;
+    jd__ragged_compare_given(ragged, clique->size, clique->index, &fault);
     take_scratch(&r, &meeting);
-    jd_status status = jd__between_meet(clique, &meeting);
+    jd_status status = meet(&r, meeting, &fault);
     if (status == JD_OK)
         status = tell(&r);
     if (status == JD_OK)

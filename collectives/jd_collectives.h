@@ -155,13 +155,14 @@ JD_API jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes,
  * recv_sizes[k] rows come from that member. Rows of out that nothing comes to
  * stay as they are, and rows that two pieces come to have no defined bytes:
  * that is not looked for. in has in_rows rows and out out_rows, which may
- * differ from member to member; they do not overlap at all. Offsets, sizes and
- * rows of a call that are wrong as they stand are refused on that member alone,
- * before it meets the others, which then wait for it. On cuda the members meet
- * on the host before anything is queued, and a graph that captures the call has
- * the sizes of the capture.
- * Returns: also INVALID_ARGUMENT, on all members and before anything is
- *   written, where sizes do not match the others' or rows do not fit.
+ * differ from member to member; they do not overlap at all. On cuda the members
+ * meet on the host before anything is queued, and a graph that captures the
+ * call has the sizes of the capture.
+ * Returns: also INVALID_ARGUMENT, on all members, in the same words and before
+ *   anything is written, where sizes do not match the others', rows do not fit
+ *   or a number in a list is negative: the job goes on. NULL, `entries` that do
+ *   not divide by the members and buffers that overlap are refused on that
+ *   member alone, before it meets the others.
  * Source: jax.lax.ragged_all_to_all.
  */
 JD_API jd_status jd_ragged_all_to_all(

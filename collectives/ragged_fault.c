@@ -65,11 +65,25 @@ static struct jd_ragged_fault check_taken(const struct jd_ragged *ragged,
     };
 }
 
+void jd__ragged_compare_given(const struct jd_ragged *ragged, int size,
+                              int index, struct jd_ragged_fault *ret_fault)
+{
+    *ret_fault = (struct jd_ragged_fault){ .kind = JD_RAGGED_FITS };
+    for (int i = 0; i < size; i++)
+        for (int piece = 0; piece < ragged->per_member; piece++) {
+            *ret_fault = check_given(ragged, index, i, piece);
+            if (ret_fault->kind != JD_RAGGED_FITS)
+                return;
+        }
+}
+
 void jd__ragged_compare(const struct jd_ragged *ragged, int size, int index,
                         const struct jd_ragged_entry *table,
                         struct jd_ragged_fault *ret_fault)
 {
-    *ret_fault = (struct jd_ragged_fault){ .kind = JD_RAGGED_FITS };
+    jd__ragged_compare_given(ragged, size, index, ret_fault);
+    if (ret_fault->kind != JD_RAGGED_FITS)
+        return;
     if (!table) {
         ret_fault->kind = JD_RAGGED_NO_MEMORY;
         ret_fault->giver = index;
@@ -79,12 +93,24 @@ void jd__ragged_compare(const struct jd_ragged *ragged, int size, int index,
     }
     for (int i = 0; i < size; i++)
         for (int piece = 0; piece < ragged->per_member; piece++) {
-            *ret_fault = check_given(ragged, index, i, piece);
-            if (ret_fault->kind == JD_RAGGED_FITS)
-                *ret_fault = check_taken(ragged, table, index, i, piece);
+            *ret_fault = check_taken(ragged, table, index, i, piece);
             if (ret_fault->kind != JD_RAGGED_FITS)
                 return;
         }
+}
+
+bool jd__ragged_goes_before(const struct jd_ragged_fault *a,
+                            const struct jd_ragged_fault *b)
+{
+    return a->kind != JD_RAGGED_FITS &&
+           (b->kind == JD_RAGGED_FITS || a->kind < b->kind);
+}
+
+bool jd__ragged_is_fault(const struct jd_ragged_fault *fault, int size)
+{
+    return fault->kind > JD_RAGGED_FITS && fault->kind <= JD_RAGGED_NO_MEMORY &&
+           fault->giver >= 0 && fault->giver < size && fault->taker >= 0 &&
+           fault->taker < size;
 }
 
 /* ---- saying ------------------------------------------------------------- */

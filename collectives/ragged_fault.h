@@ -5,7 +5,7 @@
  * the same words, on every platform. Nothing here communicates.
  *
  *     jd__ragged_compare(ragged, size, index, table, &fault);
- *     ... all tell all; the lowest member's fault that has one ...
+ *     ... all tell all; of two, jd__ragged_goes_before() says which one ...
  *     return jd__ragged_fail(operation, detail, processes, &fault);
  *
  * Threads: any.
@@ -23,6 +23,7 @@ struct jd_ragged_entry {
     int64_t from, size, to;
 };
 
+/* The lower ones explain the higher ones. */
 enum jd_ragged_kind {
     JD_RAGGED_FITS,
     JD_RAGGED_BAD_INPUT,  /* it is not inside the giver's in */
@@ -50,6 +51,17 @@ struct jd_ragged_entry jd__ragged_given(const struct jd_ragged *ragged,
 void jd__ragged_compare(const struct jd_ragged *ragged, int size, int index,
                         const struct jd_ragged_entry *table,
                         struct jd_ragged_fault *ret_fault);
+
+/* The same of what it gives alone, which it knows without the others. */
+void jd__ragged_compare_given(const struct jd_ragged *ragged, int size,
+                              int index, struct jd_ragged_fault *ret_fault);
+
+/* Whether a is what is said, and not b, which a lower member found. */
+bool jd__ragged_goes_before(const struct jd_ragged_fault *a,
+                            const struct jd_ragged_fault *b);
+
+/* Whether what came by a message is a fault among size members. */
+bool jd__ragged_is_fault(const struct jd_ragged_fault *fault, int size);
 
 /* INVALID_ARGUMENT, or RESOURCE_EXHAUSTED, with both ends of the piece.
  * processes are the members'; detail may be NULL. */

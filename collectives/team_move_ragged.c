@@ -113,7 +113,7 @@ static jd_status fail(const struct jd_team *team,
                            fault);
 }
 
-/* Everybody has the same answer: the lowest member's that has one. */
+/* Everybody has the same answer. */
 static jd_status compare_all(const struct exchange *x,
                              const struct jd_flow *data)
 {
@@ -125,10 +125,12 @@ static jd_status compare_all(const struct exchange *x,
         jd__flow_choose(data, &note.given);
     memcpy(team->own->note, &note, sizeof note);
     jd_status status = jd__team_step(team);
-    for (int i = 0; i < team->size && status == JD_OK; i++)
-        if (note_of(team, i)->fault.kind != JD_RAGGED_FITS)
-            status = fail(team, &note_of(team, i)->fault);
-    return status;
+    const struct jd_ragged_fault *said = &note_of(team, 0)->fault;
+    for (int i = 1; i < team->size && status == JD_OK; i++)
+        if (jd__ragged_goes_before(&note_of(team, i)->fault, said))
+            said = &note_of(team, i)->fault;
+    return status == JD_OK && said->kind != JD_RAGGED_FITS ? fail(team, said)
+                                                           : status;
 }
 
 /* ---- moving ------------------------------------------------------------- */

@@ -74,7 +74,7 @@ static jd_status tell_takers(const struct exchange *x)
     return jd__host_cpu()->all_to_all(x->clique->control, &call, &pieces);
 }
 
-/* Everybody has the same answer: the lowest member's that found something. */
+/* Everybody has the same answer. */
 static jd_status compare_all(const struct exchange *x)
 {
     const struct jd_clique *clique = x->clique;
@@ -83,12 +83,14 @@ static jd_status compare_all(const struct exchange *x)
     jd__ragged_compare(x->ragged, clique->size, clique->index, x->taken,
                        &fault);
     jd_status status = jd__host_cpu()->all_gather(clique->control, &call, 1);
-    for (int i = 0; i < clique->size && status == JD_OK; i++)
-        if (x->faults[i].kind != JD_RAGGED_FITS)
-            status = jd__ragged_fail(jd__activity_name(x->call->activity),
-                                     x->call->detail, clique->processes,
-                                     &x->faults[i]);
-    return status;
+    const struct jd_ragged_fault *said = &x->faults[0];
+    for (int i = 1; i < clique->size && status == JD_OK; i++)
+        if (jd__ragged_goes_before(&x->faults[i], said))
+            said = &x->faults[i];
+    if (status != JD_OK || said->kind == JD_RAGGED_FITS)
+        return status;
+    return jd__ragged_fail(jd__activity_name(x->call->activity),
+                           x->call->detail, clique->processes, said);
 }
 
 static jd_status meet(const struct exchange *x)

@@ -417,33 +417,32 @@ static void try_wrong_transfers(void)
 
 /* ---- misuse ------------------------------------------------------------- */
 
-/* Sizes that do not match are an error everywhere, and nothing is written. */
+/* Sizes that do not match are an error everywhere, in the same words, and
+ * nothing is written. */
 static void try_wrong_ragged(void)
 {
     int64_t zero[16] = { 0 }, one[16] = { 0 };
     struct jd_collective call =
         call_of(JD_ACTIVITY_RAGGED_ALL_TO_ALL, JD_F32, 1);
     struct jd_ragged ragged = { zero, zero, zero, zero, 1, 1, 1 };
-    char text[160];
+    char text[200];
     one[1] = self == 0;
     ragged.send_sizes = one;
     jd_status status = jd__between_ragged(clique, &call, &ragged);
     snprintf(text, sizeof text,
-             "jd_ragged_all_to_all: process %d came, but could not take part: "
-             "INVALID_ARGUMENT",
-             clique->processes[1]);
-    EXPECT_STATUS(status, JD_INVALID_ARGUMENT,
-                  self == 1 ? "jd_ragged_all_to_all over axis \"test\": "
-                              "recv_sizes[0] is 0, but member 0 sends 1 rows "
-                              "there; recv_sizes are the others' send_sizes "
-                              "for this member"
-                            : text);
+             "jd_ragged_all_to_all over axis \"test\": process %d (member 0) "
+             "sends 1 rows to process %d (member 1), piece 0, which expects 0; "
+             "recv_sizes are the others' send_sizes",
+             clique->processes[0], clique->processes[1]);
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT, text);
     one[1] = self == 0 ? 2 : 0;
     status = jd__between_ragged(clique, &call, &ragged);
-    EXPECT_STATUS(status, JD_INVALID_ARGUMENT,
-                  self == 0 ? "input_offsets[1] is 0 and send_sizes[1] 2, "
-                              "which is not within in's 1 rows"
-                            : "could not take part: INVALID_ARGUMENT");
+    snprintf(text, sizeof text,
+             "jd_ragged_all_to_all over axis \"test\": process %d (member 0) "
+             "sends rows 0 to 0 + 2 to process %d (member 1), piece 0; its in "
+             "has 1 rows",
+             clique->processes[0], clique->processes[1]);
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT, text);
 }
 
 /* ---- orders ------------------------------------------------------------- */

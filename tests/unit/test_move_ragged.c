@@ -183,10 +183,14 @@ static const struct lie lies[] = {
       "(member 1), piece 1, which expects 4; recv_sizes are the others' "
       "send_sizes",
       last_received, 4 },
-    { "test over axis \"x\": process 1 (member 1) sends 9223372036854775807 "
-      "rows to process 0 (member 0), piece 0, which expects 5; recv_sizes are "
-      "the others' send_sizes",
+    /* Member 0 expects 5; that this member has no such rows is said first. */
+    { "test over axis \"x\": process 1 (member 1) sends rows 0 to 0 + "
+      "9223372036854775807 to process 0 (member 0), piece 0; its in has 30 "
+      "rows",
       first_sent, INT64_MAX },
+    { "test over axis \"x\": process 1 (member 1) sends rows 0 to 0 + -1 to "
+      "process 0 (member 0), piece 0; its in has 30 rows",
+      first_sent, -1 },
 };
 enum { NUM_LIES = sizeof lies / sizeof *lies };
 
