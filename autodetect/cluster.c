@@ -27,6 +27,13 @@ bool jd__cluster_is_served(const struct jd_env *env)
            jd__env_has_prefix(env, "PMIX_SERVER_URI");
 }
 
+bool jd__cluster_is_of_jd_run(const struct jd_env *env)
+{
+    static const char prefix[] = "jd-" JD_RUN_JOB "-";
+    const char *name = jd__env_get(env, "PMIX_NAMESPACE");
+    return name && strncmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
 /* ---- what is missing -------------------------------------------------- */
 
 /* What is missing, and why it is, the first that says so. */
@@ -146,8 +153,8 @@ jd_status jd__cluster_require(const struct jd_env *env,
     bool served = jd__cluster_is_served(env);
     if (cluster->rival.detector && !cluster->rival.is_outer)
         return jd__cluster_fail_rival(cluster, NULL);
-    if (!cluster->process_id.known || (!cluster->num_processes.known && !served))
+    if (!cluster->process_id.known ||
+        (!cluster->num_processes.known && !served))
         return fail_missing(cluster, served);
     return JD_OK;
 }
-

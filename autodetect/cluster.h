@@ -97,8 +97,9 @@ struct jd_cluster {
  *   them); INVALID_ARGUMENT for a variable that is no number, is negative, or
  *   a rank not below its size, naming the variable, or an unknown name in
  *   cluster_detection_method; NOT_FOUND where that names launchers, none of
- *   them is there, and nothing is explicit; RESOURCE_EXHAUSTED. On failure *ret_cluster is
- *   still given where memory allows (else NULL), for its trace; destroy it.
+ *   them is there, and nothing is explicit; RESOURCE_EXHAUSTED. On failure
+ * *ret_cluster is still given where memory allows (else NULL), for its trace;
+ * destroy it.
  */
 jd_status jd__cluster_detect(const struct jd_env *env,
                              const struct jd_settings *settings,
@@ -130,5 +131,12 @@ jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,
 
 /* The variables of a PMIx server are there; whether it lives is not asked. */
 bool jd__cluster_is_served(const struct jd_env *env);
+
+/* The job of the plan by which jd-run starts jd-pmix-server. */
+#define JD_RUN_JOB "run"
+
+/* They are of the server that jd-run has started, for programs that call
+ * MPI_Init before jd_initialize(). */
+bool jd__cluster_is_of_jd_run(const struct jd_env *env);
 
 #endif

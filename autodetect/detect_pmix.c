@@ -25,6 +25,11 @@ static bool present(const struct jd_env *env, char *reason, size_t size)
                  "OMPI_MCA_ess is singleton: MPI_Init has set PMIX_* itself");
         return false;
     }
+    if (jd__cluster_is_of_jd_run(env)) {
+        snprintf(reason, size,
+                 "PMIX_NAMESPACE is jd-run's, whose JD_* variables tell all");
+        return false;
+    }
     return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 

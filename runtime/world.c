@@ -71,7 +71,9 @@ static jd_status decide_unserved(const struct jd_env *env,
 }
 
 /* A launcher of one process may serve PMIx too: then MPI starts, so that the
- * program finds the same MPI with one process as with many. */
+ * program finds the same MPI with one process as with many. Under jd-run those
+ * who are absent, or end, are named where all meet first; MPI_Init alone would
+ * wait for them. */
 static jd_status decide_unstarted(const struct jd_env *env,
                                   const struct jd_settings *settings,
                                   const struct jd_cluster *cluster,
@@ -81,6 +83,11 @@ static jd_status decide_unstarted(const struct jd_env *env,
     if (status != JD_OK)
         return status;
     *ret_way = JD_WORLD_STARTED;
+    if (!is_alone(cluster) && jd__cluster_is_of_jd_run(env) &&
+        jd__wireup_check(settings, cluster) == JD_OK) {
+        *ret_way = JD_WORLD_MET;
+        return JD_OK;
+    }
     if (!is_alone(cluster))
         return jd__mpi_service_check(env, cluster) == JD_OK
                    ? JD_OK

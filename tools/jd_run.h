@@ -5,6 +5,7 @@
  *
  *     run_signals_take(&signals);          blocked, and read from a descriptor
  *     run_output_create(count, tag)        the pipes' ends and both outputs
+ *     run_serve_create(count, env, &serve) a PMIx server, for MPI_Init
  *     run_start(&start, &process)          fork, exec
  *     run_loop(&request)                   until nobody is left
  *
@@ -49,14 +50,38 @@ int run_loop(const struct run_request *request);
 /* ---- jd_run_env.c: what a process is told ------------------------------- */
 
 struct run_env; /* the environment without an outer launcher's words */
+struct run_serve;
 
 /* A free port of loopback is in it, the pipe that ends with jd-run, whose read
  * end is tie, and a secret where nobody has given one.
  * Returns JD_OK; INTERNAL, UNAVAILABLE, RESOURCE_EXHAUSTED. */
 jd_status run_env_create(int count, int tie, struct run_env **ret_env);
 void run_env_destroy(struct run_env *env);
-/* For exec; valid until the next call. */
-char **run_env_of(struct run_env *env, int index);
+/* For a program that is no process of the job; as run_env_of. */
+char **run_env_of_none(struct run_env *env);
+/* For exec, with the server's variables where serve is not NULL; valid until
+ * the next call. NULL where memory ends. */
+char **run_env_of(struct run_env *env, const struct run_serve *serve,
+                  int index);
+
+/* ---- jd_run_serve.c: MPI for those who call MPI_Init themselves --------- */
+
+/*
+ * Starts jd-pmix-server for count processes of this host; its keeper becomes
+ * jd-run's child where that adopts. The server goes on until run_serve_end(),
+ * or until jd-run ends, however that ends.
+ * Returns JD_OK; NOT_FOUND where there is no such program; UNAVAILABLE,
+ *   DEADLINE_EXCEEDED, INTERNAL where it does not start, and why.
+ */
+jd_status run_serve_create(int count, char *const *environment,
+                           struct run_serve **ret_serve);
+/* NAME=VALUE of a process; none where serve is NULL. */
+char **run_serve_variables(const struct run_serve *serve, int index,
+                           size_t *ret_count);
+/* The server ends and removes what is its own. Nothing where it was called
+ * before, or serve is NULL. */
+void run_serve_end(struct run_serve *serve);
+void run_serve_destroy(struct run_serve *serve);
 
 /* ---- jd_run_signals.c: what comes and what is passed on ----------------- */
 

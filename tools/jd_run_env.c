@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jd_run_env.c - the environment of jd-run's processes: who they are, and
  * nothing of a launcher around jd-run, whose process jd-run itself is. */
+#include "autodetect/cluster.h"
 #include "runtime/coordination/auth.h"
 #include "runtime/tie.h"
 #include "tools/jd_run.h"
@@ -48,6 +49,14 @@ static const char *const outer[] = {
     NULL
 };
 
+/* The same where it is a jd-run that serves MPI around; else the user's. */
+static const char *const outer_of_jd_run[] = {
+    "OMPI_MCA_btl_vader_backing_directory",
+    "OMPI_MCA_btl_sm_backing_directory",
+    "PMIX_MCA_psec",
+    NULL,
+};
+
 enum {
     ID_TEXT = 32,
     TIE_TEXT = 64,
@@ -58,6 +67,7 @@ enum {
 struct run_env {
     char **entries; /* malloc'ed texts, and the last ones of below; NULL */
     size_t num_copied;
+    char **told; /* to the last process that was asked for */
     char id[ID_TEXT];
     char count[ID_TEXT];
     char tie[TIE_TEXT];
@@ -71,6 +81,14 @@ static bool fits(const char *row, const char *name)
     if (row[length - 1] == '*')
         return strncmp(row, name, length - 1) == 0;
     return strcmp(row, name) == 0;
+}
+
+static bool is_of_jd_run(const char *name)
+{
+    for (const char *const *row = outer_of_jd_run; *row; row++)
+        if (strcmp(*row, name) == 0)
+            return true;
+    return false;
 }
 
 static bool is_outer(const char *name)
@@ -143,10 +161,11 @@ static jd_status make_secret(struct run_env *env)
 static bool copy_entries(struct run_env *env, const struct jd_env *process)
 {
     enum { OWN = 6 }; /* below, and the NULL */
+    bool is_nested = jd__cluster_is_of_jd_run(process);
     env->entries = calloc(jd__env_count(process) + OWN, sizeof *env->entries);
     for (size_t i = 0; env->entries && i < jd__env_count(process); i++) {
         const struct jd_env_entry *entry = jd__env_at(process, i);
-        if (is_outer(entry->name))
+        if (is_outer(entry->name) || (is_nested && is_of_jd_run(entry->name)))
             continue;
         size_t size = strlen(entry->name) + strlen(entry->value) + 2;
         char *text = malloc(size);
@@ -219,12 +238,50 @@ void run_env_destroy(struct run_env *env)
     for (size_t i = 0; i < env->num_copied; i++)
         free(env->entries[i]);
     free(env->entries);
+    free(env->told);
     explicit_bzero(env->secret, sizeof env->secret);
     free(env);
 }
 
-char **run_env_of(struct run_env *env, int index)
+char **run_env_of_none(struct run_env *env)
 {
+    free(env->told);
+    env->told = calloc(env->num_copied + 1, sizeof *env->told);
+    if (env->told)
+        memcpy(env->told, env->entries, env->num_copied * sizeof *env->told);
+    return env->told;
+}
+
+/* "A=b" and "A=c". */
+static bool is_same_variable(const char *one, const char *other)
+{
+    size_t length = strcspn(one, "=") + 1;
+    return strncmp(one, other, length) == 0;
+}
+
+static bool is_among(const char *entry, char *const *variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_same_variable(entry, variables[i]))
+            return true;
+    return false;
+}
+
+char **run_env_of(struct run_env *env, const struct run_serve *serve, int index)
+{
+    size_t num_served, count = 0, used = 0;
+    char **served = run_serve_variables(serve, index, &num_served);
+    while (env->entries[count])
+        count++;
+    free(env->told);
+    env->told = calloc(count + num_served + 1, sizeof *env->told);
+    if (!env->told)
+        return NULL;
     snprintf(env->id, sizeof env->id, "JD_PROCESS_ID=%d", index);
-    return env->entries;
+    for (size_t i = 0; i < count; i++)
+        if (!is_among(env->entries[i], served, num_served))
+            env->told[used++] = env->entries[i];
+    if (num_served)
+        memcpy(env->told + used, served, num_served * sizeof *served);
+    return env->told;
 }

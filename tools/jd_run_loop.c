@@ -42,6 +42,7 @@ struct run {
     struct run_signals signals;
     struct rlimit files;
     struct run_env *env;
+    struct run_serve *serve; /* NULL: nobody serves MPI */
     struct run_output *output;
     struct process *processes;
     struct pollfd *fds;
@@ -379,6 +380,8 @@ static void take_deadlines(struct run *run, double now)
         declare(run, run->suspect, now);
     if (now >= run->timeout_at && run->num_running)
         time_out(run, now);
+    if (!run->num_running)
+        run_serve_end(run->serve);
     if (!run->num_running && run->has_children && !run->is_clearing)
         begin_clearing(run, now);
     if (run->stage != STAGE_NONE && run->has_children && now >= run->deadline)
@@ -434,16 +437,35 @@ static void serve(struct run *run)
 
 /* ---- the beginning ----------------------------------------------------- */
 
+/* Programs that let jd_initialize() start MPI need nobody here, nor those of
+ * no MPI, nor one process. */
+static void serve_mpi(struct run *run)
+{
+    if (run->request->count < 2)
+        return;
+    jd_status status = run_serve_create(run->request->count,
+                                        run_env_of_none(run->env), &run->serve);
+    if (status != JD_OK && status != JD_NOT_FOUND)
+        run_output_say(run->output,
+                       "MPI is served from jd_initialize() on, and not to a "
+                       "program that calls MPI_Init before: %s",
+                       jd_error_message());
+}
+
 static int start_one(struct run *run, int index, int nothing)
 {
     struct run_start start = {
         .index = index,
         .argv = run->request->argv,
-        .env = run_env_of(run->env, index),
+        .env = run_env_of(run->env, run->serve, index),
         .in = index ? nothing : STDIN_FILENO,
         .signals = &run->signals,
         .files = &run->files,
     };
+    if (!start.env) {
+        jd__fail_no_memory("the environment", 0);
+        return RUN_EXIT_FAILURE;
+    }
     if (run_output_open(run->output, index, &start.out, &start.err) != JD_OK)
         return RUN_EXIT_FAILURE;
     int code = run_start(&start, &run->processes[index].pid);
@@ -466,7 +488,7 @@ static void start_all(struct run *run)
     if (nothing >= 0)
         close(nothing);
     double now = jd__clock_now();
-    run->has_children = run->num_running > 0;
+    run->has_children = run->num_running > 0 || run->serve;
     if (run->request->timeout > 0)
         run->timeout_at = now + run->request->timeout;
     if (!code)
@@ -502,6 +524,7 @@ static jd_status prepare(struct run *run)
 
 static void release(struct run *run)
 {
+    run_serve_destroy(run->serve);
     run_env_destroy(run->env);
     run_output_destroy(run->output);
     free(run->processes);
@@ -519,6 +542,7 @@ int run_loop(const struct run_request *request)
         fprintf(stderr, "jd-run: %s\n", jd_error_message());
     } else {
         run_left_adopt();
+        serve_mpi(&run);
         start_all(&run);
         serve(&run);
         code = run.code || !run_output_is_lost(run.output) ? run.code

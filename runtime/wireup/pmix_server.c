@@ -21,6 +21,7 @@
 
 #define PROGRAM "jd-pmix-server"
 #define MAX_WORDS 2048 /* what it may say */
+#define READY "ready\n"
 #define REAP_SECONDS 2 /* for it to end after its words */
 
 /* ---- where it is ------------------------------------------------------ */
@@ -45,6 +46,16 @@ jd_status jd__pmix_server_find(const char *libexec, char **ret_path)
     *ret_path = path;
     return JD_OK;
 }
+
+/* What is asked for, and where the answer goes. */
+struct request {
+    const char *path;
+    char *const *environment;
+    struct jd_bytes plan; /* its frame */
+    double deadline;
+    struct jd_bytes *handouts; /* what it says before it is ready */
+    int *held; /* gets the other end of its standard input; may be NULL */
+};
 
 /* ---- the pipes -------------------------------------------------------- */
 
@@ -157,41 +168,60 @@ static jd_status write_all(int fd, const struct jd_bytes *bytes,
     return status;
 }
 
-/* Its words up to their end, which is the end of the pipe. */
-static jd_status read_words(int fd, char words[MAX_WORDS], double deadline)
+/* What it says up to the end, which is the end of the pipe. */
+static jd_status read_words(int fd, struct jd_bytes *words, double deadline)
 {
-    size_t length = 0;
     jd_status status = JD_OK;
-    while (status == JD_OK && length < MAX_WORDS - 1) {
-        ssize_t got = read(fd, words + length, MAX_WORDS - 1 - length);
+    while (status == JD_OK) {
+        uint8_t *at = jd__bytes_reserve(words, MAX_WORDS);
+        if (!at)
+            return jd__fail_no_memory("what " PROGRAM " says", MAX_WORDS);
+        ssize_t got = read(fd, at, MAX_WORDS);
         if (got == 0)
             break;
         if (got > 0)
-            length += (size_t)got;
+            words->end += (size_t)got;
         else if (errno == EAGAIN)
             status = await(fd, POLLIN, deadline);
         else if (errno != EINTR)
             status = fail_call("read", errno);
     }
-    words[length] = '\0';
     return status;
 }
 
-static jd_status converse(struct pipes *pipes, const struct jd_bytes *plan,
-                          double deadline)
+static jd_status fail_words(const struct jd_bytes *words)
 {
-    char words[MAX_WORDS];
-    jd_status status = write_all(pipes->plan[1], plan, deadline);
-    close_fd(&pipes->plan[1]);
-    if (status == JD_OK)
-        status = read_words(pipes->words[0], words, deadline);
-    if (status != JD_OK)
-        return status;
-    if (strcmp(words, "ready\n") == 0)
-        return JD_OK;
-    words[strcspn(words, "\n")] = '\0';
+    char text[MAX_WORDS] = "";
+    size_t size = jd__bytes_size(words);
+    size = size < sizeof text ? size : sizeof text - 1;
+    if (size)
+        memcpy(text, words->data + words->begin, size);
+    text[strcspn(text, "\n")] = '\0';
     return jd_fail(JD_UNAVAILABLE, "%s",
-                   words[0] ? words : PROGRAM " ended without a word");
+                   text[0] ? text : PROGRAM " ended without a word");
+}
+
+/* The last word is "ready"; what is before it are handouts. */
+static jd_status take_ready(struct jd_bytes *words)
+{
+    const size_t length = sizeof READY - 1;
+    if (jd__bytes_size(words) < length ||
+        memcmp(words->data + words->end - length, READY, length) != 0)
+        return fail_words(words);
+    words->end -= length;
+    return JD_OK;
+}
+
+static jd_status converse(struct pipes *pipes, const struct request *request)
+{
+    jd_status status =
+        write_all(pipes->plan[1], &request->plan, request->deadline);
+    if (!request->held)
+        close_fd(&pipes->plan[1]);
+    if (status == JD_OK)
+        status =
+            read_words(pipes->words[0], request->handouts, request->deadline);
+    return status == JD_OK ? take_ready(request->handouts) : status;
 }
 
 /* The frame of the plan: a length and the message, as in wire.h. */
@@ -209,15 +239,14 @@ static bool pack_plan(const Jd__Plan *plan, struct jd_bytes *bytes)
 
 /* The first write to a server that has ended must not end us. */
 static jd_status converse_without_sigpipe(struct pipes *pipes,
-                                          const struct jd_bytes *plan,
-                                          double deadline)
+                                          const struct request *request)
 {
     static const struct timespec at_once = { 0, 0 };
     sigset_t pipe_signal, before;
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    jd_status status = converse(pipes, plan, deadline);
+    jd_status status = converse(pipes, request);
     if (!sigismember(&before, SIGPIPE))
         while (sigtimedwait(&pipe_signal, NULL, &at_once) > 0)
             ;
@@ -246,18 +275,21 @@ static jd_status fail_killed(pid_t pid, int number)
                    (int)pid, number, strsignal(number));
 }
 
-static jd_status start(const char *path, const struct jd_bytes *plan,
-                       char *const *environment, double deadline)
+static jd_status start(const struct request *request)
 {
     struct pipes pipes;
     pid_t pid;
     jd_status status = open_pipes(&pipes);
     if (status == JD_OK) {
-        int error = spawn(path, &pipes, environment, &pid);
+        int error = spawn(request->path, &pipes, request->environment, &pid);
         close_fd(&pipes.plan[0]);
         close_fd(&pipes.words[1]);
-        status = error ? fail_call(path, error)
-                       : converse_without_sigpipe(&pipes, plan, deadline);
+        status = error ? fail_call(request->path, error)
+                       : converse_without_sigpipe(&pipes, request);
+        if (status == JD_OK && request->held) {
+            *request->held = pipes.plan[1];
+            pipes.plan[1] = -1;
+        }
         close_pipes(&pipes);
         int killed_by = error ? 0 : reap(pid);
         if (killed_by && status == JD_UNAVAILABLE)
@@ -266,16 +298,46 @@ static jd_status start(const char *path, const struct jd_bytes *plan,
     return status;
 }
 
+static jd_status start_with_plan(struct request *request, const Jd__Plan *plan)
+{
+    jd_status status = request->environment && pack_plan(plan, &request->plan)
+                           ? start(request)
+                           : jd__fail_no_memory("starting " PROGRAM, 0);
+    jd__bytes_finish(&request->plan);
+    return status;
+}
+
 jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
                                 const struct jd_cluster *cluster,
                                 double deadline)
 {
-    struct jd_bytes bytes = { .data = NULL };
+    struct jd_bytes none = { .data = NULL };
     char **environment = environment_of_no_process(cluster);
-    jd_status status = environment && pack_plan(plan, &bytes)
-                           ? start(path, &bytes, environment, deadline)
-                           : jd__fail_no_memory("starting " PROGRAM, 0);
-    jd__bytes_finish(&bytes);
+    struct request request = { .path = path,
+                               .environment = environment,
+                               .deadline = deadline,
+                               .handouts = &none };
+    jd_status status = start_with_plan(&request, plan);
+    jd__bytes_finish(&none);
     free(environment);
+    return status;
+}
+
+jd_status jd__pmix_server_start_held(const char *path, const Jd__Plan *plan,
+                                     char *const *environment, double deadline,
+                                     int *ret_held,
+                                     struct jd_bytes *ret_handouts)
+{
+    struct jd_bytes handouts = { .data = NULL };
+    struct request request = { .path = path,
+                               .environment = environment,
+                               .deadline = deadline,
+                               .handouts = &handouts,
+                               .held = ret_held };
+    jd_status status = start_with_plan(&request, plan);
+    if (status == JD_OK)
+        *ret_handouts = handouts;
+    else
+        jd__bytes_finish(&handouts);
     return status;
 }

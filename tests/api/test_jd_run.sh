@@ -3,7 +3,7 @@
 #
 # test_jd_run.sh - jd-run with programs that know nothing of jd: what they are
 # told, their output, signals, failures, and that nobody is left behind.
-# usage: test_jd_run.sh JD_RUN JD_INFO JOB_PROCESS WAITS_ALONE
+# usage: test_jd_run.sh JD_RUN JD_INFO JOB_PROCESS WAITS_ALONE MPI_FIRST
 # The conditions are called by is().
 # shellcheck disable=SC2317
 set -euo pipefail
@@ -21,6 +21,9 @@ process=$work/process.$$
 cp "$3" "$process"
 waiting=$work/waiting.$$
 cp "$4" "$waiting"
+first=$work/first.$$
+cp "$5" "$first"
+server=${jd_run%/tools/jd-run}/runtime/wireup/server/jd-pmix-server
 
 # check NAME STATUS: the result of a condition, with what the run printed.
 check() {
@@ -412,7 +415,7 @@ is_stopped() { [[ $(ps -o stat= -p "$1") == T* ]]; }
 all_stopped() {
     local child
     is_stopped "$pid" || return 1
-    for child in $(pgrep -P "$pid"); do
+    for child in $(pgrep -P "$pid" -f "^$process "); do
         is_stopped "$child" || return 1
     done
 }
@@ -482,6 +485,97 @@ test_flags() {
     is "--" ended 0 and out a
 }
 
+# ---- programs that call MPI_Init themselves ----------------------------------
+
+# What a server leaves would be here, and in /dev/shm by the same name.
+begin_served() {
+    export JD_TMPDIR=$work/places
+    mkdir -p "$JD_TMPDIR"
+    begin "$@"
+}
+
+# The server's folder is there from the start on, before its processes are.
+find_served() {
+    local folder keeper
+    folder=$(find "$JD_TMPDIR" -mindepth 1 -maxdepth 1 -name 'jd-wireup-*')
+    served=${folder##*/}
+    keeper=$(pgrep -x jd-run-keeper -P "$pid") || return 1
+    server_pid=$(pgrep -x jd-run-server -P "$keeper") || return 1
+    [[ $served ]]
+}
+
+nothing_served() {
+    [[ ! $(ls -A "$JD_TMPDIR") && ! -e /dev/shm/$served ]] &&
+        ! pgrep -f "^$first " >/dev/null && ! kill -0 "$server_pid" 2>/dev/null
+}
+
+sorted_out() { [[ $(sort "$work/out") == "$1" ]]; }
+
+test_mpi_first() {
+    export OMPI_MCA_mpi_yield_when_idle=1
+    run "$jd_run" -n 3 "$first" world
+    is "a program of MPI alone is one world" ended 0 and \
+        sorted_out $'rank 0 of 3\nrank 1 of 3\nrank 2 of 3' and err ""
+    run "$jd_run" -n 3 "$first" jd
+    is "and jd_initialize() takes it over" ended 0 and err "" and \
+        sorted_out $'process 0 of 3\nprocess 1 of 3\nprocess 2 of 3'
+    run "$jd_run" -n 2 "$jd_run" -n 2 "$first" world
+    is "a jd-run in a jd-run has a world of its own" ended 0 and \
+        sorted_out $'rank 0 of 2\nrank 0 of 2\nrank 1 of 2\nrank 1 of 2'
+    run "$jd_run" -n 2 "$jd_run" -n 1 env
+    is "and tells nothing of the one around it" ended 0 and \
+        test "$(grep -cE '^(PMIX_|JSM_|OMPI_MCA_btl)' "$work/out")" = 0
+    run "$jd_run" -n 2 "$first" abort
+    is "MPI_Abort ends all" ended 7 and err_has 'ended with exit code 7$'
+}
+
+test_mpi_first_unserved() {
+    run env JD_LIBEXEC=/nonexistent "$jd_run" -n 2 "$first" world
+    is "without a server: worlds of one" ended 0 and err "" and \
+        out $'rank 0 of 1\nrank 0 of 1'
+    run env JD_LIBEXEC=/nonexistent "$jd_run" -n 2 "$first" jd
+    is "which jd_initialize() refuses" ended 3 and err_has \
+        'the world of .* has this process alone .*: each process has a world of its own'
+    run env JD_TMPDIR=/nonexistent "$jd_run" -n 2 "$process" line here
+    is "a server that cannot start is said, and no more" ended 0 and \
+        out $'here\nhere' and err_has '^jd-run: MPI is served from jd_init.* /none'
+}
+
+# The rank's end is jd-run's to see, the others' and the server's then too.
+test_mpi_first_killed() {
+    begin_served "$jd_run" -n 3 "$first" wait "$work/up"
+    until_true is_up 3 || true
+    server_pid=
+    is "the server is there" find_served
+    pkill -KILL -n -f "^$first "
+    finish
+    is "a rank is killed" ended 137 and until_true nothing_served
+    begin_served "$jd_run" -n 3 "$first" wait "$work/up"
+    until_true is_up 3 || true
+    find_served || true
+    kill -KILL "$pid"
+    finish
+    is "jd-run is killed" ended 137 and until_true nothing_served
+    # libpmix 5 lets processes be whose server has gone.
+    begin_served "$jd_run" -n 3 --timeout 20s "$first" wait "$work/up"
+    until_true is_up 3 || true
+    find_served || true
+    kill -KILL "$server_pid"
+    finish
+    is "the server is killed" test "$status" != 0 and err_has \
+        'PMIx server of this host \(pid [0-9]+\) was killed by signal 9' and \
+        until_true nothing_served
+    begin_served "$jd_run" -n 2 "$process" catch TERM mark "$work/up" wait -
+    until_true is_up 2 || true
+    find_served || true
+    kill -KILL "$server_pid"
+    until_true nothing_served || true
+    kill -TERM "$pid"
+    finish
+    is "which is nothing to those that do not use it" ended 0 and \
+        count_lines '^TERM$' 2
+}
+
 test_environment
 test_outer_launchers
 test_output
@@ -492,4 +586,11 @@ test_signals
 test_suspend
 test_left
 test_flags
+if [[ -x $server ]]; then
+    test_mpi_first
+    test_mpi_first_unserved
+    test_mpi_first_killed
+else
+    tap_skip "programs that call MPI_Init themselves" "no $server"
+fi
 tap_done

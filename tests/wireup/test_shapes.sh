@@ -31,6 +31,7 @@ count_numbers() {
     ((numbers == $1))
 }
 
+# Of each job one is jd-run's, and one jd_initialize() has started.
 count_servers() {
     (($(find /tmp -maxdepth 1 -name 'jd-wireup-*' | wc -l) == $1))
 }
@@ -50,7 +51,7 @@ test_several() {
     done
     for word in "${words[@]}"; do until_true test -e "$word" || true; done
     is "several jobs at once have servers and names of their own" \
-        count_servers "$jobs" and until_true count_numbers "$jobs"
+        count_servers "$((2 * jobs))" and until_true count_numbers "$jobs"
     rm -f "$GATES"/*/world.0.hold
     finish
     is "and all end well" ended 0 0 1 2 and \

@@ -18,10 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char server_name[] = "jd-pmix-server";
-static const char keeper_name[] = "jd-pmix-keeper";
+static const char *server_name = "jd-pmix-server";
+static const char *keeper_name = "jd-pmix-keeper";
 
 /* ---- apart ------------------------------------------------------------ */
+
+void keeper_name_for_jd_run(void)
+{
+    server_name = "jd-run-server";
+    keeper_name = "jd-run-keeper";
+    prctl(PR_SET_NAME, server_name);
+}
 
 static void ignore_signals(void)
 {
@@ -171,11 +178,18 @@ void keeper_clean(const struct directory *directory, const char *nspace)
  * kernel, short of memory, has killed it. */
 static void after_murder(pid_t server, int status, struct roll *roll)
 {
-    say(JD_LOG_ERROR,
-        "the PMIx server of this host (pid %d) was killed by signal %d (%s); "
-        "the host's %zu processes cannot go on without it, and are ended",
-        (int)server, WTERMSIG(status), strsignal(WTERMSIG(status)),
-        roll->count);
+    const char *name = strsignal(WTERMSIG(status));
+    if (!roll->count)
+        say(JD_LOG_ERROR,
+            "the PMIx server of this host (pid %d) was killed by signal %d "
+            "(%s); processes that have their MPI from it cannot go on",
+            (int)server, WTERMSIG(status), name);
+    else
+        say(JD_LOG_ERROR,
+            "the PMIx server of this host (pid %d) was killed by signal %d "
+            "(%s); the host's %zu processes cannot go on without it, and are "
+            "ended",
+            (int)server, WTERMSIG(status), name, roll->count);
     end_all(roll);
 }
 

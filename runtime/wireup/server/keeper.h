@@ -20,6 +20,10 @@
  * ends after its processes; and descriptors that were left open are not its. */
 void keeper_detach(void);
 
+/* As ps shows the two: a job under jd-run may have a server that
+ * jd_initialize() has started, too. Before keeper_start. */
+void keeper_name_for_jd_run(void);
+
 /* The server's descriptors. */
 struct keeper {
     int ready; /* to the starter's child */

@@ -2,7 +2,8 @@
 /*
  * jd-pmix-server - serves PMIx to one host's processes, so that MPI_Init makes
  * one world of them where no launcher serves any. jd_initialize() starts it,
- * and tells it what to do on standard input (runtime/wireup/wireup.proto).
+ * or jd-run, and tells it what to do on standard input
+ * (runtime/wireup/wireup.proto).
  *
  * On standard output it says "ready", or one sentence on why it cannot, and
  * then has exit code 1.
@@ -21,9 +22,9 @@
 
 static struct keeper keeper;
 
-static void on_ready(void)
+static void on_ready(const struct jd_bytes *handouts)
 {
-    starter_answer("ready\n");
+    starter_answer(handouts, "ready\n");
     keeper_say_ready(&keeper);
 }
 
@@ -31,7 +32,7 @@ static int give_up(void)
 {
     char sentence[4096];
     snprintf(sentence, sizeof sentence, "%s\n", jd_error_message());
-    starter_answer(sentence);
+    starter_answer(NULL, sentence);
     return 1;
 }
 
@@ -46,6 +47,8 @@ static int run(const Jd__Plan *plan)
     struct directory directory;
     char nspace[NAMESPACE_SIZE];
     introduce(plan);
+    if (plan->is_held)
+        keeper_name_for_jd_run();
     namespace_name(plan, nspace);
     if (directory_create(plan->tmpdir, &directory) != JD_OK)
         return give_up();
@@ -65,7 +68,7 @@ int main(int argc, char **argv)
     (void)argv;
     if (argc > 1) {
         fputs("jd-pmix-server takes no arguments: jd_initialize() starts it "
-              "where no launcher serves PMIx\n",
+              "where no launcher serves PMIx, and jd-run\n",
               stderr);
         return 2;
     }

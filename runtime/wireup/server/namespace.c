@@ -275,8 +275,22 @@ static size_t fill_own(const struct serving *serving,
     return serving->plan->has_equal_pids ? OWN_VARIABLES : OWN_VARIABLES - 1;
 }
 
+/* For the starter: a frame, as in wire.h. */
+static jd_status frame_handout(struct serving *serving,
+                               const Jd__Handout *handout)
+{
+    size_t size = jd__handout__get_packed_size(handout);
+    uint8_t *at = jd__bytes_reserve(&serving->handouts, JD_WIRE_HEADER + size);
+    if (!at)
+        return jd__fail_no_memory("what a process is handed out", size);
+    jd__wire_put_u32(at, (uint32_t)size);
+    jd__handout__pack(handout, at + JD_WIRE_HEADER);
+    serving->handouts.end += JD_WIRE_HEADER + size;
+    return JD_OK;
+}
+
 static jd_status store_handout(const struct serving *serving, uint32_t process,
-                               Jd__Handout *handout)
+                               const Jd__Handout *handout)
 {
     struct store_key key;
     size_t size = jd__handout__get_packed_size(handout);
@@ -305,7 +319,7 @@ static bool may_be_handed(char *variable)
     return is_allowed;
 }
 
-static jd_status hand_out_to(const struct serving *serving, uint32_t process,
+static jd_status hand_out_to(struct serving *serving, uint32_t process,
                              char **from_pmix)
 {
     char own[OWN_VARIABLES][VARIABLE_SIZE];
@@ -325,12 +339,14 @@ static jd_status hand_out_to(const struct serving *serving, uint32_t process,
     handout.environment = all;
     handout.n_environment = count + num_own;
     handout.life_path = (char *)serving->directory->life;
-    jd_status status = store_handout(serving, process, &handout);
+    jd_status status = serving->agent
+                           ? store_handout(serving, process, &handout)
+                           : frame_handout(serving, &handout);
     free(all);
     return status;
 }
 
-static jd_status prepare(const struct serving *serving, uint32_t process)
+static jd_status prepare(struct serving *serving, uint32_t process)
 {
     char **from_pmix = NULL;
     pmix_proc_t proc;
@@ -345,7 +361,7 @@ static jd_status prepare(const struct serving *serving, uint32_t process)
     return status;
 }
 
-jd_status namespace_hand_out(const struct serving *serving)
+jd_status namespace_hand_out(struct serving *serving)
 {
     jd_status status = JD_OK;
     for (size_t i = 0; status == JD_OK && i < serving->own->n_processes; i++)

@@ -5,7 +5,8 @@
  *
  *     namespace_name(plan, name);
  *     namespace_open(&serving);         PMIx_server_init and all registrations
- *     namespace_hand_out(&serving);     a Handout for each, into the store
+ *     namespace_hand_out(&serving);     a Handout for each, into the store,
+ *                                     or to serving.handouts
  *
  * Ranks are the job's process indices.
  */
@@ -24,6 +25,6 @@ void namespace_name(const Jd__Plan *plan, char name[NAMESPACE_SIZE]);
 jd_status namespace_open(const struct serving *serving);
 
 /* Returns JD_OK; as store_set. */
-jd_status namespace_hand_out(const struct serving *serving);
+jd_status namespace_hand_out(struct serving *serving);
 
 #endif

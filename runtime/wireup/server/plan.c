@@ -116,8 +116,10 @@ static jd_status check_plan(const Jd__Plan *plan)
     const char *wrong = NULL;
     if (plan->count == 0 || plan->count > INT32_MAX)
         wrong = "the job has no processes";
-    else if (plan->n_addresses == 0)
+    else if (plan->n_addresses == 0 && !plan->is_held)
         wrong = "it has no address of the coordination service";
+    else if (plan->is_held && plan->n_hosts != 1)
+        wrong = "jd-run's processes are on one host";
     else if (plan->auth_way < JD_AUTH_OPEN || plan->auth_way > JD_AUTH_MUNGE ||
              (plan->auth_key.len && plan->auth_key.len != JD_AUTH_KEY))
         wrong = "its secret is none";

@@ -8,6 +8,8 @@
 #include "runtime/wireup/server/namespace.h"
 #include "runtime/wireup/server/say.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +157,7 @@ static jd_status begin(struct serving *serving)
     jd_status status = look_around(serving);
     if (status == JD_OK)
         status = start_life(serving);
-    if (status == JD_OK)
+    if (status == JD_OK && !serving->plan->is_held)
         status = meet_service(serving);
     if (status == JD_OK)
         status = namespace_open(serving);
@@ -221,9 +223,48 @@ static void end_processes(struct serving *serving, bool spare_finalized)
         life, spare_finalized ? INFINITY : jd__clock_now() + DEATH_SECONDS);
 }
 
-jd_status serve(const Jd__Plan *plan, const struct directory *directory,
-                int roll, void (*on_ready)(void))
+/* Until every process of the host has come and gone, or the job has failed. */
+static void serve_members(struct serving *serving)
 {
+    enum life_news news =
+        life_wait(serving->life,
+                  jd__clock_now() + fmin(serving->plan->timeout, MAX_SECONDS));
+    if (news == LIFE_ABSENT)
+        say_absent(serving);
+    if (news != LIFE_ALL_GONE)
+        end_processes(serving, news == LIFE_LOST);
+    if (news == LIFE_ALL_GONE || news == LIFE_LOST)
+        say_unfinalized(serving);
+}
+
+/* Whether a process of jd-run comes at all, to MPI or here, is its program's
+ * affair, and jd-run sees how each ends. */
+static void serve_until_end_of(int held)
+{
+    char byte;
+    ssize_t n;
+    do
+        n = read(held, &byte, 1);
+    while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+/* Standard input is given up when the server is ready. */
+static jd_status take_held(const Jd__Plan *plan, int *ret_held)
+{
+    *ret_held = -1;
+    if (!plan->is_held)
+        return JD_OK;
+    *ret_held = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return *ret_held >= 0
+               ? JD_OK
+               : jd_fail(JD_RESOURCE_EXHAUSTED,
+                         "standard input cannot be held: %s", strerror(errno));
+}
+
+jd_status serve(const Jd__Plan *plan, const struct directory *directory,
+                int roll, void (*on_ready)(const struct jd_bytes *handouts))
+{
+    int held;
     static struct serving serving; /* libpmix may call until the end */
     static char nspace[NAMESPACE_SIZE];
     namespace_name(plan, nspace);
@@ -235,19 +276,18 @@ jd_status serve(const Jd__Plan *plan, const struct directory *directory,
         .roll = roll,
         .deadline = jd__clock_now() + fmin(plan->timeout, MAX_SECONDS),
     };
-    jd_status status = begin(&serving);
+    jd_status status = take_held(plan, &held);
+    if (status == JD_OK)
+        status = begin(&serving);
     if (status != JD_OK)
         return status;
-    on_ready();
+    on_ready(&serving.handouts);
+    jd__bytes_finish(&serving.handouts);
     say(JD_LOG_DEBUG, "serves %zu of %u processes", serving.own->n_processes,
         (unsigned)plan->count);
-    enum life_news news = life_wait(
-        serving.life, jd__clock_now() + fmin(plan->timeout, MAX_SECONDS));
-    if (news == LIFE_ABSENT)
-        say_absent(&serving);
-    if (news != LIFE_ALL_GONE)
-        end_processes(&serving, news == LIFE_LOST);
-    if (news == LIFE_ALL_GONE || news == LIFE_LOST)
-        say_unfinalized(&serving);
+    if (plan->is_held)
+        serve_until_end_of(held);
+    else
+        serve_members(&serving);
     return JD_OK;
 }

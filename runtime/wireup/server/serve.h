@@ -12,11 +12,14 @@
 /*
  * Serves until nobody of the host is there any more; where the job fails, who
  * is still there LIFE_GRACE_SECONDS later is ended with SIGKILL. Who comes and
- * goes is written to roll (struct life_note). on_ready is called when every
- * process has been handed out what it needs. Blocks: as long as the processes
- * live. Returns JD_OK; where it could not begin, why: then nobody was served.
+ * goes is written to roll (struct life_note). Where the plan is held it serves
+ * until the end of standard input, and ends nobody. on_ready is called when
+ * every process has been handed out what it needs, with the handouts that the
+ * starter is to have, and gives up standard input. Blocks: as long as the
+ * processes live. Returns JD_OK; where it could not begin, why: then nobody was
+ * served.
  */
 jd_status serve(const Jd__Plan *plan, const struct directory *directory,
-                int roll, void (*on_ready)(void));
+                int roll, void (*on_ready)(const struct jd_bytes *handouts));
 
 #endif

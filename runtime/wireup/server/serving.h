@@ -21,8 +21,9 @@ struct serving {
     size_t max_message; /* JD_MAX_MESSAGE */
     int roll;           /* to the keeper */
     struct jd_loop *loop;
-    struct jd_agent *agent;
+    struct jd_agent *agent; /* NULL where the plan is held */
     struct life *life;
+    struct jd_bytes handouts; /* where the plan is held: frames */
 };
 
 #endif

@@ -50,10 +50,9 @@ static void stop_watching(void)
     close(watching.stop[0]);
 }
 
-void starter_answer(const char *text)
+static void write_all(const void *data, size_t length)
 {
-    size_t length = strlen(text);
-    stop_watching();
+    const char *text = data;
     while (length) {
         ssize_t n = write(STDOUT_FILENO, text, length);
         if (n < 0 && errno == EINTR)
@@ -63,5 +62,13 @@ void starter_answer(const char *text)
         text += n;
         length -= (size_t)n;
     }
+}
+
+void starter_answer(const struct jd_bytes *handouts, const char *text)
+{
+    stop_watching();
+    if (handouts)
+        write_all(handouts->data + handouts->begin, jd__bytes_size(handouts));
+    write_all(text, strlen(text));
     keeper_close_standard();
 }

@@ -6,16 +6,19 @@
  *
  *     starter_watch();
  *     ... what may take a while ...
- *     starter_answer("ready\n");
+ *     starter_answer(&handouts, "ready\n");
  */
 #ifndef RUNTIME_WIREUP_SERVER_STARTER_H
 #define RUNTIME_WIREUP_SERVER_STARTER_H
+
+#include "runtime/coordination/wire.h"
 
 /* From here until the answer the end of the starter is the program's, with
  * exit code 1; without memory for a thread it goes unnoticed. Once. */
 void starter_watch(void);
 
-/* Writes the answer, and gives up standard input and output. */
-void starter_answer(const char *text);
+/* Writes the answer, behind handouts where they are not NULL, and gives up
+ * standard input and output. */
+void starter_answer(const struct jd_bytes *handouts, const char *text);
 
 #endif
