@@ -151,6 +151,7 @@ static jd_status open_group(struct jd_agreement *a)
         return status;
     jd__group_begin(a->group, a->spec->operation, a->spec->detail);
     jd__group_set_cancel(a->group, a->spec->is_cancelled);
+    jd__group_next_wait(a->group)->begin = a->begin;
     return JD_OK;
 }
 

@@ -4,7 +4,8 @@
  * each: that they mean the same, where their members' control blocks and tags
  * are, and who can see whose memory.
  *
- *     struct jd_agreement a = { .spec = spec, .layout = layout };
+ *     struct jd_agreement a = { .spec = spec, .layout = layout,
+ *                               .begin = jd__clock_now() };
  *     status = jd__agreement_meet(&a, &belief);
  *     if (status == JD_OK)
  *         status = jd__agreement_see(&a);
@@ -15,7 +16,7 @@
  *
  * Collective: the processes of the layout; once one step has failed, only
  *   finish follows, and end where see was JD_OK.
- * Blocks: with the collective deadline. A process that fails on its own comes
+ * Blocks: all steps together with one collective deadline, from begin on. A process that fails on its own comes
  *   all the same, with its status, and all return that.
  * Threads: one agreement, one thread; several agreements at once, whose
  *   processes' lowest devices differ.
@@ -43,6 +44,7 @@ struct jd_process_card {
 struct jd_agreement {
     const struct jd_clique_spec *spec; /* the speaker's */
     const struct jd_layout *layout;
+    double begin; /* on the clock, of the call that needs the clique first */
 
     struct jd_group *group; /* the processes */
     struct jd_arena *arena; /* NULL: this process has none */

@@ -6,6 +6,7 @@
 #include "collectives/digest.h"
 #include "collectives/registry.h"
 #include "jd_coordination.h"
+#include "runtime/clock.h"
 #include "runtime/mpi_lock.h"
 #include "runtime/peers.h"
 
@@ -306,13 +307,30 @@ static jd_status make_ends(struct jd_agreement *a, struct end **ends)
     return status;
 }
 
+/* When the first of this process's devices made the call: it has waited for the
+ * others since, and its deadline is that of all. */
+static double find_begin(const struct jd_layout *layout,
+                         const struct jd_arrival *speaker)
+{
+    double begin = speaker->wait->begin;
+    for (int i = 0; i < layout->counts[layout->self]; i++) {
+        const struct jd_arrival *other =
+            jd__registry_find(speaker, layout->devices[i]);
+        if (other->wait->begin < begin)
+            begin = other->wait->begin;
+    }
+    return begin;
+}
+
 /* Makes the ends of all members of this process, and hands them out. */
 static jd_status speak(const struct jd_clique_spec *spec,
                        const struct jd_layout *layout,
                        const struct jd_belief *belief,
                        struct jd_arrival *arrival)
 {
-    struct jd_agreement a = { .spec = spec, .layout = layout };
+    struct jd_agreement a = { .spec = spec,
+                              .layout = layout,
+                              .begin = find_begin(layout, arrival) };
     int own = layout->counts[layout->self];
     struct end **ends = calloc((size_t)own, sizeof(struct end *));
     jd_status status =
@@ -361,6 +379,7 @@ static jd_status come(const struct jd_clique_spec *spec,
     bool speaks;
     wait.detail = spec->detail;
     wait.is_cancelled = spec->is_cancelled;
+    wait.begin = jd__clock_now();
     jd_status status = jd__registry_come(&arrival, &speaks);
     if (!speaks)
         return status;

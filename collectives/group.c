@@ -163,6 +163,11 @@ void jd__group_set_cancel(struct jd_group *group,
     group->wait.is_cancelled = is_cancelled;
 }
 
+struct jd_wait *jd__group_next_wait(struct jd_group *group)
+{
+    return &group->wait;
+}
+
 const char *jd__group_operation(const struct jd_group *group)
 {
     return group->wait.operation;

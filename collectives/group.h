@@ -103,6 +103,10 @@ void jd__group_begin(struct jd_group *group, const char *operation,
 void jd__group_set_cancel(struct jd_group *group,
                           const atomic_bool *is_cancelled);
 
+/* What the next waits have in common, for what a group's user sets of it:
+ * begin, on_missing, behind. */
+struct jd_wait *jd__group_next_wait(struct jd_group *group);
+
 /* The operation that jd__group_begin was given. */
 const char *jd__group_operation(const struct jd_group *group);
 

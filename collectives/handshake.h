@@ -19,11 +19,12 @@ struct jd_belief {
 
 /*
  * Each member tells the one of the lowest process what it believes, and that
- * one answers all.
+ * one answers all; where it waits for long, it tells those that have come who
+ * has not.
  * Returns: JD_OK; INVALID_ARGUMENT on every member where beliefs differ,
- *   naming two members and what they believe; DEADLINE_EXCEEDED: the lowest
- *   names those who did not come, the others name the lowest;
- *   RESOURCE_EXHAUSTED.
+ *   naming two members and what they believe; DEADLINE_EXCEEDED naming those
+ *   who did not come (the lowest itself, where it came less than half a second
+ *   before); RESOURCE_EXHAUSTED.
  */
 jd_status jd__compare_beliefs(struct jd_group *group,
                               const struct jd_belief *belief);

@@ -181,12 +181,21 @@ static bool is_speaker(const struct jd_wait *wait, int count,
     return true;
 }
 
+/* Who keeps the wait from ending, as far as is known. */
+static struct missing find_culprits(const struct jd_wait *wait,
+                                    const struct missing *missing)
+{
+    struct missing behind = { wait->behind, wait->num_behind };
+    return missing->count && behind.count ? behind : *missing;
+}
+
 static void notice(const struct jd_wait *wait, int count,
                    const struct missing *missing, double waited)
 {
-    if (!missing->count || !is_speaker(wait, count, missing))
+    struct missing culprits = find_culprits(wait, missing);
+    if (!missing->count || !is_speaker(wait, count, &culprits))
         return;
-    char *text = describe(wait, missing, waited);
+    char *text = describe(wait, &culprits, waited);
     if (wait->timeout < 0)
         jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)",
                 text ? text : wait->operation, wait->variable);
@@ -199,7 +208,8 @@ static void notice(const struct jd_wait *wait, int count,
 static jd_status fail_deadline(const struct jd_wait *wait,
                                const struct missing *missing, double waited)
 {
-    char *text = describe(wait, missing, waited);
+    struct missing culprits = find_culprits(wait, missing);
+    char *text = describe(wait, &culprits, waited);
     jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
             text ? text : wait->operation, wait->timeout, wait->variable);
     free(text);
@@ -293,6 +303,16 @@ static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
             waited + (waited < LONGEST_TELL ? waited : LONGEST_TELL);
 }
 
+/* What is due of notices that fell into the waits before is not made up for. */
+static void begin(const struct jd_wait *wait, struct jd_wait_state *state,
+                  double now)
+{
+    state->begin = now;
+    state->before = wait->begin > 0 ? now - wait->begin : 0;
+    while (state->next_notice > 0 && state->next_notice < state->before)
+        state->next_notice *= 2;
+}
+
 jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
                         jd_wait_missing_f find_missing, void *arg, int count)
 {
@@ -301,18 +321,20 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
         return status;
     double now = jd__clock_now();
     if (state->begin < 0)
-        state->begin = now;
-    double waited = now - state->begin;
-    bool is_late = wait->timeout >= 0 && waited >= wait->timeout;
-    bool is_notice = state->next_notice >= 0 && waited >= state->next_notice;
+        begin(wait, state, now);
+    double waited = now - state->begin, all = state->before + waited;
+    bool is_late = wait->timeout >= 0 && all >= wait->timeout;
+    bool is_notice = state->next_notice >= 0 && all >= state->next_notice;
     bool is_tell = is_tell_due(state, waited) || (is_notice && state->is_exact);
     if (!is_late && !is_notice && !is_tell)
         return JD_OK;
     state->look = jd__tell_looks(); /* before it is seen who is missing */
     struct missing missing = list_missing(find_missing, arg, count);
+    if (wait->on_missing && missing.count)
+        wait->on_missing(wait->arg, missing.processes, missing.count);
     if (is_tell) {
         tell(wait, state, &missing, waited);
-        status = fail_ended(wait, state, &missing, waited);
+        status = fail_ended(wait, state, &missing, all);
     }
     if (status != JD_OK || !(is_late || is_notice)) {
         free(missing.processes);
@@ -320,10 +342,10 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
     }
     if (is_late)
         status = missing.count || !missing.processes
-                     ? fail_deadline(wait, &missing, waited)
+                     ? fail_deadline(wait, &missing, all)
                      : JD_OK;
     else
-        notice(wait, count, &missing, waited);
+        notice(wait, count, &missing, all);
     if (is_notice)
         state->next_notice *= 2;
     free(missing.processes);
@@ -334,7 +356,8 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
                            const struct jd_wait_state *state,
                            jd_wait_missing_f find_missing, void *arg, int count)
 {
-    double waited = state->begin < 0 ? 0 : jd__clock_now() - state->begin;
+    double waited =
+        state->begin < 0 ? 0 : state->before + jd__clock_now() - state->begin;
     if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
         return JD_OK;
     struct missing missing = list_missing(find_missing, arg, count);

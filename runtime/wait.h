@@ -39,6 +39,20 @@ struct jd_wait {
 
     /* Becomes true where nobody needs the wait any more; NULL: never. */
     const atomic_bool *is_cancelled;
+
+    /* The deadline of several waits one after the other counts from here, on
+     * the clock; 0: each has its own, from its first look. */
+    double begin;
+
+    /* Hears who is missing, sorted, where the wait lasts, at growing intervals
+     * and before it ends at the deadline; NULL: nobody. */
+    void (*on_missing)(void *arg, const int *processes, int count);
+    void *arg;
+
+    /* Those for whom the missing wait themselves, sorted: sentences name these
+     * instead. */
+    int *behind;
+    int num_behind;
 };
 
 /* JD_OK; ABORTED where the job has failed, or the wait is cancelled. Threads:
@@ -48,7 +62,8 @@ jd_status jd__wait_check(const struct jd_wait *wait);
 /* How far one wait is. */
 struct jd_wait_state {
     double begin;       /* on the clock, the first look; negative: not yet */
-    double next_notice; /* seconds after begin; negative: never */
+    double before;      /* seconds that the waits before this one took */
+    double next_notice; /* seconds of all of them; negative: never */
     /* Who is missing is certain: where it lasts, the service is told, and ends
      * the job where the wait cannot end. Set after jd__wait_start. */
     bool is_exact;
@@ -68,7 +83,8 @@ typedef int (*jd_wait_missing_f)(void *arg, int *processes);
 /*
  * What a wait of any kind does now and then: ends where the job has failed, or
  * where it is cancelled; prints a notice where it is time for one; ends at the
- * deadline, unless nobody is missing then. wait->processes has count entries.
+ * deadline, unless nobody is missing then; tells on_missing.
+ * wait->processes has count entries.
  * Reads the clock: not to be called at each poll. Returns: JD_OK: go on;
  * DEADLINE_EXCEEDED naming the operation, the missing processes and what can be
  * seen of those on this host; ABORTED. Threads: any, each with a wait of its

@@ -5,6 +5,7 @@
  * says so; no MPI is started.
  */
 #include "runtime/wait.h"
+#include "runtime/clock.h"
 #include "runtime/coordination/ending.h"
 #include "runtime/mpi_service.h"
 #include "runtime/topology.h"
@@ -223,6 +224,55 @@ START_TEST(any_wait_has_a_deadline)
 }
 END_TEST
 
+/* Two waits, one after the other, have one deadline and one row of notices. */
+START_TEST(several_waits_have_one_deadline)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2, 3);
+    struct jd_wait_state state = jd__wait_start(&wait);
+    int asked = 0;
+    wait.timeout = 2000;
+    wait.begin = jd__clock_now() - 1000;
+    state.next_notice = 300;
+    UNIT_OK(jd__wait_look(&wait, &state, find_two, &asked, 3));
+    ck_assert_int_eq(asked, 0);
+    ck_assert(state.next_notice == 1200);
+    wait.begin -= 1500;
+    state = jd__wait_start(&wait);
+    ck_assert_int_eq(jd__wait_look(&wait, &state, find_two, &asked, 3),
+                     JD_DEADLINE_EXCEEDED);
+    ck_assert_ptr_nonnull(
+        strstr(jd_error_message(), "process 0 has waited 2.5e+03 s for "));
+    ck_assert_ptr_nonnull(strstr(jd_error_message(), "; the deadline was "));
+}
+END_TEST
+
+static void note_missing(void *arg, const int *found, int count)
+{
+    *(int *)arg += count == 2 && found[0] == 1 && found[1] == 2;
+}
+
+/* What it hears can be told to others, who name them too. */
+START_TEST(who_is_missing_is_passed_on)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2, 3);
+    struct jd_wait_state state = jd__wait_start(&wait);
+    int asked = 0, heard = 0, behind[] = { 4, 5, 7 };
+    wait.on_missing = note_missing;
+    wait.arg = &heard;
+    wait.timeout = 1e9;
+    UNIT_OK(jd__wait_look(&wait, &state, find_two, &asked, 3));
+    ck_assert_int_eq(heard, 0);
+    wait.timeout = 0;
+    wait.behind = behind;
+    wait.num_behind = 3;
+    ck_assert_int_eq(jd__wait_look(&wait, &state, find_two, &asked, 3),
+                     JD_DEADLINE_EXCEEDED);
+    ck_assert_int_eq(heard, 1);
+    ck_assert_ptr_nonnull(
+        strstr(jd_error_message(), " s for processes 4-5,7" THEY_RUN));
+}
+END_TEST
+
 /* All have come while the clock was looked at: that is no failure. */
 START_TEST(who_comes_at_the_deadline_is_in_time)
 {
@@ -433,6 +483,8 @@ int main(int argc, char **argv)
     tcase_add_test(ends, a_deadline_names_the_missing);
     tcase_add_test(ends, a_process_is_named_once);
     tcase_add_test(ends, any_wait_has_a_deadline);
+    tcase_add_test(ends, several_waits_have_one_deadline);
+    tcase_add_test(ends, who_is_missing_is_passed_on);
     tcase_add_test(ends, who_comes_at_the_deadline_is_in_time);
     tcase_add_test(ends, the_end_of_the_job_ends_it);
     tcase_add_test(ends, a_wait_may_be_cancelled);
