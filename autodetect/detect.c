@@ -166,9 +166,8 @@ static jd_status try_detector(const struct jd_env *env,
                               struct jd_cluster *cluster)
 {
     char reason[JD_DETECTOR_REASON_SIZE];
-    bool present =
-        detector->present(env, reason, sizeof reason) &&
-        !jd__detector_is_outer(env, detector, reason, sizeof reason);
+    bool present = detector->present(env, reason, sizeof reason) &&
+                   !jd__detector_is_outer(env, detector, reason, sizeof reason);
     if (!present)
         return add_trace(cluster, detector, false, reason);
     if (*taken) {
@@ -331,8 +330,8 @@ static jd_status check(const struct jd_cluster *cluster)
 static jd_status check_selection(const struct selection *selection,
                                  const struct jd_cluster *cluster)
 {
-    bool is_named = selection->text && selection->text[0] != '^' &&
-                    selection->count > 0;
+    bool is_named =
+        selection->text && selection->text[0] != '^' && selection->count > 0;
     if (!is_named || strcmp(cluster->method, "none") != 0)
         return JD_OK;
     const struct jd_cluster_trace *first = &cluster->trace[0];

@@ -80,19 +80,18 @@ static jd_status set_coordinator(const struct jd_env *env,
         jd__detector_no_coordinator(cluster, "MASTER_ADDR is not set");
         return JD_OK;
     }
-    return jd__detector_coordinator(env, cluster,
-                                    &(struct jd_detector_address){
-                                        .host = host,
-                                        .host_length = strlen(host),
-                                        .port = port,
-                                        .host_source = "MASTER_ADDR",
-                                        .port_source =
-                                            is_agents
-                                                ? "MASTER_PORT, "
-                                                  "TORCHELASTIC_RUN_ID"
-                                                : "MASTER_PORT",
-                                        .one_host = all_are_here(cluster),
-                                    });
+    return jd__detector_coordinator(
+        env, cluster,
+        &(struct jd_detector_address){
+            .host = host,
+            .host_length = strlen(host),
+            .port = port,
+            .host_source = "MASTER_ADDR",
+            .port_source = is_agents ? "MASTER_PORT, "
+                                       "TORCHELASTIC_RUN_ID"
+                                     : "MASTER_PORT",
+            .one_host = all_are_here(cluster),
+        });
 }
 
 /*

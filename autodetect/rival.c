@@ -43,9 +43,9 @@ static struct jd_cluster_rival consider(const struct jd_env *env,
         return rival;
     rival.detector = detector->name;
     rival.is_left_out = is_left_out(cluster, detector->name);
-    rival.is_outer = strcmp(cluster->method, "none") != 0 &&
-                     jd__detector_is_outer(env, detector, reason,
-                                           sizeof reason);
+    rival.is_outer =
+        strcmp(cluster->method, "none") != 0 &&
+        jd__detector_is_outer(env, detector, reason, sizeof reason);
     return rival;
 }
 
@@ -54,7 +54,8 @@ void jd__cluster_find_rival(const struct jd_env *env,
 {
     struct jd_cluster_rival *rival = &cluster->rival;
     for (size_t i = 0; jd__detectors[i]; i++) {
-        struct jd_cluster_rival other = consider(env, cluster, jd__detectors[i]);
+        struct jd_cluster_rival other =
+            consider(env, cluster, jd__detectors[i]);
         if (other.detector &&
             (!rival->detector || (rival->is_outer && !other.is_outer)))
             *rival = other;

@@ -57,8 +57,8 @@ size_t jd__control_size(int team_size);
 /* One member, as it is seen from this process. */
 struct jd_team_member {
     struct jd_control *control;
-    char *arena;         /* its process's, where it is mapped here */
-    uint64_t arena_size; /* offsets beyond it are not believed */
+    char *arena;                /* its process's, where it is mapped here */
+    uint64_t arena_size;        /* offsets beyond it are not believed */
     struct jd_arena_view *view; /* NULL: all of it can be read */
     uint64_t opened;            /* as far as it is known to be, with a view */
     int process;

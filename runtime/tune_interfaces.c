@@ -29,7 +29,8 @@ static bool add_ipv4(struct jd_tune_interfaces *to, const char *entry)
     snprintf(network, sizeof network, "%.*s", (int)length, entry);
     if (inet_pton(AF_INET, network, &address) != 1)
         return false;
-    snprintf(network, sizeof network, "%s%s", entry, entry[length] ? "" : "/32");
+    snprintf(network, sizeof network, "%s%s", entry,
+             entry[length] ? "" : "/32");
     append(to, network);
     return true;
 }

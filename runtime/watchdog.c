@@ -30,7 +30,8 @@ struct jd_watchdog {
     char *seen;         /* what was to be seen then; NULL without memory */
 };
 
-#define LOOK_BEFORE 1.0 /* seconds before the deadline, a tenth of it at most */
+#define LOOK_BEFORE 1.0 /* seconds before the deadline, a tenth of it at most  \
+                         */
 
 /* All that can be on other hosts are not known to be here. */
 static bool may_span_hosts(const struct jd_cluster *cluster)
@@ -131,9 +132,8 @@ static void give_up(struct jd_watchdog *dog, double waited)
 static double next_event(const struct jd_watchdog *dog)
 {
     double timeout = dog->spec.timeout;
-    double next = dog->has_looked
-                      ? timeout
-                      : timeout - fmin(LOOK_BEFORE, 0.1 * timeout);
+    double next =
+        dog->has_looked ? timeout : timeout - fmin(LOOK_BEFORE, 0.1 * timeout);
     bool notice_first = dog->next_notice >= 0 && dog->next_notice < next;
     return dog->begin + (notice_first ? dog->next_notice : next);
 }

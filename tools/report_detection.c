@@ -208,8 +208,7 @@ static void print_table(const struct findings *findings,
     if (findings->status == JD_OK && live_env)
         jd_info_print_tuning(live_env, findings->settings, cluster);
     if (findings->refusal)
-        printf("\njd_initialize() would be refused:\n%s\n",
-               findings->refusal);
+        printf("\njd_initialize() would be refused:\n%s\n", findings->refusal);
 }
 
 int jd_info_detection(const struct jd_env *env, bool is_live, bool json)
@@ -221,8 +220,8 @@ int jd_info_detection(const struct jd_env *env, bool is_live, bool json)
     else
         print_table(&findings, is_live ? env : NULL);
     jd_info_warn_unknown(env);
-    int code = findings.status == JD_OK ? findings.refusal != NULL
-                                        : jd_info_fail();
+    int code =
+        findings.status == JD_OK ? findings.refusal != NULL : jd_info_fail();
     if (json && findings.refusal)
         fprintf(stderr, "jd-info: %s\n", findings.refusal);
     finish(&findings);

@@ -155,9 +155,8 @@ static void fail_leaving(struct jd_service *service,
                          const struct jd_blocked *blocked,
                          struct jd_member *leaving)
 {
-    const char *where = leaving->state == JD_MEMBER_LEFT
-                            ? "has left the job"
-                            : "is in jd_shutdown";
+    const char *where = leaving->state == JD_MEMBER_LEFT ? "has left the job"
+                                                         : "is in jd_shutdown";
     jd__member_set_state(service, leaving, JD_MEMBER_LEAVING);
     jd__member_fail(service, leaving,
                     "it %s, and process %d has waited %.3g s for it in %s; all "

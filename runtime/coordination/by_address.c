@@ -116,8 +116,8 @@ static jd_status explain_reach(jd_status status,
 static void warn_open(const struct jd_coordination *coordination,
                       const struct jd_coordination_spec *spec)
 {
-    bool is_bound = jd__settings_text(spec->settings,
-                                      JD_OPTION_COORDINATOR_BIND_ADDRESS);
+    bool is_bound =
+        jd__settings_text(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
     if (coordination->key.auth.way != JD_AUTH_OPEN ||
         (is_loopback(coordination, spec) && !is_bound))
         return;

@@ -12,11 +12,11 @@
  *
  * coordination.proto says what each message does. The parts: sessions and
  * requests (service.c), who shows what (greet.c), who is let in and how all
- * meet and part (meeting.c), who is there (members.c), waits and their deadlines
- * (waits.c), the store's requests (store_requests.c), barriers (barriers.c),
- * waits of processes for each other (blocked.c), failures (failures.c),
- * preemption (rounds.c), how many strangers there may be (strangers.c).
- * Threads: one at a time.
+ * meet and part (meeting.c), who is there (members.c), waits and their
+ * deadlines (waits.c), the store's requests (store_requests.c), barriers
+ * (barriers.c), waits of processes for each other (blocked.c), failures
+ * (failures.c), preemption (rounds.c), how many strangers there may be
+ * (strangers.c). Threads: one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVICE_H
 #define RUNTIME_COORDINATION_SERVICE_H

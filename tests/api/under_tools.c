@@ -30,8 +30,8 @@ int main(void)
     enum { COUNT = 100000 };
     jd_mesh *mesh;
     JD_CHECK(jd_initialize());
-    JD_CHECK(jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "p" },
-                            NULL));
+    JD_CHECK(
+        jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "p" }, NULL));
     jd_shard *me = jd_mesh_shard(mesh);
     double *values = calloc(COUNT, sizeof *values);
     if (!values)

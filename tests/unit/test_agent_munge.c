@@ -8,7 +8,7 @@
 #include "tests/unit/agent.h"
 #include "tests/unit/munged.h"
 
-#include <sys/wait.h>
+#include <sys/syscall.h>
 
 enum { NOBODY = 65534 };
 
@@ -93,29 +93,23 @@ struct rogue {
     bool is_for_else; /* or one for another connection */
 };
 
-/* As the user, in a process of its own, which dies with its sentence. */
-static void make_credential(const struct rogue *rogue,
-                            const uint8_t mac[JD_AUTH_MAC], char *text,
-                            size_t size)
+/* The C library would have all threads be that user. */
+static void become(uid_t user)
 {
-    int ends[2];
-    size_t length = 0;
-    ck_assert_int_eq(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        char *credential = NULL;
-        if (setuid(rogue->user) != 0 ||
-            jd__munge_encode(mac, JD_AUTH_MAC, 30, &credential) != JD_OK ||
-            write(ends[1], credential, strlen(credential)) < 0)
-            _exit(1);
-        _exit(0);
-    }
-    close(ends[1]);
-    for (ssize_t n; (n = read(ends[0], text + length, size - 1 - length)) > 0;)
-        length += (size_t)n;
-    text[length] = '\0';
-    close(ends[0]);
-    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(syscall(SYS_setresuid, -1, user, -1), 0);
+}
+
+/* As the user, which this thread is meanwhile; the caller frees it. */
+static char *make_credential(const struct rogue *rogue,
+                             const uint8_t mac[JD_AUTH_MAC])
+{
+    char *credential = NULL;
+    uid_t self = geteuid();
+    become(rogue->user);
+    jd_status status = jd__munge_encode(mac, JD_AUTH_MAC, 30, &credential);
+    become(self);
+    UNIT_OK(status);
+    return credential;
 }
 
 static void say_challenge(int fd, const uint8_t nonce[JD_AUTH_NONCE])
@@ -133,7 +127,7 @@ static void say_welcome(const struct rogue *rogue, int fd,
                         const uint8_t nonce[JD_AUTH_NONCE],
                         const Jd__Hello *hello)
 {
-    char credential[2048] = "";
+    char *credential = NULL;
     uint8_t mac[JD_AUTH_MAC];
     struct jd_auth_exchange exchange;
     Jd__Message message = JD__MESSAGE__INIT;
@@ -148,11 +142,11 @@ static void say_welcome(const struct rogue *rogue, int fd,
     memcpy(payload, mac, sizeof payload);
     payload[0] ^= rogue->is_for_else;
     if (!rogue->has_none)
-        make_credential(rogue, payload, credential, sizeof credential);
-    welcome.credential = credential;
+        welcome.credential = credential = make_credential(rogue, payload);
     message.body_case = JD__MESSAGE__BODY_WELCOME;
     message.welcome = &welcome;
     send_bare(fd, &message);
+    free(credential);
 }
 
 /* One connection; what comes after it finds nobody. */

@@ -501,7 +501,8 @@ START_TEST(one_task_and_more_ranks_contradict_each_other)
                "JD_CLUSTER_DETECTION_METHOD=torchrun to take the latter, or "
                "set JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 if that is meant");
     finish(&d);
-    detect(TASK_OF_ONE TORCH "JD_CLUSTER_DETECTION_METHOD=torchrun\n", NULL, &d);
+    detect(TASK_OF_ONE TORCH "JD_CLUSTER_DETECTION_METHOD=torchrun\n", NULL,
+           &d);
     UNIT_OK(jd__cluster_require(d.env, d.cluster));
     expect_number(&d.cluster->num_processes, 4, "WORLD_SIZE");
     finish(&d);
@@ -540,7 +541,8 @@ START_TEST(a_method_that_is_named_must_be_there)
     ck_assert_int_eq(d.status, JD_NOT_FOUND);
     ck_assert_str_eq(
         jd_error_message(),
-        "JD_CLUSTER_DETECTION_METHOD is \"flux,torchrun\", but no such launcher "
+        "JD_CLUSTER_DETECTION_METHOD is \"flux,torchrun\", but no such "
+        "launcher "
         "has started this process (flux: FLUX_TASK_RANK and FLUX_JOB_SIZE are "
         "not set); leave it out to have the launcher found, or set "
         "JD_NUM_PROCESSES=1 and JD_PROCESS_ID=0 to run each process alone");

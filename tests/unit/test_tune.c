@@ -400,8 +400,7 @@ START_TEST(mpi_gets_the_interfaces_too)
     ck_assert_str_eq(set.value, "127.0.0.1/8,sppp,lo");
     set = interfaces_with("OMPI_MCA_btl_tcp_if_exclude=eth1\n", "lo");
     ck_assert_ptr_null(set.value);
-    ck_assert_str_eq(set.why,
-                     "left alone: OMPI_MCA_btl_tcp_if_exclude is set");
+    ck_assert_str_eq(set.why, "left alone: OMPI_MCA_btl_tcp_if_exclude is set");
     put("/h/.openmpi/mca-params.conf", "btl_tcp_if_include = eth1\n");
     set = interfaces_with("HOME=/h\n", "lo");
     ck_assert_ptr_null(set.value);

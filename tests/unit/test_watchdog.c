@@ -349,8 +349,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(deadline, 30);
     tcase_add_test(deadline, the_end_says_why);
     tcase_add_test(deadline, one_step_has_no_number);
-    tcase_add_test(deadline,
-                   a_step_that_waits_for_other_hosts_has_a_hint);
+    tcase_add_test(deadline, a_step_that_waits_for_other_hosts_has_a_hint);
     tcase_add_test(deadline, notices_come_at_doubling_intervals);
     tcase_add_test(deadline, only_the_lowest_gives_notice);
     tcase_add_test(deadline, the_lowest_gives_notice);
