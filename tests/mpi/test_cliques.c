@@ -8,12 +8,14 @@
  *   missing          a device, or a process, that does not come is named
  *   beliefs          so are members who mean different cliques
  *   cancelled        a wait ends when it is told to
+ *   late             all waits together have one deadline, from the call on
  */
 #include "jd.h"
 
 #include "collectives/agreement.h"
 #include "collectives/clique_cpu.h"
 #include "collectives/registry.h"
+#include "runtime/clock.h"
 
 #include "expect.h"
 
@@ -417,6 +419,30 @@ static void be_cancelled(struct worker *worker)
                   "has failed, and this one waits no longer");
 }
 
+/* Process 0 comes alone, and its call began long before its deadline. */
+static void come_late(void)
+{
+    struct jd_clique_spec spec = spec_of(&plans[0], -1);
+    struct jd_belief belief = { .digest = 1, .text = "\"data\"" };
+    struct jd_layout *layout;
+    for (int i = 0; i < plans[0].size && spec.index < 0; i++)
+        if (plans[0].members[i]->process_index == self)
+            spec.index = i;
+    EXPECT_OK(jd__layout_create(&spec, &layout));
+    struct jd_agreement a = {
+        .spec = &spec,
+        .layout = layout,
+        .begin = jd__clock_now() - 2000,
+    };
+    if (self == 0) {
+        EXPECT_STATUS(jd__agreement_meet(&a, &belief), JD_DEADLINE_EXCEEDED,
+                      "process 0 has waited 2e+03 s for process 1");
+        jd__agreement_finish(&a);
+    }
+    jd__layout_destroy(layout);
+    EXPECT_OK(jd_wait_at_barrier("was late", 60, NULL, 0));
+}
+
 int main(int argc, char **argv)
 {
     EXPECT(argc >= 2, "what?");
@@ -441,6 +467,8 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "beliefs") == 0) {
         run_on_all(disagree);
         run_on_all(agree);
+    } else if (strcmp(argv[1], "late") == 0) {
+        come_late();
     } else {
         run_on_all(be_cancelled);
     }
