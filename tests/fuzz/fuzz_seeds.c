@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_seeds wire|service|agent DIRECTORY - writes the inputs that the fuzz
- * targets begin with: frames of every body, and what jobs do.
+ * fuzz_seeds wire|service|agent|between DIRECTORY - writes the inputs that the
+ * fuzz targets begin with: frames of every body, what jobs do, and a summary
+ * and a fault that can be.
  */
+#include "collectives/between_summary.h"
+#include "collectives/ragged_fault.h"
 #include "runtime/coordination/wire.h"
 #include "tests/fuzz/steps.h"
 
@@ -195,6 +198,25 @@ static void write_jobs(const char *directory)
         write_seed(directory, jobs[i].name, jobs[i].bytes, jobs[i].size);
 }
 
+/* ---- what comes by MPI ------------------------------------------------ */
+
+/* Of 8 members, 4 to a team; then of which record it is, and the record. */
+static void write_records(const char *directory)
+{
+    uint8_t bytes[3 + sizeof(struct jd_summary_head)] = { 7, 3, 0 };
+    struct jd_summary_head summary = { .head.kind = JD_BETWEEN_SUMMARY,
+                                       .voices[0] = { .member = 1, .count = 4 },
+                                       .voices[1].member = -1,
+                                       .failed = -1 };
+    const struct jd_ragged_fault fault = { .kind = JD_RAGGED_UNEQUAL,
+                                           .taker = 1 };
+    memcpy(bytes + 3, &summary, sizeof summary);
+    write_seed(directory, "summary", bytes, sizeof bytes);
+    bytes[2] = 2;
+    memcpy(bytes + 3, &fault, sizeof fault);
+    write_seed(directory, "fault", bytes, 3 + sizeof fault);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "wire") == 0)
@@ -204,6 +226,8 @@ int main(int argc, char **argv)
             write_frames(argv[2], flags);
     else if (argc == 3 && strcmp(argv[1], "service") == 0)
         write_jobs(argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "between") == 0)
+        write_records(argv[2]);
     else
         return 2;
     return 0;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fuzz_between.c - what members of other hosts send by MPI, over any bytes:
+ * what is taken has only numbers that can be used as indices, and what is
+ * refused has its sentence. The first bytes of an input are the number of
+ * members, and how many of them are in the sender's team.
+ */
+#include "collectives/between_summary.h"
+#include "collectives/ragged_fault.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { MOST_MEMBERS = 8, MOST_BYTES = 64 };
+
+/* One input. */
+struct attempt {
+    int size, team;
+    int *processes; /* on the heap, so that one too far is seen */
+    struct jd_between_ends ends;
+};
+
+static void fill(struct fuzz_input *input, void *record, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)record)[i] = fuzz_byte(input);
+}
+
+static void expect_voice(const struct attempt *a, const struct jd_voice *voice)
+{
+    if (voice->member >= 0) {
+        FUZZ_EXPECT(a->processes[voice->member] >= 0, "no process");
+        FUZZ_EXPECT(voice->count <= a->team, "%d voices", (int)voice->count);
+    }
+}
+
+static void try_summary(const struct attempt *a, struct fuzz_input *input)
+{
+    struct jd_summary_head summary;
+    fill(input, &summary, sizeof summary);
+    jd_status status =
+        jd__summary_check(&summary, a->team, a->size, MOST_BYTES, &a->ends);
+    if (status != JD_OK) {
+        FUZZ_EXPECT(*jd_error_message(), "no sentence");
+        return;
+    }
+    FUZZ_EXPECT(summary.voices[0].member >= 0, "nobody speaks");
+    expect_voice(a, &summary.voices[0]);
+    expect_voice(a, &summary.voices[1]);
+    FUZZ_EXPECT(summary.bytes <= MOST_BYTES, "%u", (unsigned)summary.bytes);
+    if (summary.failed >= 0) {
+        FUZZ_EXPECT(a->processes[summary.failed] >= 0, "no process");
+        FUZZ_EXPECT(*jd_status_name((jd_status)summary.status), "no status");
+    }
+}
+
+static void try_kind(const struct attempt *a, struct fuzz_input *input)
+{
+    struct jd_between_head head;
+    fill(input, &head, sizeof head);
+    FUZZ_EXPECT(jd__between_fail_kind(&head, &a->ends) == JD_ABORTED, "taken");
+}
+
+static void try_fault(const struct attempt *a, struct fuzz_input *input)
+{
+    struct jd_ragged_fault fault;
+    fill(input, &fault, sizeof fault);
+    if (jd__ragged_is_fault(&fault, a->size))
+        FUZZ_EXPECT(jd__ragged_fail("fuzz", NULL, a->processes, &fault) !=
+                        JD_OK,
+                    "no failure");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input input = { data, data + size };
+    struct attempt a = { .size = 1 + fuzz_byte(&input) % MOST_MEMBERS };
+    a.team = 1 + fuzz_byte(&input) % a.size;
+    a.ends = (struct jd_between_ends){ .operation = "fuzz" };
+    a.processes = calloc((size_t)a.size, sizeof *a.processes);
+    FUZZ_EXPECT(a.processes, "no memory");
+    while (!fuzz_is_empty(&input))
+        switch (fuzz_byte(&input) % 3) {
+        case 0:
+            try_summary(&a, &input);
+            break;
+        case 1:
+            try_kind(&a, &input);
+            break;
+        default:
+            try_fault(&a, &input);
+        }
+    free(a.processes);
+    return 0;
+}
