@@ -157,8 +157,10 @@ static jd_status start_and_take(struct run_serve *serve,
     struct jd_bytes frames = { .data = NULL };
     jd_status status = jd__settings_resolve(process, NULL, 0, &settings);
     if (status != JD_OK)
-        return JD_NOT_FOUND; /* jd_initialize() will say what is wrong */
-    status = start(serve, settings, environment, &frames);
+        return JD_NOT_FOUND;   /* jd_initialize() will say what is wrong */
+    status = jd__auth_start(); /* for the number that is drawn */
+    if (status == JD_OK)
+        status = start(serve, settings, environment, &frames);
     if (status == JD_OK)
         status = take_handouts(serve, &frames);
     jd__bytes_finish(&frames);
@@ -171,10 +173,11 @@ jd_status run_serve_create(int count, char *const *environment,
 {
     struct jd_env *process;
     struct run_serve *serve = calloc(1, sizeof *serve);
-    jd_status status = serve ? jd__env_from_process(&process)
-                             : jd__fail_no_memory("the server", sizeof *serve);
+    if (!serve)
+        return jd__fail_no_memory("the server", sizeof *serve);
+    *serve = (struct run_serve){ .held = -1, .count = count };
+    jd_status status = jd__env_from_process(&process);
     if (status == JD_OK) {
-        *serve = (struct run_serve){ .held = -1, .count = count };
         status = start_and_take(serve, process, environment);
         jd__env_destroy(process);
     }

@@ -234,6 +234,7 @@ size_t job_plan_frame(const struct job *job, size_t host, uint8_t *frame,
     plan.tmpdir = (char *)job->tmpdir;
     plan.heartbeat_timeout = 10;
     plan.timeout = job->timeout;
+    plan.is_held = job->is_held;
     plan.program = (char *)"test";
     size_t size = jd__plan__get_packed_size(&plan);
     ck_assert_uint_le(size + 4, room);

@@ -425,6 +425,8 @@ START_TEST(a_plan_that_contradicts_itself_is_refused)
     job.count = 4;
     job.timeout = 0;
     expect_refusal("its timeouts are none");
+    job.is_held = true;
+    expect_refusal("jd-run's processes are on one host");
     job_close(&job);
 }
 END_TEST
