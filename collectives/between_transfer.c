@@ -27,6 +27,14 @@ struct message {
 #define HEAD offsetof(struct message, data)
 #define SHORT (MESSAGE - HEAD)
 
+/* What may come in a message's place: a collective's summary, which is longer,
+ * and which MPI would not deliver into less. Memory that nothing comes to is
+ * never touched. */
+union incoming {
+    struct message message;
+    char summary[sizeof(struct jd_summary_head) + 16 + JD_BETWEEN_BRING_ALL];
+};
+
 /* Announced by a member, and not asked for yet. */
 struct early {
     struct early *next;
@@ -57,7 +65,7 @@ struct jd_transfers {
     struct jd_clique *clique;
     int capacity, count;
     struct transfer *transfers;
-    struct message *messages;  /* of each member, the next */
+    union incoming *messages;  /* of each member, the next */
     MPI_Request *requests;     /* REQUESTS of each transfer; of each member */
     int *processes;            /* at their other ends */
     jd_status status;          /* INVALID_ARGUMENT where two ends differ */
@@ -220,7 +228,7 @@ static void match_early(struct jd_transfers *call, struct transfer *t)
 
 static jd_status keep(struct jd_transfers *call, int member)
 {
-    const struct message *message = &call->messages[member];
+    const struct message *message = &call->messages[member].message;
     struct early **last =
         &call->clique->between->inboxes[member].first[kind_of(message)];
     struct early *early = calloc(1, sizeof *early);
@@ -364,12 +372,12 @@ static jd_status fail_kind(const struct jd_transfers *call, int member)
     };
     return jd__group_note(
         clique->wire,
-        jd__between_fail_kind(&call->messages[member].head, &ends));
+        jd__between_fail_kind(&call->messages[member].message.head, &ends));
 }
 
 static jd_status take_message(struct jd_transfers *call, int member)
 {
-    const struct message *message = &call->messages[member];
+    const struct message *message = &call->messages[member].message;
     struct transfer *t = find(call, member, RECEIVE, AGREED);
     if (message->head.kind == JD_BETWEEN_DATA_FOLLOWS && t)
         return move_on(call, t);
