@@ -330,7 +330,8 @@ static jd_status speak(const struct jd_clique_spec *spec,
 {
     struct jd_agreement a = { .spec = spec,
                               .layout = layout,
-                              .begin = find_begin(layout, arrival) };
+                              .begin = find_begin(layout, arrival),
+                              .first_tag = -1 };
     int own = layout->counts[layout->self];
     struct end **ends = calloc((size_t)own, sizeof(struct end *));
     jd_status status =

@@ -183,15 +183,16 @@ static jd_status ask(struct comparison *c, int lowest)
 
 static jd_status read_answer(struct jd_group *group, const struct hello *answer)
 {
+    int most = (int)sizeof answer->belief.text; /* it came by MPI */
     if (answer->odd < 0)
         return JD_OK;
     return jd_fail(
         JD_INVALID_ARGUMENT,
-        "%s: process %d comes with a mesh %s, process %d with a mesh %s; "
+        "%s: process %d comes with a mesh %.*s, process %d with a mesh %.*s; "
         "all processes of a mesh make it of the same devices in the same "
         "order, with the same axes, and use their meshes in the same order",
-        jd__group_operation(group), answer->odd, answer->belief.text,
-        answer->other, answer->other_belief.text);
+        jd__group_operation(group), answer->odd, most, answer->belief.text,
+        answer->other, most, answer->other_belief.text);
 }
 
 /* The memory, all of it the group's, as messages may outlive a failure. */
