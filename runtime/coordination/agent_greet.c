@@ -269,8 +269,16 @@ static void on_vouched(void *arg, jd_status status, const char *text)
         pass_over(agent, "it says that we are welcome, but %.500s", text);
         return;
     }
+    const char *closed = agent->greeting.closed;
+    struct jd_link *link = agent->link;
     begin_to_believe(agent);
     handle_held(agent);
+    if (!closed || agent->link != link || agent->state == JD_AGENT_DEAD)
+        return;
+    if (agent->state == JD_AGENT_READY)
+        jd__agent_die(agent, "%s", closed);
+    else
+        jd__agent_give_up_address(agent, closed);
 }
 
 /* The keys are there before munge has answered: what comes with the Welcome is

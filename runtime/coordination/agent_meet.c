@@ -119,6 +119,10 @@ static void on_link_closed(void *arg, int error, const char *why)
         drop_link(agent);
         return;
     }
+    if (agent->greeting.question && agent->greeting.num_held) {
+        agent->greeting.closed = "it closed the connection";
+        return; /* what it said before counts, when munge has answered */
+    }
     if (agent->state != JD_AGENT_READY) {
         jd__agent_give_up_address(agent, why     ? why
                                          : error ? strerror(error)

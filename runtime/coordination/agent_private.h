@@ -39,6 +39,7 @@ struct jd_greeting {
     bool is_known;   /* could not: then what it says is not final */
     Jd__Message *held[JD_AGENT_HELD]; /* behind a Welcome that munge has */
     int num_held;
+    const char *closed; /* what the other side did meanwhile, or NULL */
 };
 
 struct jd_agent {
