@@ -250,7 +250,8 @@ int bench_program_end(struct bench_program *program, double deadline)
     }
     waitpid(program->pid, &status, 0);
     close(program->out);
-    close(program->err);
+    if (program->err >= 0)
+        close(program->err);
     return has_ended ? status : -1;
 }
 

@@ -51,15 +51,16 @@ static bool await_ready(int fd, double deadline)
     return false;
 }
 
-/* It has ended because there is no such program. */
-static bool is_missing(struct bench_server *server)
+/* It has ended, or is now made to; true where there was no such program. A
+ * child's pipe is closed before its exit code is there. */
+static bool is_missing(struct bench_server *server, double deadline)
 {
-    int status = 0;
-    if (waitpid(server->pid, &status, WNOHANG) != server->pid)
-        return false;
+    struct bench_program program = { server->pid, server->pipe, -1 };
+    int status = bench_program_end(&program, deadline);
     server->pid = 0;
-    bench_server_end(server);
-    return WIFEXITED(status) && WEXITSTATUS(status) == BENCH_NO_PROGRAM;
+    server->pipe = -1;
+    return status >= 0 && WIFEXITED(status) &&
+           WEXITSTATUS(status) == BENCH_NO_PROGRAM;
 }
 
 bool bench_redis_start(struct bench_server *server)
@@ -95,11 +96,9 @@ bool bench_redis_start(struct bench_server *server)
     server->pid = program.pid;
     server->pipe = program.out;
     close(program.err);
-    if (await_ready(program.out, jd__clock_now() + START_SECONDS))
+    double deadline = jd__clock_now() + START_SECONDS;
+    if (await_ready(program.out, deadline) || is_missing(server, deadline))
         return true;
-    if (is_missing(server))
-        return true;
-    bench_server_end(server);
     return bench_complain("redis-server did not start on port %s within %g s",
                           port, START_SECONDS);
 }
