@@ -5,6 +5,16 @@
 # what it sends there, and says nothing. JD_INTERFACE keeps MPI off it too.
 # timeout: 120
 hello=$build/mpi_examples/01_hello/hello
+
+# The cases after this one have one interface again, however this one ends.
+remove() {
+    local i
+    for i in 0 1; do
+        bed_on h$i ip link del eth1 2>/dev/null || true
+    done
+}
+trap remove EXIT
+
 for i in 0 1; do
     # Its other end takes what is meant for nobody's address, and drops it.
     bed_on h$i ip link add eth1 type veth peer name nowhere
