@@ -136,8 +136,9 @@ void jd__shard_abort(struct jd_shard *shard)
 /* A deadline names processes, and the program counts by indices. */
 static jd_status explain_numbers(const struct jd_span *span, jd_status status)
 {
-    char *numbers =
-        status == JD_DEADLINE_EXCEEDED ? jd__span_numbers(span) : NULL;
+    if (status != JD_DEADLINE_EXCEEDED)
+        return status;
+    char *numbers = jd__span_numbers(span);
     if (numbers)
         jd__fail_suffix(status, "%s", numbers);
     free(numbers);
