@@ -9,6 +9,7 @@
  */
 #include "collectives/between_private.h"
 #include "collectives/between_summary.h"
+#include "collectives/mismatch.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -485,19 +486,24 @@ static jd_status follow(struct jd_clique *clique,
     return status;
 }
 
-static jd_status fail_odd(const struct jd_clique *clique,
+static jd_status fail_odd(struct jd_clique *clique,
                           const struct jd_collective *call,
                           const struct verdict *verdict)
 {
-    return jd__signature_fail(
-        jd__activity_name(call->activity), call->detail,
-        (struct jd_said){ clique->processes[verdict->odd],
-                          &verdict->odd_signature },
-        (struct jd_said){ clique->processes[verdict->other],
-                          &verdict->other_signature });
+    struct jd_mismatch mismatch = {
+        .platform = &jd__platform_cpu,
+        .clique = clique,
+        .call = call,
+        .processes = clique->processes,
+        .size = clique->size,
+        .index = clique->index,
+        .odd = { verdict->odd, verdict->odd_signature },
+        .other = { verdict->other, verdict->other_signature },
+    };
+    return jd__mismatch_fail(&mismatch);
 }
 
-static jd_status accept(const struct jd_clique *clique,
+static jd_status accept(struct jd_clique *clique,
                         const struct jd_meeting *meeting)
 {
     const struct verdict *verdict = verdict_of(clique);

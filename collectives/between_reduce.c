@@ -238,7 +238,6 @@ jd_status jd__between_all_reduce(struct jd_clique *clique,
                                   .signature = jd__between_sign(call),
                                   .op = op,
                                   .bytes = call->count * plan.element };
-    meeting.signature.digest = (uint64_t)op;
     return reduce(&plan, &meeting);
 }
 
@@ -255,6 +254,6 @@ jd_status jd__between_reduce_scatter(struct jd_clique *clique,
     };
     plan.scatter = true;
     plan.rows = rows;
-    meeting.signature.digest = (uint64_t)op * 0x10001 + rows;
+    meeting.signature.digest = rows;
     return reduce(&plan, &meeting);
 }

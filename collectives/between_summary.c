@@ -14,7 +14,7 @@ static bool is_of_a_call(const struct jd_between_head *got)
 jd_status jd__between_fail_kind(const struct jd_between_head *got,
                                 const struct jd_between_ends *ends)
 {
-    char text[96] = "sends data";
+    char text[JD_SIGNATURE_TEXT] = "sends data";
     if (is_of_a_call(got))
         jd__signature_print(&got->signature, text, sizeof text);
     return jd_fail(JD_ABORTED,

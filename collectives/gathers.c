@@ -120,7 +120,11 @@ static jd_status check_divides(const char *name, size_t size, int axis,
 static struct jd_pieces cut(size_t rows, size_t columns, size_t members,
                             int split_axis, int concat_axis)
 {
-    struct jd_pieces pieces = { .rows = rows, .width = columns };
+    struct jd_pieces pieces = {
+        .rows = rows,
+        .width = columns,
+        .rest = jd__signature_matrix(rows, split_axis, concat_axis),
+    };
     if (split_axis == 0)
         pieces.rows /= members;
     else

@@ -84,6 +84,8 @@ static void remember(struct jd_span *span, const jd_route *routes, int count)
     }
     if (count)
         memmove(memory->routes, routes, (size_t)count * sizeof *routes);
+    permute.routes = memory->routes;
+    permute.num_routes = count;
     memory->count = count;
     memory->permute = permute;
     memory->is_known = true;
@@ -109,6 +111,7 @@ static jd_status permute(struct jd_span *span, struct jd_collective *call)
         return status;
     struct jd_permute known = span->routes.permute;
     known.keeps = call->activity == JD_ACTIVITY_PPERMUTE_KEEP;
+    call->permute = &known;
     status = span->shard->mesh->platform->permute(jd__span_clique(span), call,
                                                   &known);
     return jd__span_leave(span, call->activity, status);

@@ -15,6 +15,7 @@
 #include "collectives/reduce.h"
 #include "collectives/rows.h"
 #include "collectives/signature.h"
+#include "jd_collectives.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
 #include "runtime/device_source.h"
@@ -58,6 +59,7 @@ struct jd_collective {
     size_t count; /* elements; which ones, each function below says */
     jd_dtype dtype;
     struct jd_stream *stream; /* the shard's; NULL where there are none */
+    const struct jd_permute *permute; /* of a permutation, for sentences */
 };
 
 /*
@@ -71,6 +73,7 @@ struct jd_pieces {
     size_t rows, width;
     size_t in_step, in_pitch;
     size_t out_step, out_pitch;
+    uint64_t rest; /* jd_signature.digest */
 };
 
 /*
@@ -89,10 +92,13 @@ struct jd_ragged {
 };
 
 /* A permutation as this member sees it: where its in goes and whose in comes;
- * -1: nowhere, nobody. digest is of the whole list, the same on all. */
+ * -1: nowhere, nobody. digest is of the whole list, the same on all; the list
+ * itself is only looked at where they differ. */
 struct jd_permute {
     int to, from;
     bool keeps; /* where nothing comes, out stays as it is */
+    int num_routes;
+    const jd_route *routes;
     uint64_t digest;
 };
 

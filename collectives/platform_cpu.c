@@ -10,9 +10,9 @@
  */
 #include "collectives/between.h"
 #include "collectives/clique_cpu.h"
-#include "collectives/digest.h"
 #include "collectives/fold.h"
 #include "collectives/memory_cpu.h"
+#include "collectives/mismatch.h"
 #include "collectives/platform.h"
 #include "collectives/team_mail.h"
 #include "collectives/team_move.h"
@@ -80,7 +80,7 @@ static const struct jd_signature *get_signature(const void *team, int member)
 
 /* INVALID_ARGUMENT, the same on every member, where they do not all call the
  * same thing. */
-static jd_status compare_calls(const struct jd_clique *clique,
+static jd_status compare_calls(struct jd_clique *clique,
                                const struct jd_collective *call)
 {
     const struct jd_team *team = clique->team;
@@ -90,12 +90,17 @@ static jd_status compare_calls(const struct jd_clique *clique,
     if (!jd__signature_find_odd(get_signature, team, clique->size, &odd,
                                 &other))
         return JD_OK;
-    return jd__signature_fail(
-        jd__activity_name(call->activity), call->detail,
-        (struct jd_said){ clique->processes[odd],
-                          jd__team_signature(team, odd) },
-        (struct jd_said){ clique->processes[other],
-                          jd__team_signature(team, other) });
+    struct jd_mismatch mismatch = {
+        .platform = &jd__platform_cpu,
+        .clique = clique,
+        .call = call,
+        .processes = clique->processes,
+        .size = clique->size,
+        .index = clique->index,
+        .odd = { odd, *jd__team_signature(team, odd) },
+        .other = { other, *jd__team_signature(team, other) },
+    };
+    return jd__mismatch_fail(&mismatch);
 }
 
 /* Meets with all members, whose calls are compared. */
@@ -212,7 +217,7 @@ static jd_status all_to_all(struct jd_clique *clique,
     if (clique->wire)
         return leave(clique, jd__between_all_to_all(clique, call, pieces));
     struct jd_signature signature = sign(call);
-    signature.digest = jd__digest(0, pieces, sizeof *pieces);
+    signature.digest = pieces->rest;
     struct jd_move plan = jd__move_all_to_all(clique->team, call, pieces);
     return move(clique, call, &signature, &plan);
 }

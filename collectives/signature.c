@@ -24,16 +24,46 @@ bool jd__signature_agrees(const struct jd_signature *a,
            a->digest == b->digest;
 }
 
+struct part {
+    char text[56];
+};
+
+/* " of 2 rows", where the call has rows. */
+static struct part rows_of(const struct jd_signature *s)
+{
+    struct part part = { "" };
+    if (s->activity == JD_ACTIVITY_ALL_GATHER_2D ||
+        s->activity == JD_ACTIVITY_PSUM_SCATTER_2D)
+        snprintf(part.text, sizeof part.text, " of %" PRIu64 " row%s",
+                 s->digest, s->digest == 1 ? "" : "s");
+    if (s->activity == JD_ACTIVITY_ALL_TO_ALL_2D)
+        snprintf(part.text, sizeof part.text, " of %" PRIu64 " row%s in pieces",
+                 s->digest >> 2, s->digest >> 2 == 1 ? "" : "s");
+    return part;
+}
+
+/* What comes after count and type. */
+static struct part rest_of(const struct jd_signature *s)
+{
+    struct part part = { "" };
+    if (s->source >= 0)
+        snprintf(part.text, sizeof part.text, " from source %d", s->source);
+    else if (s->activity == JD_ACTIVITY_ALL_TO_ALL_2D)
+        snprintf(part.text, sizeof part.text, ", split_axis %d, concat_axis %d",
+                 (int)(s->digest >> 1 & 1), (int)(s->digest & 1));
+    else if (s->activity == JD_ACTIVITY_RAGGED_ALL_TO_ALL)
+        snprintf(part.text, sizeof part.text,
+                 " with lists of %" PRIu64 " for each member", s->digest);
+    return part;
+}
+
 void jd__signature_print(const struct jd_signature *signature, char *text,
                          size_t size)
 {
-    int used =
-        snprintf(text, size, "%s of %" PRIu64 " x %s",
-                 jd__activity_name(signature->activity), signature->count,
-                 jd_dtype_name((jd_dtype)signature->dtype));
-    if (signature->source >= 0 && used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, " from source %d",
-                 signature->source);
+    snprintf(text, size, "%s%s of %" PRIu64 " x %s%s",
+             jd__activity_name(signature->activity), rows_of(signature).text,
+             signature->count, jd_dtype_name((jd_dtype)signature->dtype),
+             rest_of(signature).text);
 }
 
 bool jd__signature_find_odd(const struct jd_signature *(*get)(const void *arg,
@@ -41,28 +71,33 @@ bool jd__signature_find_odd(const struct jd_signature *(*get)(const void *arg,
                             const void *arg, int count, int *ret_odd,
                             int *ret_other)
 {
-    int differing = 0, first = 0;
-    for (int i = 1; i < count; i++)
-        if (!jd__signature_agrees(get(arg, i), get(arg, 0)) && !differing++)
+    int differing = 0, first = 0, agreeing = 0; /* with 0; with the first */
+    for (int i = 1; i < count; i++) {
+        if (jd__signature_agrees(get(arg, i), get(arg, 0)))
+            continue;
+        if (!differing++)
             first = i;
+        agreeing += jd__signature_agrees(get(arg, i), get(arg, first));
+    }
     if (differing == 0)
         return false;
-    bool zero_is_odd = differing == count - 1 && count > 2;
+    bool zero_is_odd = differing == count - 1 && agreeing > 1;
     *ret_odd = zero_is_odd ? 0 : first;
     *ret_other = zero_is_odd ? first : 0;
     return true;
 }
 
 jd_status jd__signature_fail(const char *operation, const char *detail,
-                             struct jd_said odd, struct jd_said other)
+                             struct jd_said odd, struct jd_said other,
+                             const char *more)
 {
-    char odd_text[96], other_text[96];
+    char odd_text[JD_SIGNATURE_TEXT], other_text[JD_SIGNATURE_TEXT];
     jd__signature_print(odd.signature, odd_text, sizeof odd_text);
     jd__signature_print(other.signature, other_text, sizeof other_text);
     return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s%s: process %d calls %s, process %d calls %s; all "
+                   "%s%s: process %d calls %s, process %d calls %s%s; all "
                    "members make the same calls in the same order, with the "
                    "same count and type",
                    operation, detail ? detail : "", odd.process, odd_text,
-                   other.process, other_text);
+                   other.process, other_text, more);
 }

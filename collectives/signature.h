@@ -67,8 +67,18 @@ struct jd_signature {
     int32_t source; /* -1: the call has none */
     int32_t status;
     uint64_t count;
-    uint64_t digest; /* of what does not fit here */
+    uint64_t digest; /* the rest, as it is where jd__signature_print() says
+                      * it: of the 2-D calls and of jd_ragged_all_to_all;
+                      * of a permutation its routes' (routes.h) */
 };
+
+/* The rest of jd_all_to_all_2d; the axes are 0 or 1. */
+static inline uint64_t jd__signature_matrix(size_t rows, int split_axis,
+                                            int concat_axis)
+{
+    return (uint64_t)rows << 2 | (uint64_t)split_axis << 1 |
+           (uint64_t)concat_axis;
+}
 
 /* Of all but the status, in some instructions: against accidents. */
 static inline uint64_t jd__signature_digest(const struct jd_signature *s)
@@ -84,7 +94,9 @@ static inline uint64_t jd__signature_digest(const struct jd_signature *s)
 bool jd__signature_agrees(const struct jd_signature *a,
                           const struct jd_signature *b);
 
-/* "jd_pbroadcast of 5 x F32 from source 1"; cut where it does not fit. */
+/* "jd_pbroadcast of 5 x F32 from source 1", with all that has to be the same
+ * but a permutation's routes; cut where it does not fit. */
+#define JD_SIGNATURE_TEXT 160
 void jd__signature_print(const struct jd_signature *signature, char *text,
                          size_t size);
 
@@ -127,8 +139,9 @@ struct jd_said {
 };
 
 /* INVALID_ARGUMENT with what the two processes call. detail follows the
- * operation, or is NULL. */
+ * operation, or is NULL; more, what the two calls do not show, or "". */
 jd_status jd__signature_fail(const char *operation, const char *detail,
-                             struct jd_said odd, struct jd_said other);
+                             struct jd_said odd, struct jd_said other,
+                             const char *more);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* check.c - finding out on the host whether the members call the same. */
+#include "collectives/mismatch.h"
 #include "collectives/platform_cuda/check.h"
 #include "collectives/platform_cuda/clique.h"
 #include "collectives/platform_cuda/host.h"
@@ -46,6 +47,23 @@ static const struct jd_signature *get_signature(const void *all, int member)
     return (const struct jd_signature *)all + member;
 }
 
+static jd_status fail(const struct jd_clique *clique,
+                      const struct jd_collective *call,
+                      const struct jd_signature *all, int odd, int other)
+{
+    struct jd_mismatch mismatch = {
+        .platform = jd__host_cpu(),
+        .clique = clique->control,
+        .call = call,
+        .processes = clique->processes,
+        .size = clique->size,
+        .index = clique->index,
+        .odd = { odd, all[odd] },
+        .other = { other, all[other] },
+    };
+    return jd__mismatch_fail(&mismatch);
+}
+
 static jd_status compare(const struct jd_clique *clique,
                          const struct jd_collective *call,
                          const struct jd_signature *all)
@@ -54,9 +72,7 @@ static jd_status compare(const struct jd_clique *clique,
     const char *detail = call->detail ? call->detail : "";
     int odd, other;
     if (jd__signature_find_odd(get_signature, all, clique->size, &odd, &other))
-        return jd__signature_fail(
-            name, detail, (struct jd_said){ clique->processes[odd], &all[odd] },
-            (struct jd_said){ clique->processes[other], &all[other] });
+        return fail(clique, call, all, odd, other);
     for (int i = 0; i < clique->size; i++)
         if (all[i].status != JD_OK)
             return jd_fail(JD_RESOURCE_EXHAUSTED,

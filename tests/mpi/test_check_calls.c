@@ -2,8 +2,8 @@
 /*
  * test_check_calls - three processes that call different things hear so, in the
  * same words on every platform (on GPUs where JD_CHECK_CALLS is set), and go
- * on. Buffers are the host's, so that one program runs on all. "rows": only
- * ragged_all_to_all, of which this is so by messages too.
+ * on. Buffers are the host's, so that one program runs on all. "all": only
+ * what all members call, of which this is so by messages too.
  */
 #include "jd.h"
 
@@ -70,30 +70,85 @@ static void try_sources(void)
     expect_sum();
 }
 
-/* The rest of what has to agree is not in the sentence. */
-static void try_the_rest(void)
+/* Whatever differs is in the sentence. */
+static void try_matrices(void)
+{
+    static float in[24], out[24];
+    size_t rows = self == 0 ? 2 : 1;
+    expect_sentence(jd_all_gather_2d(me, "data", in, out, rows, 2, JD_F32),
+                    JD_INVALID_ARGUMENT,
+                    "jd_all_gather_2d" OVER
+                    ": process 0 calls jd_all_gather_2d of 2 rows of 2 x F32, "
+                    "process 1 calls jd_all_gather_2d of 1 row of 2 x "
+                    "F32" ALIKE);
+    expect_sentence(jd_psum_scatter_2d(me, "data", in, out, rows, 2, JD_F32),
+                    JD_INVALID_ARGUMENT,
+                    "jd_psum_scatter_2d" OVER
+                    ": process 0 calls jd_psum_scatter_2d of 2 rows of 2 x "
+                    "F32, process 1 calls jd_psum_scatter_2d of 1 row of 2 x "
+                    "F32" ALIKE);
+    expect_sentence(
+        jd_all_to_all_2d(me, "data", in, out, 3, 3, 0, self > 0, JD_F32),
+        JD_INVALID_ARGUMENT,
+        "jd_all_to_all_2d" OVER
+        ": process 0 calls jd_all_to_all_2d of 3 rows in pieces of 3 x F32, "
+        "split_axis 0, concat_axis 0, process 1 calls jd_all_to_all_2d of 3 "
+        "rows in pieces of 3 x F32, split_axis 0, concat_axis 1" ALIKE);
+    expect_sentence(
+        jd_all_to_all_2d(me, "data", in, out, self == 2 ? 1 : 3,
+                         self == 2 ? 9 : 3, 1, 1, JD_F32),
+        JD_INVALID_ARGUMENT,
+        "jd_all_to_all_2d" OVER
+        ": process 2 calls jd_all_to_all_2d of 1 row in pieces of 3 x F32, "
+        "split_axis 1, concat_axis 1, process 0 calls jd_all_to_all_2d of 3 "
+        "rows in pieces of 3 x F32, split_axis 1, concat_axis 1" ALIKE);
+    expect_sum();
+}
+
+static void try_routes(void)
 {
     static float in[24], out[24];
     const jd_route routes[] = { { 0, 1 }, { 1, 2 } };
-    size_t rows = self == 0 ? 2 : 1;
-    EXPECT_STATUS(jd_all_gather_2d(me, "data", in, out, rows, 2, JD_F32),
-                  JD_INVALID_ARGUMENT, "calls jd_all_gather_2d of 2 x F32");
-    EXPECT_STATUS(jd_psum_scatter_2d(me, "data", in, out, rows, 2, JD_F32),
-                  JD_INVALID_ARGUMENT, "calls jd_psum_scatter_2d of 2 x F32");
-    EXPECT_STATUS(
-        jd_all_to_all_2d(me, "data", in, out, 3, 3, 0, self > 0, JD_F32),
-        JD_INVALID_ARGUMENT, "calls jd_all_to_all_2d of 3 x F32");
-    EXPECT_STATUS(
+    const int shuffles[2][3] = { { 1, 2, 0 }, { 2, 0, 1 } };
+    expect_sentence(
         jd_ppermute(me, "data", in, out, 2, JD_F32, routes, self == 0 ? 2 : 1),
-        JD_INVALID_ARGUMENT, "calls jd_ppermute of 2 x F32");
+        JD_INVALID_ARGUMENT,
+        "jd_ppermute" OVER ": process 0 calls jd_ppermute of 2 x F32, process "
+        "1 calls jd_ppermute of 2 x F32; their routes differ: process 0 has "
+        "1 -> 2, process 1 has 1 -> nobody" ALIKE);
+    expect_sum();
+    expect_sentence(
+        jd_pshuffle(me, "data", in, out, 2, JD_F32, shuffles[self == 2]),
+        JD_INVALID_ARGUMENT,
+        "jd_pshuffle" OVER ": process 2 calls jd_pshuffle of 2 x F32, process "
+        "0 calls jd_pshuffle of 2 x F32; their routes differ: process 2 has "
+        "0 -> 1, process 0 has 0 -> 2" ALIKE);
     /* Zeros at the one, what was there at the other: no longer one call. */
     jd_status status =
         self == 0 ? jd_ppermute(me, "data", in, out, 2, JD_F32, routes, 2)
                   : jd_ppermute_keep(me, "data", in, out, 2, JD_F32, routes, 2);
-    EXPECT(status == JD_INVALID_ARGUMENT, "%s", jd_status_name(status));
-    EXPECT_STATUS(status, JD_INVALID_ARGUMENT, "calls jd_ppermute of 2 x F32");
-    EXPECT_STATUS(status, JD_INVALID_ARGUMENT,
-                  "calls jd_ppermute_keep of 2 x F32");
+    expect_sentence(status, JD_INVALID_ARGUMENT,
+                    "%s" OVER ": process 0 calls jd_ppermute of 2 x F32, "
+                    "process 1 calls jd_ppermute_keep of 2 x F32" ALIKE,
+                    self == 0 ? "jd_ppermute" : "jd_ppermute_keep");
+    expect_sum();
+}
+
+/* The two that are named differ in their routes, and the third, which calls
+ * something else, hears of them as they do. */
+static void try_routes_and_more(void)
+{
+    static float in[24], out[24];
+    const jd_route routes[] = { { 1, 2 }, { 0, 0 } };
+    jd_status status = self == 2 ? jd_psum(me, "data", in, out, 2, JD_F32)
+                                 : jd_ppermute(me, "data", in, out, 2, JD_F32,
+                                               routes + self, 2 - self);
+    expect_sentence(status, JD_INVALID_ARGUMENT,
+                    "%s" OVER
+                    ": process 1 calls jd_ppermute of 2 x F32, process 0 "
+                    "calls jd_ppermute of 2 x F32; their routes differ: "
+                    "process 1 has 1 -> nobody, process 0 has 1 -> 2" ALIKE,
+                    self == 2 ? "jd_psum" : "jd_ppermute");
     expect_sum();
 }
 
@@ -111,8 +166,9 @@ static void try_ragged(void)
     jd_status status = self == 2 ? exchange(1) : jd_barrier(me, "data");
     expect_sentence(status, JD_INVALID_ARGUMENT,
                     "%s" OVER
-                    ": process 2 calls jd_ragged_all_to_all of 1 x F32, "
-                    "process 0 calls jd_barrier of 0 x U8" ALIKE,
+                    ": process 2 calls jd_ragged_all_to_all of 1 x F32 with "
+                    "lists of 1 for each member, process 0 calls jd_barrier of "
+                    "0 x U8" ALIKE,
                     self == 2 ? "jd_ragged_all_to_all" : "jd_barrier");
     expect_sentence(exchange(self == 1 ? 2 : 1), JD_INVALID_ARGUMENT,
                     "jd_ragged_all_to_all" OVER
@@ -266,12 +322,20 @@ static void try_oneself(void)
     expect_sum();
 }
 
-static void try_others(void)
+static void try_all(void)
 {
     try_counts();
     try_functions();
     try_sources();
-    try_the_rest();
+    try_matrices();
+    try_routes();
+    try_routes_and_more();
+    try_ragged();
+    try_own_rows();
+}
+
+static void try_two(void)
+{
     try_transfer();
     try_tags();
     try_group();
@@ -281,7 +345,7 @@ static void try_others(void)
 
 int main(int argc, char **argv)
 {
-    bool rows_alone = argc > 1 && strcmp(argv[1], "rows") == 0;
+    bool all_alone = argc > 1 && strcmp(argv[1], "all") == 0;
     const char *name = "data";
     int size = -1;
     jd_mesh *mesh;
@@ -291,10 +355,9 @@ int main(int argc, char **argv)
     me = jd_mesh_shard(mesh);
     EXPECT(jd_process_count() == 3 && me, "it takes three processes of one");
     expect_sum();
-    try_ragged();
-    try_own_rows();
-    if (!rows_alone)
-        try_others();
+    try_all();
+    if (!all_alone)
+        try_two();
     jd_mesh_destroy(mesh);
     EXPECT_OK(jd_shutdown());
     return 0;
