@@ -503,6 +503,12 @@ static jd_status fail_odd(struct jd_clique *clique,
     return jd__mismatch_fail(&mismatch);
 }
 
+static struct jd_member_text name_of(const struct jd_clique *clique, int member)
+{
+    return jd__member_text(
+        jd__signature_name(clique->processes, clique->size, member, member));
+}
+
 static jd_status accept(struct jd_clique *clique,
                         const struct jd_meeting *meeting)
 {
@@ -515,10 +521,12 @@ static jd_status accept(struct jd_clique *clique,
     if (verdict->failed == clique->index)
         return status;
     return jd_fail(status,
-                   "%s: process %d came, but could not take part: %s; its own "
-                   "message says more",
+                   "%s: process %d%s came, but could not take part: %s; its "
+                   "own message says more",
                    jd__activity_name(meeting->call->activity),
-                   clique->processes[verdict->failed], jd_status_name(status));
+                   clique->processes[verdict->failed],
+                   name_of(clique, verdict->failed).text,
+                   jd_status_name(status));
 }
 
 jd_status jd__between_meet(struct jd_clique *clique,

@@ -164,6 +164,7 @@ static jd_status list_team(const struct jd_agreement *a,
             .arena_size = a->views[owner] ? a->cards[owner].arena.size : 0,
             .view = a->views[owner],
             .process = process,
+            .number = i,
             .pid = pid_of(a->spec->runtime, process),
         };
     }

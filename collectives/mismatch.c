@@ -109,22 +109,31 @@ static struct end end_of(int32_t to)
 }
 
 static struct jd_said said_by(const struct jd_mismatch *m,
-                              const struct jd_voiced *voiced)
+                              const struct jd_voiced *voiced,
+                              const struct jd_voiced *other)
 {
-    return (struct jd_said){ m->processes[voiced->member], &voiced->signature };
+    return (struct jd_said){
+        .process = m->processes[voiced->member],
+        .member = jd__signature_name(m->processes, m->size, voiced->member,
+                                     other->member),
+        .signature = &voiced->signature,
+    };
 }
 
 jd_status jd__mismatch_fail(const struct jd_mismatch *m)
 {
-    struct jd_said odd = said_by(m, &m->odd), other = said_by(m, &m->other);
+    struct jd_said odd = said_by(m, &m->odd, &m->other);
+    struct jd_said other = said_by(m, &m->other, &m->odd);
     struct difference found;
     char routes[160] = "";
     if (is_of_routes(m) && find_difference(m, &found))
         snprintf(routes, sizeof routes,
-                 "; their routes differ: process %d has %d -> %s, process %d "
-                 "has %d -> %s",
-                 odd.process, found.from, end_of(found.odd).text, other.process,
-                 found.from, end_of(found.other).text);
+                 "; their routes differ: process %d%s has %d -> %s, process "
+                 "%d%s has %d -> %s",
+                 odd.process, jd__member_text(odd.member).text, found.from,
+                 end_of(found.odd).text, other.process,
+                 jd__member_text(other.member).text, found.from,
+                 end_of(found.other).text);
     return jd__signature_fail(jd__activity_name(m->call->activity),
                               m->call->detail, odd, other, routes);
 }

@@ -87,6 +87,22 @@ bool jd__signature_find_odd(const struct jd_signature *(*get)(const void *arg,
     return true;
 }
 
+static int count_members(const int *processes, int count, int process)
+{
+    int found = 0;
+    for (int i = 0; i < count; i++)
+        found += processes[i] == process;
+    return found;
+}
+
+int jd__signature_name(const int *processes, int count, int member, int other)
+{
+    return count_members(processes, count, processes[member]) > 1 ||
+                   count_members(processes, count, processes[other]) > 1
+               ? member
+               : -1;
+}
+
 jd_status jd__signature_fail(const char *operation, const char *detail,
                              struct jd_said odd, struct jd_said other,
                              const char *more)
@@ -95,9 +111,10 @@ jd_status jd__signature_fail(const char *operation, const char *detail,
     jd__signature_print(odd.signature, odd_text, sizeof odd_text);
     jd__signature_print(other.signature, other_text, sizeof other_text);
     return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s%s: process %d calls %s, process %d calls %s%s; all "
+                   "%s%s: process %d%s calls %s, process %d%s calls %s%s; all "
                    "members make the same calls in the same order, with the "
                    "same count and type",
-                   operation, detail ? detail : "", odd.process, odd_text,
-                   other.process, other_text, more);
+                   operation, detail ? detail : "", odd.process,
+                   jd__member_text(odd.member).text, odd_text, other.process,
+                   jd__member_text(other.member).text, other_text, more);
 }

@@ -135,8 +135,25 @@ bool jd__signature_find_odd(const struct jd_signature *(*get)(const void *arg,
 /* What a process has said. */
 struct jd_said {
     int process;
+    int member; /* -1: not to be named, the process has no other */
     const struct jd_signature *signature;
 };
+
+/* " (member 3)", or "" for -1. */
+struct jd_member_text {
+    char text[24];
+};
+static inline struct jd_member_text jd__member_text(int member)
+{
+    struct jd_member_text named = { "" };
+    if (member >= 0)
+        snprintf(named.text, sizeof named.text, " (member %d)", member);
+    return named;
+}
+
+/* The member, where its process or the other's has several of them; else -1.
+ * processes are of all members; the other may be the same. */
+int jd__signature_name(const int *processes, int count, int member, int other);
 
 /* INVALID_ARGUMENT with what the two processes call. detail follows the
  * operation, or is NULL; more, what the two calls do not show, or "". */

@@ -62,7 +62,8 @@ struct jd_team_member {
     struct jd_arena_view *view; /* NULL: all of it can be read */
     uint64_t opened;            /* as far as it is known to be, with a view */
     int process;
-    int pid; /* for process_vm_readv; 0: not to be tried */
+    int number; /* in the clique, for sentences */
+    int pid;    /* for process_vm_readv; 0: not to be tried */
 };
 
 struct jd_team_spec {

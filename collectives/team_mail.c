@@ -509,14 +509,14 @@ static enum jd_work work(void *arg, jd_status *ret_status)
     return mail->num_open ? result : JD_WORK_DONE;
 }
 
-static int find_missing(void *arg, int *processes)
+static int find_missing(void *arg, int *members)
 {
     const struct post *post = arg;
     const struct lane *lanes = post->mail->lanes;
     int size = post->team->size, count = 0;
     for (int i = 0; i < size; i++)
         if (lanes[i].transfer >= 0 || lanes[size + i].transfer >= 0)
-            processes[count++] = post->team->processes[i];
+            members[count++] = i;
     return count;
 }
 

@@ -94,8 +94,8 @@ struct jd_team_work {
     /* Does what can be done. IDLE: nothing could; FAILED: with that status and
      * its sentence. */
     enum jd_work (*work)(void *arg, jd_status *ret_status);
-    /* As jd_wait_missing_f: each process at most once. */
-    int (*find_missing)(void *arg, int *processes);
+    /* Writes the members that it waits for, each at most once; their number. */
+    int (*find_missing)(void *arg, int *members);
     /* Whether a member that has not revoked may touch our buffers. */
     bool (*holds_on)(void *arg, int member);
 };

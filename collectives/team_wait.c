@@ -169,7 +169,8 @@ static jd_status let_go(const struct jd_target *target, jd_status status)
     jd_fail(status,
             "%s; and process %d (member %d) has not let go of the buffers "
             "within %g s: do not use them",
-            why ? why : "out of memory", process, member, PATIENCE);
+            why ? why : "out of memory", process, team->members[member].number,
+            PATIENCE);
     free(why);
     if (team->spec.on_stuck)
         team->spec.on_stuck(team->spec.arg, process, jd_error_message());
@@ -193,20 +194,56 @@ static bool has_come(const struct jd_target *target, int member,
     return value >= target->value;
 }
 
-/* The processes that have not come, for a sentence. */
-static int find_missing(void *arg, int *processes)
+/* The places of those that have not come. */
+static int find_places(void *arg, int *places)
 {
     const struct jd_target *target = arg;
-    const struct jd_team *team = target->team;
     if (target->work)
-        return target->work->find_missing(target->arg, processes);
+        return target->work->find_missing(target->arg, places);
     int first = target->member < 0 ? 0 : target->member, count = 0;
-    int end = target->member < 0 ? team->size : first + 1;
+    int end = target->member < 0 ? target->team->size : first + 1;
     bool is_revoked;
     for (int i = first; i < end; i++)
         if (!has_come(target, i, &is_revoked))
-            processes[count++] = team->members[i].process;
+            places[count++] = i;
     return count;
+}
+
+/* Their processes, for a sentence. */
+static int find_missing(void *arg, int *processes)
+{
+    const struct jd_target *target = arg;
+    int count = find_places(arg, processes);
+    for (int i = 0; i < count; i++)
+        processes[i] = target->team->processes[processes[i]];
+    return count;
+}
+
+static bool has_several(const struct jd_team *team)
+{
+    for (int i = 1; i < team->size; i++)
+        for (int j = 0; j < i; j++)
+            if (team->processes[i] == team->processes[j])
+                return true;
+    return false;
+}
+
+static int find_members(void *arg, int *members)
+{
+    const struct jd_target *target = arg;
+    int count = has_several(target->team) ? find_places(arg, members) : 0;
+    for (int i = 0; i < count; i++)
+        members[i] = target->team->members[members[i]].number;
+    return count;
+}
+
+static struct jd_wait *wait_of(struct jd_team *team)
+{
+    struct jd_wait *wait = &team->spec.wait;
+    wait->processes = team->processes;
+    wait->find_members = find_members;
+    wait->member = team->members[team->index].number;
+    return wait;
 }
 
 static bool has_given_up(const struct jd_control *control)
@@ -231,8 +268,7 @@ static jd_status give_up_too(struct jd_target *target,
                              const struct jd_wait_state *state)
 {
     struct jd_team *team = target->team;
-    struct jd_wait *wait = &team->spec.wait;
-    wait->processes = team->processes;
+    struct jd_wait *wait = wait_of(team);
     jd_status status = jd__wait_check(wait);
     if (status == JD_OK)
         status =
@@ -268,8 +304,7 @@ static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
         return JD_OK;
     if (somebody_revoked(team))
         return give_up_too(target, state);
-    struct jd_wait *wait = &team->spec.wait;
-    wait->processes = team->processes;
+    struct jd_wait *wait = wait_of(team);
     state->is_exact = true;
     return jd__wait_look(wait, state, find_missing, target, team->size);
 }

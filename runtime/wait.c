@@ -22,10 +22,12 @@
 #define LONGEST_TELL 8.0      /* between two */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
 
-/* The processes that have not come, sorted. */
+/* The processes that have not come, sorted; and for asking once more. */
 struct missing {
     int *processes;
     int count;
+    void *arg;
+    int most;
 };
 
 static int compare_ints(const void *a, const void *b)
@@ -39,7 +41,8 @@ static int compare_ints(const void *a, const void *b)
 static struct missing list_missing(jd_wait_missing_f find_missing, void *arg,
                                    int count)
 {
-    struct missing missing = { malloc((size_t)count * sizeof(int)), 0 };
+    struct missing missing = { malloc((size_t)count * sizeof(int)), 0, arg,
+                               count };
     if (!missing.processes)
         return missing;
     int *processes = missing.processes, found = find_missing(arg, processes);
@@ -148,6 +151,33 @@ static void print_missing(FILE *out, const struct jd_wait *wait,
     print_unasked(out, missing, &seen);
 }
 
+/* The members that are missing, where they are to be named; none where others
+ * are named in their processes' place. */
+static struct missing list_members(const struct jd_wait *wait,
+                                   const struct missing *missing)
+{
+    if (wait->find_members && missing->count && missing->arg)
+        return list_missing(wait->find_members, missing->arg, missing->most);
+    return (struct missing){ NULL, 0, NULL, 0 };
+}
+
+static void print_self(FILE *out, const struct jd_wait *wait,
+                       const struct missing *members)
+{
+    fprintf(out, "process %d", wait->self);
+    if (members->count)
+        fprintf(out, " (member %d)", wait->member);
+}
+
+static void print_members(FILE *out, const struct missing *members)
+{
+    if (!members->count)
+        return;
+    fprintf(out, "; member%s ", members->count == 1 ? "" : "s");
+    jd__print_ranges(out, members->processes, members->count);
+    fputs(members->count == 1 ? " has not come" : " have not come", out);
+}
+
 /* The sentence about the wait, malloc'ed; NULL without memory. */
 static char *describe(const struct jd_wait *wait, const struct missing *missing,
                       double waited)
@@ -157,9 +187,13 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "%s%s: process %d has waited %.3g s for ", wait->operation,
-            wait->detail ? wait->detail : "", wait->self, waited);
+    struct missing members = list_members(wait, missing);
+    fprintf(out, "%s%s: ", wait->operation, wait->detail ? wait->detail : "");
+    print_self(out, wait, &members);
+    fprintf(out, " has waited %.3g s for ", waited);
     print_missing(out, wait, missing);
+    print_members(out, &members);
+    free(members.processes);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -185,7 +219,7 @@ static bool is_speaker(const struct jd_wait *wait, int count,
 static struct missing find_culprits(const struct jd_wait *wait,
                                     const struct missing *missing)
 {
-    struct missing behind = { wait->behind, wait->num_behind };
+    struct missing behind = { wait->behind, wait->num_behind, NULL, 0 };
     return missing->count && behind.count ? behind : *missing;
 }
 

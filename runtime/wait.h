@@ -26,6 +26,10 @@
 
 struct jd_topology;
 
+/* Writes the processes that have not come, at most as many as the wait is for,
+ * in any order, some perhaps twice; their number. */
+typedef int (*jd_wait_missing_f)(void *arg, int *processes);
+
 /* Whom and what a wait is for; only read when the wait is long. */
 struct jd_wait {
     const char *operation; /* "jd_psum" */
@@ -53,6 +57,12 @@ struct jd_wait {
      * instead. */
     int *behind;
     int num_behind;
+
+    /* Writes the members of a clique that have not come, by their numbers,
+     * where a process has several: sentences name them too, and this one. As
+     * find_missing otherwise, with its arg. NULL: there are none. */
+    jd_wait_missing_f find_members;
+    int member; /* the caller's number */
 };
 
 /* JD_OK; ABORTED where the job has failed, or the wait is cancelled. Threads:
@@ -75,10 +85,6 @@ struct jd_wait_state {
 
 /* A wait that has not been looked at yet; does not read the clock. */
 struct jd_wait_state jd__wait_start(const struct jd_wait *wait);
-
-/* Writes the processes that have not come, at most as many as the wait is for,
- * in any order, some perhaps twice; their number. */
-typedef int (*jd_wait_missing_f)(void *arg, int *processes);
 
 /*
  * What a wait of any kind does now and then: ends where the job has failed, or

@@ -91,7 +91,8 @@ static inline void layout_open_team(const struct jd_runtime *runtime,
             (struct jd_team_member){ .control = (void *)base,
                                      .arena = base,
                                      .arena_size = LAYOUT_WINDOW - 4096,
-                                     .process = layout.processes[i] };
+                                     .process = layout.processes[i],
+                                     .number = i };
     }
     layout_memory(jd__control_size(spec.size));
     memset(layout.own, 0, jd__control_size(spec.size));

@@ -70,6 +70,7 @@ static inline void crowd_start_with(struct crowd *crowd, int size,
             .arena = arena,
             .arena_size = CROWD_ARENA,
             .process = i,
+            .number = i,
         };
     }
     for (int i = 0; i < size; i++)

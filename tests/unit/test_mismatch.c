@@ -22,6 +22,7 @@ static struct {
     int self;
     int broadcasts;
     int fails_at; /* the broadcast that does; -1: none */
+    int several;  /* members of a process */
 } world;
 
 static jd_status broadcast(struct jd_clique *clique,
@@ -49,6 +50,7 @@ static void reset(void)
     for (int i = 0; i < MEMBERS; i++)
         world.to[0][i] = world.to[1][i] = i % 7 ? (i + 1) % MEMBERS : -1;
     world.fails_at = -1;
+    world.several = 1;
 }
 
 /* What a member has in its list, the last route first. */
@@ -78,7 +80,7 @@ static jd_status play(int self, enum jd_activity activity, uint64_t count)
         .other = { OTHER, { activity, JD_F32, -1, JD_OK, count, 2 } },
     };
     for (int i = 0; i < MEMBERS; i++)
-        processes[i] = 10 + i;
+        processes[i] = 10 + i / world.several;
     permute.num_routes = list(self, routes);
     call.permute = self == ODD || self == OTHER ? &permute : NULL;
     world.self = self;
@@ -144,6 +146,33 @@ START_TEST(other_calls_are_not_asked_for_routes)
 }
 END_TEST
 
+/* The processes alone may be the same. */
+START_TEST(where_a_process_has_several_members_are_named)
+{
+    reset();
+    world.several = 4;
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 10 (member 3) calls jd_ppermute of 5 x "
+               "F32, process 10 (member 0) calls jd_ppermute of 6 x F32" ALIKE);
+    world.to[0][5] = 9;
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 5), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 10 (member 3) calls jd_ppermute of 5 x "
+               "F32, process 10 (member 0) calls jd_ppermute of 5 x F32; their "
+               "routes differ: process 10 (member 3) has 5 -> 9, process 10 "
+               "(member 0) has 5 -> 6" ALIKE);
+}
+END_TEST
+
+START_TEST(one_that_has_no_other_is_named_beside_one_that_has)
+{
+    const int processes[] = { 4, 4, 5, 6 };
+    ck_assert_int_eq(jd__signature_name(processes, 4, 2, 1), 2);
+    ck_assert_int_eq(jd__signature_name(processes, 4, 1, 2), 1);
+    ck_assert_int_eq(jd__signature_name(processes, 4, 2, 3), -1);
+    ck_assert_int_eq(jd__signature_name(processes, 4, 2, 2), -1);
+}
+END_TEST
+
 /* ---- who is odd --------------------------------------------------------- */
 
 static const struct jd_signature *get(const void *all, int member)
@@ -184,6 +213,8 @@ int main(void)
     tcase_add_test(routes, the_first_route_that_differs_is_said);
     tcase_add_test(routes, what_cannot_be_told_is_left_out);
     tcase_add_test(routes, other_calls_are_not_asked_for_routes);
+    tcase_add_test(routes, where_a_process_has_several_members_are_named);
+    tcase_add_test(routes, one_that_has_no_other_is_named_beside_one_that_has);
     tcase_add_test(unit_case(suite, "odd"), the_odd_one_is_not_with_the_most);
     return unit_main(suite);
 }

@@ -425,6 +425,38 @@ START_TEST(a_wait_may_have_no_deadline)
 }
 END_TEST
 
+static int num_late;
+
+/* Of processes with four members each, the last of each that has not come. */
+static int find_late(void *arg, int *members)
+{
+    ck_assert_ptr_nonnull(arg);
+    for (int i = 0; i < num_late; i++)
+        members[i] = 7 - 4 * i;
+    return num_late;
+}
+
+START_TEST(members_are_named_too)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1);
+    int behind = 1;
+    wait.find_members = find_late;
+    wait.member = 2;
+    num_late = 1;
+    expect_deadline(&wait, "jd_psum: process 0 (member 2)",
+                    "process 1" IT_RUNS "; member 7 has not come");
+    num_late = 2;
+    expect_deadline(&wait, "jd_psum: process 0 (member 2)",
+                    "process 1" IT_RUNS "; members 3,7 have not come");
+    num_late = 0; /* each process has one */
+    expect_deadline(&wait, "jd_psum: process 0", "process 1" IT_RUNS);
+    num_late = 1;
+    wait.behind = &behind;
+    wait.num_behind = 1;
+    expect_deadline(&wait, "jd_psum: process 0", "process 1" IT_RUNS);
+}
+END_TEST
+
 /* Until it has spoken; a wait that does not has no end. */
 static void expect_notice(const struct jd_wait *model)
 {
@@ -500,5 +532,6 @@ int main(int argc, char **argv)
     tcase_add_test(notices, notices_come_at_doubling_intervals);
     tcase_add_test(notices, a_wait_may_have_no_deadline);
     tcase_add_test(notices, the_lowest_that_waits_speaks);
+    tcase_add_test(notices, members_are_named_too);
     return unit_main(suite);
 }
