@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_members - two processes of two devices each: sentences name members,
- * not processes alone. "late": the last member does not come to a collective.
+ * test_members - four devices of one process or two: sentences name members,
+ * not processes alone. "late": the last member of two processes does not come
+ * to a collective.
  */
 #include "jd.h"
 #include "jd_mpi.h"
@@ -24,6 +25,7 @@ static jd_status differ(jd_shard *me, void *arg)
 {
     double in[5] = { 0 }, out[5];
     int self = jd_axis_index(me, "data");
+    int last = jd_process_count() - 1;
     const jd_route routes[] = { { 0, 1 }, { 1, 2 + (self == 3) } };
     (void)arg;
     expect_sentence(jd_psum(me, "data", in, out, 4 + (self == 1), JD_F64),
@@ -33,11 +35,12 @@ static jd_status differ(jd_shard *me, void *arg)
                     "F64" ALIKE);
     expect_sentence(jd_ppermute(me, "data", in, out, 4, JD_F64, routes, 2),
                     JD_INVALID_ARGUMENT,
-                    "jd_ppermute" OVER ": process 1 (member 3) calls "
+                    "jd_ppermute" OVER ": process %d (member 3) calls "
                     "jd_ppermute of 4 x F64, process 0 (member 0) calls "
-                    "jd_ppermute of 4 x F64; their routes differ: process 1 "
+                    "jd_ppermute of 4 x F64; their routes differ: process %d "
                     "(member 3) has 1 -> 3, process 0 (member 0) has 1 -> "
-                    "2" ALIKE);
+                    "2" ALIKE,
+                    last, last);
     EXPECT_OK(jd_psum(me, "data", in, out, 4, JD_F64));
     return JD_OK;
 }
