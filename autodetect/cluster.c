@@ -34,7 +34,7 @@ bool jd__cluster_is_of_jd_run(const struct jd_env *env)
     return name && strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
-/* ---- what is missing -------------------------------------------------- */
+/* ---- what is missing ---------------------------------------------------- */
 
 /* What is missing, and why it is, the first that says so. */
 struct missing {
@@ -119,7 +119,7 @@ jd_status jd__cluster_require_address(const struct jd_cluster *cluster)
                    jd__cluster_served_start(cluster));
 }
 
-/* ---- what contradicts ------------------------------------------------- */
+/* ---- what contradicts --------------------------------------------------- */
 
 jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,
                                  const char *remedy)
@@ -145,7 +145,7 @@ jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,
         remedy ? remedy : choose);
 }
 
-/* ---- all of it -------------------------------------------------------- */
+/* ---- all of it ---------------------------------------------------------- */
 
 jd_status jd__cluster_require(const struct jd_env *env,
                               const struct jd_cluster *cluster)

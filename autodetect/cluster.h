@@ -17,9 +17,9 @@
 #ifndef AUTODETECT_CLUSTER_H
 #define AUTODETECT_CLUSTER_H
 
-#include "runtime/env.h"
-#include "runtime/options.h"
-#include "runtime/status.h"
+#include "base/env.h"
+#include "base/options.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

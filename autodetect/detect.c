@@ -38,7 +38,7 @@ enum {
     NUM_DETECTORS = sizeof jd__detectors / sizeof(struct jd_detector *) - 1
 };
 
-/* ---- which are looked for -------------------------------------------- */
+/* ---- which are looked for ----------------------------------------------- */
 
 struct selection {
     const char *text;   /* "slurm,openmpi"; NULL: all */
@@ -143,7 +143,7 @@ static jd_status select_detectors(const struct jd_settings *settings,
     return status;
 }
 
-/* ---- looking --------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------ */
 
 static jd_status add_trace(struct jd_cluster *cluster,
                            const struct jd_detector *detector, bool taken,
@@ -220,7 +220,7 @@ static jd_status look(const struct jd_env *env,
                                  "detecting the launcher (%s): ", taken->name);
 }
 
-/* ---- explicit values ------------------------------------------------- */
+/* ---- explicit values ---------------------------------------------------- */
 
 static void set_explicit_number(const struct jd_settings *settings,
                                 enum jd_option option,
@@ -295,7 +295,7 @@ static jd_status apply_explicit(const struct jd_settings *settings,
     return set_explicit_address(settings, &cluster->coordinator_address);
 }
 
-/* ---- what must fit --------------------------------------------------- */
+/* ---- what must fit ------------------------------------------------------ */
 
 static jd_status check_index(const char *index_name,
                              const struct jd_cluster_number *index,
@@ -351,7 +351,7 @@ static bool is_unasked_one(const struct jd_settings *settings,
            !jd__setting_is_explicit(settings, JD_OPTION_NUM_PROCESSES);
 }
 
-/* ---- the module's face ----------------------------------------------- */
+/* ---- the module's face -------------------------------------------------- */
 
 /* NULL where memory runs out. */
 static struct jd_cluster *create(void)

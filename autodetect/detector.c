@@ -2,7 +2,7 @@
 /* detector.c - what detectors share: the minimum of variables, numbers that
  * name their variable, who started whom, and the coordinator's address. */
 #include "autodetect/detector.h"
-#include "runtime/parse.h"
+#include "base/parse.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- variables that are set or missing ------------------------------- */
+/* ---- variables that are set or missing ---------------------------------- */
 
 const char *jd__variables_first(const struct jd_env *env,
                                 const struct jd_variables *variables)
@@ -95,7 +95,7 @@ bool jd__detector_minimum(const struct jd_env *env,
     return enough;
 }
 
-/* ---- who started whom ------------------------------------------------ */
+/* ---- who started whom --------------------------------------------------- */
 
 static bool is_set_torchrun(const struct jd_env *env)
 {
@@ -193,7 +193,7 @@ bool jd__detector_is_outer(const struct jd_env *env,
     return false;
 }
 
-/* ---- numbers --------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------ */
 
 jd_status jd__detector_number(const struct jd_env *env,
                               const struct jd_cluster *cluster,
@@ -240,7 +240,7 @@ jd_status jd__detector_ranks(const struct jd_env *env,
     return JD_OK;
 }
 
-/* ---- the coordinator's address --------------------------------------- */
+/* ---- the coordinator's address ------------------------------------------ */
 
 static bool is_any_of(const char *host, size_t length, const char *const *names)
 {

@@ -56,7 +56,7 @@ extern const struct jd_detector *const jd__detectors[];
 void jd__cluster_find_rival(const struct jd_env *env,
                             struct jd_cluster *cluster);
 
-/* ---- what detectors are made of -------------------------------------- */
+/* ---- what detectors are made of ----------------------------------------- */
 
 /*
  * One thing a detector needs or reads: variables that say the same, the best

@@ -14,7 +14,7 @@
 #ifndef AUTODETECT_HOSTLIST_H
 #define AUTODETECT_HOSTLIST_H
 
-#include "runtime/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ways [--cycle] [--malloc] - psum of F32 in each of the ways that
- * collectives/team_reduce.h lists, with MPI_Allreduce and with what it takes
- * all processes to copy in to out beside them, by turns in the same processes:
- * what the lengths in jd__reduce_limits were chosen by.
+ * collectives/cpu/shm/shm_reduce.h lists, with MPI_Allreduce and with what it
+ * takes all processes to copy in to out beside them, by turns in the same
+ * processes: what the lengths in jd__reduce_limits were chosen by.
  *
  *     mpirun -n 2 build/bench/ways --cycle
  *
@@ -11,12 +11,12 @@
  * way with the least median. --cycle: the input is written and the output read
  * each time. --malloc: private buffers.
  */
-#include "collectives/team_reduce.h"
+#include "base/clock.h"
+#include "collectives/cpu/shm/shm_reduce.h"
 #include "jd_collectives.h"
 #include "jd_memory.h"
 #include "jd_mpi.h"
 #include "jd_process.h"
-#include "runtime/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix_server.c - starts jd-pmix-server. */
 #include "runtime/wireup/pmix_server.h"
-#include "prefix.h"
-#include "runtime/clock.h"
-#include "runtime/env.h"
-#include "runtime/installed.h"
-#include "runtime/status.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/installed.h"
+#include "base/status.h"
+#include "base/prefix.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #define READY "ready\n"
 #define REAP_SECONDS 2 /* for it to end after its words */
 
-/* ---- where it is ------------------------------------------------------ */
+/* ---- where it is -------------------------------------------------------- */
 
 jd_status jd__pmix_server_find(const char *libexec, char **ret_path)
 {
@@ -57,7 +57,7 @@ struct request {
     int *held; /* gets the other end of its standard input; may be NULL */
 };
 
-/* ---- the pipes -------------------------------------------------------- */
+/* ---- the pipes ---------------------------------------------------------- */
 
 struct pipes {
     int plan[2];  /* we write */
@@ -99,7 +99,7 @@ static jd_status open_pipes(struct pipes *pipes)
     return JD_OK;
 }
 
-/* ---- the start -------------------------------------------------------- */
+/* ---- the start ---------------------------------------------------------- */
 
 /* Who looks for our process by its variables in /proc must not find the
  * server. */

@@ -8,8 +8,8 @@
 #define RUNTIME_WIREUP_PMIX_SERVER_H
 
 #include "autodetect/cluster.h"
-#include "runtime/coordination/wire.h"
-#include "runtime/options.h"
+#include "base/options.h"
+#include "runtime/coordination/net/wire.h"
 #include "runtime/wireup/wireup.pb-c.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* watch.c - the end of a connection is the end of the server. */
 #include "runtime/wireup/watch.h"
-#include "runtime/coordination/coordination_private.h"
+#include "runtime/coordination/session/session_private.h"
 
 #include <errno.h>
 #include <stdio.h>

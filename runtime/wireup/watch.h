@@ -14,7 +14,7 @@
 #ifndef RUNTIME_WIREUP_WATCH_H
 #define RUNTIME_WIREUP_WATCH_H
 
-#include "runtime/coordination/coordination.h"
+#include "runtime/coordination/session/session.h"
 
 /* One at a time. fd, a connected Unix socket, stays the caller's, and open.
  * Returns: JD_OK; RESOURCE_EXHAUSTED. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wireup.c - the processes' side of an MPI world without an MPI launcher. */
 #include "runtime/wireup/wireup.h"
-#include "runtime/clock.h"
-#include "runtime/coordination/coordination_private.h"
-#include "runtime/env.h"
-#include "runtime/mpi_service.h"
-#include "runtime/wireup/handed.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "runtime/coordination/session/session_private.h"
+#include "runtime/mpi/service.h"
+#include "runtime/wireup/environment.h"
 #include "runtime/wireup/litter.h"
 #include "runtime/wireup/pmix_server.h"
 #include "runtime/wireup/watch.h"
@@ -21,7 +21,7 @@
 
 #define ENV_KEY "\0jd/wireup/env/" /* and the process's index */
 
-/* ---- can it be done? -------------------------------------------------- */
+/* ---- can it be done? ---------------------------------------------------- */
 
 static jd_status find_server(const struct jd_settings *settings,
                              char **ret_path)
@@ -65,7 +65,7 @@ jd_status jd__wireup_check(const struct jd_settings *settings,
     return status == JD_OK ? check_tmpdir(settings) : status;
 }
 
-/* ---- the plan --------------------------------------------------------- */
+/* ---- the plan ----------------------------------------------------------- */
 
 /* The hosts of the job in the order of their lowest processes. */
 struct hosts {
@@ -179,7 +179,7 @@ static void fill_plan(const struct jd_wireup_spec *spec,
     plan->log_level = (char *)jd__settings_text(settings, JD_OPTION_LOG);
 }
 
-/* ---- the server ------------------------------------------------------- */
+/* ---- the server --------------------------------------------------------- */
 
 static jd_status start_with(const struct jd_wireup_spec *spec, Jd__Row **rows)
 {
@@ -226,7 +226,7 @@ static jd_status start_server(const struct jd_wireup_spec *spec)
                                  spec->facts->host);
 }
 
-/* ---- what it hands out ------------------------------------------------ */
+/* ---- what it hands out -------------------------------------------------- */
 
 static jd_status fail_life(const char *path, const char *call)
 {

@@ -15,7 +15,7 @@
 #ifndef RUNTIME_WIREUP_WIREUP_H
 #define RUNTIME_WIREUP_WIREUP_H
 
-#include "runtime/coordination/coordination.h"
+#include "runtime/coordination/session/session.h"
 
 /*
  * Can these processes be joined? JD_OK where count, index and coordinator

@@ -13,8 +13,7 @@ source "$here/../lib/tap.sh"
 source_dir=$1
 read -ra cc <<<"${CC:-cc}"
 read -ra cxx <<<"${CXX:-c++}"
-include=(-I "$source_dir"/runtime -I "$source_dir"/collectives
-    -I "$source_dir"/arrays -DOMPI_SKIP_MPICXX)
+include=(-I "$source_dir/include" -DOMPI_SKIP_MPICXX)
 # Open MPI's own headers are not ours to warn about.
 read -ra mpi_flags < <({ pkg-config --cflags ompi-c 2>/dev/null ||
     mpicc --showme:compile; } | sed -E 's/(^| )-I/\1-isystem /g')

@@ -49,8 +49,8 @@ sees() {
     fi
 }
 
-include=(-I"$1/runtime" -I"$1/collectives" -I"$1/arrays" -I"$work")
-for header in "$1"/{runtime,collectives,arrays}/jd*.h; do
+include=(-I"$1/include" -I"$work")
+for header in "$1"/include/jd*.h; do
     for standard in c11 c++11 c++17 c++20; do
         check "$standard" "$(basename "$header")"
     done

@@ -14,7 +14,8 @@ source_dir=$1
 
 # All string literals of the library, those that the compiler joins joined.
 literals() {
-    cat "$source_dir"/{runtime{,/coordination,/wireup{,/server}},autodetect,collectives,arrays,tools}/*.[ch] |
+    find "$source_dir"/{base,autodetect,runtime,collectives,arrays,tools} \
+        -name cuda -prune -o -name '*.[ch]' -exec cat {} + |
         tr '\n' ' ' | sed -E 's/"[[:space:]]+"//g'
 }
 

@@ -81,7 +81,7 @@ is_cxx() {
 
 compile() {
     local flags=(-Wall -Wextra -Werror -fsyntax-only
-        -I"$source_dir"/{runtime,collectives,arrays})
+        -I"$source_dir/include")
     "${cc[@]}" -std=c11 -x c "${flags[@]}" "$1" || return 1
     ! is_cxx "$1" || "${cxx[@]}" -std=c++11 -x c++ "${flags[@]}" "$1"
 }

@@ -45,19 +45,19 @@ tar -C "$source_dir" --exclude=./.git --exclude='./build*' -cf - . |
     tar -C "$work/copy" -xf -
 
 keeps layers
-sees layers runtime/env.c '#include "runtime/world.h"'
-sees layers runtime/options.h '#include "autodetect/cluster.h"'
-sees layers autodetect/detect.c '#include "runtime/topology.h"'
-sees layers runtime/world.c '#include "jd_mesh.h"'
+sees layers base/env.c '#include "runtime/mpi/world.h"'
+sees layers base/options.h '#include "autodetect/cluster.h"'
+sees layers autodetect/detect.c '#include "runtime/topology/topology.h"'
+sees layers runtime/mpi/world.c '#include "jd_mesh.h"'
 sees layers collectives/planted.c '  #  include <jd.h>'
 sees layers collectives/planted.cu '#include "jd_array.h"'
-sees layers runtime/planted.h '#include "tools/jd_info.h"'
+sees layers runtime/planted.h '#include "tools/jd-info/jd_info.h"'
 keeps cuda
 sees cuda collectives/planted.h '#include <cuda_runtime_api.h>'
 sees cuda runtime/planted.c '# include "nccl.h"'
-sees cuda collectives/shard.c '#include "collectives/platform_cuda/errors.h"'
+sees cuda collectives/mesh/shard.c '#include "collectives/cuda/errors.h"'
 keeps getenv
-sees getenv runtime/world.c 'char *x(void) { return getenv("HOME"); }'
+sees getenv runtime/mpi/world.c 'char *x(void) { return getenv("HOME"); }'
 sees getenv tools/planted.c 'extern char **environ;'
 sees getenv autodetect/detect.c 'int y(void) { return setenv("A", "B", 1); }'
 keeps spdx

@@ -87,7 +87,7 @@ under_perf() {
 # compile SANITIZER: the user's program alone, beside jd as it is built.
 compile() {
     "${cc[@]}" -g -fsanitize="$1" -o "$work/$1" "$here/under_tools.c" \
-        -I"$source_dir"/{runtime,collectives,arrays} -L"$build" -ljd \
+        -I"$source_dir/include" -L"$build" -ljd \
         -Wl,-rpath,"$build" || return 1
     # A compiler without the sanitizer's library, a kernel that it does not know
     printf 'int main(void) { return 0; }\n' >"$work/nothing.c"

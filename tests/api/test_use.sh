@@ -17,7 +17,7 @@ shift
 # jd's macros that the headers leave defined, without their guards.
 public_macros() {
     local header name
-    for header in "$source_dir"/{runtime,collectives,arrays}/jd*.h; do
+    for header in "$source_dir"/include/jd*.h; do
         sed -nE 's/^#[[:space:]]*define[[:space:]]+((JD|jd)_[A-Za-z_0-9]+).*/\1/p' \
             "$header" | while IFS= read -r name; do
             grep -qE "^#[[:space:]]*undef[[:space:]]+$name\b" "$header" ||

@@ -39,7 +39,7 @@ static int count_files(void)
     return count;
 }
 
-/* ---- what the service's thread has used -------------------------------- */
+/* ---- what the service's thread has used --------------------------------- */
 
 static double read_seconds(const char *thread)
 {

@@ -8,9 +8,9 @@
  * a kind, two bytes that count for nothing, and so many bytes (as a frame of
  * wire.h, so that what fuzz_seeds writes for fuzz_wire serves here too).
  */
-#include "runtime/clock.h"
-#include "runtime/coordination/agent_private.h"
-#include "runtime/exit.h"
+#include "base/clock.h"
+#include "runtime/coordination/client/agent_private.h"
+#include "runtime/process/exit.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return jd__auth_start() == JD_OK ? 0 : 1;
 }
 
-/* ---- the agent -------------------------------------------------------- */
+/* ---- the agent ---------------------------------------------------------- */
 
 /* All of it is read. */
 static void on_push(void *arg, const Jd__Message *message)
@@ -105,7 +105,7 @@ static void turn(struct service *service)
     event_base_loop(jd__loop_base(service->loop), EVLOOP_NONBLOCK);
 }
 
-/* ---- what the service says -------------------------------------------- */
+/* ---- what the service says ---------------------------------------------- */
 
 static void send_out(struct service *service)
 {
@@ -175,7 +175,7 @@ static void admit(struct service *service)
     FUZZ_EXPECT(service->agent->state == JD_AGENT_READY, "it is not let in");
 }
 
-/* ---- steps ------------------------------------------------------------ */
+/* ---- steps -------------------------------------------------------------- */
 
 static void append(struct service *service, const void *data, size_t size)
 {

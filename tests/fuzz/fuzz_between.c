@@ -5,8 +5,8 @@
  * refused has its sentence. The first bytes of an input are the number of
  * members, and how many of them are in the sender's team.
  */
-#include "collectives/between_summary.h"
-#include "collectives/ragged_fault.h"
+#include "collectives/cpu/inter/inter_result.h"
+#include "collectives/platform/ragged_fault.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MOST_MEMBERS = 8, MOST_BYTES = 64 };

@@ -4,9 +4,9 @@
  * fuzz targets begin with: frames of every body, what jobs do, and a summary
  * and a fault that can be.
  */
-#include "collectives/between_summary.h"
-#include "collectives/ragged_fault.h"
-#include "runtime/coordination/wire.h"
+#include "collectives/cpu/inter/inter_result.h"
+#include "collectives/platform/ragged_fault.h"
+#include "runtime/coordination/net/wire.h"
 #include "tests/fuzz/steps.h"
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static void write_seed(const char *directory, const char *name,
     }
 }
 
-/* ---- frames ----------------------------------------------------------- */
+/* ---- frames ------------------------------------------------------------- */
 
 /* A message whose fields all have something in them, as far as the descriptor
  * tells: bytes that decode to that. */
@@ -108,7 +108,7 @@ static void write_frames(const char *directory, uint8_t first)
     write_large(directory);
 }
 
-/* ---- what jobs do ----------------------------------------------------- */
+/* ---- what jobs do ------------------------------------------------------- */
 
 /* Bodies as FUZZ_REQUEST numbers them. */
 enum {
@@ -198,7 +198,7 @@ static void write_jobs(const char *directory)
         write_seed(directory, jobs[i].name, jobs[i].bytes, jobs[i].size);
 }
 
-/* ---- what comes by MPI ------------------------------------------------ */
+/* ---- what comes by MPI -------------------------------------------------- */
 
 /* Of 8 members, 4 to a team; then of which record it is, and the record. */
 static void write_records(const char *directory)

@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- randomness: the same in every run of an input -------------------- */
+/* ---- randomness: the same in every run of an input ---------------------- */
 
 static uint64_t seed;
 
@@ -51,7 +51,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return jd__auth_start() == JD_OK ? 0 : 1;
 }
 
-/* ---- the Hello -------------------------------------------------------- */
+/* ---- the Hello ---------------------------------------------------------- */
 
 static void fill_hello(const struct model *model, Jd__Hello *hello,
                        uint32_t process, unsigned flags, unsigned host)
@@ -119,7 +119,7 @@ static void say_join(struct connection *connection)
     model_receive(connection, &message);
 }
 
-/* ---- bytes ------------------------------------------------------------ */
+/* ---- bytes -------------------------------------------------------------- */
 
 static void receive_frames(struct connection *connection)
 {
@@ -166,7 +166,7 @@ static void take_bytes(struct fuzz_input *input, struct connection *connection,
     receive_frames(connection);
 }
 
-/* ---- steps ------------------------------------------------------------ */
+/* ---- steps -------------------------------------------------------------- */
 
 static struct connection **take_slot(struct fuzz_input *input,
                                      struct model *model)
@@ -276,7 +276,7 @@ static void take_step(struct fuzz_input *input, struct model *model)
         model_tick(model);
 }
 
-/* ---- a run ------------------------------------------------------------ */
+/* ---- a run -------------------------------------------------------------- */
 
 static struct jd_auth take_auth(struct fuzz_input *input)
 {

@@ -3,7 +3,7 @@
  * fuzz_wire.c - the decoder of frames, over any bytes in any pieces. The
  * first bytes of an input are the limit (% 4) and the size of the pieces.
  */
-#include "runtime/coordination/wire.h"
+#include "runtime/coordination/net/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static void note(struct decoded *decoded, enum jd_wire_result result,
     decoded->contents[decoded->count++] = hash_of(frame->message);
 }
 
-/* ---- one frame -------------------------------------------------------- */
+/* ---- one frame ---------------------------------------------------------- */
 
 static bool has_unknown(const ProtobufCMessage *message);
 
@@ -131,7 +131,7 @@ static enum jd_wire_result next(const uint8_t *data, size_t size, size_t limit,
     return result;
 }
 
-/* ---- a stream --------------------------------------------------------- */
+/* ---- a stream ----------------------------------------------------------- */
 
 static void decode_at_once(const uint8_t *data, size_t size, size_t limit,
                            struct decoded *decoded)

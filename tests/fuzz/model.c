@@ -7,7 +7,7 @@
 
 #define REPORT_SECONDS 1.0 /* a report is answered in that */
 
-/* ---- what was asked --------------------------------------------------- */
+/* ---- what was asked ----------------------------------------------------- */
 
 static struct asked *find_asked(struct connection *connection, uint64_t id)
 {
@@ -88,7 +88,7 @@ static void check_due(const struct connection *connection, double now)
     }
 }
 
-/* ---- what the service sends ------------------------------------------- */
+/* ---- what the service sends --------------------------------------------- */
 
 static void on_challenge(struct connection *connection,
                          const Jd__Challenge *challenge)
@@ -236,7 +236,7 @@ const struct jd_service_hooks model_hooks = {
     .is_ours = hook_is_ours,
 };
 
-/* ---- what the other ends do ------------------------------------------- */
+/* ---- what the other ends do --------------------------------------------- */
 
 static struct connection *create(struct model *model)
 {

@@ -20,7 +20,7 @@
 #ifndef TESTS_FUZZ_MODEL_H
 #define TESTS_FUZZ_MODEL_H
 
-#include "runtime/coordination/service.h"
+#include "runtime/coordination/server/service.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/steps.h"
 

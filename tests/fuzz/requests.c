@@ -6,7 +6,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- words ------------------------------------------------------------ */
+/* ---- words -------------------------------------------------------------- */
 
 /* Also of jd's own barriers, an empty one, one too long and a number. */
 static ProtobufCBinaryData take_key(struct fuzz_input *input)
@@ -59,7 +59,7 @@ static int64_t take_timeout(struct fuzz_input *input)
     return timeouts[fuzz_byte(input) % COUNT(timeouts)];
 }
 
-/* ---- bodies ----------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------- */
 
 static void fill_heartbeat(struct fuzz_input *input, struct request *request)
 {

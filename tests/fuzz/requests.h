@@ -10,7 +10,7 @@
 #ifndef TESTS_FUZZ_REQUESTS_H
 #define TESTS_FUZZ_REQUESTS_H
 
-#include "runtime/coordination/wire.h"
+#include "runtime/coordination/net/wire.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { REQUEST_MAX_LIST = 4 };

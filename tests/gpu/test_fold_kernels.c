@@ -4,8 +4,8 @@
  * machine's first GPU against the cpu platform's folds, bit for bit: every type
  * and operation, several numbers of vectors, lengths and alignments.
  */
-#include "collectives/fold.h"
-#include "collectives/platform_cuda/fold.h"
+#include "collectives/cuda/fold.h"
+#include "collectives/kernels/fold.h"
 #include "tests/unit/fold_reference.h"
 
 #include <stdio.h>

@@ -10,8 +10,8 @@
 
 #include "jd_mpi.h"
 
-#include "collectives/between.h"
-#include "runtime/mpi_lock.h"
+#include "collectives/cpu/inter/inter.h"
+#include "runtime/mpi/lock.h"
 
 #include "expect.h"
 

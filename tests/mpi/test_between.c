@@ -7,8 +7,8 @@
  */
 #include "jd.h"
 
-#include "collectives/between_private.h"
-#include "collectives/fold.h"
+#include "collectives/cpu/inter/inter_private.h"
+#include "collectives/kernels/fold.h"
 
 #include "between_layout.h"
 #include "expect.h"

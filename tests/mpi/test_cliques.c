@@ -12,10 +12,10 @@
  */
 #include "jd.h"
 
-#include "collectives/agreement.h"
-#include "collectives/clique_cpu.h"
-#include "collectives/registry.h"
-#include "runtime/clock.h"
+#include "base/clock.h"
+#include "collectives/cpu/bootstrap.h"
+#include "collectives/cpu/comm.h"
+#include "collectives/cpu/local_rendezvous.h"
 
 #include "expect.h"
 

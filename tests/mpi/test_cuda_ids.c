@@ -10,8 +10,8 @@
 #include "expect.h"
 
 #if HAVE_NCCL
-#include "collectives/platform_cuda/host.h"
-#include "collectives/platform_cuda/ids.h"
+#include "collectives/cuda/host.h"
+#include "collectives/cuda/ids.h"
 
 enum { MOST = 64 };
 

@@ -6,7 +6,7 @@
  */
 #include "jd.h"
 
-#include "collectives/bulk.h"
+#include "collectives/channel/chunks.h"
 
 #include "expect.h"
 

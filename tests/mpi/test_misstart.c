@@ -187,7 +187,7 @@ static int unserved(void)
     return MPI_Finalize();
 }
 
-/* ---- the library ends the process: see testlist ----------------------- */
+/* ---- the library ends the process: see testlist ------------------------- */
 
 /* Process 1 runs, but never calls jd_initialize(). */
 static int never(void)

@@ -36,7 +36,7 @@ enum {
 #define COUNTS_MEMORY true
 #endif
 
-/* ---- what a process has ----------------------------------------------- */
+/* ---- what a process has ------------------------------------------------- */
 
 struct possessions {
     int fds;
@@ -129,7 +129,7 @@ static void expect_no_memory(const struct possessions *before, int rounds)
            rounds, rss / 1024);
 }
 
-/* ---- rounds ----------------------------------------------------------- */
+/* ---- rounds ------------------------------------------------------------- */
 
 /* What a job does: keys, a barrier, collectives. */
 static void use(int round)
@@ -170,7 +170,7 @@ static void repeat(void (*run)(int round), int rounds)
     expect_no_memory(&before, rounds);
 }
 
-/* ---- rounds that fail ------------------------------------------------- */
+/* ---- rounds that fail --------------------------------------------------- */
 
 /* A listener of the program's on the port that it would be. */
 static int take_port(char *address, size_t size)

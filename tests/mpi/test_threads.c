@@ -11,8 +11,8 @@
 #include "jd.h"
 #include "jd_mpi.h"
 
-#include "collectives/group.h"
-#include "runtime/mpi_lock.h"
+#include "collectives/channel/channel.h"
+#include "runtime/mpi/lock.h"
 
 #include "expect.h"
 #include "watched_mpi.h"

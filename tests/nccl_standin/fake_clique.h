@@ -6,7 +6,7 @@
 #ifndef NCCL_STANDIN_FAKE_CLIQUE_H
 #define NCCL_STANDIN_FAKE_CLIQUE_H
 
-#include "collectives/platform_cuda/clique.h"
+#include "collectives/cuda/clique.h"
 
 /* Of the four processes, over the axis. */
 void fake_clique_init(struct jd_clique *clique, atomic_bool *is_aborted,

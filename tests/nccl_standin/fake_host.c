@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fake_host.c - a table of simple functions in libjd's place. */
 #include "fake_host.h"
-#include "collectives/platform_cuda/devices.h"
-#include "runtime/clock.h"
+#include "base/clock.h"
+#include "collectives/cuda/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>

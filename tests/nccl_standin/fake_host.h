@@ -10,8 +10,8 @@
 #ifndef NCCL_STANDIN_FAKE_HOST_H
 #define NCCL_STANDIN_FAKE_HOST_H
 
-#include "collectives/platform_cuda/host.h"
-#include "runtime/runtime.h"
+#include "collectives/cuda/host.h"
+#include "runtime/process/runtime.h"
 
 #include <stdatomic.h>
 

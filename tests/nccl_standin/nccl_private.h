@@ -80,7 +80,7 @@ struct ncclComm {
     struct ncclComm *next; /* all that were made: work may name them later */
 };
 
-/* ---- nccl.c ---- */
+/* ---- nccl.c ------------------------------------------------------------- */
 
 /* Notes the text for ncclGetLastError() (and prints it where NCCL_DEBUG is WARN
  * or INFO); gives the result back. */
@@ -90,7 +90,7 @@ ncclResult_t standin_explain(ncclResult_t result, const char *format, ...)
 /* The result that STANDIN_FAIL wants of the call; ncclSuccess. */
 ncclResult_t standin_wanted_failure(const char *call);
 
-/* ---- nccl_comm.c ---- */
+/* ---- nccl_comm.c -------------------------------------------------------- */
 
 /* ncclSuccess where calls may be made on it. */
 ncclResult_t standin_comm_ready(ncclComm_t comm, const char *call);
@@ -104,7 +104,7 @@ void standin_comm_set_state(ncclComm_t comm, ncclResult_t state);
 /* Waits until it is aborted. */
 void standin_comm_hang(ncclComm_t comm);
 
-/* ---- nccl_meet.c ---- */
+/* ---- nccl_meet.c -------------------------------------------------------- */
 
 /* Opens comm->peers. Returns what the communicator's state becomes. */
 ncclResult_t standin_meet(ncclComm_t comm);
@@ -122,7 +122,7 @@ void standin_close(ncclComm_t comm);
 /* Whether the peer ended without leaving; only while no work uses sockets. */
 bool standin_is_dead(ncclComm_t comm, int peer);
 
-/* ---- nccl_calls.c ---- */
+/* ---- nccl_calls.c ------------------------------------------------------- */
 
 /* One call, as it is queued. */
 struct op {
@@ -141,7 +141,7 @@ bool standin_group_keeps(ncclComm_t comm);
 /* Waits for it; gives the communicator's state. */
 ncclResult_t standin_comm_wait(ncclComm_t comm);
 
-/* ---- nccl_work.c ---- */
+/* ---- nccl_work.c -------------------------------------------------------- */
 
 enum fault { FAULT_NONE, FAULT_HANG, FAULT_ASYNC };
 
@@ -156,7 +156,7 @@ struct work {
 };
 void standin_run_work(void *arg);
 
-/* ---- nccl_exchange.c ---- */
+/* ---- nccl_exchange.c ---------------------------------------------------- */
 
 struct transfer {
     int peer;
@@ -175,7 +175,7 @@ struct transfer {
  * communicator was aborted. */
 bool standin_exchange(ncclComm_t comm, struct transfer *transfers, int count);
 
-/* ---- nccl_arithmetic.c ---- */
+/* ---- nccl_arithmetic.c -------------------------------------------------- */
 
 size_t standin_type_size(ncclDataType_t type);
 

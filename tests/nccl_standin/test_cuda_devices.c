@@ -3,8 +3,8 @@
  * and the table that it is given, on the stand-in. */
 #include "test_cuda.h"
 
-#include "collectives/platform_cuda/devices.h"
-#include "collectives/platform_cuda/errors.h"
+#include "collectives/cuda/devices.h"
+#include "collectives/cuda/errors.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "fake_host.h"
 #include "test_cuda.h"
 
-#include "collectives/platform_cuda/memory.h"
-#include "collectives/platform_cuda/pool.h"
-#include "collectives/platform_cuda/ranges.h"
+#include "collectives/cuda/memory.h"
+#include "collectives/cuda/pool.h"
+#include "collectives/cuda/ranges.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
 #include "fake_clique.h"
 #include "test_cuda.h"
 
-#include "collectives/platform_cuda/memory.h"
-#include "collectives/platform_cuda/staging.h"
-#include "collectives/platform_cuda/stream.h"
+#include "collectives/cuda/memory.h"
+#include "collectives/cuda/staging.h"
+#include "collectives/cuda/stream.h"
 
 #include <stdio.h>
 

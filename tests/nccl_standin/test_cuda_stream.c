@@ -5,9 +5,9 @@
 #include "fake_clique.h"
 #include "test_cuda.h"
 
-#include "collectives/platform_cuda/devices.h"
-#include "collectives/platform_cuda/stream.h"
-#include "runtime/clock.h"
+#include "base/clock.h"
+#include "collectives/cuda/devices.h"
+#include "collectives/cuda/stream.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * kernels: queued, not run, in pieces, by several streams and in graphs, with
  * the cpu platform's bits. On the stand-in of the CUDA runtime.
  */
-#include "collectives/fold.h"
-#include "collectives/platform_cuda/fold.h"
+#include "collectives/cuda/fold.h"
+#include "collectives/kernels/fold.h"
 #include "test_cudart.h"
 
 #include <stdint.h>

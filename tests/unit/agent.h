@@ -7,10 +7,10 @@
 #ifndef TESTS_UNIT_AGENT_H
 #define TESTS_UNIT_AGENT_H
 
-#include "runtime/clock.h"
-#include "runtime/coordination/agent.h"
-#include "runtime/coordination/agent_private.h"
-#include "runtime/coordination/server.h"
+#include "base/clock.h"
+#include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/client/agent_private.h"
+#include "runtime/coordination/server/sockets.h"
 #include "tests/unit/threads.h"
 #include "tests/unit/unit.h"
 
@@ -32,7 +32,7 @@ static const struct jd_auth secret_auth = { .way = JD_AUTH_SECRET,
                                             .source = "JD_SECRET" };
 static const struct jd_auth open_auth = { .way = JD_AUTH_OPEN };
 
-/* ---- the service ------------------------------------------------------- */
+/* ---- the service -------------------------------------------------------- */
 
 static struct {
     struct jd_loop *loop;
@@ -79,7 +79,7 @@ static inline void stop_service(void)
     home.loop = NULL;
 }
 
-/* ---- agents ------------------------------------------------------------ */
+/* ---- agents ------------------------------------------------------------- */
 
 struct process {
     struct jd_loop *loop;
@@ -194,7 +194,7 @@ static inline void await_pushed(struct process *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- calls ------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 /* seconds as in struct jd_call; patience 0: the usual. */
 static inline jd_status call_service(struct process *p, struct jd_call *call,
@@ -255,7 +255,7 @@ static inline jd_status get_key(struct process *p, const char *key,
     return status;
 }
 
-/* ---- the loop of the service stands still ------------------------------ */
+/* ---- the loop of the service stands still ------------------------------- */
 
 struct stop {
     sem_t is_still, go_on;
@@ -283,7 +283,7 @@ static inline void let_go_on(struct stop *stop)
     sem_post(&stop->go_on);
 }
 
-/* ---- bare sockets ------------------------------------------------------ */
+/* ---- bare sockets ------------------------------------------------------- */
 
 static inline int connect_to(int port)
 {
@@ -401,7 +401,7 @@ static inline Jd__Hello make_hello(int i, int count)
     return hello;
 }
 
-/* ---- what is left ------------------------------------------------------ */
+/* ---- what is left ------------------------------------------------------- */
 
 static inline int count_entries(const char *path)
 {

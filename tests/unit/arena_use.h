@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_ARENA_USE_H
 #define TESTS_UNIT_ARENA_USE_H
 
-#include "collectives/arena_private.h"
+#include "collectives/cpu/heap/heap_private.h"
 #include "tests/unit/unit.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_steps.c - the steps of the cuda platform's collectives, without one. */
 #include "tests/unit/cuda_steps.h"
-#include "collectives/fold.h"
+#include "collectives/kernels/fold.h"
 
 #include <stdint.h>
 #include <stdlib.h>

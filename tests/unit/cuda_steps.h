@@ -15,8 +15,8 @@
 #ifndef TESTS_UNIT_CUDA_STEPS_H
 #define TESTS_UNIT_CUDA_STEPS_H
 
-#include "collectives/platform_cuda/check.h"
-#include "collectives/platform_cuda/task.h"
+#include "collectives/cuda/check.h"
+#include "collectives/cuda/task.h"
 #include "tests/unit/unit.h"
 
 enum { STEPS_MEMBERS = 8 };

@@ -8,7 +8,7 @@
 #ifndef TESTS_UNIT_DRAWING_H
 #define TESTS_UNIT_DRAWING_H
 
-#include "arrays/sharding.h"
+#include "arrays/sharding/sharding.h"
 #include "tests/unit/made_mesh.h"
 
 #define SHAPE(...)                                                             \

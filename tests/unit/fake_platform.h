@@ -15,7 +15,7 @@
 #ifndef TESTS_UNIT_FAKE_PLATFORM_H
 #define TESTS_UNIT_FAKE_PLATFORM_H
 
-#include "collectives/shard.h"
+#include "collectives/mesh/shard.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/fold_on_host.h"
 
-#include "collectives/platform_cuda/fold_element.cuh"
+#include "collectives/cuda/fold_element.cuh"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_FOLD_ON_HOST_H
 #define TESTS_UNIT_FOLD_ON_HOST_H
 
-#include "collectives/fold.h"
+#include "collectives/kernels/fold.h"
 
 #include <stdbool.h>
 

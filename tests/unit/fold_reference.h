@@ -7,7 +7,7 @@
 #ifndef TESTS_UNIT_FOLD_REFERENCE_H
 #define TESTS_UNIT_FOLD_REFERENCE_H
 
-#include "collectives/fold.h"
+#include "collectives/kernels/fold.h"
 #include "tests/unit/numbers.h"
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_JOB_H
 #define TESTS_UNIT_JOB_H
 
-#include "runtime/records.h"
-#include "runtime/topology.h"
+#include "runtime/topology/records.h"
+#include "runtime/topology/topology.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #ifndef TESTS_UNIT_MADE_MESH_H
 #define TESTS_UNIT_MADE_MESH_H
 
-#include "collectives/mesh.h"
+#include "collectives/mesh/mesh.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

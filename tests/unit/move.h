@@ -12,8 +12,8 @@
 #ifndef TESTS_UNIT_MOVE_H
 #define TESTS_UNIT_MOVE_H
 
-#include "collectives/team_flow.h"
-#include "collectives/team_move.h"
+#include "collectives/cpu/shm/shm_flow.h"
+#include "collectives/cpu/shm/shm_move.h"
 #include "tests/unit/team.h"
 
 #include <sched.h>

@@ -14,7 +14,7 @@
 #ifndef TESTS_UNIT_NETNS_H
 #define TESTS_UNIT_NETNS_H
 
-#include "runtime/clock.h"
+#include "base/clock.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

@@ -11,8 +11,8 @@
 #ifndef TESTS_UNIT_PLAN_MODEL_H
 #define TESTS_UNIT_PLAN_MODEL_H
 
-#include "arrays/array.h"
-#include "arrays/plan.h"
+#include "arrays/array/array.h"
+#include "arrays/reshard/plan.h"
 #include "jd_collectives.h"
 #include "tests/unit/unit.h"
 

@@ -7,12 +7,12 @@
 #ifndef TESTS_UNIT_PREEMPTION_H
 #define TESTS_UNIT_PREEMPTION_H
 
-#include "runtime/coordination/preemption.h"
+#include "runtime/coordination/preemption/preemption.h"
 #include "jd_coordination.h"
-#include "runtime/coordination/ending.h"
-#include "runtime/coordination/loop.h"
-#include "runtime/exit.h"
-#include "runtime/runtime.h"
+#include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/coordination/net/loop.h"
+#include "runtime/process/exit.h"
+#include "runtime/process/runtime.h"
 #include "tests/unit/threads.h"
 #include "tests/unit/unit.h"
 
@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- what stands in for the rest --------------------------------------- */
+/* ---- what stands in for the rest ---------------------------------------- */
 
 struct jd_coordination {
     struct jd_loop *loop; /* NULL: a world of one */
@@ -104,7 +104,7 @@ jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
     return jd_fail(JD_FAILED_PRECONDITION, "%s: no runtime", operation);
 }
 
-/* ---- worlds ------------------------------------------------------------ */
+/* ---- worlds ------------------------------------------------------------- */
 
 /* Check has a handler of its own, which tests inherit. */
 static inline void take_default(void)
@@ -152,7 +152,7 @@ static inline void expect_exited(void (*function)(void))
     ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
 
-/* ---- the handler ------------------------------------------------------ */
+/* ---- the handler -------------------------------------------------------- */
 
 static inline struct sigaction current_action(int number)
 {
@@ -166,7 +166,7 @@ static inline bool is_installed(int number)
     return current_action(number).sa_flags & SA_SIGINFO;
 }
 
-/* ---- a callback ------------------------------------------------------- */
+/* ---- a callback --------------------------------------------------------- */
 
 struct visit {
     sem_t called, go_on;
@@ -204,7 +204,7 @@ static inline void await_no_thread(void)
         sched_yield();
 }
 
-/* ---- standard error --------------------------------------------------- */
+/* ---- standard error ----------------------------------------------------- */
 
 /* Standard error goes into a file; gives what was there. */
 static inline FILE *catch_stderr(int *ret_old)

@@ -13,7 +13,7 @@
 #ifndef TESTS_UNIT_SERVICE_H
 #define TESTS_UNIT_SERVICE_H
 
-#include "runtime/coordination/service_private.h"
+#include "runtime/coordination/server/service_private.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static struct peer peers[MAX_PEERS];
 static double now;
 static bool has_no_munge;
 
-/* ---- what the service does to a peer ----------------------------------- */
+/* ---- what the service does to a peer ------------------------------------ */
 
 static inline void hook_send(void *arg, const Jd__Message *message)
 {
@@ -100,7 +100,7 @@ static const struct jd_service_hooks hooks = {
     .is_ours = hook_is_ours,
 };
 
-/* ---- the service ------------------------------------------------------- */
+/* ---- the service -------------------------------------------------------- */
 
 static const struct jd_auth open_auth = { .way = JD_AUTH_OPEN };
 
@@ -182,7 +182,7 @@ static inline void pass(double seconds)
     tick();
 }
 
-/* ---- a peer's messages ------------------------------------------------- */
+/* ---- a peer's messages -------------------------------------------------- */
 
 static inline void send_message(struct peer *peer, const Jd__Message *message)
 {
@@ -295,7 +295,7 @@ static inline void expect_refused(struct peer *peer, jd_status status,
     drop(message);
 }
 
-/* ---- meeting ----------------------------------------------------------- */
+/* ---- meeting ------------------------------------------------------------ */
 
 static inline void accept_peer(struct peer *peer)
 {
@@ -385,7 +385,7 @@ static inline void close_ended(struct peer *peer)
     lose(peer, 0);
 }
 
-/* ---- requests ---------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------- */
 
 static inline uint64_t join(struct peer *peer, int64_t timeout_ms)
 {

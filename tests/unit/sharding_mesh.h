@@ -9,7 +9,7 @@
 #ifndef TESTS_UNIT_SHARDING_MESH_H
 #define TESTS_UNIT_SHARDING_MESH_H
 
-#include "arrays/sharding.h"
+#include "arrays/sharding/sharding.h"
 #include "tests/unit/unit.h"
 
 static jd_mesh *mesh;

@@ -13,8 +13,8 @@
 #ifndef TESTS_UNIT_TEAM_H
 #define TESTS_UNIT_TEAM_H
 
-#include "collectives/team.h"
-#include "runtime/topology.h"
+#include "collectives/cpu/shm/shm.h"
+#include "runtime/topology/topology.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>

@@ -7,8 +7,8 @@
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
-#include "runtime/env.h"
-#include "runtime/status.h"
+#include "base/env.h"
+#include "base/status.h"
 
 #include <check.h>
 #include <stdlib.h>

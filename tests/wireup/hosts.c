@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hosts.c - the service, the servers and the members of a test's job. */
 #include "tests/wireup/hosts.h"
-#include "runtime/clock.h"
+#include "base/clock.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ enum { MAX_MESSAGE = 1 << 20, PATIENCE = 180 };
 
 extern char **environ;
 
-/* ---- the service ------------------------------------------------------ */
+/* ---- the service -------------------------------------------------------- */
 
 static void read_hosts(struct job *job, const char *hosts)
 {
@@ -109,7 +109,7 @@ static void join(struct job *job, int process, double timeout)
     jd__call_finish(&call);
 }
 
-/* ---- what is there before, and after ---------------------------------- */
+/* ---- what is there before, and after ------------------------------------ */
 
 /* The names in a directory, sorted, one a line. */
 static void list(const char *path, char *text, size_t room)
@@ -198,7 +198,7 @@ bool shm_has(const char *end)
     return is_found;
 }
 
-/* ---- the servers ------------------------------------------------------ */
+/* ---- the servers -------------------------------------------------------- */
 
 static void fill_plan_hosts(const struct job *job, Jd__PlanHost *items,
                             Jd__PlanHost **pointers)
@@ -340,7 +340,7 @@ void job_start_servers(struct job *job)
         start_server(job, h);
 }
 
-/* ---- members ---------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------ */
 
 static struct host *host_of(struct job *job, int process)
 {
@@ -481,7 +481,7 @@ void job_release(struct job *job, int process)
     job->members[process].in = -1;
 }
 
-/* ---- life ------------------------------------------------------------- */
+/* ---- life --------------------------------------------------------------- */
 
 void job_lose_agent(struct job *job, int process)
 {

@@ -15,8 +15,8 @@
 #ifndef TESTS_WIREUP_HOSTS_H
 #define TESTS_WIREUP_HOSTS_H
 
-#include "runtime/coordination/agent.h"
-#include "runtime/coordination/server.h"
+#include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/server/sockets.h"
 #include "runtime/wireup/wireup.pb-c.h"
 
 #include <stdbool.h>

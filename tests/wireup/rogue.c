@@ -8,10 +8,10 @@
  * It says "listens", and "handed out" when process 1 was let in and all have
  * joined; then it stays until it is killed.
  */
-#include "runtime/clock.h"
-#include "runtime/coordination/agent.h"
-#include "runtime/coordination/server.h"
-#include "runtime/host.h"
+#include "base/clock.h"
+#include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/server/sockets.h"
+#include "runtime/topology/host.h"
 #include "runtime/wireup/wireup.pb-c.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * test_pmix_server.c - jd-pmix-server with real MPI programs: several hosts
  * are played on this machine, each with a server of its own.
  */
-#include "runtime/wireup/server/life.h"
+#include "runtime/wireup/server/liveness.h"
 #include "tests/unit/unit.h"
 #include "tests/wireup/hosts.h"
 

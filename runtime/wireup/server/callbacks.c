@@ -2,8 +2,8 @@
 /* callbacks.c - the module of functions that libpmix calls. */
 #include "runtime/wireup/server/callbacks.h"
 #include "runtime/wireup/server/fence.h"
+#include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/modex.h"
-#include "runtime/wireup/server/say.h"
 
 #include <stdlib.h>
 

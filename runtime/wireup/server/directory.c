@@ -2,7 +2,7 @@
 /* directory.c - directories that are made, and leave nothing behind. */
 #include "runtime/wireup/server/directory.h"
 
-#include "runtime/host.h"
+#include "runtime/topology/host.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ enum {
     YOUNG_SECONDS = 60 /* from the making to the lock, and far more */
 };
 
-/* ---- names ------------------------------------------------------------ */
+/* ---- names -------------------------------------------------------------- */
 
 /* Whose a directory is: pids of another boot, or of another namespace, say
  * nothing here. */
@@ -80,7 +80,7 @@ static bool read_name(const char *name, struct owner *owner)
            end && !name[end] && owner->pid > 0 && has_shape(name, owner);
 }
 
-/* ---- places ----------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------- */
 
 /* Where nobody has said which: the first that can be written to and has room.
  */
@@ -122,7 +122,7 @@ static jd_status fail(const struct trial *trial)
                    ROOM >> 20, trial->text);
 }
 
-/* ---- removing --------------------------------------------------------- */
+/* ---- removing ----------------------------------------------------------- */
 
 /* Held by the server and its keeper, who have this descriptor both: whoever
  * gets the lock knows that they have gone. */
@@ -203,7 +203,7 @@ void directory_remove(const struct directory *directory)
     remove_all(directory->path);
 }
 
-/* ---- making ----------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------- */
 
 static bool is_memory(const char *path)
 {
@@ -304,7 +304,7 @@ jd_status directory_create(const char *tmpdir, struct directory *ret_directory)
     return fail(&trial);
 }
 
-/* ---- the segments of MPI ----------------------------------------------- */
+/* ---- the segments of MPI ------------------------------------------------ */
 
 /* What Open MPI makes of the namespace (one-at-a-time). */
 static uint32_t hash_name(const char *nspace)

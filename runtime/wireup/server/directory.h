@@ -15,7 +15,7 @@
 #ifndef RUNTIME_WIREUP_SERVER_DIRECTORY_H
 #define RUNTIME_WIREUP_SERVER_DIRECTORY_H
 
-#include "runtime/status.h"
+#include "base/status.h"
 
 struct directory {
     char path[102];   /* "/tmp/jd-wireup-77-5a0b1c-000004-XXXXXX" */

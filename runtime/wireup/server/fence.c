@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fence.c - the bytes of all hosts, through the store. */
 #include "runtime/wireup/server/fence.h"
-#include "runtime/clock.h"
-#include "runtime/wireup/server/say.h"
+#include "base/clock.h"
+#include "runtime/wireup/server/log.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ static void destroy(struct fence *fence)
     free(fence);
 }
 
-/* ---- who takes part --------------------------------------------------- */
+/* ---- who takes part ----------------------------------------------------- */
 
 static int compare_ranks(const void *a, const void *b)
 {
@@ -131,7 +131,7 @@ static bool fill_number(struct fence *fence)
     return true;
 }
 
-/* ---- through the store ------------------------------------------------ */
+/* ---- through the store -------------------------------------------------- */
 
 static void host_key(const struct fence *fence, size_t host,
                      struct store_key *key)
@@ -249,7 +249,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* ---- beginning -------------------------------------------------------- */
+/* ---- beginning ---------------------------------------------------------- */
 
 static double deadline_of(const struct fence *fence, int timeout)
 {

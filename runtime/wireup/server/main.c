@@ -8,12 +8,12 @@
  * On standard output it says "ready", or one sentence on why it cannot, and
  * then has exit code 1.
  */
-#include "runtime/wireup/server/keeper.h"
+#include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/namespace.h"
 #include "runtime/wireup/server/plan.h"
-#include "runtime/wireup/server/say.h"
 #include "runtime/wireup/server/serve.h"
 #include "runtime/wireup/server/starter.h"
+#include "runtime/wireup/server/supervisor.h"
 
 #include <stdio.h>
 #include <unistd.h>

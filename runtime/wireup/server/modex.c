@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* modex.c - questions and answers between two servers, through the store. */
 #include "runtime/wireup/server/modex.h"
-#include "runtime/coordination/wire.h"
-#include "runtime/wireup/server/say.h"
+#include "runtime/coordination/net/wire.h"
+#include "runtime/wireup/server/log.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static pmix_status_t get_status(const uint8_t bytes[STATUS_BYTES])
     return (pmix_status_t)jd__wire_get_u32(bytes);
 }
 
-/* ---- the owner -------------------------------------------------------- */
+/* ---- the owner ---------------------------------------------------------- */
 
 struct answer {
     const struct serving *serving;
@@ -109,7 +109,7 @@ jd_status modex_start(const struct serving *serving)
     return JD_OK;
 }
 
-/* ---- the asker -------------------------------------------------------- */
+/* ---- the asker ---------------------------------------------------------- */
 
 struct question {
     const struct serving *serving;

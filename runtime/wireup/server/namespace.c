@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* namespace.c - the job as libpmix wants it told. */
 #include "runtime/wireup/server/namespace.h"
-#include "runtime/wireup/handed.h"
+#include "runtime/wireup/environment.h"
 #include "runtime/wireup/server/callbacks.h"
-#include "runtime/wireup/server/say.h"
+#include "runtime/wireup/server/log.h"
 
 #include <ctype.h>
 #include <pmix.h>
@@ -34,7 +34,7 @@ static jd_status check(pmix_status_t code, const char *call)
                    PMIx_Error_string(code));
 }
 
-/* ---- infos: libpmix copies what is put in ----------------------------- */
+/* ---- infos: libpmix copies what is put in ------------------------------- */
 
 struct infos {
     pmix_info_t *items;
@@ -60,7 +60,7 @@ static void add_rank(struct infos *infos, const char *key, uint32_t process)
     add(infos, key, &rank, PMIX_PROC_RANK);
 }
 
-/* ---- texts ------------------------------------------------------------ */
+/* ---- texts -------------------------------------------------------------- */
 
 /* malloc'ed by open_memstream; NULL without memory. */
 static char *list_processes(const Jd__PlanHost *host)
@@ -111,7 +111,7 @@ static char *host_name(const Jd__Plan *plan, size_t host)
     return text;
 }
 
-/* ---- registering ------------------------------------------------------ */
+/* ---- registering -------------------------------------------------------- */
 
 enum { JOB_INFOS = 16, RANK_INFOS = 7 };
 
@@ -251,7 +251,7 @@ jd_status namespace_open(const struct serving *serving)
     return status;
 }
 
-/* ---- handing out ------------------------------------------------------ */
+/* ---- handing out -------------------------------------------------------- */
 
 enum { OWN_VARIABLES = 5, VARIABLE_SIZE = 160 };
 

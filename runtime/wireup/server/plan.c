@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* plan.c - one frame from standard input, and whether it makes sense. */
 #include "runtime/wireup/server/plan.h"
-#include "runtime/clock.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { MAX_PLAN = 64 << 20, RESOLVE_SECONDS = 10 };
 
-/* ---- reading ---------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static jd_status fail_short(size_t got, size_t wanted)
 {
@@ -63,7 +63,7 @@ static jd_status read_all(int fd, double begin, double timeout, uint8_t *data,
     return JD_OK;
 }
 
-/* ---- what it must be -------------------------------------------------- */
+/* ---- what it must be ---------------------------------------------------- */
 
 static jd_status fail_plan(const char *what)
 {
@@ -168,7 +168,7 @@ jd_status plan_read(int fd, double timeout, Jd__Plan **ret_plan)
     return read_body(fd, begin, timeout, size, ret_plan);
 }
 
-/* ---- questions -------------------------------------------------------- */
+/* ---- questions ---------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {

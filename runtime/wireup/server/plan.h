@@ -13,9 +13,9 @@
 #ifndef RUNTIME_WIREUP_SERVER_PLAN_H
 #define RUNTIME_WIREUP_SERVER_PLAN_H
 
-#include "runtime/coordination/address.h"
-#include "runtime/coordination/auth.h"
-#include "runtime/status.h"
+#include "base/status.h"
+#include "runtime/coordination/auth/auth.h"
+#include "runtime/coordination/net/addresses.h"
 #include "runtime/wireup/wireup.pb-c.h"
 
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* serve.c - the parts put together, and what ends them. */
 #include "runtime/wireup/server/serve.h"
-#include "runtime/clock.h"
-#include "runtime/env.h"
-#include "runtime/options.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/options.h"
+#include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/modex.h"
 #include "runtime/wireup/server/namespace.h"
-#include "runtime/wireup/server/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define DEATH_SECONDS 5 /* from SIGKILL to the end */
 #define MAX_SECONDS 1e9 /* no deadline is one, for the clock */
 
-/* ---- what the service says -------------------------------------------- */
+/* ---- what the service says ---------------------------------------------- */
 
 static void on_push(void *arg, const Jd__Message *message)
 {
@@ -36,7 +36,7 @@ static void on_lost(void *arg, const char *why)
     life_end(serving->life, LIFE_LOST);
 }
 
-/* ---- beginning -------------------------------------------------------- */
+/* ---- beginning ---------------------------------------------------------- */
 
 /* What the starter's own launcher has said of another PMIx is not for this
  * one; munge may run on one host and not on another. */
@@ -166,7 +166,7 @@ static jd_status begin(struct serving *serving)
     return status == JD_OK ? namespace_hand_out(serving) : status;
 }
 
-/* ---- ending ----------------------------------------------------------- */
+/* ---- ending ------------------------------------------------------------- */
 
 static void say_absent(struct serving *serving)
 {

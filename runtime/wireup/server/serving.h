@@ -8,7 +8,7 @@
 #define RUNTIME_WIREUP_SERVER_SERVING_H
 
 #include "runtime/wireup/server/directory.h"
-#include "runtime/wireup/server/life.h"
+#include "runtime/wireup/server/liveness.h"
 #include "runtime/wireup/server/plan.h"
 #include "runtime/wireup/server/store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* starter.c - the other end of standard output. */
 #include "runtime/wireup/server/starter.h"
-#include "runtime/wireup/server/keeper.h"
+#include "runtime/wireup/server/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #ifndef RUNTIME_WIREUP_SERVER_STARTER_H
 #define RUNTIME_WIREUP_SERVER_STARTER_H
 
-#include "runtime/coordination/wire.h"
+#include "runtime/coordination/net/wire.h"
 
 /* From here until the answer the end of the starter is the program's, with
  * exit code 1; without memory for a thread it goes unnoticed. Once. */

@@ -28,7 +28,7 @@ static ProtobufCBinaryData key_bytes(const struct store_key *key)
     return jd__wire_bytes(key->bytes, key->size);
 }
 
-/* ---- set -------------------------------------------------------------- */
+/* ---- set ---------------------------------------------------------------- */
 
 /* A Set of one entry; its parts point to each other. */
 struct setting {
@@ -75,7 +75,7 @@ bool store_tell(struct jd_agent *agent, const struct store_key *key,
     return jd__agent_tell(agent, &message);
 }
 
-/* ---- get, count, forget ----------------------------------------------- */
+/* ---- get, count, forget ------------------------------------------------- */
 
 jd_status store_get(struct jd_agent *agent, const struct store_key *keys,
                     size_t count, double timeout, struct jd_call *ret_call)

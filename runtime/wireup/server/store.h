@@ -14,7 +14,7 @@
 #ifndef RUNTIME_WIREUP_SERVER_STORE_H
 #define RUNTIME_WIREUP_SERVER_STORE_H
 
-#include "runtime/coordination/agent.h"
+#include "runtime/coordination/client/agent.h"
 
 struct store_key {
     char bytes[160];

@@ -4,7 +4,7 @@
  * which: FAKE_GPUS=acd, three GPUs whose UUIDs end in these letters. With
  * FAKE_REFUSES set it takes this jd for another version.
  */
-#include "collectives/platform_module.h"
+#include "collectives/platform/platform_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

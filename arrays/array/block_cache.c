@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* block_cache.c - memory that resharding has let go, the last one first. */
+#include "arrays/array/block_cache.h"
+#include "collectives/platform/device_memory.h"
+#include "jd_memory.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct spare {
+    struct spare *next; /* let go before this one */
+    const jd_device *device;
+    size_t bytes;
+    void *memory;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    uint64_t world; /* that they are all of */
+    size_t limit;
+    struct spare *first;
+} spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* With the lock: takes it out of the list. */
+static void *take_out(struct spare **link)
+{
+    struct spare *spare = *link;
+    void *memory = spare->memory;
+    *link = spare->next;
+    free(spare);
+    return memory;
+}
+
+/* With the lock: those of the device, or of all, that are more than limit
+ * bytes together, go; the last ones stay. */
+static void shorten(const jd_device *device, size_t limit)
+{
+    struct spare **link = &spares.first;
+    size_t kept = 0;
+    while (*link) {
+        bool is_meant = !device || (*link)->device == device;
+        if (is_meant && (*link)->bytes > limit - kept) {
+            jd__device_memory_free_taken(take_out(link));
+            continue;
+        }
+        kept += is_meant ? (*link)->bytes : 0;
+        link = &(*link)->next;
+    }
+}
+
+/* With the lock. NULL where none is of that size, or a little longer. */
+static void *find(const struct jd_spare_request *request)
+{
+    for (struct spare **link = &spares.first; *link; link = &(*link)->next)
+        if ((*link)->device == request->device &&
+            (*link)->bytes >= request->bytes &&
+            (*link)->bytes - request->bytes <= request->bytes / 8)
+            return take_out(link);
+    return NULL;
+}
+
+/* What a result gets, it has as an array. */
+static jd_status allocate(const struct jd_spare_request *request,
+                          void **ret_memory)
+{
+    void *memory;
+    jd_status status =
+        jd_device_alloc(request->device, request->bytes, &memory);
+    if (status == JD_OK)
+        status = jd__device_memory_take("jd_device_alloc", memory);
+    if (status == JD_OK)
+        *ret_memory = memory;
+    return status;
+}
+
+jd_status jd__spare_take(const struct jd_spare_request *request,
+                         void **ret_memory)
+{
+    pthread_mutex_lock(&spares.lock);
+    if (spares.world != request->world)
+        shorten(NULL, 0);
+    spares.world = request->world;
+    spares.limit = request->limit;
+    void *memory = request->bytes ? find(request) : NULL;
+    pthread_mutex_unlock(&spares.lock);
+    if (memory) {
+        *ret_memory = memory;
+        return JD_OK;
+    }
+    jd_status status = allocate(request, ret_memory);
+    if (status != JD_RESOURCE_EXHAUSTED)
+        return status;
+    pthread_mutex_lock(&spares.lock);
+    shorten(NULL, 0);
+    pthread_mutex_unlock(&spares.lock);
+    return allocate(request, ret_memory);
+}
+
+/* With the lock; false where it is not kept. */
+static bool keep(uint64_t world, const struct spare *given)
+{
+    if (world != spares.world || given->bytes > spares.limit)
+        return false;
+    struct spare *spare = malloc(sizeof *spare);
+    if (!spare)
+        return false;
+    *spare = *given;
+    spare->next = spares.first;
+    spares.first = spare;
+    shorten(given->device, spares.limit);
+    return true;
+}
+
+void jd__spare_give(uint64_t world, const jd_device *device, size_t bytes,
+                    void *memory)
+{
+    const struct spare given = { NULL, device, bytes, memory };
+    if (!memory)
+        return;
+    pthread_mutex_lock(&spares.lock);
+    bool is_kept = keep(world, &given);
+    pthread_mutex_unlock(&spares.lock);
+    if (!is_kept)
+        jd__device_memory_free_taken(memory);
+}
+
+size_t jd__spare_bytes(void)
+{
+    size_t bytes = 0;
+    pthread_mutex_lock(&spares.lock);
+    for (const struct spare *s = spares.first; s; s = s->next)
+        bytes += s->bytes;
+    pthread_mutex_unlock(&spares.lock);
+    return bytes;
+}

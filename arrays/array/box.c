@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * box.c - boxes of arrays: how much is in one, what two of them share, and
+ * what is in both copied from one memory to another.
+ */
+#include "arrays/array/array.h"
+#include "collectives/platform/device_memory.h"
+#include "collectives/platform/platform.h"
+
+#include <string.h>
+
+int64_t jd__box_count(const jd_range *index, int ndim)
+{
+    int64_t count = 1;
+    for (int d = 0; d < ndim; d++) {
+        if (index[d].end <= index[d].begin)
+            return 0;
+        count *= index[d].end - index[d].begin;
+    }
+    return count;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,
+                       jd_range *ret_index)
+{
+    for (int d = 0; d < ndim; d++)
+        if (earlier(a[d].end, b[d].end) <= later(a[d].begin, b[d].begin))
+            return false;
+    for (int d = 0; d < ndim; d++) {
+        ret_index[d].begin = later(a[d].begin, b[d].begin);
+        ret_index[d].end = earlier(a[d].end, b[d].end);
+    }
+    return true;
+}
+
+/* ---- copies ----------------------------------------------------------------
+ * A copy is a row of bytes that follow each other on both sides, and loops
+ * around it, the innermost first: dimensions that follow on from each other
+ * on both sides are one.
+ */
+
+struct loop {
+    int64_t count;
+    ptrdiff_t to, from; /* bytes from one to the next */
+};
+
+struct copy {
+    char *to;
+    const char *from;
+    size_t row; /* bytes */
+    int num_loops;
+    struct loop loops[JD_MAX_NDIM];
+};
+
+static void add_loop(struct copy *copy, struct loop loop)
+{
+    struct loop *inner =
+        copy->num_loops ? &copy->loops[copy->num_loops - 1] : NULL;
+    ptrdiff_t row = (ptrdiff_t)copy->row;
+    if (loop.count == 1)
+        return;
+    if (!inner && loop.to == row && loop.from == row)
+        copy->row *= (size_t)loop.count;
+    else if (inner && loop.to == inner->to * inner->count &&
+             loop.from == inner->from * inner->count)
+        inner->count *= loop.count;
+    else
+        copy->loops[copy->num_loops++] = loop;
+}
+
+static void plan_copy(struct copy *copy, const struct jd_box *to,
+                      const struct jd_box *from, const jd_range *index)
+{
+    ptrdiff_t to_step = (ptrdiff_t)to->element, from_step = to_step;
+    *copy = (struct copy){ to->data, from->data, to->element, 0, { { 0 } } };
+    for (int d = to->ndim - 1; d >= 0; d--) {
+        const jd_range *t = &to->origin[d], *f = &from->origin[d];
+        add_loop(copy, (struct loop){ index[d].end - index[d].begin, to_step,
+                                      from_step });
+        copy->to += (index[d].begin - t->begin) * to_step;
+        copy->from += (index[d].begin - f->begin) * from_step;
+        to_step *= t->end - t->begin;
+        from_step *= f->end - f->begin;
+    }
+}
+
+/* How long the whole of a box's memory is. */
+static size_t bytes_of(const struct jd_box *box)
+{
+    return (size_t)jd__box_count(box->origin, box->ndim) * box->element;
+}
+
+/* Steps the loops around the innermost on by one; false at their end. */
+static bool step_on(struct copy *copy, int64_t *at)
+{
+    for (int i = 1; i < copy->num_loops; i++) {
+        const struct loop *loop = &copy->loops[i];
+        if (++at[i] < loop->count) {
+            copy->to += loop->to;
+            copy->from += loop->from;
+            return true;
+        }
+        copy->to -= loop->to * (loop->count - 1);
+        copy->from -= loop->from * (loop->count - 1);
+        at[i] = 0;
+    }
+    return false;
+}
+
+/* The innermost loop. */
+static struct jd_rows rows_of(const struct copy *copy)
+{
+    const struct loop one = { 1, 0, 0 };
+    const struct loop *loop = copy->num_loops ? &copy->loops[0] : &one;
+    return (struct jd_rows){
+        .to = copy->to,
+        .from = copy->from,
+        .to_pitch = loop->count > 1 ? (size_t)loop->to : copy->row,
+        .from_pitch = loop->count > 1 ? (size_t)loop->from : copy->row,
+        .row = copy->row,
+        .count = (size_t)loop->count,
+    };
+}
+
+jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
+                       const jd_range *index)
+{
+    struct copy copy;
+    int64_t at[JD_MAX_NDIM] = { 0 };
+    jd_status status = JD_OK;
+    if (jd__box_count(index, to->ndim) == 0)
+        return JD_OK;
+    plan_copy(&copy, to, from, index);
+    /* The host cannot touch one side. */
+    bool is_apart = jd__device_memory_is_apart(copy.to) ||
+                    jd__device_memory_is_apart(copy.from);
+    bool streams = bytes_of(to) >= JD_STREAMED_BYTES;
+    do {
+        struct jd_rows rows = rows_of(&copy);
+        if (is_apart)
+            status = jd__device_memory_copy_rows(&rows);
+        else
+            jd__rows_copy(&rows, streams);
+    } while (status == JD_OK && step_on(&copy, at));
+    return status;
+}

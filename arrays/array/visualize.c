@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* visualize.c - a sharding as a person sees it: boxes of devices. */
+#include "arrays/array/array.h"
+#include "arrays/sharding/picture.h"
+#include "base/env.h"
+#include "base/excerpt.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is longer is shown by its beginning and its end. */
+enum {
+    MAX_WIDTH = 100, /* characters of a line */
+    MAX_ROWS = 16,
+    MAX_TABLES = 8,
+};
+
+/* ---- what the terminal can show ----------------------------------------- */
+
+/* The lines above, between and below rows of boxes. */
+enum rule { ABOVE, BETWEEN, BELOW };
+
+struct strokes {
+    const char *across, *down;
+    const char *left[3], *joint[3], *right[3]; /* by rule */
+};
+
+static const struct strokes ascii = { .across = "-",
+                                      .down = "|",
+                                      .left = { "+", "+", "+" },
+                                      .joint = { "+", "+", "+" },
+                                      .right = { "+", "+", "+" } };
+
+static const struct strokes utf8 = { .across = "\u2500",
+                                     .down = "\u2502",
+                                     .left = { "\u250c", "\u251c", "\u2514" },
+                                     .joint = { "\u252c", "\u253c", "\u2534" },
+                                     .right = { "\u2510", "\u2524",
+                                                "\u2518" } };
+
+/*
+ * Launchers give a process a terminal of its own to write into, and may pass
+ * on to a file what comes: only the terminal that controls the process is
+ * surely looked at by a person.
+ */
+static bool is_before_a_person(FILE *out, const char *term)
+{
+    return tcgetpgrp(fileno(out)) != -1 && term && strcmp(term, "dumb") != 0;
+}
+
+static jd_status find_colour(FILE *out, bool *ret_has_colour)
+{
+    struct jd_env *env;
+    jd_status status = jd__env_from_process(&env);
+    if (status != JD_OK)
+        return status;
+    const char *forced = jd__env_get_nonempty(env, "CLICOLOR_FORCE");
+    bool has_colour = forced && strcmp(forced, "0") != 0;
+    if (!has_colour)
+        has_colour = is_before_a_person(out, jd__env_get(env, "TERM"));
+    if (jd__env_get_nonempty(env, "NO_COLOR"))
+        has_colour = false;
+    jd__env_destroy(env);
+    *ret_has_colour = has_colour;
+    return JD_OK;
+}
+
+/* ---- drawing ------------------------------------------------------------ */
+
+struct canvas {
+    const struct jd_picture *picture;
+    FILE *out;
+    const struct strokes *strokes;
+    bool has_colour;
+    int head; /* width of the ranges on the left */
+    int cell; /* of a box, inside */
+    struct jd_excerpt rows, columns;
+};
+
+/* Of "..." */
+enum { GAP = 3 };
+
+static int width_of(const struct canvas *canvas, int column)
+{
+    return column < 0 ? GAP : canvas->cell;
+}
+
+static void print_rule(const struct canvas *canvas, enum rule rule)
+{
+    const struct strokes *strokes = canvas->strokes;
+    const char *corner = strokes->left[rule];
+    fprintf(canvas->out, "%*s", canvas->head, "");
+    for (int i = jd__excerpt_first(&canvas->columns); i < canvas->columns.count;
+         i = jd__excerpt_next(&canvas->columns, i)) {
+        fputs(corner, canvas->out);
+        for (int n = width_of(canvas, i) + 2; n > 0; n--)
+            fputs(strokes->across, canvas->out);
+        corner = strokes->joint[rule];
+    }
+    fprintf(canvas->out, "%s\n", strokes->right[rule]);
+}
+
+/* A line ends with its last word. */
+static void print_columns(const struct canvas *canvas)
+{
+    int pad = canvas->head + 2;
+    for (int i = jd__excerpt_first(&canvas->columns); i < canvas->columns.count;
+         i = jd__excerpt_next(&canvas->columns, i)) {
+        char text[JD_PICTURE_TEXT] = "...";
+        if (i >= 0)
+            jd__picture_range(canvas->picture, canvas->picture->column, i, text,
+                              sizeof text);
+        fprintf(canvas->out, "%*s%s", pad, "", text);
+        pad = width_of(canvas, i) - (int)strlen(text) + 3;
+    }
+    fputc('\n', canvas->out);
+}
+
+/* Light ones, no two of which are alike side by side or one above the other. */
+static int colour_of(int row, int column)
+{
+    static const unsigned char colours[] = { 153, 223, 157, 225, 229, 159,
+                                             217, 194, 189, 222, 152, 218 };
+    enum { COUNT = sizeof colours };
+    return colours[(row % COUNT * 5 + column) % COUNT];
+}
+
+struct place {
+    int table, row, column; /* row or column -1: "..." */
+};
+
+static void print_cell(const struct canvas *canvas, const struct place *at,
+                       int line)
+{
+    char text[JD_PICTURE_TEXT] = "";
+    bool is_gap = at->row < 0 || at->column < 0;
+    if (is_gap && line == 0)
+        strcpy(text, "...");
+    if (!is_gap)
+        jd__picture_line(
+            canvas->picture,
+            jd__picture_box(canvas->picture, at->table, at->row, at->column),
+            line, text, sizeof text);
+    bool is_coloured = canvas->has_colour && !is_gap;
+    fputs(canvas->strokes->down, canvas->out);
+    if (is_coloured)
+        fprintf(canvas->out, "\033[38;5;16;48;5;%dm",
+                colour_of(at->row, at->column));
+    fprintf(canvas->out, " %-*s ", width_of(canvas, at->column), text);
+    if (is_coloured)
+        fputs("\033[0m", canvas->out);
+}
+
+static int lines_of(const struct canvas *canvas, int table, int row)
+{
+    int most = 1;
+    for (int i = jd__excerpt_first(&canvas->columns);
+         row >= 0 && i < canvas->columns.count;
+         i = jd__excerpt_next(&canvas->columns, i)) {
+        int lines = i < 0 ? 1
+                          : jd__picture_lines(canvas->picture,
+                                              jd__picture_box(canvas->picture,
+                                                              table, row, i));
+        most = lines > most ? lines : most;
+    }
+    return most;
+}
+
+static void print_row(const struct canvas *canvas, int table, int row)
+{
+    int lines = lines_of(canvas, table, row);
+    char text[JD_PICTURE_TEXT] = "...";
+    if (row >= 0)
+        jd__picture_range(canvas->picture, canvas->picture->row, row, text,
+                          sizeof text);
+    for (int line = 0; line < lines; line++) {
+        fprintf(canvas->out, "%-*s", canvas->head, line ? "" : text);
+        for (int i = jd__excerpt_first(&canvas->columns);
+             i < canvas->columns.count;
+             i = jd__excerpt_next(&canvas->columns, i))
+            print_cell(canvas, &(struct place){ table, row, i }, line);
+        fprintf(canvas->out, "%s\n", canvas->strokes->down);
+    }
+}
+
+static void print_table(const struct canvas *canvas, int table)
+{
+    enum rule rule = ABOVE;
+    if (canvas->picture->column >= 0)
+        print_columns(canvas);
+    for (int i = jd__excerpt_first(&canvas->rows); i < canvas->rows.count;
+         i = jd__excerpt_next(&canvas->rows, i)) {
+        print_rule(canvas, rule);
+        print_row(canvas, table, i);
+        rule = BETWEEN;
+    }
+    print_rule(canvas, BELOW);
+}
+
+/* "dimension 1 [0,4), dimension 3 [2,3)", above the table of these. */
+static void print_table_name(const struct canvas *canvas, int table)
+{
+    const struct jd_picture *picture = canvas->picture;
+    const char *between = "";
+    for (int d = 0; d < picture->ndim; d++) {
+        char text[JD_PICTURE_TEXT];
+        if (d == picture->row || d == picture->column ||
+            picture->bands[d].ways == 1)
+            continue;
+        jd__picture_range(picture, d, jd__picture_table_band(picture, table, d),
+                          text, sizeof text);
+        fprintf(canvas->out, "%sdimension %d %s", between, d, text);
+        between = ", ";
+    }
+    if (*between)
+        fputc('\n', canvas->out);
+}
+
+static void print_tables(const struct canvas *canvas)
+{
+    struct jd_excerpt tables =
+        jd__excerpt(canvas->picture->num_tables, MAX_TABLES);
+    for (int i = jd__excerpt_first(&tables); i < tables.count;
+         i = jd__excerpt_next(&tables, i)) {
+        fputc('\n', canvas->out);
+        if (i < 0) {
+            fputs("...\n", canvas->out);
+            continue;
+        }
+        print_table_name(canvas, i);
+        print_table(canvas, i);
+    }
+}
+
+/* ---- above the boxes ---------------------------------------------------- */
+
+static void print_blocks(const jd_sharding *sharding, int ndim,
+                         const int64_t *shape, FILE *out)
+{
+    int64_t longest[JD_MAX_NDIM];
+    char text[JD_SHAPE_TEXT];
+    bool is_even = true;
+    for (int d = 0; d < ndim; d++) {
+        int ways = sharding->cuts[d].ways;
+        jd_range first = jd__cut_range(shape[d], ways, 0);
+        longest[d] = first.end;
+        is_even &= shape[d] % ways == 0;
+    }
+    jd__shape_print(ndim, longest, text, sizeof text);
+    fprintf(out, "%d blocks of %s%s, each on %d of", sharding->ways,
+            is_even ? "" : "up to ", text,
+            sharding->num_devices / sharding->ways);
+}
+
+static void print_summary(const jd_sharding *sharding, int ndim,
+                          const int64_t *shape, FILE *out)
+{
+    char text[JD_SHAPE_TEXT];
+    int count = sharding->num_devices;
+    jd__shape_print(ndim, shape, text, sizeof text);
+    fprintf(out, "%s as \"%s\": ", text, sharding->spec);
+    if (sharding->ways > 1)
+        print_blocks(sharding, ndim, shape, out);
+    else
+        fprintf(out, "whole on%s", count > 1 ? " each of" : "");
+    fprintf(out, " %d %s device%s\n", count, sharding->devices[0]->platform,
+            count == 1 ? "" : "s");
+}
+
+static void print_legend(const struct jd_picture *picture, FILE *out)
+{
+    if (picture->column >= 0)
+        fputs("at the edges: elements of dimension", out);
+    if (picture->row >= 0)
+        fprintf(out, "s %d and %d; ", picture->row, picture->column);
+    else if (picture->column >= 0)
+        fprintf(out, " %d; ", picture->column);
+    fputs("in the boxes: process:device\n", out);
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
+/* No range is longer than the last one. */
+static int range_width(const struct jd_picture *picture, int dimension,
+                       int count)
+{
+    char text[JD_PICTURE_TEXT];
+    jd__picture_range(picture, dimension, count - 1, text, sizeof text);
+    return (int)strlen(text);
+}
+
+static void measure(struct canvas *canvas)
+{
+    const struct jd_picture *picture = canvas->picture;
+    int width = range_width(picture, picture->column, picture->num_columns);
+    canvas->head = range_width(picture, picture->row, picture->num_rows);
+    canvas->head += canvas->head > 0;
+    canvas->cell = jd__picture_width(picture);
+    canvas->cell = width > canvas->cell ? width : canvas->cell;
+    int fits = (MAX_WIDTH - canvas->head - 1) / (canvas->cell + 3);
+    canvas->columns =
+        jd__excerpt(picture->num_columns, fits < GAP ? GAP : fits);
+    canvas->rows = jd__excerpt(picture->num_rows, MAX_ROWS);
+}
+
+struct drawing {
+    const char *operation;
+    const jd_sharding *sharding;
+    int ndim;
+    const int64_t *shape;
+    FILE *out;
+};
+
+static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
+{
+    struct jd_picture picture;
+    bool has_colour;
+    jd_status status = find_colour(drawing->out, &has_colour);
+    if (status == JD_OK)
+        status = jd__picture_make(drawing->operation, drawing->sharding,
+                                  drawing->ndim, drawing->shape, &picture);
+    if (status != JD_OK)
+        return status;
+    bool is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    struct canvas canvas = { .picture = &picture,
+                             .out = buffer,
+                             .strokes = is_utf8 ? &utf8 : &ascii,
+                             .has_colour = has_colour };
+    measure(&canvas);
+    print_summary(drawing->sharding, drawing->ndim, drawing->shape, buffer);
+    print_legend(&picture, buffer);
+    print_tables(&canvas);
+    jd__picture_finish(&picture);
+    return JD_OK;
+}
+
+static jd_status put(const struct drawing *drawing, const char *text,
+                     size_t size)
+{
+    clearerr(drawing->out);
+    if (fwrite(text, 1, size, drawing->out) == size &&
+        fflush(drawing->out) == 0)
+        return JD_OK;
+    return jd_fail(JD_DATA_LOSS, "%s: the picture could not be written: %s",
+                   drawing->operation, strerror(errno));
+}
+
+/* Written in one go, so that pictures of several processes do not mix. */
+static jd_status draw(const struct drawing *drawing)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *buffer = open_memstream(&text, &size);
+    if (!buffer)
+        return jd__fail_no_memory(drawing->operation, BUFSIZ);
+    jd_status status = draw_into(drawing, buffer);
+    if (fclose(buffer) != 0 && status == JD_OK)
+        status = jd__fail_no_memory(drawing->operation, size);
+    if (status == JD_OK)
+        status = put(drawing, text, size);
+    free(text);
+    return status;
+}
+
+jd_status jd_visualize_sharding(const jd_sharding *sharding, int ndim,
+                                const int64_t *shape, FILE *out)
+{
+    const char *operation = "jd_visualize_sharding";
+    struct drawing drawing = { operation, sharding, ndim, shape, out };
+    jd_status status = jd__sharding_check_world(sharding, operation);
+    if (status == JD_OK)
+        status = jd__sharding_check_shape(sharding, operation, ndim, shape);
+    if (status == JD_OK && !out)
+        status = jd_fail(JD_INVALID_ARGUMENT, "%s: out is NULL", operation);
+    return status == JD_OK ? draw(&drawing) : status;
+}
+
+jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out)
+{
+    const char *operation = "jd_visualize_array_sharding";
+    jd_status status = jd__array_check(array, operation);
+    if (status == JD_OK && !out)
+        status = jd_fail(JD_INVALID_ARGUMENT, "%s: out is NULL", operation);
+    if (status != JD_OK)
+        return status;
+    return draw(&(struct drawing){ operation, array->sharding, array->ndim,
+                                   array->shape, out });
+}

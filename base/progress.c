@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* progress.c - what this process is doing, in a word. */
+#include "base/progress.h"
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/*
+ * Two counters instead of a flag: with several threads inside, one that comes
+ * out does not hide the others. The operation is stored before it is counted,
+ * so that who reads the count first never has the name of an older one.
+ */
+static struct {
+    _Atomic(const char *) operation;
+    atomic_uint_fast64_t entered;
+    atomic_uint_fast64_t left;
+} state;
+
+/* How deep this thread is: an operation that calls another is one. */
+static _Thread_local int depth __attribute__((tls_model("initial-exec")));
+
+void jd__progress_enter(const char *operation)
+{
+    if (depth++ > 0)
+        return;
+    atomic_store_explicit(&state.operation, operation, memory_order_relaxed);
+    atomic_fetch_add_explicit(&state.entered, 1, memory_order_release);
+}
+
+void jd__progress_leave(void)
+{
+    if (depth == 0 || --depth > 0)
+        return;
+    atomic_fetch_add_explicit(&state.left, 1, memory_order_release);
+}
+
+/* What left is read first: an operation that is entered and left meanwhile
+ * may count as one that is inside, never the other way round. */
+static struct jd_progress read_state(void)
+{
+    uint64_t left = atomic_load_explicit(&state.left, memory_order_acquire);
+    uint64_t entered =
+        atomic_load_explicit(&state.entered, memory_order_acquire);
+    return (struct jd_progress){
+        .operation =
+            atomic_load_explicit(&state.operation, memory_order_relaxed),
+        .number = entered,
+        .inside = entered != left,
+    };
+}
+
+void jd__progress_sample(struct jd_progress *ret_progress)
+{
+    static struct jd_progress last;
+    struct jd_progress now = read_state();
+    bool is_same = last.since > 0 && now.operation == last.operation &&
+                   now.number == last.number && now.inside == last.inside;
+    now.since = is_same ? last.since : jd__clock_now();
+    *ret_progress = last = now;
+}

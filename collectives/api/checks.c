@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* checks.c - what a public collective looks at before it communicates. */
+#include "collectives/api/checks.h"
+
+/* Small numbers are seen to fit without a division. */
+static bool fits(size_t elements, size_t rows, size_t members, size_t size)
+{
+    if ((elements | rows | members) >> 19 == 0)
+        return true;
+    size_t most = PTRDIFF_MAX / size / members;
+    return rows == 0 || elements <= most / rows;
+}
+
+static jd_status check_count(const struct jd_collective *call, size_t rows,
+                             int members)
+{
+    const char *name = jd__activity_name(call->activity);
+    size_t size = jd_dtype_size(call->dtype);
+    if (size == 0)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: dtype is %d, which is no jd_dtype", name,
+                       (int)call->dtype);
+    if (fits(call->count, rows, (size_t)members, size))
+        return JD_OK;
+    if (rows == 1)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: count is %zu; %d members' %s of that number do not "
+                       "fit into an address space (was it negative?)",
+                       name, call->count, members, jd_dtype_name(call->dtype));
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: count is %zu and rows is %zu; %d members' %s of that "
+                   "number do not fit into an address space (was one "
+                   "negative?)",
+                   name, call->count, rows, members,
+                   jd_dtype_name(call->dtype));
+}
+
+static jd_status check_group(const jd_shard *shard,
+                             const struct jd_collective *call)
+{
+    if (!shard->group.is_open || call->activity == JD_ACTIVITY_SEND ||
+        call->activity == JD_ACTIVITY_RECV)
+        return JD_OK;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: the shard is between jd_group_begin() and "
+                   "jd_group_end(), where only jd_send() and jd_recv() are; "
+                   "call jd_group_end() first",
+                   jd__activity_name(call->activity));
+}
+
+jd_status jd__check_call(jd_shard *shard, const char *axes,
+                         struct jd_collective *call, size_t rows,
+                         struct jd_span **ret_span)
+{
+    const char *name = jd__activity_name(call->activity);
+    struct jd_span *span;
+    if (!shard)
+        return jd__fail_null_shard(name);
+    jd_status status = jd__mesh_check_world(shard->mesh, name);
+    if (status == JD_OK)
+        status = jd__shard_span(shard, axes, name, &span);
+    if (status == JD_OK)
+        status = check_count(call, rows, span->size);
+    if (status == JD_OK)
+        status = check_group(shard, call);
+    if (status != JD_OK)
+        return status;
+    call->detail = span->detail;
+    call->stream = shard->stream;
+    *ret_span = span;
+    return JD_OK;
+}
+
+static jd_status check_null(const struct jd_collective *call,
+                            const struct jd_buffers *buffers)
+{
+    const char *null = buffers->in && !call->in     ? "in"
+                       : buffers->out && !call->out ? "out"
+                                                    : NULL;
+    if (!null)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: %s is NULL and count is %zu; only a count of 0 needs "
+                   "no buffer",
+                   jd__activity_name(call->activity), null, call->count);
+}
+
+jd_status jd__check_buffers(const struct jd_collective *call,
+                            const struct jd_buffers *buffers)
+{
+    uintptr_t in = (uintptr_t)call->in, out = (uintptr_t)call->out;
+    size_t size = jd_dtype_size(call->dtype);
+    jd_status status = check_null(call, buffers);
+    if (status != JD_OK)
+        return status;
+    if (buffers->in == 0 || buffers->out == 0 ||
+        in + buffers->in * size <= out || out + buffers->out * size <= in)
+        return JD_OK;
+    if (buffers->place != JD_NO_PLACE &&
+        in == out + (uintptr_t)(buffers->place * (ptrdiff_t)size))
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: in and out overlap: in begins %zu bytes %s out's "
+                   "begin; give buffers that do not%s%s",
+                   jd__activity_name(call->activity),
+                   in < out ? out - in : in - out,
+                   in < out ? "before" : "after", *buffers->rule ? ", " : "",
+                   buffers->rule);
+}
+
+jd_status jd__check_member(const struct jd_span *span,
+                           const struct jd_collective *call, const char *name,
+                           int index)
+{
+    if (index >= 0 && index < span->size)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is %d; the members are 0 to %d",
+                   jd__activity_name(call->activity), name, index,
+                   span->size - 1);
+}

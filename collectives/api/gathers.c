@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* gathers.c - the public collectives that bring members' data together:
+ * all_gather, all_to_all and its ragged form. */
+#include "collectives/api/checks.h"
+#include "jd_collectives.h"
+
+/* ---- all_gather --------------------------------------------------------- */
+
+static jd_status gather(jd_shard *shard, const char *axes,
+                        struct jd_collective *call, size_t rows)
+{
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, call, rows, &span);
+    if (status != JD_OK)
+        return status;
+    size_t block = rows * call->count;
+    const struct jd_buffers buffers = {
+        .in = block,
+        .out = (size_t)span->size * block,
+        .place =
+            rows == 1 ? (ptrdiff_t)((size_t)span->index * block) : JD_NO_PLACE,
+        .rule = rows == 1 ? "or in == out + index * count" : "",
+    };
+    status = jd__check_buffers(call, &buffers);
+    if (status == JD_OK)
+        status = jd__span_enter(span, call->activity);
+    if (status != JD_OK)
+        return status;
+    status =
+        shard->mesh->platform->all_gather(jd__span_clique(span), call, rows);
+    return jd__span_leave(span, call->activity, status);
+}
+
+jd_status jd_all_gather(jd_shard *shard, const char *axes, const void *in,
+                        void *out, size_t count, jd_dtype dtype)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_GATHER,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return gather(shard, axes, &call, 1);
+}
+
+jd_status jd_all_gather_2d(jd_shard *shard, const char *axes, const void *in,
+                           void *out, size_t rows, size_t count, jd_dtype dtype)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_GATHER_2D,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return gather(shard, axes, &call, rows);
+}
+
+/* ---- all_to_all --------------------------------------------------------- */
+
+/* call->count is what goes to each. */
+static jd_status exchange(struct jd_span *span, struct jd_collective *call,
+                          const struct jd_pieces *pieces, bool may_be_in_place)
+{
+    const struct jd_platform *platform = span->shard->mesh->platform;
+    size_t elements = (size_t)span->size * call->count;
+    const struct jd_buffers buffers = {
+        .in = elements,
+        .out = elements,
+        .place = may_be_in_place ? 0 : JD_NO_PLACE,
+        .rule = may_be_in_place ? JD_SAME_BUFFER : "",
+    };
+    jd_status status = jd__check_buffers(call, &buffers);
+    if (status == JD_OK)
+        status = jd__span_enter(span, call->activity);
+    if (status != JD_OK)
+        return status;
+    status = platform->all_to_all(jd__span_clique(span), call, pieces);
+    return jd__span_leave(span, call->activity, status);
+}
+
+jd_status jd_all_to_all(jd_shard *shard, const char *axes, const void *in,
+                        void *out, size_t count, jd_dtype dtype)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    const struct jd_pieces pieces = { .rows = 1,
+                                      .width = count,
+                                      .in_step = count,
+                                      .in_pitch = count,
+                                      .out_step = count,
+                                      .out_pitch = count };
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    return status == JD_OK ? exchange(span, &call, &pieces, true) : status;
+}
+
+static jd_status check_axis(const char *name, int axis)
+{
+    if (axis == 0 || axis == 1)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "jd_all_to_all_2d: %s is %d; it is 0 (rows) or 1 (columns)",
+                   name, axis);
+}
+
+static jd_status check_divides(const char *name, size_t size, int axis,
+                               const struct jd_span *span)
+{
+    if (size % (size_t)span->size == 0)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "jd_all_to_all_2d%s: %s is %zu, which does not divide by "
+                   "the %d members; split_axis %d is cut into equal parts",
+                   span->detail, name, size, span->size, axis);
+}
+
+/* in is rows x columns; out is that with one axis divided by the members and
+ * the other multiplied, or the same where the two are one. */
+static struct jd_pieces cut(size_t rows, size_t columns, size_t members,
+                            int split_axis, int concat_axis)
+{
+    struct jd_pieces pieces = {
+        .rows = rows,
+        .width = columns,
+        .rest = jd__signature_matrix(rows, split_axis, concat_axis),
+    };
+    if (split_axis == 0)
+        pieces.rows /= members;
+    else
+        pieces.width /= members;
+    pieces.in_pitch = columns;
+    pieces.in_step =
+        split_axis == 0 ? pieces.rows * pieces.in_pitch : pieces.width;
+    pieces.out_pitch = concat_axis == 0 ? pieces.width : pieces.width * members;
+    pieces.out_step =
+        concat_axis == 0 ? pieces.rows * pieces.out_pitch : pieces.width;
+    return pieces;
+}
+
+jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
+                           void *out, size_t rows, size_t columns,
+                           int split_axis, int concat_axis, jd_dtype dtype)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL_2D,
+                                  .in = in,
+                                  .out = out,
+                                  .count = columns,
+                                  .dtype = dtype };
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, &call, rows, &span);
+    if (status == JD_OK)
+        status = check_axis("split_axis", split_axis);
+    if (status == JD_OK)
+        status = check_axis("concat_axis", concat_axis);
+    if (status == JD_OK)
+        status = split_axis == 0 ? check_divides("rows", rows, 0, span)
+                                 : check_divides("columns", columns, 1, span);
+    if (status != JD_OK)
+        return status;
+    struct jd_pieces pieces =
+        cut(rows, columns, (size_t)span->size, split_axis, concat_axis);
+    call.count = pieces.rows * pieces.width;
+    return exchange(span, &call, &pieces, split_axis == concat_axis);
+}
+
+/* ---- ragged_all_to_all -------------------------------------------------- */
+
+#define RAGGED "jd_ragged_all_to_all"
+
+/* What the lists say comes from data: a member with wrong rows meets the others
+ * all the same, so that all hear of it (ragged_fault.h). */
+static jd_status check_lists(const struct jd_span *span,
+                             const struct jd_ragged *ragged, int entries)
+{
+    const char *null = !ragged->input_offsets    ? "input_offsets"
+                       : !ragged->send_sizes     ? "send_sizes"
+                       : !ragged->output_offsets ? "output_offsets"
+                       : !ragged->recv_sizes     ? "recv_sizes"
+                                                 : NULL;
+    if (entries < 0 || entries % span->size)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s%s: entries is %d; each of the %d members has as "
+                       "many, so it is a multiple of their number",
+                       RAGGED, span->detail, entries, span->size);
+    if (entries > 0 && null)
+        return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL and entries is %d",
+                       RAGGED, null, entries);
+    return JD_OK;
+}
+
+jd_status
+jd_ragged_all_to_all(jd_shard *shard, const char *axes, const void *in,
+                     size_t in_rows, void *out, size_t out_rows,
+                     size_t row_count, const int64_t *input_offsets,
+                     const int64_t *send_sizes, const int64_t *output_offsets,
+                     const int64_t *recv_sizes, int entries, jd_dtype dtype)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_RAGGED_ALL_TO_ALL,
+                                  .in = in,
+                                  .out = out,
+                                  .count = row_count,
+                                  .dtype = dtype };
+    struct jd_ragged ragged = { .input_offsets = input_offsets,
+                                .send_sizes = send_sizes,
+                                .output_offsets = output_offsets,
+                                .recv_sizes = recv_sizes,
+                                .in_rows = in_rows,
+                                .out_rows = out_rows };
+    const struct jd_buffers buffers = { in_rows * row_count,
+                                        out_rows * row_count, JD_NO_PLACE, "" };
+    struct jd_span *span;
+    size_t rows = in_rows > out_rows ? in_rows : out_rows;
+    jd_status status = jd__check_call(shard, axes, &call, rows, &span);
+    if (status == JD_OK)
+        status = check_lists(span, &ragged, entries);
+    if (status == JD_OK)
+        status = jd__check_buffers(&call, &buffers);
+    if (status == JD_OK)
+        status = jd__span_enter(span, call.activity);
+    if (status != JD_OK)
+        return status;
+    ragged.per_member = entries / span->size;
+    status = shard->mesh->platform->ragged_all_to_all(jd__span_clique(span),
+                                                      &call, &ragged);
+    return jd__span_leave(span, call.activity, status);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* permutes.c - the public collectives that move data from one member to
+ * another by a list that all of them know, and from one to all. */
+#include "collectives/api/checks.h"
+#include "collectives/mesh/routes.h"
+#include "jd_collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- permutations ------------------------------------------------------- */
+
+/* Room for a route from each member, made at the span's first permutation. */
+static jd_status prepare(struct jd_span *span, const char *operation)
+{
+    struct jd_route_memory *memory = &span->routes;
+    size_t members = (size_t)span->size;
+    if (!memory->routes)
+        memory->routes = calloc(members, sizeof *memory->routes);
+    if (!memory->seen)
+        memory->seen = calloc(2 * members, sizeof *memory->seen);
+    if (memory->routes && memory->seen)
+        return JD_OK;
+    return jd__fail_no_memory(operation, members * sizeof *memory->routes);
+}
+
+static jd_status check_route(const struct jd_span *span, const char *operation,
+                             const jd_route *routes, int i)
+{
+    int bad = routes[i].from < 0 || routes[i].from >= span->size
+                  ? routes[i].from
+                  : routes[i].to;
+    if (bad < 0 || bad >= span->size)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: routes[%d] is from %d to %d, and the members are 0 "
+                       "to %d",
+                       operation, i, routes[i].from, routes[i].to,
+                       span->size - 1);
+    return JD_OK;
+}
+
+/* seen has the number of the first route from, then to, each member, plus 1. */
+static jd_status check_unique(struct jd_span *span, const char *operation,
+                              const jd_route *routes, int i)
+{
+    int *from = &span->routes.seen[routes[i].from];
+    int *to = &span->routes.seen[span->size + routes[i].to];
+    if (*from || *to)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: routes[%d] and routes[%d] are both %s member %d; a "
+                       "member sends once and receives once",
+                       operation, (*from ? *from : *to) - 1, i,
+                       *from ? "from" : "to",
+                       *from ? routes[i].from : routes[i].to);
+    *from = *to = i + 1;
+    return JD_OK;
+}
+
+static jd_status check_routes(struct jd_span *span, const char *operation,
+                              const jd_route *routes, int count)
+{
+    jd_status status = JD_OK;
+    memset(span->routes.seen, 0,
+           2 * (size_t)span->size * sizeof *span->routes.seen);
+    for (int i = 0; i < count && status == JD_OK; i++) {
+        status = check_route(span, operation, routes, i);
+        if (status == JD_OK)
+            status = check_unique(span, operation, routes, i);
+    }
+    return status;
+}
+
+/* Keeps a list that is right, and what this member has to know of it. */
+static void remember(struct jd_span *span, const jd_route *routes, int count)
+{
+    struct jd_route_memory *memory = &span->routes;
+    struct jd_permute permute = { .to = -1, .from = -1 };
+    permute.digest = jd__routes_digest(routes, count);
+    for (int i = 0; i < count; i++) {
+        if (routes[i].from == span->index)
+            permute.to = routes[i].to;
+        if (routes[i].to == span->index)
+            permute.from = routes[i].from;
+    }
+    if (count)
+        memmove(memory->routes, routes, (size_t)count * sizeof *routes);
+    permute.routes = memory->routes;
+    permute.num_routes = count;
+    memory->count = count;
+    memory->permute = permute;
+    memory->is_known = true;
+}
+
+static bool is_remembered(const struct jd_span *span, const jd_route *routes,
+                          int count)
+{
+    const struct jd_route_memory *memory = &span->routes;
+    return memory->is_known && memory->count == count &&
+           (count == 0 || memcmp(memory->routes, routes,
+                                 (size_t)count * sizeof *routes) == 0);
+}
+
+static jd_status permute(struct jd_span *span, struct jd_collective *call)
+{
+    const struct jd_buffers buffers = { call->count, call->count, 0,
+                                        JD_SAME_BUFFER };
+    jd_status status = jd__check_buffers(call, &buffers);
+    if (status == JD_OK)
+        status = jd__span_enter(span, call->activity);
+    if (status != JD_OK)
+        return status;
+    struct jd_permute known = span->routes.permute;
+    known.keeps = call->activity == JD_ACTIVITY_PPERMUTE_KEEP;
+    call->permute = &known;
+    status = span->shard->mesh->platform->permute(jd__span_clique(span), call,
+                                                  &known);
+    return jd__span_leave(span, call->activity, status);
+}
+
+static jd_status check_list(const char *operation, const jd_route *routes,
+                            int num_routes)
+{
+    if (num_routes < 0)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: num_routes is %d; it is at least 0", operation,
+                       num_routes);
+    if (num_routes > 0 && !routes)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: routes is NULL and num_routes is %d", operation,
+                       num_routes);
+    return JD_OK;
+}
+
+static jd_status permute_by_routes(jd_shard *shard, const char *axes,
+                                   struct jd_collective *call,
+                                   const jd_route *routes, int num_routes)
+{
+    const char *operation = jd__activity_name(call->activity);
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, call, 1, &span);
+    if (status == JD_OK)
+        status = check_list(operation, routes, num_routes);
+    if (status != JD_OK)
+        return status;
+    if (!is_remembered(span, routes, num_routes)) {
+        status = prepare(span, operation);
+        if (status == JD_OK)
+            status = check_routes(span, operation, routes, num_routes);
+        if (status != JD_OK)
+            return status;
+        remember(span, routes, num_routes);
+    }
+    return permute(span, call);
+}
+
+jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
+                      void *out, size_t count, jd_dtype dtype,
+                      const jd_route *routes, int num_routes)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return permute_by_routes(shard, axes, &call, routes, num_routes);
+}
+
+jd_status jd_ppermute_keep(jd_shard *shard, const char *axes, const void *in,
+                           void *out, size_t count, jd_dtype dtype,
+                           const jd_route *routes, int num_routes)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE_KEEP,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return permute_by_routes(shard, axes, &call, routes, num_routes);
+}
+
+/* ---- shuffles ----------------------------------------------------------- */
+
+static bool is_shuffle_remembered(const struct jd_span *span,
+                                  const int *permutation)
+{
+    const struct jd_route_memory *memory = &span->routes;
+    if (!memory->is_known || memory->count != span->size)
+        return false;
+    for (int i = 0; i < span->size; i++)
+        if (memory->routes[i].to != i ||
+            memory->routes[i].from != permutation[i])
+            return false;
+    return true;
+}
+
+static jd_status check_source(struct jd_span *span, const int *permutation,
+                              int i)
+{
+    if (permutation[i] < 0 || permutation[i] >= span->size)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_pshuffle: permutation[%d] is %d; the members are 0 "
+                       "to %d",
+                       i, permutation[i], span->size - 1);
+    int *seen = &span->routes.seen[permutation[i]];
+    if (*seen)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_pshuffle: permutation[%d] and permutation[%d] are "
+                       "both %d; each member's in goes to one",
+                       *seen - 1, i, permutation[i]);
+    *seen = i + 1;
+    return JD_OK;
+}
+
+/* The routes of a permutation that is right, in the order of their ends. */
+static jd_status read_shuffle(struct jd_span *span, const int *permutation)
+{
+    struct jd_route_memory *memory = &span->routes;
+    jd_status status = prepare(span, "jd_pshuffle");
+    if (status != JD_OK)
+        return status;
+    memset(memory->seen, 0, (size_t)span->size * sizeof *memory->seen);
+    for (int i = 0; i < span->size && status == JD_OK; i++)
+        status = check_source(span, permutation, i);
+    if (status != JD_OK)
+        return status;
+    for (int i = 0; i < span->size; i++)
+        memory->routes[i] = (jd_route){ .from = permutation[i], .to = i };
+    remember(span, memory->routes, span->size);
+    return JD_OK;
+}
+
+jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
+                      void *out, size_t count, jd_dtype dtype,
+                      const int *permutation)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_PSHUFFLE,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    if (status == JD_OK && !permutation)
+        status = jd_fail(JD_INVALID_ARGUMENT,
+                         "jd_pshuffle: permutation is NULL; it has a number "
+                         "for each of the %d members",
+                         span->size);
+    if (status == JD_OK && !is_shuffle_remembered(span, permutation))
+        status = read_shuffle(span, permutation);
+    return status == JD_OK ? permute(span, &call) : status;
+}
+
+/* ---- from one to all ---------------------------------------------------- */
+
+jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
+                        const void *in, void *out, size_t count, jd_dtype dtype)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_PBROADCAST,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    if (status == JD_OK)
+        status = jd__check_member(span, &call, "source", source);
+    if (status != JD_OK)
+        return status;
+    const struct jd_buffers buffers = { span->index == source ? count : 0,
+                                        count, 0, JD_SAME_BUFFER };
+    status = jd__check_buffers(&call, &buffers);
+    if (status == JD_OK)
+        status = jd__span_enter(span, call.activity);
+    if (status != JD_OK)
+        return status;
+    status =
+        shard->mesh->platform->broadcast(jd__span_clique(span), &call, source);
+    return jd__span_leave(span, call.activity, status);
+}

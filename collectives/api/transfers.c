@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* transfers.c - jd_send, jd_recv and groups of them; jd_barrier. */
+#include "collectives/api/checks.h"
+#include "jd_collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static jd_status transfer(struct jd_span *span, enum jd_activity activity,
+                          const struct jd_transfer *transfers, int count)
+{
+    jd_status status = jd__span_enter(span, activity);
+    if (status != JD_OK)
+        return status;
+    status = span->shard->mesh->platform->transfer(jd__span_clique(span),
+                                                   transfers, count);
+    return jd__span_leave(span, activity, status);
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+static jd_status check_open(jd_shard *shard, const char *operation,
+                            bool wants_open)
+{
+    if (!shard)
+        return jd__fail_null_shard(operation);
+    if (shard->group.is_open == wants_open)
+        return JD_OK;
+    if (wants_open)
+        return jd_fail(JD_FAILED_PRECONDITION,
+                       "%s: the shard has no group open; jd_group_begin() "
+                       "comes first",
+                       operation);
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: the shard has a group open already; groups are not "
+                   "inside each other, jd_group_end() comes first",
+                   operation);
+}
+
+jd_status jd_group_begin(jd_shard *shard)
+{
+    jd_status status = check_open(shard, "jd_group_begin", false);
+    if (status == JD_OK)
+        status = jd__mesh_check_world(shard->mesh, "jd_group_begin");
+    if (status != JD_OK)
+        return status;
+    shard->group.is_open = true;
+    shard->group.span = NULL;
+    shard->group.count = 0;
+    return JD_OK;
+}
+
+jd_status jd_group_end(jd_shard *shard)
+{
+    jd_status status = check_open(shard, "jd_group_end", true);
+    if (status != JD_OK)
+        return status;
+    struct jd_transfer_group *group = &shard->group;
+    group->is_open = false;
+    status = jd__mesh_check_world(shard->mesh, "jd_group_end");
+    if (status != JD_OK || group->count == 0)
+        return status;
+    return transfer(group->span, JD_ACTIVITY_GROUP, group->transfers,
+                    group->count);
+}
+
+static bool is_send(const struct jd_transfer *transfer)
+{
+    return transfer->call.activity == JD_ACTIVITY_SEND;
+}
+
+struct range {
+    uintptr_t begin, end;
+};
+
+static struct range range_of(const struct jd_transfer *transfer)
+{
+    const struct jd_collective *call = &transfer->call;
+    uintptr_t begin = (uintptr_t)(is_send(transfer) ? call->in : call->out);
+    return (struct range){ begin,
+                           begin + call->count * jd_dtype_size(call->dtype) };
+}
+
+/* What comes in is written while the others are read or written. */
+static jd_status check_apart(const struct jd_transfer_group *group,
+                             const struct jd_transfer *added)
+{
+    struct range own = range_of(added);
+    for (int i = 0; i < group->count; i++) {
+        const struct jd_transfer *other = &group->transfers[i];
+        struct range range = range_of(other);
+        if ((is_send(added) && is_send(other)) || own.begin == own.end ||
+            range.begin == range.end || range.end <= own.begin ||
+            own.end <= range.begin)
+            continue;
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: the buffer overlaps that of the group's transfer "
+                       "%d (%s); what comes in has memory of its own",
+                       jd__activity_name(added->call.activity), other->number,
+                       jd__activity_name(other->call.activity));
+    }
+    return JD_OK;
+}
+
+static jd_status check_same_span(const struct jd_transfer_group *group,
+                                 const struct jd_span *span,
+                                 const struct jd_transfer *added)
+{
+    if (!group->span || group->span == span)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: the axes are %s, and those of the group's first "
+                   "transfer %s; a group is along one list of axes (NULL "
+                   "reaches every device of the mesh)",
+                   jd__activity_name(added->call.activity), span->axes_text,
+                   group->span->axes_text);
+}
+
+static jd_status grow(struct jd_transfer_group *group, const char *operation)
+{
+    if (group->count < group->capacity)
+        return JD_OK;
+    int capacity = group->capacity ? 2 * group->capacity : 16;
+    size_t bytes = (size_t)capacity * sizeof *group->transfers;
+    struct jd_transfer *transfers = realloc(group->transfers, bytes);
+    if (!transfers)
+        return jd__fail_no_memory(operation, bytes);
+    group->transfers = transfers;
+    group->capacity = capacity;
+    return JD_OK;
+}
+
+/* In the order of the tags, and of the calls within one: what matches in the
+ * order of the list then matches by tag, on a platform without tags too. */
+static void insert(struct jd_transfer_group *group,
+                   const struct jd_transfer *added)
+{
+    int at = group->count;
+    while (at > 0 && group->transfers[at - 1].tag > added->tag)
+        at--;
+    struct jd_transfer *place = &group->transfers[at];
+    memmove(place + 1, place, (size_t)(group->count - at) * sizeof *place);
+    *place = *added;
+    place->number = group->count++;
+}
+
+static jd_status add(struct jd_span *span, const struct jd_transfer *added)
+{
+    struct jd_transfer_group *group = &span->shard->group;
+    jd_status status = check_same_span(group, span, added);
+    if (status == JD_OK)
+        status = check_apart(group, added);
+    if (status == JD_OK)
+        status = grow(group, jd__activity_name(added->call.activity));
+    if (status != JD_OK)
+        return status;
+    group->span = span;
+    insert(group, added);
+    return JD_OK;
+}
+
+/* ---- one ---------------------------------------------------------------- */
+
+/* Alone it would wait for its other half for ever. */
+static jd_status check_not_self(const struct jd_span *span,
+                                const struct jd_transfer *added)
+{
+    if (added->member != span->index)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: member %d is the caller itself; send and receive then "
+                   "go between jd_group_begin() and jd_group_end()",
+                   jd__activity_name(added->call.activity), added->member);
+}
+
+static jd_status check_and_transfer(jd_shard *shard, const char *axes,
+                                    struct jd_transfer *added,
+                                    const char *member_name)
+{
+    struct jd_collective *call = &added->call;
+    struct jd_span *span;
+    bool sends = is_send(added);
+    const struct jd_buffers buffers = { sends ? call->count : 0,
+                                        sends ? 0 : call->count, 0, "" };
+    jd_status status = jd__check_call(shard, axes, call, 1, &span);
+    if (status == JD_OK)
+        status = jd__check_member(span, call, member_name, added->member);
+    if (status == JD_OK)
+        status = jd__check_buffers(call, &buffers);
+    if (status != JD_OK)
+        return status;
+    if (shard->group.is_open)
+        return add(span, added);
+    status = check_not_self(span, added);
+    return status == JD_OK ? transfer(span, call->activity, added, 1) : status;
+}
+
+jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to, int32_t tag,
+                         const void *in, size_t count, jd_dtype dtype)
+{
+    struct jd_transfer added = { .member = to,
+                                 .tag = tag,
+                                 .call = { .activity = JD_ACTIVITY_SEND,
+                                           .in = in,
+                                           .count = count,
+                                           .dtype = dtype } };
+    return check_and_transfer(shard, axes, &added, "to");
+}
+
+jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
+                         int32_t tag, void *out, size_t count, jd_dtype dtype)
+{
+    struct jd_transfer added = { .member = from,
+                                 .tag = tag,
+                                 .call = { .activity = JD_ACTIVITY_RECV,
+                                           .out = out,
+                                           .count = count,
+                                           .dtype = dtype } };
+    return check_and_transfer(shard, axes, &added, "from");
+}
+
+jd_status jd_send(jd_shard *shard, const char *axes, int to, const void *in,
+                  size_t count, jd_dtype dtype)
+{
+    return jd_send_tagged(shard, axes, to, 0, in, count, dtype);
+}
+
+jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
+                  size_t count, jd_dtype dtype)
+{
+    return jd_recv_tagged(shard, axes, from, 0, out, count, dtype);
+}
+
+/* ---- without data ------------------------------------------------------- */
+
+jd_status jd_barrier(jd_shard *shard, const char *axes)
+{
+    struct jd_collective call = { .activity = JD_ACTIVITY_BARRIER,
+                                  .dtype = JD_U8 };
+    struct jd_span *span;
+    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    if (status == JD_OK)
+        status = jd__span_enter(span, call.activity);
+    if (status != JD_OK)
+        return status;
+    status = shard->mesh->platform->barrier(jd__span_clique(span), &call);
+    return jd__span_leave(span, call.activity, status);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * chunks.h - how data that does not fit in a meeting moves within a group: in
+ * pieces, each straight from the buffer where it is to the one where it goes.
+ *
+ * All members call the same function with the same sizes; a meeting before
+ * has made sure of that. Failures are those of jd__group_wait.
+ * Threads: as channel.h.
+ */
+#ifndef COLLECTIVES_CHANNEL_CHUNKS_H
+#define COLLECTIVES_CHANNEL_CHUNKS_H
+
+#include "collectives/channel/channel.h"
+
+#include <stddef.h>
+
+/* out[i * bytes .. (i + 1) * bytes) becomes member i's in[0 .. bytes). in may
+ * be the place in out where it goes. */
+jd_status jd__bulk_all_gather(struct jd_group *group, const void *in, void *out,
+                              size_t bytes);
+
+/* data becomes the source's on every member. */
+jd_status jd__bulk_broadcast(struct jd_group *group, void *data, size_t bytes,
+                             int source);
+
+#endif

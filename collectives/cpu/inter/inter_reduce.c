@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inter_reduce.c - sums and the like between teams, each element folded by
+ * one member from the first member's to the last one's.
+ */
+#include "collectives/cpu/inter/inter_private.h"
+
+#include <string.h>
+
+/* A reduction in numbers that all members agree on. */
+struct plan {
+    struct jd_clique *clique;
+    const struct jd_collective *call;
+    jd_fold_function *fold;
+    bool scatter;
+    size_t rows; /* of a block; 1 where there are no blocks */
+    size_t element, piece;
+    char *scratch; /* a slot for each member's part, and one to send from */
+};
+
+static struct plan make_plan(struct jd_clique *clique,
+                             const struct jd_collective *call,
+                             enum jd_reduce op)
+{
+    return (struct plan){
+        .clique = clique,
+        .call = call,
+        .fold = jd__fold_find(call->dtype, op, JD_FOLD_WHOLE),
+        .rows = 1,
+        .element = jd_dtype_size(call->dtype),
+        .piece = jd__between_piece(clique),
+    };
+}
+
+static void fold_to(const struct plan *plan, void *out, size_t count)
+{
+    if (count == 0)
+        return;
+    plan->fold(&(struct jd_fold){
+        .ins = plan->clique->between->ins,
+        .num_ins = plan->clique->size,
+        .outs = &out,
+        .num_outs = 1,
+        .count = count,
+        .divisor = plan->clique->size,
+    });
+}
+
+static char *slot_of(const struct plan *plan, int direction, int member)
+{
+    size_t slot = 2 * (size_t)member + (size_t)direction;
+    return plan->scratch + slot * plan->piece;
+}
+
+/* What member is to fold: its block, whose rows lie apart, or everything. */
+static struct jd_strip input_for(const struct plan *plan, const void *in,
+                                 int member)
+{
+    size_t width = plan->call->count * plan->element;
+    if (!plan->scatter)
+        return jd__strip_flat(in, width);
+    return (struct jd_strip){
+        .base = (char *)in + (size_t)member * width,
+        .rows = plan->rows,
+        .width = width,
+        .pitch = (size_t)plan->clique->size * width,
+    };
+}
+
+/* Folds what all brought to the meeting; or takes its part of what was folded
+ * there. */
+static void take_brought(const struct plan *plan, bool is_folded)
+{
+    struct jd_clique *clique = plan->clique;
+    size_t width = plan->call->count * plan->element;
+    size_t all =
+        width * plan->rows * (plan->scatter ? (size_t)clique->size : 1);
+    const char *brought = jd__between_brought(clique);
+    for (size_t row = 0; row < plan->rows && width; row++) {
+        char *out = (char *)plan->call->out + row * width;
+        struct jd_strip part = input_for(plan, brought, clique->index);
+        const char *in = part.base + row * part.pitch;
+        for (int i = 0; i < clique->size && !is_folded; i++)
+            clique->between->ins[i] = in + (size_t)i * all;
+        if (is_folded)
+            memcpy(out, in, width);
+        else
+            fold_to(plan, out, plan->call->count);
+    }
+}
+
+/* ---- long --------------------------------------------------------------- */
+
+/* One round: the elements from done on, of all or of every block. */
+struct round {
+    const struct plan *plan;
+    size_t done, count;
+};
+
+/* The elements of the round that a member folds. */
+struct part {
+    size_t begin, count;
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct part part_of(const struct round *round, int member)
+{
+    const struct plan *plan = round->plan;
+    size_t size = (size_t)plan->clique->size, m = (size_t)member;
+    if (plan->scatter)
+        return (struct part){ round->done, round->count };
+    size_t base = round->count / size, longer = round->count % size;
+    return (struct part){ round->done + m * base + smaller(m, longer),
+                          base + (m < longer) };
+}
+
+/* What a member is to fold of our input, where it lies or packed. */
+static const char *input_at(const struct plan *plan, struct part part,
+                            int member)
+{
+    struct jd_strip in = input_for(plan, plan->call->in, member);
+    size_t begin = part.begin * plan->element;
+    size_t bytes = part.count * plan->element;
+    const char *at = jd__strip_at(&in, begin, bytes);
+    if (at)
+        return at;
+    jd__strip_read(&in, begin, bytes, slot_of(plan, 1, member));
+    return slot_of(plan, 1, member);
+}
+
+/* Brings everybody's elements to the member that folds them. */
+static jd_status collect(const struct round *round)
+{
+    const struct plan *plan = round->plan;
+    struct jd_clique *clique = plan->clique;
+    int size = clique->size, index = clique->index;
+    struct part own = part_of(round, index);
+    jd_status status = JD_OK;
+    clique->between->ins[index] = input_at(plan, own, index);
+    for (int i = 1; i < size && status == JD_OK; i++) {
+        int from = (index + size - i) % size, to = (index + i) % size;
+        struct part part = part_of(round, to);
+        clique->between->ins[from] = slot_of(plan, 0, from);
+        status = jd__group_receive(clique->wire, from, slot_of(plan, 0, from),
+                                   own.count * plan->element);
+        if (status == JD_OK)
+            status = jd__group_send(clique->wire, to, input_at(plan, part, to),
+                                    part.count * plan->element);
+    }
+    return status == JD_OK ? jd__group_wait(clique->wire) : status;
+}
+
+/* Gives everybody our folded part, and gets theirs. */
+static jd_status spread(const struct round *round)
+{
+    const struct plan *plan = round->plan;
+    struct jd_clique *clique = plan->clique;
+    int size = clique->size, index = clique->index;
+    struct part own = part_of(round, index);
+    char *out = plan->call->out;
+    jd_status status = JD_OK;
+    for (int i = 1; i < size && status == JD_OK; i++) {
+        int from = (index + size - i) % size, to = (index + i) % size;
+        struct part part = part_of(round, from);
+        status = jd__group_receive(clique->wire, from,
+                                   out + part.begin * plan->element,
+                                   part.count * plan->element);
+        if (status == JD_OK)
+            status = jd__group_send(clique->wire, to,
+                                    out + own.begin * plan->element,
+                                    own.count * plan->element);
+    }
+    return status == JD_OK ? jd__group_wait(clique->wire) : status;
+}
+
+static jd_status run_round(const struct round *round)
+{
+    const struct plan *plan = round->plan;
+    struct part own = part_of(round, plan->clique->index);
+    jd_status status = collect(round);
+    if (status != JD_OK)
+        return status;
+    fold_to(plan, (char *)plan->call->out + own.begin * plan->element,
+            own.count);
+    return plan->scatter ? JD_OK : spread(round);
+}
+
+static jd_status reduce_long(struct plan *plan, struct jd_meeting *meeting)
+{
+    struct jd_clique *clique = plan->clique;
+    size_t all = plan->call->count * plan->rows;
+    size_t step = plan->piece / plan->element;
+    step *= plan->scatter ? 1 : (size_t)clique->size;
+    plan->scratch = jd__between_scratch(clique, meeting,
+                                        jd__between_exchange_scratch(clique));
+    bool by_teams = plan->scatter && !clique->between->is_deterministic;
+    meeting->in_bytes = by_teams || meeting->offers ? meeting->bytes : 0;
+    jd_status status = jd__between_meet(clique, meeting);
+    if (status != JD_OK || jd__between_has_come(clique, meeting))
+        return jd__between_give_up(clique, status);
+    if (by_teams && jd__between_all_seen(clique))
+        return jd__between_scatter_seen(clique, meeting, plan->rows,
+                                        plan->scratch);
+    for (size_t at = 0; at < all && status == JD_OK; at += step)
+        status =
+            run_round(&(struct round){ plan, at, smaller(step, all - at) });
+    return jd__between_give_up(clique, status);
+}
+
+/* What fits comes along to the meeting. */
+static jd_status reduce(struct plan *plan, struct jd_meeting *meeting)
+{
+    struct jd_clique *clique = plan->clique;
+    bool is_folded = !clique->between->is_deterministic;
+    enum jd_bringing brings = is_folded ? JD_BRING_SUM : JD_BRING_ALL;
+    jd_status status;
+    if (jd__between_bring(clique, meeting, brings, meeting->bytes))
+        status = jd__between_meet(clique, meeting);
+    else if (is_folded && !plan->scatter)
+        status = jd__between_reduce_lanes(clique, meeting);
+    else
+        status = reduce_long(plan, meeting);
+    if (status == JD_OK && jd__between_has_come(clique, meeting))
+        take_brought(plan, is_folded);
+    return status;
+}
+
+jd_status jd__between_all_reduce(struct jd_clique *clique,
+                                 const struct jd_collective *call,
+                                 enum jd_reduce op)
+{
+    struct plan plan = make_plan(clique, call, op);
+    struct jd_meeting meeting = { .call = call,
+                                  .signature = jd__between_sign(call),
+                                  .op = op,
+                                  .bytes = call->count * plan.element };
+    return reduce(&plan, &meeting);
+}
+
+jd_status jd__between_reduce_scatter(struct jd_clique *clique,
+                                     const struct jd_collective *call,
+                                     enum jd_reduce op, size_t rows)
+{
+    struct plan plan = make_plan(clique, call, op);
+    struct jd_meeting meeting = {
+        .call = call,
+        .signature = jd__between_sign(call),
+        .op = op,
+        .bytes = call->count * rows * plan.element * (size_t)clique->size,
+    };
+    plan.scatter = true;
+    plan.rows = rows;
+    meeting.signature.digest = rows;
+    return reduce(&plan, &meeting);
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inter_transfer.c - sends and receives between two members.
+ *
+ * Both ends of a transfer announce it to the other, with its count and type:
+ * the k-th send that a announces to b is that of the k-th receive that b
+ * announces to a. Short data comes with the announcement. Long data follows
+ * when the ends are known to agree, behind a message that says so, because an
+ * announcement of a later call may come before it. What comes before it is
+ * asked for is kept.
+ */
+#include "collectives/cpu/inter/inter_private.h"
+#include "collectives/cpu/inter/inter_result.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { SEND, RECEIVE };
+
+/* What fits into one goes at once over most networks. */
+#define MESSAGE 2048
+struct message {
+    struct jd_between_head head;
+    char data[MESSAGE - sizeof(struct jd_between_head)];
+};
+#define HEAD offsetof(struct message, data)
+#define SHORT (MESSAGE - HEAD)
+
+/* What may come in a message's place: a collective's summary, which is longer,
+ * and which MPI would not deliver into less. Memory that nothing comes to is
+ * never touched. */
+union incoming {
+    struct message message;
+    char summary[sizeof(struct jd_summary_head) + 16 + JD_BETWEEN_BRING_ALL];
+};
+
+/* Announced by a member, and not asked for yet. */
+struct early {
+    struct early *next;
+    struct message message;
+};
+
+struct jd_inbox {
+    struct early *first[2]; /* SEND, RECEIVE */
+};
+
+enum state { UNMATCHED, AGREED, MOVING, DONE };
+
+/* One transfer of the present call. */
+struct transfer {
+    const struct jd_transfer *asked;
+    enum kind kind;
+    enum state state;
+    size_t moved;
+    struct message announcement;
+    uint64_t data_follows;
+};
+
+/* The requests of a transfer, beside those of each member's next message. */
+enum { ANNOUNCING, PREPARING, MOVING_DATA, REQUESTS };
+
+/* The present call, and memory that stays for the next. */
+struct jd_transfers {
+    struct jd_clique *clique;
+    int capacity, count;
+    struct transfer *transfers;
+    union incoming *messages;  /* of each member, the next */
+    MPI_Request *requests;     /* REQUESTS of each transfer; of each member */
+    int *processes;            /* at their other ends */
+    jd_status status;          /* INVALID_ARGUMENT where two ends differ */
+    struct jd_transfers *next; /* of those that are kept for MPI */
+};
+
+/* MPI may still write into the memory of those that failed. */
+static _Atomic(struct jd_transfers *) kept;
+
+static void free_transfers(struct jd_transfers *call)
+{
+    if (!call)
+        return;
+    free(call->transfers);
+    free(call->messages);
+    free(call->requests);
+    free(call->processes);
+    free(call);
+}
+
+void jd__between_free_transfers(struct jd_clique *clique)
+{
+    struct jd_between *between = clique->between;
+    for (int i = 0; between->inboxes && i < 2 * clique->size; i++) {
+        struct early **first = &between->inboxes[i / 2].first[i % 2];
+        while (*first) {
+            struct early *early = *first;
+            *first = early->next;
+            free(early);
+        }
+    }
+    free(between->inboxes);
+    if (between->transfers && jd__group_has_failed(clique->wire))
+        between->transfers->next = atomic_exchange(&kept, between->transfers);
+    else
+        free_transfers(between->transfers);
+}
+
+static struct jd_transfers *make_transfers(struct jd_clique *clique, int count)
+{
+    size_t n = (size_t)count, size = (size_t)clique->size;
+    struct jd_transfers *call = calloc(1, sizeof *call);
+    if (!call)
+        return NULL;
+    call->clique = clique;
+    call->capacity = count;
+    call->transfers = calloc(n, sizeof *call->transfers);
+    call->messages = calloc(size, sizeof *call->messages);
+    call->requests = calloc(REQUESTS * n + size, sizeof *call->requests);
+    call->processes = calloc(REQUESTS * n + size, sizeof *call->processes);
+    if (call->transfers && call->messages && call->requests && call->processes)
+        return call;
+    free_transfers(call);
+    return NULL;
+}
+
+/* Memory for so many transfers, and for what comes early. */
+static bool prepare(struct jd_clique *clique, int count)
+{
+    struct jd_between *between = clique->between;
+    if (!between->inboxes)
+        between->inboxes =
+            calloc((size_t)clique->size, sizeof *between->inboxes);
+    if (between->transfers && between->transfers->capacity >= count)
+        return between->inboxes != NULL;
+    struct jd_transfers *larger = make_transfers(clique, 2 * count);
+    if (!larger)
+        return false;
+    free_transfers(between->transfers);
+    between->transfers = larger;
+    return between->inboxes != NULL;
+}
+
+static size_t bytes_of(const struct transfer *t)
+{
+    return t->asked->call.count * jd_dtype_size(t->asked->call.dtype);
+}
+
+static MPI_Request *request_of(const struct jd_transfers *call, int transfer,
+                               int which)
+{
+    return &call->requests[transfer * REQUESTS + which];
+}
+
+/* The request of a member's next message. */
+static int message_index(const struct jd_transfers *call, int member)
+{
+    return call->count * REQUESTS + member;
+}
+
+/* ---- matching ----------------------------------------------------------- */
+
+static jd_status fail_differs(const struct jd_transfers *call,
+                              const struct transfer *t,
+                              const struct jd_signature *theirs, int32_t tag)
+{
+    const struct jd_collective *own = &t->asked->call;
+    char own_text[96], other_text[96];
+    struct jd_signature mine = jd__between_sign(own);
+    jd__signature_print(&mine, own_text, sizeof own_text);
+    jd__signature_print(theirs, other_text, sizeof other_text);
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s%s: process %d (member %d) calls %s%s, and its other end, "
+        "process %d (member %d), calls %s%s; %s",
+        jd__activity_name(own->activity), own->detail ? own->detail : "",
+        call->clique->processes[call->clique->index], call->clique->index,
+        own_text, jd__tag_text(t->asked->tag, tag).text,
+        call->clique->processes[t->asked->member], t->asked->member, other_text,
+        jd__tag_text(tag, t->asked->tag).text,
+        jd__transfer_rule(t->asked->tag, tag));
+}
+
+static enum kind kind_of(const struct message *message)
+{
+    return message->head.kind == JD_BETWEEN_SEND ? SEND : RECEIVE;
+}
+
+/* The other end of a transfer has announced itself. */
+static void match(struct jd_transfers *call, struct transfer *t,
+                  const struct message *message)
+{
+    const struct jd_collective *own = &t->asked->call;
+    bool agrees = message->head.signature.count == own->count &&
+                  message->head.signature.dtype == (uint32_t)own->dtype &&
+                  message->head.tag == t->asked->tag;
+    t->state = DONE;
+    if (!agrees)
+        call->status = fail_differs(call, t, &message->head.signature,
+                                    (int32_t)message->head.tag);
+    else if (bytes_of(t) > SHORT)
+        t->state = AGREED;
+    else if (t->kind == RECEIVE && bytes_of(t))
+        memcpy(own->out, message->data, bytes_of(t));
+}
+
+/* The first transfer with a member in that state, or NULL. */
+static struct transfer *find(const struct jd_transfers *call, int member,
+                             enum kind kind, enum state state)
+{
+    for (int i = 0; i < call->count; i++) {
+        struct transfer *t = &call->transfers[i];
+        if (t->asked->member == member && t->kind == kind && t->state == state)
+            return t;
+    }
+    return NULL;
+}
+
+static void match_early(struct jd_transfers *call, struct transfer *t)
+{
+    struct jd_inbox *inbox = &call->clique->between->inboxes[t->asked->member];
+    struct early **first = &inbox->first[t->kind == SEND ? RECEIVE : SEND];
+    struct early *early = *first;
+    if (!early)
+        return;
+    *first = early->next;
+    match(call, t, &early->message);
+    free(early);
+}
+
+static jd_status keep(struct jd_transfers *call, int member)
+{
+    const struct message *message = &call->messages[member].message;
+    struct early **last =
+        &call->clique->between->inboxes[member].first[kind_of(message)];
+    struct early *early = calloc(1, sizeof *early);
+    if (!early)
+        return jd_fail(JD_INTERNAL,
+                       "%s: no memory to keep what process %d announced",
+                       jd__group_operation(call->clique->wire),
+                       call->clique->processes[member]);
+    early->message = *message;
+    while (*last)
+        last = &(*last)->next;
+    *last = early;
+    return JD_OK;
+}
+
+static jd_status fail_half(const struct jd_transfers *call)
+{
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: member %d sends to itself what it does not receive in "
+                   "the same group, or the other way round",
+                   jd__group_operation(call->clique->wire),
+                   call->clique->index);
+}
+
+/* Transfers with this member itself, both ends of each. */
+static void match_self(struct jd_transfers *call)
+{
+    int self = call->clique->index;
+    for (;;) {
+        struct transfer *from = find(call, self, SEND, UNMATCHED);
+        struct transfer *to = find(call, self, RECEIVE, UNMATCHED);
+        if (!from && !to)
+            return;
+        if (from)
+            from->state = DONE;
+        if (to)
+            to->state = DONE;
+        if (!from || !to) {
+            call->status = fail_half(call);
+            continue;
+        }
+        const struct jd_collective *in = &from->asked->call;
+        const struct jd_collective *out = &to->asked->call;
+        struct jd_signature theirs = jd__between_sign(in);
+        if (in->count != out->count || in->dtype != out->dtype ||
+            from->asked->tag != to->asked->tag)
+            call->status = fail_differs(call, to, &theirs, from->asked->tag);
+        else if (bytes_of(to))
+            memmove(out->out, in->in, bytes_of(to));
+    }
+}
+
+/* ---- moving ------------------------------------------------------------- */
+
+static jd_status announce(struct jd_transfers *call, int index)
+{
+    struct transfer *t = &call->transfers[index];
+    size_t bytes = t->kind == SEND && bytes_of(t) <= SHORT ? bytes_of(t) : 0;
+    t->announcement.head.kind =
+        t->kind == SEND ? JD_BETWEEN_SEND : JD_BETWEEN_RECEIVE;
+    t->announcement.head.tag = t->asked->tag;
+    t->announcement.head.signature = jd__between_sign(&t->asked->call);
+    if (bytes)
+        memcpy(t->announcement.data, t->asked->call.in, bytes);
+    return jd__group_start_send(call->clique->wire, t->asked->member,
+                                &t->announcement, HEAD + bytes,
+                                request_of(call, index, ANNOUNCING));
+}
+
+/* Posts the next piece of what is agreed, or ends it. */
+static jd_status move_on(struct jd_transfers *call, struct transfer *t)
+{
+    MPI_Request *request =
+        request_of(call, (int)(t - call->transfers), MOVING_DATA);
+    size_t left = bytes_of(t) - t->moved;
+    size_t bytes = left < JD_GROUP_MAX_MESSAGE ? left : JD_GROUP_MAX_MESSAGE;
+    size_t begin = t->moved;
+    t->state = left ? MOVING : DONE;
+    t->moved += bytes;
+    if (left == 0)
+        return JD_OK;
+    if (t->kind == SEND)
+        return jd__group_start_send(call->clique->wire, t->asked->member,
+                                    (const char *)t->asked->call.in + begin,
+                                    bytes, request);
+    return jd__group_start_receive(call->clique->wire, t->asked->member,
+                                   (char *)t->asked->call.out + begin, bytes,
+                                   request);
+}
+
+/* Sends begin in their order: the next one when the last is under way whole. */
+static jd_status begin_sends(struct jd_transfers *call, int member)
+{
+    jd_status status = JD_OK;
+    struct transfer *t;
+    while (status == JD_OK && !find(call, member, SEND, MOVING) &&
+           (t = find(call, member, SEND, AGREED))) {
+        t->data_follows = JD_BETWEEN_DATA_FOLLOWS;
+        status = jd__group_start_send(
+            call->clique->wire, member, &t->data_follows,
+            sizeof t->data_follows,
+            request_of(call, (int)(t - call->transfers), PREPARING));
+        if (status == JD_OK)
+            status = move_on(call, t);
+    }
+    return status;
+}
+
+/* Whether something is still to come from a member; while data comes, nothing
+ * else does. */
+static bool wants_message(const struct jd_transfers *call, int member)
+{
+    return !find(call, member, RECEIVE, MOVING) &&
+           (find(call, member, RECEIVE, AGREED) ||
+            find(call, member, RECEIVE, UNMATCHED) ||
+            find(call, member, SEND, UNMATCHED));
+}
+
+static jd_status ask(struct jd_transfers *call, int member)
+{
+    MPI_Request *request = &call->requests[message_index(call, member)];
+    if (*request != MPI_REQUEST_NULL || !wants_message(call, member))
+        return JD_OK;
+    return jd__group_start_receive(call->clique->wire, member,
+                                   &call->messages[member],
+                                   sizeof *call->messages, request);
+}
+
+/* It is a collective's, or nothing that a transfer sends: messages to and from
+ * the member are out of step. */
+static jd_status fail_kind(const struct jd_transfers *call, int member)
+{
+    const struct jd_clique *clique = call->clique;
+    struct jd_between_ends ends = {
+        .operation = jd__group_operation(clique->wire),
+        .detail = call->transfers[0].asked->call.detail,
+        .from_process = clique->processes[member],
+        .from = member,
+        .to_process = clique->processes[clique->index],
+        .to = clique->index,
+    };
+    return jd__group_note(
+        clique->wire,
+        jd__between_fail_kind(&call->messages[member].message.head, &ends));
+}
+
+static jd_status take_message(struct jd_transfers *call, int member)
+{
+    const struct message *message = &call->messages[member].message;
+    struct transfer *t = find(call, member, RECEIVE, AGREED);
+    if (message->head.kind == JD_BETWEEN_DATA_FOLLOWS && t)
+        return move_on(call, t);
+    if (message->head.kind != JD_BETWEEN_SEND &&
+        message->head.kind != JD_BETWEEN_RECEIVE)
+        return fail_kind(call, member);
+    t = find(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
+             UNMATCHED);
+    if (!t)
+        return keep(call, member);
+    match(call, t, message);
+    return begin_sends(call, member);
+}
+
+/* One request is done. */
+static jd_status advance(struct jd_transfers *call, int index)
+{
+    int first_message = message_index(call, 0);
+    jd_status status = JD_OK;
+    int member;
+    if (index >= first_message) {
+        member = index - first_message;
+        status = take_message(call, member);
+    } else {
+        struct transfer *t = &call->transfers[index / REQUESTS];
+        member = t->asked->member;
+        if (index % REQUESTS == MOVING_DATA)
+            status = move_on(call, t);
+        if (status == JD_OK)
+            status = begin_sends(call, member);
+    }
+    return status == JD_OK ? ask(call, member) : status;
+}
+
+/* ---- a call ------------------------------------------------------------- */
+
+static void begin(struct jd_transfers *call,
+                  const struct jd_transfer *transfers, int count)
+{
+    const struct jd_clique *clique = call->clique;
+    call->count = count;
+    call->status = JD_OK;
+    for (int i = 0; i < count; i++) {
+        struct transfer *t = &call->transfers[i];
+        t->asked = &transfers[i];
+        t->kind = transfers[i].call.out ? RECEIVE : SEND;
+        if (transfers[i].call.activity == JD_ACTIVITY_SEND)
+            t->kind = SEND;
+        else if (transfers[i].call.activity == JD_ACTIVITY_RECV)
+            t->kind = RECEIVE;
+        t->state = UNMATCHED;
+        t->moved = 0;
+        for (int r = 0; r < REQUESTS; r++)
+            call->processes[i * REQUESTS + r] =
+                clique->processes[transfers[i].member];
+    }
+    for (int i = 0; i < clique->size; i++)
+        call->processes[message_index(call, i)] = clique->processes[i];
+    for (int i = 0; i < message_index(call, clique->size); i++)
+        call->requests[i] = MPI_REQUEST_NULL;
+}
+
+static jd_status start(struct jd_transfers *call)
+{
+    jd_status status = JD_OK;
+    for (int i = 0; i < call->count && status == JD_OK; i++) {
+        if (call->transfers[i].state == DONE)
+            continue;
+        status = announce(call, i);
+        match_early(call, &call->transfers[i]);
+    }
+    for (int i = 0; i < call->clique->size && status == JD_OK; i++) {
+        status = begin_sends(call, i);
+        if (status == JD_OK)
+            status = ask(call, i);
+    }
+    return status;
+}
+
+static jd_status run(struct jd_transfers *call)
+{
+    jd_status status = start(call);
+    for (int index = 0; status == JD_OK;) {
+        status = jd__group_wait_any(
+            call->clique->wire, call->requests, call->processes,
+            message_index(call, call->clique->size), &index);
+        if (status == JD_OK && index < 0)
+            break;
+        if (status == JD_OK)
+            status = advance(call, index);
+    }
+    return status == JD_OK ? call->status : status;
+}
+
+jd_status jd__between_transfer(struct jd_clique *clique,
+                               const struct jd_transfer *transfers, int count)
+{
+    const struct jd_collective *first = &transfers[0].call;
+    const char *operation =
+        jd__activity_name(count == 1 ? first->activity : JD_ACTIVITY_GROUP);
+    if (!prepare(clique, count))
+        return jd__fail_no_memory(operation,
+                                  2 * (size_t)count * sizeof(struct transfer));
+    struct jd_transfers *call = clique->between->transfers;
+    jd__group_begin(clique->wire, operation, first->detail);
+    begin(call, transfers, count);
+    match_self(call);
+    return jd__between_give_up(clique, run(call));
+}

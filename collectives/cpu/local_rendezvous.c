@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * local_rendezvous.c - where a process's members of a clique-to-be come
+ * together.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "collectives/cpu/local_rendezvous.h"
+#include "runtime/process/proc_peers.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_SLEEP 0.001 /* MPI must not be left alone for longer */
+
+static struct {
+    pthread_mutex_t lock;
+    struct jd_arrival *arrivals;
+} registry = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Broadcast at each change. */
+static pthread_cond_t change;
+
+static void init_change(void)
+{
+    jd__clock_init_condition(&change);
+}
+
+/* ---- who is there; all with the lock ------------------------------------ */
+
+static void link_arrival(struct jd_arrival *arrival)
+{
+    arrival->state = JD_ARRIVAL_WAITING;
+    arrival->sentence = NULL;
+    arrival->next = registry.arrivals;
+    registry.arrivals = arrival;
+}
+
+static void unlink_arrival(struct jd_arrival *arrival)
+{
+    struct jd_arrival **at = &registry.arrivals;
+    while (*at != arrival)
+        at = &(*at)->next;
+    *at = arrival->next;
+}
+
+static struct jd_arrival *find_device(int platform, int device)
+{
+    struct jd_arrival *a = registry.arrivals;
+    while (a && (a->platform != platform || a->device != device))
+        a = a->next;
+    return a;
+}
+
+static bool belongs(const struct jd_arrival *a, const struct jd_arrival *other)
+{
+    return a->digest == other->digest;
+}
+
+static int count_present(const struct jd_arrival *arrival)
+{
+    int count = 0;
+    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+        count += belongs(a, arrival);
+    return count;
+}
+
+static bool expects(const struct jd_arrival *arrival,
+                    const struct jd_arrival *other)
+{
+    for (int i = 0; i < arrival->num_devices; i++)
+        if (arrival->platform == other->platform &&
+            arrival->devices[i] == other->device)
+            return true;
+    return false;
+}
+
+/* One who waits for this one, and for whom this one waits, with another
+ * belief: neither can come to the other any more. */
+static struct jd_arrival *find_conflict(const struct jd_arrival *arrival)
+{
+    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+        if (!belongs(a, arrival) && a->state == JD_ARRIVAL_WAITING &&
+            expects(a, arrival) && expects(arrival, a))
+            return a;
+    return NULL;
+}
+
+/* Ends the waits of all who belong to one; with a failure, this thread's
+ * sentence becomes theirs. */
+static void end_all(const struct jd_arrival *one, jd_status status)
+{
+    uint64_t digest = one->digest;
+    for (struct jd_arrival *a = registry.arrivals, *next; a; a = next) {
+        next = a->next;
+        if (a->digest != digest)
+            continue;
+        a->sentence = status == JD_OK ? NULL : strdup(jd_error_message());
+        a->status = status;
+        a->state = JD_ARRIVAL_DONE;
+        unlink_arrival(a);
+    }
+    pthread_cond_broadcast(&change);
+}
+
+/* ---- coming ------------------------------------------------------------- */
+
+static jd_status fail_busy(const struct jd_arrival *arrival,
+                           const struct jd_arrival *other)
+{
+    const struct jd_wait *wait = arrival->wait;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s%s: device %d of process %d is in the first collective "
+                   "of another mesh (%s) on another thread; call the "
+                   "collectives of a device from one thread at a time",
+                   wait->operation, wait->detail ? wait->detail : "",
+                   arrival->device, wait->self, other->belief);
+}
+
+static void refuse_conflict(struct jd_arrival *arrival,
+                            struct jd_arrival *other)
+{
+    const struct jd_wait *wait = arrival->wait;
+    jd_fail(JD_INVALID_ARGUMENT,
+            "%s: device %d of process %d comes with a mesh %s, device %d of "
+            "the same process with a mesh %s; all devices of a mesh use it "
+            "with the same axes, and use their meshes in the same order",
+            wait->operation, arrival->device, wait->self, arrival->belief,
+            other->device, other->belief);
+    end_all(arrival, JD_INVALID_ARGUMENT);
+    end_all(other, JD_INVALID_ARGUMENT);
+}
+
+static void take_all(const struct jd_arrival *speaker)
+{
+    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+        if (belongs(a, speaker))
+            a->state = JD_ARRIVAL_TAKEN;
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+static int compare_ints(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+/* The devices that have not come, sorted; NULL without memory. */
+static int *list_missing(const struct jd_arrival *arrival, int *ret_count)
+{
+    int *missing = malloc((size_t)arrival->num_devices * sizeof *missing);
+    int count = 0;
+    for (int i = 0; missing && i < arrival->num_devices; i++) {
+        struct jd_arrival *a =
+            find_device(arrival->platform, arrival->devices[i]);
+        if (!a || !belongs(a, arrival))
+            missing[count++] = arrival->devices[i];
+    }
+    if (count)
+        qsort(missing, (size_t)count, sizeof *missing, compare_ints);
+    *ret_count = count;
+    return missing;
+}
+
+/* The sentence about the wait, malloc'ed; NULL without memory. */
+static char *describe(const struct jd_arrival *arrival, double waited)
+{
+    const struct jd_wait *wait = arrival->wait;
+    char *text = NULL;
+    size_t size;
+    int count, *missing = list_missing(arrival, &count);
+    FILE *out = missing ? open_memstream(&text, &size) : NULL;
+    if (out) {
+        fprintf(out,
+                "%s%s: device %d of process %d has waited %.3g s for device%s ",
+                wait->operation, wait->detail ? wait->detail : "",
+                arrival->device, wait->self, waited, count == 1 ? "" : "s");
+        jd__print_ranges(out, missing, count);
+        fputs(" of the same process, whose thread has not made this call, or "
+              "waits for one that has not",
+              out);
+        if (fclose(out) != 0) {
+            free(text);
+            text = NULL;
+        }
+    }
+    free(missing);
+    return text;
+}
+
+/* Of those who wait for the same, the one of the lowest device speaks. */
+static bool is_lowest(const struct jd_arrival *arrival)
+{
+    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+        if (belongs(a, arrival) && a->device < arrival->device)
+            return false;
+    return true;
+}
+
+static void notice(const struct jd_arrival *arrival, double waited)
+{
+    const struct jd_wait *wait = arrival->wait;
+    char *text = is_lowest(arrival) ? describe(arrival, waited) : NULL;
+    if (text && wait->timeout < 0)
+        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)", text,
+                wait->variable);
+    else if (text)
+        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)", text,
+                wait->timeout, wait->variable);
+    free(text);
+}
+
+static jd_status fail_deadline(const struct jd_arrival *arrival, double waited)
+{
+    const struct jd_wait *wait = arrival->wait;
+    char *text = describe(arrival, waited);
+    jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
+            text ? text : wait->operation, wait->timeout, wait->variable);
+    free(text);
+    return JD_DEADLINE_EXCEEDED;
+}
+
+/* What ends the wait of one for whom nobody speaks yet. */
+static jd_status look(const struct jd_arrival *arrival, double waited,
+                      double *next_notice)
+{
+    const struct jd_wait *wait = arrival->wait;
+    jd_status status = jd__wait_check(wait);
+    if (status != JD_OK)
+        return status;
+    if (wait->timeout >= 0 && waited >= wait->timeout)
+        return fail_deadline(arrival, waited);
+    if (*next_notice >= 0 && waited >= *next_notice) {
+        notice(arrival, waited);
+        *next_notice *= 2;
+    }
+    return JD_OK;
+}
+
+/* Lets go of the lock for a moment, and of MPI's progress never for longer. */
+static void doze(const struct jd_arrival *arrival)
+{
+    struct timespec until = jd__clock_timespec(jd__clock_now() + LONGEST_SLEEP);
+    pthread_cond_timedwait(&change, &registry.lock, &until);
+    if (arrival->state == JD_ARRIVAL_DONE || !arrival->make_progress)
+        return;
+    pthread_mutex_unlock(&registry.lock);
+    arrival->make_progress(arrival->arg);
+    pthread_mutex_lock(&registry.lock);
+}
+
+/* Until somebody has spoken for it; before that, as long as it may wait. */
+static jd_status wait_for_others(struct jd_arrival *arrival)
+{
+    double begin = jd__clock_now(), next_notice = arrival->wait->notice;
+    jd_status status = JD_OK;
+    while (arrival->state != JD_ARRIVAL_DONE) {
+        if (arrival->state == JD_ARRIVAL_WAITING)
+            status = look(arrival, jd__clock_now() - begin, &next_notice);
+        if (status == JD_OK)
+            doze(arrival);
+        else
+            end_all(arrival, status);
+    }
+    if (arrival->status != JD_OK)
+        jd_fail(arrival->status, "%s",
+                arrival->sentence ? arrival->sentence
+                                  : arrival->wait->operation);
+    free(arrival->sentence);
+    return arrival->status;
+}
+
+jd_status jd__registry_come(struct jd_arrival *arrival, bool *ret_speaks)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    jd_status status = JD_OK;
+    bool speaks = false;
+    pthread_once(&once, init_change);
+    pthread_mutex_lock(&registry.lock);
+    struct jd_arrival *other = find_device(arrival->platform, arrival->device);
+    if (other) {
+        status = fail_busy(arrival, other);
+    } else {
+        other = find_conflict(arrival);
+        link_arrival(arrival);
+        if (other)
+            refuse_conflict(arrival, other);
+        speaks = !other && count_present(arrival) == arrival->num_devices;
+        if (speaks)
+            take_all(arrival);
+        else
+            status = wait_for_others(arrival);
+    }
+    pthread_mutex_unlock(&registry.lock);
+    *ret_speaks = speaks;
+    return status;
+}
+
+struct jd_arrival *jd__registry_find(const struct jd_arrival *speaker,
+                                     int device)
+{
+    pthread_mutex_lock(&registry.lock);
+    struct jd_arrival *a = find_device(speaker->platform, device);
+    pthread_mutex_unlock(&registry.lock);
+    return a && belongs(a, speaker) ? a : NULL;
+}
+
+void jd__registry_finish(struct jd_arrival *speaker, jd_status status)
+{
+    pthread_mutex_lock(&registry.lock);
+    end_all(speaker, status);
+    pthread_mutex_unlock(&registry.lock);
+    free(speaker->sentence);
+}
+
+int jd__registry_count(void)
+{
+    int count = 0;
+    pthread_mutex_lock(&registry.lock);
+    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+        count++;
+    pthread_mutex_unlock(&registry.lock);
+    return count;
+}

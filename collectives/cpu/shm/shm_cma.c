@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_cma.c - another member's buffer as it can be read from here. */
+#include "collectives/cpu/shm/shm_cma.h"
+#include "collectives/cpu/shm/shm_private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+
+/* Measured: bench/README.md. */
+size_t jd__sight_shortest = (size_t)32 << 10;
+
+/* ---- may it be read? ---------------------------------------------------- */
+
+/* What control->reads says. */
+enum { NOT_TRIED, READS_ALL, READS_SOME };
+
+void jd__sight_publish(struct jd_team *team)
+{
+    if (getrandom(&team->secret, sizeof team->secret, GRND_NONBLOCK) !=
+        sizeof team->secret)
+        return;
+    team->own->secret = team->secret;
+    atomic_store_explicit(&team->own->secret_at, (uintptr_t)&team->secret,
+                          memory_order_release);
+}
+
+/* The word lies in private memory: a process that happens to have the number
+ * which another has in its own namespace has something else there. */
+static bool can_read(const struct jd_team *team, int member)
+{
+    const struct jd_team_member *m = &team->members[member];
+    uint64_t address =
+        atomic_load_explicit(&m->control->secret_at, memory_order_acquire);
+    uint64_t word = 0;
+    struct iovec to = { &word, sizeof word };
+    struct iovec from = { (void *)(uintptr_t)address, sizeof word };
+    if (!m->pid)
+        return false;
+    return process_vm_readv(m->pid, &to, 1, &from, 1, 0) == sizeof word &&
+           word == m->control->secret;
+}
+
+/* Whether every other member's end exists. */
+static bool all_are_there(const struct jd_team *team)
+{
+    for (int i = 0; i < team->size; i++)
+        if (!atomic_load_explicit(&team->members[i].control->secret_at,
+                                  memory_order_acquire))
+            return false;
+    return true;
+}
+
+void jd__sight_try(struct jd_team *team)
+{
+    if (team->has_tried || !all_are_there(team))
+        return;
+    bool reads_all = true;
+    for (int i = 0; i < team->size && reads_all; i++)
+        reads_all = team->processes[i] == team->processes[team->index] ||
+                    can_read(team, i);
+    team->has_tried = true;
+    atomic_store_explicit(&team->own->reads, reads_all ? READS_ALL : READS_SOME,
+                          memory_order_relaxed);
+}
+
+static bool all_read_all(struct jd_team *team)
+{
+    for (int i = 0; i < team->size && !team->is_read_by_all; i++)
+        if (atomic_load_explicit(&team->members[i].control->reads,
+                                 memory_order_relaxed) != READS_ALL)
+            return false;
+    team->is_read_by_all = true;
+    return true;
+}
+
+bool jd__sight_is_free(struct jd_team *team, size_t bytes)
+{
+    if (team->is_one_process)
+        return true;
+    return bytes >= jd__sight_shortest && all_read_all(team);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+struct jd_sight jd__sight_of(const struct jd_team *team, int member,
+                             uint64_t place, uint64_t address, size_t bytes)
+{
+    struct jd_sight sight = { .member = member };
+    if (place != JD_PLACE_PRIVATE)
+        sight.data = (uintptr_t)jd__team_at(team, member, place, bytes);
+    else
+        sight.data = address;
+    if (place == JD_PLACE_PRIVATE &&
+        team->processes[member] != team->processes[team->index])
+        sight.pid = team->members[member].pid;
+    return sight;
+}
+
+static jd_status fail_place(const struct jd_team *team, int member)
+{
+    const struct jd_wait *wait = &team->spec.wait;
+    return jd_fail(JD_INTERNAL,
+                   "%s%s: process %d (member %d) told of a buffer that is not "
+                   "in its memory; please report this",
+                   wait->operation, wait->detail ? wait->detail : "",
+                   team->processes[member], member);
+}
+
+static jd_status fail_reading(const struct jd_team *team, int member, int error)
+{
+    const struct jd_wait *wait = &team->spec.wait;
+    return jd_fail(JD_UNAVAILABLE,
+                   "%s%s: the memory of process %d (member %d) cannot be read "
+                   "any more: %s; has it ended?",
+                   wait->operation, wait->detail ? wait->detail : "",
+                   team->processes[member], member, strerror(error));
+}
+
+/* The system takes at most so many rows and bytes in one call. */
+enum { MOST_ROWS = 64 };
+#define MOST_BYTES ((size_t)1 << 30)
+
+struct rows {
+    struct iovec to[MOST_ROWS], from[MOST_ROWS];
+    unsigned long count;
+};
+
+/* The rows from byte `begin` of the stream on. */
+static void find_rows(struct rows *rows, const struct jd_block *to,
+                      uint64_t from, size_t pitch, size_t begin)
+{
+    size_t row = begin / to->width, column = begin % to->width;
+    for (rows->count = 0; rows->count < MOST_ROWS && row < to->rows; row++) {
+        size_t bytes = to->width - column;
+        uint64_t address = from + row * pitch + column;
+        bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
+        rows->to[rows->count].iov_base = to->data + row * to->pitch + column;
+        rows->from[rows->count].iov_base = (void *)(uintptr_t)address;
+        rows->to[rows->count].iov_len = bytes;
+        rows->from[rows->count++].iov_len = bytes;
+        if (bytes == MOST_BYTES)
+            return;
+        column = 0;
+    }
+}
+
+static jd_status read_process(const struct jd_team *team, struct jd_sight sight,
+                              size_t offset, size_t pitch, struct jd_block to)
+{
+    struct rows rows;
+    size_t bytes = jd__block_bytes(&to), begin = 0;
+    if (jd__block_is_whole(&to) && (pitch == to.width || to.rows == 1))
+        to = (struct jd_block){ to.data, 1, bytes, bytes };
+    while (begin < bytes) {
+        find_rows(&rows, &to, sight.data + offset, pitch, begin);
+        ssize_t got = process_vm_readv(sight.pid, rows.to, rows.count,
+                                       rows.from, rows.count, 0);
+        if (got <= 0)
+            return fail_reading(team, sight.member, got ? errno : EFAULT);
+        begin += (size_t)got;
+    }
+    return JD_OK;
+}
+
+jd_status jd__sight_copy(struct jd_team *team, struct jd_sight sight,
+                         size_t offset, size_t pitch, const struct jd_block *to)
+{
+    if (!sight.data)
+        return fail_place(team, sight.member);
+    if (sight.pid)
+        return read_process(team, sight, offset, pitch, *to);
+    char *data = (char *)(uintptr_t)sight.data;
+    struct jd_block from = { data + offset, to->rows, to->width, pitch };
+    jd__block_copy(to, &from);
+    return JD_OK;
+}

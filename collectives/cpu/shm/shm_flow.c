@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_flow.c - bytes that go from members of a team to members of it. */
+#include "collectives/cpu/shm/shm_flow.h"
+#include "collectives/cpu/shm/shm_private.h"
+
+/* Measured: bench/README.md. */
+struct jd_flow_limits jd__flow_limits = {
+    .inline_bytes = 512,
+    .straight_bytes = 0,
+    .piece_bytes = 128 << 10,
+};
+
+#define HALF (JD_TEAM_BOUNCE / 2)
+
+/* ---- streams ------------------------------------------------------------ */
+
+static size_t bytes_to(const struct jd_flow *flow, int taker)
+{
+    return flow->ops->bytes(flow, flow->team->index, taker);
+}
+
+static size_t bytes_from(const struct jd_flow *flow, int giver)
+{
+    return flow->ops->bytes(flow, giver, flow->team->index);
+}
+
+static size_t longest_given(const struct jd_flow *flow)
+{
+    size_t longest = 0;
+    for (int i = 0; i < flow->team->size; i++)
+        if (i != flow->team->index && bytes_to(flow, i) > longest)
+            longest = bytes_to(flow, i);
+    return longest;
+}
+
+/* Streams of one giver to several takers share its half. */
+static size_t piece_of(const struct jd_flow *flow)
+{
+    size_t takers = flow->is_shared ? 1 : (size_t)flow->team->size - 1;
+    size_t most = JD_TEAM_EARLY / (takers ? takers : 1);
+    if (most > JD_CACHE_LINE)
+        most -= most % JD_CACHE_LINE;
+    size_t piece = jd__flow_limits.piece_bytes;
+    return piece < most ? piece : most;
+}
+
+/* Where a giver's piece for a taker is. The first one's place changes from
+ * meeting to meeting: some may not have taken that of the last one when it is
+ * given. */
+static char *cell_of(const struct jd_flow *flow, int giver, int taker,
+                     size_t stage, uint64_t round)
+{
+    struct jd_control *control = flow->team->members[giver].control;
+    int cell = flow->is_shared ? 0 : taker < giver ? taker : taker - 1;
+    size_t offset = (size_t)cell * piece_of(flow);
+    if (stage == 0 && !flow->is_late)
+        return control->early[round % 2] + offset;
+    return control->bounce + stage % 2 * HALF + offset;
+}
+
+/* The bytes of a stream that are in the piece of that stage. */
+static size_t part_of(size_t bytes, size_t stage, size_t piece)
+{
+    size_t begin = stage * piece;
+    size_t rest = begin < bytes ? bytes - begin : 0;
+    return rest < piece ? rest : piece;
+}
+
+/* ---- giving ------------------------------------------------------------- */
+
+void jd__flow_choose(const struct jd_flow *flow, struct jd_given *ret_given)
+{
+    struct jd_given given = { .place = JD_PLACE_PRIVATE,
+                              .bytes = flow->in_bytes };
+    jd__sight_try(flow->team);
+    size_t longest = longest_given(flow);
+    bool is_straight =
+        !flow->overwrites && longest >= jd__flow_limits.straight_bytes;
+    if (longest && is_straight)
+        given.place = jd__team_place(flow->team, flow->in, flow->in_bytes);
+    if (longest && given.place == JD_PLACE_PRIVATE) {
+        if (is_straight && jd__sight_is_free(flow->team, longest))
+            given.address = (uintptr_t)flow->in;
+        else
+            given.longest = longest;
+    }
+    *ret_given = given;
+}
+
+static void give_stage(const struct jd_flow *flow, size_t stage, uint64_t round)
+{
+    int own = flow->team->index;
+    size_t piece = piece_of(flow);
+    for (int i = 0; i < flow->team->size; i++) {
+        size_t bytes = i == own ? 0 : part_of(bytes_to(flow, i), stage, piece);
+        if (bytes == 0)
+            continue;
+        flow->ops->give(flow, i, stage * piece, bytes,
+                        cell_of(flow, own, i, stage, round));
+        if (flow->is_shared)
+            return;
+    }
+}
+
+void jd__flow_give(const struct jd_flow *flow, struct jd_given *ret_given)
+{
+    jd__flow_choose(flow, ret_given);
+    if (ret_given->longest)
+        give_stage(flow, 0, flow->team->round + 1);
+}
+
+/* ---- stages ------------------------------------------------------------- */
+
+/* What a run knows from what all told. */
+struct run {
+    const struct jd_flow *flow;
+    size_t stages;
+    size_t piece;
+    uint64_t base;    /* the step that says that stage s has been given is
+                       * base + s */
+    bool is_straight; /* for somebody */
+};
+
+static struct run make_run(const struct jd_flow *flow)
+{
+    struct run run = { .flow = flow,
+                       .piece = piece_of(flow),
+                       .base = jd__team_steps(flow->team) + flow->is_late };
+    size_t longest = 0;
+    for (int i = 0; i < flow->team->size; i++) {
+        const struct jd_given *given = flow->ops->given(flow, i);
+        if (given->longest > longest)
+            longest = given->longest;
+        if (given->place != JD_PLACE_PRIVATE || given->address)
+            run.is_straight = true;
+    }
+    run.stages = (longest + run.piece - 1) / run.piece;
+    return run;
+}
+
+static bool is_announced(const struct run *run, size_t stage)
+{
+    return stage > 0 || run->flow->is_late;
+}
+
+/* A taker that has given a stage has taken the one before it. */
+static jd_status await_takers(const struct run *run, size_t stage)
+{
+    struct jd_team *team = run->flow->team;
+    jd_status status = JD_OK;
+    for (int i = 0; i < team->size && status == JD_OK; i++)
+        if (i != team->index && bytes_to(run->flow, i))
+            status = jd__team_await(team, i, run->base + stage - 1);
+    return status;
+}
+
+static jd_status give(const struct run *run, size_t stage)
+{
+    struct jd_team *team = run->flow->team;
+    bool gives = run->flow->ops->given(run->flow, team->index)->longest;
+    jd_status status = JD_OK;
+    if (gives && stage >= 2)
+        status = await_takers(run, stage);
+    if (status != JD_OK)
+        return status;
+    if (gives)
+        give_stage(run->flow, stage, team->round);
+    jd__team_advance(team);
+    return JD_OK;
+}
+
+static jd_status take_from(const struct run *run, int giver, size_t stage)
+{
+    const struct jd_flow *flow = run->flow;
+    struct jd_team *team = flow->team;
+    if (flow->ops->given(flow, giver)->longest == 0)
+        return JD_OK;
+    size_t bytes = part_of(bytes_from(flow, giver), stage, run->piece);
+    if (bytes == 0)
+        return JD_OK;
+    if (is_announced(run, stage)) {
+        jd_status status = jd__team_await(team, giver, run->base + stage);
+        if (status != JD_OK)
+            return status;
+    }
+    flow->ops->take(flow, giver, stage * run->piece, bytes,
+                    cell_of(flow, giver, team->index, stage, team->round));
+    return JD_OK;
+}
+
+/* Each member begins with the one after itself. */
+static jd_status take(const struct run *run, size_t stage)
+{
+    const struct jd_team *team = run->flow->team;
+    jd_status status = JD_OK;
+    for (int i = 1; i < team->size && status == JD_OK; i++)
+        status = take_from(run, (team->index + i) % team->size, stage);
+    return status;
+}
+
+static jd_status run_stages(const struct run *run)
+{
+    jd_status status = JD_OK;
+    for (size_t i = 0; i < run->stages && status == JD_OK; i++) {
+        if (is_announced(run, i))
+            status = give(run, i);
+        if (status == JD_OK)
+            status = take(run, i);
+    }
+    return status;
+}
+
+/* ---- straight ----------------------------------------------------------- */
+
+static jd_status copy_from(const struct jd_flow *flow, int giver)
+{
+    const struct jd_given *given = flow->ops->given(flow, giver);
+    struct jd_sight sight = { .data = (uintptr_t)flow->in };
+    if (bytes_from(flow, giver) == 0)
+        return JD_OK;
+    if (giver != flow->team->index) {
+        if (given->place == JD_PLACE_PRIVATE && !given->address)
+            return JD_OK;
+        sight = jd__sight_of(flow->team, giver, given->place, given->address,
+                             given->bytes);
+    }
+    jd_status status = flow->ops->copy(flow, giver, sight);
+    return status == JD_OK ? JD_OK : jd__team_let_go(flow->team, status);
+}
+
+/* After all pieces have been given: what is taken here may lie over them. */
+static jd_status copy_all(const struct jd_flow *flow)
+{
+    const struct jd_team *team = flow->team;
+    jd_status status = JD_OK;
+    for (int i = 1; i <= team->size && status == JD_OK; i++)
+        status = copy_from(flow, (team->index + i) % team->size);
+    return status;
+}
+
+jd_status jd__flow_run(const struct jd_flow *flow)
+{
+    struct run run = make_run(flow);
+    jd_status status = run_stages(&run);
+    if (status == JD_OK)
+        status = copy_all(flow);
+    if (status != JD_OK)
+        return status;
+    bool has_steps = run.stages > 1 || (run.stages && flow->is_late);
+    return run.is_straight || has_steps ? jd__team_step(flow->team) : JD_OK;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_move.c - collectives inside a team that only move bytes. */
+#include "collectives/cpu/shm/shm_move.h"
+#include "collectives/cpu/shm/shm_flow.h"
+
+#include <string.h>
+
+/* ---- the four ----------------------------------------------------------- */
+
+static struct jd_block make_block(const void *data, size_t rows, size_t width,
+                                  size_t pitch, size_t element)
+{
+    return (struct jd_block){ (char *)(uintptr_t)data, rows, width * element,
+                              pitch * element };
+}
+
+struct jd_move jd__move_all_gather(const struct jd_team *team,
+                                   const struct jd_collective *call,
+                                   size_t rows)
+{
+    size_t element = jd_dtype_size(call->dtype), count = call->count;
+    size_t pitch = count * (size_t)jd__team_size(team);
+    return (struct jd_move){
+        .in = make_block(call->in, rows, count, count, element),
+        .out = make_block(call->out, rows, count, pitch, element),
+        .out_step = count * element,
+        .to = JD_MOVE_ALL,
+        .from = JD_MOVE_ALL,
+    };
+}
+
+struct jd_move jd__move_all_to_all(const struct jd_team *team,
+                                   const struct jd_collective *call,
+                                   const struct jd_pieces *pieces)
+{
+    size_t element = jd_dtype_size(call->dtype);
+    (void)team;
+    return (struct jd_move){
+        .in = make_block(call->in, pieces->rows, pieces->width,
+                         pieces->in_pitch, element),
+        .out = make_block(call->out, pieces->rows, pieces->width,
+                          pieces->out_pitch, element),
+        .in_step = pieces->in_step * element,
+        .out_step = pieces->out_step * element,
+        .to = JD_MOVE_ALL,
+        .from = JD_MOVE_ALL,
+        .overwrites = call->in == call->out,
+    };
+}
+
+struct jd_move jd__move_permute(const struct jd_team *team,
+                                const struct jd_collective *call,
+                                const struct jd_permute *permute)
+{
+    size_t element = jd_dtype_size(call->dtype), count = call->count;
+    (void)team;
+    return (struct jd_move){
+        .in = make_block(call->in, 1, count, count, element),
+        .out = make_block(call->out, 1, count, count, element),
+        .to = permute->to,
+        .from = permute->from,
+        .overwrites = call->in == call->out,
+        .clears = !permute->keeps,
+    };
+}
+
+struct jd_move jd__move_broadcast(const struct jd_team *team,
+                                  const struct jd_collective *call, int source)
+{
+    size_t element = jd_dtype_size(call->dtype), count = call->count;
+    bool gives = jd__team_index(team) == source;
+    return (struct jd_move){
+        .in = make_block(gives ? call->in : NULL, 1, count, count, element),
+        .out = make_block(call->out, 1, count, count, element),
+        .to = gives ? JD_MOVE_ALL : JD_MOVE_NONE,
+        .from = source,
+    };
+}
+
+/* ---- as a flow ---------------------------------------------------------- */
+
+static size_t number_of(const struct jd_move *move, int member)
+{
+    return (size_t)(move->number ? move->number[member] : member);
+}
+
+static bool is_among(int members, int member)
+{
+    return members == JD_MOVE_ALL || members == member;
+}
+
+static size_t stream_bytes(const struct jd_flow *flow, int giver, int taker)
+{
+    const struct jd_move *move = flow->arg;
+    int own = jd__team_index(flow->team);
+    if ((giver == own && !is_among(move->to, taker)) ||
+        (taker == own && !is_among(move->from, giver)))
+        return 0;
+    return jd__block_bytes(&move->in);
+}
+
+static void give(const struct jd_flow *flow, int taker, size_t begin,
+                 size_t bytes, char *to)
+{
+    const struct jd_move *move = flow->arg;
+    struct jd_block block = move->in;
+    block.data += number_of(move, taker) * move->in_step;
+    jd__block_pack(to, &block, begin, bytes);
+}
+
+static struct jd_block target_of(const struct jd_move *move, int giver)
+{
+    struct jd_block block = move->out;
+    block.data += number_of(move, giver) * move->out_step;
+    return block;
+}
+
+static void take(const struct jd_flow *flow, int giver, size_t begin,
+                 size_t bytes, const char *from)
+{
+    struct jd_block block = target_of(flow->arg, giver);
+    jd__block_unpack(&block, begin, from, bytes);
+}
+
+static jd_status copy(const struct jd_flow *flow, int giver, struct jd_sight in)
+{
+    const struct jd_move *move = flow->arg;
+    struct jd_block block = target_of(move, giver);
+    size_t offset = number_of(move, jd__team_index(flow->team)) * move->in_step;
+    return jd__sight_copy(flow->team, in, offset, move->in.pitch, &block);
+}
+
+static const struct jd_given *given(const struct jd_flow *flow, int giver)
+{
+    return jd__team_payload(flow->team, giver);
+}
+
+static const struct jd_flow_ops ops = {
+    .bytes = stream_bytes,
+    .give = give,
+    .take = take,
+    .copy = copy,
+    .given = given,
+};
+
+/* What is read of in. */
+static size_t extent_of(const struct jd_team *team, const struct jd_move *move)
+{
+    size_t last = 0;
+    for (int i = 0; i < jd__team_size(team); i++)
+        if (number_of(move, i) > last)
+            last = number_of(move, i);
+    return last * move->in_step + jd__block_extent(&move->in);
+}
+
+static struct jd_flow make_flow(struct jd_team *team,
+                                const struct jd_move *move)
+{
+    return (struct jd_flow){
+        .team = team,
+        .ops = &ops,
+        .arg = move,
+        .in = move->in.data,
+        .in_bytes = extent_of(team, move),
+        .overwrites = move->overwrites,
+        .is_shared = move->in_step == 0,
+    };
+}
+
+/* ---- in payloads -------------------------------------------------------- */
+
+static bool is_short(const struct jd_team *team, const struct jd_move *move)
+{
+    size_t streams = move->in_step ? (size_t)jd__team_size(team) : 1;
+    return jd__block_bytes(&move->in) <= jd__flow_limits.inline_bytes / streams;
+}
+
+static size_t tell_data(const struct jd_flow *flow, char *payload)
+{
+    const struct jd_move *move = flow->arg;
+    size_t bytes = jd__block_bytes(&move->in);
+    if (bytes == 0 || move->to == JD_MOVE_NONE)
+        return 0;
+    if (flow->is_shared) {
+        give(flow, 0, 0, bytes, payload);
+        return bytes;
+    }
+    for (int i = 0; i < jd__team_size(flow->team); i++)
+        give(flow, i, 0, bytes, payload + (size_t)i * bytes);
+    return (size_t)jd__team_size(flow->team) * bytes;
+}
+
+static void take_data(const struct jd_flow *flow)
+{
+    int own = jd__team_index(flow->team);
+    for (int i = 0; i < jd__team_size(flow->team); i++) {
+        size_t bytes = stream_bytes(flow, i, own);
+        const char *payload = jd__team_payload(flow->team, i);
+        if (bytes)
+            take(flow, i, 0, bytes,
+                 payload + (flow->is_shared ? 0 : (size_t)own * bytes));
+    }
+}
+
+/* ---- both parts --------------------------------------------------------- */
+
+size_t jd__move_tell(struct jd_team *team, const struct jd_move *move,
+                     void *payload)
+{
+    struct jd_flow flow = make_flow(team, move);
+    if (is_short(team, move))
+        return tell_data(&flow, payload);
+    jd__flow_give(&flow, payload);
+    return sizeof(struct jd_given);
+}
+
+jd_status jd__move_run(struct jd_team *team, const struct jd_move *move)
+{
+    struct jd_flow flow = make_flow(team, move);
+    jd_status status = JD_OK;
+    if (is_short(team, move))
+        take_data(&flow);
+    else
+        status = jd__flow_run(&flow);
+    size_t bytes = jd__block_bytes(&move->out);
+    if (status == JD_OK && move->clears && move->from == JD_MOVE_NONE && bytes)
+        memset(move->out.data, 0, bytes);
+    return status;
+}

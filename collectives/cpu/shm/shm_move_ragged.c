@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shm_move_ragged.c - ragged_all_to_all inside a team: the takers first hear
+ * what they will get, and compare it with what they expect; each says in its
+ * note what it found; only where nobody found anything wrong do data move.
+ */
+#include "collectives/cpu/shm/shm_flow.h"
+#include "collectives/cpu/shm/shm_move.h"
+#include "collectives/cpu/shm/shm_private.h"
+#include "collectives/platform/ragged_fault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a member tells the others once it has heard all givers. */
+struct note {
+    struct jd_given given;
+    struct jd_ragged_fault fault;
+};
+static_assert(sizeof(struct note) <= JD_TEAM_NOTE, "fits");
+
+/* One call. */
+struct exchange {
+    struct jd_team *team;
+    const struct jd_ragged *ragged;
+    size_t row; /* bytes */
+    char *in, *out;
+    struct jd_ragged_entry *table; /* per_member of each giver */
+};
+
+static struct jd_ragged_entry given_entry(const struct exchange *x, int taker,
+                                          int piece)
+{
+    return jd__ragged_given(x->ragged, taker, piece);
+}
+
+static struct jd_ragged_entry taken_entry(const struct exchange *x, int giver,
+                                          int piece)
+{
+    return x->table[jd__ragged_place(x->ragged, giver, piece)];
+}
+
+/* ---- telling the takers ------------------------------------------------- */
+
+static size_t table_bytes(const struct jd_flow *flow, int giver, int taker)
+{
+    const struct exchange *x = flow->arg;
+    return giver == taker
+               ? 0
+               : (size_t)x->ragged->per_member * sizeof(struct jd_ragged_entry);
+}
+
+/* Pieces of a stream end anywhere: also within an entry. */
+static void give_table(const struct jd_flow *flow, int taker, size_t begin,
+                       size_t bytes, char *to)
+{
+    size_t size = sizeof(struct jd_ragged_entry);
+    while (bytes) {
+        struct jd_ragged_entry entry =
+            given_entry(flow->arg, taker, (int)(begin / size));
+        size_t offset = begin % size;
+        size_t part = size - offset < bytes ? size - offset : bytes;
+        memcpy(to, (const char *)&entry + offset, part);
+        to += part;
+        begin += part;
+        bytes -= part;
+    }
+}
+
+static void take_table(const struct jd_flow *flow, int giver, size_t begin,
+                       size_t bytes, const char *from)
+{
+    const struct exchange *x = flow->arg;
+    if (x->table)
+        memcpy((char *)&x->table[jd__ragged_place(x->ragged, giver, 0)] + begin,
+               from, bytes);
+}
+
+static const struct jd_given *given_table(const struct jd_flow *flow, int giver)
+{
+    return jd__team_payload(flow->team, giver);
+}
+
+static const struct jd_flow_ops table_ops = {
+    .bytes = table_bytes,
+    .give = give_table,
+    .take = take_table,
+    .given = given_table,
+};
+
+static struct jd_flow make_table_flow(const struct exchange *x)
+{
+    return (struct jd_flow){
+        .team = x->team,
+        .ops = &table_ops,
+        .arg = x,
+        .overwrites = true, /* it is nowhere to be read straight */
+    };
+}
+
+/* ---- comparing ---------------------------------------------------------- */
+
+static const struct note *note_of(const struct jd_team *team, int member)
+{
+    return (const void *)team->members[member].control->note;
+}
+
+static jd_status fail(const struct jd_team *team,
+                      const struct jd_ragged_fault *fault)
+{
+    const struct jd_wait *wait = &team->spec.wait;
+    return jd__ragged_fail(wait->operation, wait->detail, team->processes,
+                           fault);
+}
+
+/* Everybody has the same answer. */
+static jd_status compare_all(const struct exchange *x,
+                             const struct jd_flow *data)
+{
+    struct jd_team *team = x->team;
+    struct note note = { .fault.kind = JD_RAGGED_FITS };
+    jd__ragged_compare(x->ragged, team->size, team->index, x->table,
+                       &note.fault);
+    if (note.fault.kind == JD_RAGGED_FITS)
+        jd__flow_choose(data, &note.given);
+    memcpy(team->own->note, &note, sizeof note);
+    jd_status status = jd__team_step(team);
+    const struct jd_ragged_fault *said = &note_of(team, 0)->fault;
+    for (int i = 1; i < team->size && status == JD_OK; i++)
+        if (jd__ragged_goes_before(&note_of(team, i)->fault, said))
+            said = &note_of(team, i)->fault;
+    return status == JD_OK && said->kind != JD_RAGGED_FITS ? fail(team, said)
+                                                           : status;
+}
+
+/* ---- moving ------------------------------------------------------------- */
+
+static size_t data_bytes(const struct jd_flow *flow, int giver, int taker)
+{
+    const struct exchange *x = flow->arg;
+    int64_t rows = 0;
+    for (int i = 0; i < x->ragged->per_member; i++)
+        rows += giver == x->team->index ? given_entry(x, taker, i).size
+                                        : taken_entry(x, giver, i).size;
+    return (size_t)rows * x->row;
+}
+
+static void give_data(const struct jd_flow *flow, int taker, size_t begin,
+                      size_t bytes, char *to)
+{
+    const struct exchange *x = flow->arg;
+    for (int i = 0; bytes; i++) {
+        struct jd_ragged_entry entry = given_entry(x, taker, i);
+        size_t length = (size_t)entry.size * x->row;
+        if (begin >= length) {
+            begin -= length;
+            continue;
+        }
+        size_t part = length - begin < bytes ? length - begin : bytes;
+        memcpy(to, x->in + (size_t)entry.from * x->row + begin, part);
+        to += part;
+        bytes -= part;
+        begin = 0;
+    }
+}
+
+static void take_data(const struct jd_flow *flow, int giver, size_t begin,
+                      size_t bytes, const char *from)
+{
+    const struct exchange *x = flow->arg;
+    for (int i = 0; bytes; i++) {
+        struct jd_ragged_entry entry = taken_entry(x, giver, i);
+        size_t length = (size_t)entry.size * x->row;
+        if (begin >= length) {
+            begin -= length;
+            continue;
+        }
+        size_t part = length - begin < bytes ? length - begin : bytes;
+        memcpy(x->out + (size_t)entry.to * x->row + begin, from, part);
+        from += part;
+        bytes -= part;
+        begin = 0;
+    }
+}
+
+static jd_status copy_data(const struct jd_flow *flow, int giver,
+                           struct jd_sight in)
+{
+    const struct exchange *x = flow->arg;
+    jd_status status = JD_OK;
+    for (int i = 0; i < x->ragged->per_member && status == JD_OK; i++) {
+        struct jd_ragged_entry entry = taken_entry(x, giver, i);
+        size_t bytes = (size_t)entry.size * x->row;
+        struct jd_block to = { x->out + (size_t)entry.to * x->row, 1, bytes,
+                               bytes };
+        if (bytes)
+            status = jd__sight_copy(x->team, in, (size_t)entry.from * x->row,
+                                    bytes, &to);
+    }
+    return status;
+}
+
+static const struct jd_given *given_data(const struct jd_flow *flow, int giver)
+{
+    return &note_of(flow->team, giver)->given;
+}
+
+static const struct jd_flow_ops data_ops = {
+    .bytes = data_bytes,
+    .give = give_data,
+    .take = take_data,
+    .copy = copy_data,
+    .given = given_data,
+};
+
+/* ---- both parts --------------------------------------------------------- */
+
+size_t jd__move_tell_ragged(struct jd_team *team,
+                            const struct jd_ragged *ragged, void *payload)
+{
+    struct exchange x = { .team = team, .ragged = ragged };
+    struct jd_flow flow = make_table_flow(&x);
+    jd__flow_give(&flow, payload);
+    return sizeof(struct jd_given);
+}
+
+/* Room for the table, which the team keeps; NULL where there is none. */
+static struct jd_ragged_entry *make_table(const struct exchange *x)
+{
+    struct jd_team *team = x->team;
+    size_t bytes = jd__ragged_place(x->ragged, team->size, 0) *
+                   sizeof(struct jd_ragged_entry);
+    if (bytes > team->scratch_bytes) {
+        void *scratch = realloc(team->scratch, bytes);
+        if (!scratch)
+            return NULL;
+        team->scratch = scratch;
+        team->scratch_bytes = bytes;
+    }
+    struct jd_ragged_entry *table = team->scratch;
+    for (int i = 0; i < x->ragged->per_member; i++)
+        table[jd__ragged_place(x->ragged, team->index, i)] =
+            given_entry(x, team->index, i);
+    return table;
+}
+
+jd_status jd__move_run_ragged(struct jd_team *team,
+                              const struct jd_collective *call,
+                              const struct jd_ragged *ragged)
+{
+    struct exchange x = {
+        .team = team,
+        .ragged = ragged,
+        .row = call->count * jd_dtype_size(call->dtype),
+        .in = (char *)(uintptr_t)call->in,
+        .out = call->out,
+    };
+    x.table = make_table(&x);
+    struct jd_flow table = make_table_flow(&x);
+    struct jd_flow data = {
+        .team = team,
+        .ops = &data_ops,
+        .arg = &x,
+        .in = call->in,
+        .in_bytes = ragged->in_rows * x.row,
+        .is_late = true,
+    };
+    jd_status status = jd__flow_run(&table);
+    if (status == JD_OK)
+        status = compare_all(&x, &data);
+    return status == JD_OK ? jd__flow_run(&data) : status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shm_p2p.h - sends and receives between pairs of a team's members.
+ *
+ *     jd__team_begin(team, "jd_group_end", detail);
+ *     status = jd__mail_transfer(team, transfers, count);
+ *
+ * No meeting: a transfer concerns its two members alone, while the others may
+ * be in a collective. Each member has a mailbox for every other one, in its
+ * own control block, and writes to its own alone:
+ *   letters  the sender's: what it sends, and where that is
+ *   asks     the receiver's: what it expects
+ *   a ring   bytes from this member to that one, which the receiver cannot
+ *            read where they are
+ * The transfers of an ordered pair are numbered. Both members compare the
+ * letter and the ask of a number, and come to the same answer; short data are
+ * in the letter, and a sender is free as soon as it sees that it is expected.
+ * What its receiver reads straight it guards until the receiver says that it
+ * is done.
+ *
+ * Threads and failures: as shm.h.
+ */
+#ifndef COLLECTIVES_CPU_SHM_SHM_P2P_H
+#define COLLECTIVES_CPU_SHM_SHM_P2P_H
+
+#include "collectives/cpu/shm/shm.h"
+#include "collectives/platform/platform.h"
+
+#include <stddef.h>
+
+/* This end's part of the mail; shm.c's. */
+struct jd_mail;
+
+/* NULL where there is no memory. */
+struct jd_mail *jd__mail_create(int team_size);
+void jd__mail_destroy(struct jd_mail *mail);
+
+/* What the mailboxes of a member need, after the rest of its control block. */
+size_t jd__mail_size(int team_size);
+
+/* Makes every word that another member may wait for JD_TEAM_REVOKED. */
+void jd__mail_revoke(struct jd_team *team);
+
+/*
+ * platform.h's transfer inside a team: all of them proceed, whatever their
+ * order in the list.
+ * Returns: JD_OK; INVALID_ARGUMENT naming the first pair that does not match,
+ *   also on its other member, once all others are done; as jd__team_await_all.
+ */
+jd_status jd__mail_transfer(struct jd_team *team,
+                            const struct jd_transfer *transfers, int count);
+
+#endif

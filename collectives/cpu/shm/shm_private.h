@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * shm_private.h - what a team's end and a control block are, for the files
+ * of its name.
+ */
+#ifndef COLLECTIVES_CPU_SHM_SHM_PRIVATE_H
+#define COLLECTIVES_CPU_SHM_SHM_PRIVATE_H
+
+#include "collectives/cpu/shm/shm.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#define JD_CACHE_LINE 64
+
+#define JD_TEAM_EARLY ((size_t)1 << 18)
+#define JD_TEAM_NOTE 128
+
+/* What a member brings to a meeting. Its flag is the meeting's number. The
+ * signature's digest stands for it, so that a short payload is in the flag's
+ * cache line. */
+struct jd_slot {
+    alignas(JD_CACHE_LINE) _Atomic uint64_t round;
+    uint64_t digest;
+    unsigned char payload[JD_TEAM_PAYLOAD];
+};
+static_assert(sizeof(struct jd_slot) == 4096, "whole pages");
+
+struct jd_control {
+    struct jd_slot slots[2];
+    /* Whole, of the same meetings: read where digests differ. */
+    alignas(JD_CACHE_LINE) struct jd_signature signatures[2];
+    /* Written often by the owner. */
+    alignas(JD_CACHE_LINE) _Atomic uint64_t step;
+    /* Written by the others, once each. */
+    alignas(JD_CACHE_LINE) _Atomic uint64_t departed;
+    /* The owner is to revoke as soon as it looks. */
+    atomic_bool is_aborted;
+    /* The last meeting whose call the owner has left. */
+    alignas(JD_CACHE_LINE) _Atomic uint64_t left;
+    /* A word of the owner's private memory, and where it is (0: not yet); what
+     * the owner found out about the others'. */
+    uint64_t secret;
+    _Atomic uint64_t secret_at;
+    atomic_int reads;
+    /* What a collective tells after its meeting; a step later it is there. */
+    alignas(JD_CACHE_LINE) unsigned char note[JD_TEAM_NOTE];
+    alignas(JD_CONTROL_ALIGNMENT) char bounce[JD_TEAM_BOUNCE];
+    /* For what is given before a meeting, by turns as the slots. */
+    char early[2][JD_TEAM_EARLY];
+};
+
+struct jd_team {
+    struct jd_team_spec spec;
+    struct jd_team_member *members;
+    int *processes;   /* of each member, for sentences */
+    const void **ins; /* a place for each member, for folds */
+    void **outs;      /* and one more */
+    struct jd_mail *mail;
+    uint64_t secret; /* shm_cma.h: for the others to be read */
+    bool is_one_process;
+    bool has_tried;      /* to read theirs */
+    bool is_read_by_all; /* for certain */
+    void *scratch;       /* grows and never shrinks */
+    size_t scratch_bytes;
+    struct jd_control *own;
+    int size;
+    int index;
+    int spins; /* looks at a flag before the first yield */
+    uint64_t round;
+    uint64_t step;
+    uint64_t digests[2]; /* of the own signatures, by turns as the slots */
+    bool is_revoked;
+    void (*on_revoke)(void *arg);
+    void *revoke_arg;
+};
+
+/* Which flag of a member. */
+enum jd_flag { JD_FLAG_ROUND, JD_FLAG_STEP };
+
+/* ---- shm_wait.c --------------------------------------------------------- */
+
+int jd__team_spins(const struct jd_team_spec *spec);
+
+/* Waits until that flag of every member has the value. */
+jd_status jd__team_await_flags(struct jd_team *team, enum jd_flag flag,
+                               uint64_t value);
+
+/* What a member does while it waits for several others at a time. */
+enum jd_work { JD_WORK_IDLE, JD_WORK_MOVED, JD_WORK_DONE, JD_WORK_FAILED };
+
+struct jd_team_work {
+    /* Does what can be done. IDLE: nothing could; FAILED: with that status and
+     * its sentence. */
+    enum jd_work (*work)(void *arg, jd_status *ret_status);
+    /* Writes the members that it waits for, each at most once; their number. */
+    int (*find_missing)(void *arg, int *members);
+    /* Whether a member that has not revoked may touch our buffers. */
+    bool (*holds_on)(void *arg, int member);
+};
+
+/* Works until all is done, each deadline beginning when something was.
+ * Returns: as jd__team_await_all, or what the work failed with. */
+jd_status jd__team_await_work(struct jd_team *team,
+                              const struct jd_team_work *work, void *arg);
+
+/*
+ * Gives up with that status and the sentence that is there: revokes, and waits
+ * until no living member that has come to this meeting can touch this one's
+ * buffers. Adds to the sentence where one does not let go. Returns status.
+ */
+jd_status jd__team_let_go(struct jd_team *team, jd_status status);
+
+/* ABORTED: a call on a team that has been revoked. */
+jd_status jd__team_fail_revoked(const struct jd_team *team);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shm_wait.c - how a team's members wait for each other, and give up. */
+#include "base/clock.h"
+#include "collectives/cpu/shm/shm_p2p.h"
+#include "collectives/cpu/shm/shm_private.h"
+#include "runtime/process/proc_peers.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A neighbour that is on time answers within 0.1 us to some us; a process that
+ * has to be scheduled needs more than any spin should last.
+ */
+#define SPINS 1000
+#define BARE_SPINS 200     /* before the processor is told that we wait */
+#define YIELDS_PER_LOOK 64 /* reading the clock costs as much as a yield */
+#define YIELDS_BEFORE_SLEEP 2000
+#define FIRST_SLEEP 20000     /* nanoseconds */
+#define LONGEST_SLEEP 1000000 /* MPI must not be left alone for longer */
+#define PATIENCE 10.0         /* seconds for those who are to let go */
+
+/* What one wait is for. */
+struct jd_target {
+    struct jd_team *team;
+    const struct jd_team_work *work; /* or, where this is NULL: */
+    void *arg;
+    enum jd_flag flag;
+    const _Atomic uint64_t *word; /* of member, where one is waited for */
+    int member;                   /* -1: the flag of all */
+    uint64_t value;
+};
+
+int jd__team_spins(const struct jd_team_spec *spec)
+{
+    return spec->size > 1 && spec->size <= spec->cores ? SPINS : 0;
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static const _Atomic uint64_t *flag_of(const struct jd_target *target,
+                                       int member)
+{
+    struct jd_control *control = target->team->members[member].control;
+    if (target->member >= 0)
+        return target->word;
+    return target->flag == JD_FLAG_STEP
+               ? &control->step
+               : &control->slots[target->team->round % 2].round;
+}
+
+/* ---- giving up ---------------------------------------------------------- */
+
+jd_status jd__team_fail_revoked(const struct jd_team *team)
+{
+    const struct jd_wait *wait = &team->spec.wait;
+    return jd_fail(JD_ABORTED,
+                   "%s%s: another member gave up waiting, or failed, and the "
+                   "members are out of step; the job should end (the one that "
+                   "gave up says why)",
+                   wait->operation, wait->detail ? wait->detail : "");
+}
+
+void jd__team_on_revoke(struct jd_team *team, void (*revoke)(void *arg),
+                        void *arg)
+{
+    team->on_revoke = revoke;
+    team->revoke_arg = arg;
+}
+
+/* No flag tells that this member has let go: its own thread may be copying. */
+void jd__team_abort(struct jd_team *team)
+{
+    atomic_store(&team->own->is_aborted, true);
+}
+
+/* The step comes last: who sees it revoked sees all of it. */
+void jd__team_revoke(struct jd_team *team)
+{
+    if (team->is_revoked)
+        return;
+    team->is_revoked = true;
+    for (int i = 0; i < 2; i++)
+        atomic_store(&team->own->slots[i].round, JD_TEAM_REVOKED);
+    jd__mail_revoke(team);
+    if (team->on_revoke)
+        team->on_revoke(team->revoke_arg);
+    atomic_store(&team->own->step, JD_TEAM_REVOKED);
+}
+
+/* Whether the member has come to this team's present meeting, and is still in
+ * the call that it began. */
+static bool is_inside(const struct jd_team *team, int member)
+{
+    const struct jd_control *control = team->members[member].control;
+    return atomic_load(&control->slots[team->round % 2].round) >= team->round &&
+           atomic_load(&control->left) < team->round;
+}
+
+/* Whether the member may still read or write our buffers. */
+static bool holds_on(const struct jd_target *target, int member)
+{
+    const struct jd_team *team = target->team;
+    const struct jd_team_member *m = &team->members[member];
+    if (atomic_load(&m->control->step) == JD_TEAM_REVOKED)
+        return false;
+    if (target->work ? !target->work->holds_on(target->arg, member)
+                     : !is_inside(team, member))
+        return false;
+    char state = m->pid ? jd__peers_state(m->pid) : 'R';
+    return state && state != 'Z' && state != 'X';
+}
+
+static int count_holding(const struct jd_target *target, int *ret_member)
+{
+    const struct jd_team *team = target->team;
+    int count = 0;
+    for (int i = 0; i < team->size; i++)
+        if (i != team->index && holds_on(target, i) && count++ == 0)
+            *ret_member = i;
+    return count;
+}
+
+static void sleep_for(long nanoseconds)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = nanoseconds }, NULL);
+}
+
+/*
+ * A member that came while this one revoked has its store still to itself, or
+ * reads the revocation. A barrier on all processors makes one of the two sure,
+ * so that a meeting needs none; without it, time does.
+ */
+static void make_visible(void)
+{
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0)
+        sleep_for(LONGEST_SLEEP);
+}
+
+/* Keeps the sentence that is there; adds to it where somebody does not let
+ * go. */
+static jd_status let_go(const struct jd_target *target, jd_status status)
+{
+    struct jd_team *team = target->team;
+    int member = -1;
+    double begin = jd__clock_now();
+    jd__team_revoke(team);
+    make_visible();
+    while (count_holding(target, &member) && jd__clock_now() < begin + PATIENCE)
+        sleep_for(LONGEST_SLEEP);
+    int count = count_holding(target, &member);
+    if (count == 0)
+        return status;
+    int process = team->members[member].process;
+    char *why = strdup(jd_error_message());
+    jd_fail(status,
+            "%s; and process %d (member %d) has not let go of the buffers "
+            "within %g s: do not use them",
+            why ? why : "out of memory", process, team->members[member].number,
+            PATIENCE);
+    free(why);
+    if (team->spec.on_stuck)
+        team->spec.on_stuck(team->spec.arg, process, jd_error_message());
+    return status;
+}
+
+jd_status jd__team_let_go(struct jd_team *team, jd_status status)
+{
+    struct jd_target target = { .team = team };
+    return let_go(&target, status);
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+static bool has_come(const struct jd_target *target, int member,
+                     bool *ret_revoked)
+{
+    uint64_t value =
+        atomic_load_explicit(flag_of(target, member), memory_order_acquire);
+    *ret_revoked = value == JD_TEAM_REVOKED;
+    return value >= target->value;
+}
+
+/* The places of those that have not come. */
+static int find_places(void *arg, int *places)
+{
+    const struct jd_target *target = arg;
+    if (target->work)
+        return target->work->find_missing(target->arg, places);
+    int first = target->member < 0 ? 0 : target->member, count = 0;
+    int end = target->member < 0 ? target->team->size : first + 1;
+    bool is_revoked;
+    for (int i = first; i < end; i++)
+        if (!has_come(target, i, &is_revoked))
+            places[count++] = i;
+    return count;
+}
+
+/* Their processes, for a sentence. */
+static int find_missing(void *arg, int *processes)
+{
+    const struct jd_target *target = arg;
+    int count = find_places(arg, processes);
+    for (int i = 0; i < count; i++)
+        processes[i] = target->team->processes[processes[i]];
+    return count;
+}
+
+static bool has_several(const struct jd_team *team)
+{
+    for (int i = 1; i < team->size; i++)
+        for (int j = 0; j < i; j++)
+            if (team->processes[i] == team->processes[j])
+                return true;
+    return false;
+}
+
+static int find_members(void *arg, int *members)
+{
+    const struct jd_target *target = arg;
+    int count = has_several(target->team) ? find_places(arg, members) : 0;
+    for (int i = 0; i < count; i++)
+        members[i] = target->team->members[members[i]].number;
+    return count;
+}
+
+static struct jd_wait *wait_of(struct jd_team *team)
+{
+    struct jd_wait *wait = &team->spec.wait;
+    wait->processes = team->processes;
+    wait->find_members = find_members;
+    wait->member = team->members[team->index].number;
+    return wait;
+}
+
+static bool has_given_up(const struct jd_control *control)
+{
+    return atomic_load(&control->is_aborted) ||
+           atomic_load_explicit(&control->step, memory_order_acquire) ==
+               JD_TEAM_REVOKED;
+}
+
+/* A member that has come may give up while others are waited for. */
+static bool somebody_revoked(const struct jd_team *team)
+{
+    for (int i = 0; i < team->size; i++)
+        if (has_given_up(team->members[i].control))
+            return true;
+    return false;
+}
+
+/* Members that wait for the same one give up within a moment; where the job
+ * has failed, its sentence says more. */
+static jd_status give_up_too(struct jd_target *target,
+                             const struct jd_wait_state *state)
+{
+    struct jd_team *team = target->team;
+    struct jd_wait *wait = wait_of(team);
+    jd_status status = jd__wait_check(wait);
+    if (status == JD_OK)
+        status =
+            jd__wait_give_up(wait, state, find_missing, target, team->size);
+    return status == JD_OK ? jd__team_fail_revoked(team) : status;
+}
+
+/* MPI's progress yields too where MPI is told to, as it is where processes are
+ * more than cores: one of the two in a turn, so that the flags are looked at
+ * each time that the processor has come back. */
+static void give_way(const struct jd_team *team, unsigned turns)
+{
+    bool is_early = turns < YIELDS_BEFORE_SLEEP;
+    if (is_early && (turns % 2 || !team->spec.make_progress)) {
+        sched_yield();
+        return;
+    }
+    if (team->spec.make_progress)
+        team->spec.make_progress(team->spec.arg);
+    if (is_early)
+        return;
+    unsigned over = (turns - YIELDS_BEFORE_SLEEP) / 100;
+    sleep_for(over > 49 ? LONGEST_SLEEP : FIRST_SLEEP * (1 + (long)over));
+}
+
+/* Looks after what must go on while a member does not come. */
+static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
+                      unsigned turns)
+{
+    struct jd_team *team = target->team;
+    give_way(team, turns);
+    if (turns % YIELDS_PER_LOOK && turns < YIELDS_BEFORE_SLEEP)
+        return JD_OK;
+    if (somebody_revoked(team))
+        return give_up_too(target, state);
+    struct jd_wait *wait = wait_of(team);
+    state->is_exact = true;
+    return jd__wait_look(wait, state, find_missing, target, team->size);
+}
+
+static jd_status await_slowly(struct jd_target *target, int member)
+{
+    struct jd_wait_state state = jd__wait_start(&target->team->spec.wait);
+    bool is_revoked;
+    for (unsigned turns = 1; !has_come(target, member, &is_revoked); turns++) {
+        jd_status status = turn(target, &state, turns);
+        if (status != JD_OK)
+            return let_go(target, status);
+    }
+    return is_revoked ? let_go(target, give_up_too(target, &state)) : JD_OK;
+}
+
+static jd_status await(struct jd_target *target, int member)
+{
+    bool is_revoked;
+    for (int i = 0; i < target->team->spins; i++) {
+        if (has_come(target, member, &is_revoked))
+            return is_revoked ? await_slowly(target, member) : JD_OK;
+        if (i > BARE_SPINS)
+            relax();
+    }
+    return await_slowly(target, member);
+}
+
+jd_status jd__team_await_flags(struct jd_team *team, enum jd_flag flag,
+                               uint64_t value)
+{
+    struct jd_target target = {
+        .team = team, .flag = flag, .member = -1, .value = value
+    };
+    jd_status status = JD_OK;
+    for (int i = 0; i < team->size && status == JD_OK; i++)
+        if (i != team->index)
+            status = await(&target, i);
+    return status;
+}
+
+jd_status jd__team_await_word(struct jd_team *team, int member,
+                              const _Atomic uint64_t *word, uint64_t value)
+{
+    struct jd_target target = {
+        .team = team, .word = word, .member = member, .value = value
+    };
+    return member == team->index ? JD_OK : await(&target, member);
+}
+
+jd_status jd__team_await_work(struct jd_team *team,
+                              const struct jd_team_work *work, void *arg)
+{
+    struct jd_target target = { .team = team, .work = work, .arg = arg };
+    struct jd_wait_state state = jd__wait_start(&team->spec.wait);
+    jd_status status = JD_OK;
+    int spins = 0;
+    unsigned turns = 0;
+    while (status == JD_OK) {
+        enum jd_work done = work->work(arg, &status);
+        if (done == JD_WORK_DONE)
+            return JD_OK;
+        if (done == JD_WORK_MOVED) {
+            state = jd__wait_start(&team->spec.wait);
+            spins = 0;
+            turns = 0;
+        } else if (done == JD_WORK_IDLE && spins++ < team->spins) {
+            relax();
+        } else if (done == JD_WORK_IDLE) {
+            status = turn(&target, &state, ++turns);
+        }
+    }
+    return let_go(&target, status);
+}

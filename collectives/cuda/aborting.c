@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * aborting.c - the end of a communicator, on two threads: "jd-nccl-end" makes
+ * NCCL's calls, and may hang in them; "jd-nccl-watch" waits for it, and says so
+ * where it does.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "collectives/cuda/aborting.h"
+#include "runtime/coordination/failure/failure_exit.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef JD_CUDA_END_SECONDS
+#define JD_CUDA_END_SECONDS 10.0
+#endif
+#define POLL_SECONDS 1e-3
+
+#define NO_DEADLINE 1e9
+
+/* After another exit code than 0 the others are to hear of that soon. */
+#define FAILED_EXIT_SECONDS 1.0
+
+/* For the exit handlers of jd and of CUDA, where a communicator hangs. */
+#define EXIT_SECONDS JD_CUDA_END_SECONDS
+
+struct jd_cuda_comm {
+    pthread_mutex_t lock; /* around NCCL's calls; guards nccl */
+    ncclComm_t nccl;      /* NULL: none, or its end has taken it */
+    atomic_bool is_aborted;
+    /* Guarded by the table's lock: */
+    struct jd_cuda_comm *next;
+    int references; /* the creator's, and one of each thread */
+    bool is_ending; /* end was called */
+    bool in_order;
+    bool is_over;     /* NCCL's last call has returned, */
+    const char *call; /* which is that; */
+    double seconds;   /* it has, */
+    double deadline;  /* on the clock: until then; moves when it is aborted */
+    bool is_left;     /* it had not by then */
+    char detail[];    /* never changes */
+};
+
+/* Of the process. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    pthread_cond_t changed;
+    pid_t pid; /* whose exit handler is installed */
+    /* Guarded by lock: */
+    struct jd_cuda_comm *first;
+    int num_watched; /* threads that wait for an end */
+    int num_left;    /* communicators that hang */
+    bool is_exiting; /* none is ended any more: CUDA may be gone */
+    int exit_code;
+} table = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+
+static void prepare(void);
+
+static void lock_table(void)
+{
+    pthread_once(&table.once, prepare);
+    pthread_mutex_lock(&table.lock);
+}
+
+static void unlock_table(void)
+{
+    pthread_mutex_unlock(&table.lock);
+}
+
+static bool start_thread(const char *name, void *(*body)(void *), void *arg)
+{
+    pthread_t thread;
+    return jd__thread_start_detached(name, body, arg, &thread) == 0;
+}
+
+/* ---- those there are ---------------------------------------------------- */
+
+jd_status jd__cuda_comm_create(const char *detail, const char *operation,
+                               struct jd_cuda_comm **ret_comm)
+{
+    size_t length = strlen(detail) + 1;
+    struct jd_cuda_comm *comm = calloc(1, sizeof *comm + length);
+    if (!comm)
+        return jd__fail_no_memory(operation, sizeof *comm + length);
+    memcpy(comm->detail, detail, length);
+    pthread_mutex_init(&comm->lock, NULL);
+    comm->references = 1;
+    lock_table();
+    comm->next = table.first;
+    table.first = comm;
+    unlock_table();
+    *ret_comm = comm;
+    return JD_OK;
+}
+
+/* Takes it out where nobody uses it any more. */
+static bool drop(struct jd_cuda_comm *comm)
+{
+    lock_table();
+    bool is_last = --comm->references == 0;
+    struct jd_cuda_comm **link = &table.first;
+    while (is_last && *link != comm)
+        link = &(*link)->next;
+    if (is_last)
+        *link = comm->next;
+    unlock_table();
+    return is_last;
+}
+
+void jd__cuda_comm_put(struct jd_cuda_comm *comm)
+{
+    if (!comm || !drop(comm))
+        return;
+    pthread_mutex_destroy(&comm->lock);
+    free(comm);
+}
+
+bool jd__cuda_comm_lock(struct jd_cuda_comm *comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    if (comm->nccl &&
+        !atomic_load_explicit(&comm->is_aborted, memory_order_relaxed))
+        return true;
+    pthread_mutex_unlock(&comm->lock);
+    return false;
+}
+
+void jd__cuda_comm_unlock(struct jd_cuda_comm *comm)
+{
+    pthread_mutex_unlock(&comm->lock);
+}
+
+const atomic_bool *jd__cuda_comm_is_aborted(const struct jd_cuda_comm *comm)
+{
+    return &comm->is_aborted;
+}
+
+/* ---- NCCL's calls ------------------------------------------------------- */
+
+/* Locked. */
+static void set_call(struct jd_cuda_comm *comm, const char *call)
+{
+    bool is_patient = comm->in_order && !atomic_load(&comm->is_aborted);
+    comm->call = call;
+    comm->seconds = is_patient ? NO_DEADLINE : JD_CUDA_END_SECONDS;
+    comm->deadline = jd__clock_now() + comm->seconds;
+    pthread_cond_broadcast(&table.changed);
+}
+
+static void begin_call(struct jd_cuda_comm *comm, const char *call,
+                       bool in_order)
+{
+    lock_table();
+    comm->in_order = in_order;
+    set_call(comm, call);
+    unlock_table();
+}
+
+static ncclComm_t take(struct jd_cuda_comm *comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    ncclComm_t nccl = comm->nccl;
+    comm->nccl = NULL;
+    pthread_mutex_unlock(&comm->lock);
+    return nccl;
+}
+
+/* Until all that it has queued is done, and no graph has its calls. */
+static bool finalize(const struct jd_cuda_comm *comm, ncclComm_t nccl)
+{
+    struct timespec pause = jd__clock_timespec(POLL_SECONDS);
+    ncclResult_t result = ncclCommFinalize(nccl);
+    while (result == ncclInProgress && !atomic_load(&comm->is_aborted)) {
+        nanosleep(&pause, NULL);
+        if (ncclCommGetAsyncError(nccl, &result) != ncclSuccess)
+            result = ncclInternalError;
+    }
+    return result == ncclSuccess;
+}
+
+static void end_nccl(struct jd_cuda_comm *comm, ncclComm_t nccl)
+{
+    bool in_order = comm->in_order && !atomic_load(&comm->is_aborted);
+    if (in_order) {
+        begin_call(comm, "ncclCommFinalize", true);
+        in_order = finalize(comm, nccl);
+    }
+    begin_call(comm, in_order ? "ncclCommDestroy" : "ncclCommAbort", in_order);
+    ncclResult_t result =
+        in_order ? ncclCommDestroy(nccl) : ncclCommAbort(nccl);
+    if (result != ncclSuccess && result != ncclInProgress)
+        jd__log(JD_LOG_INFO, "NCCL's communicator%s: %s failed: %s, ignoring",
+                comm->detail, comm->call, ncclGetErrorString(result));
+}
+
+/* ---- the threads -------------------------------------------------------- */
+
+/* Locked. */
+static void finish(struct jd_cuda_comm *comm)
+{
+    comm->is_over = true;
+    table.num_left -= comm->is_left;
+    comm->is_left = false;
+    pthread_cond_broadcast(&table.changed);
+}
+
+static void *run_end(void *arg)
+{
+    struct jd_cuda_comm *comm = arg;
+    ncclComm_t nccl = take(comm);
+    if (nccl)
+        end_nccl(comm, nccl);
+    lock_table();
+    finish(comm);
+    unlock_table();
+    jd__cuda_comm_put(comm);
+    return NULL;
+}
+
+/* Locked: until it is over, or late; the deadline moves with each call. */
+static void wait_for_end(struct jd_cuda_comm *comm)
+{
+    while (!comm->is_over && jd__clock_now() < comm->deadline) {
+        struct timespec until = jd__clock_timespec(comm->deadline);
+        pthread_cond_timedwait(&table.changed, &table.lock, &until);
+    }
+    comm->is_left = !comm->is_over;
+    table.num_left += comm->is_left;
+}
+
+static void *watch_end(void *arg)
+{
+    struct jd_cuda_comm *comm = arg;
+    lock_table();
+    wait_for_end(comm);
+    bool is_left = comm->is_left;
+    const char *call = comm->call;
+    double seconds = comm->seconds;
+    unlock_table();
+    if (is_left)
+        jd__log(JD_LOG_WARNING,
+                "NCCL's communicator%s: %s has not returned for %.3g s, and is "
+                "left behind; its GPU may stay busy until this process ends",
+                comm->detail, call, seconds);
+    lock_table();
+    table.num_watched--;
+    pthread_cond_broadcast(&table.changed);
+    unlock_table();
+    jd__cuda_comm_put(comm);
+    return NULL;
+}
+
+/* Locked. */
+static void start_end(struct jd_cuda_comm *comm)
+{
+    if (start_thread("jd-nccl-end", run_end, comm)) {
+        comm->references++;
+    } else {
+        jd__log(JD_LOG_WARNING,
+                "NCCL's communicator%s: the thread that ends it cannot be "
+                "started, and it is left behind",
+                comm->detail);
+        finish(comm);
+    }
+    if (!comm->is_over && start_thread("jd-nccl-watch", watch_end, comm)) {
+        comm->references++;
+        table.num_watched++;
+    }
+}
+
+/* Locked. Once CUDA may be gone, communicators are left as they are. */
+static void end(struct jd_cuda_comm *comm, bool in_order)
+{
+    bool is_first = !in_order && !atomic_exchange(&comm->is_aborted, true);
+    if (is_first && comm->is_ending && !comm->is_over)
+        set_call(comm, comm->call); /* it has a deadline from now on */
+    if (comm->is_ending || table.is_exiting)
+        return;
+    comm->is_ending = true;
+    comm->in_order = in_order;
+    comm->is_over = false;
+    set_call(comm, "the call that it is in");
+    start_end(comm);
+}
+
+void jd__cuda_comm_end(struct jd_cuda_comm *comm, bool in_order)
+{
+    lock_table();
+    end(comm, in_order);
+    unlock_table();
+}
+
+void jd__cuda_comm_set(struct jd_cuda_comm *comm, ncclComm_t nccl)
+{
+    pthread_mutex_lock(&comm->lock);
+    comm->nccl = nccl;
+    pthread_mutex_unlock(&comm->lock);
+    lock_table();
+    if (comm->is_ending) {
+        comm->is_ending = false;
+        end(comm, false);
+    }
+    unlock_table();
+}
+
+void jd__cuda_comms_abort(void)
+{
+    lock_table();
+    for (struct jd_cuda_comm *comm = table.first; comm; comm = comm->next)
+        end(comm, false);
+    unlock_table();
+}
+
+/* ---- the end of the process --------------------------------------------- */
+
+/* Locked. */
+static void await_ends(double seconds)
+{
+    struct timespec until = jd__clock_timespec(jd__clock_now() + seconds);
+    int error = 0;
+    while (table.num_watched > 0 && error == 0)
+        error = pthread_cond_timedwait(&table.changed, &table.lock, &until);
+}
+
+bool jd__cuda_comms_await(double seconds)
+{
+    lock_table();
+    await_ends(seconds);
+    bool is_clean = table.num_watched == 0 && table.num_left == 0;
+    unlock_table();
+    return is_clean;
+}
+
+/* CUDA's own handlers may wait for what hangs. */
+static void *guard_exit(void *unused)
+{
+    struct timespec pause = jd__clock_timespec(EXIT_SECONDS);
+    (void)unused;
+    while (nanosleep(&pause, &pause) != 0)
+        continue;
+    jd__log(JD_LOG_WARNING,
+            "the exit handlers of this process have not returned within %.3g "
+            "s, and a communicator of NCCL hangs: it ends with exit code %d "
+            "without them",
+            EXIT_SECONDS, table.exit_code);
+    _exit(table.exit_code);
+}
+
+static void at_exit(int code, void *unused)
+{
+    (void)unused;
+    if (getpid() != table.pid)
+        return;
+    lock_table();
+    table.is_exiting = true;
+    table.exit_code = code;
+    await_ends(code == 0 ? JD_CUDA_END_SECONDS : FAILED_EXIT_SECONDS);
+    bool hangs = table.num_watched > 0 || table.num_left > 0;
+    unlock_table();
+    if (hangs)
+        start_thread("jd-nccl-exit", guard_exit, NULL);
+}
+
+/* Once, before the first communicator: CUDA has been used, and so the handler
+ * comes before CUDA's. */
+static void prepare(void)
+{
+    jd__clock_init_condition(&table.changed);
+    table.pid = getpid();
+    if (on_exit(at_exit, NULL) != 0)
+        table.pid = 0;
+    jd__ending_set_listener(jd__cuda_comms_abort);
+}

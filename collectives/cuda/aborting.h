@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * aborting.h - the end of a communicator, in order or not. It has threads of
+ * its own, because ncclCommAbort, ncclCommFinalize and ncclCommDestroy may
+ * hang, and because the communicators of one process may have to be aborted at
+ * the same time, none after another.
+ *
+ *     status = jd__cuda_comm_create(" over axis \"data\"", "jd_psum", &comm);
+ *     jd__cuda_comm_set(comm, nccl);
+ *     if (jd__cuda_comm_lock(comm)) {
+ *         ... calls of NCCL with it that do not wait ...
+ *         jd__cuda_comm_unlock(comm);
+ *     }
+ *     jd__cuda_comm_end(comm, false);
+ *     jd__cuda_comm_put(comm);
+ *
+ * An end in order takes as long as the other members of its host do, which NCCL
+ * waits for, and the graphs that its calls were captured into. What is aborted
+ * and has not ended after 10 s (JD_CUDA_END_SECONDS) is left behind, with a
+ * warning. When the job fails, all are aborted: what a program does then with
+ * its GPU (jd_on_peer_failure) does not wait for collectives that never end. At
+ * exit the process waits for those that are ending, as long at most; where one
+ * hangs, it is ended some seconds later, whatever CUDA's own exit handlers do.
+ *
+ * Threads: any.
+ */
+#ifndef COLLECTIVES_CUDA_ABORTING_H
+#define COLLECTIVES_CUDA_ABORTING_H
+
+#include "base/status.h"
+
+#include <nccl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct jd_cuda_comm;
+
+/* Without a communicator yet. detail is for the log, and is copied. Returns
+ * JD_OK; RESOURCE_EXHAUSTED naming the operation. */
+jd_status jd__cuda_comm_create(const char *detail, const char *operation,
+                               struct jd_cuda_comm **ret_comm);
+
+/* Gives it NCCL's communicator; one that is ending already ends that too. */
+void jd__cuda_comm_set(struct jd_cuda_comm *comm, ncclComm_t nccl);
+
+/* False where it is ending, or has none: then it is not locked. */
+bool jd__cuda_comm_lock(struct jd_cuda_comm *comm);
+void jd__cuda_comm_unlock(struct jd_cuda_comm *comm);
+
+/*
+ * Ends it, aborted or in order (finalised and destroyed; aborted where that
+ * fails); once: again is nothing, but that one that is ending in order is
+ * aborted. Never waits.
+ */
+void jd__cuda_comm_end(struct jd_cuda_comm *comm, bool in_order);
+
+/* Becomes true where it is aborted; lives as long as the comm. */
+const atomic_bool *jd__cuda_comm_is_aborted(const struct jd_cuda_comm *comm);
+
+/* The creator's use is over; it goes when its end is over too. NULL is allowed.
+ */
+void jd__cuda_comm_put(struct jd_cuda_comm *comm);
+
+/* Aborts all of the process. Never waits. */
+void jd__cuda_comms_abort(void);
+
+/* Waits until none is ending that may still end, up to the seconds; whether
+ * none has been left behind. */
+bool jd__cuda_comms_await(double seconds);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * check_transfers.c - comparing the two ends of transfers on the host.
+ *
+ * Each transfer tells its other end what it is, in the order of the calls: the
+ * k-th send that a member tells of is the other's k-th receive. What comes
+ * before it is asked for is kept: a later transfer's.
+ */
+#include "collectives/cuda/check.h"
+#include "collectives/cuda/clique.h"
+#include "collectives/cuda/host.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one member told, in its order. */
+struct jd_cuda_inbox {
+    struct jd_cuda_told *told;
+    int count, capacity;
+};
+
+void jd__cuda_inboxes_destroy(struct jd_cuda_inbox *inboxes, int members)
+{
+    for (int i = 0; inboxes && i < members; i++)
+        free(inboxes[i].told);
+    free(inboxes);
+}
+
+/* A transfer of the present call. */
+struct end {
+    struct jd_cuda_told mine, theirs;
+    bool is_matched;
+};
+
+/* The present call. */
+struct check {
+    struct jd_clique *clique;
+    const struct jd_transfer *transfers;
+    int count;
+    struct end *ends;
+    struct jd_transfer *posts; /* two for each transfer */
+    bool *is_refused;
+    jd_status status; /* the first pair that differs */
+};
+
+/* ---- sentences ---------------------------------------------------------- */
+
+jd_status jd__cuda_fail_pair(const struct jd_clique *clique,
+                             const struct jd_collective *own, int giver,
+                             struct jd_cuda_told sent, int taker,
+                             struct jd_cuda_told wanted)
+{
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s%s: process %d (member %d) sends %" PRIu64
+        " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
+        jd__activity_name(own->activity), own->detail ? own->detail : "",
+        clique->processes[giver], giver, sent.count,
+        jd_dtype_name((jd_dtype)sent.dtype),
+        jd__tag_text(sent.tag, wanted.tag).text, clique->processes[taker],
+        taker, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
+        jd__tag_text(wanted.tag, sent.tag).text,
+        jd__transfer_rule(sent.tag, wanted.tag));
+}
+
+/* ---- matching ----------------------------------------------------------- */
+
+static void match(struct check *check, int i, struct jd_cuda_told theirs)
+{
+    const struct jd_transfer *transfer = &check->transfers[i];
+    struct jd_cuda_told mine = check->ends[i].mine;
+    int self = check->clique->index, other = transfer->member;
+    check->ends[i].is_matched = true;
+    if (jd__cuda_told_agree(mine, theirs))
+        return;
+    check->is_refused[i] = true;
+    if (check->status == JD_OK)
+        check->status = jd__cuda_fail_pair(
+            check->clique, &transfer->call, mine.sends ? self : other,
+            mine.sends ? mine : theirs, mine.sends ? other : self,
+            mine.sends ? theirs : mine);
+}
+
+static bool is_other(const struct check *check, int i)
+{
+    return check->transfers[i].member != check->clique->index;
+}
+
+/* The first that this can be the other end of; -1: it is a later call's. */
+static int find(const struct check *check, int member, bool sends)
+{
+    for (int i = 0; i < check->count; i++)
+        if (check->transfers[i].member == member && is_other(check, i) &&
+            !check->ends[i].is_matched &&
+            (check->ends[i].mine.sends != 0) != sends)
+            return i;
+    return -1;
+}
+
+/* Takes what came early and is asked for now. */
+static void match_early(struct check *check, int member)
+{
+    struct jd_cuda_inbox *inbox = &check->clique->inboxes[member];
+    int kept = 0;
+    for (int k = 0; k < inbox->count; k++) {
+        struct jd_cuda_told told = inbox->told[k];
+        int i = find(check, member, told.sends != 0);
+        if (i >= 0)
+            match(check, i, told);
+        else
+            inbox->told[kept++] = told;
+    }
+    inbox->count = kept;
+}
+
+static jd_status keep(struct check *check, int member, struct jd_cuda_told told)
+{
+    struct jd_cuda_inbox *inbox = &check->clique->inboxes[member];
+    if (inbox->count == inbox->capacity) {
+        int capacity = inbox->capacity ? 2 * inbox->capacity : 16;
+        size_t bytes = (size_t)capacity * sizeof *inbox->told;
+        struct jd_cuda_told *larger = realloc(inbox->told, bytes);
+        if (!larger)
+            return jd__fail_no_memory("jd_group_end", bytes);
+        inbox->told = larger;
+        inbox->capacity = capacity;
+    }
+    inbox->told[inbox->count++] = told;
+    return JD_OK;
+}
+
+static jd_status take(struct check *check, int member, struct jd_cuda_told told)
+{
+    int i = find(check, member, told.sends != 0);
+    if (i < 0)
+        return keep(check, member, told);
+    match(check, i, told);
+    return JD_OK;
+}
+
+/* ---- telling ------------------------------------------------------------ */
+
+static void post(struct check *check, int *num_posts, int i, bool sends)
+{
+    struct end *end = &check->ends[i];
+    check->posts[(*num_posts)++] = (struct jd_transfer){
+        .member = check->transfers[i].member,
+        .call = { .activity = sends ? JD_ACTIVITY_SEND : JD_ACTIVITY_RECV,
+                  .detail = check->transfers[i].call.detail,
+                  .in = sends ? &end->mine : NULL,
+                  .out = sends ? NULL : &end->theirs,
+                  .count = sizeof end->mine,
+                  .dtype = JD_U8 },
+    };
+}
+
+/* Hears once from the other end of each that is not matched. What an end hears
+ * need not be its own: members tell in their order. */
+static jd_status hear(struct check *check, int num_posts)
+{
+    int first = num_posts;
+    for (int i = 0; i < check->count; i++)
+        if (is_other(check, i) && !check->ends[i].is_matched)
+            post(check, &num_posts, i, false);
+    if (num_posts == 0)
+        return JD_OK;
+    jd_status status = jd__host_cpu()->transfer(check->clique->control,
+                                                check->posts, num_posts);
+    for (int k = first; k < num_posts && status == JD_OK; k++) {
+        const struct jd_cuda_told *told = check->posts[k].call.out;
+        status = take(check, check->posts[k].member, *told);
+    }
+    return status;
+}
+
+static bool are_matched(const struct check *check)
+{
+    for (int i = 0; i < check->count; i++)
+        if (is_other(check, i) && !check->ends[i].is_matched)
+            return false;
+    return true;
+}
+
+static void begin(struct check *check)
+{
+    for (int i = 0; i < check->count; i++) {
+        const struct jd_collective *call = &check->transfers[i].call;
+        check->ends[i].mine = (struct jd_cuda_told){
+            .count = call->count,
+            .dtype = (uint32_t)call->dtype,
+            .tag = check->transfers[i].tag,
+            .sends = call->activity == JD_ACTIVITY_SEND,
+        };
+    }
+    for (int i = 0; i < check->clique->size; i++)
+        match_early(check, i);
+}
+
+static jd_status run(struct check *check)
+{
+    int num_posts = 0;
+    begin(check);
+    for (int i = 0; i < check->count; i++)
+        if (is_other(check, i))
+            post(check, &num_posts, i, true);
+    jd_status status = hear(check, num_posts);
+    while (status == JD_OK && !are_matched(check))
+        status = hear(check, 0);
+    return status == JD_OK ? check->status : status;
+}
+
+static bool prepare(struct check *check)
+{
+    size_t count = (size_t)check->count, size = (size_t)check->clique->size;
+    if (!check->clique->inboxes)
+        check->clique->inboxes = calloc(size, sizeof *check->clique->inboxes);
+    check->ends = calloc(count, sizeof *check->ends);
+    check->posts = calloc(2 * count, sizeof *check->posts);
+    return check->clique->inboxes && check->ends && check->posts;
+}
+
+jd_status jd__cuda_check_transfers(struct jd_clique *clique,
+                                   const struct jd_transfer *transfers,
+                                   int count, bool *is_refused, jd_status found)
+{
+    struct check check = { .clique = clique,
+                           .transfers = transfers,
+                           .count = count,
+                           .is_refused = is_refused,
+                           .status = found };
+    if (!jd__settings_integer(clique->runtime->settings, JD_OPTION_CHECK_CALLS))
+        return found;
+    jd_status status =
+        prepare(&check)
+            ? run(&check)
+            : jd__fail_no_memory("jd_group_end",
+                                 3 * (size_t)count * sizeof *check.posts);
+    free(check.ends);
+    free(check.posts);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* joining.c - how the members of a clique make NCCL's communicator. */
+#include "collectives/cuda/joining.h"
+#include "collectives/cuda/errors.h"
+#include "collectives/cuda/host.h"
+#include "collectives/cuda/ids.h"
+#include "collectives/cuda/pause.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far a member is. */
+enum progress { MAKING, MADE, FAILED };
+
+struct joining {
+    struct jd_clique *clique;
+    const struct jd_clique_spec *spec;
+    struct jd_cuda_member *members;
+    int32_t *progress; /* of each, when all last told */
+    struct jd_wait wait;
+    struct jd_wait_state state;
+    char detail[256]; /* the wait's */
+};
+
+/* ---- one's own end ------------------------------------------------------ */
+
+static const char nccl_call[] = "ncclCommInitRankConfig";
+
+static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
+                               int count)
+{
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
+    if (count > 1)
+        return ncclCommInitRankScalable(&j->clique->comm, j->spec->size,
+                                        j->spec->index, count, ids, &config);
+#endif
+    (void)count;
+    return ncclCommInitRankConfig(&j->clique->comm, j->spec->size, ids[0],
+                                  j->spec->index, &config);
+}
+
+static jd_status start(const struct joining *j)
+{
+    int count = jd__cuda_num_roots(j->spec->size);
+    ncclUniqueId *ids = calloc((size_t)count, sizeof *ids);
+    if (!ids)
+        return jd__fail_no_memory(j->spec->operation,
+                                  (size_t)count * sizeof *ids);
+    jd__cuda_ids_of(j->members, j->spec->size, ids);
+    ncclResult_t result = start_with(j, ids, count);
+    free(ids);
+    return jd__nccl_check(result, NULL, j->spec->operation, nccl_call);
+}
+
+/* Those who were not done when all last told; if none but this one, it. */
+static int find_missing(void *arg, int *processes)
+{
+    const struct joining *j = arg;
+    int count = 0;
+    for (int i = 0; i < j->spec->size; i++)
+        if (j->progress[i] == MAKING && i != j->spec->index)
+            processes[count++] = j->clique->processes[i];
+    if (count == 0)
+        processes[count++] = j->clique->processes[j->spec->index];
+    return count;
+}
+
+static jd_status look(struct joining *j, int32_t *ret_progress)
+{
+    ncclResult_t result = ncclInProgress;
+    jd_status status = jd__nccl_check(
+        ncclCommGetAsyncError(j->clique->comm, &result), j->clique->comm,
+        j->spec->operation, "ncclCommGetAsyncError");
+    if (status == JD_OK && result == ncclInProgress)
+        return jd__wait_look(&j->wait, &j->state, find_missing, j,
+                             j->spec->size);
+    if (status == JD_OK)
+        status = jd__nccl_check(result, j->clique->comm, j->spec->operation,
+                                nccl_call);
+    *ret_progress = MADE;
+    return status;
+}
+
+/* ---- all together ------------------------------------------------------- */
+
+/* How bad it is: what others make of one's failure comes after it. */
+static int weight_of(int32_t status)
+{
+    return status == JD_OK            ? 0
+           : status == JD_ABORTED     ? 1
+           : status == JD_UNAVAILABLE ? 2
+                                      : 3;
+}
+
+/* Tells why, hears why, and takes the first of the worst. */
+static jd_status explain(struct joining *j, struct jd_cuda_member *own)
+{
+    int culprit = 0;
+    jd_status status = jd__cuda_tell(j->spec, j->clique->control, own,
+                                     sizeof *own, j->members);
+    if (status != JD_OK)
+        return status;
+    for (int i = 1; i < j->spec->size; i++)
+        if (weight_of(j->members[i].status) >
+            weight_of(j->members[culprit].status))
+            culprit = i;
+    return jd__cuda_members_fail(j->spec, j->members, culprit);
+}
+
+static bool has(const struct joining *j, enum progress progress)
+{
+    for (int i = 0; i < j->spec->size; i++)
+        if (j->progress[i] == (int32_t)progress)
+            return true;
+    return false;
+}
+
+/* Looks until all are done or one has failed; status is how it began. */
+static jd_status join(struct joining *j, jd_status status)
+{
+    struct jd_cuda_member own = j->members[j->spec->index];
+    int32_t progress = MAKING;
+    struct jd_cuda_patience patience = jd__cuda_patience(-1);
+    for (;; jd__cuda_pause(&patience)) {
+        if (progress == MAKING && status == JD_OK)
+            status = look(j, &progress);
+        if (status != JD_OK && progress != FAILED) {
+            progress = FAILED;
+            jd__cuda_member_fail(&own, status);
+        }
+        jd_status told = jd__cuda_tell(j->spec, j->clique->control, &progress,
+                                       sizeof progress, j->progress);
+        if (told != JD_OK)
+            return told;
+        if (has(j, FAILED))
+            return explain(j, &own);
+        if (!has(j, MAKING))
+            return JD_OK;
+    }
+}
+
+jd_status jd__cuda_join(struct jd_clique *clique,
+                        const struct jd_clique_spec *spec,
+                        struct jd_cuda_member *members, int32_t *progress)
+{
+    struct joining j = {
+        .clique = clique,
+        .spec = spec,
+        .members = members,
+        .progress = progress,
+        .wait = jd__runtime_wait(spec->runtime, spec->operation),
+    };
+    snprintf(j.detail, sizeof j.detail, "%s, making NCCL's communicator",
+             spec->detail);
+    j.wait.detail = j.detail;
+    j.wait.processes = clique->processes;
+    j.wait.is_cancelled = spec->is_cancelled;
+    j.state = jd__wait_start(&j.wait);
+    memset(progress, 0, (size_t)spec->size * sizeof *progress);
+    return join(&j, start(&j));
+}

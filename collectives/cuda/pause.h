@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pause.h - what a loop that polls the GPU does between two looks: a short
+ * spin, then yields, then sleeps of up to 1 ms.
+ *
+ *     struct jd_cuda_patience patience = jd__cuda_patience(timeout);
+ *     while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady)
+ *         if (!jd__cuda_pause(&patience))
+ *             ... it is late ...
+ */
+#ifndef COLLECTIVES_CUDA_PAUSE_H
+#define COLLECTIVES_CUDA_PAUSE_H
+
+#include <stdbool.h>
+
+struct jd_cuda_patience {
+    double timeout;  /* seconds; negative: none */
+    double begin;    /* on the clock, the first pause that was not a spin */
+    unsigned pauses; /* all but the sleeps */
+    unsigned sleeps;
+};
+
+static inline struct jd_cuda_patience jd__cuda_patience(double timeout)
+{
+    return (struct jd_cuda_patience){ .timeout = timeout, .begin = -1 };
+}
+
+/* False where the time is over. */
+bool jd__cuda_pause(struct jd_cuda_patience *patience);
+
+/* Whether the next pause is a spin: there is no time for anything else. */
+bool jd__cuda_pause_is_short(const struct jd_cuda_patience *patience);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ragged.c - ragged_all_to_all, and the barrier, whose members always meet on
+ * the host first: what a member gets, and where, only its giver knows. Each
+ * tells each, compares, and all hear what anybody found (ragged_fault.h);
+ * then a group of sends and receives is queued. A graph that captures it
+ * has the sizes of the capture.
+ */
+#include "collectives/cuda/check.h"
+#include "collectives/cuda/host.h"
+#include "collectives/cuda/task.h"
+#include "collectives/platform/ragged_fault.h"
+
+#include <stdlib.h>
+
+jd_status jd__cuda_barrier(struct jd_clique *clique,
+                           const struct jd_collective *call)
+{
+    return jd__cuda_meet(clique, call, (struct jd_cuda_terms){ .source = -1 });
+}
+
+/* One call. */
+struct exchange {
+    struct jd_clique *clique;
+    const struct jd_collective *call;
+    const struct jd_ragged *ragged;
+    size_t row; /* bytes */
+    struct jd_ragged_entry *given, *taken;
+    struct jd_ragged_fault *faults; /* the members' */
+};
+
+/* ---- on the host -------------------------------------------------------- */
+
+/* Memory for what is given, taken and found; NULL. */
+static void *make_tables(struct exchange *x)
+{
+    size_t entries = jd__ragged_place(x->ragged, x->clique->size, 0);
+    size_t bytes = 2 * entries * sizeof *x->given +
+                   (size_t)x->clique->size * sizeof *x->faults;
+    char *memory = malloc(bytes);
+    if (!memory)
+        return NULL;
+    x->given = (void *)memory;
+    x->taken = x->given + entries;
+    x->faults = (void *)(x->taken + entries);
+    for (int i = 0; i < x->clique->size; i++)
+        for (int k = 0; k < x->ragged->per_member; k++)
+            x->given[jd__ragged_place(x->ragged, i, k)] =
+                jd__ragged_given(x->ragged, i, k);
+    return memory;
+}
+
+static struct jd_collective host_call(const struct exchange *x, const void *in,
+                                      void *out, size_t bytes)
+{
+    return (struct jd_collective){ .activity = x->call->activity,
+                                   .detail = x->call->detail,
+                                   .in = in,
+                                   .out = out,
+                                   .count = bytes,
+                                   .dtype = JD_U8 };
+}
+
+static jd_status tell_takers(const struct exchange *x)
+{
+    size_t bytes = (size_t)x->ragged->per_member * sizeof *x->given;
+    struct jd_collective call = host_call(x, x->given, x->taken, bytes);
+    const struct jd_pieces pieces = { .rows = 1,
+                                      .width = bytes,
+                                      .in_step = bytes,
+                                      .in_pitch = bytes,
+                                      .out_step = bytes,
+                                      .out_pitch = bytes };
+    return jd__host_cpu()->all_to_all(x->clique->control, &call, &pieces);
+}
+
+/* Everybody has the same answer. */
+static jd_status compare_all(const struct exchange *x)
+{
+    const struct jd_clique *clique = x->clique;
+    struct jd_ragged_fault fault;
+    struct jd_collective call = host_call(x, &fault, x->faults, sizeof fault);
+    jd__ragged_compare(x->ragged, clique->size, clique->index, x->taken,
+                       &fault);
+    jd_status status = jd__host_cpu()->all_gather(clique->control, &call, 1);
+    const struct jd_ragged_fault *said = &x->faults[0];
+    for (int i = 1; i < clique->size && status == JD_OK; i++)
+        if (jd__ragged_goes_before(&x->faults[i], said))
+            said = &x->faults[i];
+    if (status != JD_OK || said->kind == JD_RAGGED_FITS)
+        return status;
+    return jd__ragged_fail(jd__activity_name(x->call->activity),
+                           x->call->detail, clique->processes, said);
+}
+
+static jd_status meet(const struct exchange *x)
+{
+    struct jd_cuda_terms terms = {
+        .source = -1,
+        .digest = (uint64_t)x->ragged->per_member,
+        .lacks_memory = !x->given,
+    };
+    jd_status status = jd__cuda_meet(x->clique, x->call, terms);
+    if (status == JD_OK && x->ragged->per_member)
+        status = tell_takers(x);
+    return status == JD_OK ? compare_all(x) : status;
+}
+
+/* ---- on the device ------------------------------------------------------ */
+
+static void copy_own(const struct exchange *x, struct jd_cuda_task *task)
+{
+    int self = x->clique->index;
+    for (int k = 0; k < x->ragged->per_member; k++) {
+        struct jd_ragged_entry own =
+            x->taken[jd__ragged_place(x->ragged, self, k)];
+        jd__task_copy(task, (char *)task->call->out + (size_t)own.to * x->row,
+                      (const char *)task->call->in + (size_t)own.from * x->row,
+                      (size_t)own.size * x->row);
+    }
+}
+
+/* Pieces of no rows are neither sent nor received. */
+static void move_piece(const struct exchange *x, struct jd_cuda_task *task,
+                       int member, int piece)
+{
+    size_t place = jd__ragged_place(x->ragged, member, piece);
+    struct jd_ragged_entry given = x->given[place], taken = x->taken[place];
+    jd__task_send(task,
+                  (const char *)task->call->in + (size_t)given.from * x->row,
+                  (size_t)given.size * x->row, member);
+    jd__task_receive(task, (char *)task->call->out + (size_t)taken.to * x->row,
+                     (size_t)taken.size * x->row, member);
+}
+
+static jd_status move(const struct exchange *x)
+{
+    const struct jd_ragged *ragged = x->ragged;
+    struct jd_cuda_task task;
+    jd__task_begin(&task, x->clique, x->call, ragged->in_rows * x->row,
+                   ragged->out_rows * x->row, true);
+    copy_own(x, &task);
+    if (x->clique->size > 1 && jd__task_group_begin(&task)) {
+        for (int i = 0; i < x->clique->size; i++)
+            for (int k = 0; k < ragged->per_member && i != x->clique->index;
+                 k++)
+                move_piece(x, &task, i, k);
+        jd__task_group_end(&task);
+    }
+    return jd__task_end(&task);
+}
+
+jd_status jd__cuda_ragged_all_to_all(struct jd_clique *clique,
+                                     const struct jd_collective *call,
+                                     const struct jd_ragged *ragged)
+{
+    struct exchange x = { .clique = clique,
+                          .call = call,
+                          .ragged = ragged,
+                          .row = call->count * jd_dtype_size(call->dtype) };
+    void *memory = make_tables(&x);
+    jd_status status = meet(&x);
+    if (status == JD_OK && x.row && ragged->per_member)
+        status = move(&x);
+    free(memory);
+    return status;
+}

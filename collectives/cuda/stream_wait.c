@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stream_wait.c - waits for a stream by polling. Which of several collectives
+ * there is not done cannot be seen from here, nor who has not come: a sentence
+ * names the last of each clique, and their members.
+ */
+#include "collectives/cuda/clique.h"
+#include "collectives/cuda/devices.h"
+#include "collectives/cuda/errors.h"
+#include "collectives/cuda/host.h"
+#include "collectives/cuda/pause.h"
+#include "collectives/cuda/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAUSES_PER_LOOK = 64 }; /* reading the clock costs as much as a query */
+
+#define ABORT_SECONDS                                                          \
+    2.0 /* for kernels to see that they are aborted: some ms */
+
+/* One wait. */
+struct watch {
+    struct jd_stream *stream;
+    const char *operation;
+    const char *detail; /* as given; NULL */
+    struct jd_wait wait;
+    struct jd_wait_state state;
+    struct jd_cuda_patience patience;
+    char text[512]; /* the wait's detail */
+    int *processes; /* of the other members, some perhaps twice */
+    int num_processes;
+};
+
+/* ---- what is waited for ------------------------------------------------- */
+
+static const char *name_of(const struct jd_cuda_work *work)
+{
+    return jd__activity_name(work->activity);
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* " of jd_psum over axis "data", jd_barrier": of an operation that is a
+ * collective itself, what it was called with and what came before. */
+static void describe_works(struct watch *watch)
+{
+    const struct jd_stream *stream = watch->stream;
+    size_t size = sizeof watch->text, length;
+    const char *glue = watch->detail ? ", after " : " of ";
+    length = (size_t)snprintf(watch->text, size, "%s", or_empty(watch->detail));
+    for (int i = 0; i < stream->num_works && length < size; i++) {
+        const struct jd_cuda_work *work = &stream->works[i];
+        bool is_this = watch->detail && work->detail &&
+                       strcmp(work->detail, watch->detail) == 0 &&
+                       strcmp(name_of(work), watch->operation) == 0;
+        if (is_this)
+            continue;
+        length +=
+            (size_t)snprintf(watch->text + length, size - length, "%s%s%s",
+                             glue, name_of(work), or_empty(work->detail));
+        glue = ", ";
+    }
+}
+
+static int count_members(const struct jd_stream *stream)
+{
+    int count = 0;
+    for (int i = 0; i < stream->num_works; i++)
+        count += stream->works[i].clique->size;
+    return count;
+}
+
+static void list_processes(struct watch *watch)
+{
+    const struct jd_stream *stream = watch->stream;
+    for (int i = 0; i < stream->num_works; i++) {
+        const struct jd_clique *clique = stream->works[i].clique;
+        for (int j = 0; j < clique->size; j++)
+            if (clique->processes[j] != watch->wait.self)
+                watch->processes[watch->num_processes++] = clique->processes[j];
+    }
+}
+
+/* The notice and the deadline are jd__wait_look()'s where there are others to
+ * name, else this file's. */
+static void begin(struct watch *watch)
+{
+    struct jd_stream *stream = watch->stream;
+    double timeout = jd__cuda_timeout();
+    pthread_mutex_lock(&stream->lock);
+    describe_works(watch);
+    if (stream->runtime) {
+        watch->wait = jd__runtime_wait(stream->runtime, watch->operation);
+        timeout = watch->wait.timeout;
+        watch->processes =
+            malloc(((size_t)count_members(stream) + 1) * sizeof(int));
+        if (watch->processes)
+            list_processes(watch);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    watch->wait.operation = watch->operation;
+    watch->wait.detail = watch->text;
+    watch->wait.processes = watch->processes;
+    if (stream->runtime)
+        watch->state = jd__wait_start(&watch->wait);
+    watch->patience = jd__cuda_patience(watch->num_processes ? -1 : timeout);
+    watch->wait.timeout = timeout;
+}
+
+static int find_missing(void *arg, int *processes)
+{
+    const struct watch *watch = arg;
+    memcpy(processes, watch->processes,
+           (size_t)watch->num_processes * sizeof(int));
+    return watch->num_processes;
+}
+
+/* ---- looks -------------------------------------------------------------- */
+
+/* What NCCL says of those that have work here; of one that is aborted, where
+ * nothing else is asked for. */
+static jd_status poll_cliques(struct jd_stream *stream, const char *operation,
+                              bool only_aborted)
+{
+    jd_status status = JD_OK;
+    pthread_mutex_lock(&stream->lock);
+    for (int i = 0; i < stream->num_works && status == JD_OK; i++) {
+        struct jd_clique *clique = stream->works[i].clique;
+        if (!only_aborted || atomic_load(clique->is_aborted))
+            status = jd__cuda_clique_poll(clique, operation);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
+static jd_status look(struct watch *watch)
+{
+    const struct jd_runtime *runtime = watch->stream->runtime;
+    jd_status status = poll_cliques(watch->stream, watch->operation, false);
+    if (status != JD_OK || !runtime)
+        return status;
+    jd__host_make_progress(runtime);
+    if (watch->patience.sleeps == 0 &&
+        watch->patience.pauses % PAUSES_PER_LOOK != 0)
+        return JD_OK;
+    return watch->num_processes
+               ? jd__wait_look(&watch->wait, &watch->state, find_missing, watch,
+                               watch->num_processes)
+               : jd__wait_check(&watch->wait);
+}
+
+/* No other process is waited for. */
+static jd_status fail_alone(const struct watch *watch)
+{
+    const struct jd_stream *stream = watch->stream;
+    return jd_fail(
+        JD_DEADLINE_EXCEEDED,
+        "%s%s: what is queued on the stream of device %lld (GPU %d, \"%s\") "
+        "is not done within %.3g s: %s (JD_COLLECTIVE_TIMEOUT changes the "
+        "deadline)",
+        watch->operation, watch->text, (long long)stream->device->id,
+        stream->native, stream->device->kind, watch->wait.timeout,
+        stream->num_works
+            ? "another device of this process has not made the call, or a "
+              "kernel of the program does not end"
+            : "a kernel of the program does not end, or is slow");
+}
+
+static jd_status turn(struct watch *watch)
+{
+    if (jd__cuda_pause_is_short(&watch->patience)) {
+        jd__cuda_pause(&watch->patience);
+        return JD_OK;
+    }
+    if (!watch->wait.operation)
+        begin(watch);
+    jd_status status = look(watch);
+    if (status == JD_OK && !jd__cuda_pause(&watch->patience))
+        status = fail_alone(watch);
+    return status;
+}
+
+static jd_status await(struct watch *watch)
+{
+    jd_status status = JD_OK;
+    while (status == JD_OK) {
+        cudaError_t error = cudaStreamQuery(watch->stream->handle);
+        if (error != cudaErrorNotReady)
+            return jd__cuda_check(error, watch->operation, "cudaStreamQuery");
+        status = turn(watch);
+    }
+    return status;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+static void forget_done(struct jd_stream *stream)
+{
+    int kept = 0;
+    pthread_mutex_lock(&stream->lock);
+    for (int i = 0; i < stream->num_works; i++)
+        if (stream->works[i].is_captured)
+            stream->works[kept++] = stream->works[i];
+    stream->num_works = kept;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* Their kernels would spin for ever. */
+static void abort_cliques(struct jd_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    for (int i = 0; i < stream->num_works; i++)
+        jd__cuda_clique_abort(stream->works[i].clique);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+static jd_status fail_captured(const char *operation)
+{
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: a CUDA graph is being captured from the shard's "
+                   "stream, and what is captured runs later; wait after "
+                   "cudaStreamEndCapture() and cudaGraphLaunch()",
+                   operation);
+}
+
+/* Work of a clique that was aborted ends too, without its result. */
+static jd_status wait_inside(struct watch *watch)
+{
+    jd_status status = await(watch);
+    cudaGetLastError(); /* "not ready" is none */
+    if (status == JD_OK)
+        status = poll_cliques(watch->stream, watch->operation, true);
+    if (status == JD_OK)
+        forget_done(watch->stream);
+    else
+        abort_cliques(watch->stream);
+    free(watch->processes);
+    return status;
+}
+
+jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
+                               const char *detail)
+{
+    struct jd_cuda_visit visit;
+    struct watch watch = { .stream = stream,
+                           .operation = operation,
+                           .detail = detail,
+                           .patience = jd__cuda_patience(-1) };
+    jd_status status = jd__cuda_enter(stream->native, operation, &visit);
+    if (status == JD_OK)
+        status = jd__cuda_is_capturing(stream) ? fail_captured(operation)
+                                               : wait_inside(&watch);
+    jd__cuda_leave(&visit);
+    return status;
+}
+
+bool jd__cuda_stream_ends(struct jd_stream *stream)
+{
+    struct jd_cuda_visit visit;
+    struct jd_cuda_patience patience = jd__cuda_patience(ABORT_SECONDS);
+    cudaError_t error = cudaErrorNotReady;
+    if (jd__cuda_enter(stream->native, "jd_mesh_destroy", &visit) == JD_OK)
+        do
+            error = cudaStreamQuery(stream->handle);
+        while (error == cudaErrorNotReady && jd__cuda_pause(&patience));
+    cudaGetLastError();
+    jd__cuda_leave(&visit);
+    return error == cudaSuccess;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* task.c - the steps that the platform's collectives are made of. */
+#include "collectives/cuda/task.h"
+#include "collectives/cuda/errors.h"
+#include "collectives/cuda/stream.h"
+
+#include <limits.h>
+
+/* ---- begin and end ------------------------------------------------------ */
+
+static const char *operation_of(const struct jd_cuda_task *task)
+{
+    return jd__activity_name(task->call->activity);
+}
+
+void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_clique *clique,
+                         const struct jd_collective *call)
+{
+    task->clique = clique;
+    task->call = call;
+    task->element = jd_dtype_size(call->dtype);
+    task->handle = call->stream->handle;
+    task->grouped = ncclSuccess;
+    task->is_staged = false;
+    task->status =
+        jd__cuda_enter(clique->native, operation_of(task), &task->visit);
+}
+
+void jd__task_begin(struct jd_cuda_task *task, struct jd_clique *clique,
+                    const struct jd_collective *call, size_t in_bytes,
+                    size_t out_bytes, bool keeps_out)
+{
+    jd__task_begin_bare(task, clique, call);
+    if (task->status != JD_OK)
+        return;
+    task->status =
+        jd__cuda_stage(call, in_bytes, out_bytes, keeps_out, &task->staged);
+    task->is_staged = task->status == JD_OK;
+    if (task->is_staged)
+        task->call = &task->staged.call;
+}
+
+jd_status jd__task_end(struct jd_cuda_task *task)
+{
+    if (task->is_staged)
+        task->status = jd__cuda_unstage(&task->staged, task->status);
+    jd__cuda_leave(&task->visit);
+    return task->status;
+}
+
+char *jd__task_scratch(struct jd_cuda_task *task, size_t bytes)
+{
+    void *memory = NULL;
+    if (task->status == JD_OK)
+        task->status =
+            jd__cuda_scratch(task->call->stream, bytes, task->call, &memory);
+    return memory;
+}
+
+/* ---- on the device ------------------------------------------------------ */
+
+static void check(struct jd_cuda_task *task, cudaError_t error,
+                  const char *call)
+{
+    if (error != cudaSuccess)
+        task->status = jd__cuda_check(error, operation_of(task), call);
+}
+
+void jd__task_copy(struct jd_cuda_task *task, void *to, const void *from,
+                   size_t bytes)
+{
+    if (task->status != JD_OK || bytes == 0 || to == from)
+        return;
+    check(task,
+          cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                          task->handle),
+          "cudaMemcpyAsync");
+}
+
+void jd__task_clear(struct jd_cuda_task *task, void *to, size_t bytes)
+{
+    if (task->status != JD_OK || bytes == 0)
+        return;
+    check(task, cudaMemsetAsync(to, 0, bytes, task->handle), "cudaMemsetAsync");
+}
+
+/* CUDA's pitches are numbers of 32 bits; rows so far apart are few. */
+static bool fits(size_t pitch)
+{
+    return pitch <= INT_MAX;
+}
+
+void jd__task_copy_rows(struct jd_cuda_task *task, struct jd_cuda_rows to,
+                        struct jd_cuda_rows from, size_t width, size_t rows)
+{
+    if (rows == 1 || (to.pitch == width && from.pitch == width)) {
+        jd__task_copy(task, to.data, from.data, rows * width);
+        return;
+    }
+    if (!fits(to.pitch) || !fits(from.pitch)) {
+        for (size_t i = 0; i < rows; i++)
+            jd__task_copy(task, (char *)to.data + i * to.pitch,
+                          (char *)from.data + i * from.pitch, width);
+        return;
+    }
+    if (task->status != JD_OK || width == 0 || rows == 0)
+        return;
+    check(task,
+          cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, width,
+                            rows, cudaMemcpyDeviceToDevice, task->handle),
+          "cudaMemcpy2DAsync");
+}
+
+void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
+{
+    if (task->status != JD_OK || fold.count == 0)
+        return;
+    fold.dtype = task->call->dtype;
+    check(task, jd__cuda_fold(&fold, task->handle), "a fold's kernel");
+}
+
+/* ---- between members ---------------------------------------------------- */
+
+/* Noted here: what is staged, or a scratch that grows, may wait before, and a
+ * wait forgets what was noted. */
+static bool enter(struct jd_cuda_task *task)
+{
+    if (task->status == JD_OK)
+        task->status =
+            jd__cuda_stream_note(task->call->stream, task->clique, task->call);
+    if (task->status == JD_OK)
+        task->status = jd__cuda_clique_enter(task->clique, task->call);
+    return task->status == JD_OK;
+}
+
+static void settle(struct jd_cuda_task *task, ncclResult_t result,
+                   const char *call)
+{
+    task->status =
+        jd__cuda_clique_settle(task->clique, result, task->call, call);
+}
+
+void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
+                         size_t count, struct jd_cuda_way way)
+{
+    if (count && enter(task))
+        settle(task,
+               ncclAllReduce(in, out, count * (size_t)way.parts, way.type,
+                             way.op, task->clique->comm, task->handle),
+               "ncclAllReduce");
+}
+
+void jd__task_reduce_scatter(struct jd_cuda_task *task, const void *in,
+                             void *out, size_t count, struct jd_cuda_way way)
+{
+    if (count && enter(task))
+        settle(task,
+               ncclReduceScatter(in, out, count * (size_t)way.parts, way.type,
+                                 way.op, task->clique->comm, task->handle),
+               "ncclReduceScatter");
+}
+
+void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
+                         size_t bytes)
+{
+    if (bytes && enter(task))
+        settle(task,
+               ncclAllGather(in, out, bytes, ncclUint8, task->clique->comm,
+                             task->handle),
+               "ncclAllGather");
+}
+
+void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
+                        size_t bytes, int source)
+{
+    if (bytes && enter(task))
+        settle(task,
+               ncclBroadcast(in, out, bytes, ncclUint8, source,
+                             task->clique->comm, task->handle),
+               "ncclBroadcast");
+}
+
+bool jd__task_group_begin(struct jd_cuda_task *task)
+{
+    if (!enter(task))
+        return false;
+    task->grouped = ncclGroupStart();
+    return true;
+}
+
+/* A call in a group that fails says why; its end then only that it did. */
+static void note(struct jd_cuda_task *task, ncclResult_t result)
+{
+    if (task->grouped == ncclSuccess && result != ncclInProgress)
+        task->grouped = result;
+}
+
+void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
+                   int member)
+{
+    if (bytes && task->grouped == ncclSuccess)
+        note(task, ncclSend(from, bytes, ncclUint8, member, task->clique->comm,
+                            task->handle));
+}
+
+void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,
+                      int member)
+{
+    if (bytes && task->grouped == ncclSuccess)
+        note(task, ncclRecv(to, bytes, ncclUint8, member, task->clique->comm,
+                            task->handle));
+}
+
+void jd__task_group_end(struct jd_cuda_task *task)
+{
+    ncclResult_t grouped = task->grouped, result = ncclGroupEnd();
+    task->grouped = ncclSuccess;
+    if (grouped != ncclSuccess)
+        settle(task, grouped, "ncclSend or ncclRecv");
+    else
+        settle(task, result, "ncclGroupEnd");
+}

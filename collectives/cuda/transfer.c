@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * transfer.c - sends and receives between two members, as a group of NCCL's;
+ * those to oneself are copies. NCCL matches them in the order of the calls, as
+ * jd does, and does not compare counts: unless JD_CHECK_CALLS is set, a send
+ * that is shorter than its receive leaves it waiting until the deadline.
+ */
+#include "collectives/cuda/check.h"
+#include "collectives/cuda/memory.h"
+#include "collectives/cuda/stream.h"
+#include "collectives/cuda/task.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One transfer of a call. */
+struct posted {
+    char *data;   /* on the device */
+    bool is_host; /* it was given host memory, */
+    size_t place; /* which is there in what is staged */
+};
+
+/* One call. */
+struct group {
+    struct jd_clique *clique;
+    const struct jd_transfer *transfers;
+    int count;
+    struct jd_collective call; /* what the whole is called */
+    struct jd_cuda_task task;
+    struct posted *posted;
+    bool *is_refused;
+    size_t in_bytes, out_bytes; /* of all host buffers */
+    char *in, *out;
+};
+
+static bool is_send(const struct group *group, int i)
+{
+    return group->transfers[i].call.activity == JD_ACTIVITY_SEND;
+}
+
+static bool is_own(const struct group *group, int i)
+{
+    return group->transfers[i].member == group->clique->index;
+}
+
+static size_t bytes_of(const struct group *group, int i)
+{
+    const struct jd_collective *call = &group->transfers[i].call;
+    return call->count * jd_dtype_size(call->dtype);
+}
+
+/* ---- to oneself --------------------------------------------------------- */
+
+/* The next one of that kind with this member itself; count where there is
+ * none. */
+static int next_own(const struct group *group, int i, bool sends)
+{
+    do
+        i++;
+    while (i < group->count &&
+           !(is_own(group, i) && is_send(group, i) == sends));
+    return i;
+}
+
+static struct jd_cuda_told tell(const struct group *group, int i)
+{
+    const struct jd_collective *call = &group->transfers[i].call;
+    return (struct jd_cuda_told){ .count = call->count,
+                                  .dtype = (uint32_t)call->dtype,
+                                  .tag = group->transfers[i].tag };
+}
+
+static jd_status fail_alone(const struct group *group, int i)
+{
+    const struct jd_collective *call = &group->transfers[i].call;
+    int self = group->clique->index;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s%s: process %d (member %d) has a %s itself without its "
+                   "%s in the same group; put both between jd_group_begin and "
+                   "jd_group_end",
+                   jd__activity_name(call->activity),
+                   call->detail ? call->detail : "",
+                   group->clique->processes[self], self,
+                   is_send(group, i) ? "send to" : "receive from",
+                   is_send(group, i) ? "receive" : "send");
+}
+
+/* As on cpu what does not fit is left out, and the first of it is told. */
+static jd_status check_own(const struct group *group)
+{
+    int self = group->clique->index;
+    int from = next_own(group, -1, true), to = next_own(group, -1, false);
+    jd_status status = JD_OK;
+    for (; from < group->count && to < group->count;
+         from = next_own(group, from, true), to = next_own(group, to, false)) {
+        struct jd_cuda_told sent = tell(group, from), wanted = tell(group, to);
+        if (jd__cuda_told_agree(sent, wanted))
+            continue;
+        group->is_refused[from] = true;
+        if (status == JD_OK)
+            status =
+                jd__cuda_fail_pair(group->clique, &group->transfers[from].call,
+                                   self, sent, self, wanted);
+    }
+    int left = from < group->count ? from : to;
+    return left < group->count && status == JD_OK ? fail_alone(group, left)
+                                                  : status;
+}
+
+static void copy_own(struct group *group)
+{
+    int from = next_own(group, -1, true), to = next_own(group, -1, false);
+    for (; from < group->count && to < group->count;
+         from = next_own(group, from, true), to = next_own(group, to, false))
+        if (!group->is_refused[from])
+            jd__task_copy(&group->task, group->posted[to].data,
+                          group->posted[from].data, bytes_of(group, from));
+}
+
+/* ---- host buffers -------------------------------------------------------
+ *
+ * Staging takes one buffer in and one out: where there are several, they go
+ * through one, behind each other. */
+
+static char *given(const struct group *group, int i)
+{
+    const struct jd_collective *call = &group->transfers[i].call;
+    return is_send(group, i) ? (char *)(uintptr_t)call->in : call->out;
+}
+
+/* Finds the buffers' places. */
+static void find_places(struct group *group)
+{
+    group->in_bytes = group->out_bytes = 0;
+    for (int i = 0; i < group->count; i++) {
+        struct posted *posted = &group->posted[i];
+        size_t bytes = bytes_of(group, i);
+        size_t *end = is_send(group, i) ? &group->in_bytes : &group->out_bytes;
+        posted->data = given(group, i);
+        posted->place = *end;
+        posted->is_host = bytes > 0 && !jd__cuda_is_device_pointer(
+                                           posted->data, group->clique->native);
+        if (posted->is_host)
+            *end += jd__cuda_align(bytes);
+    }
+}
+
+/* Another GPU's memory counts as the host's here, and cannot be touched. */
+static jd_status copy_host(char *to, const char *from, size_t bytes)
+{
+    if (jd__cuda_locate(to).is_apart || jd__cuda_locate(from).is_apart)
+        return jd__cuda_copy(to, from, bytes);
+    memcpy(to, from, bytes);
+    return JD_OK;
+}
+
+/* Between the host buffers that are sent, or received, and what is staged. */
+static jd_status copy_all(const struct group *group, bool sends)
+{
+    jd_status status = JD_OK;
+    for (int i = 0; i < group->count && status == JD_OK; i++) {
+        char *staged =
+            (sends ? group->in : group->out) + group->posted[i].place;
+        if (!group->posted[i].is_host || is_send(group, i) != sends ||
+            group->is_refused[i])
+            continue;
+        status = sends ? copy_host(staged, given(group, i), bytes_of(group, i))
+                       : copy_host(given(group, i), staged, bytes_of(group, i));
+    }
+    return status;
+}
+
+static void set_data(struct group *group)
+{
+    char *in = (char *)(uintptr_t)group->task.call->in;
+    char *out = group->task.call->out;
+    for (int i = 0; i < group->count; i++)
+        if (group->posted[i].is_host)
+            group->posted[i].data =
+                (is_send(group, i) ? in : out) + group->posted[i].place;
+}
+
+/* ---- to others ---------------------------------------------------------- */
+
+static bool goes(const struct group *group, int i)
+{
+    return !is_own(group, i) && !group->is_refused[i] && bytes_of(group, i);
+}
+
+static bool goes_any(const struct group *group)
+{
+    for (int i = 0; i < group->count; i++)
+        if (goes(group, i))
+            return true;
+    return false;
+}
+
+/* The first with a member that was not heard of before; count. */
+static int find_new(const struct group *group)
+{
+    int i = 0;
+    while (i < group->count &&
+           (!goes(group, i) ||
+            group->clique->is_connected[group->transfers[i].member]))
+        i++;
+    return i;
+}
+
+static jd_status fail_captured(const struct group *group, int member)
+{
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s%s: the first transfer with member %d connects the two, "
+                   "and a CUDA graph is being captured; make one before the "
+                   "capture",
+                   jd__activity_name(group->call.activity),
+                   group->call.detail ? group->call.detail : "", member);
+}
+
+static void exchange_bytes(struct group *group, char *bytes)
+{
+    struct jd_cuda_task *task = &group->task;
+    jd__task_clear(task, bytes, 1);
+    if (!jd__task_group_begin(task))
+        return;
+    for (int i; (i = find_new(group)) < group->count;) {
+        int member = group->transfers[i].member;
+        jd__task_send(task, bytes, 1, member);
+        jd__task_receive(task, bytes + 1 + member, 1, member);
+        group->clique->is_connected[member] = true;
+    }
+    jd__task_group_end(task);
+}
+
+/*
+ * NCCL connects two members at their first transfer, for all that they have in
+ * a group then, and wants the same of both: where the one has a send and a
+ * receive in a group, and the other calls them one by one, they wait for each
+ * other for ever, and of two that are half the members apart (as in a clique of
+ * two) each takes the other's message for another one (NVIDIA/nccl issues 1279
+ * and 2057). So two members first exchange a byte, which connects both ways.
+ */
+static void connect_new(struct group *group)
+{
+    struct jd_cuda_task *task = &group->task;
+    int first = find_new(group);
+    if (task->status != JD_OK || first == group->count)
+        return;
+    if (jd__cuda_is_capturing(group->call.stream)) {
+        task->status = fail_captured(group, group->transfers[first].member);
+        return;
+    }
+    char *bytes = jd__task_scratch(task, (size_t)group->clique->size + 1);
+    if (bytes)
+        exchange_bytes(group, bytes);
+}
+
+static void move(struct group *group)
+{
+    struct jd_cuda_task *task = &group->task;
+    if (!goes_any(group))
+        return;
+    connect_new(group);
+    if (!jd__task_group_begin(task))
+        return;
+    for (int i = 0; i < group->count; i++) {
+        if (!goes(group, i))
+            continue;
+        if (is_send(group, i))
+            jd__task_send(task, group->posted[i].data, bytes_of(group, i),
+                          group->transfers[i].member);
+        else
+            jd__task_receive(task, group->posted[i].data, bytes_of(group, i),
+                             group->transfers[i].member);
+    }
+    jd__task_group_end(task);
+}
+
+static jd_status run_on_device(struct group *group)
+{
+    jd__task_begin_bare(&group->task, group->clique, &group->call);
+    copy_own(group);
+    move(group);
+    return jd__task_end(&group->task);
+}
+
+/* A graph that is captured waits for nothing: staging says that of the buffer
+ * that was given. */
+static jd_status check_capture(const struct group *group)
+{
+    struct jd_staged staged;
+    for (int i = 0; i < group->count; i++)
+        if (group->posted[i].is_host)
+            return jd__cuda_stage(&group->transfers[i].call,
+                                  is_send(group, i) ? bytes_of(group, i) : 0,
+                                  is_send(group, i) ? 0 : bytes_of(group, i),
+                                  false, &staged);
+    return JD_OK;
+}
+
+static jd_status run_staged(struct group *group)
+{
+    size_t bytes = group->in_bytes + group->out_bytes;
+    if (jd__cuda_is_capturing(group->call.stream))
+        return check_capture(group);
+    char *memory = malloc(bytes);
+    if (!memory)
+        return jd__fail_no_memory(jd__activity_name(group->call.activity),
+                                  bytes);
+    group->call.in = group->in = memory;
+    group->call.out = group->out = memory + group->in_bytes;
+    jd_status status = copy_all(group, true);
+    if (status == JD_OK) {
+        jd__task_begin(&group->task, group->clique, &group->call,
+                       group->in_bytes, group->out_bytes, false);
+        set_data(group);
+        copy_own(group);
+        move(group);
+        status = jd__task_end(&group->task);
+    }
+    if (status == JD_OK)
+        status = copy_all(group, false);
+    free(memory);
+    return status;
+}
+
+/* What both ends know not to fit is left out, and the rest proceeds. */
+static jd_status run(struct group *group)
+{
+    jd_status own = check_own(group);
+    jd_status checked = jd__cuda_check_transfers(
+        group->clique, group->transfers, group->count, group->is_refused, own);
+    if (checked != JD_OK && checked != JD_INVALID_ARGUMENT)
+        return checked;
+    find_places(group);
+    jd_status status = group->in_bytes || group->out_bytes
+                           ? run_staged(group)
+                           : run_on_device(group);
+    return status == JD_OK ? checked : status;
+}
+
+enum { FEW = 8 };
+
+jd_status jd__cuda_transfer(struct jd_clique *clique,
+                            const struct jd_transfer *transfers, int count)
+{
+    struct posted few[FEW];
+    bool few_refused[FEW] = { false };
+    struct group group = { .clique = clique,
+                           .transfers = transfers,
+                           .count = count,
+                           .call = transfers[0].call,
+                           .posted = few,
+                           .is_refused = few_refused };
+    if (count > 1)
+        group.call.activity = JD_ACTIVITY_GROUP;
+    if (count > FEW) {
+        group.posted = malloc((size_t)count * sizeof *group.posted);
+        group.is_refused = calloc((size_t)count, sizeof *group.is_refused);
+    }
+    jd_status status =
+        group.posted && group.is_refused
+            ? run(&group)
+            : jd__fail_no_memory(jd__activity_name(group.call.activity),
+                                 (size_t)count * sizeof *group.posted);
+    if (count > FEW) {
+        free(group.posted);
+        free(group.is_refused);
+    }
+    return status;
+}

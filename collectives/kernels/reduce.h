@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* reduce.h - the operations of reductions. */
+#ifndef COLLECTIVES_KERNELS_REDUCE_H
+#define COLLECTIVES_KERNELS_REDUCE_H
+
+/* MEAN is a sum that is divided by the number of members before it is
+ * rounded. */
+enum jd_reduce {
+    JD_REDUCE_SUM,
+    JD_REDUCE_MEAN,
+    JD_REDUCE_MAX,
+    JD_REDUCE_MIN,
+    JD_REDUCE_PROD,
+    JD_REDUCE_COUNT
+};
+
+#endif

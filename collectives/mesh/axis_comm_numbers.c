@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* axis_comm_numbers.c - which index along its axes each of a span's processes
+ * has, for sentences that name processes where the program counts by indices.
+ * */
+#include "collectives/mesh/shard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* How many processes are listed; jd_mesh_visualize() draws all. */
+enum { MOST = 8 };
+
+struct number {
+    int process, index;
+};
+
+static int compare_numbers(const void *one, const void *other)
+{
+    const struct number *a = one, *b = other;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Sorted by process; NULL where there is no memory, where each index is its
+ * process's, and where there is one process. */
+static struct number *list_numbers(const struct jd_span *span)
+{
+    struct number *numbers = malloc((size_t)span->size * sizeof *numbers);
+    bool differs = false, are_several = false;
+    for (int i = 0; numbers && i < span->size; i++) {
+        int position = jd__shard_member(span->shard, &span->axes, i);
+        int process = span->shard->mesh->devices[position]->process_index;
+        numbers[i] = (struct number){ process, i };
+        differs = differs || process != i;
+        are_several = are_several || process != numbers[0].process;
+    }
+    if (!differs || !are_several) {
+        free(numbers);
+        return NULL;
+    }
+    qsort(numbers, (size_t)span->size, sizeof *numbers, compare_numbers);
+    return numbers;
+}
+
+/* The end of the run of one process's indices that begins at `from`. */
+static int end_of_run(const struct number *numbers, int count, int from)
+{
+    int end = from + 1;
+    while (end < count && numbers[end].process == numbers[from].process &&
+           numbers[end].index == numbers[end - 1].index + 1)
+        end++;
+    return end;
+}
+
+static void print_run(FILE *out, const struct jd_span *span,
+                      const struct number *first, int count, bool is_first)
+{
+    fprintf(out, "%s process %d ", is_first ? ";" : ",", first->process);
+    if (is_first)
+        fputs("is ", out);
+    if (count == 1)
+        fprintf(out, "index %d", first->index);
+    else
+        fprintf(out, "indices %d-%d", first->index, first->index + count - 1);
+    if (is_first)
+        fprintf(out, " of %s", span->axes_text);
+}
+
+char *jd__span_numbers(const struct jd_span *span)
+{
+    char *text = NULL;
+    size_t size;
+    struct number *numbers = list_numbers(span);
+    FILE *out = numbers ? open_memstream(&text, &size) : NULL;
+    int runs = 0;
+    for (int i = 0, end; out && i < span->size && runs <= MOST; i = end) {
+        end = end_of_run(numbers, span->size, i);
+        if (runs++ < MOST)
+            print_run(out, span, &numbers[i], end - i, i == 0);
+        else
+            fputs(", ... (jd_mesh_visualize() shows all)", out);
+    }
+    free(numbers);
+    if (out && fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

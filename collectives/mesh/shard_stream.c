@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* shard_stream.c - a shard's stream, on a platform whose calls return before
+ * they are done. */
+#include "collectives/mesh/shard.h"
+
+#define STREAM "jd_shard_stream"
+#define USE "jd_shard_use_stream"
+#define SYNCHRONIZE "jd_shard_synchronize"
+
+static jd_status check(const jd_shard *shard, const char *operation)
+{
+    return shard ? jd__mesh_check_world(shard->mesh, operation)
+                 : jd__fail_null_shard(operation);
+}
+
+void *jd_shard_stream(const jd_shard *shard)
+{
+    if (check(shard, STREAM) != JD_OK)
+        return NULL;
+    const struct jd_platform *platform = shard->mesh->platform;
+    if (platform->streams)
+        return platform->streams->native(shard->stream);
+    jd_fail(JD_UNIMPLEMENTED,
+            STREAM ": the shard's device is of platform \"%s\", whose calls "
+                   "return when they are done: there is no stream",
+            platform->source->platform);
+    return NULL;
+}
+
+jd_status jd_shard_use_stream(jd_shard *shard, void *stream)
+{
+    jd_status status = check(shard, USE);
+    if (status != JD_OK)
+        return status;
+    const struct jd_platform *platform = shard->mesh->platform;
+    if (platform->streams)
+        return platform->streams->use(shard->stream, stream);
+    return jd_fail(JD_UNIMPLEMENTED,
+                   USE ": the shard's device is of platform \"%s\", whose "
+                       "calls return when they are done: it has no stream to "
+                       "replace",
+                   platform->source->platform);
+}
+
+jd_status jd_shard_synchronize(jd_shard *shard)
+{
+    jd_status status = check(shard, SYNCHRONIZE);
+    if (status != JD_OK || !shard->mesh->platform->streams)
+        return status;
+    return shard->mesh->platform->streams->synchronize(shard->stream,
+                                                       SYNCHRONIZE);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agree.c - the meeting of all processes with which the multihost
+ * utilities begin. */
+#include "collectives/multihost/agree.h"
+#include "base/digest.h"
+#include "base/progress.h"
+#include "collectives/channel/chunks.h"
+#include "collectives/mesh/failure.h"
+#include "runtime/coordination/failure/failure_exit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All processes of the world in force; made by the first call in it. */
+static struct {
+    uint64_t world; /* the number of the runtime; 0: none yet */
+    struct jd_group *group;
+    struct jd_failure failure;
+} processes;
+
+static jd_status open_group(const struct jd_runtime *runtime,
+                            const char *operation)
+{
+    int count = runtime->world.count;
+    int *all = malloc((size_t)count * sizeof *all);
+    if (!all)
+        return jd__fail_no_memory(operation, (size_t)count * sizeof *all);
+    for (int i = 0; i < count; i++)
+        all[i] = i;
+    struct jd_group_spec spec = {
+        .runtime = runtime,
+        .processes = all,
+        .size = count,
+        .index = runtime->world.index,
+        .tag = JD_TAG_PROCESSES,
+    };
+    jd_status status = jd__group_create(&spec, operation, &processes.group);
+    free(all);
+    if (status != JD_OK)
+        return status;
+    processes.world = runtime->number;
+    return JD_OK;
+}
+
+/* The group of all processes, ready for the operation. */
+jd_status jd__processes_enter(enum jd_activity activity,
+                              struct jd_group **ret_group)
+{
+    const char *operation = jd__activity_name(activity);
+    const struct jd_runtime *runtime;
+    jd_status status = jd__runtime_get(&runtime, operation);
+    if (status == JD_OK)
+        status = jd__ending_check(operation);
+    if (status != JD_OK)
+        return status;
+    if (processes.world != runtime->number) {
+        jd__group_destroy(processes.group);
+        jd__failure_finish(&processes.failure);
+        processes.group = NULL;
+        processes.world = 0;
+        status = open_group(runtime, operation);
+    } else {
+        status = jd__failure_check(&processes.failure, operation, "");
+    }
+    if (status != JD_OK)
+        return status;
+    jd__progress_enter(operation);
+    jd__group_begin(processes.group, operation, NULL);
+    *ret_group = processes.group;
+    return JD_OK;
+}
+
+/* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]",
+ * "jd_assert_equal_with of 1 leaf: F32[3] (bitwise)". */
+static void print_purpose(const struct jd_purpose *purpose, char *text,
+                          size_t size)
+{
+    const char *activity = jd__activity_name(purpose->signature.activity);
+    char list[1024];
+    jd__leaves_print(purpose->leaves, purpose->count, list, sizeof list);
+    if (purpose->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
+        snprintf(text, size, "%s from process %d of %s", activity,
+                 (int)purpose->signature.source, list);
+    else
+        snprintf(text, size, "%s of %s%s", activity, list,
+                 purpose->detail ? purpose->detail : "");
+}
+
+/* All know that their purposes differ; now they tell each other how. */
+static jd_status fail_mismatch(struct jd_group *group,
+                               const struct jd_purpose *purpose, int odd,
+                               int other)
+{
+    char own[1280];
+    print_purpose(purpose, own, sizeof own);
+    jd_status status =
+        jd__group_meet(group, &purpose->signature, own, strlen(own) + 1);
+    if (status != JD_OK)
+        return status;
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s: process %d calls %s, process %d calls %s; all processes make the "
+        "same calls in the same order, with equal lists of leaves",
+        jd__group_operation(group), odd,
+        (const char *)jd__group_payload(group, odd), other,
+        (const char *)jd__group_payload(group, other));
+}
+
+jd_status jd__processes_meet(struct jd_group *group,
+                             const struct jd_purpose *purpose)
+{
+    int odd = 0, other = 0;
+    jd_status status =
+        jd__group_meet(group, &purpose->signature, purpose->payload,
+                       purpose->payload ? purpose->bytes : 0);
+    if (status == JD_OK && jd__group_find_odd(group, &odd, &other))
+        status = fail_mismatch(group, purpose, odd, other);
+    return status == JD_OK ? jd__group_check_status(group) : status;
+}
+
+struct jd_purpose jd__purpose(enum jd_activity activity, const jd_leaf *leaves,
+                              size_t count)
+{
+    return (struct jd_purpose){
+        .signature = {
+            .activity = activity,
+            .source = -1,
+            .count = count,
+            .digest = jd__leaves_digest(leaves, count),
+        },
+        .leaves = leaves,
+        .count = count,
+    };
+}
+
+struct jd_leaf_walk jd__purpose_walk(const struct jd_purpose *purpose)
+{
+    return (struct jd_leaf_walk){ .leaves = purpose->leaves,
+                                  .count = purpose->count };
+}
+
+/* Meets with scratch memory for what follows; without it, says so. */
+jd_status jd__processes_meet_with_scratch(struct jd_group *group,
+                                          struct jd_purpose *purpose,
+                                          size_t bytes, char **ret_scratch)
+{
+    *ret_scratch = jd__group_scratch(group, bytes);
+    if (!*ret_scratch)
+        purpose->signature.status =
+            jd__fail_no_memory(jd__group_operation(group), bytes);
+    return jd__processes_meet(group, purpose);
+}
+
+/* Meets with everything in the message. */
+jd_status jd__processes_meet_with_leaves(struct jd_group *group,
+                                         struct jd_purpose *purpose, bool gives,
+                                         size_t bytes)
+{
+    unsigned char packed[JD_MEETING_PAYLOAD];
+    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    if (gives) {
+        purpose->payload = packed;
+        purpose->bytes = jd__walk_pack(&walk, packed, bytes);
+    }
+    jd_status status = jd__processes_meet(group, purpose);
+    purpose->payload = NULL;
+    return status;
+}
+
+/* All leaves came with the meeting's messages. */
+static jd_status hear_short(struct jd_group *group, struct jd_purpose *purpose,
+                            size_t bytes, int source,
+                            const struct jd_listener *listener)
+{
+    bool gives = jd__group_index(group) == source;
+    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    jd_status status =
+        jd__processes_meet_with_leaves(group, purpose, gives, bytes);
+    if (status == JD_OK && !gives)
+        listener->hear(&walk, jd__group_payload(group, source), bytes,
+                       listener->arg);
+    return status;
+}
+
+/* They follow the meeting in pieces. */
+static jd_status hear_long(struct jd_group *group, struct jd_purpose *purpose,
+                           int source, const struct jd_listener *listener)
+{
+    char *scratch;
+    size_t piece = jd__group_piece(group);
+    bool gives = jd__group_index(group) == source;
+    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    jd_status status =
+        jd__processes_meet_with_scratch(group, purpose, piece, &scratch);
+    while (status == JD_OK) {
+        struct jd_leaf_walk begin = walk;
+        size_t bytes = jd__walk_pack(&walk, gives ? scratch : NULL, piece);
+        if (bytes == 0)
+            break;
+        status = jd__bulk_broadcast(group, scratch, bytes, source);
+        if (status == JD_OK && !gives)
+            listener->hear(&begin, scratch, bytes, listener->arg);
+    }
+    return status;
+}
+
+jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
+                             size_t bytes, int source,
+                             const struct jd_listener *listener)
+{
+    return bytes > JD_MEETING_PAYLOAD
+               ? hear_long(group, purpose, source, listener)
+               : hear_short(group, purpose, bytes, source, listener);
+}
+
+jd_status jd__processes_leave(jd_status status)
+{
+    jd__progress_leave();
+    return jd__failure_note(&processes.failure, status);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * agree.h - how a multihost utility begins: all processes meet, compare
+ * what they came for, and give what fits into the meeting's message. Longer
+ * lists follow as one stream of bytes, in pieces that pass through the
+ * group's scratch memory.
+ *
+ *     status = jd__processes_enter(JD_ACTIVITY_..., &group);
+ *     struct jd_purpose purpose = jd__purpose(JD_ACTIVITY_..., leaves, n);
+ *     status = jd__processes_meet(group, &purpose);
+ *     ...
+ *     return jd__processes_leave(status);
+ *
+ * Threads: one at a time.
+ */
+#ifndef COLLECTIVES_MULTIHOST_AGREE_H
+#define COLLECTIVES_MULTIHOST_AGREE_H
+
+#include "base/status.h"
+#include "collectives/channel/channel.h"
+#include "collectives/multihost/leaves.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a process came for. */
+struct jd_purpose {
+    struct jd_signature signature;
+    const jd_leaf *leaves;
+    size_t count;
+    const char *detail;  /* follows the list in sentences; NULL: nothing */
+    const void *payload; /* NULL: none */
+    size_t bytes;
+};
+
+struct jd_purpose jd__purpose(enum jd_activity activity, const jd_leaf *leaves,
+                              size_t count);
+
+/* A walk through the purpose's leaves, at its beginning. */
+struct jd_leaf_walk jd__purpose_walk(const struct jd_purpose *purpose);
+
+/*
+ * The group of all processes, ready for the activity.
+ * Returns: JD_OK; what jd__runtime_get says where there is no world; ABORTED
+ *   after an earlier failure; RESOURCE_EXHAUSTED.
+ */
+jd_status jd__processes_enter(enum jd_activity activity,
+                              struct jd_group **ret_group);
+
+/* The end of each utility that has entered, whatever came of it: remembers
+ * what leaves the processes out of step. Returns status. */
+jd_status jd__processes_leave(jd_status status);
+
+/*
+ * Meets. Returns: JD_OK; INVALID_ARGUMENT on every process where purposes
+ * differ, naming two processes and what they came for; RESOURCE_EXHAUSTED
+ * where one of them came without memory; the failures of a wait.
+ */
+jd_status jd__processes_meet(struct jd_group *group,
+                             const struct jd_purpose *purpose);
+
+/* Meets with bytes of scratch memory for what follows. */
+jd_status jd__processes_meet_with_scratch(struct jd_group *group,
+                                          struct jd_purpose *purpose,
+                                          size_t bytes, char **ret_scratch);
+
+/* Meets with all leaves, at most JD_MEETING_PAYLOAD bytes, in the message of
+ * those that give. */
+jd_status jd__processes_meet_with_leaves(struct jd_group *group,
+                                         struct jd_purpose *purpose, bool gives,
+                                         size_t bytes);
+
+/* What becomes of the source's leaves: called with each part of them, and the
+ * place in this process's leaves where it belongs. */
+struct jd_listener {
+    void (*hear)(struct jd_leaf_walk *at, const void *data, size_t bytes,
+                 void *arg);
+    void *arg;
+};
+
+/* Meets, and lets every process but the source hear the source's leaves,
+ * which have bytes in all. */
+jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
+                             size_t bytes, int source,
+                             const struct jd_listener *listener);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* assert_equal.c - jd_assert_equal: every process compares its leaves with
+ * process 0's, and then all tell each other what they found. */
+#include "collectives/kernels/elements.h"
+#include "collectives/multihost/agree.h"
+#include "collectives/multihost/equality.h"
+#include "collectives/multihost/leaves.h"
+#include "jd_multihost.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Where this process's leaves first differ from process 0's. */
+struct difference {
+    uint64_t exists;
+    uint64_t leaf;
+    uint64_t element;
+    unsigned char value[16];
+    unsigned char wanted[16];
+};
+
+/* What is compared, and what came of it. */
+struct comparison {
+    jd_equality rules;
+    char rules_text[160]; /* for sentences */
+    const jd_leaf *leaves;
+    const char *what;
+    struct difference difference;
+};
+
+/* The first element of the span, of size bytes each, that is not equal. */
+static void compare_span(struct comparison *comparison,
+                         const struct jd_leaf_span *span, const char *wanted)
+{
+    const jd_leaf *leaf = &comparison->leaves[span->leaf];
+    const char *have = (const char *)leaf->data + span->offset;
+    size_t size = jd_dtype_size(leaf->dtype);
+    if (jd__equality_trusts_bits(&comparison->rules, leaf->dtype) &&
+        memcmp(have, wanted, span->bytes) == 0)
+        return;
+    for (size_t at = 0; at < span->bytes; at += size) {
+        if (jd__equality_holds(&comparison->rules, leaf->dtype, have + at,
+                               wanted + at))
+            continue;
+        struct difference *difference = &comparison->difference;
+        difference->exists = 1;
+        difference->leaf = span->leaf;
+        difference->element = (span->offset + at) / size;
+        memcpy(difference->value, have + at, size);
+        memcpy(difference->wanted, wanted + at, size);
+        return;
+    }
+}
+
+/* Compares what comes next in the walk with bytes of process 0's stream. */
+static void compare(struct jd_leaf_walk *walk, const void *data, size_t bytes,
+                    void *arg)
+{
+    struct comparison *comparison = arg;
+    struct jd_leaf_span span;
+    for (size_t used = 0; used < bytes; used += span.bytes) {
+        if (!jd__walk_next(walk, bytes - used, &span))
+            return;
+        if (!comparison->difference.exists)
+            compare_span(comparison, &span, (const char *)data + used);
+    }
+}
+
+/* Process 0 hears nobody: where a NaN is not equal to itself, this finds it. */
+static void compare_own(struct comparison *comparison, size_t num_leaves)
+{
+    for (size_t i = 0; i < num_leaves; i++) {
+        struct jd_leaf_walk walk = { .leaves = comparison->leaves,
+                                     .count = num_leaves,
+                                     .leaf = i };
+        const jd_leaf *leaf = &comparison->leaves[i];
+        compare(&walk, leaf->data, jd__leaf_bytes(leaf), comparison);
+    }
+}
+
+static jd_status find_difference(struct jd_group *group,
+                                 struct jd_purpose *purpose, size_t bytes,
+                                 struct comparison *comparison)
+{
+    struct jd_listener listener = { compare, comparison };
+    jd_status status = jd__processes_hear(group, purpose, bytes, 0, &listener);
+    bool is_source = jd__group_index(group) == 0;
+    if (status == JD_OK && is_source && comparison->rules.nan_differs)
+        compare_own(comparison, purpose->count);
+    return status;
+}
+
+static jd_status fail_difference(struct jd_group *group, int process,
+                                 const struct difference *difference,
+                                 const struct comparison *comparison)
+{
+    const jd_leaf *leaf = &comparison->leaves[difference->leaf];
+    const struct jd_topology *topology = jd__group_runtime(group)->topology;
+    const char *what = comparison->what;
+    char value[96], wanted[96], index[128];
+    jd__element_print_apart(leaf->dtype, difference->value, value,
+                            difference->wanted, wanted, sizeof value);
+    jd__leaf_print_index(leaf, difference->element, index, sizeof index);
+    return jd_fail(
+        JD_FAILED_PRECONDITION,
+        "%s%s%s: process %d (%s) has %s in leaf %" PRIu64
+        " at index %s, where process 0 has %s%s",
+        what ? what : "", what ? ": " : "", jd__group_operation(group), process,
+        topology->hosts[topology->processes[process].host].name, value,
+        difference->leaf, index, wanted, comparison->rules_text);
+}
+
+/* Tells all what each has found. */
+static jd_status share_differences(struct jd_group *group,
+                                   const struct jd_purpose *purpose,
+                                   const struct comparison *comparison)
+{
+    jd_status status =
+        jd__group_meet(group, &purpose->signature, &comparison->difference,
+                       sizeof comparison->difference);
+    for (int i = 0; status == JD_OK && i < jd__group_size(group); i++) {
+        struct difference difference;
+        memcpy(&difference, jd__group_payload(group, i), sizeof difference);
+        if (difference.exists)
+            return fail_difference(group, i, &difference, comparison);
+    }
+    return status;
+}
+
+static jd_status assert_equal(enum jd_activity activity,
+                              struct comparison *comparison, size_t num_leaves)
+{
+    struct jd_leaf_list list = { comparison->leaves, num_leaves,
+                                 jd__activity_name(activity), "leaves" };
+    struct jd_group *group;
+    size_t bytes;
+    jd_status status = jd__leaves_check(&list, &bytes);
+    if (status == JD_OK)
+        status = jd__processes_enter(activity, &group);
+    if (status != JD_OK)
+        return status;
+    struct jd_purpose purpose =
+        jd__purpose(activity, comparison->leaves, num_leaves);
+    purpose.detail = comparison->rules_text;
+    purpose.signature.digest ^= jd__equality_digest(&comparison->rules);
+    status = find_difference(group, &purpose, bytes, comparison);
+    if (status == JD_OK)
+        status = share_differences(group, &purpose, comparison);
+    return jd__processes_leave(status);
+}
+
+jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
+                          const char *what)
+{
+    struct comparison comparison = { .leaves = leaves, .what = what };
+    return assert_equal(JD_ACTIVITY_ASSERT_EQUAL, &comparison, num_leaves);
+}
+
+jd_status jd_assert_equal_with(const jd_leaf *leaves, size_t num_leaves,
+                               const char *what, const jd_equality *equality,
+                               size_t size)
+{
+    enum jd_activity activity = JD_ACTIVITY_ASSERT_EQUAL_WITH;
+    struct comparison comparison = { .leaves = leaves, .what = what };
+    jd_status status = jd__equality_read(
+        equality, size, jd__activity_name(activity), &comparison.rules);
+    if (status != JD_OK)
+        return status;
+    jd__equality_print(&comparison.rules, comparison.rules_text,
+                       sizeof comparison.rules_text);
+    return assert_equal(activity, &comparison, num_leaves);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* multihost.c - jd_broadcast_one_to_all and jd_sync_global_devices. */
+#include "jd_multihost.h"
+#include "collectives/multihost/agree.h"
+#include "collectives/multihost/leaves.h"
+#include "runtime/api/barrier.h"
+#include "runtime/coordination/failure/failure_exit.h"
+
+#include <string.h>
+
+#define MAX_NAME 4096 /* bytes of a sync point's name */
+
+static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
+                 void *leaves)
+{
+    jd__walk_unpack(at, data, bytes, leaves, 0);
+}
+
+static jd_status broadcast(struct jd_group *group, struct jd_purpose *purpose,
+                           size_t bytes, int source)
+{
+    struct jd_listener listener = { take, (void *)purpose->leaves };
+    purpose->signature.source = source;
+    return jd__processes_hear(group, purpose, bytes, source, &listener);
+}
+
+jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
+                                  int source)
+{
+    enum jd_activity activity = JD_ACTIVITY_BROADCAST_ONE_TO_ALL;
+    struct jd_leaf_list list = { leaves, num_leaves,
+                                 jd__activity_name(activity), "leaves" };
+    struct jd_group *group;
+    size_t bytes;
+    jd_status status = jd__leaves_check(&list, &bytes);
+    if (status == JD_OK)
+        status = jd__processes_enter(activity, &group);
+    if (status != JD_OK)
+        return status;
+    if (source < 0 || source >= jd__group_size(group))
+        return jd__processes_leave(jd_fail(
+            JD_INVALID_ARGUMENT, "%s: source is %d; the processes are 0 to %d",
+            list.operation, source, jd__group_size(group) - 1));
+    struct jd_purpose purpose = jd__purpose(activity, leaves, num_leaves);
+    status = broadcast(group, &purpose, bytes, source);
+    return jd__processes_leave(status);
+}
+
+/* On cpu nothing of a device is under way when a call has returned: there is
+ * no stream to drain first. */
+jd_status jd_sync_global_devices(const char *name)
+{
+    static const char operation[] = "jd_sync_global_devices";
+    const struct jd_runtime *runtime;
+    if (!name)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: name is NULL; give every point of the program a "
+                       "name",
+                       operation);
+    if (strlen(name) > MAX_NAME)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: the name has %zu bytes; at most %d", operation,
+                       strlen(name), MAX_NAME);
+    jd_status status = jd__runtime_get(&runtime, operation);
+    if (status == JD_OK)
+        status = jd__ending_check(operation);
+    return status == JD_OK ? jd__coordination_sync(runtime, name) : status;
+}

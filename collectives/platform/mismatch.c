@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mismatch.c - what all members of a meeting hear where their calls differ. */
+#include "collectives/platform/mismatch.h"
+
+#include <stdio.h>
+
+/* Members whose routes are told at a time: what fits beside a signature. */
+enum { PIECE = 512 };
+
+/* Where the in of the members from `begin` on goes, in odd's list and in
+ * other's; -1: nowhere. */
+struct piece {
+    int begin, count;
+    int32_t odd[PIECE], other[PIECE];
+};
+
+/* The first member whose in goes somewhere else. */
+struct difference {
+    int from;
+    int32_t odd, other;
+};
+
+static bool is_permutation(const struct jd_signature *s)
+{
+    return (s->activity == JD_ACTIVITY_PPERMUTE ||
+            s->activity == JD_ACTIVITY_PPERMUTE_KEEP ||
+            s->activity == JD_ACTIVITY_PSHUFFLE) &&
+           s->source < 0; /* it is not what is told below */
+}
+
+/* Whether the two calls differ in their routes alone: the same answer on all
+ * members, whatever they call themselves. */
+static bool is_of_routes(const struct jd_mismatch *m)
+{
+    struct jd_signature alike = m->odd.signature;
+    alike.digest = m->other.signature.digest;
+    return is_permutation(&alike) &&
+           jd__signature_agrees(&alike, &m->other.signature);
+}
+
+static void read_routes(const struct jd_permute *permute, int begin, int count,
+                        int32_t *to)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = -1;
+    for (int i = 0; permute && i < permute->num_routes; i++) {
+        const jd_route *route = &permute->routes[i];
+        if (route->from >= begin && route->from - begin < count)
+            to[route->from - begin] = route->to;
+    }
+}
+
+/* A member's part of the piece becomes everybody's. */
+static jd_status tell(const struct jd_mismatch *m, int member, int begin,
+                      int count, int32_t *to)
+{
+    struct jd_collective told = { .activity = m->odd.signature.activity,
+                                  .detail = m->call->detail,
+                                  .in = to,
+                                  .out = to,
+                                  .count = (size_t)count,
+                                  .dtype = JD_S32 };
+    if (member == m->index)
+        read_routes(m->call->permute, begin, count, to);
+    return m->platform->broadcast(m->clique, &told, member);
+}
+
+/* Whether there is a difference in the piece. */
+static bool compare(const struct piece *piece, struct difference *ret_found)
+{
+    for (int i = 0; i < piece->count; i++) {
+        if (piece->odd[i] == piece->other[i])
+            continue;
+        *ret_found = (struct difference){ piece->begin + i, piece->odd[i],
+                                          piece->other[i] };
+        return true;
+    }
+    return false;
+}
+
+/* False also where members cannot be told any more. */
+static bool find_difference(const struct jd_mismatch *m,
+                            struct difference *ret_found)
+{
+    struct piece piece;
+    for (int begin = 0; begin < m->size; begin += PIECE) {
+        int count = m->size - begin < PIECE ? m->size - begin : PIECE;
+        piece.begin = begin;
+        piece.count = count;
+        if (tell(m, m->odd.member, begin, count, piece.odd) != JD_OK ||
+            tell(m, m->other.member, begin, count, piece.other) != JD_OK)
+            return false;
+        if (compare(&piece, ret_found))
+            return true;
+    }
+    return false;
+}
+
+struct end {
+    char text[16];
+};
+
+static struct end end_of(int32_t to)
+{
+    struct end end = { "nobody" };
+    if (to >= 0)
+        snprintf(end.text, sizeof end.text, "%d", (int)to);
+    return end;
+}
+
+static struct jd_said said_by(const struct jd_mismatch *m,
+                              const struct jd_voiced *voiced,
+                              const struct jd_voiced *other)
+{
+    return (struct jd_said){
+        .process = m->processes[voiced->member],
+        .member = jd__signature_name(m->processes, m->size, voiced->member,
+                                     other->member),
+        .signature = &voiced->signature,
+    };
+}
+
+jd_status jd__mismatch_fail(const struct jd_mismatch *m)
+{
+    struct jd_said odd = said_by(m, &m->odd, &m->other);
+    struct jd_said other = said_by(m, &m->other, &m->odd);
+    struct difference found;
+    char routes[160] = "";
+    if (is_of_routes(m) && find_difference(m, &found))
+        snprintf(routes, sizeof routes,
+                 "; their routes differ: process %d%s has %d -> %s, process "
+                 "%d%s has %d -> %s",
+                 odd.process, jd__member_text(odd.member).text, found.from,
+                 end_of(found.odd).text, other.process,
+                 jd__member_text(other.member).text, found.from,
+                 end_of(found.other).text);
+    return jd__signature_fail(jd__activity_name(m->call->activity),
+                              m->call->detail, odd, other, routes);
+}

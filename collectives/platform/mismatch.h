@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mismatch.h - what all members of a meeting hear where their calls differ: the
+ * same words on each, on every platform.
+ *
+ *     struct jd_mismatch mismatch = { .clique = clique, ... };
+ *     if (jd__signature_find_odd(get, arg, size, &mismatch.odd, ...))
+ *         return jd__mismatch_fail(&mismatch);
+ *
+ * Of a permutation a signature has a digest alone. Where two calls differ in
+ * nothing else, all members stay together after the meeting, and the two tell
+ * the routes that they have, until one differs: calls that agree pay nothing
+ * for it.
+ */
+#ifndef COLLECTIVES_PLATFORM_MISMATCH_H
+#define COLLECTIVES_PLATFORM_MISMATCH_H
+
+#include "collectives/platform/platform.h"
+
+/* Of one of two members. */
+struct jd_voiced {
+    int member;
+    struct jd_signature signature; /* copied: meetings follow */
+};
+
+struct jd_mismatch {
+    /* By whose broadcast members are told what is compared. */
+    const struct jd_platform *platform;
+    struct jd_clique *clique;
+
+    const struct jd_collective *call; /* this member's own */
+    const int *processes;             /* of each member */
+    int size;
+    int index; /* this member's */
+    struct jd_voiced odd, other;
+};
+
+/* Collective: by all members, who have met and know the same of odd and other.
+ * Blocks: for some broadcasts, each with a deadline, where these are
+ *   permutations; where one of them fails the sentence is without routes.
+ * Returns: INVALID_ARGUMENT. */
+jd_status jd__mismatch_fail(const struct jd_mismatch *mismatch);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * agent.h - a process's connection to the coordination service: it meets it,
+ * asks it on behalf of any thread, sends heartbeats, and notices when it is
+ * gone. It needs no MPI, and makes no MPI call.
+ *
+ *     jd__agent_create(&spec, &agent);
+ *     jd__agent_meet(agent, deadline);       until it is let in
+ *     jd__agent_call(agent, &call);          from any thread
+ *     jd__agent_destroy(agent);
+ *
+ * A connection that breaks by ETIMEDOUT or an unreachable host is made again
+ * until the heartbeat timeout, and requests under way are asked again; an end
+ * of file or a reset is the service's death.
+ */
+#ifndef RUNTIME_COORDINATION_CLIENT_AGENT_H
+#define RUNTIME_COORDINATION_CLIENT_AGENT_H
+
+#include "runtime/coordination/auth/auth.h"
+#include "runtime/coordination/net/addresses.h"
+#include "runtime/coordination/net/loop.h"
+#include "runtime/coordination/session/session.h"
+
+struct jd_agent;
+
+struct jd_agent_spec {
+    struct jd_loop *loop;
+    const struct jd_auth *auth;
+    Jd__Role role;
+    const char *job;
+    uint32_t attempt;
+    int process, count;
+    const char *host, *boot_id, *program; /* of this process */
+    uint32_t pid;
+    int fd; /* connected already; -1: the endpoints are tried in turn */
+    const struct jd_endpoints *endpoints;
+    bool is_search; /* the service may be elsewhere: one round over them */
+    double heartbeat_timeout; /* seconds; negative: none */
+    double notice;            /* seconds until a wait says for whom */
+    size_t max_message;
+    /* On the loop's thread: what nobody asked for, and the service's death
+     * ("connection closed ..."), once. */
+    void (*on_push)(void *arg, const Jd__Message *message);
+    void (*on_lost)(void *arg, const char *why);
+    void *arg;
+};
+
+/* Who the service is, as its Welcome says. */
+struct jd_service_place {
+    char host[72];
+    char program[64];
+    uint32_t pid;
+    uint64_t incarnation;
+};
+
+/* Copies what it needs. Returns JD_OK, RESOURCE_EXHAUSTED. The fd is the
+ * agent's in any case. */
+jd_status jd__agent_create(const struct jd_agent_spec *spec,
+                           struct jd_agent **ret_agent);
+
+/*
+ * Connects, and waits until it is let in, at most until the deadline (a
+ * jd__clock_now()). The loop runs.
+ * Returns: JD_OK; what the service says where it refuses; DEADLINE_EXCEEDED
+ *   with every address that was tried and what came of it; UNAUTHENTICATED
+ *   where the service does not know the secret. In a search: NOT_FOUND after
+ *   one round, also where it is another job's service, and no more than the
+ *   addresses with what came of each.
+ */
+jd_status jd__agent_meet(struct jd_agent *agent, double deadline);
+
+/* As jd__coordination_call and jd__coordination_tell. */
+jd_status jd__agent_call(struct jd_agent *agent, struct jd_call *call);
+bool jd__agent_tell(struct jd_agent *agent, const Jd__Message *message);
+
+/* After jd__agent_meet. */
+struct jd_service_place jd__agent_place(struct jd_agent *agent);
+
+/* The failure is known, or the end has come in order: what happens to the
+ * connection from here on is no news. Threads: any. */
+void jd__agent_expect_end(struct jd_agent *agent);
+
+/* Closes at once; nobody waits in a call. NULL is nothing. */
+void jd__agent_destroy(struct jd_agent *agent);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * agent_heartbeat.c - signs of life, both ways: a heartbeat every tenth of the
+ * timeout, which carries what this process is doing and is answered; and once
+ * a second a look at how long nothing was heard. What a process does is sampled
+ * with that, and sent where it has changed, so that a failure's report can say
+ * what the process was doing a second ago.
+ */
+#include "base/clock.h"
+#include "runtime/coordination/client/agent_private.h"
+
+#include <math.h>
+
+#define NEWS_PER_SECOND 1000 /* of all processes, for the service */
+
+static struct timeval to_timeval(double seconds)
+{
+    return (struct timeval){ (time_t)seconds,
+                             (suseconds_t)(1e6 * (seconds - floor(seconds))) };
+}
+
+static double interval(const struct jd_agent *agent)
+{
+    return agent->spec.heartbeat_timeout / 10;
+}
+
+static double look_interval(const struct jd_agent *agent)
+{
+    return agent->spec.heartbeat_timeout >= 0 ? fmin(1, interval(agent)) : 1;
+}
+
+/* Of many processes each says less often what is new, so that the service is
+ * not kept busy with it. */
+static double news_interval(const struct jd_agent *agent)
+{
+    return fmax(look_interval(agent),
+                (double)agent->spec.count / NEWS_PER_SECOND);
+}
+
+/* ---- what goes out ------------------------------------------------------ */
+
+/* With an id it is answered: any answer is a sign of life. */
+static void send_heartbeat(struct jd_agent *agent, uint64_t id)
+{
+    Jd__Message message = JD__MESSAGE__INIT;
+    Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
+    Jd__Progress progress = JD__PROGRESS__INIT;
+    double lasted = jd__clock_now() - agent->progress.since;
+    if (agent->progress.operation)
+        progress.operation = (char *)agent->progress.operation;
+    progress.number = agent->progress.number;
+    progress.inside = agent->progress.inside;
+    if (agent->progress.number && lasted > 0)
+        progress.since_ms = (uint64_t)(1000 * lasted);
+    heartbeat.progress = &progress;
+    message.id = id;
+    message.body_case = JD__MESSAGE__BODY_HEARTBEAT;
+    message.heartbeat = &heartbeat;
+    agent->sent_progress = agent->progress;
+    if (agent->link)
+        jd__link_send(agent->link, &message);
+}
+
+static bool is_same(const struct jd_progress *a, const struct jd_progress *b)
+{
+    return a->number == b->number && a->inside == b->inside;
+}
+
+static void send_news(struct jd_agent *agent, double now)
+{
+    jd__progress_sample(&agent->progress);
+    if (is_same(&agent->sent_progress, &agent->progress) ||
+        now - agent->last_news < 0.9 * news_interval(agent))
+        return;
+    agent->last_news = now;
+    send_heartbeat(agent, 0);
+}
+
+/* ---- what comes in ------------------------------------------------------ */
+
+void jd__agent_set_heard(struct jd_agent *agent, double at)
+{
+    pthread_mutex_lock(&agent->lock);
+    agent->heard = at;
+    pthread_mutex_unlock(&agent->lock);
+}
+
+/* One that was stopped itself has heard nothing for that reason. */
+static void forgive_own_sleep(struct jd_agent *agent, double now)
+{
+    double timeout = agent->spec.heartbeat_timeout;
+    if (now - agent->last_look > 3 * look_interval(agent) + 0.5)
+        jd__agent_set_heard(agent, fmax(agent->heard, now - timeout / 2));
+    agent->last_look = now;
+}
+
+/* True where the service is given up. */
+static bool give_up_silent(struct jd_agent *agent, double now)
+{
+    double timeout = agent->spec.heartbeat_timeout;
+    if (timeout < 0)
+        return false;
+    forgive_own_sleep(agent, now);
+    if (now - agent->heard <= timeout)
+        return false;
+    jd__agent_life_stop(agent);
+    jd__agent_die(agent,
+                  "no sign of life for %.3g s (its host is down or cut off, or "
+                  "it is stopped; JD_HEARTBEAT_TIMEOUT is %.3g s)",
+                  now - agent->heard, timeout);
+    return true;
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct jd_agent *agent = arg;
+    double now = jd__clock_now();
+    (void)fd, (void)what;
+    jd__loop_check(agent->spec.loop);
+    if (!give_up_silent(agent, now) && agent->spec.role == JD__ROLE__PROCESS)
+        send_news(agent, now);
+}
+
+static void on_heartbeat(evutil_socket_t fd, short what, void *arg)
+{
+    struct jd_agent *agent = arg;
+    (void)fd, (void)what;
+    jd__progress_sample(&agent->progress);
+    send_heartbeat(agent, UINT64_MAX);
+}
+
+void jd__agent_life_say(struct jd_agent *agent)
+{
+    jd__progress_sample(&agent->progress);
+    send_heartbeat(agent, 0);
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+bool jd__agent_life_open(struct jd_agent *agent)
+{
+    struct event_base *base = jd__loop_base(agent->spec.loop);
+    agent->look_timer = event_new(base, -1, EV_PERSIST, on_look, agent);
+    agent->heartbeat_timer =
+        event_new(base, -1, EV_PERSIST, on_heartbeat, agent);
+    return agent->look_timer && agent->heartbeat_timer;
+}
+
+void jd__agent_life_start(struct jd_agent *agent)
+{
+    struct timeval look = to_timeval(look_interval(agent));
+    agent->last_look = jd__clock_now();
+    jd__agent_set_heard(agent, agent->last_look);
+    event_add(agent->look_timer, &look);
+    if (agent->spec.heartbeat_timeout >= 0) {
+        struct timeval beat = to_timeval(interval(agent));
+        event_add(agent->heartbeat_timer, &beat);
+    }
+}
+
+void jd__agent_life_stop(struct jd_agent *agent)
+{
+    if (agent->look_timer)
+        event_del(agent->look_timer);
+    if (agent->heartbeat_timer)
+        event_del(agent->heartbeat_timer);
+}
+
+void jd__agent_life_close(struct jd_agent *agent)
+{
+    if (agent->look_timer)
+        event_free(agent->look_timer);
+    if (agent->heartbeat_timer)
+        event_free(agent->heartbeat_timer);
+    agent->look_timer = agent->heartbeat_timer = NULL;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* agent_private.h - what the agent's parts share: its connection
+ * (agent_connect.c), how that is let in (agent_greet.c), its signs of life
+ * (agent_heartbeat.c), its calls (agent.c). */
+#ifndef RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
+#define RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
+
+#include "base/progress.h"
+#include "runtime/coordination/auth/munge.h"
+#include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/net/link.h"
+
+#include <pthread.h>
+
+enum jd_agent_state {
+    JD_AGENT_MEETING, /* connects, or is connected and not let in yet */
+    JD_AGENT_READY,
+    JD_AGENT_BACKING, /* lost its connection and makes it again */
+    JD_AGENT_DEAD,    /* the service is gone, or has refused us */
+};
+
+/* A request under way; on its caller's stack. */
+struct jd_pending {
+    struct jd_pending *next;
+    const Jd__Message *request;
+    Jd__Message *answer; /* NULL: none yet */
+    pthread_cond_t changed;
+};
+
+enum { JD_AGENT_HELD = 16 }; /* messages until munge has answered */
+
+/* What is said on a connection until it is let in; all zero: nothing yet. */
+struct jd_greeting {
+    uint8_t nonce[JD_AUTH_NONCE], challenge[JD_AUTH_NONCE];
+    struct jd_auth_exchange exchange;
+    struct jd_munge_question *question; /* munge is asked; NULL: it is not */
+    bool was_challenged;
+    bool is_welcome; /* the other side has shown that it is the service, or */
+    bool is_known;   /* could not: then what it says is not final */
+    Jd__Message *held[JD_AGENT_HELD]; /* behind a Welcome that munge has */
+    int num_held;
+    const char *closed; /* what the other side did meanwhile, or NULL */
+};
+
+struct jd_agent {
+    struct jd_agent_spec spec; /* its texts are the agent's own */
+    struct jd_auth auth;
+    struct jd_endpoints endpoints;
+    uint64_t incarnation;
+
+    /* The loop's own. */
+    struct jd_link_pool *pool;
+    struct event *connect_event; /* the socket that is being connected */
+    struct event *retry_timer, *meet_timer, *heartbeat_timer, *look_timer;
+    int connecting_fd;
+    int next_endpoint;
+    int rounds; /* how often all endpoints were tried */
+    int fd;     /* the link's */
+    struct jd_greeting greeting;
+    bool has_warned; /* that somebody refuses us who may be anybody */
+    struct jd_progress progress, sent_progress;
+    double last_look, last_news, back_since;
+
+    pthread_mutex_t lock;
+    pthread_cond_t state_changed;
+    enum jd_agent_state state; /* under the lock, as the rest */
+    bool expects_end;
+    bool is_armed; /* has said so, and says it again where it must */
+    double heard;  /* written by the loop alone */
+    struct jd_link *link;
+    jd_status refusal;
+    char *why;   /* it is dead, or what came of the addresses tried */
+    char *noted; /* what came of those of this round so far */
+    char trying[JD_ENDPOINT_TEXT]; /* the one that is tried now, or "" */
+    uint64_t last_id;
+    struct jd_pending *pending;
+    struct jd_service_place place;
+};
+
+/* Locks, sets state and why (malloc'ed, or NULL) and wakes all who wait. */
+void jd__agent_set_state(struct jd_agent *agent, enum jd_agent_state state,
+                         jd_status refusal, char *why);
+
+/* The service is gone: calls end, and the runtime hears of it once. */
+__attribute__((format(printf, 2, 3))) void
+jd__agent_die(struct jd_agent *agent, const char *format, ...);
+
+/* ---- agent_connect.c ----------------------------------------------------- */
+
+extern const struct jd_link_hooks jd__agent_link_hooks;
+/* On the loop: begins to connect. */
+void jd__agent_connect(struct jd_agent *agent);
+void jd__agent_close(struct jd_agent *agent);
+/* This address does not do: the next one is tried. */
+void jd__agent_give_up_address(struct jd_agent *agent, const char *what);
+/* The service itself says no: the agent is dead. */
+void jd__agent_be_refused(struct jd_agent *agent, jd_status status,
+                          const char *text);
+
+/* ---- agent_greet.c ------------------------------------------------------ */
+
+/* A message before we are let in; it is the callee's to free. */
+void jd__agent_greet(struct jd_agent *agent, Jd__Message *message);
+/* The connection is gone. */
+void jd__agent_forget_greeting(struct jd_agent *agent);
+
+/* ---- agent_heartbeat.c -------------------------------------------------- */
+
+bool jd__agent_life_open(struct jd_agent *agent);
+void jd__agent_life_start(struct jd_agent *agent);
+void jd__agent_life_stop(struct jd_agent *agent);
+void jd__agent_life_close(struct jd_agent *agent);
+/* What this process is doing, now: the service asks. */
+void jd__agent_life_say(struct jd_agent *agent);
+void jd__agent_set_heard(struct jd_agent *agent, double at);
+
+/* ---- agent.c ------------------------------------------------------------ */
+
+/* A message from the service, which is the callee's to free. */
+void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message);
+/* Let in: what waits is asked, again where the connection was lost. */
+void jd__agent_be_ready(struct jd_agent *agent);
+
+#endif

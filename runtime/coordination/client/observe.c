@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* observe.c - a look at another job. */
+#include "runtime/coordination/client/observe.h"
+#include "base/clock.h"
+#include "runtime/coordination/client/agent.h"
+
+#include <unistd.h>
+
+struct observer {
+    struct jd_auth auth;
+    struct jd_endpoints endpoints;
+    struct jd_loop *loop;
+    struct jd_agent *agent;
+};
+
+static jd_status create_agent(struct observer *o,
+                              const struct jd_settings *settings)
+{
+    struct jd_agent_spec spec = {
+        .loop = o->loop,
+        .auth = &o->auth,
+        .role = JD__ROLE__OBSERVER,
+        .job = "",
+        .host = "",
+        .boot_id = "",
+        .program = "jd-info",
+        .pid = (uint32_t)getpid(),
+        .fd = -1,
+        .endpoints = &o->endpoints,
+        .heartbeat_timeout = -1,
+        .notice = -1,
+        .max_message =
+            (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
+    };
+    return jd__agent_create(&spec, &o->agent);
+}
+
+static jd_status ask(struct observer *o, Jd__Message **ret_answer)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "the table of processes" };
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    jd_status status = jd__agent_call(o->agent, &call);
+    if (status != JD_OK)
+        return status;
+    *ret_answer = call.answer;
+    return JD_OK;
+}
+
+static jd_status run(struct observer *o, const struct jd_settings *settings,
+                     double timeout, Jd__Message **ret_answer)
+{
+    jd_status status = jd__loop_create("jd-observe", &o->loop);
+    if (status == JD_OK)
+        status = jd__loop_start(o->loop);
+    if (status == JD_OK)
+        status = create_agent(o, settings);
+    if (status == JD_OK)
+        status = jd__agent_meet(o->agent, jd__clock_now() + timeout);
+    if (status == JD_OK)
+        status = ask(o, ret_answer);
+    jd__agent_destroy(o->agent);
+    jd__loop_destroy(o->loop);
+    jd__auth_wipe(&o->auth, sizeof o->auth);
+    return status;
+}
+
+jd_status jd__observe(const struct jd_env *env,
+                      const struct jd_settings *settings, const char *address,
+                      double timeout, Jd__Message **ret_answer)
+{
+    struct observer observer = { .loop = NULL };
+    jd_status status = jd__auth_start();
+    if (status == JD_OK)
+        status = jd__auth_find(env, settings, &observer.auth);
+    if (status == JD_OK)
+        status = jd__address_resolve(address, timeout, &observer.endpoints);
+    if (status == JD_OK)
+        status = run(&observer, settings, timeout, ret_answer);
+    return status == JD_OK
+               ? JD_OK
+               : jd__fail_prefix(status, "the job at %s: ", address);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * failure_exit.c - the end of a process whose job has failed.
+ *
+ * Up to three threads, made when it begins: "jd-ending" speaks, waits for what
+ * is to be waited for, flushes and ends the process; "jd-guard" ends it where
+ * that one is late, because nobody reads standard error or a disk is slow;
+ * "jd-callback" runs the program's callback. They only share `ending`.
+ */
+#include "runtime/coordination/failure/failure_exit.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "runtime/coordination/net/loop.h"
+#include "runtime/process/exit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Every survivor ends this long after the failure, and so all at the same
+ * time: see jd__exit_together. */
+#define TOGETHER_SECONDS 0.4
+#define LAST_WORDS_SECONDS 1.0 /* for a sentence and two flushes */
+#define LAST_WORDS_SLICES 20
+#define STAY_MICROSECONDS 20000
+
+static struct {
+    pid_t pid;               /* of the process that is being ended */
+    atomic_bool has_begun;   /* what jd__ending_check looks at */
+    atomic_bool is_going_on; /* the process will be ended */
+    pthread_mutex_t lock;
+    void (*_Atomic listener)(void);
+    pthread_once_t once;
+    pthread_cond_t changed;
+    /* guarded by lock: */
+    bool is_leaving;
+    double grace;
+    double begin;
+    jd_peer_failure_f callback;
+    void *callback_arg;
+    bool calls; /* the callback runs */
+    bool stays; /* the store may still be used */
+    /* written before the threads start, freed by jd__ending_reset: */
+    bool has_called; /* the callback runs or has run */
+    struct jd_report report;
+    char *text;
+    int *processes;
+    /* of the loop's thread: */
+    struct event *stay_event;
+    bool (*stay)(void *arg);
+    void *stay_arg;
+    /* of the callback's thread: */
+    pthread_t callback_thread;
+} ending = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+
+static void init_condition(void)
+{
+    jd__clock_init_condition(&ending.changed);
+}
+
+static void lock(void)
+{
+    pthread_once(&ending.once, init_condition);
+    pthread_mutex_lock(&ending.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&ending.lock);
+}
+
+/* ---- the sentence ------------------------------------------------------- */
+
+static const char *report_text(void)
+{
+    return ending.text ? ending.text
+                       : "another process has failed (no memory for the "
+                         "sentence that says which)";
+}
+
+static double report_age(void)
+{
+    return ending.report.age + jd__clock_now() - ending.begin;
+}
+
+static void say(void)
+{
+    char others[64] = "";
+    int silent = ending.report.silent;
+    if (!ending.report.speak)
+        return;
+    if (silent > 0)
+        snprintf(others, sizeof others, "; %d other process%s nothing", silent,
+                 silent == 1 ? " says" : "es say");
+    jd__log(JD_LOG_ERROR, "%s; this process ends with exit code %d%s%s",
+            report_text(), JD_EXIT_PEER_FAILED,
+            ending.has_called ? " after its callback" : "", others);
+}
+
+static void say_late(void)
+{
+    jd__log(JD_LOG_ERROR,
+            "jd_on_peer_failure: the callback has not returned within %.3g s "
+            "(JD_FAILURE_GRACE changes it); this process ends with exit code "
+            "%d without it",
+            ending.grace, JD_EXIT_PEER_FAILED);
+}
+
+/* ---- the threads -------------------------------------------------------- */
+
+static bool is_waiting(void)
+{
+    return ending.calls || ending.stays;
+}
+
+/* Waits, locked, until nothing is to be waited for or the grace is over. */
+static void wait_for_others(void)
+{
+    struct timespec until = jd__clock_timespec(ending.begin + ending.grace);
+    int error = 0;
+    while (is_waiting() && error == 0)
+        error = pthread_cond_timedwait(&ending.changed, &ending.lock, &until);
+}
+
+static void sleep_until(double when)
+{
+    struct timespec until = jd__clock_timespec(when);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+        continue;
+}
+
+static void *end_process(void *unused)
+{
+    (void)unused;
+    say();
+    jd__exit_flush();
+    lock();
+    wait_for_others();
+    bool is_late = ending.calls;
+    unlock();
+    if (is_late)
+        say_late();
+    sleep_until(ending.begin - ending.report.age + TOGETHER_SECONDS);
+    jd__exit_now(JD_EXIT_PEER_FAILED);
+}
+
+/* In slices: a process that was stopped, or kept from running, speaks after
+ * that, and a slow machine takes its time. */
+static void await_last_words(void)
+{
+    for (int i = 0; i < LAST_WORDS_SLICES; i++)
+        sleep_until(jd__clock_now() + LAST_WORDS_SECONDS / LAST_WORDS_SLICES);
+}
+
+/* Touches no stream. */
+static void *guard_end(void *unused)
+{
+    (void)unused;
+    lock();
+    wait_for_others();
+    unlock();
+    await_last_words();
+    _exit(JD_EXIT_PEER_FAILED);
+}
+
+static void *run_callback(void *unused)
+{
+    (void)unused;
+    lock();
+    jd_peer_failure_f callback = ending.callback;
+    void *arg = ending.callback_arg;
+    unlock();
+    struct jd_peer_failure failure = {
+        .processes = ending.report.processes,
+        .num_processes = ending.report.num_processes,
+        .text = report_text(),
+        .age = report_age(),
+    };
+    callback(&failure, arg);
+    lock();
+    ending.calls = false;
+    pthread_cond_broadcast(&ending.changed);
+    unlock();
+    return NULL;
+}
+
+static bool start_thread(pthread_t *thread, const char *name,
+                         void *(*body)(void *))
+{
+    return jd__thread_start_detached(name, body, NULL, thread) == 0;
+}
+
+/* Locked. Without a thread there is no callback, and no guard. */
+static void start_threads(void)
+{
+    pthread_t thread;
+    ending.calls = ending.callback && start_thread(&ending.callback_thread,
+                                                   "jd-callback", run_callback);
+    ending.has_called = ending.calls;
+    start_thread(&thread, "jd-guard", guard_end);
+    if (!start_thread(&thread, "jd-ending", end_process)) {
+        ending.calls = ending.stays = false;
+        unlock();
+        end_process(NULL);
+    }
+}
+
+/* ---- those who may still use the store ---------------------------------- */
+
+static void ask_stay(evutil_socket_t fd, short what, void *unused)
+{
+    (void)fd, (void)what, (void)unused;
+    if (ending.stay(ending.stay_arg))
+        return;
+    event_free(ending.stay_event);
+    ending.stay_event = NULL;
+    lock();
+    ending.stays = false;
+    pthread_cond_broadcast(&ending.changed);
+    unlock();
+}
+
+/* Locked. False where there is nobody to stay for, or no memory to ask again.
+ */
+static bool start_to_stay(struct jd_loop *loop, bool (*stay)(void *arg),
+                          void *arg)
+{
+    struct timeval interval = { 0, STAY_MICROSECONDS };
+    if (!stay || !stay(arg))
+        return false;
+    ending.stay = stay;
+    ending.stay_arg = arg;
+    ending.stay_event =
+        event_new(jd__loop_base(loop), -1, EV_PERSIST, ask_stay, NULL);
+    return ending.stay_event && event_add(ending.stay_event, &interval) == 0;
+}
+
+/* ---- the beginning ------------------------------------------------------ */
+
+/* Locked. What cannot be copied is left out. */
+static void keep_report(const struct jd_report *report)
+{
+    size_t bytes = report->num_processes * sizeof *report->processes;
+    ending.report = *report;
+    ending.begin = jd__clock_now();
+    ending.text = strdup(report->text);
+    ending.processes = bytes ? malloc(bytes) : NULL;
+    if (ending.processes)
+        memcpy(ending.processes, report->processes, bytes);
+    else
+        ending.report.num_processes = 0;
+    ending.report.processes = ending.processes;
+    ending.report.text = ending.text;
+}
+
+static void tell_listener(void)
+{
+    void (*listener)(void) = atomic_load(&ending.listener);
+    if (listener)
+        listener();
+}
+
+/* Locked. False where it has begun already: the first report stands. */
+static bool take_report(const struct jd_report *report)
+{
+    if (atomic_load(&ending.has_begun))
+        return false;
+    keep_report(report);
+    atomic_store_explicit(&ending.has_begun, true, memory_order_release);
+    pthread_cond_broadcast(&ending.changed);
+    tell_listener();
+    return true;
+}
+
+void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
+                      bool (*stay)(void *arg), void *arg)
+{
+    lock();
+    if (take_report(report) && !ending.is_leaving) {
+        ending.pid = getpid();
+        atomic_store(&ending.is_going_on, true);
+        ending.stays = start_to_stay(loop, stay, arg);
+        start_threads();
+    }
+    unlock();
+}
+
+void jd__ending_note(const char *text)
+{
+    lock();
+    take_report(&(struct jd_report){ .text = text });
+    unlock();
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+bool jd__ending_has_begun(void)
+{
+    return atomic_load_explicit(&ending.has_begun, memory_order_relaxed);
+}
+
+static jd_status fail_ended(const char *operation)
+{
+    lock();
+    jd_fail(JD_ABORTED, "%s: %s", operation, report_text());
+    unlock();
+    return JD_ABORTED;
+}
+
+jd_status jd__ending_check(const char *operation)
+{
+    return jd__ending_has_begun() ? fail_ended(operation) : JD_OK;
+}
+
+bool jd__ending_is_callback(void)
+{
+    lock();
+    bool is_callback =
+        ending.calls && pthread_equal(ending.callback_thread, pthread_self());
+    unlock();
+    return is_callback;
+}
+
+/* A forked child is nobody's to end. */
+void jd__ending_await(void)
+{
+    if (!atomic_load(&ending.is_going_on) || ending.pid != getpid() ||
+        jd__ending_is_callback())
+        return;
+    for (;;)
+        pause();
+}
+
+void jd__ending_await_news(double seconds)
+{
+    struct timespec until = jd__clock_timespec(jd__clock_now() + seconds);
+    int error = 0;
+    lock();
+    while (!atomic_load(&ending.has_begun) && error == 0)
+        error = pthread_cond_timedwait(&ending.changed, &ending.lock, &until);
+    unlock();
+    jd__ending_await();
+}
+
+/* ---- settings ----------------------------------------------------------- */
+
+void jd__ending_configure(double grace)
+{
+    lock();
+    ending.grace = grace;
+    unlock();
+}
+
+void jd__ending_set_leaving(bool is_leaving)
+{
+    lock();
+    ending.is_leaving = is_leaving;
+    unlock();
+}
+
+void jd__ending_set_callback(jd_peer_failure_f callback, void *arg)
+{
+    lock();
+    ending.callback = callback;
+    ending.callback_arg = arg;
+    unlock();
+}
+
+void jd__ending_set_listener(void (*listener)(void))
+{
+    atomic_store(&ending.listener, listener);
+}
+
+void jd__ending_reset(void)
+{
+    lock();
+    if (!atomic_load(&ending.is_going_on)) {
+        free(ending.text);
+        free(ending.processes);
+        ending.text = NULL;
+        ending.processes = NULL;
+        ending.callback = NULL;
+        atomic_store(&ending.has_begun, false);
+    }
+    unlock();
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* failure_report.c - reports to the service, from a process that has failed. */
+#include "runtime/coordination/failure/failure_report.h"
+#include "jd_coordination.h"
+#include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/coordination/net/loop.h"
+#include "runtime/process/runtime.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The service holds a JD_CHECK for 0.1 s, for others with the same words. The
+ * rest is for a process 0 that is kept from running: who is not answered ends
+ * the job by MPI_Abort, perhaps before the others have heard why. */
+#define TELL_SECONDS 2.0
+#define PATIENCE_SECONDS 2.5 /* for the service's own word about that */
+
+/* For news of another process's failure, which the service holds for 0.03 s;
+ * and where the status says that there must be some. */
+#define NEWS_SECONDS 0.1
+#define SURE_NEWS_SECONDS 1.0
+
+/* With this one libpmix ends a process whose server has gone, which jd sees by
+ * a connection of its own, perhaps a little later: the kernel closes those of
+ * a dead process one after the other. */
+#define LOST_SERVER_CODE 195
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    struct jd_coordination *coordination; /* NULL: nobody to tell */
+    int tellers;                          /* threads that use it now */
+    atomic_int pid;                       /* whose connection it is */
+} telling = { .lock = PTHREAD_MUTEX_INITIALIZER,
+              .done = PTHREAD_COND_INITIALIZER };
+
+void jd__telling_open(struct jd_coordination *coordination)
+{
+    pthread_mutex_lock(&telling.lock);
+    telling.coordination = coordination;
+    telling.pid = getpid();
+    pthread_mutex_unlock(&telling.lock);
+}
+
+/* Their calls have deadlines. */
+void jd__telling_close(void)
+{
+    pthread_mutex_lock(&telling.lock);
+    telling.coordination = NULL;
+    while (telling.tellers > 0)
+        pthread_cond_wait(&telling.done, &telling.lock);
+    pthread_mutex_unlock(&telling.lock);
+}
+
+/* To be given back by end_telling; NULL where there is nobody to tell. The
+ * pid comes first: in a forked child the lock may be held for ever. */
+static struct jd_coordination *begin_telling(void)
+{
+    if (telling.pid != getpid())
+        return NULL;
+    pthread_mutex_lock(&telling.lock);
+    struct jd_coordination *coordination = telling.coordination;
+    struct jd_loop *loop =
+        coordination ? jd__coordination_loop(coordination) : NULL;
+    if (!loop || jd__loop_is_current(loop))
+        coordination = NULL;
+    telling.tellers += coordination != NULL;
+    pthread_mutex_unlock(&telling.lock);
+    return coordination;
+}
+
+static void end_telling(void)
+{
+    pthread_mutex_lock(&telling.lock);
+    if (--telling.tellers == 0)
+        pthread_cond_signal(&telling.done);
+    pthread_mutex_unlock(&telling.lock);
+}
+
+/* ---- the process's own end ---------------------------------------------- */
+
+/* Each is noted first: the service's own report of it comes to this process
+ * too, and does not end it before it has said what it has to say. */
+
+static void keep_processes(const Jd__Reply *reply, struct jd_told *told)
+{
+    told->processes = malloc((reply->n_processes + 1) * sizeof(int));
+    if (!told->processes)
+        return;
+    for (size_t i = 0; i < reply->n_processes; i++)
+        told->processes[i] = (int)reply->processes[i];
+    told->num_processes = reply->n_processes;
+}
+
+/* ret_told may be NULL. */
+static jd_status report(struct jd_coordination *coordination,
+                        const char *operation, Jd__Report *body,
+                        struct jd_told *ret_told)
+{
+    struct jd_call call = {
+        .operation = operation,
+        .timeout = TELL_SECONDS,
+        .patience = PATIENCE_SECONDS,
+        .variable = "it cannot be changed",
+    };
+    jd__call_init(&call, JD__MESSAGE__BODY_REPORT, body);
+    jd_status status = jd__coordination_call(coordination, &call);
+    if (status == JD_OK && ret_told) {
+        ret_told->prints = call.reply->number == 1;
+        keep_processes(call.reply, ret_told);
+    }
+    jd__call_finish(&call);
+    return status;
+}
+
+static Jd__Report make_report(Jd__Report__Kind kind, int code, const char *text)
+{
+    Jd__Report body = JD__REPORT__INIT;
+    body.kind = kind;
+    body.code = code;
+    body.text = (char *)text; /* only read */
+    return body;
+}
+
+/* For so many seconds, and then what has come and was not handled yet, because
+ * this process did not run. Where it is being ended, it stays here. */
+static void await_news(double patience)
+{
+    jd__ending_await_news(patience);
+    struct jd_coordination *coordination = begin_telling();
+    if (!coordination)
+        return;
+    jd__loop_catch_up(jd__coordination_loop(coordination));
+    end_telling();
+    jd__ending_await();
+}
+
+static bool tell(const char *operation, double patience, Jd__Report *body,
+                 struct jd_told *ret_told)
+{
+    struct jd_coordination *coordination = begin_telling();
+    if (coordination && patience > 0) {
+        end_telling(); /* where this process is being ended, it stays there */
+        await_news(patience);
+        coordination = begin_telling();
+    }
+    if (!coordination)
+        return false;
+    jd__ending_note(body->text);
+    jd_status status = report(coordination, operation, body, ret_told);
+    /* Where this is process 0, the replies and reports that others get are sent
+     * then: the loop has come out of what it was in. */
+    jd__loop_catch_up(jd__coordination_loop(coordination));
+    end_telling();
+    return status == JD_OK;
+}
+
+static double patience_with(jd_status status)
+{
+    return status == JD_ABORTED || status == JD_UNAVAILABLE ? SURE_NEWS_SECONDS
+                                                            : NEWS_SECONDS;
+}
+
+bool jd__tell_start(jd_status status, const char *text)
+{
+    Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)status, text);
+    return tell("jd_initialize", patience_with(status), &body, NULL);
+}
+
+bool jd__tell_check(jd_status status, const char *text,
+                    struct jd_told *ret_told)
+{
+    Jd__Report body = make_report(JD__REPORT__KIND__CHECK, 1, text);
+    *ret_told = (struct jd_told){ .prints = true };
+    return tell("JD_CHECK", patience_with(status), &body, ret_told);
+}
+
+bool jd__tell_abort(int code, const char *why)
+{
+    Jd__Report body = make_report(JD__REPORT__KIND__ABORT, code, why);
+    return tell("jd_abort", 0, &body, NULL);
+}
+
+void jd__tell_exit(int code)
+{
+    char text[64];
+    snprintf(text, sizeof text, "this process exits with code %d", code);
+    Jd__Report body = make_report(JD__REPORT__KIND__EXIT, code, text);
+    tell("exit", code == LOST_SERVER_CODE ? SURE_NEWS_SECONDS : NEWS_SECONDS,
+         &body, NULL);
+}
+
+/* ---- the public calls --------------------------------------------------- */
+
+static jd_status tell_error(jd_status error, const char *text)
+{
+    struct jd_coordination *coordination = begin_telling();
+    Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)error, text);
+    if (!coordination)
+        return JD_OK; /* alone */
+    jd_status status = report(coordination, "jd_report_error", &body, NULL);
+    end_telling();
+    return status;
+}
+
+/* What this process says of itself from here on. */
+static void note_error(jd_status error, const char *text)
+{
+    char *sentence;
+    if (asprintf(&sentence, "this process has reported an error: %s: %s",
+                 jd_status_name(error), text) < 0)
+        sentence = NULL;
+    jd__ending_note(sentence ? sentence : text);
+    free(sentence);
+}
+
+jd_status jd_report_error(jd_status error, const char *text)
+{
+    const struct jd_runtime *runtime;
+    if (error == JD_OK)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_report_error: the status is OK, which is no error; "
+                       "give the one that says what went wrong");
+    jd_status status = jd__runtime_get(&runtime, "jd_report_error");
+    if (status != JD_OK)
+        return status;
+    const char *why = text ? text : "no reason was given";
+    note_error(error, why);
+    return tell_error(error, why);
+}
+
+/* So that process 0 stays for what the callback does. */
+static void tell_armed(void)
+{
+    struct jd_coordination *coordination = begin_telling();
+    Jd__Armed body = JD__ARMED__INIT;
+    Jd__Message message = JD__MESSAGE__INIT;
+    if (!coordination)
+        return;
+    message.body_case = JD__MESSAGE__BODY_ARMED;
+    message.armed = &body;
+    jd__coordination_tell(coordination, &message);
+    end_telling();
+}
+
+jd_status jd_on_peer_failure(jd_peer_failure_f callback, void *arg)
+{
+    const struct jd_runtime *runtime;
+    jd_status status = jd__runtime_get(&runtime, "jd_on_peer_failure");
+    if (status != JD_OK)
+        return status;
+    jd__ending_set_callback(callback, arg);
+    if (callback)
+        tell_armed();
+    return JD_OK;
+}
+
+/* ---- waits that last ------------------------------------------------------
+ */
+
+#define MOST_NAMED 16   /* processes that a message names */
+#define ASK_SECONDS 0.2 /* for all that are asked to say what they do */
+#define ASK_PATIENCE 1.0
+
+static _Atomic uint64_t num_waits, last_look;
+
+uint64_t jd__tell_number(void)
+{
+    return atomic_fetch_add(&num_waits, 1) + 1;
+}
+
+uint64_t jd__tell_looks(void)
+{
+    return atomic_load_explicit(&last_look, memory_order_acquire);
+}
+
+void jd__tell_on_look(uint64_t number)
+{
+    atomic_store_explicit(&last_look, number, memory_order_release);
+}
+
+static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
+                         char *operation)
+{
+    body->wait = wait->number;
+    body->operation = operation;
+    body->processes = (uint32_t *)wait->processes; /* both have 32 bits */
+    body->n_processes =
+        (size_t)(wait->count < MOST_NAMED ? wait->count : MOST_NAMED);
+    body->waited_ms = (uint64_t)(1000 * wait->waited);
+    body->is_far = wait->is_far;
+    body->is_alone = wait->is_alone;
+    body->look = wait->look;
+}
+
+void jd__tell_blocked(const struct jd_blocked_wait *wait)
+{
+    char operation[160];
+    Jd__Blocked body = JD__BLOCKED__INIT;
+    Jd__Message message = JD__MESSAGE__INIT;
+    struct jd_coordination *coordination = begin_telling();
+    if (!coordination)
+        return;
+    snprintf(operation, sizeof operation, "%s%s", wait->operation,
+             wait->detail ? wait->detail : "");
+    fill_blocked(&body, wait, operation);
+    message.body_case = JD__MESSAGE__BODY_BLOCKED;
+    message.blocked = &body;
+    jd__coordination_tell(coordination, &message);
+    end_telling();
+}
+
+static char *ask(struct jd_coordination *coordination, const int *processes,
+                 int count)
+{
+    char *text = NULL;
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "asking what others do",
+                            .timeout = ASK_SECONDS,
+                            .patience = ASK_PATIENCE };
+    body.processes = (uint32_t *)processes; /* both have 32 bits; only read */
+    body.n_processes = (size_t)(count < MOST_NAMED ? count : MOST_NAMED);
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    if (jd__coordination_call(coordination, &call) == JD_OK &&
+        *call.reply->text)
+        text = strdup(call.reply->text);
+    jd__call_finish(&call);
+    return text;
+}
+
+char *jd__tell_ask(const int *processes, int count)
+{
+    struct jd_coordination *coordination = begin_telling();
+    if (!coordination)
+        return NULL;
+    char *text = ask(coordination, processes, count);
+    end_telling();
+    return text;
+}

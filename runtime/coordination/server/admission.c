@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * admission.c - who of those that have shown who they are is let in, how all
+ * come together, and how all part.
+ */
+#include "runtime/coordination/server/service_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOSING_SECONDS 1.0 /* process 0 waits so long for the others' ends */
+
+/* ---- the admitted ------------------------------------------------------- */
+
+static void refuse_duplicate(struct jd_service *service,
+                             struct jd_session *session,
+                             const struct jd_member *member)
+{
+    static const char *const states[] = {
+        [JD_MEMBER_ABSENT] = "has not come", [JD_MEMBER_CONNECTED] = "is there",
+        [JD_MEMBER_LEAVING] = "is leaving",  [JD_MEMBER_LEFT] = "has left",
+        [JD_MEMBER_FAILED] = "has failed",
+    };
+    jd__meeting_refuse(service, session, JD_ALREADY_EXISTS,
+                       "it says that it is process %d, but process %d (%s, pid "
+                       "%u on %s) %s already; each process needs an index of "
+                       "its own (JD_PROCESS_ID), and a job of several attempts "
+                       "a new service",
+                       member->index, member->index, member->program,
+                       (unsigned)member->pid, jd__member_host(service, member),
+                       states[member->state]);
+}
+
+static void say_admitted(struct jd_service *service, struct jd_session *session,
+                         const Jd__Hello *hello)
+{
+    Jd__Admitted body = JD__ADMITTED__INIT;
+    body.incarnation = service->incarnation;
+    body.host = service->host;
+    body.pid = service->pid;
+    body.program = service->program;
+    jd__session_set_state(service, session, JD_SESSION_KNOWN);
+    session->role = hello->role;
+    jd__service_send(service, session, JD__MESSAGE__BODY_ADMITTED, &body);
+}
+
+/* One that lost its connection goes on where it was. */
+static void replace_session(struct jd_service *service,
+                            struct jd_session *session,
+                            struct jd_member *member)
+{
+    struct jd_session *old = member->session;
+    jd__member_set_session(service, member, session);
+    member->heard = service->now;
+    session->member = member;
+    session->is_back = member->num_answered;
+    if (old) {
+        old->member = NULL;
+        jd__session_end(service, old);
+    }
+}
+
+static void admit_process(struct jd_service *service,
+                          struct jd_session *session, const Jd__Hello *hello)
+{
+    struct jd_member *member = &service->members[hello->process];
+    bool is_known = member->incarnation == hello->incarnation;
+    bool is_same = is_known && jd__member_is_alive(member);
+    if (hello->is_back && !is_known && member->state == JD_MEMBER_ABSENT) {
+        jd__meeting_refuse(service, session, JD_ABORTED,
+                           "it was connected to another start of this service, "
+                           "which is gone; it should end");
+        return;
+    }
+    if (!is_same && member->state != JD_MEMBER_ABSENT) {
+        refuse_duplicate(service, session, member);
+        return;
+    }
+    if (!is_same) {
+        member->num_answered = 0;
+        memset(member->answered, 0, sizeof member->answered);
+        jd__member_fill(service, member, hello);
+    }
+    replace_session(service, session, member);
+    say_admitted(service, session, hello);
+    jd__round_tell(service, member);
+}
+
+/* Observers may still look. */
+static bool comes_too_late(const struct jd_service *service,
+                           const Jd__Hello *hello)
+{
+    return hello->role != JD__ROLE__OBSERVER &&
+           (service->has_failed || service->is_failing);
+}
+
+void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
+                       const Jd__Hello *hello)
+{
+    if (comes_too_late(service, hello))
+        jd__meeting_refuse(
+            service, session, JD_ABORTED, "the job has failed: %s",
+            service->failure_text ? service->failure_text : "just now");
+    else if (hello->role == JD__ROLE__PROCESS)
+        admit_process(service, session, hello);
+    else
+        say_admitted(service, session, hello);
+}
+
+/* ---- all join ----------------------------------------------------------- */
+
+static bool is_absent(const struct jd_member *member, const void *arg)
+{
+    (void)arg;
+    return !member->has_joined;
+}
+
+void jd__meeting_describe_absent(FILE *out, const struct jd_service *service)
+{
+    jd__members_describe(out, service, is_absent, NULL);
+}
+
+static void complete(struct jd_service *service)
+{
+    size_t count = (size_t)service->count;
+    Jd__Reply reply = JD__REPLY__INIT;
+    uint32_t *hosts = calloc(count, sizeof *hosts);
+    service->is_complete = true;
+    for (size_t i = 0; hosts && i < count; i++)
+        hosts[i] = (uint32_t)service->members[i].host;
+    reply.hosts = hosts;
+    reply.n_hosts = hosts ? count : 0;
+    while (hosts && service->joining.first) {
+        struct jd_waiter *waiter = service->joining.first;
+        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__wait_end(service, waiter);
+    }
+    jd__wait_end_all(service, &service->joining, JD_RESOURCE_EXHAUSTED,
+                     "the service has no memory left");
+    free(hosts);
+}
+
+void jd__on_join(struct jd_service *service, struct jd_session *session,
+                 const Jd__Message *message)
+{
+    struct jd_member *member = session->member;
+    if (service->is_complete) {
+        jd__service_reply(service, session, message->id, JD_OK, "%s", "");
+        return;
+    }
+    if (service->has_failed) {
+        jd__service_reply(service, session, message->id, JD_ABORTED, "%s",
+                          service->failure_text);
+        return;
+    }
+    if (!jd__wait_begin(service, &service->joining, JD_WAIT_JOIN, session,
+                        message))
+        return;
+    service->num_joined += !member->has_joined;
+    jd__member_set(service, member, &member->has_joined, true);
+    if (service->num_joined == service->count)
+        complete(service);
+}
+
+void jd__meeting_unjoin(struct jd_service *service, struct jd_member *member)
+{
+    if (service->is_complete || !member->has_joined)
+        return;
+    jd__member_set(service, member, &member->has_joined, false);
+    service->num_joined--;
+}
+
+/* ---- all part ----------------------------------------------------------- */
+
+static bool is_staying(const struct jd_member *member, const void *arg)
+{
+    (void)arg;
+    return member->state != JD_MEMBER_LEAVING &&
+           member->state != JD_MEMBER_LEFT;
+}
+
+void jd__meeting_describe_staying(FILE *out, const struct jd_service *service)
+{
+    jd__members_describe(out, service, is_staying, NULL);
+}
+
+static void let_go(struct jd_service *service, struct jd_waiter *waiter)
+{
+    jd__member_leave(service, waiter->session->member);
+    jd__service_reply(service, waiter->session, waiter->id, JD_OK, "%s", "");
+    jd__wait_end(service, waiter);
+}
+
+/* All but process 0, which is the service's own: it goes last. */
+static void let_others_go(struct jd_service *service)
+{
+    struct jd_waiter *next;
+    service->is_closing = true;
+    service->closing_at = service->now + CLOSING_SECONDS;
+    for (struct jd_waiter *w = service->leaving.first; w; w = next) {
+        next = w->next;
+        if (w->session->member->index != 0)
+            let_go(service, w);
+    }
+}
+
+void jd__meeting_check_leaving(struct jd_service *service)
+{
+    if (!service->leaving.count || service->is_failing)
+        return;
+    if (!service->is_closing && !service->tally.staying)
+        let_others_go(service);
+    if (service->is_closing &&
+        (!jd__service_is_used(service) || service->now >= service->closing_at))
+        while (service->leaving.first)
+            let_go(service, service->leaving.first);
+}
+
+static void answer_leave(struct jd_service *service, struct jd_session *session,
+                         const Jd__Message *message)
+{
+    bool is_late = service->has_failed && !message->leave->at_once;
+    jd__service_reply(service, session, message->id,
+                      is_late ? JD_ABORTED : JD_OK, "%s",
+                      service->failure_text ? service->failure_text : "");
+}
+
+/* One that has failed, and of whom the others have not heard yet, waits until
+ * they have: it may be process 0, with which the service goes. */
+void jd__on_leave(struct jd_service *service, struct jd_session *session,
+                  const Jd__Message *message)
+{
+    struct jd_member *member = session->member;
+    service->somebody_went = true;
+    if (message->leave->at_once || service->has_failed ||
+        member->state == JD_MEMBER_LEFT) {
+        jd__member_leave(service, member);
+        answer_leave(service, session, message);
+    } else if (!jd__wait_begin(service, &service->leaving, JD_WAIT_LEAVE,
+                               session, message)) {
+        return;
+    } else if (jd__member_is_alive(member)) {
+        jd__member_set_state(service, member, JD_MEMBER_LEAVING);
+        jd__blocked_on_leaving(service);
+    }
+    jd__members_check_live(service);
+    jd__barriers_abort(service, member);
+    jd__round_check(service);
+    jd__meeting_check_leaving(service);
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * failures.c - who has failed, and how the others hear of it. The first
+ * failure is held for a moment, so that processes that die together stand in
+ * one sentence; then every survivor gets it, once.
+ */
+#include "runtime/coordination/server/service_private.h"
+#include "runtime/process/proc_peers.h"
+
+#include <math.h>
+#include <search.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GATHER_SECONDS 0.03   /* from the first death to the sentence */
+#define SAME_TEXT_SECONDS 0.1 /* for others to fail with the same words */
+#define MAX_NAMED 8           /* culprits that the sentence describes */
+#define MAX_TEXT 4096         /* bytes of what a process says about itself */
+
+/* ---- one fails ---------------------------------------------------------- */
+
+void jd__member_fail(struct jd_service *service, struct jd_member *member,
+                     const char *format, ...)
+{
+    va_list args;
+    if (!jd__member_is_alive(member))
+        return;
+    va_start(args, format);
+    if (vasprintf(&member->failure, format, args) < 0)
+        member->failure = NULL;
+    va_end(args);
+    jd__member_set_state(service, member, JD_MEMBER_FAILED);
+    member->failed_at = service->now;
+    service->somebody_went = true;
+    jd__meeting_unjoin(service, member);
+    if (service->has_failed) {
+        jd__barriers_abort(service, member);
+        jd__members_check_live(service);
+    } else if (!service->is_failing) {
+        service->is_failing = true;
+        service->failing_at = service->now + GATHER_SECONDS;
+    }
+}
+
+/* ---- the sentence ------------------------------------------------------- */
+
+static bool is_culprit(const struct jd_member *member)
+{
+    return member->state == JD_MEMBER_FAILED;
+}
+
+static int *list_culprits(const struct jd_service *service, int *ret_count)
+{
+    int *culprits = malloc((size_t)service->count * sizeof *culprits);
+    *ret_count = 0;
+    for (int i = 0; culprits && i < service->count; i++)
+        if (is_culprit(&service->members[i]))
+            culprits[(*ret_count)++] = i;
+    return culprits;
+}
+
+static void print_culprit(FILE *out, const struct jd_service *service,
+                          const struct jd_member *member)
+{
+    jd__member_print(out, service, member);
+    fprintf(out, ": %s, %.2f s ago",
+            member->failure ? member->failure : "it has failed",
+            service->now - member->failed_at);
+    jd__member_print_doing(out, service, member);
+}
+
+/* The hosts that have no process left. */
+static void print_lost_hosts(FILE *out, const struct jd_service *service)
+{
+    int *all = calloc((size_t)service->count * 2, sizeof *all), printed = 0;
+    int *lost = all ? all + service->count : NULL;
+    for (int i = 0; all && i < service->count; i++) {
+        all[service->members[i].host]++;
+        lost[service->members[i].host] += is_culprit(&service->members[i]);
+    }
+    for (int h = 0; all && h < service->num_hosts; h++)
+        if (lost[h] > 1 && lost[h] == all[h])
+            fprintf(out, "%s%s", printed++ ? ", " : " (all of ",
+                    service->hosts[h].name);
+    if (printed)
+        fputc(')', out);
+    free(all);
+}
+
+static char *describe_failure(const struct jd_service *service,
+                              const int *culprits, int count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    if (count > 1) {
+        fputs("processes ", out);
+        jd__print_ranges(out, culprits, count);
+        print_lost_hosts(out, service);
+        fputs(" failed: ", out);
+    }
+    for (int i = 0; i < count && i < MAX_NAMED; i++) {
+        fputs(i ? "; " : "", out);
+        print_culprit(out, service, &service->members[culprits[i]]);
+    }
+    if (count > MAX_NAMED)
+        fprintf(out, "; and %d more", count - MAX_NAMED);
+    fclose(out);
+    return text;
+}
+
+/* ---- who says it -------------------------------------------------------- */
+
+static bool is_survivor(const struct jd_member *member)
+{
+    return jd__member_is_alive(member) && member->session;
+}
+
+static int count_survivors(const struct jd_service *service)
+{
+    int count = 0;
+    for (int i = 0; i < service->count; i++)
+        count += is_survivor(&service->members[i]);
+    return count;
+}
+
+/* Sets speaks[i] for those who print; returns how many. */
+static int choose_speakers(const struct jd_service *service, bool *speaks)
+{
+    int survivors = count_survivors(service), chosen = 0;
+    bool all =
+        service->speakers == JD_SPEAK_ALL ||
+        (service->speakers == JD_SPEAK_SOME && survivors <= JD_MAX_SPEAKERS);
+    int most = service->speakers == JD_SPEAK_NONE  ? 0
+               : service->speakers == JD_SPEAK_ONE ? 1
+               : all                               ? survivors
+                                                   : JD_MAX_SPEAKERS;
+    bool *has_spoken = calloc((size_t)service->count, sizeof *has_spoken);
+    for (int i = 0; has_spoken && i < service->count && chosen < most; i++) {
+        const struct jd_member *member = &service->members[i];
+        speaks[i] = is_survivor(member) && (all || !has_spoken[member->host]);
+        has_spoken[member->host] |= speaks[i];
+        chosen += speaks[i];
+    }
+    free(has_spoken);
+    return chosen;
+}
+
+static double oldest_failure(const struct jd_service *service)
+{
+    double oldest = service->now;
+    for (int i = 0; i < service->count; i++)
+        if (is_culprit(&service->members[i]))
+            oldest = fmin(oldest, service->members[i].failed_at);
+    return oldest;
+}
+
+/* Those who work for a host's processes end with them, and say nothing. */
+static void tell_helpers(struct jd_service *service, Jd__Failure *failure)
+{
+    failure->speak = failure->includes_you = failure->is_stuck = false;
+    for (struct jd_session *s = service->known.first, *next; s; s = next) {
+        next = s->next;
+        if (s->role == JD__ROLE__HELPER)
+            jd__service_send(service, s, JD__MESSAGE__BODY_FAILURE, failure);
+    }
+}
+
+static void send_failure(struct jd_service *service, const int *culprits,
+                         int count, const bool *speaks, int silent)
+{
+    Jd__Failure failure = JD__FAILURE__INIT;
+    failure.processes = (uint32_t *)culprits; /* both have 32 bits */
+    failure.n_processes = (size_t)count;
+    failure.text = service->failure_text;
+    failure.age_ms =
+        (uint64_t)(1000 * (service->now - oldest_failure(service)));
+    failure.silent = (uint32_t)silent;
+    for (int i = 0; i < service->count; i++) {
+        struct jd_member *member = &service->members[i];
+        failure.speak = speaks[i];
+        failure.includes_you = is_culprit(member);
+        failure.is_stuck = member->is_stuck;
+        jd__service_send(service, member->session, JD__MESSAGE__BODY_FAILURE,
+                         &failure);
+    }
+    tell_helpers(service, &failure);
+}
+
+/* Waits that the dead would have ended. */
+static void end_hopeless_waits(struct jd_service *service, const int *culprits,
+                               int count)
+{
+    jd__wait_end_all(service, &service->joining, JD_ABORTED,
+                     service->failure_text);
+    jd__wait_end_all(service, &service->leaving, JD_ABORTED,
+                     service->failure_text);
+    for (int i = 0; i < count; i++)
+        jd__barriers_abort(service, &service->members[culprits[i]]);
+    jd__members_check_live(service);
+}
+
+static void say_failure(struct jd_service *service)
+{
+    int count;
+    int *culprits = list_culprits(service, &count);
+    bool *speaks = calloc((size_t)service->count, sizeof *speaks);
+    service->is_failing = false;
+    service->has_failed = true;
+    service->tally = jd__members_count(service); /* process 0 may not count */
+    service->failure_text =
+        culprits ? describe_failure(service, culprits, count) : NULL;
+    if (!service->failure_text)
+        service->failure_text = strdup("a process has failed");
+    if (count && speaks && service->failure_text) {
+        int chosen = choose_speakers(service, speaks);
+        send_failure(service, culprits, count, speaks,
+                     count_survivors(service) - chosen);
+        end_hopeless_waits(service, culprits, count);
+    }
+    free(culprits);
+    free(speaks);
+}
+
+/* ---- silence ------------------------------------------------------------ */
+
+static double longest_silence(const struct jd_service *service)
+{
+    double longest = 0;
+    for (int i = 0; i < service->count; i++)
+        if (jd__member_is_alive(&service->members[i]))
+            longest = fmax(longest, service->now - service->members[i].heard);
+    return longest;
+}
+
+/* A host that is cut off falls silent as a whole, but its processes' last
+ * heartbeats are up to a tenth of the timeout apart: when the time of one is
+ * up, those that have missed eight are silent too. A service that was stopped
+ * itself reads first what has come meanwhile. */
+static void look_for_silent(struct jd_service *service)
+{
+    double timeout = service->heartbeat_timeout;
+    bool has_slept = service->now - service->next_look > timeout / 10;
+    service->next_look = service->now + fmin(1, timeout / 20);
+    if (has_slept || longest_silence(service) <= timeout)
+        return;
+    for (int i = 0; i < service->count; i++) {
+        struct jd_member *member = &service->members[i];
+        double silent = service->now - member->heard;
+        if (silent > 0.8 * timeout)
+            jd__member_fail(service, member,
+                            "no sign of life for %.3g s (its host is down or "
+                            "cut off, or it is stopped; JD_HEARTBEAT_TIMEOUT "
+                            "is %.3g s)",
+                            silent, timeout);
+    }
+}
+
+/* ---- what processes report ---------------------------------------------- */
+
+/* Those that fail with the same words within a moment. */
+struct jd_same_text {
+    struct jd_same_text *next; /* younger */
+    double ends_at;
+    struct jd_queue queue;
+    char text[]; /* without what is over MAX_TEXT */
+};
+
+static void fail_by_report(struct jd_service *service, struct jd_member *member,
+                           const Jd__Report *report)
+{
+    switch (report->kind) {
+    case JD__REPORT__KIND__ABORT:
+        jd__member_fail(service, member, "called jd_abort(%d): %.*s",
+                        (int)report->code, MAX_TEXT, report->text);
+        break;
+    case JD__REPORT__KIND__EXIT:
+        jd__member_fail(service, member,
+                        "exited with code %d without jd_shutdown",
+                        (int)report->code);
+        break;
+    case JD__REPORT__KIND__CHECK:
+        jd__member_fail(service, member, "%.*s", MAX_TEXT, report->text);
+        break;
+    default:
+        jd__member_fail(service, member, "reported an error: %s: %.*s",
+                        jd_status_name((jd_status)report->code), MAX_TEXT,
+                        report->text);
+    }
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    const struct jd_same_text *left = a, *right = b;
+    return strcmp(left->text, right->text);
+}
+
+static struct jd_same_text *create_same(struct jd_service *service,
+                                        const char *text)
+{
+    size_t length = strnlen(text, MAX_TEXT);
+    struct jd_same_text *same = calloc(1, sizeof *same + length + 1);
+    if (!same)
+        return NULL;
+    memcpy(same->text, text, length);
+    same->ends_at = service->now + SAME_TEXT_SECONDS;
+    return same;
+}
+
+/* The one with the text, new where there is none; NULL without memory. */
+static struct jd_same_text *find_same(struct jd_service *service,
+                                      const char *text)
+{
+    struct jd_same_text *same = create_same(service, text);
+    struct jd_same_text **node =
+        same ? tsearch(same, &service->same_texts_by_text, compare_texts)
+             : NULL;
+    if (!node || *node != same) {
+        free(same);
+        return node ? *node : NULL;
+    }
+    *(service->last_same_text ? &service->last_same_text->next
+                              : &service->same_texts) = same;
+    service->last_same_text = same;
+    return same;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Who waits, sorted, each once though several of its threads may. */
+static void list_processes(const struct jd_queue *queue, Jd__Reply *reply)
+{
+    size_t all = 0;
+    reply->processes =
+        malloc((size_t)(queue->count + 1) * sizeof *reply->processes);
+    for (struct jd_waiter *w = queue->first; reply->processes && w; w = w->next)
+        reply->processes[all++] = (uint32_t)w->session->member->index;
+    if (all)
+        qsort(reply->processes, all, sizeof *reply->processes,
+              compare_processes);
+    for (size_t i = 0; i < all; i++)
+        if (i == 0 || reply->processes[i] != reply->processes[i - 1])
+            reply->processes[reply->n_processes++] = reply->processes[i];
+}
+
+/* The lowest prints for all. */
+static void answer_same(struct jd_service *service, struct jd_queue *queue)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    list_processes(queue, &reply);
+    while (queue->first) {
+        struct jd_waiter *waiter = queue->first;
+        uint32_t index = (uint32_t)waiter->session->member->index;
+        reply.number = !reply.processes || reply.processes[0] == index;
+        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__wait_end(service, waiter);
+    }
+    free(reply.processes);
+}
+
+static void drop_oldest_same(struct jd_service *service)
+{
+    struct jd_same_text *same = service->same_texts;
+    service->same_texts = same->next;
+    if (!same->next)
+        service->last_same_text = NULL;
+    tdelete(same, &service->same_texts_by_text, compare_texts);
+    free(same);
+}
+
+/* Those whose moment is over; returns when that of the next is. */
+static double end_same_texts(struct jd_service *service)
+{
+    while (service->same_texts &&
+           service->same_texts->ends_at <= service->now) {
+        answer_same(service, &service->same_texts->queue);
+        drop_oldest_same(service);
+    }
+    return service->same_texts ? service->same_texts->ends_at : INFINITY;
+}
+
+/* What the reply waits for; NULL: nothing. */
+static struct jd_queue *find_company(struct jd_service *service,
+                                     const Jd__Report *report)
+{
+    if (report->kind != JD__REPORT__KIND__CHECK)
+        return service->is_failing ? &service->telling : NULL;
+    struct jd_same_text *same = find_same(service, report->text);
+    return same ? &same->queue : NULL;
+}
+
+/* Each prints its own. */
+static void answer_told(struct jd_service *service)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    uint32_t process;
+    reply.number = 1;
+    reply.processes = &process;
+    reply.n_processes = 1;
+    while (service->telling.first) {
+        struct jd_waiter *waiter = service->telling.first;
+        process = (uint32_t)waiter->session->member->index;
+        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__wait_end(service, waiter);
+    }
+}
+
+/* The reply comes when the others have been told: who has it may end at once,
+ * and the service with it where that is process 0. */
+void jd__on_report(struct jd_service *service, struct jd_session *session,
+                   const Jd__Message *message)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    fail_by_report(service, session->member, message->report);
+    struct jd_queue *company =
+        message->id ? find_company(service, message->report) : NULL;
+    if (company) {
+        jd__wait_begin(service, company, JD_WAIT_SAME_TEXT, session, message);
+        return;
+    }
+    reply.number = 1;
+    jd__service_answer(service, session, message->id, &reply);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+double jd__failures_tick(struct jd_service *service)
+{
+    bool watches = service->heartbeat_timeout >= 0 && service->is_complete;
+    if (watches && service->now >= service->next_look)
+        look_for_silent(service);
+    if (service->is_failing && service->now >= service->failing_at)
+        say_failure(service);
+    if (!service->is_failing)
+        answer_told(service);
+    double next = end_same_texts(service);
+    if (service->is_failing)
+        next = fmin(next, service->failing_at);
+    return watches ? fmin(next, service->next_look) : next;
+}
+
+void jd__failures_finish(struct jd_service *service)
+{
+    while (service->same_texts)
+        drop_oldest_same(service);
+    free(service->failure_text);
+}

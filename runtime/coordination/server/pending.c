@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pending.c - requests that have no reply yet: whom they wait with, until when,
+ * and what is said when the time is up.
+ */
+#include "runtime/coordination/server/service_private.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define NOT_IN_HEAP SIZE_MAX
+
+/* ---- by deadline: a binary heap ----------------------------------------- */
+
+static void heap_put(struct jd_heap *heap, size_t at, struct jd_waiter *waiter)
+{
+    heap->items[at] = waiter;
+    waiter->heap_index = at;
+}
+
+static void heap_up(struct jd_heap *heap, size_t at)
+{
+    struct jd_waiter *waiter = heap->items[at];
+    while (at > 0 && heap->items[(at - 1) / 2]->deadline > waiter->deadline) {
+        heap_put(heap, at, heap->items[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    heap_put(heap, at, waiter);
+}
+
+static void heap_down(struct jd_heap *heap, size_t at)
+{
+    struct jd_waiter *waiter = heap->items[at];
+    for (size_t child; (child = 2 * at + 1) < heap->count; at = child) {
+        if (child + 1 < heap->count &&
+            heap->items[child + 1]->deadline < heap->items[child]->deadline)
+            child++;
+        if (heap->items[child]->deadline >= waiter->deadline)
+            break;
+        heap_put(heap, at, heap->items[child]);
+    }
+    heap_put(heap, at, waiter);
+}
+
+static bool heap_add(struct jd_heap *heap, struct jd_waiter *waiter)
+{
+    if (heap->count == heap->capacity) {
+        size_t capacity = heap->capacity ? 2 * heap->capacity : 64;
+        struct jd_waiter **items =
+            realloc(heap->items, capacity * sizeof(struct jd_waiter *));
+        if (!items)
+            return false;
+        heap->items = items;
+        heap->capacity = capacity;
+    }
+    heap_put(heap, heap->count++, waiter);
+    heap_up(heap, waiter->heap_index);
+    return true;
+}
+
+static void heap_remove(struct jd_heap *heap, struct jd_waiter *waiter)
+{
+    size_t at = waiter->heap_index;
+    if (at == NOT_IN_HEAP)
+        return;
+    struct jd_waiter *last = heap->items[--heap->count];
+    if (last == waiter)
+        return;
+    heap_put(heap, at, last);
+    heap_up(heap, at);
+    heap_down(heap, last->heap_index);
+}
+
+/* ---- queues ------------------------------------------------------------- */
+
+/* One whose session is of no process (any more) is above all. */
+static int process_of(const struct jd_waiter *waiter)
+{
+    const struct jd_member *member = waiter->session->member;
+    return member ? member->index : INT_MAX;
+}
+
+static void queue_append(struct jd_queue *queue, struct jd_waiter *waiter)
+{
+    if (!queue->count ||
+        (queue->lowest && process_of(waiter) < process_of(queue->lowest)))
+        queue->lowest = waiter;
+    waiter->queue = queue;
+    waiter->next = NULL;
+    waiter->previous = queue->last;
+    *(queue->last ? &queue->last->next : &queue->first) = waiter;
+    queue->last = waiter;
+    queue->count++;
+}
+
+static void queue_remove(struct jd_waiter *waiter)
+{
+    struct jd_queue *queue = waiter->queue;
+    struct jd_waiter *next = waiter->next, *previous = waiter->previous;
+    *(previous ? &previous->next : &queue->first) = next;
+    *(next ? &next->previous : &queue->last) = previous;
+    queue->count--;
+    if (queue->lowest == waiter)
+        queue->lowest = NULL;
+    waiter->queue = NULL;
+}
+
+void jd__wait_move(struct jd_waiter *waiter, struct jd_queue *queue)
+{
+    queue_remove(waiter);
+    queue_append(queue, waiter);
+}
+
+static void session_add(struct jd_session *session, struct jd_waiter *waiter)
+{
+    waiter->session = session;
+    waiter->next_of_session = session->waiters;
+    if (session->waiters)
+        session->waiters->previous_of_session = waiter;
+    session->waiters = waiter;
+}
+
+static void session_remove(struct jd_waiter *waiter)
+{
+    struct jd_waiter *next = waiter->next_of_session;
+    struct jd_waiter *previous = waiter->previous_of_session;
+    *(previous ? &previous->next_of_session : &waiter->session->waiters) = next;
+    if (next)
+        next->previous_of_session = previous;
+}
+
+/* ---- the life of a wait ------------------------------------------------- */
+
+struct jd_waiter *jd__wait_begin(struct jd_service *service,
+                                 struct jd_queue *queue, enum jd_wait_kind kind,
+                                 struct jd_session *session,
+                                 const Jd__Message *message)
+{
+    int64_t timeout = message->timeout_ms;
+    struct jd_waiter *waiter = calloc(1, sizeof *waiter);
+    if (!waiter) {
+        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+                          "the service has no memory left");
+        return NULL;
+    }
+    waiter->kind = kind;
+    waiter->id = message->id;
+    waiter->since = service->now;
+    waiter->deadline =
+        timeout < 0 ? INFINITY : service->now + (double)timeout / 1000;
+    waiter->heap_index = NOT_IN_HEAP;
+    if (timeout >= 0 && !heap_add(&service->heap, waiter)) {
+        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+                          "the service has no memory left");
+        free(waiter);
+        return NULL;
+    }
+    session_add(session, waiter);
+    queue_append(queue, waiter);
+    return waiter;
+}
+
+static void forget_owner(struct jd_service *service, struct jd_waiter *waiter)
+{
+    switch (waiter->kind) {
+    case JD_WAIT_KEYS:
+        jd__keys_forget(service, waiter);
+        break;
+    case JD_WAIT_BARRIER:
+        jd__barrier_forget(service, waiter);
+        break;
+    case JD_WAIT_LIVE:
+        jd__live_forget(service, waiter);
+        break;
+    case JD_WAIT_JOIN:
+    case JD_WAIT_LEAVE:
+    case JD_WAIT_SAME_TEXT:
+    case JD_WAIT_DOING:
+        break;
+    }
+}
+
+void jd__wait_end(struct jd_service *service, struct jd_waiter *waiter)
+{
+    heap_remove(&service->heap, waiter);
+    queue_remove(waiter);
+    session_remove(waiter);
+    forget_owner(service, waiter);
+    if (waiter->keys)
+        jd__message__free_unpacked(waiter->keys, NULL);
+    free(waiter);
+}
+
+void jd__wait_end_all(struct jd_service *service, struct jd_queue *queue,
+                      jd_status status, const char *text)
+{
+    for (int left = queue->count; left > 0; left--) {
+        struct jd_waiter *waiter = queue->first; /* the last frees the queue */
+        jd__service_reply(service, waiter->session, waiter->id, status, "%s",
+                          text);
+        jd__wait_end(service, waiter);
+    }
+}
+
+/* ---- what is said ------------------------------------------------------- */
+
+void jd__wait_describe(FILE *out, const struct jd_service *service,
+                       const struct jd_waiter *waiter)
+{
+    switch (waiter->kind) {
+    case JD_WAIT_JOIN:
+        jd__meeting_describe_absent(out, service);
+        break;
+    case JD_WAIT_LEAVE:
+        jd__meeting_describe_staying(out, service);
+        break;
+    case JD_WAIT_KEYS:
+        jd__keys_describe(out, service, waiter);
+        break;
+    case JD_WAIT_BARRIER:
+        jd__barrier_describe(out, service, waiter);
+        break;
+    case JD_WAIT_LIVE:
+        jd__members_describe_not_live(out, service);
+        break;
+    case JD_WAIT_SAME_TEXT:
+        fputs("others to say the same", out);
+        break;
+    case JD_WAIT_DOING:
+        fputs("others to say what they do", out);
+        break;
+    }
+}
+
+void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
+                             const struct jd_waiter *waiter)
+{
+    static const char *const doing[] = {
+        [JD_WAIT_JOIN] = "waits for all to join",
+        [JD_WAIT_LEAVE] = "waits in jd_shutdown",
+        [JD_WAIT_KEYS] = "waits for ",
+        [JD_WAIT_LIVE] = "waits in jd_live_processes",
+        [JD_WAIT_SAME_TEXT] = "is ending",
+        [JD_WAIT_DOING] = "asks what others do",
+    };
+    if (waiter->kind == JD_WAIT_BARRIER)
+        jd__barrier_describe_doing(out, waiter);
+    else
+        fputs(doing[waiter->kind], out);
+    if (waiter->kind == JD_WAIT_KEYS)
+        jd__keys_describe(out, service, waiter);
+    fprintf(out, ", for %.3g s", service->now - waiter->since);
+}
+
+/* One that asks about others does nothing that they wait for. */
+const struct jd_waiter *jd__wait_of(const struct jd_member *member)
+{
+    const struct jd_waiter *waiter =
+        member->session ? member->session->waiters : NULL;
+    while (waiter && waiter->kind == JD_WAIT_DOING)
+        waiter = waiter->next_of_session;
+    return waiter;
+}
+
+bool jd__wait_is_lowest(const struct jd_waiter *waiter)
+{
+    struct jd_queue *queue = waiter->queue;
+    if (!queue->lowest) {
+        queue->lowest = queue->first;
+        for (struct jd_waiter *w = queue->first; w; w = w->next)
+            if (process_of(w) < process_of(queue->lowest))
+                queue->lowest = w;
+    }
+    return !waiter->session->member ||
+           process_of(waiter) == process_of(queue->lowest);
+}
+
+static char *describe(const struct jd_service *service,
+                      const struct jd_waiter *waiter)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    jd__wait_describe(out, service, waiter);
+    fclose(out);
+    return text;
+}
+
+static void forget_text(struct jd_service *service)
+{
+    free(service->wait_text.text);
+    service->wait_text = (struct jd_wait_text){ .queue = NULL };
+}
+
+/* Those whose time is up together wait for the same; only those who wait for
+ * keys may each lack others. The text stands until the next call. */
+static const char *describe_once(struct jd_service *service,
+                                 const struct jd_waiter *waiter)
+{
+    struct jd_wait_text *last = &service->wait_text;
+    if (last->queue != waiter->queue || waiter->kind == JD_WAIT_KEYS) {
+        forget_text(service);
+        *last =
+            (struct jd_wait_text){ waiter->queue, describe(service, waiter) };
+    }
+    return last->text ? last->text : "others";
+}
+
+/* One who no longer waits to leave has left all the same, which is a failure
+ * where others need it (blocked.c); one who no longer waits for all to join is
+ * not among them. */
+static void give_up(struct jd_service *service, struct jd_waiter *waiter)
+{
+    if (waiter->kind == JD_WAIT_BARRIER)
+        jd__barrier_give_up(service, waiter);
+    else if (waiter->kind == JD_WAIT_LEAVE)
+        jd__member_leave(service, waiter->session->member);
+    else if (waiter->kind == JD_WAIT_JOIN)
+        jd__meeting_unjoin(service, waiter->session->member);
+    jd__wait_end(service, waiter);
+}
+
+/* The time of one is up: all that still wait hear why, before it ends, and
+ * the service with it where that is process 0. */
+static void expire_meeting(struct jd_service *service,
+                           const struct jd_waiter *first)
+{
+    double waited = service->now - first->since;
+    const char *text = describe_once(service, first);
+    while (service->joining.first) {
+        struct jd_waiter *waiter = service->joining.first;
+        jd__service_reply(service, waiter->session, waiter->id,
+                          JD_DEADLINE_EXCEEDED,
+                          "gave up after %.3g s, waiting for %s", waited, text);
+        give_up(service, waiter);
+    }
+}
+
+static void expire(struct jd_service *service, struct jd_waiter *waiter)
+{
+    if (waiter->kind == JD_WAIT_JOIN) {
+        expire_meeting(service, waiter);
+        return;
+    }
+    if (waiter->kind == JD_WAIT_DOING) {
+        jd__inquiry_answer(service, waiter);
+        jd__wait_end(service, waiter);
+        return;
+    }
+    jd__service_reply(
+        service, waiter->session, waiter->id, JD_DEADLINE_EXCEEDED,
+        "gave up after %.3g s, waiting for %s", service->now - waiter->since,
+        describe_once(service, waiter));
+    give_up(service, waiter);
+}
+
+double jd__waits_expire(struct jd_service *service)
+{
+    struct jd_heap *heap = &service->heap;
+    while (heap->count && heap->items[0]->deadline <= service->now)
+        expire(service, heap->items[0]);
+    forget_text(service);
+    return heap->count ? heap->items[0]->deadline : INFINITY;
+}
+
+struct jd_waiter *jd__session_find_waiter(const struct jd_session *session,
+                                          uint64_t id)
+{
+    struct jd_waiter *waiter = session->waiters;
+    while (waiter && waiter->id != id)
+        waiter = waiter->next_of_session;
+    return waiter;
+}
+
+void jd__on_withdraw(struct jd_service *service, struct jd_session *session,
+                     const Jd__Message *message)
+{
+    struct jd_waiter *waiter =
+        jd__session_find_waiter(session, message->withdraw->id);
+    if (waiter)
+        give_up(service, waiter);
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* processes.c - the job's processes as the service sees them. */
+#include "runtime/coordination/server/service_private.h"
+#include "runtime/process/proc_peers.h"
+
+#include <math.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Processes that a sentence names one by one. */
+#define MAX_NAMED 8
+
+/* Seconds; processes say once a second what is new. */
+#define WORTH_SAYING 1.5
+
+/* ---- who ---------------------------------------------------------------- */
+
+static int compare_hosts(const void *a, const void *b)
+{
+    const struct jd_known_host *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order ? order : strcmp(left->boot_id, right->boot_id);
+}
+
+static int find_host(struct jd_service *service, const Jd__Hello *hello)
+{
+    struct jd_known_host host = { .name = "" };
+    snprintf(host.name, sizeof host.name, "%s", hello->host);
+    snprintf(host.boot_id, sizeof host.boot_id, "%s", hello->boot_id);
+    struct jd_known_host **node =
+        tfind(&host, &service->hosts_by_name, compare_hosts);
+    if (node)
+        return (int)(*node - service->hosts);
+    if (service->num_hosts == service->count)
+        return 0; /* a process that came again, from elsewhere each time */
+    struct jd_known_host *new = &service->hosts[service->num_hosts];
+    *new = host;
+    tsearch(new, &service->hosts_by_name, compare_hosts);
+    return service->num_hosts++;
+}
+
+void jd__hosts_finish(struct jd_service *service)
+{
+    while (service->hosts_by_name)
+        tdelete(*(struct jd_known_host **)service->hosts_by_name,
+                &service->hosts_by_name, compare_hosts);
+}
+
+jd_status jd__member_fill(struct jd_service *service, struct jd_member *member,
+                          const Jd__Hello *hello)
+{
+    jd__member_set_state(service, member, JD_MEMBER_CONNECTED);
+    member->incarnation = hello->incarnation;
+    member->pid = hello->pid;
+    member->host = find_host(service, hello);
+    member->heard = service->now;
+    snprintf(member->program, sizeof member->program, "%s", hello->program);
+    return JD_OK;
+}
+
+const char *jd__member_host(const struct jd_service *service,
+                            const struct jd_member *member)
+{
+    return service->hosts[member->host].name;
+}
+
+bool jd__member_is_alive(const struct jd_member *member)
+{
+    return member->state == JD_MEMBER_CONNECTED ||
+           member->state == JD_MEMBER_LEAVING;
+}
+
+void jd__member_leave(struct jd_service *service, struct jd_member *member)
+{
+    if (!jd__member_is_alive(member))
+        return;
+    jd__member_set_state(service, member, JD_MEMBER_LEFT);
+    jd__meeting_unjoin(service, member);
+}
+
+/* ---- how many ----------------------------------------------------------- */
+
+bool jd__member_is_in(const struct jd_member *member)
+{
+    return member->state == JD_MEMBER_CONNECTED && member->has_joined;
+}
+
+/* Whether the others wait for it in jd_live_processes. Process 0 stays for
+ * others after a failure: it counts then if it has something to do itself. */
+static bool is_counted_live(const struct jd_service *service,
+                            const struct jd_member *member)
+{
+    bool only_stays = service->has_failed && member->index == 0 &&
+                      !member->is_armed && !member->has_asked_live;
+    return jd__member_is_in(member) && !only_stays;
+}
+
+static bool is_late_for_live(const struct jd_service *service,
+                             const struct jd_member *member)
+{
+    return is_counted_live(service, member) && !member->asks_live;
+}
+
+static void count(const struct jd_service *service,
+                  const struct jd_member *member, int by,
+                  struct jd_tally *tally)
+{
+    bool is_in = jd__member_is_in(member);
+    bool is_staying =
+        member->state != JD_MEMBER_LEAVING && member->state != JD_MEMBER_LEFT;
+    tally->staying += is_staying ? by : 0;
+    tally->connected += member->session ? by : 0;
+    tally->late_live += is_late_for_live(service, member) ? by : 0;
+    tally->to_step += is_in && !member->has_stepped ? by : 0;
+    tally->to_acknowledge += is_in && !member->has_acknowledged ? by : 0;
+}
+
+struct jd_tally jd__members_count(const struct jd_service *service)
+{
+    struct jd_tally tally = { .staying = 0 };
+    for (int i = 0; i < service->count; i++)
+        count(service, &service->members[i], 1, &tally);
+    return tally;
+}
+
+void jd__member_set_state(struct jd_service *service, struct jd_member *member,
+                          enum jd_member_state state)
+{
+    count(service, member, -1, &service->tally);
+    member->state = state;
+    count(service, member, 1, &service->tally);
+}
+
+void jd__member_set_session(struct jd_service *service,
+                            struct jd_member *member,
+                            struct jd_session *session)
+{
+    count(service, member, -1, &service->tally);
+    member->session = session;
+    count(service, member, 1, &service->tally);
+}
+
+void jd__member_set(struct jd_service *service, struct jd_member *member,
+                    bool *flag, bool value)
+{
+    count(service, member, -1, &service->tally);
+    *flag = value;
+    count(service, member, 1, &service->tally);
+}
+
+/* ---- in words ----------------------------------------------------------- */
+
+void jd__member_print(FILE *out, const struct jd_service *service,
+                      const struct jd_member *member)
+{
+    fprintf(out, "process %d", member->index);
+    if (member->pid)
+        fprintf(out, " (%s, pid %u on %s)", member->program,
+                (unsigned)member->pid, jd__member_host(service, member));
+}
+
+/* What it has said itself is as old as its last word about it. */
+static void print_progress(FILE *out, const struct jd_service *service,
+                           const struct jd_member *member)
+{
+    double lasted = member->told - member->since;
+    fprintf(out, "; %.2g s ago it was %s %s, its operation %llu",
+            service->now - member->told, member->inside ? "in" : "past",
+            member->operation, (unsigned long long)member->number);
+    if (lasted >= WORTH_SAYING)
+        fprintf(out, ", for %.3g s already", lasted);
+}
+
+void jd__member_print_doing(FILE *out, const struct jd_service *service,
+                            const struct jd_member *member)
+{
+    const struct jd_blocked *blocked = jd__blocked_now(service, member);
+    const struct jd_waiter *waiter = jd__wait_of(member);
+    if (waiter) {
+        fputs("; it ", out);
+        jd__wait_describe_doing(out, service, waiter);
+    } else if (blocked) {
+        fputs("; it ", out);
+        jd__blocked_describe(out, service, blocked);
+    } else if (member->number) {
+        print_progress(out, service, member);
+    }
+}
+
+static void print_state(FILE *out, const struct jd_service *service,
+                        const struct jd_member *member)
+{
+    jd__member_print(out, service, member);
+    switch (member->state) {
+    case JD_MEMBER_ABSENT:
+        fputs(member->pid ? ", which came and went again"
+                          : ", which has not come",
+              out);
+        return;
+    case JD_MEMBER_LEFT:
+        fputs(", which has left", out);
+        return;
+    case JD_MEMBER_FAILED:
+        fprintf(out, ", which failed: %s", member->failure);
+        return;
+    case JD_MEMBER_CONNECTED:
+    case JD_MEMBER_LEAVING:
+        fprintf(out, ", last heard %.3g s ago", service->now - member->heard);
+        jd__member_print_doing(out, service, member);
+    }
+}
+
+/* The picked ones' numbers, malloc'ed; NULL without memory. */
+static int *pick_numbers(const struct jd_service *service, jd_pick_f *pick,
+                         const void *arg, int *ret_count)
+{
+    int *numbers = malloc((size_t)service->count * sizeof *numbers);
+    *ret_count = 0;
+    for (int i = 0; numbers && i < service->count; i++)
+        if (pick(&service->members[i], arg))
+            numbers[(*ret_count)++] = i;
+    return numbers;
+}
+
+/* The hosts of which all processes are among them. */
+static void print_whole_hosts(FILE *out, const struct jd_service *service,
+                              const int *numbers, int count)
+{
+    int *all = calloc((size_t)service->count * 2, sizeof *all), printed = 0;
+    int *some = all ? all + service->count : NULL;
+    for (int i = 0; all && i < service->count; i++)
+        all[service->members[i].host] += service->members[i].pid != 0;
+    for (int i = 0; all && i < count; i++)
+        some[service->members[numbers[i]].host] +=
+            service->members[numbers[i]].pid != 0;
+    for (int h = 0; all && h < service->num_hosts && printed < MAX_NAMED; h++)
+        if (some[h] > 1 && some[h] == all[h])
+            fprintf(out, "%s%s", printed++ ? ", " : " (all of ",
+                    service->hosts[h].name);
+    if (printed)
+        fputc(')', out);
+    free(all);
+}
+
+void jd__members_describe(FILE *out, const struct jd_service *service,
+                          jd_pick_f *pick, const void *arg)
+{
+    int count;
+    int *numbers = pick_numbers(service, pick, arg, &count);
+    if (count > 1) {
+        fprintf(out, "processes ");
+        jd__print_ranges(out, numbers, count);
+        print_whole_hosts(out, service, numbers, count);
+        fputs(": ", out);
+    }
+    for (int i = 0; i < count && i < MAX_NAMED; i++) {
+        fputs(i ? "; " : "", out);
+        print_state(out, service, &service->members[numbers[i]]);
+    }
+    if (count > MAX_NAMED)
+        fprintf(out, "; and %d more", count - MAX_NAMED);
+    free(numbers);
+}
+
+/* ---- signs of life ------------------------------------------------------ */
+
+static void take_progress(struct jd_service *service, struct jd_member *member,
+                          const Jd__Progress *progress)
+{
+    if (!progress)
+        return;
+    snprintf(member->operation, sizeof member->operation, "%s",
+             progress->operation);
+    member->number = progress->number;
+    member->inside = progress->inside;
+    member->told = service->now;
+    member->since = service->now - (double)progress->since_ms / 1000;
+}
+
+void jd__on_heartbeat(struct jd_service *service, struct jd_session *session,
+                      const Jd__Message *message)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    if (session->member)
+        take_progress(service, session->member, message->heartbeat->progress);
+    jd__service_answer(service, session, message->id, &reply);
+}
+
+void jd__on_armed(struct jd_service *service, struct jd_session *session,
+                  const Jd__Message *message)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    jd__member_set(service, session->member, &session->member->is_armed, true);
+    jd__service_answer(service, session, message->id, &reply);
+}
+
+/* ---- the living --------------------------------------------------------- */
+
+/* Who it is that is late; arg is the service. */
+static bool pick_late(const struct jd_member *member, const void *arg)
+{
+    return is_late_for_live(arg, member);
+}
+
+void jd__members_describe_not_live(FILE *out, const struct jd_service *service)
+{
+    jd__members_describe(out, service, pick_late, service);
+}
+
+static void answer_live(struct jd_service *service)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    reply.processes = malloc((size_t)service->count * sizeof *reply.processes);
+    for (int i = 0; reply.processes && i < service->count; i++)
+        if (is_counted_live(service, &service->members[i]))
+            reply.processes[reply.n_processes++] = (uint32_t)i;
+    if (!reply.processes)
+        reply.status = JD_RESOURCE_EXHAUSTED;
+    while (service->live.first) {
+        struct jd_waiter *waiter = service->live.first;
+        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__wait_end(service, waiter);
+    }
+    free(reply.processes);
+}
+
+void jd__members_check_live(struct jd_service *service)
+{
+    if (service->live.count && !service->tally.late_live)
+        answer_live(service);
+}
+
+void jd__live_forget(struct jd_service *service, struct jd_waiter *waiter)
+{
+    struct jd_member *member = waiter->owner;
+    if (member)
+        jd__member_set(service, member, &member->asks_live, false);
+}
+
+void jd__on_live(struct jd_service *service, struct jd_session *session,
+                 const Jd__Message *message)
+{
+    struct jd_member *member = session->member;
+    if (member->asks_live) {
+        jd__service_reply(service, session, message->id, JD_FAILED_PRECONDITION,
+                          "another thread of this process waits there already");
+        return;
+    }
+    struct jd_waiter *waiter =
+        jd__wait_begin(service, &service->live, JD_WAIT_LIVE, session, message);
+    if (!waiter)
+        return;
+    waiter->owner = member;
+    jd__member_set(service, member, &member->asks_live, true);
+    jd__member_set(service, member, &member->has_asked_live, true);
+    jd__members_check_live(service);
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static void answer_about_wait(struct jd_service *service,
+                              struct jd_session *session,
+                              const Jd__Message *message)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    const struct jd_waiter *waiter =
+        jd__session_find_waiter(session, message->inquiry->wait);
+    char *text = NULL;
+    size_t size;
+    reply.number = waiter && jd__wait_is_lowest(waiter);
+    FILE *out = reply.number ? open_memstream(&text, &size) : NULL;
+    if (out) {
+        jd__wait_describe(out, service, waiter);
+        fclose(out);
+    }
+    reply.text = text ? text : reply.text;
+    jd__service_answer(service, session, message->id, &reply);
+    free(text);
+}
+
+static char *describe_waits(const struct jd_service *service,
+                            const struct jd_member *member)
+{
+    char *text = NULL;
+    size_t size;
+    const struct jd_blocked *blocked = jd__blocked_now(service, member);
+    const struct jd_waiter *waiter = jd__wait_of(member);
+    FILE *out = waiter || blocked ? open_memstream(&text, &size) : NULL;
+    if (!out)
+        return NULL;
+    if (waiter)
+        jd__wait_describe_doing(out, service, waiter);
+    else
+        jd__blocked_describe(out, service, blocked);
+    fclose(out);
+    return text;
+}
+
+/* A process may say that it has been anywhere for any time. */
+static uint64_t milliseconds_since(const struct jd_service *service, double at)
+{
+    double milliseconds = 1000 * (service->now - at);
+    return milliseconds > 0 ? (uint64_t)fmin(milliseconds, 1e18) : 0;
+}
+
+static void fill_row(const struct jd_service *service,
+                     const struct jd_member *member, Jd__Row *row,
+                     Jd__Progress *progress)
+{
+    jd__row__init(row);
+    jd__progress__init(progress);
+    row->process = (uint32_t)member->index;
+    row->state = (Jd__Row__State)member->state;
+    if (member->pid)
+        row->host = (char *)jd__member_host(service, member);
+    row->pid = member->pid;
+    row->program = (char *)member->program;
+    if (member->pid)
+        row->heard_ms = milliseconds_since(service, member->heard);
+    row->incarnation = member->incarnation;
+    if (member->failure)
+        row->failure = member->failure;
+    char *waits = describe_waits(service, member);
+    if (waits)
+        row->waits = waits;
+    progress->operation = (char *)member->operation;
+    progress->number = member->number;
+    progress->inside = member->inside;
+    if (member->number)
+        progress->since_ms = milliseconds_since(service, member->since);
+    row->progress = progress;
+}
+
+static void free_row(Jd__Row *row)
+{
+    if (row->waits != protobuf_c_empty_string)
+        free(row->waits);
+}
+
+struct table {
+    Jd__Row *rows;
+    Jd__Row **pointers;
+    Jd__Progress *progress;
+};
+
+static void answer_table(struct jd_service *service, struct jd_session *session,
+                         uint64_t id, const struct table *table)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    size_t count = (size_t)service->count;
+    for (size_t i = 0; i < count; i++) {
+        fill_row(service, &service->members[i], &table->rows[i],
+                 &table->progress[i]);
+        table->pointers[i] = &table->rows[i];
+    }
+    reply.rows = table->pointers;
+    reply.n_rows = count;
+    reply.count = (uint32_t)service->count;
+    jd__service_answer(service, session, id, &reply);
+    for (size_t i = 0; i < count; i++)
+        free_row(&table->rows[i]);
+}
+
+/* ---- what some of them do ----------------------------------------------- */
+
+static bool pick_asked(const struct jd_member *member, const void *arg)
+{
+    const Jd__Inquiry *inquiry = arg;
+    for (size_t i = 0; i < inquiry->n_processes; i++)
+        if (inquiry->processes[i] == (uint32_t)member->index)
+            return true;
+    return false;
+}
+
+static void ask_about(struct jd_service *service, struct jd_session *session,
+                      const Jd__Message *message)
+{
+    const Jd__Inquiry *inquiry = message->inquiry;
+    struct jd_waiter *waiter = jd__wait_begin(service, &service->asking,
+                                              JD_WAIT_DOING, session, message);
+    if (waiter)
+        waiter->keys = jd__wire_copy(message);
+    for (size_t i = 0; i < inquiry->n_processes; i++)
+        if (inquiry->processes[i] < (uint32_t)service->count)
+            jd__blocked_look(service, &service->members[inquiry->processes[i]]);
+}
+
+void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    char *text = NULL;
+    size_t size;
+    FILE *out = waiter->keys ? open_memstream(&text, &size) : NULL;
+    if (out) {
+        jd__members_describe(out, service, pick_asked, waiter->keys->inquiry);
+        fclose(out);
+    }
+    reply.text = text ? text : reply.text;
+    jd__service_answer(service, waiter->session, waiter->id, &reply);
+    free(text);
+}
+
+void jd__on_inquiry(struct jd_service *service, struct jd_session *session,
+                    const Jd__Message *message)
+{
+    size_t count = (size_t)service->count;
+    if (message->inquiry->n_processes) {
+        ask_about(service, session, message);
+        return;
+    }
+    if (message->inquiry->wait) {
+        answer_about_wait(service, session, message);
+        return;
+    }
+    struct table table = { malloc(count * sizeof *table.rows),
+                           malloc(count * sizeof *table.pointers),
+                           malloc(count * sizeof *table.progress) };
+    if (table.rows && table.pointers && table.progress)
+        answer_table(service, session, message->id, &table);
+    else
+        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+                          "the service has no memory left");
+    free(table.rows);
+    free(table.pointers);
+    free(table.progress);
+}

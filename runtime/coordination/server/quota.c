@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * quota.c - how much of the store one process may fill: its memory is process
+ * 0's, and with it goes the job.
+ */
+#include "base/key_text.h"
+#include "runtime/coordination/server/service_private.h"
+
+#include <stdlib.h>
+
+/* Helpers speak for many processes: all of them together have as much as all
+ * processes may. */
+static size_t owner_of(const struct jd_service *service,
+                       const struct jd_session *session)
+{
+    return (size_t)(session->member ? session->member->index : service->count);
+}
+
+static size_t most_of(const struct jd_service *service,
+                      const struct jd_session *session)
+{
+    size_t count = session->member ? 1 : (size_t)service->count;
+    return service->max_store <= SIZE_MAX / count ? service->max_store * count
+                                                  : SIZE_MAX;
+}
+
+void jd__quota_begin(struct jd_service *service,
+                     const struct jd_session *session)
+{
+    jd__store_act_for(service->store, owner_of(service, session),
+                      most_of(service, session));
+}
+
+static void print_owner(FILE *out, const struct jd_session *session)
+{
+    if (session->member)
+        fprintf(out, "process %d has", session->member->index);
+    else
+        fputs("the hosts' jd-pmix-servers have", out);
+}
+
+void jd__quota_refuse(struct jd_service *service, struct jd_session *session,
+                      uint64_t id, ProtobufCBinaryData key, size_t value)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        jd__key_print(out, key);
+        fprintf(out, " with its %zu bytes has no room: ", value);
+        print_owner(out, session);
+        fprintf(out,
+                " stored %zu bytes (with the keys, and %d for each) of the %zu "
+                "of JD_MAX_STORE on process 0; delete what is not needed any "
+                "more, or raise JD_MAX_STORE",
+                jd__store_owned(service->store, owner_of(service, session)),
+                (int)JD_STORE_ITEM, most_of(service, session));
+        fclose(out);
+    }
+    jd__service_reply(service, session, id, JD_RESOURCE_EXHAUSTED, "%s",
+                      text ? text : "JD_MAX_STORE is reached");
+    free(text);
+}

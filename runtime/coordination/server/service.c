@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* service.c - sessions, and which request goes where. */
+#include "base/log.h"
+#include "runtime/coordination/server/service_private.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sending ------------------------------------------------------------ */
+
+void jd__service_send(struct jd_service *service, struct jd_session *session,
+                      Jd__Message__BodyCase body, void *body_message)
+{
+    Jd__Message message = JD__MESSAGE__INIT;
+    message.body_case = body;
+    message.reply = body_message; /* a union of pointers */
+    if (session && session->state != JD_SESSION_ENDED)
+        service->hooks->send(session->peer, &message);
+}
+
+/* Asking again for these would do them twice, or wait in the next barrier. */
+static bool is_once(Jd__Message__BodyCase body)
+{
+    return body == JD__MESSAGE__BODY_SET || body == JD__MESSAGE__BODY_DELETE ||
+           body == JD__MESSAGE__BODY_INCREMENT ||
+           body == JD__MESSAGE__BODY_ARRIVE || body == JD__MESSAGE__BODY_CANCEL;
+}
+
+/* The reply is to such a request: the one that is being handled, or one that
+ * waited. */
+static bool answers_once(const struct jd_service *service,
+                         const struct jd_session *session, uint64_t id)
+{
+    const Jd__Message *handled = service->handled;
+    if (handled && service->handled_of == session && handled->id == id)
+        return is_once(handled->body_case);
+    const struct jd_waiter *waiter = jd__session_find_waiter(session, id);
+    return waiter && waiter->kind == JD_WAIT_BARRIER;
+}
+
+static void remember(struct jd_member *member, uint64_t id,
+                     const Jd__Reply *reply)
+{
+    struct jd_answered *kept =
+        &member->answered[member->num_answered++ % JD_ANSWERS_KEPT];
+    kept->id = id;
+    kept->status = reply->status;
+    kept->number = reply->number;
+}
+
+void jd__service_answer(struct jd_service *service, struct jd_session *session,
+                        uint64_t id, Jd__Reply *reply)
+{
+    Jd__Message message = JD__MESSAGE__INIT;
+    message.id = id;
+    message.body_case = JD__MESSAGE__BODY_REPLY;
+    message.reply = reply;
+    if (id && session->member && answers_once(service, session, id))
+        remember(session->member, id, reply);
+    if (id && session->state != JD_SESSION_ENDED)
+        service->hooks->send(session->peer, &message);
+}
+
+void jd__service_reply(struct jd_service *service, struct jd_session *session,
+                       uint64_t id, jd_status status, const char *format, ...)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    reply.status = (int32_t)status;
+    reply.text = text ? text : reply.text;
+    jd__service_answer(service, session, id, &reply);
+    free(text);
+}
+
+/* ---- lists of sessions -------------------------------------------------- */
+
+static void list_append(struct jd_session_list *list,
+                        struct jd_session *session)
+{
+    session->next = NULL;
+    session->previous = list->last;
+    *(list->last ? &list->last->next : &list->first) = session;
+    list->last = session;
+    list->count++;
+}
+
+static void list_remove(struct jd_session_list *list,
+                        struct jd_session *session)
+{
+    struct jd_session *next = session->next, *previous = session->previous;
+    *(previous ? &previous->next : &list->first) = next;
+    *(next ? &next->previous : &list->last) = previous;
+    list->count--;
+}
+
+static struct jd_session_list *list_of(struct jd_service *service,
+                                       const struct jd_session *session)
+{
+    if (session->is_own)
+        return &service->known;
+    switch (session->state) {
+    case JD_SESSION_STRANGER:
+        return &service->strangers;
+    case JD_SESSION_QUEUED:
+        return &service->queued;
+    case JD_SESSION_VOUCHING:
+        return &service->vouching;
+    case JD_SESSION_ENDED:
+        return session->was_known ? &service->known : &service->refused;
+    case JD_SESSION_KNOWN:
+        break;
+    }
+    return &service->known;
+}
+
+void jd__session_set_state(struct jd_service *service,
+                           struct jd_session *session,
+                           enum jd_session_state state)
+{
+    list_remove(list_of(service, session), session);
+    session->state = state;
+    session->was_known |= state == JD_SESSION_KNOWN;
+    list_append(list_of(service, session), session);
+}
+
+void jd__service_own(struct jd_service *service, struct jd_session *session)
+{
+    list_remove(list_of(service, session), session);
+    session->is_own = true;
+    list_append(list_of(service, session), session);
+}
+
+/* ---- the life of a session ---------------------------------------------- */
+
+static struct jd_session *create_session(struct jd_service *service, void *peer,
+                                         const char *from)
+{
+    struct jd_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return NULL;
+    session->peer = peer;
+    session->accepted_at = service->now;
+    snprintf(session->from, sizeof session->from, "%s", from);
+    return session;
+}
+
+struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
+                                      const char *from, double now)
+{
+    Jd__Challenge challenge = JD__CHALLENGE__INIT;
+    service->now = now;
+    struct jd_session *session = create_session(service, peer, from);
+    if (!session)
+        return NULL;
+    list_append(&service->strangers, session);
+    jd__auth_random(session->nonce, sizeof session->nonce);
+    challenge.protocol = JD_WIRE_PROTOCOL;
+    challenge.nonce = jd__wire_bytes(session->nonce, sizeof session->nonce);
+    challenge.takes_munge = service->auth.way == JD_AUTH_MUNGE ||
+                            service->observer_auth.way == JD_AUTH_MUNGE;
+    jd__service_send(service, session, JD__MESSAGE__BODY_CHALLENGE, &challenge);
+    jd__strangers_make_room(service, session);
+    return session;
+}
+
+struct jd_session *jd__service_accept_alone(struct jd_service *service,
+                                            void *peer)
+{
+    struct jd_session *session = create_session(service, peer, "here");
+    if (!session)
+        return NULL;
+    session->state = JD_SESSION_KNOWN;
+    session->was_known = true;
+    list_append(&service->known, session);
+    struct jd_member *member = &service->members[0];
+    session->member = member;
+    jd__member_set_session(service, member, session);
+    jd__member_set_state(service, member, JD_MEMBER_CONNECTED);
+    jd__member_set(service, member, &member->has_joined, true);
+    service->is_complete = true;
+    return session;
+}
+
+static void end_waits(struct jd_service *service, struct jd_session *session)
+{
+    while (session->waiters)
+        jd__wait_end(service, session->waiters);
+}
+
+void jd__session_end(struct jd_service *service, struct jd_session *session)
+{
+    if (session->state == JD_SESSION_ENDED)
+        return;
+    end_waits(service, session);
+    jd__session_set_state(service, session, JD_SESSION_ENDED);
+    service->hooks->end(session->peer);
+}
+
+void jd__session_destroy(struct jd_service *service, struct jd_session *session)
+{
+    end_waits(service, session);
+    list_remove(list_of(service, session), session);
+    if (session->member && session->member->session == session) {
+        jd__blocked_forget(service, session->member);
+        jd__member_set_session(service, session->member, NULL);
+    }
+    if (session->hello)
+        jd__message__free_unpacked(session->hello, NULL);
+    free(session);
+}
+
+static void lose_member(struct jd_service *service, struct jd_member *member,
+                        int error, const char *why)
+{
+    char text[JD_WIRE_END_TEXT];
+    if (!service->is_complete && member->state == JD_MEMBER_CONNECTED) {
+        /* It may be started again. */
+        jd__member_set_state(service, member, JD_MEMBER_ABSENT);
+        jd__meeting_unjoin(service, member);
+    } else if (jd__member_is_alive(member) && !jd__wire_may_come_back(error)) {
+        jd__member_fail(service, member, "%s",
+                        jd__wire_describe_end(error, why, text));
+    }
+}
+
+void jd__service_lost(struct jd_service *service, struct jd_session *session,
+                      int error, const char *why, double now)
+{
+    service->now = now;
+    struct jd_member *member = session->member;
+    bool was_its = member && member->session == session;
+    bool was_ended = session->state == JD_SESSION_ENDED;
+    if (session->state == JD_SESSION_STRANGER)
+        jd__log(JD_LOG_INFO,
+                "coordination service: %s went away without having said who "
+                "it is%s%s",
+                session->from, why ? ": " : "", why ? why : "");
+    jd__session_destroy(service, session);
+    if (was_its && !was_ended)
+        lose_member(service, member, error, why);
+    jd__meeting_check_leaving(service);
+}
+
+/* ---- requests ----------------------------------------------------------- */
+
+static void on_nothing(struct jd_service *service, struct jd_session *session,
+                       const Jd__Message *message)
+{
+    if (session->member)
+        jd__member_fail(service, session->member,
+                        "it broke the protocol (it sent \"%s\")",
+                        jd__wire_body_name(message));
+    jd__session_end(service, session);
+}
+
+static jd_request_f *handler_of(Jd__Message__BodyCase body)
+{
+    static jd_request_f *const handlers[] = {
+        [JD__MESSAGE__BODY_HEARTBEAT] = jd__on_heartbeat,
+        [JD__MESSAGE__BODY_JOIN] = jd__on_join,
+        [JD__MESSAGE__BODY_LEAVE] = jd__on_leave,
+        [JD__MESSAGE__BODY_SET] = jd__on_set,
+        [JD__MESSAGE__BODY_GET] = jd__on_get,
+        [JD__MESSAGE__BODY_LIST] = jd__on_list,
+        [JD__MESSAGE__BODY_DELETE] = jd__on_delete,
+        [JD__MESSAGE__BODY_INCREMENT] = jd__on_increment,
+        [JD__MESSAGE__BODY_ARRIVE] = jd__on_arrive,
+        [JD__MESSAGE__BODY_CANCEL] = jd__on_cancel,
+        [JD__MESSAGE__BODY_LIVE] = jd__on_live,
+        [JD__MESSAGE__BODY_REPORT] = jd__on_report,
+        [JD__MESSAGE__BODY_PREEMPTED] = jd__on_preempted,
+        [JD__MESSAGE__BODY_STEP] = jd__on_step,
+        [JD__MESSAGE__BODY_ACKNOWLEDGE] = jd__on_acknowledge,
+        [JD__MESSAGE__BODY_ARMED] = jd__on_armed,
+        [JD__MESSAGE__BODY_INQUIRY] = jd__on_inquiry,
+        [JD__MESSAGE__BODY_WITHDRAW] = jd__on_withdraw,
+        [JD__MESSAGE__BODY_BLOCKED] = jd__on_blocked,
+    };
+    unsigned number = (unsigned)body;
+    return number < sizeof handlers / sizeof *handlers && handlers[number]
+               ? handlers[number]
+               : on_nothing;
+}
+
+/* Those that only processes make. */
+static bool needs_member(Jd__Message__BodyCase body)
+{
+    switch (body) {
+    case JD__MESSAGE__BODY_JOIN:
+    case JD__MESSAGE__BODY_LEAVE:
+    case JD__MESSAGE__BODY_ARRIVE:
+    case JD__MESSAGE__BODY_LIVE:
+    case JD__MESSAGE__BODY_REPORT:
+    case JD__MESSAGE__BODY_PREEMPTED:
+    case JD__MESSAGE__BODY_STEP:
+    case JD__MESSAGE__BODY_ACKNOWLEDGE:
+    case JD__MESSAGE__BODY_ARMED:
+    case JD__MESSAGE__BODY_BLOCKED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* An observer changes nothing. */
+static bool is_forbidden(const struct jd_session *session,
+                         Jd__Message__BodyCase body)
+{
+    return (needs_member(body) && !session->member) ||
+           (session->role == JD__ROLE__OBSERVER &&
+            body != JD__MESSAGE__BODY_INQUIRY &&
+            body != JD__MESSAGE__BODY_HEARTBEAT);
+}
+
+/* True where the request was answered on the connection that was lost. */
+static bool answer_again(struct jd_service *service, struct jd_session *session,
+                         const Jd__Message *message)
+{
+    if (!session->is_back || !is_once(message->body_case) || !message->id)
+        return false;
+    for (int i = 0; i < JD_ANSWERS_KEPT; i++) {
+        struct jd_answered kept = session->member->answered[i];
+        Jd__Reply reply = JD__REPLY__INIT;
+        if (kept.id != message->id)
+            continue;
+        reply.status = kept.status;
+        reply.number = kept.number;
+        reply.text = (char *)"(said again after the connection was lost)";
+        jd__service_answer(service, session, message->id, &reply);
+        return true;
+    }
+    return false;
+}
+
+static void handle(struct jd_service *service, struct jd_session *session,
+                   const Jd__Message *message)
+{
+    if (session->member)
+        session->member->heard = service->now;
+    if (answer_again(service, session, message))
+        return;
+    service->handled = message;
+    service->handled_of = session;
+    if (is_forbidden(session, message->body_case))
+        jd__service_reply(service, session, message->id, JD_PERMISSION_DENIED,
+                          "the service does not take \"%s\" from this "
+                          "connection, which is no process of the job",
+                          jd__wire_body_name(message));
+    else
+        handler_of(message->body_case)(service, session, message);
+    service->handled = NULL;
+}
+
+void jd__service_receive(struct jd_service *service, struct jd_session *session,
+                         const Jd__Message *message, double now)
+{
+    service->now = now;
+    switch (session->state) {
+    case JD_SESSION_STRANGER:
+        jd__on_hello(service, session, message);
+        break;
+    case JD_SESSION_KNOWN:
+        handle(service, session, message);
+        break;
+    case JD_SESSION_QUEUED:
+    case JD_SESSION_VOUCHING:
+        jd__meeting_refuse(service, session, JD_INVALID_ARGUMENT,
+                           "it went on (\"%s\") before it was let in",
+                           jd__wire_body_name(message));
+        break;
+    case JD_SESSION_ENDED:
+        break;
+    }
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+double jd__service_tick(struct jd_service *service, double now)
+{
+    service->now = now;
+    double next = jd__strangers_end_slow(service);
+    jd__meeting_ask_munge(service);
+    next = fmin(next, jd__waits_expire(service));
+    next = fmin(next, jd__blocked_tick(service));
+    next = fmin(next, jd__failures_tick(service));
+    jd__meeting_check_leaving(service);
+    if (service->is_closing && service->leaving.count && !service->is_failing)
+        next = fmin(next, service->closing_at);
+    return next;
+}
+
+bool jd__service_is_used(const struct jd_service *service)
+{
+    return service->tally.connected > (service->members[0].session != NULL);
+}
+
+bool jd__service_has_armed(const struct jd_service *service)
+{
+    for (int i = 1; i < service->count; i++)
+        if (service->members[i].session && service->members[i].is_armed &&
+            jd__member_is_alive(&service->members[i]))
+            return true;
+    return false;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static bool copy_spec(struct jd_service *service,
+                      const struct jd_service_spec *spec)
+{
+    service->hooks = spec->hooks;
+    service->auth = *spec->auth;
+    service->observer_auth =
+        spec->observer_auth ? *spec->observer_auth : *spec->auth;
+    service->attempt = spec->attempt;
+    service->count = spec->count;
+    service->heartbeat_timeout = spec->heartbeat_timeout;
+    service->max_message = spec->max_message;
+    service->max_store = spec->max_store;
+    service->speakers = spec->speakers;
+    service->notice = spec->notice;
+    service->pid = spec->pid;
+    service->job = strdup(spec->job);
+    service->host = strdup(spec->host);
+    service->program = strdup(spec->program);
+    service->members = calloc((size_t)spec->count, sizeof *service->members);
+    service->hosts = calloc((size_t)spec->count, sizeof *service->hosts);
+    return service->job && service->host && service->program &&
+           service->members && service->hosts;
+}
+
+jd_status jd__service_create(const struct jd_service_spec *spec,
+                             struct jd_service **ret_service)
+{
+    size_t bytes = sizeof(struct jd_service) +
+                   (size_t)spec->count * sizeof(struct jd_member);
+    struct jd_service *service = calloc(1, sizeof *service);
+    if (!service)
+        return jd__fail_no_memory("the coordination service", bytes);
+    if (!copy_spec(service, spec) ||
+        jd__store_create(&service->store) != JD_OK ||
+        jd__store_have_owners(service->store, (size_t)spec->count + 1) !=
+            JD_OK) {
+        jd__service_destroy(service);
+        return jd__fail_no_memory("the coordination service", bytes);
+    }
+    jd__auth_random(&service->incarnation, sizeof service->incarnation);
+    for (int i = 0; i < spec->count; i++)
+        service->members[i].index = i;
+    service->tally = jd__members_count(service);
+    *ret_service = service;
+    return JD_OK;
+}
+
+static void destroy_sessions(struct jd_service *service,
+                             struct jd_session_list *list)
+{
+    while (list->first)
+        jd__session_destroy(service, list->first);
+}
+
+void jd__service_destroy(struct jd_service *service)
+{
+    if (!service)
+        return;
+    jd__auth_wipe(&service->auth, sizeof service->auth);
+    jd__auth_wipe(&service->observer_auth, sizeof service->observer_auth);
+    destroy_sessions(service, &service->strangers);
+    destroy_sessions(service, &service->queued);
+    destroy_sessions(service, &service->vouching);
+    destroy_sessions(service, &service->refused);
+    destroy_sessions(service, &service->known);
+    jd__keys_finish(service);
+    jd__barriers_finish(service);
+    jd__failures_finish(service);
+    jd__hosts_finish(service);
+    for (int i = 0; service->members && i < service->count; i++) {
+        jd__blocked_forget(service, &service->members[i]);
+        free(service->members[i].failure);
+    }
+    jd__store_destroy(service->store);
+    free(service->heap.items);
+    free(service->members);
+    free(service->hosts);
+    free(service->job);
+    free(service->host);
+    free(service->program);
+    free(service);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* service_private.h - what the service's parts share. */
+#ifndef RUNTIME_COORDINATION_SERVER_SERVICE_PRIVATE_H
+#define RUNTIME_COORDINATION_SERVER_SERVICE_PRIVATE_H
+
+#include "runtime/coordination/server/service.h"
+#include "runtime/coordination/server/store.h"
+
+#include <stdio.h>
+
+/* ---- waits -------------------------------------------------------------- */
+
+enum jd_wait_kind {
+    JD_WAIT_JOIN,
+    JD_WAIT_LEAVE,
+    JD_WAIT_KEYS,
+    JD_WAIT_BARRIER,
+    JD_WAIT_LIVE,
+    JD_WAIT_SAME_TEXT,
+    JD_WAIT_DOING,
+};
+
+/* Those who wait for the same, in the order in which they came. */
+struct jd_queue {
+    struct jd_waiter *first, *last;
+    struct jd_waiter *lowest; /* by process; NULL: not looked for yet */
+    int count;
+};
+
+/* One request that has no reply yet. */
+struct jd_waiter {
+    enum jd_wait_kind kind;
+    struct jd_session *session;
+    uint64_t id;
+    double since;
+    double deadline; /* INFINITY: none */
+    size_t heap_index;
+    struct jd_queue *queue;
+    struct jd_waiter *next, *previous; /* in the queue */
+    struct jd_waiter *next_of_session, *previous_of_session;
+    void *owner; /* the barrier, the awaited key, ... */
+    Jd__Message
+        *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
+    size_t next_key;
+};
+
+/* What a queue's waiters wait for, for those whose time is up together. */
+struct jd_wait_text {
+    const struct jd_queue *queue; /* NULL: of none */
+    char *text;
+};
+
+/* Waiters by deadline. */
+struct jd_heap {
+    struct jd_waiter **items;
+    size_t count, capacity;
+};
+
+/* ---- members ------------------------------------------------------------ */
+
+enum jd_member_state {
+    JD_MEMBER_ABSENT,
+    JD_MEMBER_CONNECTED,
+    JD_MEMBER_LEAVING,
+    JD_MEMBER_LEFT,
+    JD_MEMBER_FAILED,
+};
+
+enum { JD_BLOCKED_NAMED = 16 };
+
+/* A wait of a member for others, as it has told it last. */
+struct jd_blocked {
+    struct jd_blocked *next; /* older */
+    struct jd_member *member;
+    uint64_t wait;
+    char operation[160];
+    double since, told;
+    bool is_far, is_alone;
+    uint64_t look; /* the last Look before it was told */
+    int count, processes[JD_BLOCKED_NAMED];
+    uint64_t asked; /* the Look that asks about it; 0: it is not suspected */
+    double suspected, asked_at;
+};
+
+/* What was answered, for one who asks again because the reply was lost. */
+struct jd_answered {
+    uint64_t id;
+    int32_t status;
+    int64_t number;
+};
+enum { JD_ANSWERS_KEPT = 64 };
+
+/* One process of the job. */
+struct jd_member {
+    int index;
+    enum jd_member_state state;
+    /* Set by jd__member_set: */
+    bool has_joined;
+    bool is_armed;
+    bool asks_live; /* waits in jd_live_processes */
+    bool has_asked_live;
+    bool has_acknowledged; /* the preemption's round */
+    bool has_stepped;
+    bool is_stuck; /* failed by what it waits for */
+    uint32_t pid;
+    int host; /* into hosts */
+    uint64_t incarnation;
+    char program[64];
+    struct jd_session *session; /* NULL: none, or its connection was lost */
+    double heard;
+    char operation[48];
+    uint64_t number;
+    bool inside;
+    double since, told;         /* since when it is so; when it said so */
+    struct jd_blocked *blocked; /* the newest first */
+    char *failure;              /* how it failed */
+    double failed_at;
+    struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
+    unsigned num_answered;
+};
+
+/* How many members ...: kept where a member changes, so that no message needs
+ * a walk over all. */
+struct jd_tally {
+    int staying;   /* have not come to the shutdown */
+    int connected; /* have a session */
+    int late_live; /* count as living, and do not ask who lives */
+    int to_step;   /* take part in preemption, have not answered */
+    int to_acknowledge;
+};
+
+struct jd_known_host {
+    char name[72];
+    char boot_id[40];
+};
+
+/* ---- sessions ----------------------------------------------------------- */
+
+enum jd_session_state {
+    JD_SESSION_STRANGER, /* has not said who it is */
+    JD_SESSION_QUEUED,   /* munge will be asked, when others are answered */
+    JD_SESSION_VOUCHING, /* munge is asked */
+    JD_SESSION_KNOWN,
+    JD_SESSION_ENDED, /* is being closed: what it says does not count */
+};
+
+struct jd_session {
+    void *peer;
+    enum jd_session_state state;
+    Jd__Role role;
+    struct jd_member *member; /* NULL for helpers and observers */
+    Jd__Message *hello;       /* its own copy, while munge is asked */
+    double accepted_at;       /* or when munge was asked */
+    bool is_back;             /* it may ask again what was answered */
+    bool is_own;              /* of the service's own process */
+    bool was_known;           /* it was let in */
+    char from[64];
+    uint8_t nonce[JD_AUTH_NONCE];
+    uint8_t public_key[JD_AUTH_KEY]; /* the service's, with munge */
+    struct jd_auth_keys keys;        /* until the Welcome */
+    struct jd_waiter *waiters;
+    struct jd_session *next, *previous; /* all of a state's, oldest first */
+};
+
+struct jd_session_list {
+    struct jd_session *first, *last;
+    int count;
+};
+
+/* ---- the service -------------------------------------------------------- */
+
+struct jd_service {
+    const struct jd_service_hooks *hooks;
+    struct jd_auth auth, observer_auth;
+    char *job;
+    uint32_t attempt;
+    int count;
+    double heartbeat_timeout;
+    size_t max_message, max_store;
+    enum jd_failure_speakers speakers;
+    char *host, *program;
+    uint32_t pid;
+    uint64_t incarnation;
+    double now;                 /* of the call that is being handled */
+    const Jd__Message *handled; /* the request that is, or NULL, and whose */
+    const struct jd_session *handled_of;
+
+    struct jd_session_list strangers, queued, vouching;
+    struct jd_session_list refused; /* never let in, and being closed */
+    struct jd_session_list known;   /* and those of them being closed */
+    struct jd_member *members;
+    struct jd_tally tally;
+    struct jd_known_host *hosts;
+    void *hosts_by_name; /* tsearch tree of them */
+    int num_hosts;
+    struct jd_heap heap;
+    struct jd_wait_text wait_text; /* while waits expire */
+
+    struct jd_store *store;
+    void *awaited_keys; /* tsearch tree */
+    void *barriers;     /* tsearch tree */
+    struct jd_mismatch *mismatches;
+
+    struct jd_queue joining, leaving, live, asking;
+    int num_joined;
+    bool is_complete;   /* all have joined */
+    bool somebody_went; /* left or failed, after that */
+    bool is_closing;    /* all have left but process 0 */
+    double closing_at;
+
+    bool is_failing; /* culprits are being gathered */
+    bool has_failed; /* and now it has been said */
+    double failing_at;
+    int num_failed_said; /* culprits named in the report */
+    char *failure_text;
+    struct jd_queue telling; /* who have reported, until it is said */
+    struct jd_same_text *same_texts, *last_same_text; /* by age */
+    void *same_texts_by_text;                         /* tsearch tree of them */
+    double next_look;                                 /* at who is silent */
+
+    double notice; /* how long waits in a circle must last; negative: none */
+    int num_blocked, num_suspected; /* waits of all members */
+    uint64_t num_looks;
+
+    uint64_t round; /* of preemption */
+    bool round_is_open, round_is_decided;
+    bool round_is_wanted; /* the next one, when this is over */
+    uint32_t round_process, round_wanted_by;
+    int64_t round_step; /* the highest that was polled */
+};
+
+/* ---- service.c ---------------------------------------------------------- */
+
+/* A reply without more than a status and a sentence. */
+__attribute__((format(printf, 5, 6))) void
+jd__service_reply(struct jd_service *service, struct jd_session *session,
+                  uint64_t id, jd_status status, const char *format, ...);
+/* A reply with its body. */
+void jd__service_answer(struct jd_service *service, struct jd_session *session,
+                        uint64_t id, Jd__Reply *reply);
+void jd__service_send(struct jd_service *service, struct jd_session *session,
+                      Jd__Message__BodyCase body, void *message);
+/* Nothing it says counts any more; the connection closes. */
+void jd__session_end(struct jd_service *service, struct jd_session *session);
+/* And moves it into the list of those that are so. */
+void jd__session_set_state(struct jd_service *service,
+                           struct jd_session *session,
+                           enum jd_session_state state);
+/* Frees it. */
+void jd__session_destroy(struct jd_service *service,
+                         struct jd_session *session);
+
+/* ---- strangers.c -------------------------------------------------------- */
+
+/* Another has come: drops as many as are too many, and never the newcomer. */
+void jd__strangers_make_room(struct jd_service *service,
+                             const struct jd_session *newcomer);
+/* Refuses those who connect and say nothing; returns when to look again. */
+double jd__strangers_end_slow(struct jd_service *service);
+
+/* ---- requests ----------------------------------------------------------- */
+
+typedef void jd_request_f(struct jd_service *service,
+                          struct jd_session *session,
+                          const Jd__Message *message);
+
+/* ---- pending.c ---------------------------------------------------------- */
+
+/* Has the request wait in the queue; replies RESOURCE_EXHAUSTED and gives NULL
+ * where there is no memory. */
+struct jd_waiter *jd__wait_begin(struct jd_service *service,
+                                 struct jd_queue *queue, enum jd_wait_kind kind,
+                                 struct jd_session *session,
+                                 const Jd__Message *message);
+/* Takes it out of everything and frees it, without a reply. Its owner, where
+ * it has nobody left, goes too. */
+void jd__wait_end(struct jd_service *service, struct jd_waiter *waiter);
+/* Replies to all of a queue with the same and ends their waits. */
+void jd__wait_end_all(struct jd_service *service, struct jd_queue *queue,
+                      jd_status status, const char *text);
+void jd__wait_move(struct jd_waiter *waiter, struct jd_queue *queue);
+/* Ends those whose time is up; returns the next deadline. */
+double jd__waits_expire(struct jd_service *service);
+/* What it still waits for, as a phrase. */
+void jd__wait_describe(FILE *out, const struct jd_service *service,
+                       const struct jd_waiter *waiter);
+/* What a process with this wait is doing: "waits at barrier "a", for 2 s". */
+void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
+                             const struct jd_waiter *waiter);
+/* What a member waits for at the service; NULL: nothing. */
+const struct jd_waiter *jd__wait_of(const struct jd_member *member);
+/* No process below its own waits for the same. */
+bool jd__wait_is_lowest(const struct jd_waiter *waiter);
+struct jd_waiter *jd__session_find_waiter(const struct jd_session *session,
+                                          uint64_t id);
+jd_request_f jd__on_withdraw;
+
+/* ---- greet.c ------------------------------------------------------------ */
+
+void jd__on_hello(struct jd_service *service, struct jd_session *session,
+                  const Jd__Message *message);
+__attribute__((format(printf, 4, 5))) void
+jd__meeting_refuse(struct jd_service *service, struct jd_session *session,
+                   jd_status status, const char *format, ...);
+/* Asks munge about those who wait for their turn. */
+void jd__meeting_ask_munge(struct jd_service *service);
+
+/* ---- admission.c -------------------------------------------------------- */
+
+/* It has shown who it is, and belongs to the job. */
+void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
+                       const Jd__Hello *hello);
+jd_request_f jd__on_join, jd__on_leave;
+/* The member does not wait for the others any more: it has not joined. */
+void jd__meeting_unjoin(struct jd_service *service, struct jd_member *member);
+void jd__meeting_check_leaving(struct jd_service *service);
+void jd__meeting_describe_absent(FILE *out, const struct jd_service *service);
+void jd__meeting_describe_staying(FILE *out, const struct jd_service *service);
+
+/* ---- processes.c -------------------------------------------------------- */
+
+/* Puts the Hello's words into the member; RESOURCE_EXHAUSTED. */
+jd_status jd__member_fill(struct jd_service *service, struct jd_member *member,
+                          const Jd__Hello *hello);
+const char *jd__member_host(const struct jd_service *service,
+                            const struct jd_member *member);
+bool jd__member_is_alive(const struct jd_member *member);
+/* All that the tally counts is changed by these: the member's state, its
+ * session, one of its flags; and jd__members_count counts anew. */
+void jd__member_set_state(struct jd_service *service, struct jd_member *member,
+                          enum jd_member_state state);
+void jd__member_set_session(struct jd_service *service,
+                            struct jd_member *member,
+                            struct jd_session *session);
+void jd__member_set(struct jd_service *service, struct jd_member *member,
+                    bool *flag, bool value);
+struct jd_tally jd__members_count(const struct jd_service *service);
+/* It takes part in what is agreed on: it is connected and has joined. */
+bool jd__member_is_in(const struct jd_member *member);
+/* It has left, in order or not; one that has failed stays so. */
+void jd__member_leave(struct jd_service *service, struct jd_member *member);
+/* "process 3 (train, pid 99 on h0)". */
+void jd__member_print(FILE *out, const struct jd_service *service,
+                      const struct jd_member *member);
+/* The same of those picked: "process 3 (...), last heard 0.4 s ago, ...",
+ * some by name and the rest as ranges. */
+typedef bool jd_pick_f(const struct jd_member *member, const void *arg);
+void jd__members_describe(FILE *out, const struct jd_service *service,
+                          jd_pick_f *pick, const void *arg);
+/* "; 0.4 s ago it was in jd_psum, its operation 7, for 3.1 s already", or
+ * "; it waits at barrier "a", for 3.1 s", or nothing. */
+void jd__member_print_doing(FILE *out, const struct jd_service *service,
+                            const struct jd_member *member);
+jd_request_f jd__on_heartbeat, jd__on_inquiry, jd__on_live, jd__on_armed;
+/* Answers an inquiry about what some processes do, when they have said so. */
+void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter);
+void jd__members_check_live(struct jd_service *service);
+void jd__live_forget(struct jd_service *service, struct jd_waiter *waiter);
+void jd__hosts_finish(struct jd_service *service);
+void jd__members_describe_not_live(FILE *out, const struct jd_service *service);
+
+/* ---- kv.c --------------------------------------------------------------- */
+
+jd_request_f jd__on_set, jd__on_get, jd__on_list, jd__on_delete,
+    jd__on_increment;
+void jd__keys_forget(struct jd_service *service, struct jd_waiter *waiter);
+void jd__keys_describe(FILE *out, const struct jd_service *service,
+                       const struct jd_waiter *waiter);
+void jd__keys_finish(struct jd_service *service);
+
+/* ---- quota.c ------------------------------------------------------------ */
+
+/* What is stored from now on is the session's process's. */
+void jd__quota_begin(struct jd_service *service,
+                     const struct jd_session *session);
+/* It may not store so much: the key and its value. */
+void jd__quota_refuse(struct jd_service *service, struct jd_session *session,
+                      uint64_t id, ProtobufCBinaryData key, size_t value);
+
+/* ---- barriers.c --------------------------------------------------------- */
+
+jd_request_f jd__on_arrive, jd__on_cancel;
+void jd__barrier_forget(struct jd_service *service, struct jd_waiter *waiter);
+/* Its time is up; the others are not to blame it. */
+void jd__barrier_give_up(struct jd_service *service,
+                         const struct jd_waiter *waiter);
+void jd__barrier_describe(FILE *out, const struct jd_service *service,
+                          const struct jd_waiter *waiter);
+void jd__barrier_describe_doing(FILE *out, const struct jd_waiter *waiter);
+/* Ends the barriers that wait for the member, which is no more. */
+void jd__barriers_abort(struct jd_service *service,
+                        const struct jd_member *member);
+void jd__barriers_finish(struct jd_service *service);
+
+/* ---- blocked.c ---------------------------------------------------------- */
+
+jd_request_f jd__on_blocked;
+/* A member has come to jd_shutdown. */
+void jd__blocked_on_leaving(struct jd_service *service);
+/* Asks about what is suspected; returns when to call again. */
+double jd__blocked_tick(struct jd_service *service);
+/* Its newest wait, as far as is known; NULL: none. */
+const struct jd_blocked *jd__blocked_now(const struct jd_service *service,
+                                         const struct jd_member *member);
+/* "waits in jd_psum for process 1, for 3.1 s". */
+void jd__blocked_describe(FILE *out, const struct jd_service *service,
+                          const struct jd_blocked *blocked);
+/* The member says what it does. */
+void jd__blocked_look(struct jd_service *service, struct jd_member *member);
+/* The member is no more, or cannot be asked. */
+void jd__blocked_forget(struct jd_service *service, struct jd_member *member);
+
+/* ---- failures.c --------------------------------------------------------- */
+
+/* The member has failed, in these words ("connection closed ..."). */
+__attribute__((format(printf, 3, 4))) void
+jd__member_fail(struct jd_service *service, struct jd_member *member,
+                const char *format, ...);
+jd_request_f jd__on_report;
+/* Looks for those who are silent, and says what there is to say; returns when
+ * to look again. */
+double jd__failures_tick(struct jd_service *service);
+void jd__failures_finish(struct jd_service *service);
+
+/* ---- preemption_sync.c -------------------------------------------------- */
+
+jd_request_f jd__on_preempted, jd__on_step, jd__on_acknowledge;
+/* A member has gone: the round may be complete without it. */
+void jd__round_check(struct jd_service *service);
+/* Says again what the member may have missed. */
+void jd__round_tell(struct jd_service *service, struct jd_member *member);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * strangers.c - connections that have not shown who they are: so many and no
+ * more, those that were refused and still close among them.
+ *
+ * Whoever comes is heard, and one of the others goes. Of those who have had
+ * time to speak it is the oldest. Where a flood leaves nobody that time, chance
+ * decides: the oldest would be gone each time before it could answer, and with
+ * it each of the job's own processes.
+ */
+#include "runtime/coordination/server/service_private.h"
+
+#include <math.h>
+#include <sodium.h>
+
+#define STRANGER_SECONDS 5.0 /* to say who one is, from the connection on */
+#define QUIET_SECONDS 0.5    /* who says nothing so long is not in a hurry */
+#define CANDIDATES 64        /* of a list, so that choosing takes no time */
+
+/* ---- who goes ----------------------------------------------------------- */
+
+static void drop(struct jd_service *service, struct jd_session *session)
+{
+    void *peer = session->peer;
+    jd__session_destroy(service, session);
+    service->hooks->drop(peer);
+}
+
+static struct jd_session *nth(const struct jd_session_list *list, uint32_t n)
+{
+    struct jd_session *session = list->first;
+    while (n--)
+        session = session->next;
+    return session;
+}
+
+static uint32_t count_candidates(const struct jd_session_list *list)
+{
+    return (uint32_t)(list->count < CANDIDATES ? list->count : CANDIDATES);
+}
+
+/* NULL: nobody but the newcomer, which is the last of the strangers, or those
+ * that munge is asked about already. */
+static struct jd_session *choose(const struct jd_service *service,
+                                 const struct jd_session *newcomer)
+{
+    struct jd_session *oldest = service->strangers.first;
+    if (oldest && oldest != newcomer &&
+        service->now - oldest->accepted_at >= QUIET_SECONDS)
+        return oldest;
+    uint32_t silent = count_candidates(&service->strangers);
+    uint32_t queued = count_candidates(&service->queued);
+    if (newcomer && service->strangers.count <= CANDIDATES)
+        silent--;
+    if (silent + queued == 0)
+        return service->vouching.first;
+    uint32_t n = randombytes_uniform(silent + queued);
+    return n < silent ? nth(&service->strangers, n)
+                      : nth(&service->queued, n - silent);
+}
+
+static int count_strangers(const struct jd_service *service)
+{
+    return service->strangers.count + service->queued.count +
+           service->vouching.count + service->refused.count;
+}
+
+void jd__strangers_make_room(struct jd_service *service,
+                             const struct jd_session *newcomer)
+{
+    int allowed =
+        JD_SERVICE_STRANGERS + service->count - service->tally.connected;
+    while (count_strangers(service) > allowed) {
+        struct jd_session *session = service->refused.first;
+        if (!session && !(session = choose(service, newcomer)))
+            return;
+        if (session->state != JD_SESSION_ENDED)
+            jd__meeting_refuse(service, session, JD_RESOURCE_EXHAUSTED,
+                               "more than %d connections have not shown yet "
+                               "who they are, and it is one of them; it may "
+                               "come again",
+                               allowed);
+        drop(service, session);
+    }
+}
+
+bool jd__service_shed(struct jd_service *service, double now)
+{
+    service->now = now;
+    struct jd_session *session = service->refused.first;
+    if (!session)
+        session = choose(service, NULL);
+    if (session)
+        drop(service, session);
+    return session != NULL;
+}
+
+/* ---- their time --------------------------------------------------------- */
+
+/* The list is by age. */
+static double end_slow(struct jd_service *service, struct jd_session_list *list)
+{
+    struct jd_session *session;
+    while ((session = list->first)) {
+        double end = session->accepted_at + STRANGER_SECONDS;
+        if (service->now < end)
+            return end;
+        jd__meeting_refuse(service, session, JD_DEADLINE_EXCEEDED,
+                           "it has not said who it is in %g s",
+                           STRANGER_SECONDS);
+    }
+    return INFINITY;
+}
+
+double jd__strangers_end_slow(struct jd_service *service)
+{
+    double next = end_slow(service, &service->strangers);
+    return fmin(next, end_slow(service, &service->vouching));
+}

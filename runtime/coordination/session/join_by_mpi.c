@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * join_by_mpi.c - the way to the service where there is an MPI world already:
+ * process 0 listens, and MPI tells all where and with which secret.
+ */
+#include "runtime/coordination/session/session_private.h"
+
+#include <stdio.h>
+
+#define RESOLVE_SECONDS 30 /* for the name in an explicit address */
+
+/* What process 0 tells all. Plain data. */
+struct handout {
+    int32_t status; /* of the service's start, with its sentence */
+    char text[1024];
+    struct jd_job_key key;
+};
+
+/* ---- where the service is ----------------------------------------------- */
+
+static const struct jd_setting *address(const struct jd_coordination_spec *spec)
+{
+    return jd__setting(spec->settings, JD_OPTION_COORDINATOR_ADDRESS);
+}
+
+static bool is_explicit(const struct jd_coordination_spec *spec)
+{
+    return jd__setting_is_explicit(spec->settings,
+                                   JD_OPTION_COORDINATOR_ADDRESS);
+}
+
+static jd_status resolve_explicit(const struct jd_coordination_spec *spec,
+                                  struct jd_endpoints *endpoints)
+{
+    jd_status status = jd__address_resolve(
+        address(spec)->text, jd__coordination_remaining(spec, RESOLVE_SECONDS),
+        endpoints);
+    if (status != JD_OK)
+        return jd__fail_prefix(status, "%s: ", address(spec)->origin);
+    jd__address_sort(endpoints);
+    return JD_OK;
+}
+
+/* An explicit address on loopback cannot be reached from another host. */
+static jd_status check_reach(const struct jd_coordination_spec *spec,
+                             const struct jd_endpoints *endpoints)
+{
+    const char *text = address(spec)->text;
+    if (!jd__coordination_says_loopback(text, endpoints) ||
+        spec->topology->num_hosts == 1)
+        return JD_OK;
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s is %s, which only processes of process 0's own host can reach, but "
+        "the job is on %d hosts; give an address of process 0's host that the "
+        "others can reach, or none",
+        address(spec)->origin, text, spec->topology->num_hosts);
+}
+
+static jd_status listen_explicit(const struct jd_coordination_spec *spec,
+                                 struct jd_endpoints *endpoints,
+                                 struct jd_listeners *listeners)
+{
+    jd_status status = resolve_explicit(spec, endpoints);
+    if (status == JD_OK)
+        status = check_reach(spec, endpoints);
+    if (status == JD_OK)
+        status = jd__coordination_listen(spec, address(spec)->text,
+                                         address(spec)->origin, endpoints,
+                                         listeners);
+    return status;
+}
+
+/* Nothing is said: any port, and what this host has, for all to know. */
+static jd_status listen_anywhere(const struct jd_coordination_spec *spec,
+                                 struct jd_endpoints *endpoints,
+                                 struct jd_listeners *listeners)
+{
+    const struct jd_setting *bind =
+        jd__setting(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
+    struct jd_listen listen = {
+        .bind = bind->text,
+        .variable = bind->text ? bind->origin : "JD_COORDINATOR_ADDRESS",
+        .timeout = jd__coordination_remaining(spec, RESOLVE_SECONDS),
+        .loopback = spec->topology->num_hosts == 1,
+    };
+    jd_status status = jd__address_listen(&listen, listeners);
+    if (status != JD_OK)
+        return status;
+    status = jd__address_list(
+        jd__settings_text(spec->settings, JD_OPTION_INTERFACE),
+        spec->topology->num_hosts == 1, listeners->port, endpoints);
+    if (status != JD_OK)
+        jd__listeners_close(listeners);
+    return status;
+}
+
+/* ---- the service, on process 0 ------------------------------------------ */
+
+static void make_job(struct jd_job_key *key)
+{
+    uint64_t number;
+    jd__auth_random(&number, sizeof number);
+    snprintf(key->job, sizeof key->job, "mpi-%016llx",
+             (unsigned long long)number);
+    jd__auth_make(&key->auth);
+}
+
+static jd_status start_service(struct jd_coordination *coordination,
+                               const struct jd_coordination_spec *spec)
+{
+    struct jd_endpoints *endpoints = &coordination->key.endpoints;
+    struct jd_listeners listeners;
+    make_job(&coordination->key);
+    jd_status status = jd__coordination_allow_files(spec);
+    if (status == JD_OK)
+        status = is_explicit(spec)
+                     ? listen_explicit(spec, endpoints, &listeners)
+                     : listen_anywhere(spec, endpoints, &listeners);
+    if (status == JD_OK)
+        status = jd__coordination_start_server(coordination, spec, &listeners);
+    return status;
+}
+
+/* ---- MPI tells all ------------------------------------------------------ */
+
+static jd_status share(const struct jd_coordination_spec *spec,
+                       struct handout *handout)
+{
+    jd_status status = jd__check_mpi(MPI_Bcast(handout, (int)sizeof *handout,
+                                               MPI_BYTE, 0, spec->world->comm),
+                                     "MPI_Bcast", "jd_initialize");
+    if (status != JD_OK)
+        return status;
+    return handout->status == JD_OK
+               ? JD_OK
+               : jd_fail((jd_status)handout->status, "%s", handout->text);
+}
+
+/* The same failure on every process. */
+static jd_status hand_out(struct jd_coordination *coordination,
+                          const struct jd_coordination_spec *spec)
+{
+    struct handout handout = { .status = JD_OK };
+    if (coordination->index == 0) {
+        jd_status status = start_service(coordination, spec);
+        handout.status = (int32_t)status;
+        handout.key = coordination->key;
+        if (status != JD_OK)
+            snprintf(handout.text, sizeof handout.text,
+                     "jd_initialize: the coordination service cannot start: "
+                     "%s",
+                     jd_error_message());
+    }
+    jd_status status = share(spec, &handout);
+    coordination->key = handout.key;
+    jd__auth_wipe(&handout.key, sizeof handout.key);
+    return status;
+}
+
+/* An explicit address is what each process makes of it. */
+static jd_status find_service(struct jd_coordination *coordination,
+                              const struct jd_coordination_spec *spec)
+{
+    if (coordination->index == 0)
+        return JD_OK;
+    if (is_explicit(spec))
+        return resolve_explicit(spec, &coordination->key.endpoints);
+    jd__address_sort(&coordination->key.endpoints);
+    return JD_OK;
+}
+
+jd_status jd__coordination_meet_by_mpi(struct jd_coordination *coordination,
+                                       const struct jd_coordination_spec *spec)
+{
+    jd_status status = hand_out(coordination, spec);
+    if (status == JD_OK)
+        status = find_service(coordination, spec);
+    return status == JD_OK ? jd__coordination_join(coordination, spec) : status;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * join_search.c - the way to the service where only the hosts are known of
+ * which process 0 is on one. Each is tried in turn, by one round of an agent
+ * over its addresses, again and again until the deadline: process 0 may come
+ * late. A port that is closed, somebody else's or another job's service is
+ * passed over; what the job's own service says is the answer.
+ */
+#include "base/clock.h"
+#include "runtime/coordination/session/session_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RESOLVE_SECONDS 2 /* for one look at a name */
+#define MAX_PAUSE 1.0     /* seconds between two rounds over all hosts */
+#define MAX_NAMES 8       /* of hosts that have one thing in common */
+
+/* One host that may be process 0's. */
+struct candidate {
+    const char *address;           /* the cluster's */
+    struct jd_endpoints endpoints; /* none: its name is not looked up yet */
+    char *why;                     /* what came of it; NULL: not tried yet */
+    bool is_printed;
+};
+
+struct search {
+    struct jd_coordination *coordination;
+    const struct jd_coordination_spec *spec;
+    struct candidate *candidates;
+    size_t count;
+    double begin; /* jd__clock_now() */
+};
+
+/* ---- one host ----------------------------------------------------------- */
+
+static jd_status look_up(const struct search *search,
+                         struct candidate *candidate)
+{
+    double timeout = jd__coordination_remaining(search->spec, RESOLVE_SECONDS);
+    if (candidate->endpoints.count)
+        return JD_OK;
+    jd_status status =
+        jd__address_resolve(candidate->address, timeout, &candidate->endpoints);
+    if (status == JD_OK)
+        jd__address_sort(&candidate->endpoints);
+    return status;
+}
+
+/* The agent stays where it is let in. */
+static jd_status knock(const struct search *search,
+                       const struct candidate *candidate)
+{
+    struct jd_coordination *coordination = search->coordination;
+    coordination->key.endpoints = candidate->endpoints;
+    jd_status status =
+        jd__coordination_open_agent(coordination, search->spec, true);
+    if (status == JD_OK)
+        status = jd__agent_meet(coordination->agent, search->spec->deadline);
+    if (status == JD_OK)
+        return JD_OK;
+    jd__agent_destroy(coordination->agent);
+    coordination->agent = NULL;
+    return status;
+}
+
+static bool is_passed_over(jd_status status)
+{
+    return status == JD_NOT_FOUND || status == JD_DEADLINE_EXCEEDED;
+}
+
+/* Where time is up before it has answered, its last answer says more. */
+static bool is_news(const struct search *search,
+                    const struct candidate *candidate)
+{
+    return !candidate->why || jd__clock_now() < search->spec->deadline;
+}
+
+static jd_status try_candidate(const struct search *search,
+                               struct candidate *candidate)
+{
+    jd_status status = look_up(search, candidate);
+    if (status == JD_OK)
+        status = knock(search, candidate);
+    if (is_passed_over(status) && is_news(search, candidate)) {
+        free(candidate->why);
+        candidate->why = strdup(jd_error_message());
+    }
+    return status;
+}
+
+/* ---- what was tried ----------------------------------------------------- */
+
+/* Without the address where that is but one: "Connection refused". */
+static const char *reason_of(const struct candidate *candidate)
+{
+    const char *why = candidate->why ? candidate->why : "not tried yet";
+    const char *space = strchr(why, ' ');
+    return candidate->endpoints.count == 1 && candidate->why && space
+               ? space + 1
+               : why;
+}
+
+/* All that share the first one's reason: "h0:99, h1:99 (reason)". */
+static void print_alike(FILE *out, const struct search *search, size_t first)
+{
+    const char *reason = reason_of(&search->candidates[first]);
+    size_t count = 0;
+    for (size_t i = first; i < search->count; i++) {
+        struct candidate *candidate = &search->candidates[i];
+        if (strcmp(reason_of(candidate), reason) != 0)
+            continue;
+        candidate->is_printed = true;
+        if (count++ < MAX_NAMES)
+            fprintf(out, "%s%s", count > 1 ? ", " : "", candidate->address);
+    }
+    if (count > MAX_NAMES)
+        fprintf(out, " and %zu more", count - MAX_NAMES);
+    fprintf(out, " (%s)", reason);
+}
+
+static void print_tried(FILE *out, const struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        if (search->candidates[i].is_printed)
+            continue;
+        fputs(i ? ", " : "", out);
+        print_alike(out, search, i);
+    }
+}
+
+static jd_status fail_to_find(const struct search *search)
+{
+    char *tried = NULL;
+    size_t size;
+    FILE *out = open_memstream(&tried, &size);
+    if (out) {
+        print_tried(out, search);
+        fclose(out);
+    }
+    jd_fail(JD_DEADLINE_EXCEEDED,
+            "jd_initialize: process %d has not found the coordination service "
+            "in %.3g s; %s, which were tried in turn: %s; see whether process "
+            "0 has started, or set JD_COORDINATOR_ADDRESS to its host "
+            "(JD_INITIALIZATION_TIMEOUT changes the deadline)",
+            search->coordination->index, jd__clock_now() - search->begin,
+            search->spec->cluster->coordinator_address.source,
+            tried ? tried : "in vain");
+    free(tried);
+    return JD_DEADLINE_EXCEEDED;
+}
+
+/* ---- all hosts ---------------------------------------------------------- */
+
+static jd_status try_all(const struct search *search)
+{
+    jd_status status = JD_NOT_FOUND;
+    for (size_t i = 0; is_passed_over(status) && i < search->count &&
+                       jd__clock_now() < search->spec->deadline;
+         i++)
+        status = try_candidate(search, &search->candidates[i]);
+    return status;
+}
+
+static void pause_search(const struct search *search, int round)
+{
+    double pause = fmin(MAX_PAUSE, ldexp(0.01, round));
+    pause = jd__coordination_remaining(search->spec, pause);
+    struct timespec wait = jd__clock_timespec(pause);
+    nanosleep(&wait, NULL);
+}
+
+static jd_status find(const struct search *search)
+{
+    jd_status status = try_all(search);
+    for (int round = 0; is_passed_over(status); round++) {
+        if (jd__clock_now() >= search->spec->deadline)
+            return fail_to_find(search);
+        pause_search(search, round);
+        status = try_all(search);
+    }
+    return status == JD_OK ? JD_OK : jd__fail_prefix(status, "jd_initialize: ");
+}
+
+static void free_candidates(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++)
+        free(search->candidates[i].why);
+    free(search->candidates);
+}
+
+jd_status jd__coordination_search(struct jd_coordination *coordination,
+                                  const struct jd_coordination_spec *spec)
+{
+    size_t count = spec->cluster->num_coordinator_candidates;
+    struct search search = {
+        .coordination = coordination,
+        .spec = spec,
+        .candidates = calloc(count, sizeof *search.candidates),
+        .count = count,
+        .begin = jd__clock_now(),
+    };
+    if (!search.candidates)
+        return jd__fail_no_memory("jd_initialize",
+                                  count * sizeof *search.candidates);
+    for (size_t i = 0; i < count; i++)
+        search.candidates[i].address = spec->cluster->coordinator_candidates[i];
+    jd_status status = jd__loop_start(coordination->loop);
+    if (status == JD_OK)
+        status = find(&search);
+    free_candidates(&search);
+    return status == JD_OK ? jd__coordination_enrol(coordination, spec)
+                           : status;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* lock.c - how several of jd's threads share MPI. */
+#include "runtime/mpi/lock.h"
+#include "runtime/mpi/world.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* No message has it. A probe that finds a message returns with it, and lets
+ * nothing else go on. */
+#define TAG_OF_NOBODY 0
+
+#define NOT_USED (-1) /* beside MPI's levels */
+
+static struct {
+    pthread_mutex_t mutex;
+    atomic_int level;   /* MPI's; NOT_USED: no world has had MPI */
+    atomic_int waiting; /* in jd__mpi_lock */
+} state = { .mutex = PTHREAD_MUTEX_INITIALIZER, .level = NOT_USED };
+
+void jd__mpi_lock_configure(void)
+{
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    atomic_store(&state.level, level);
+}
+
+static int thread_level(void)
+{
+    return atomic_load_explicit(&state.level, memory_order_relaxed);
+}
+
+static bool needs_lock(void)
+{
+    return thread_level() == MPI_THREAD_SERIALIZED;
+}
+
+void jd__mpi_lock(void)
+{
+    if (!needs_lock() || pthread_mutex_trylock(&state.mutex) == 0)
+        return;
+    atomic_fetch_add(&state.waiting, 1);
+    pthread_mutex_lock(&state.mutex);
+    atomic_fetch_sub(&state.waiting, 1);
+}
+
+bool jd__mpi_try_lock(void)
+{
+    if (!needs_lock())
+        return true;
+    return atomic_load_explicit(&state.waiting, memory_order_relaxed) == 0 &&
+           pthread_mutex_trylock(&state.mutex) == 0;
+}
+
+void jd__mpi_unlock(void)
+{
+    if (needs_lock())
+        pthread_mutex_unlock(&state.mutex);
+}
+
+bool jd__mpi_may_call(void)
+{
+    int level = thread_level(), is_main = 1;
+    if (level == MPI_THREAD_SINGLE || level == MPI_THREAD_FUNNELED)
+        MPI_Is_thread_main(&is_main);
+    return is_main;
+}
+
+static const char *level_name(int level)
+{
+    return level == MPI_THREAD_SINGLE ? "MPI_THREAD_SINGLE"
+                                      : "MPI_THREAD_FUNNELED";
+}
+
+jd_status jd__mpi_check_thread(const char *operation)
+{
+    if (jd__mpi_may_call())
+        return JD_OK;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: MPI was initialised with %s, which leaves it to the "
+                   "thread that did so, and this is another; call from that "
+                   "thread, or ask MPI_Init_thread for MPI_THREAD_SERIALIZED",
+                   operation, level_name(thread_level()));
+}
+
+jd_status jd__mpi_check_devices(const char *operation, int count)
+{
+    int level = thread_level();
+    bool is_enough = level == NOT_USED || level >= MPI_THREAD_SERIALIZED;
+    if (count <= 1 || is_enough)
+        return JD_OK;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "%s: this process has %d devices, with a thread each, and "
+                   "MPI was initialised with %s, which serves one; ask "
+                   "MPI_Init_thread for MPI_THREAD_SERIALIZED, let "
+                   "jd_initialize() start MPI, or set JD_NUM_CPU_DEVICES=1",
+                   operation, count, level_name(level));
+}
+
+void jd__mpi_make_progress(void *world)
+{
+    const struct jd_world *mine = world;
+    int found;
+    if (!mine->has_mpi || !jd__mpi_may_call() || !jd__mpi_try_lock())
+        return;
+    MPI_Iprobe(mine->index, TAG_OF_NOBODY, mine->comm, &found,
+               MPI_STATUS_IGNORE);
+    jd__mpi_unlock();
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* exit.c - the ends of a process: normal, failed, too late. */
+#include "runtime/process/exit.h"
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/forked.h"
+#include "base/log.h"
+#include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/coordination/failure/failure_report.h"
+#include "runtime/mpi/world.h"
+#include "runtime/process/proc_peers.h"
+#include "runtime/process/runtime.h"
+#include "runtime/process/watchdog.h"
+#include "runtime/wireup/litter.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ABORT_SECONDS 5 /* MPI_Abort asks the launcher, which may be gone */
+#define TOGETHER_SECONDS 0.1
+
+/* Of the process, because exit handlers are. */
+static struct {
+    pid_t pid; /* who installed the handler; 0: nobody */
+    bool owns_mpi;
+    jd_status failed; /* what a shutdown returned that failed; else JD_OK */
+    char *sentence;   /* of that; NULL where there was no memory */
+    double shutdown_timeout;
+    double notice;
+} exit_state;
+
+static void flush_unless_held(FILE *file)
+{
+    if (ftrylockfile(file) != 0)
+        return;
+    fflush_unlocked(file);
+    funlockfile(file);
+}
+
+void jd__exit_flush(void)
+{
+    flush_unless_held(stdout);
+    flush_unless_held(stderr);
+}
+
+void jd__exit_now(int code)
+{
+    jd__exit_flush();
+    jd__litter_remove();
+    _exit(code);
+}
+
+void jd__exit_together(int code)
+{
+    struct timespec left = jd__clock_timespec(TOGETHER_SECONDS);
+    jd__exit_flush();
+    while (nanosleep(&left, &left) != 0)
+        continue;
+    jd__exit_now(code);
+}
+
+static void *end_after_deadline(void *code)
+{
+    sleep(ABORT_SECONDS);
+    jd__exit_now(*(int *)code);
+}
+
+void jd__exit_job(int code)
+{
+    static int exit_code; /* outlives this frame: the guard reads it */
+    pthread_t guard;
+    exit_code = code;
+    flush_unless_held(stdout);
+    if (!jd__forked_is_child && jd__mpi_is_up() &&
+        pthread_create(&guard, NULL, end_after_deadline, &exit_code) == 0)
+        MPI_Abort(MPI_COMM_WORLD, code);
+    jd__exit_now(code);
+}
+
+/* What the launcher said, for the watchdog; NULL where that fails. */
+static struct jd_cluster *detect_again(const struct jd_env *env)
+{
+    struct jd_settings *settings;
+    struct jd_cluster *cluster = NULL;
+    if (jd__settings_resolve(env, NULL, 0, &settings) != JD_OK)
+        return NULL;
+    if (jd__cluster_detect(env, settings, &cluster) != JD_OK) {
+        jd__cluster_destroy(cluster);
+        cluster = NULL;
+    }
+    jd__settings_destroy(settings);
+    return cluster;
+}
+
+static void finalize_watched(const struct jd_env *env)
+{
+    static const char *const steps[] = { "MPI_Finalize" };
+    static const struct jd_meeting meeting = {
+        .operation = "MPI_Finalize at exit",
+        .thread_name = "jd-end:",
+        .step_names = steps,
+        .num_steps = 1,
+    };
+    struct jd_watchdog_spec spec = {
+        .meeting = &meeting,
+        .timeout = exit_state.shutdown_timeout,
+        .notice = exit_state.notice,
+        .variable = "JD_SHUTDOWN_TIMEOUT",
+        .env = env,
+    };
+    struct jd_cluster *cluster = detect_again(env);
+    struct jd_watchdog *dog;
+    if (jd__watchdog_start(&spec, &dog) == JD_OK) {
+        jd__watchdog_set_cluster(dog, cluster);
+        MPI_Finalize();
+        jd__watchdog_stop(dog);
+    }
+    jd__cluster_destroy(cluster);
+}
+
+static void finalize_mpi(void)
+{
+    struct jd_env *env;
+    if (jd__env_from_process(&env) != JD_OK)
+        return;
+    finalize_watched(env);
+    jd__env_destroy(env);
+}
+
+void jd__exit_by_failed_shutdown(void)
+{
+    if (!jd__ending_is_callback()) /* which has been told, as has everybody */
+        jd__log(JD_LOG_ERROR, "%s; this process ends with exit code %d",
+                exit_state.sentence ? exit_state.sentence
+                                    : "jd_shutdown failed",
+                JD_EXIT_PEER_FAILED);
+    jd__exit_together(JD_EXIT_PEER_FAILED);
+}
+
+/* After exit code 0. After a shutdown that failed, MPI_Finalize would wait for
+ * those that are no more. */
+static void end_in_order(void)
+{
+    if (jd__runtime_shut_down() != JD_OK)
+        jd__exit_by_failed_shutdown();
+    if (exit_state.owns_mpi && exit_state.failed == JD_OK && jd__mpi_is_up())
+        finalize_mpi();
+}
+
+/* "return jd_shutdown();" is what programs end with. */
+static void at_exit(int code, void *unused)
+{
+    (void)unused;
+    if (getpid() != exit_state.pid)
+        return;
+    if (code == 0)
+        end_in_order();
+    else if (code == (int)exit_state.failed)
+        jd__exit_by_failed_shutdown();
+    else
+        jd__tell_exit(code);
+    jd__litter_remove();
+}
+
+jd_status jd__exit_install(void)
+{
+    if (exit_state.pid == getpid())
+        return JD_OK;
+    if (on_exit(at_exit, NULL) != 0)
+        return jd__fail_no_memory("jd_initialize", sizeof exit_state);
+    exit_state.pid = getpid();
+    return JD_OK;
+}
+
+void jd__exit_owns_mpi(double shutdown_timeout, double notice)
+{
+    exit_state.owns_mpi = true;
+    exit_state.shutdown_timeout = shutdown_timeout;
+    exit_state.notice = notice;
+}
+
+jd_status jd__exit_note(jd_status status)
+{
+    if (status != JD_OK && exit_state.failed == JD_OK) {
+        exit_state.failed = status;
+        exit_state.sentence = strdup(jd_error_message());
+    }
+    return status;
+}
+
+void jd__exit_forget(void)
+{
+    exit_state.failed = JD_OK;
+    free(exit_state.sentence);
+    exit_state.sentence = NULL;
+}
+
+/* ---- a failed check ----------------------------------------------------- */
+
+/* The sentence, for all who have told the same. */
+static void print_check(const char *text, const struct jd_told *told)
+{
+    char *ranges = NULL;
+    size_t size;
+    FILE *out = told->num_processes > 1 ? open_memstream(&ranges, &size) : NULL;
+    if (out) {
+        fputs("processes ", out);
+        jd__print_ranges(out, told->processes, (int)told->num_processes);
+        fputs(": ", out);
+        fclose(out);
+    }
+    jd__log(JD_LOG_ERROR, "%s%s", ranges ? ranges : "", text);
+}
+
+JD_NORETURN static void end_after_check(jd_status status, const char *text)
+{
+    struct jd_told told;
+    bool is_told = jd__tell_check(status, text, &told);
+    if (told.prints)
+        print_check(text, &told);
+    if (is_told)
+        jd__exit_together(1);
+    if (exit_state.failed != JD_OK)
+        jd__exit_together(JD_EXIT_PEER_FAILED);
+    jd__exit_job(1);
+}
+
+void jd_check_failed(jd_status status, const char *call, const char *file,
+                     int line)
+{
+    char *text;
+    int length = asprintf(&text, "%s:%d: %s: %s: %s", file, line, call,
+                          jd_status_name(status), jd_error_message());
+    end_after_check(status, length < 0 ? call : text);
+}
+
+/* ---- jd_abort ----------------------------------------------------------- */
+
+void jd_abort(int code, const char *why)
+{
+    const char *reason = why ? why : "no reason was given";
+    int exit_code = code >= 1 && code <= 255 ? code : 1;
+    jd__log(JD_LOG_ERROR, "jd_abort: %s", reason);
+    if (jd__tell_abort(exit_code, reason))
+        jd__exit_now(exit_code);
+    jd__exit_job(exit_code);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * proc_peers.h - what one process can see of the others on its host, through
+ * /proc alone: for the sentences of waits that lasted too long. No file is
+ * written and nobody is disturbed.
+ *
+ * A process inside jd_initialize() has a thread called "jd-start:N" (its
+ * watchdog, in step N), one inside MPI_Finalize "jd-end:N"; that is how the
+ * others know that it has come.
+ * Threads: any.
+ */
+#ifndef RUNTIME_PROCESS_PROC_PEERS_H
+#define RUNTIME_PROCESS_PROC_PEERS_H
+
+#include "autodetect/cluster.h"
+#include "base/env.h"
+
+#include <stdio.h>
+
+/* The state of a process: 'R', 'S', 'T' (stopped), 'Z', ... as in
+ * /proc/PID/stat; 0 where there is none of that number. */
+char jd__peers_state(int pid);
+
+/* What the state means, for a sentence: "is stopped (kill -CONT 77)". */
+void jd__peers_print_state(FILE *out, int pid);
+
+/* The variables that a process was started with, as /proc/PID/environ shows
+ * them; NULL where they cannot be read.
+ * Owns: the caller destroys it. */
+struct jd_env *jd__peers_environment(int pid);
+
+/* An operation that all processes of the job come to, in steps. */
+struct jd_meeting {
+    const char *operation;         /* "jd_initialize()" */
+    const char *thread_name;       /* of its watchdog, "jd-start:" */
+    const char *const *step_names; /* what each step is called; constant */
+    int num_steps;
+    /* What to try where a step that waits for other hosts too takes long;
+     * NULL, or one for each step, which may be NULL. */
+    const char *const *step_hints;
+};
+
+/*
+ * Writes what can be seen on this host of the processes of our job, as
+ * sentences: who waits too, who runs without having come to the meeting, who
+ * is stopped, who is not there. cluster may be NULL (nothing was detected).
+ */
+void jd__peers_print(FILE *out, const struct jd_meeting *meeting,
+                     const struct jd_env *env,
+                     const struct jd_cluster *cluster);
+
+/* The lowest process index on this host that has come to the meeting, or -1
+ * where that cannot be seen. */
+int jd__peers_lowest(const struct jd_meeting *meeting, const struct jd_env *env,
+                     const struct jd_cluster *cluster);
+
+/* Prints sorted numbers as ranges: "0-6,9". */
+void jd__print_ranges(FILE *out, const int *numbers, int count);
+
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* wait.c - what all waits have in common, and the loop that waits for MPI. */
+#include "runtime/process/wait.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/coordination/failure/failure_report.h"
+#include "runtime/mpi/lock.h"
+#include "runtime/mpi/world.h"
+#include "runtime/process/proc_peers.h"
+#include "runtime/topology/topology.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TESTS_BEFORE_YIELD 64 /* some 10 us of polling */
+#define TESTS_PER_CLOCK 64    /* reading the clock costs as much as a test */
+#define NEARLY 0.8            /* of a deadline that others have too */
+#define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
+#define LONGEST_TELL 8.0      /* between two */
+#define MAX_NAMED 8           /* processes that a sentence names one by one */
+
+/* The processes that have not come, sorted; and for asking once more. */
+struct missing {
+    int *processes;
+    int count;
+    void *arg;
+    int most;
+};
+
+static int compare_ints(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+/* Asks the wait who is missing: each process once, sorted. None where memory
+ * has run out. */
+static struct missing list_missing(jd_wait_missing_f find_missing, void *arg,
+                                   int count)
+{
+    struct missing missing = { malloc((size_t)count * sizeof(int)), 0, arg,
+                               count };
+    if (!missing.processes)
+        return missing;
+    int *processes = missing.processes, found = find_missing(arg, processes);
+    if (found)
+        qsort(processes, (size_t)found, sizeof(int), compare_ints);
+    for (int i = 0; i < found; i++)
+        if (i == 0 || processes[i] != processes[i - 1])
+            processes[missing.count++] = processes[i];
+    return missing;
+}
+
+static bool is_missing(const struct missing *missing, int process)
+{
+    for (int i = 0; i < missing->count; i++)
+        if (missing->processes[i] == process)
+            return true;
+    return false;
+}
+
+/* True where pids of that process mean something to us. */
+static bool can_be_seen(const struct jd_topology *topology, int self, int other)
+{
+    const struct jd_process_info *a = &topology->processes[self];
+    const struct jd_process_info *b = &topology->processes[other];
+    return a->host == b->host && a->pid_namespace &&
+           a->pid_namespace == b->pid_namespace;
+}
+
+static bool is_running(int pid)
+{
+    char state = jd__peers_state(pid);
+    return state && strchr("RSDI", state);
+}
+
+/* How many of the missing run on this host, have ended or are stopped there,
+ * and cannot be seen from here. */
+struct seen {
+    int running, gone, hidden;
+};
+
+static struct seen look_at(const struct jd_wait *wait,
+                           const struct missing *missing)
+{
+    struct seen seen = { 0 };
+    for (int i = 0; i < missing->count; i++) {
+        int index = missing->processes[i];
+        if (!can_be_seen(wait->topology, wait->self, index))
+            seen.hidden++;
+        else if (is_running(wait->topology->processes[index].pid))
+            seen.running++;
+        else
+            seen.gone++;
+    }
+    return seen;
+}
+
+/* A stopped or ended one is the culprit. */
+static void print_gone(FILE *out, const struct jd_wait *wait,
+                       const struct missing *missing)
+{
+    int named = 0;
+    for (int i = 0; i < missing->count; i++) {
+        int index = missing->processes[i];
+        const struct jd_process_info *p = &wait->topology->processes[index];
+        if (!can_be_seen(wait->topology, wait->self, index) ||
+            is_running(p->pid) || named++ >= MAX_NAMED)
+            continue;
+        fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
+                p->pid, wait->topology->hosts[p->host].name);
+        jd__peers_print_state(out, p->pid);
+    }
+    if (named > MAX_NAMED)
+        fprintf(out, "; and %d more like these", named - MAX_NAMED);
+}
+
+/* Where nobody can be asked what they do. */
+static void print_unasked(FILE *out, const struct missing *missing,
+                          const struct seen *seen)
+{
+    if (!seen->gone && seen->running)
+        fputs(missing->count == 1
+                  ? "; no message has come from it: it runs on this host, but "
+                    "has not made this call, or waits for one that has not"
+                  : "; no message has come from them: those on this host run, "
+                    "but have not made this call, or wait for one that has not",
+              out);
+    if (seen->hidden)
+        fprintf(out, "; other hosts cannot be seen from here");
+}
+
+static void print_missing(FILE *out, const struct jd_wait *wait,
+                          const struct missing *missing)
+{
+    struct seen seen = look_at(wait, missing);
+    char *doing = missing->count && !seen.gone
+                      ? jd__tell_ask(missing->processes, missing->count)
+                      : NULL;
+    if (doing) {
+        fputs(doing, out);
+        free(doing);
+        return;
+    }
+    fprintf(out, "process%s ", missing->count == 1 ? "" : "es");
+    jd__print_ranges(out, missing->processes, missing->count);
+    print_gone(out, wait, missing);
+    print_unasked(out, missing, &seen);
+}
+
+/* The members that are missing, where they are to be named; none where others
+ * are named in their processes' place. */
+static struct missing list_members(const struct jd_wait *wait,
+                                   const struct missing *missing)
+{
+    if (wait->find_members && missing->count && missing->arg)
+        return list_missing(wait->find_members, missing->arg, missing->most);
+    return (struct missing){ NULL, 0, NULL, 0 };
+}
+
+static void print_self(FILE *out, const struct jd_wait *wait,
+                       const struct missing *members)
+{
+    fprintf(out, "process %d", wait->self);
+    if (members->count)
+        fprintf(out, " (member %d)", wait->member);
+}
+
+static void print_members(FILE *out, const struct missing *members)
+{
+    if (!members->count)
+        return;
+    fprintf(out, "; member%s ", members->count == 1 ? "" : "s");
+    jd__print_ranges(out, members->processes, members->count);
+    fputs(members->count == 1 ? " has not come" : " have not come", out);
+}
+
+/* The sentence about the wait, malloc'ed; NULL without memory. */
+static char *describe(const struct jd_wait *wait, const struct missing *missing,
+                      double waited)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    struct missing members = list_members(wait, missing);
+    fprintf(out, "%s%s: ", wait->operation, wait->detail ? wait->detail : "");
+    print_self(out, wait, &members);
+    fprintf(out, " has waited %.3g s for ", waited);
+    print_missing(out, wait, missing);
+    print_members(out, &members);
+    free(members.processes);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Without a service nobody knows who else waits: of the processes on a host
+ * that have come and run, the lowest speaks. */
+static bool is_speaker(const struct jd_wait *wait, int count,
+                       const struct missing *missing)
+{
+    for (int i = 0; i < count; i++) {
+        int index = wait->processes[i];
+        if (index < wait->self && !is_missing(missing, index) &&
+            can_be_seen(wait->topology, wait->self, index) &&
+            is_running(wait->topology->processes[index].pid))
+            return false;
+    }
+    return true;
+}
+
+/* Who keeps the wait from ending, as far as is known. */
+static struct missing find_culprits(const struct jd_wait *wait,
+                                    const struct missing *missing)
+{
+    struct missing behind = { wait->behind, wait->num_behind, NULL, 0 };
+    return missing->count && behind.count ? behind : *missing;
+}
+
+static void notice(const struct jd_wait *wait, int count,
+                   const struct missing *missing, double waited)
+{
+    struct missing culprits = find_culprits(wait, missing);
+    if (!missing->count || !is_speaker(wait, count, &culprits))
+        return;
+    char *text = describe(wait, &culprits, waited);
+    if (wait->timeout < 0)
+        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)",
+                text ? text : wait->operation, wait->variable);
+    else
+        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
+                text ? text : wait->operation, wait->timeout, wait->variable);
+    free(text);
+}
+
+static jd_status fail_deadline(const struct jd_wait *wait,
+                               const struct missing *missing, double waited)
+{
+    struct missing culprits = find_culprits(wait, missing);
+    char *text = describe(wait, &culprits, waited);
+    jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
+            text ? text : wait->operation, wait->timeout, wait->variable);
+    free(text);
+    return JD_DEADLINE_EXCEEDED;
+}
+
+struct jd_wait_state jd__wait_start(const struct jd_wait *wait)
+{
+    return (struct jd_wait_state){ .begin = -1,
+                                   .next_notice = wait->notice,
+                                   .next_tell = FIRST_TELL };
+}
+
+static bool is_cancelled(const struct jd_wait *wait)
+{
+    return wait->is_cancelled &&
+           atomic_load_explicit(wait->is_cancelled, memory_order_relaxed);
+}
+
+jd_status jd__wait_check(const struct jd_wait *wait)
+{
+    jd_status status = jd__ending_check(wait->operation);
+    if (status != JD_OK || !is_cancelled(wait))
+        return status;
+    return jd_fail(JD_ABORTED,
+                   "%s%s: another device of this process has failed, and this "
+                   "one waits no longer",
+                   wait->operation, wait->detail ? wait->detail : "");
+}
+
+/* ---- told to the service ------------------------------------------------ */
+
+static bool is_far(const struct jd_wait *wait, const struct missing *missing)
+{
+    const struct jd_process_info *all = wait->topology->processes;
+    for (int i = 0; i < missing->count; i++)
+        if (all[missing->processes[i]].host != all[wait->self].host)
+            return true;
+    return false;
+}
+
+/* It is time for it, or the service asks. */
+static bool is_tell_due(const struct jd_wait_state *state, double waited)
+{
+    return state->is_exact && waited >= FIRST_TELL &&
+           (waited >= state->next_tell || state->look != jd__tell_looks());
+}
+
+/* What a death does otherwise is told by the service, much sooner than this;
+ * where it is not, there is none (any more). */
+static jd_status fail_ended(const struct jd_wait *wait,
+                            struct jd_wait_state *state,
+                            const struct missing *missing, double waited)
+{
+    for (int i = 0; i < missing->count; i++) {
+        int index = missing->processes[i];
+        char seen = jd__peers_state(wait->topology->processes[index].pid);
+        if (!can_be_seen(wait->topology, wait->self, index) ||
+            (seen && seen != 'Z' && seen != 'X'))
+            return JD_OK;
+    }
+    if (!missing->count || state->num_ended++ == 0)
+        return JD_OK;
+    char *text = describe(wait, missing, waited);
+    jd_fail(JD_ABORTED, "%s, and cannot come; the job should end",
+            text ? text : wait->operation);
+    free(text);
+    return JD_ABORTED;
+}
+
+static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
+                 const struct missing *missing, double waited)
+{
+    if (!missing->count)
+        return;
+    if (!state->told)
+        state->told = jd__tell_number();
+    jd__tell_blocked(&(struct jd_blocked_wait){
+        .number = state->told,
+        .operation = wait->operation,
+        .detail = wait->detail,
+        .processes = missing->processes,
+        .count = missing->count,
+        .waited = waited,
+        .is_far = is_far(wait, missing),
+        .is_alone = wait->topology->processes[wait->self].num_devices == 1,
+        .look = state->look,
+    });
+    if (waited >= state->next_tell)
+        state->next_tell =
+            waited + (waited < LONGEST_TELL ? waited : LONGEST_TELL);
+}
+
+/* What is due of notices that fell into the waits before is not made up for. */
+static void begin(const struct jd_wait *wait, struct jd_wait_state *state,
+                  double now)
+{
+    state->begin = now;
+    state->before = wait->begin > 0 ? now - wait->begin : 0;
+    while (state->next_notice > 0 && state->next_notice < state->before)
+        state->next_notice *= 2;
+}
+
+jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
+                        jd_wait_missing_f find_missing, void *arg, int count)
+{
+    jd_status status = jd__wait_check(wait);
+    if (status != JD_OK)
+        return status;
+    double now = jd__clock_now();
+    if (state->begin < 0)
+        begin(wait, state, now);
+    double waited = now - state->begin, all = state->before + waited;
+    bool is_late = wait->timeout >= 0 && all >= wait->timeout;
+    bool is_notice = state->next_notice >= 0 && all >= state->next_notice;
+    bool is_tell = is_tell_due(state, waited) || (is_notice && state->is_exact);
+    if (!is_late && !is_notice && !is_tell)
+        return JD_OK;
+    state->look = jd__tell_looks(); /* before it is seen who is missing */
+    struct missing missing = list_missing(find_missing, arg, count);
+    if (wait->on_missing && missing.count)
+        wait->on_missing(wait->arg, missing.processes, missing.count);
+    if (is_tell) {
+        tell(wait, state, &missing, waited);
+        status = fail_ended(wait, state, &missing, all);
+    }
+    if (status != JD_OK || !(is_late || is_notice)) {
+        free(missing.processes);
+        return status;
+    }
+    if (is_late)
+        status = missing.count || !missing.processes
+                     ? fail_deadline(wait, &missing, all)
+                     : JD_OK;
+    else
+        notice(wait, count, &missing, all);
+    if (is_notice)
+        state->next_notice *= 2;
+    free(missing.processes);
+    return status;
+}
+
+jd_status jd__wait_give_up(const struct jd_wait *wait,
+                           const struct jd_wait_state *state,
+                           jd_wait_missing_f find_missing, void *arg, int count)
+{
+    double waited =
+        state->begin < 0 ? 0 : state->before + jd__clock_now() - state->begin;
+    if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
+        return JD_OK;
+    struct missing missing = list_missing(find_missing, arg, count);
+    jd_status status =
+        missing.count ? fail_deadline(wait, &missing, waited) : JD_OK;
+    free(missing.processes);
+    return status;
+}
+
+/* ---- MPI ---------------------------------------------------------------- */
+
+struct requests {
+    MPI_Request *requests;
+    const int *processes;
+    int count;
+};
+
+/* Those at the other ends of the open requests. */
+static int find_open(void *arg, int *processes)
+{
+    const struct requests *open = arg;
+    int missing = 0;
+    jd__mpi_lock();
+    for (int i = 0; i < open->count; i++) {
+        int done = 0;
+        MPI_Request_get_status(open->requests[i], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            processes[missing++] = open->processes[i];
+    }
+    jd__mpi_unlock();
+    return missing;
+}
+
+/* Leaves *done false where another thread is in MPI. ret_index: of one that is
+ * done; NULL: all are to be. */
+static int test(const struct requests *all, int *ret_index, int *done)
+{
+    int code;
+    if (!jd__mpi_try_lock())
+        return MPI_SUCCESS;
+    if (ret_index)
+        code = MPI_Testany(all->count, all->requests, ret_index, done,
+                           MPI_STATUS_IGNORE);
+    else
+        code =
+            MPI_Testall(all->count, all->requests, done, MPI_STATUSES_IGNORE);
+    jd__mpi_unlock();
+    return code;
+}
+
+static jd_status wait_for(const struct jd_wait *wait, MPI_Request *requests,
+                          int count, int *ret_index)
+{
+    struct requests all = { requests, wait->processes, count };
+    struct jd_wait_state state = jd__wait_start(wait);
+    state.is_exact = true;
+    for (unsigned tests = 1;; tests++) {
+        int done = 0, code = test(&all, ret_index, &done);
+        if (code != MPI_SUCCESS)
+            return jd__check_mpi(code,
+                                 ret_index ? "MPI_Testany" : "MPI_Testall",
+                                 wait->operation);
+        if (done)
+            return JD_OK;
+        if (tests > TESTS_BEFORE_YIELD)
+            sched_yield();
+        if (tests % TESTS_PER_CLOCK)
+            continue;
+        jd_status status = jd__wait_look(wait, &state, find_open, &all, count);
+        if (status != JD_OK)
+            return status;
+    }
+}
+
+jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
+                           int count)
+{
+    return wait_for(wait, requests, count, NULL);
+}
+
+jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
+                               MPI_Request *requests, int count, int *ret_index)
+{
+    jd_status status = wait_for(wait, requests, count, ret_index);
+    if (status == JD_OK && *ret_index == MPI_UNDEFINED)
+        *ret_index = -1;
+    return status;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * wait.h - how jd waits for other processes: with a deadline, a name, and a
+ * notice while it lasts; and the one loop that waits for MPI.
+ *
+ *     struct jd_wait wait = { .operation = "jd_psum", .timeout = 1800, ... };
+ *     status = jd__wait_for_mpi(&wait, requests, 2);
+ *
+ *     struct jd_wait_state state = jd__wait_start(&wait);
+ *     while (status == JD_OK && !has_come())
+ *         status = jd__wait_look(&wait, &state, find_missing, arg, 2);
+ *
+ * A wait polls and yields between polls: nobody has to wake it when a peer
+ * dies. It then ends as soon as this process hears of it.
+ */
+#ifndef RUNTIME_PROCESS_WAIT_H
+#define RUNTIME_PROCESS_WAIT_H
+
+#include "base/status.h"
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct jd_topology;
+
+/* Writes the processes that have not come, at most as many as the wait is for,
+ * in any order, some perhaps twice; their number. */
+typedef int (*jd_wait_missing_f)(void *arg, int *processes);
+
+/* Whom and what a wait is for; only read when the wait is long. */
+struct jd_wait {
+    const char *operation; /* "jd_psum" */
+    const char *detail;    /* " over axis \"data\"", or NULL */
+    double timeout;        /* seconds; negative: none */
+    double notice;         /* seconds until the first notice; negative: none */
+    const char *variable;  /* what changes the deadline */
+    const struct jd_topology *topology;
+    const int *processes; /* at the other ends; some may be there twice */
+    int self;             /* this process's index */
+
+    /* Becomes true where nobody needs the wait any more; NULL: never. */
+    const atomic_bool *is_cancelled;
+
+    /* The deadline of several waits one after the other counts from here, on
+     * the clock; 0: each has its own, from its first look. */
+    double begin;
+
+    /* Hears who is missing, sorted, where the wait lasts, at growing intervals
+     * and before it ends at the deadline; NULL: nobody. */
+    void (*on_missing)(void *arg, const int *processes, int count);
+    void *arg;
+
+    /* Those for whom the missing wait themselves, sorted: sentences name these
+     * instead. */
+    int *behind;
+    int num_behind;
+
+    /* Writes the members of a clique that have not come, by their numbers,
+     * where a process has several: sentences name them too, and this one. As
+     * find_missing otherwise, with its arg. NULL: there are none. */
+    jd_wait_missing_f find_members;
+    int member; /* the caller's number */
+};
+
+/* JD_OK; ABORTED where the job has failed, or the wait is cancelled. Threads:
+ * any. */
+jd_status jd__wait_check(const struct jd_wait *wait);
+
+/* How far one wait is. */
+struct jd_wait_state {
+    double begin;       /* on the clock, the first look; negative: not yet */
+    double before;      /* seconds that the waits before this one took */
+    double next_notice; /* seconds of all of them; negative: never */
+    /* Who is missing is certain: where it lasts, the service is told, and ends
+     * the job where the wait cannot end. Set after jd__wait_start. */
+    bool is_exact;
+    uint64_t told; /* the number of the wait there; 0: not told yet */
+    uint64_t look; /* the last of the service's that was answered */
+    double next_tell;
+    int num_ended; /* how often all that are missing had ended */
+};
+
+/* A wait that has not been looked at yet; does not read the clock. */
+struct jd_wait_state jd__wait_start(const struct jd_wait *wait);
+
+/*
+ * What a wait of any kind does now and then: ends where the job has failed, or
+ * where it is cancelled; prints a notice where it is time for one; ends at the
+ * deadline, unless nobody is missing then; tells on_missing.
+ * wait->processes has count entries.
+ * Reads the clock: not to be called at each poll. Returns: JD_OK: go on;
+ * DEADLINE_EXCEEDED naming the operation, the missing processes and what can be
+ * seen of those on this host; ABORTED. Threads: any, each with a wait of its
+ * own.
+ */
+jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
+                        jd_wait_missing_f find_missing, void *arg, int count);
+
+/*
+ * Another process whose deadline was about the same has given up: so does this
+ * one, in its own words, where most of its time is over.
+ * Returns: JD_OK: it is not, or nobody is missing; DEADLINE_EXCEEDED as
+ *   jd__wait_look.
+ */
+jd_status jd__wait_give_up(const struct jd_wait *wait,
+                           const struct jd_wait_state *state,
+                           jd_wait_missing_f find_missing, void *arg,
+                           int count);
+
+/*
+ * Tests the requests until all are complete, under jd__mpi_try_lock().
+ * Returns: as jd__wait_look, where the missing are those whose requests are
+ *   open; INTERNAL when MPI fails. On failure the requests stay open (MPI
+ *   cannot cancel a collective) and their buffers with MPI: the communicator
+ *   must not be used again.
+ */
+jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
+                           int count);
+
+/* The same until one is complete; ret_index says which, -1 where none was
+ * open. */
+jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
+                               MPI_Request *requests, int count,
+                               int *ret_index);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* watchdog.c - a deadline over calls that have none. */
+#include "runtime/process/watchdog.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/thread.h"
+#include "runtime/process/exit.h"
+#include "runtime/process/proc_peers.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct jd_watchdog {
+    struct jd_watchdog_spec spec;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* guarded by lock: */
+    const struct jd_cluster *cluster;
+    int step;
+    bool stopped;
+    bool has_looked; /* in this step, shortly before the deadline */
+    /* of the thread alone: */
+    double begin;
+    double next_notice; /* seconds after begin; negative: never */
+    char *seen;         /* what was to be seen then; NULL without memory */
+};
+
+#define LOOK_BEFORE 1.0 /* seconds before the deadline, a tenth of it at most  \
+                         */
+
+/* All that can be on other hosts are not known to be here. */
+static bool may_span_hosts(const struct jd_cluster *cluster)
+{
+    return !cluster || !cluster->local_num_processes.known ||
+           !cluster->num_processes.known ||
+           cluster->local_num_processes.value < cluster->num_processes.value;
+}
+
+/* Of the other processes, and what to try; malloc'ed; NULL without memory. */
+static char *look(const struct jd_watchdog *dog)
+{
+    const struct jd_meeting *meeting = dog->spec.meeting;
+    const char *hint =
+        meeting->step_hints ? meeting->step_hints[dog->step] : NULL;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    jd__peers_print(out, meeting, dog->spec.env, dog->cluster);
+    if (hint && may_span_hosts(dog->cluster))
+        fprintf(out, "; %s", hint);
+    jd__settings_print_unknown(out, dog->spec.env);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The sentence about the wait, malloc'ed; NULL without memory. */
+static char *describe(const struct jd_watchdog *dog, double waited,
+                      const char *seen)
+{
+    const struct jd_watchdog_spec *spec = &dog->spec;
+    const struct jd_meeting *meeting = spec->meeting;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fprintf(out, "%s has waited %.3g s", meeting->operation, waited);
+    if (meeting->num_steps > 1)
+        fprintf(out, " in %s, its step %d of %d",
+                meeting->step_names[dog->step], dog->step + 1,
+                meeting->num_steps);
+    fputs(seen ? seen : "", out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The lowest waiting process of a host speaks for it. */
+static bool is_speaker(const struct jd_watchdog *dog)
+{
+    int lowest =
+        jd__peers_lowest(dog->spec.meeting, dog->spec.env, dog->cluster);
+    return lowest < 0 || lowest == dog->cluster->process_id.value;
+}
+
+static void notice(struct jd_watchdog *dog, double waited)
+{
+    dog->next_notice *= 2;
+    if (!is_speaker(dog))
+        return;
+    char *seen = look(dog);
+    char *text = describe(dog, waited, seen);
+    free(seen);
+    jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
+            text ? text : dog->spec.meeting->operation, dog->spec.timeout,
+            dog->spec.variable);
+    free(text);
+}
+
+/* Others that give up at the same time are then still to be seen waiting, not
+ * ended or ending. */
+static void look_early(struct jd_watchdog *dog)
+{
+    free(dog->seen);
+    dog->seen = look(dog);
+    dog->has_looked = true;
+}
+
+static void give_up(struct jd_watchdog *dog, double waited)
+{
+    char *text = describe(dog, waited, dog->seen);
+    jd__log(JD_LOG_ERROR,
+            "%s; the deadline was %.3g s (%s changes it): this process ends "
+            "with exit code 1",
+            text ? text : dog->spec.meeting->operation, dog->spec.timeout,
+            dog->spec.variable);
+    jd__exit_now(1);
+}
+
+/* The next moment, in seconds after begin: a notice, the look before the
+ * deadline, the deadline. */
+static double next_event(const struct jd_watchdog *dog)
+{
+    double timeout = dog->spec.timeout;
+    double next =
+        dog->has_looked ? timeout : timeout - fmin(LOOK_BEFORE, 0.1 * timeout);
+    bool notice_first = dog->next_notice >= 0 && dog->next_notice < next;
+    return dog->begin + (notice_first ? dog->next_notice : next);
+}
+
+static void name_thread(const struct jd_watchdog *dog)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%s%d", dog->spec.meeting->thread_name,
+             dog->step);
+    pthread_setname_np(dog->thread, name);
+}
+
+static void *watch(void *arg)
+{
+    struct jd_watchdog *dog = arg;
+    pthread_mutex_lock(&dog->lock);
+    while (!dog->stopped) {
+        struct timespec until = jd__clock_timespec(next_event(dog));
+        pthread_cond_timedwait(&dog->changed, &dog->lock, &until);
+        double waited = jd__clock_now() - dog->begin;
+        if (dog->stopped || jd__clock_now() < next_event(dog))
+            continue;
+        bool is_notice = dog->next_notice >= 0 && waited >= dog->next_notice &&
+                         waited < dog->spec.timeout;
+        if (is_notice)
+            notice(dog, waited);
+        else if (!dog->has_looked)
+            look_early(dog);
+        if (waited >= dog->spec.timeout)
+            give_up(dog, waited);
+    }
+    pthread_mutex_unlock(&dog->lock);
+    return NULL;
+}
+
+jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
+                             struct jd_watchdog **ret_watchdog)
+{
+    struct jd_watchdog *dog = calloc(1, sizeof *dog);
+    if (!dog)
+        return jd__fail_no_memory(spec->meeting->operation, sizeof *dog);
+    dog->spec = *spec;
+    dog->begin = jd__clock_now();
+    dog->next_notice = spec->notice;
+    pthread_mutex_init(&dog->lock, NULL);
+    jd__clock_init_condition(&dog->changed);
+    int error = jd__thread_start(&dog->thread, watch, dog);
+    if (error) {
+        free(dog);
+        return jd_fail(JD_RESOURCE_EXHAUSTED,
+                       "%s: no thread can be made: %s; raise the limit of "
+                       "processes (ulimit -u)",
+                       spec->meeting->operation, strerror(error));
+    }
+    name_thread(dog);
+    *ret_watchdog = dog;
+    return JD_OK;
+}
+
+void jd__watchdog_step(struct jd_watchdog *dog, int step)
+{
+    pthread_mutex_lock(&dog->lock);
+    dog->step = step;
+    dog->has_looked = false;
+    name_thread(dog);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void jd__watchdog_set_cluster(struct jd_watchdog *dog,
+                              const struct jd_cluster *cluster)
+{
+    pthread_mutex_lock(&dog->lock);
+    dog->cluster = cluster;
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void jd__watchdog_stop(struct jd_watchdog *dog)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->stopped = true;
+    pthread_cond_signal(&dog->changed);
+    pthread_mutex_unlock(&dog->lock);
+    pthread_join(dog->thread, NULL);
+    pthread_cond_destroy(&dog->changed);
+    pthread_mutex_destroy(&dog->lock);
+    free(dog->seen);
+    free(dog);
+}

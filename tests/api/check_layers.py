@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The rooms of the house stand in one order: no file includes a header of a
+higher room, nor calls a function that a higher room defines, and no files of
+the library call each other in a circle but those that are one class.
+
+usage: tests/api/check_layers.py [--graph] [SOURCE_DIR]
+
+Prints each breach as FILE: TEXT and fails where there is one. --graph prints
+how many files, calls and circles there are instead.
+"""
+import os
+import re
+import sys
+
+# Lowest first. A room's number is its place here; what is in none of them
+# (bench, tools, mpi_examples) stands above all.
+ROOMS = [
+    'include',
+    'base',
+    'autodetect',
+    'runtime/mpi',
+    'runtime/topology',
+    'runtime/coordination/net',
+    'runtime/coordination/auth',
+    'runtime/coordination/server',
+    'runtime/coordination/client',
+    'runtime/coordination/failure',
+    'runtime/coordination/preemption',
+    'runtime/coordination/session',
+    'runtime/wireup',
+    'runtime/wireup/server',
+    'runtime/process',
+    'runtime/api',
+    'collectives/kernels',
+    'collectives/check',
+    'collectives/platform',
+    'collectives/channel',
+    'collectives/mesh',
+    'collectives/cpu/heap',
+    'collectives/cpu/shm',
+    'collectives/cpu/inter',
+    'collectives/cpu',
+    'collectives/cuda',
+    'collectives/api',
+    'collectives/multihost',
+    'arrays/sharding',
+    'arrays/array',
+    'arrays/reshard',
+    'arrays/gather',
+    'arrays/checkpoint',
+]
+NUMBER = {room: number for number, room in enumerate(ROOMS)}
+LIBRARY = ('include', 'base', 'autodetect', 'runtime', 'collectives', 'arrays')
+ABOVE = ('tools', 'bench', 'mpi_examples')
+
+# Files of one room that call each other: one class over a private header.
+CLASSES = {
+}
+
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'
+                     r"'(?:\\.|[^'\\\n])*'", re.S)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]', re.M)
+DEFINITION = re.compile(r'^(?!static\b|typedef\b|#)[A-Za-z_][^\n;{}()=]*?'
+                        r'\b(\w+)\([^;{}]*\)\s*\{', re.M)
+CALL = re.compile(r'\b(jd_\w+)\s*\(')
+
+
+def room_of(path):
+    """The room's number; above all where the file is in none."""
+    return NUMBER.get(os.path.dirname(path), len(ROOMS))
+
+
+def read(path):
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+def bare(text):
+    """The code without comments and strings."""
+    return COMMENT.sub(lambda m: ' ' if m.group()[0] == '/' else '""', text)
+
+
+def files_of(folders):
+    for folder in folders:
+        for where, dirs, names in os.walk(folder):
+            dirs.sort()
+            for name in sorted(names):
+                if name.endswith(('.c', '.h', '.cu', '.cuh')):
+                    yield os.path.join(where, name)
+
+
+def resolve(path, name):
+    """The header of ours that FILE names so, or None."""
+    for candidate in (name, os.path.join(os.path.dirname(path), name),
+                      os.path.join('include', name)):
+        if os.path.isfile(candidate):
+            return os.path.normpath(candidate)
+    return None
+
+
+def check_includes(path, text):
+    for name in INCLUDE.findall(text):
+        header = resolve(path, name)
+        if header == 'include/jd.h' and path.startswith(LIBRARY):
+            if path != 'include/jd.h':
+                yield f'{path}: includes the umbrella {name}'
+        elif header and room_of(header) > room_of(path):
+            yield f'{path}: includes {header} of a higher room'
+
+
+def graph_of(code):
+    """Which file calls which, by names that one file alone defines: a
+    dictionary of FILE to a dictionary of FILE to a name."""
+    homes = {}
+    for path, text in code.items():
+        for name in DEFINITION.findall(text):
+            homes.setdefault(name, set()).add(path)
+    home = {name: min(paths) for name, paths in homes.items()
+            if len(paths) == 1}
+    graph = {}
+    for path, text in code.items():
+        for name in CALL.findall(text):
+            other = home.get(name)
+            if other and other != path:
+                graph.setdefault(path, {}).setdefault(other, name)
+    return graph
+
+
+def check_calls(graph):
+    for path, others in graph.items():
+        for other, name in others.items():
+            if path.endswith('.c') and room_of(other) > room_of(path):
+                yield f'{path}: calls {name} of {other}, a higher room'
+
+
+def circles_of(graph):
+    """The sets of files that can reach each other (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in graph.get(node, ()):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            members = []
+            while not members or members[-1] != node:
+                members.append(stack.pop())
+            if len(members) > 1:
+                found.append(sorted(members))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return sorted(found)
+
+
+def check_circles(graph):
+    for circle in circles_of(graph):
+        if not any(set(circle) <= set(files) for files in CLASSES.values()):
+            yield f'{circle[0]}: in a circle of calls: {" ".join(circle)}'
+
+
+def main(arguments):
+    wants_graph = '--graph' in arguments
+    rest = [a for a in arguments if a != '--graph']
+    if rest and rest[0] in ('-h', '--help'):
+        print(__doc__.strip())
+        return 0
+    os.chdir(rest[0] if rest else
+             os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
+    texts = {path: read(path) for path in files_of(LIBRARY + ABOVE)}
+    code = {path: bare(text) for path, text in texts.items()
+            if path.startswith(LIBRARY)}
+    graph = graph_of(code)
+    if wants_graph:
+        print(f'{len(code)} files, {sum(map(len, graph.values()))} arrows, '
+              f'{len(circles_of(graph))} circles')
+        return 0
+    found = [breach for path, text in texts.items()
+             for breach in check_includes(path, text)]
+    found += check_calls(graph)
+    found += check_circles(graph)
+    print('\n'.join(found), end='\n' if found else '')
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.setrecursionlimit(10000)
+    sys.exit(main(sys.argv[1:]))

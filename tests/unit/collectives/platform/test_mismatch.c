@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_mismatch.c - the sentence about two calls that differ in their routes:
+ * the members are played one after the other, and a broadcast gives what its
+ * source would. */
+#include "collectives/platform/mismatch.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMBERS = 1300, ODD = 3, OTHER = 0 };
+
+#define CALLS                                                                  \
+    "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process 10 calls "  \
+    "jd_ppermute of 5 x F32"
+#define ALIKE                                                                  \
+    "; all members make the same calls in the same order, with the same "      \
+    "count and type"
+
+static struct {
+    int to[2][MEMBERS]; /* odd's routes, and other's */
+    int self;
+    int broadcasts;
+    int fails_at; /* the broadcast that does; -1: none */
+    int several;  /* members of a process */
+} world;
+
+static jd_status broadcast(struct jd_clique *clique,
+                           const struct jd_collective *call, int source)
+{
+    int32_t *out = call->out;
+    int begin = world.broadcasts / 2 * 512;
+    ck_assert_ptr_null(clique);
+    ck_assert_int_eq(source, world.broadcasts % 2 ? OTHER : ODD);
+    ck_assert_uint_le(call->count, 512);
+    if (world.broadcasts++ == world.fails_at)
+        return jd_fail(JD_ABORTED, "another member gave up");
+    for (size_t i = 0; i < call->count; i++) {
+        int to = world.to[source == OTHER][begin + (int)i];
+        if (source == world.self)
+            ck_assert_int_eq(out[i], to);
+        out[i] = to;
+    }
+    return JD_OK;
+}
+
+static void reset(void)
+{
+    memset(&world, 0, sizeof world);
+    for (int i = 0; i < MEMBERS; i++)
+        world.to[0][i] = world.to[1][i] = i % 7 ? (i + 1) % MEMBERS : -1;
+    world.fails_at = -1;
+    world.several = 1;
+}
+
+/* What a member has in its list, the last route first. */
+static int list(int member, jd_route *routes)
+{
+    int count = 0;
+    for (int i = MEMBERS - 1; i >= 0; i--)
+        if (world.to[member == OTHER][i] >= 0)
+            routes[count++] = (jd_route){ i, world.to[member == OTHER][i] };
+    return count;
+}
+
+static jd_status play(int self, enum jd_activity activity, uint64_t count)
+{
+    static const struct jd_platform platform = { .broadcast = broadcast };
+    static jd_route routes[MEMBERS];
+    static int processes[MEMBERS];
+    struct jd_permute permute = { .routes = routes };
+    struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE };
+    struct jd_mismatch mismatch = {
+        .platform = &platform,
+        .call = &call,
+        .processes = processes,
+        .size = MEMBERS,
+        .index = self,
+        .odd = { ODD, { JD_ACTIVITY_PPERMUTE, JD_F32, -1, JD_OK, 5, 1 } },
+        .other = { OTHER, { activity, JD_F32, -1, JD_OK, count, 2 } },
+    };
+    for (int i = 0; i < MEMBERS; i++)
+        processes[i] = 10 + i / world.several;
+    permute.num_routes = list(self, routes);
+    call.permute = self == ODD || self == OTHER ? &permute : NULL;
+    world.self = self;
+    world.broadcasts = 0;
+    return jd__mismatch_fail(&mismatch);
+}
+
+/* The two themselves, and one that calls something else. */
+static void expect_routes(const char *routes)
+{
+    const int members[] = { ODD, OTHER, 700 };
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text, CALLS "%s" ALIKE, routes);
+        UNIT_FAILS(play(members[i], JD_ACTIVITY_PPERMUTE, 5),
+                   JD_INVALID_ARGUMENT, text);
+    }
+}
+
+START_TEST(the_first_route_that_differs_is_said)
+{
+    reset();
+    world.to[0][1100] = 4;
+    world.to[0][515] = -1;
+    expect_routes("; their routes differ: process 13 has 515 -> nobody, "
+                  "process 10 has 515 -> 516");
+    ck_assert_int_eq(world.broadcasts, 4);
+    world.to[1][511] = 0;
+    expect_routes(
+        "; their routes differ: process 13 has 511 -> nobody, process "
+        "10 has 511 -> 0");
+    ck_assert_int_eq(world.broadcasts, 2);
+    reset();
+    world.to[1][MEMBERS - 1] = 8;
+    expect_routes("; their routes differ: process 13 has 1299 -> 0, process "
+                  "10 has 1299 -> 8");
+    ck_assert_int_eq(world.broadcasts, 6);
+}
+END_TEST
+
+/* Somebody has died, or two lists have one digest: the sentence without. */
+START_TEST(what_cannot_be_told_is_left_out)
+{
+    reset();
+    expect_routes("");
+    world.to[0][515] = 7;
+    for (world.fails_at = 0; world.fails_at < 4; world.fails_at++)
+        expect_routes("");
+}
+END_TEST
+
+START_TEST(other_calls_are_not_asked_for_routes)
+{
+    reset();
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
+               "10 calls jd_ppermute of 6 x F32" ALIKE);
+    ck_assert_int_eq(world.broadcasts, 0);
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE_KEEP, 5), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
+               "10 calls jd_ppermute_keep of 5 x F32" ALIKE);
+    ck_assert_int_eq(world.broadcasts, 0);
+}
+END_TEST
+
+/* The processes alone may be the same. */
+START_TEST(where_a_process_has_several_members_are_named)
+{
+    reset();
+    world.several = 4;
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 10 (member 3) calls jd_ppermute of 5 x "
+               "F32, process 10 (member 0) calls jd_ppermute of 6 x F32" ALIKE);
+    world.to[0][5] = 9;
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 5), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 10 (member 3) calls jd_ppermute of 5 x "
+               "F32, process 10 (member 0) calls jd_ppermute of 5 x F32; their "
+               "routes differ: process 10 (member 3) has 5 -> 9, process 10 "
+               "(member 0) has 5 -> 6" ALIKE);
+}
+END_TEST
+
+START_TEST(one_that_has_no_other_is_named_beside_one_that_has)
+{
+    const int processes[] = { 4, 4, 5, 6 };
+    ck_assert_int_eq(jd__signature_name(processes, 4, 2, 1), 2);
+    ck_assert_int_eq(jd__signature_name(processes, 4, 1, 2), 1);
+    ck_assert_int_eq(jd__signature_name(processes, 4, 2, 3), -1);
+    ck_assert_int_eq(jd__signature_name(processes, 4, 2, 2), -1);
+}
+END_TEST
+
+/* ---- who is odd --------------------------------------------------------- */
+
+static const struct jd_signature *get(const void *all, int member)
+{
+    return (const struct jd_signature *)all + member;
+}
+
+static void expect_odd(const char *calls, int odd, int other)
+{
+    struct jd_signature all[8] = { 0 };
+    int count = (int)strlen(calls), got_odd = -1, got_other = -1;
+    for (int i = 0; i < count; i++)
+        all[i].count = (uint64_t)calls[i];
+    ck_assert(jd__signature_find_odd(get, all, count, &got_odd, &got_other) ==
+              (odd >= 0));
+    ck_assert_int_eq(got_odd, odd);
+    ck_assert_int_eq(got_other, other);
+}
+
+/* As between hosts: of as many the lowest member is right. */
+START_TEST(the_odd_one_is_not_with_the_most)
+{
+    expect_odd("aaa", -1, -1);
+    expect_odd("ab", 1, 0);
+    expect_odd("aab", 2, 0);
+    expect_odd("aba", 1, 0);
+    expect_odd("baa", 0, 1);
+    expect_odd("abc", 1, 0);
+    expect_odd("abac", 1, 0);
+    expect_odd("abbb", 0, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mismatch");
+    TCase *routes = unit_case(suite, "routes");
+    tcase_add_test(routes, the_first_route_that_differs_is_said);
+    tcase_add_test(routes, what_cannot_be_told_is_left_out);
+    tcase_add_test(routes, other_calls_are_not_asked_for_routes);
+    tcase_add_test(routes, where_a_process_has_several_members_are_named);
+    tcase_add_test(routes, one_that_has_no_other_is_named_beside_one_that_has);
+    tcase_add_test(unit_case(suite, "odd"), the_odd_one_is_not_with_the_most);
+    return unit_main(suite);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jd_info.c - jd-info: shows what jd finds out and where it found it. Here
+ * are the flags; the reports have files of their own. */
+#include "base/options.h"
+#include "jd_process.h"
+#include "tools/jd-info/jd_info.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+    "Usage: jd-info [--env FILE] [--json]\n"
+    "       jd-info --options [--env FILE]\n"
+    "       jd-info --options --markdown\n"
+    "       jd-info --topology [--json]\n"
+    "       jd-info --job HOST:PORT [--json]\n"
+    "       jd-info --help | --version\n"
+    "\n"
+    "Shows what jd finds out about this process's place in the job, and which\n"
+    "variable told it.\n"
+    "\n"
+    "  --env FILE   read the variables from FILE, the output of env or env -0\n"
+    "               (- is standard input), and from nowhere else\n"
+    "  --json       print JSON\n"
+    "  --options    print every option's value and where it came from\n"
+    "  --topology   join the job that mpirun or srun started and print its\n"
+    "               hosts, processes and devices, on process 0 alone\n"
+    "  --job HOST:PORT\n"
+    "               print what each process of a running job does, asked of\n"
+    "               its coordination service (JD_LOG=info says where that is;\n"
+    "               JD_SECRET_FILE, the same as the job's, lets you in)\n"
+    "  --markdown   print the table of options as README.md has it\n"
+    "  --help       print this text\n"
+    "  --version    print the version\n";
+
+enum report {
+    REPORT_DETECTION,
+    REPORT_OPTIONS,
+    REPORT_TOPOLOGY,
+    REPORT_JOB,
+    REPORT_HELP,
+    REPORT_VERSION
+};
+
+struct request {
+    enum report report;
+    const char *env_file; /* NULL: the process's own environment */
+    const char *job;      /* the address */
+    bool json;
+    bool markdown;
+};
+
+int jd_info_fail(void)
+{
+    fflush(stdout);
+    fprintf(stderr, "jd-info: %s\n", jd_error_message());
+    return 1;
+}
+
+void jd_info_warn_unknown(const struct jd_env *env)
+{
+    const char *name, *nearest;
+    fflush(stdout);
+    for (size_t at = 0; jd__settings_next_unknown(env, &at, &name, &nearest);)
+        fprintf(stderr,
+                "jd-info: warning: %s is no variable of jd; the nearest is "
+                "%s\n",
+                name, nearest);
+}
+
+static int fail_usage(const char *why)
+{
+    if (why)
+        fprintf(stderr, "jd-info: %s\n", why);
+    fputs(usage, stderr);
+    return EXIT_USAGE;
+}
+
+/* Returns 0, or the exit status after it has said what is wrong. */
+static int check_request(const struct request *request, int num_operands)
+{
+    if (num_operands)
+        return fail_usage("there are arguments that are no options");
+    if (request->markdown &&
+        (request->report != REPORT_OPTIONS || request->env_file))
+        return fail_usage("--markdown goes with --options alone");
+    if (request->env_file && request->report == REPORT_TOPOLOGY)
+        return fail_usage("--env does not go with --topology");
+    if (request->env_file && request->report == REPORT_JOB)
+        return fail_usage("--env does not go with --job");
+    if (request->json && request->report == REPORT_OPTIONS)
+        return fail_usage("--json does not go with --options");
+    return 0;
+}
+
+/* A flag that names a report has its number; false for one that getopt_long
+ * has refused already. */
+static bool take_flag(int flag, struct request *request)
+{
+    switch (flag) {
+    case 'e':
+        request->env_file = optarg;
+        return true;
+    case 'j':
+        request->json = true;
+        return true;
+    case 'm':
+        request->markdown = true;
+        return true;
+    case '?':
+        return false;
+    case REPORT_JOB:
+        request->job = optarg;
+        request->report = REPORT_JOB;
+        return true;
+    default:
+        request->report = (enum report)flag;
+        return true;
+    }
+}
+
+static int parse_request(int argc, char **argv, struct request *request)
+{
+    static const struct option flags[] = {
+        { "env", required_argument, NULL, 'e' },
+        { "json", no_argument, NULL, 'j' },
+        { "markdown", no_argument, NULL, 'm' },
+        { "options", no_argument, NULL, REPORT_OPTIONS },
+        { "topology", no_argument, NULL, REPORT_TOPOLOGY },
+        { "job", required_argument, NULL, REPORT_JOB },
+        { "help", no_argument, NULL, REPORT_HELP },
+        { "version", no_argument, NULL, REPORT_VERSION },
+        { NULL, 0, NULL, 0 },
+    };
+    *request = (struct request){ .report = REPORT_DETECTION };
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
+        if (!take_flag(flag, request))
+            return fail_usage(NULL);
+    bool is_about_itself =
+        request->report == REPORT_HELP || request->report == REPORT_VERSION;
+    return is_about_itself ? 0 : check_request(request, argc - optind);
+}
+
+static int report_from(const struct request *request, const struct jd_env *env)
+{
+    switch (request->report) {
+    case REPORT_OPTIONS:
+        return jd_info_options(env);
+    case REPORT_JOB:
+        return jd_info_job(env, request->job, request->json);
+    default:
+        return jd_info_detection(env, !request->env_file, request->json);
+    }
+}
+
+static int report_on_env(const struct request *request)
+{
+    struct jd_env *env;
+    jd_status status = request->env_file
+                           ? jd__env_from_file(request->env_file, &env)
+                           : jd__env_from_process(&env);
+    if (status != JD_OK)
+        return jd_info_fail();
+    int code = report_from(request, env);
+    jd__env_destroy(env);
+    return code;
+}
+
+static int report(const struct request *request)
+{
+    switch (request->report) {
+    case REPORT_HELP:
+        fputs(usage, stdout);
+        return 0;
+    case REPORT_VERSION:
+        printf("jd-info %s\n", jd_version());
+        return 0;
+    case REPORT_OPTIONS:
+        if (request->markdown)
+            return jd_info_options_markdown();
+        break;
+    case REPORT_TOPOLOGY:
+        return jd_info_topology(request->json);
+    case REPORT_DETECTION:
+    case REPORT_JOB:
+        break;
+    }
+    return report_on_env(request);
+}
+
+/* A full disk or a closed pipe must not look like success. */
+static int close_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    fprintf(stderr, "jd-info: standard output cannot be written: %s\n",
+            strerror(errno));
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct request request;
+    int code = parse_request(argc, argv, &request);
+    if (code == 0)
+        code = report(&request);
+    int output = close_output();
+    return code ? code : output;
+}
