@@ -3,6 +3,7 @@
  * own: what runs in process 0's background thread, and nothing else. */
 #include "bench/bench_coordination.h"
 #include "runtime/coordination/server/sockets.h"
+#include "runtime/coordination/server/speakers.h"
 
 #include <malloc.h>
 #include <unistd.h>

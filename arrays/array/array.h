@@ -85,6 +85,9 @@ struct jd_box {
 jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
                        const jd_range *index);
 
+/* "[0:250,0:64]", cut where it does not fit. */
+void jd__box_print(const jd_range *index, int ndim, char *text, size_t size);
+
 /* What two boxes share; false, and nothing written, where that is nothing. */
 bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,
                        jd_range *ret_index);

@@ -7,6 +7,8 @@
 #include "collectives/platform/device_memory.h"
 #include "collectives/platform/platform.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 int64_t jd__box_count(const jd_range *index, int ndim)
@@ -153,4 +155,15 @@ jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
             jd__rows_copy(&rows, streams);
     } while (status == JD_OK && step_on(&copy, at));
     return status;
+}
+
+void jd__box_print(const jd_range *index, int ndim, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (int axis = 0; axis < ndim && used < size; axis++)
+        used += (size_t)snprintf(text + used, size - used,
+                                 "%s%" PRId64 ":%" PRId64, axis ? "," : "",
+                                 index[axis].begin, index[axis].end);
+    if (used < size)
+        snprintf(text + used, size - used, "]");
 }

@@ -9,7 +9,7 @@
 #ifndef ARRAYS_ARRAY_REPLICAS_H
 #define ARRAYS_ARRAY_REPLICAS_H
 
-#include "arrays/sharding/owners.h"
+#include "arrays/array/owners.h"
 #include "collectives/multihost/equality.h"
 #include "jd_shard.h"
 

@@ -2,7 +2,6 @@
 /* sources.c - arrays of zeros, of what a callback writes, and of blocks that
  * are there already. */
 #include "arrays/array/array.h"
-#include "arrays/checkpoint/checkpoint_index.h"
 #include "base/status.h"
 #include "collectives/platform/device_memory.h"
 
@@ -82,7 +81,7 @@ static jd_status call_fill(const struct callback *callback,
     jd_status status = callback->fill(index, block, callback->arg);
     if (status != JD_OK) {
         const char *own = jd_error_message();
-        jd__ranges_print(index, callback->ndim, ranges, sizeof ranges);
+        jd__box_print(index, callback->ndim, ranges, sizeof ranges);
         jd_fail(status,
                 FROM_CALLBACK ": fill of the block at %s failed: %s: %s",
                 ranges, jd_status_name(status),

@@ -2,6 +2,7 @@
 /* checkpoint_block.c - a file of NumPy's, with a checksum for each chunk. */
 #include "arrays/checkpoint/checkpoint_block.h"
 
+#include "arrays/array/array.h"
 #include "arrays/checkpoint/crc32c.h"
 #include "arrays/checkpoint/npy.h"
 #include "base/status.h"
@@ -102,7 +103,7 @@ fail_block(const struct jd_block_reader *reader, int64_t offset,
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     jd__saved_block(reader->array, reader->block, ranges);
-    jd__ranges_print(ranges, reader->array->ndim, index, sizeof index);
+    jd__box_print(ranges, reader->array->ndim, index, sizeof index);
     return jd_fail(JD_DATA_LOSS,
                    "%s: %s: %s, block %d (%s) of \"%s\", at offset %" PRId64
                    ": %s; restore another checkpoint",

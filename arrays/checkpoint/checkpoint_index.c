@@ -227,14 +227,3 @@ uint32_t jd__saved_block_crc(const struct jd_saved_array *array, int block)
     }
     return crc;
 }
-
-void jd__ranges_print(const jd_range *index, int ndim, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (int axis = 0; axis < ndim && used < size; axis++)
-        used += (size_t)snprintf(text + used, size - used,
-                                 "%s%" PRId64 ":%" PRId64, axis ? "," : "",
-                                 index[axis].begin, index[axis].end);
-    if (used < size)
-        snprintf(text + used, size - used, "]");
-}

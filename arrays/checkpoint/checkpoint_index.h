@@ -93,9 +93,6 @@ size_t jd__saved_block_header(const struct jd_saved_array *array, int block,
 /* Of the whole block. */
 uint32_t jd__saved_block_crc(const struct jd_saved_array *array, int block);
 
-/* "[0:250,0:64]", cut where it does not fit. */
-void jd__ranges_print(const jd_range *index, int ndim, char *text, size_t size);
-
 /* ---- the file ------------------------------------------------------------ */
 
 /* Gives it malloc'ed, with a NUL behind it. Returns: JD_OK;

@@ -20,7 +20,7 @@
 #ifndef ARRAYS_GATHER_GATHER_H
 #define ARRAYS_GATHER_GATHER_H
 
-#include "arrays/sharding/owners.h"
+#include "arrays/array/owners.h"
 #include "jd_shard.h"
 
 /* How the blocks get to where they belong. */

@@ -3,12 +3,12 @@
 #include "collectives/cpu/comm.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/ranges.h"
 #include "collectives/cpu/bootstrap.h"
 #include "collectives/cpu/inter/inter.h"
 #include "collectives/cpu/local_rendezvous.h"
 #include "jd_coordination.h"
 #include "runtime/mpi/lock.h"
-#include "runtime/process/proc_peers.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void print_processes(char *text, size_t size,
     FILE *out = fmemopen(text, size - 1, "w");
     if (!out)
         return;
-    jd__print_ranges(out, layout->processes, layout->num_processes);
+    jd__ranges_print(out, layout->processes, layout->num_processes);
     fclose(out);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm.h - one device's end of a clique on the cpu platform: who its
- * members are, who of them share memory (a team), and how the others are
- * reached (the wire).
+ * comm.h - one device's end of a clique on the cpu platform: made, and taken
+ * down. What is in one, comm_handle.h says.
  *
  * Making one, by its members alone (comm.c, bootstrap.c):
  *   1. The members of one process come together in its registry; the last to
@@ -18,28 +17,8 @@
 #ifndef COLLECTIVES_CPU_COMM_H
 #define COLLECTIVES_CPU_COMM_H
 
-#include "collectives/channel/channel.h"
-#include "collectives/cpu/shm/shm.h"
+#include "collectives/cpu/inter/comm_handle.h"
 #include "collectives/platform/platform.h"
-
-#include <stdatomic.h>
-
-struct jd_clique {
-    const struct jd_runtime *runtime;
-    int size;
-    int index;
-    const int *processes; /* of each member */
-    const int *teams;     /* the number of each member's team; teams are
-                           * numbered in the order of their first members */
-    const int *places;    /* each member's number in its team, by member */
-    int num_teams;
-    struct jd_team *team;  /* this member's, of one where it is alone */
-    struct jd_group *wire; /* messages between any two members, as bytes, each
-                            * pair with a tag of its own; NULL where there is
-                            * one team */
-    struct jd_between *between; /* inter.h's; NULL where there is one team */
-    atomic_bool is_aborted;     /* ends the waits on the wire */
-};
 
 /* struct jd_platform's clique_create, clique_destroy and clique_abort. */
 jd_status jd__clique_cpu_create(const struct jd_clique_spec *spec,

@@ -5,8 +5,8 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/ranges.h"
 #include "collectives/cpu/local_rendezvous.h"
-#include "runtime/process/proc_peers.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -178,7 +178,7 @@ static char *describe(const struct jd_arrival *arrival, double waited)
                 "%s%s: device %d of process %d has waited %.3g s for device%s ",
                 wait->operation, wait->detail ? wait->detail : "",
                 arrival->device, wait->self, waited, count == 1 ? "" : "s");
-        jd__print_ranges(out, missing, count);
+        jd__ranges_print(out, missing, count);
         fputs(" of the same process, whose thread has not made this call, or "
               "waits for one that has not",
               out);

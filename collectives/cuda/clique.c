@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* clique.c - one device's end of a clique on the cuda platform. */
 #include "collectives/cuda/clique.h"
+#include "base/ranges.h"
 #include "collectives/cuda/aborting.h"
 #include "collectives/cuda/check.h"
 #include "collectives/cuda/devices.h"
@@ -10,7 +11,6 @@
 #include "collectives/cuda/joining.h"
 #include "collectives/cuda/pause.h"
 #include "collectives/cuda/stream.h"
-#include "runtime/process/proc_peers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,7 +223,7 @@ static void print_others(struct jd_clique *clique, char *text, size_t size)
     FILE *out = fmemopen(text, size, "w");
     if (out) {
         fputs(count == 1 ? "process " : "one of processes ", out);
-        jd__print_ranges(out, others, count);
+        jd__ranges_print(out, others, count);
         fclose(out);
     }
     text[size - 1] = '\0';

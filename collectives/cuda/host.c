@@ -4,9 +4,9 @@
  * libjd gave. Sentences are formatted here: the table takes whole texts.
  */
 #include "base/options.h"
+#include "base/ranges.h"
 #include "collectives/cuda/host.h"
 #include "runtime/coordination/failure/failure_exit.h"
-#include "runtime/process/proc_peers.h"
 #include "runtime/process/runtime.h"
 
 #include <stdarg.h>
@@ -171,7 +171,7 @@ void jd__ending_set_listener(void (*listener)(void))
 
 /* ---- runtime/process/proc_peers.h --------------------------------------- */
 
-void jd__print_ranges(FILE *out, const int *numbers, int count)
+void jd__ranges_print(FILE *out, const int *numbers, int count)
 {
     host->print_ranges(out, numbers, count);
 }

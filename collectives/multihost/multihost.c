@@ -64,5 +64,5 @@ jd_status jd_sync_global_devices(const char *name)
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status == JD_OK)
         status = jd__ending_check(operation);
-    return status == JD_OK ? jd__coordination_sync(runtime, name) : status;
+    return status == JD_OK ? jd__session_sync(runtime, name) : status;
 }

@@ -3,12 +3,12 @@
  * jd. */
 #include "base/installed.h"
 #include "base/options.h"
+#include "base/ranges.h"
 #include "collectives/check/signature.h"
 #include "collectives/platform/platform_module.h"
 #include "base/prefix.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/mpi/lock.h"
-#include "runtime/process/proc_peers.h"
 #include "runtime/process/runtime.h"
 
 #include <dlfcn.h>
@@ -81,7 +81,7 @@ static const struct jd_platform_host host = {
     .wait_look = jd__wait_look,
     .make_progress = make_progress,
     .ending_set_listener = jd__ending_set_listener,
-    .print_ranges = jd__print_ranges,
+    .print_ranges = jd__ranges_print,
     .activity_name = jd__activity_name,
     .fold_find = jd__fold_find,
     .cpu = &jd__platform_cpu,

@@ -4,6 +4,8 @@
 #include "base/key_text.h"
 #include "base/progress.h"
 #include "jd_coordination.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/process/runtime.h"
 
 #include <stdio.h>
@@ -36,8 +38,8 @@ static jd_status check_id(const char *operation, const char *id)
                    MAX_ID);
 }
 
-double jd__coordination_timeout(const struct jd_runtime *runtime,
-                                double timeout, const char **ret_variable)
+double jd__session_timeout(const struct jd_runtime *runtime, double timeout,
+                           const char **ret_variable)
 {
     *ret_variable = timeout == 0 ? "JD_BARRIER_TIMEOUT" : "its timeout";
     return timeout == 0 ? jd__settings_seconds(runtime->settings,
@@ -46,11 +48,10 @@ double jd__coordination_timeout(const struct jd_runtime *runtime,
 }
 
 /* The call with its progress noted. */
-static jd_status wait_for(struct jd_coordination *coordination,
-                          struct jd_call *call)
+static jd_status wait_for(struct jd_client *client, struct jd_call *call)
 {
     jd__progress_enter(call->operation);
-    jd_status status = jd__coordination_call(coordination, call);
+    jd_status status = jd__client_call(client, call);
     jd__progress_leave();
     return status;
 }
@@ -92,9 +93,9 @@ static jd_status arrive(const struct jd_runtime *runtime, Jd__Arrive *body,
                         double timeout)
 {
     struct jd_call call = { .operation = operation, .detail = detail };
-    call.timeout = jd__coordination_timeout(runtime, timeout, &call.variable);
+    call.timeout = jd__session_timeout(runtime, timeout, &call.variable);
     jd__call_init(&call, JD__MESSAGE__BODY_ARRIVE, body);
-    jd_status status = wait_for(runtime->coordination, &call);
+    jd_status status = wait_for(jd__session_client(runtime->session), &call);
     jd__call_finish(&call);
     return status;
 }
@@ -127,8 +128,7 @@ jd_status jd_wait_at_barrier(const char *id, double timeout,
 /* Begins with a NUL, which no id does. */
 static const char sync_id[] = "\0jd_sync_global_devices";
 
-jd_status jd__coordination_sync(const struct jd_runtime *runtime,
-                                const char *name)
+jd_status jd__session_sync(const struct jd_runtime *runtime, const char *name)
 {
     Jd__Arrive body = JD__ARRIVE__INIT;
     char detail[DETAIL_SIZE];
@@ -156,7 +156,7 @@ jd_status jd_cancel_barrier(const char *id)
     call.detail = detail;
     body.barrier = jd__wire_text(id);
     jd__call_init(&call, JD__MESSAGE__BODY_CANCEL, &body);
-    status = jd__coordination_call(runtime->coordination, &call);
+    status = jd__client_call(jd__session_client(runtime->session), &call);
     jd__call_finish(&call);
     return status;
 }
@@ -190,9 +190,9 @@ jd_status jd_live_processes(double timeout, int **ret_processes,
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status != JD_OK)
         return status;
-    call.timeout = jd__coordination_timeout(runtime, timeout, &call.variable);
+    call.timeout = jd__session_timeout(runtime, timeout, &call.variable);
     jd__call_init(&call, JD__MESSAGE__BODY_LIVE, &body);
-    status = wait_for(runtime->coordination, &call);
+    status = wait_for(jd__session_client(runtime->session), &call);
     if (status == JD_OK)
         status = copy_processes(call.reply, ret_processes, ret_count);
     jd__call_finish(&call);

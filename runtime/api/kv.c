@@ -4,6 +4,8 @@
 #include "base/progress.h"
 #include "jd_coordination.h"
 #include "runtime/api/barrier.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/server/store.h"
 #include "runtime/process/runtime.h"
 
@@ -100,8 +102,8 @@ static jd_status ask(struct question *question, Jd__Message__BodyCase body,
                      void *body_message)
 {
     jd__call_init(&question->call, body, body_message);
-    return jd__coordination_call(question->runtime->coordination,
-                                 &question->call);
+    return jd__client_call(jd__session_client(question->runtime->session),
+                           &question->call);
 }
 
 /* The values of these keys; waits for them. */
@@ -251,8 +253,8 @@ jd_status jd_kv_get(const char *key, double timeout, void **ret_value,
         begin_get(&question, "jd_kv_get", key, ret_value, ret_size);
     if (status != JD_OK)
         return status;
-    question.call.timeout = jd__coordination_timeout(question.runtime, timeout,
-                                                     &question.call.variable);
+    question.call.timeout =
+        jd__session_timeout(question.runtime, timeout, &question.call.variable);
     return get_one(&question, key, ret_value, ret_size);
 }
 
@@ -489,7 +491,7 @@ jd_status jd_kv_get_many(const char *const *keys, size_t count, double timeout,
     status = begin_with_many(&question, operation, count);
     if (status != JD_OK)
         return status;
-    question.call.timeout = jd__coordination_timeout(question.runtime, timeout,
-                                                     &question.call.variable);
+    question.call.timeout =
+        jd__session_timeout(question.runtime, timeout, &question.call.variable);
     return get_many(&question, keys, count, ret_entries);
 }

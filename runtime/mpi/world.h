@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * world.h - an MPI communicator in process order, from the first way that
- * applies: MPI is initialised already, or the launcher serves what this MPI
- * can use, or jd serves it itself (wireup.h). Which one is decided before
- * MPI_Init. A world of one process needs no MPI.
+ * world.h - MPI's start and an MPI communicator in process order. Which way
+ * a world is made is decided before (runtime/process/world_way.h). A world of
+ * one process needs no MPI.
  *
  * Threads: made and destroyed on one thread; immutable in between.
  */
 #ifndef RUNTIME_MPI_WORLD_H
 #define RUNTIME_MPI_WORLD_H
 
-#include "autodetect/cluster.h"
 #include "base/options.h"
 #include "base/status.h"
 
@@ -24,25 +22,6 @@ struct jd_world {
     MPI_Comm comm;      /* jd's own, MPI_ERRORS_RETURN */
     MPI_Comm user_comm; /* jd_mpi_comm()'s, MPI_ERRORS_RETURN */
 };
-
-/* How the world comes about, decided before MPI_Init. */
-enum jd_world_way {
-    JD_WORLD_ALONE,   /* one process, no MPI */
-    JD_WORLD_ADOPTED, /* the program's MPI */
-    JD_WORLD_STARTED, /* jd calls MPI_Init_thread */
-    JD_WORLD_MET,     /* the same, through a server that jd starts itself */
-};
-
-/*
- * Decides. given is the communicator of jd_initialize_on, else MPI_COMM_NULL.
- * Returns JD_OK; FAILED_PRECONDITION where MPI is already finalised, given
- * but not initialised, or where nothing serves the launcher's processes (the
- * sentence has the remedy).
- */
-jd_status jd__world_decide(const struct jd_env *env,
-                           const struct jd_settings *settings,
-                           const struct jd_cluster *cluster, MPI_Comm given,
-                           enum jd_world_way *ret_way);
 
 /* Calls MPI_Init_thread with the level that the settings ask for. */
 jd_status jd__world_start_mpi(const struct jd_settings *settings,

@@ -2,9 +2,9 @@
 /* contradiction.c - who started whom, as far as /proc and the PMIx server
  * show, and an MPI of one process where there should be more. */
 #include "base/parse.h"
+#include "base/proc.h"
 #include "runtime/mpi/service.h"
 #include "runtime/process/contradiction.h"
-#include "runtime/process/proc_peers.h"
 
 #include <limits.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static enum nesting nesting_in_slurm(const struct jd_env *env,
     long long pid;
     if (!text || !jd__parse_integer(text, &pid) || pid < 1 || pid > INT_MAX)
         return NESTING_UNKNOWN;
-    struct jd_env *task = jd__peers_environment((int)pid);
+    struct jd_env *task = jd__proc_environment((int)pid);
     if (!task)
         return NESTING_UNKNOWN;
     enum nesting nesting = compare_with_task(env, task, cluster);

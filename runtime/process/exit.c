@@ -5,13 +5,14 @@
 #include "base/env.h"
 #include "base/forked.h"
 #include "base/log.h"
+#include "base/process_exit.h"
+#include "base/ranges.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/world.h"
 #include "runtime/process/proc_peers.h"
-#include "runtime/process/runtime.h"
 #include "runtime/process/watchdog.h"
-#include "runtime/wireup/litter.h"
+#include "base/litter.h"
 
 #include <mpi.h>
 #include <pthread.h>
@@ -21,52 +22,23 @@
 #include <unistd.h>
 
 #define ABORT_SECONDS 5 /* MPI_Abort asks the launcher, which may be gone */
-#define TOGETHER_SECONDS 0.1
 
 /* Of the process, because exit handlers are. */
 static struct {
     pid_t pid; /* who installed the handler; 0: nobody */
+    jd_status (*shut_down)(void);
     bool owns_mpi;
+    struct jd_cluster *cluster; /* of the start that owns MPI; or NULL */
     jd_status failed; /* what a shutdown returned that failed; else JD_OK */
     char *sentence;   /* of that; NULL where there was no memory */
     double shutdown_timeout;
     double notice;
 } exit_state;
 
-static void flush_unless_held(FILE *file)
-{
-    if (ftrylockfile(file) != 0)
-        return;
-    fflush_unlocked(file);
-    funlockfile(file);
-}
-
-void jd__exit_flush(void)
-{
-    flush_unless_held(stdout);
-    flush_unless_held(stderr);
-}
-
-void jd__exit_now(int code)
-{
-    jd__exit_flush();
-    jd__litter_remove();
-    _exit(code);
-}
-
-void jd__exit_together(int code)
-{
-    struct timespec left = jd__clock_timespec(TOGETHER_SECONDS);
-    jd__exit_flush();
-    while (nanosleep(&left, &left) != 0)
-        continue;
-    jd__exit_now(code);
-}
-
 static void *end_after_deadline(void *code)
 {
     sleep(ABORT_SECONDS);
-    jd__exit_now(*(int *)code);
+    jd__process_exit_now(*(int *)code);
 }
 
 void jd__exit_job(int code)
@@ -74,26 +46,11 @@ void jd__exit_job(int code)
     static int exit_code; /* outlives this frame: the guard reads it */
     pthread_t guard;
     exit_code = code;
-    flush_unless_held(stdout);
+    jd__process_exit_flush();
     if (!jd__forked_is_child && jd__mpi_is_up() &&
         pthread_create(&guard, NULL, end_after_deadline, &exit_code) == 0)
         MPI_Abort(MPI_COMM_WORLD, code);
-    jd__exit_now(code);
-}
-
-/* What the launcher said, for the watchdog; NULL where that fails. */
-static struct jd_cluster *detect_again(const struct jd_env *env)
-{
-    struct jd_settings *settings;
-    struct jd_cluster *cluster = NULL;
-    if (jd__settings_resolve(env, NULL, 0, &settings) != JD_OK)
-        return NULL;
-    if (jd__cluster_detect(env, settings, &cluster) != JD_OK) {
-        jd__cluster_destroy(cluster);
-        cluster = NULL;
-    }
-    jd__settings_destroy(settings);
-    return cluster;
+    jd__process_exit_now(code);
 }
 
 static void finalize_watched(const struct jd_env *env)
@@ -112,14 +69,12 @@ static void finalize_watched(const struct jd_env *env)
         .variable = "JD_SHUTDOWN_TIMEOUT",
         .env = env,
     };
-    struct jd_cluster *cluster = detect_again(env);
     struct jd_watchdog *dog;
-    if (jd__watchdog_start(&spec, &dog) == JD_OK) {
-        jd__watchdog_set_cluster(dog, cluster);
-        MPI_Finalize();
-        jd__watchdog_stop(dog);
-    }
-    jd__cluster_destroy(cluster);
+    if (jd__watchdog_start(&spec, &dog) != JD_OK)
+        return;
+    jd__watchdog_set_cluster(dog, exit_state.cluster);
+    MPI_Finalize();
+    jd__watchdog_stop(dog);
 }
 
 static void finalize_mpi(void)
@@ -138,14 +93,14 @@ void jd__exit_by_failed_shutdown(void)
                 exit_state.sentence ? exit_state.sentence
                                     : "jd_shutdown failed",
                 JD_EXIT_PEER_FAILED);
-    jd__exit_together(JD_EXIT_PEER_FAILED);
+    jd__process_exit_together(JD_EXIT_PEER_FAILED);
 }
 
 /* After exit code 0. After a shutdown that failed, MPI_Finalize would wait for
  * those that are no more. */
 static void end_in_order(void)
 {
-    if (jd__runtime_shut_down() != JD_OK)
+    if (exit_state.shut_down() != JD_OK)
         jd__exit_by_failed_shutdown();
     if (exit_state.owns_mpi && exit_state.failed == JD_OK && jd__mpi_is_up())
         finalize_mpi();
@@ -166,8 +121,9 @@ static void at_exit(int code, void *unused)
     jd__litter_remove();
 }
 
-jd_status jd__exit_install(void)
+jd_status jd__exit_install(jd_status (*shut_down)(void))
 {
+    exit_state.shut_down = shut_down;
     if (exit_state.pid == getpid())
         return JD_OK;
     if (on_exit(at_exit, NULL) != 0)
@@ -176,11 +132,19 @@ jd_status jd__exit_install(void)
     return JD_OK;
 }
 
-void jd__exit_owns_mpi(double shutdown_timeout, double notice)
+void jd__exit_owns_mpi(struct jd_cluster *cluster, double shutdown_timeout,
+                       double notice)
 {
     exit_state.owns_mpi = true;
+    exit_state.cluster = cluster;
     exit_state.shutdown_timeout = shutdown_timeout;
     exit_state.notice = notice;
+}
+
+void jd__exit_release(struct jd_cluster *cluster)
+{
+    if (cluster != exit_state.cluster)
+        jd__cluster_destroy(cluster);
 }
 
 jd_status jd__exit_note(jd_status status)
@@ -209,7 +173,7 @@ static void print_check(const char *text, const struct jd_told *told)
     FILE *out = told->num_processes > 1 ? open_memstream(&ranges, &size) : NULL;
     if (out) {
         fputs("processes ", out);
-        jd__print_ranges(out, told->processes, (int)told->num_processes);
+        jd__ranges_print(out, told->processes, (int)told->num_processes);
         fputs(": ", out);
         fclose(out);
     }
@@ -223,9 +187,9 @@ JD_NORETURN static void end_after_check(jd_status status, const char *text)
     if (told.prints)
         print_check(text, &told);
     if (is_told)
-        jd__exit_together(1);
+        jd__process_exit_together(1);
     if (exit_state.failed != JD_OK)
-        jd__exit_together(JD_EXIT_PEER_FAILED);
+        jd__process_exit_together(JD_EXIT_PEER_FAILED);
     jd__exit_job(1);
 }
 
@@ -246,6 +210,6 @@ void jd_abort(int code, const char *why)
     int exit_code = code >= 1 && code <= 255 ? code : 1;
     jd__log(JD_LOG_ERROR, "jd_abort: %s", reason);
     if (jd__tell_abort(exit_code, reason))
-        jd__exit_now(exit_code);
+        jd__process_exit_now(exit_code);
     jd__exit_job(exit_code);
 }

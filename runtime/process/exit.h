@@ -7,21 +7,26 @@
 #ifndef RUNTIME_PROCESS_EXIT_H
 #define RUNTIME_PROCESS_EXIT_H
 
-#include "base/options.h"
+#include "autodetect/cluster.h"
 #include "base/status.h"
 
 /*
  * Installs the exit handler, once per process. In a forked child it does
- * nothing. After exit code 0 it shuts jd down and, where jd__exit_owns_mpi
+ * nothing. After exit code 0 it calls shut_down and, where jd__exit_owns_mpi
  * was called and nothing has failed, finalises MPI within shutdown_timeout;
  * where the shutdown fails, the exit code is 117 with the sentence. After
  * another code it tells the others, and does neither. A process that is being
  * ended because a peer has failed stays in it until then.
  */
-jd_status jd__exit_install(void);
+jd_status jd__exit_install(jd_status (*shut_down)(void));
 
-/* jd has initialised MPI, and will finalise it at exit within the deadline. */
-void jd__exit_owns_mpi(double shutdown_timeout, double notice);
+/* jd has initialised MPI, and will finalise it at exit within the deadline.
+ * The cluster, what the launcher said, is kept until then. */
+void jd__exit_owns_mpi(struct jd_cluster *cluster, double shutdown_timeout,
+                       double notice);
+
+/* Destroys a cluster, unless it is the one that MPI's end will need. */
+void jd__exit_release(struct jd_cluster *cluster);
 
 /* What jd_shutdown returns, which this returns too: where it has failed, MPI
  * is not finalised, and a process that exits with it prints the sentence and
@@ -35,21 +40,8 @@ void jd__exit_forget(void);
  * exit code 117. */
 JD_NORETURN void jd__exit_by_failed_shutdown(void);
 
-/* Flushes stdout and stderr, each unless a thread holds it. */
-void jd__exit_flush(void);
-
-/* The same, then _exit(code). */
-JD_NORETURN void jd__exit_now(int code);
-
-/*
- * The same a moment later, for what others end by too: when the first of them
- * is gone, a launcher may kill the rest at once, before the slower ones have
- * said what they have to say (Open MPI sleeps before it sends SIGTERM and
- * SIGKILL, and every process that ends wakes it).
- */
-JD_NORETURN void jd__exit_together(int code);
-
-/* Ends the whole job: MPI_Abort where MPI is up, within 5 s, else as above. */
+/* Ends the whole job: MPI_Abort where MPI is up, within 5 s, else this
+ * process alone (process_exit.h). */
 JD_NORETURN void jd__exit_job(int code);
 
 #endif

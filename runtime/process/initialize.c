@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/tie.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/mpi/service.h"
@@ -19,6 +20,7 @@
 #include "runtime/process/contradiction.h"
 #include "runtime/process/exit.h"
 #include "runtime/process/watchdog.h"
+#include "runtime/process/world_way.h"
 #include "runtime/topology/device_choice.h"
 #include "runtime/topology/host.h"
 #include "runtime/topology/own_record.h"
@@ -225,21 +227,21 @@ static jd_status check_given(MPI_Comm comm)
 /* ---- the coordination service ------------------------------------------- */
 
 /* Gives up a little before the watchdog, whose sentence knows less. */
-static double coordination_deadline(const struct starting *s)
+static double session_deadline(const struct starting *s)
 {
     double timeout = jd__settings_seconds(s->runtime->settings,
                                           JD_OPTION_INITIALIZATION_TIMEOUT);
     return s->begin + timeout - fmin(0.5, 0.1 * timeout);
 }
 
-static struct jd_coordination_spec coordination_spec(const struct starting *s)
+static struct jd_session_spec session_spec(const struct starting *s)
 {
-    return (struct jd_coordination_spec){
+    return (struct jd_session_spec){
         .env = s->env,
         .settings = s->runtime->settings,
         .cluster = s->runtime->cluster,
         .facts = &s->facts,
-        .deadline = coordination_deadline(s),
+        .deadline = session_deadline(s),
     };
 }
 
@@ -263,31 +265,31 @@ static jd_status explain_count(jd_status status,
 static jd_status meet_without_world(struct starting *s)
 {
     struct jd_runtime *runtime = s->runtime;
-    struct jd_coordination_spec spec = coordination_spec(s);
+    struct jd_session_spec spec = session_spec(s);
     jd__watchdog_step(s->watchdog, STEP_COORDINATE);
     spec.index = (int)runtime->cluster->process_id.value;
     spec.count = (int)runtime->cluster->num_processes.value;
     return explain_count(
-        jd__coordination_create(&spec, &runtime->coordination),
+        jd__session_create(&spec, &runtime->session),
         runtime->cluster);
 }
 
 /* All meet where MPI says; those that have met already are done. */
-static jd_status start_coordination(struct starting *s)
+static jd_status start_session(struct starting *s)
 {
     struct jd_runtime *runtime = s->runtime;
-    struct jd_coordination_spec spec = coordination_spec(s);
-    if (runtime->coordination)
+    struct jd_session_spec spec = session_spec(s);
+    if (runtime->session)
         return JD_OK;
     jd__watchdog_step(s->watchdog, STEP_COORDINATE);
     if (runtime->world.count == 1)
-        return jd__coordination_create_local(runtime->settings,
-                                             &runtime->coordination);
+        return jd__session_create_local(runtime->settings,
+                                             &runtime->session);
     spec.world = &runtime->world;
     spec.topology = runtime->topology;
     spec.index = runtime->world.index;
     spec.count = runtime->world.count;
-    return jd__coordination_create(&spec, &runtime->coordination);
+    return jd__session_create(&spec, &runtime->session);
 }
 
 /* ---- MPI ---------------------------------------------------------------- */
@@ -296,14 +298,14 @@ static jd_status start_coordination(struct starting *s)
  * have met already. In a copy: the watchdog's thread looks at the cluster. */
 static struct jd_cluster count_neighbours(const struct starting *s)
 {
-    const struct jd_coordination *coordination = s->runtime->coordination;
+    struct jd_session *session = s->runtime->session;
     struct jd_cluster cluster = *s->runtime->cluster;
     int own = (int)cluster.process_id.value, count = 0;
-    if (!coordination || cluster.local_num_processes.known)
+    if (!session || cluster.local_num_processes.known)
         return cluster;
     for (int i = 0; i < cluster.num_processes.value; i++)
-        count += jd__coordination_host_of(coordination, i) ==
-                 jd__coordination_host_of(coordination, own);
+        count += jd__client_host_of(jd__session_client(session), i) ==
+                 jd__client_host_of(jd__session_client(session), own);
     set_number(&cluster.local_num_processes, count, "they have met");
     return cluster;
 }
@@ -354,6 +356,7 @@ static jd_status init_mpi(struct starting *s)
         status = jd__world_start_mpi(s->runtime->settings, s->most_devices);
     if (status == JD_OK)
         jd__exit_owns_mpi(
+            s->runtime->cluster,
             jd__settings_seconds(s->runtime->settings,
                                  JD_OPTION_SHUTDOWN_TIMEOUT),
             jd__settings_seconds(s->runtime->settings, JD_OPTION_WAIT_NOTICE));
@@ -385,16 +388,16 @@ static jd_status init_met_mpi(struct starting *s)
         .settings = runtime->settings,
         .cluster = runtime->cluster,
         .facts = &s->facts,
-        .coordination = runtime->coordination,
+        .session = runtime->session,
         .index = (int)runtime->cluster->process_id.value,
         .count = (int)runtime->cluster->num_processes.value,
-        .deadline = coordination_deadline(s),
+        .deadline = session_deadline(s),
     };
     status = jd__wireup_enter(&spec);
     if (status == JD_OK)
         status = init_mpi(s);
     if (status == JD_OK)
-        jd__coordination_keep_service(runtime->coordination);
+        jd__session_keep_service(runtime->session);
     jd_status restored = jd__env_restore(s->env);
     status = status == JD_OK ? restored : status;
     return status == JD_OK ? JD_OK : tell_others(status);
@@ -405,7 +408,7 @@ static jd_status find_base(struct starting *s, MPI_Comm *ret_base)
 {
     enum jd_world_way way;
     jd_status status =
-        jd__world_decide(s->env, s->runtime->settings, s->runtime->cluster,
+        jd__world_way_decide(s->env, s->runtime->settings, s->runtime->cluster,
                          s->start->given, &way);
     if (status != JD_OK)
         return status;
@@ -547,7 +550,7 @@ static jd_status run(struct starting *s)
     if (status == JD_OK)
         warn_once(s);
     if (status == JD_OK)
-        status = start_coordination(s);
+        status = start_session(s);
     if (status == JD_OK)
         say_how(s);
     return status;
@@ -597,10 +600,10 @@ void jd__runtime_destroy(struct jd_runtime *runtime)
     if (!runtime)
         return;
     jd__wireup_leave();
-    jd__coordination_destroy(runtime->coordination);
+    jd__session_destroy(runtime->session);
     jd__world_close(&runtime->world);
     jd__topology_destroy(runtime->topology);
-    jd__cluster_destroy(runtime->cluster);
+    jd__exit_release(runtime->cluster);
     jd__settings_destroy(runtime->settings);
     free(runtime);
 }
@@ -655,8 +658,8 @@ static jd_status run_alone(struct starting *s, const char *operation)
     if (status == JD_OK)
         jd__devices_say_absent(s->runtime->topology->records);
     if (status == JD_OK)
-        status = jd__coordination_create_local(s->runtime->settings,
-                                               &s->runtime->coordination);
+        status = jd__session_create_local(s->runtime->settings,
+                                               &s->runtime->session);
     return status;
 }
 

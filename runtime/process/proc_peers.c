@@ -4,15 +4,14 @@
  */
 #include "runtime/process/proc_peers.h"
 #include "base/parse.h"
+#include "base/proc.h"
+#include "base/ranges.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define MAX_ENVIRONMENT (1 << 20)
 #define MAX_NAMED 16 /* processes that a sentence names one by one */
 
 /* One process of the job on this host. */
@@ -29,82 +28,7 @@ struct peers {
     int capacity;
 };
 
-/* Reads a small file of /proc; returns its length, -1 where it cannot. */
-static ssize_t read_proc(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t length = 0;
-    if (fd < 0)
-        return -1;
-    while (length < size - 1) {
-        ssize_t n = read(fd, text + length, size - 1 - length);
-        if (n <= 0)
-            break;
-        length += (size_t)n;
-    }
-    close(fd);
-    text[length] = '\0';
-    return (ssize_t)length;
-}
-
-char jd__peers_state(int pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (read_proc(path, text, sizeof text) <= 0)
-        return 0;
-    const char *end = strrchr(text, ')'); /* names may hold anything */
-    return end && end[1] == ' ' ? end[2] : 0;
-}
-
-void jd__peers_print_state(FILE *out, int pid)
-{
-    switch (jd__peers_state(pid)) {
-    case 0:
-        fprintf(out, "has ended");
-        break;
-    case 'Z':
-    case 'X':
-        fprintf(out, "has ended and is not yet reaped");
-        break;
-    case 'T':
-    case 't':
-        fprintf(out, "is stopped (kill -CONT %d)", pid);
-        break;
-    default:
-        fprintf(out, "is running");
-    }
-}
-
-void jd__print_ranges(FILE *out, const int *numbers, int count)
-{
-    for (int i = 0; i < count;) {
-        int j = i;
-        while (j + 1 < count && numbers[j + 1] == numbers[j] + 1)
-            j++;
-        fprintf(out, "%s%d", i ? "," : "", numbers[i]);
-        if (j > i)
-            fprintf(out, "-%d", numbers[j]);
-        i = j + 1;
-    }
-}
-
 /* ---- finding them ------------------------------------------------------- */
-
-struct jd_env *jd__peers_environment(int pid)
-{
-    char path[64];
-    struct jd_env *env = NULL;
-    char *text = malloc(MAX_ENVIRONMENT);
-    if (!text)
-        return NULL;
-    snprintf(path, sizeof path, "/proc/%d/environ", pid);
-    ssize_t length = read_proc(path, text, MAX_ENVIRONMENT);
-    if (length > 0 && jd__env_from_block(text, (size_t)length, &env) != JD_OK)
-        env = NULL;
-    free(text);
-    return env;
-}
 
 /* Of one job are those that agree with us in each of these that we have. */
 static bool is_same_job(const struct jd_env *ours, const struct jd_env *theirs)
@@ -141,7 +65,7 @@ static int step_of(int pid, const char *thread_name)
         size_t prefix = strlen(thread_name);
         snprintf(name, sizeof name, "%s/%s/comm", path, d->d_name);
         if (isdigit((unsigned char)d->d_name[0]) &&
-            read_proc(name, text, sizeof text) > 0 &&
+            jd__proc_read(name, text, sizeof text) > 0 &&
             strncmp(text, thread_name, prefix) == 0)
             step = atoi(text + prefix);
     }
@@ -189,7 +113,7 @@ struct search {
 
 static void look_at(struct peers *peers, int pid, const struct search *search)
 {
-    struct jd_env *theirs = jd__peers_environment(pid);
+    struct jd_env *theirs = jd__proc_environment(pid);
     if (!theirs)
         return;
     const char *text = jd__env_get(theirs, search->index_variable);
@@ -200,7 +124,7 @@ static void look_at(struct peers *peers, int pid, const struct search *search)
                              "" };
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/comm", pid);
-        if (read_proc(path, peer.program, sizeof peer.program) > 0)
+        if (jd__proc_read(path, peer.program, sizeof peer.program) > 0)
             peer.program[strcspn(peer.program, "\n")] = '\0';
         add_peer(peers, &peer);
     }
@@ -255,7 +179,7 @@ int jd__peers_lowest(const struct jd_meeting *meeting, const struct jd_env *env,
 
 static bool is_stopped(const struct peer *peer)
 {
-    char state = jd__peers_state(peer->pid);
+    char state = jd__proc_state(peer->pid);
     return state == 'T' || state == 't';
 }
 
@@ -272,7 +196,7 @@ static void print_waiting(FILE *out, const struct peers *peers,
         if (!count)
             continue;
         fprintf(out, "; process%s ", count > 1 ? "es" : "");
-        jd__print_ranges(out, indices, count);
+        jd__ranges_print(out, indices, count);
         fprintf(out, " wait%s in %s", count > 1 ? "" : "s",
                 meeting->step_names[step]);
     }
@@ -291,7 +215,7 @@ static void print_late(FILE *out, const struct peers *peers,
             continue;
         fprintf(out, "; process %d (%s, pid %d) ", peer->index, peer->program,
                 peer->pid);
-        jd__peers_print_state(out, peer->pid);
+        jd__proc_print_state(out, peer->pid);
         if (!stopped)
             fprintf(out, " but is not in %s", meeting->operation);
     }
@@ -317,7 +241,7 @@ static void print_absent(FILE *out, const struct peers *peers,
                 indices[count++] = i;
         if (count) {
             fprintf(out, "; process%s ", count > 1 ? "es" : "");
-            jd__print_ranges(out, indices, count);
+            jd__ranges_print(out, indices, count);
             fprintf(out, " %s not there (never started, ended, or gave up)",
                     count > 1 ? "are" : "is");
         }

@@ -17,18 +17,6 @@
 
 #include <stdio.h>
 
-/* The state of a process: 'R', 'S', 'T' (stopped), 'Z', ... as in
- * /proc/PID/stat; 0 where there is none of that number. */
-char jd__peers_state(int pid);
-
-/* What the state means, for a sentence: "is stopped (kill -CONT 77)". */
-void jd__peers_print_state(FILE *out, int pid);
-
-/* The variables that a process was started with, as /proc/PID/environ shows
- * them; NULL where they cannot be read.
- * Owns: the caller destroys it. */
-struct jd_env *jd__peers_environment(int pid);
-
 /* An operation that all processes of the job come to, in steps. */
 struct jd_meeting {
     const char *operation;         /* "jd_initialize()" */
@@ -53,8 +41,5 @@ void jd__peers_print(FILE *out, const struct jd_meeting *meeting,
  * where that cannot be seen. */
 int jd__peers_lowest(const struct jd_meeting *meeting, const struct jd_env *env,
                      const struct jd_cluster *cluster);
-
-/* Prints sorted numbers as ranges: "0-6,9". */
-void jd__print_ranges(FILE *out, const int *numbers, int count);
 
 #endif

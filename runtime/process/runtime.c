@@ -133,7 +133,7 @@ static jd_status initialize(const struct jd_start *start)
     struct jd_runtime *runtime;
     if (atomic_load(&state.runtime))
         return refuse_twice();
-    jd_status status = jd__exit_install();
+    jd_status status = jd__exit_install(jd__runtime_shut_down);
     if (status == JD_OK)
         status = jd__runtime_create(start, &runtime);
     if (status != JD_OK)
@@ -189,8 +189,8 @@ jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
  * a callback of preemption runs. */
 static jd_status leave(const struct jd_runtime *runtime)
 {
-    jd_status status = jd__coordination_leave(
-        runtime->coordination,
+    jd_status status = jd__session_leave(
+        runtime->session,
         jd__settings_seconds(runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
     jd__preemption_stop();
     if (status == JD_UNAVAILABLE) { /* process 0 is gone: in words for all */
@@ -271,7 +271,7 @@ static jd_status add_mpi(struct jd_runtime *runtime)
     jd_status status = JD_OK;
     pthread_mutex_lock(&state.lock);
     if (!runtime->world.has_mpi) {
-        status = jd__exit_install();
+        status = jd__exit_install(jd__runtime_shut_down);
         if (status == JD_OK)
             status = jd__runtime_add_mpi(runtime);
         if (status == JD_OK)

@@ -24,7 +24,7 @@ struct jd_runtime {
     struct jd_cluster *cluster;
     struct jd_world world;
     struct jd_topology *topology;
-    struct jd_coordination *coordination;
+    struct jd_session *session;
 };
 
 /*

@@ -3,11 +3,12 @@
 #include "runtime/process/wait.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/proc.h"
+#include "base/ranges.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/world.h"
-#include "runtime/process/proc_peers.h"
 #include "runtime/topology/topology.h"
 
 #include <sched.h>
@@ -73,7 +74,7 @@ static bool can_be_seen(const struct jd_topology *topology, int self, int other)
 
 static bool is_running(int pid)
 {
-    char state = jd__peers_state(pid);
+    char state = jd__proc_state(pid);
     return state && strchr("RSDI", state);
 }
 
@@ -112,7 +113,7 @@ static void print_gone(FILE *out, const struct jd_wait *wait,
             continue;
         fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
                 p->pid, wait->topology->hosts[p->host].name);
-        jd__peers_print_state(out, p->pid);
+        jd__proc_print_state(out, p->pid);
     }
     if (named > MAX_NAMED)
         fprintf(out, "; and %d more like these", named - MAX_NAMED);
@@ -146,7 +147,7 @@ static void print_missing(FILE *out, const struct jd_wait *wait,
         return;
     }
     fprintf(out, "process%s ", missing->count == 1 ? "" : "es");
-    jd__print_ranges(out, missing->processes, missing->count);
+    jd__ranges_print(out, missing->processes, missing->count);
     print_gone(out, wait, missing);
     print_unasked(out, missing, &seen);
 }
@@ -300,7 +301,7 @@ static jd_status fail_ended(const struct jd_wait *wait,
 {
     for (int i = 0; i < missing->count; i++) {
         int index = missing->processes[i];
-        char seen = jd__peers_state(wait->topology->processes[index].pid);
+        char seen = jd__proc_state(wait->topology->processes[index].pid);
         if (!can_be_seen(wait->topology, wait->self, index) ||
             (seen && seen != 'Z' && seen != 'X'))
             return JD_OK;

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/process_exit.h"
 #include "base/thread.h"
-#include "runtime/process/exit.h"
 #include "runtime/process/proc_peers.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ static void give_up(struct jd_watchdog *dog, double waited)
             "with exit code 1",
             text ? text : dog->spec.meeting->operation, dog->spec.timeout,
             dog->spec.variable);
-    jd__exit_now(1);
+    jd__process_exit_now(1);
 }
 
 /* The next moment, in seconds after begin: a notice, the look before the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* device_choice.c - the default platform, and who has no devices of one. */
 #include "base/log.h"
-#include "runtime/process/proc_peers.h"
+#include "base/ranges.h"
 #include "runtime/topology/device_choice.h"
 #include "runtime/topology/device_sharing.h"
 
@@ -69,7 +69,7 @@ static void print_reasons(FILE *out, const struct jd_records *records,
         count = take_alike(records, platform, is_done, numbers);
         left -= count;
         fprintf(out, "%sprocess%s ", reason ? "; " : "", count > 1 ? "es" : "");
-        jd__print_ranges(out, numbers, count);
+        jd__ranges_print(out, numbers, count);
         fprintf(out, ": %s", why_absent(records->items[numbers[0]], platform));
     }
     if (left)

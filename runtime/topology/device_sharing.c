@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* device_sharing.c - which of the devices that the processes of a host see are
  * each one's own. */
-#include "runtime/process/proc_peers.h"
 #include "runtime/topology/device_sharing.h"
+#include "base/ranges.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,7 +209,7 @@ static char *list_alike(const struct view *leader, struct view *const *host,
         if (host[i]->leader == leader)
             numbers[n++] = host[i]->record->process_id;
     if (out)
-        jd__print_ranges(out, numbers, n);
+        jd__ranges_print(out, numbers, n);
     if (out)
         fclose(out);
     free(numbers);

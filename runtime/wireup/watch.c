@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* watch.c - the end of a connection is the end of the server. */
 #include "runtime/wireup/watch.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #define HOST_SIZE 256
 
 static struct {
-    struct jd_coordination *coordination; /* NULL: nothing is watched */
+    struct jd_session *session; /* NULL: nothing is watched */
     pid_t owner;
     int fd;
     pid_t server; /* 0: the kernel does not say */
@@ -50,12 +51,12 @@ static void on_readable(evutil_socket_t fd, short what, void *unused)
         return;
     stop_looking(NULL);
     print_end(text, sizeof text);
-    jd__coordination_give_up(watch.coordination, JD_UNAVAILABLE, text);
+    jd__session_give_up(watch.session, JD_UNAVAILABLE, text);
 }
 
 static void start_looking(void *unused)
 {
-    struct jd_loop *loop = jd__coordination_loop(watch.coordination);
+    struct jd_loop *loop = jd__client_loop(jd__session_client(watch.session));
     (void)unused;
     watch.event = event_new(jd__loop_base(loop), watch.fd, EV_READ | EV_PERSIST,
                             on_readable, NULL);
@@ -72,24 +73,26 @@ static pid_t find_server(int fd)
                                                                      : 0;
 }
 
-jd_status jd__server_watch_start(struct jd_coordination *coordination, int fd,
+jd_status jd__server_watch_start(struct jd_session *session, int fd,
                                  const char *host)
 {
-    watch.coordination = coordination;
+    watch.session = session;
     watch.owner = getpid();
     watch.fd = fd;
     watch.server = find_server(fd);
     snprintf(watch.host, sizeof watch.host, "%s", host);
-    if (jd__loop_run(jd__coordination_loop(coordination), start_looking, NULL))
+    if (jd__loop_run(jd__client_loop(jd__session_client(session)),
+                     start_looking, NULL))
         return JD_OK;
-    watch.coordination = NULL;
+    watch.session = NULL;
     return jd__fail_no_memory("jd_initialize", sizeof watch);
 }
 
 void jd__server_watch_stop(void)
 {
-    if (!watch.coordination || watch.owner != getpid())
+    if (!watch.session || watch.owner != getpid())
         return;
-    jd__loop_run(jd__coordination_loop(watch.coordination), stop_looking, NULL);
-    watch.coordination = NULL;
+    jd__loop_run(jd__client_loop(jd__session_client(watch.session)),
+                 stop_looking, NULL);
+    watch.session = NULL;
 }

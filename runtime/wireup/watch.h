@@ -5,11 +5,11 @@
  * that the server has been killed or has crashed, without which MPI would end
  * this process a second later, or abort it, with no word of why.
  *
- *     status = jd__server_watch_start(coordination, fd, host);
+ *     status = jd__server_watch_start(session, fd, host);
  *     ... the server goes: all processes hear of it, and this one ends ...
  *     jd__server_watch_stop();
  *
- * Threads: one; what is watched is looked at by the coordination's loop.
+ * Threads: one; what is watched is looked at by the session's loop.
  */
 #ifndef RUNTIME_WIREUP_WATCH_H
 #define RUNTIME_WIREUP_WATCH_H
@@ -18,10 +18,10 @@
 
 /* One at a time. fd, a connected Unix socket, stays the caller's, and open.
  * Returns: JD_OK; RESOURCE_EXHAUSTED. */
-jd_status jd__server_watch_start(struct jd_coordination *coordination, int fd,
+jd_status jd__server_watch_start(struct jd_session *session, int fd,
                                  const char *host);
 
-/* Before the coordination is destroyed; nothing where there is no watch, or
+/* Before the session is destroyed; nothing where there is no watch, or
  * in a forked child. */
 void jd__server_watch_stop(void);
 

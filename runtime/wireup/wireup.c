@@ -3,10 +3,12 @@
 #include "runtime/wireup/wireup.h"
 #include "base/clock.h"
 #include "base/env.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
 #include "runtime/mpi/service.h"
 #include "runtime/wireup/environment.h"
-#include "runtime/wireup/litter.h"
+#include "base/litter.h"
 #include "runtime/wireup/pmix_server.h"
 #include "runtime/wireup/watch.h"
 
@@ -97,8 +99,8 @@ static jd_status allocate_hosts(struct hosts *hosts, size_t count)
 static bool is_first_of_host(const struct jd_wireup_spec *spec, int process)
 {
     for (int i = 0; i < process; i++)
-        if (jd__coordination_host_of(spec->coordination, i) ==
-            jd__coordination_host_of(spec->coordination, process))
+        if (jd__client_host_of(jd__session_client(spec->session), i) ==
+            jd__client_host_of(jd__session_client(spec->session), process))
             return false;
     return true;
 }
@@ -107,10 +109,12 @@ static bool is_first_of_host(const struct jd_wireup_spec *spec, int process)
 static void fill_hosts(const struct jd_wireup_spec *spec, Jd__Row **rows,
                        struct hosts *hosts)
 {
-    int own = jd__coordination_host_of(spec->coordination, spec->index);
+    int own =
+        jd__client_host_of(jd__session_client(spec->session), spec->index);
     uint32_t *next = hosts->processes;
     for (int first = 0; first < spec->count; first++) {
-        int number = jd__coordination_host_of(spec->coordination, first);
+        int number =
+            jd__client_host_of(jd__session_client(spec->session), first);
         if (!is_first_of_host(spec, first))
             continue;
         Jd__PlanHost *host = &hosts->items[hosts->count];
@@ -118,7 +122,8 @@ static void fill_hosts(const struct jd_wireup_spec *spec, Jd__Row **rows,
         host->name = rows[first]->host;
         host->processes = next;
         for (int i = first; i < spec->count; i++)
-            if (jd__coordination_host_of(spec->coordination, i) == number)
+            if (jd__client_host_of(jd__session_client(spec->session), i) ==
+                number)
                 *next++ = (uint32_t)i;
         host->n_processes = (size_t)(next - host->processes);
         if (number == own)
@@ -158,7 +163,8 @@ static void fill_addresses(const struct jd_job_key *key, Jd__Plan *plan,
 static void fill_plan(const struct jd_wireup_spec *spec,
                       const struct hosts *hosts, Jd__Plan *plan)
 {
-    const struct jd_job_key *key = jd__coordination_key(spec->coordination);
+    const struct jd_job_key *key =
+        jd__client_key(jd__session_client(spec->session));
     const struct jd_settings *settings = spec->settings;
     const char *tmpdir = jd__settings_text(settings, JD_OPTION_TMPDIR);
     plan->auth_way = (int32_t)key->auth.way;
@@ -175,7 +181,7 @@ static void fill_plan(const struct jd_wireup_spec *spec,
         jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT);
     plan->timeout = fmax(1, spec->deadline - jd__clock_now());
     plan->program = (char *)spec->facts->program;
-    plan->service = jd__coordination_incarnation(spec->coordination);
+    plan->service = jd__client_incarnation(jd__session_client(spec->session));
     plan->log_level = (char *)jd__settings_text(settings, JD_OPTION_LOG);
 }
 
@@ -193,7 +199,8 @@ static jd_status start_with(const struct jd_wireup_spec *spec, Jd__Row **rows)
     fill_hosts(spec, rows, &hosts);
     fill_plan(spec, &hosts, &plan);
     plan.has_equal_pids = has_equal_pids(hosts.pointers[hosts.own], rows);
-    fill_addresses(jd__coordination_key(spec->coordination), &plan, &addresses);
+    fill_addresses(jd__client_key(jd__session_client(spec->session)), &plan,
+                   &addresses);
     status = find_server(spec->settings, &path);
     if (status == JD_OK) {
         status =
@@ -211,7 +218,8 @@ static jd_status start_server(const struct jd_wireup_spec *spec)
     struct jd_call call = { .operation = "jd_initialize",
                             .detail = ": the table of processes" };
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
-    jd_status status = jd__coordination_call(spec->coordination, &call);
+    jd_status status =
+        jd__client_call(jd__session_client(spec->session), &call);
     if (status != JD_OK)
         return status;
     status = call.reply->n_rows == (size_t)spec->count
@@ -275,7 +283,7 @@ static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
         return status;
     if (send(life, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
         return fail_life(path, "send");
-    return jd__server_watch_start(spec->coordination, life, spec->facts->host);
+    return jd__server_watch_start(spec->session, life, spec->facts->host);
 }
 
 static jd_status fail_variable(const char *name, const char *value)
@@ -365,7 +373,8 @@ static jd_status await_handout(const struct jd_wireup_spec *spec)
     body.keys = &key;
     body.n_keys = 1;
     jd__call_init(&call, JD__MESSAGE__BODY_GET, &body);
-    jd_status status = jd__coordination_call(spec->coordination, &call);
+    jd_status status =
+        jd__client_call(jd__session_client(spec->session), &call);
     if (status == JD_OK)
         status = call.reply->n_entries == 1
                      ? take_handout(spec, call.reply->entries[0]->value)

@@ -5,7 +5,7 @@
  * through it.
  *
  *     status = jd__wireup_check(settings, cluster);
- *     ... jd__coordination_create without a world ...
+ *     ... jd__session_create without a world ...
  *     status = jd__wireup_enter(&spec);      the environment is the server's
  *     ... MPI_Init_thread ...
  *     jd__env_restore(env);                  and the program's again
@@ -31,7 +31,7 @@ struct jd_wireup_spec {
     const struct jd_settings *settings;
     const struct jd_cluster *cluster;
     const struct jd_local_facts *facts;
-    struct jd_coordination *coordination; /* all have joined */
+    struct jd_session *session; /* all have joined */
     int index, count;
     double deadline; /* a jd__clock_now() */
 };
@@ -46,7 +46,7 @@ struct jd_wireup_spec {
  */
 jd_status jd__wireup_enter(const struct jd_wireup_spec *spec);
 
-/* Before the coordination is destroyed. Nothing where none has entered. */
+/* Before the session is destroyed. Nothing where none has entered. */
 void jd__wireup_leave(void);
 
 #endif

@@ -9,8 +9,8 @@
  * wire.h, so that what fuzz_seeds writes for fuzz_wire serves here too).
  */
 #include "base/clock.h"
+#include "base/process_exit.h"
 #include "runtime/coordination/client/agent_private.h"
-#include "runtime/process/exit.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static struct jd_auth auths[2] = {
 };
 
 /* Only a loop's thread calls it, and there is none. */
-void jd__exit_now(int code)
+void jd__process_exit_now(int code)
 {
     FUZZ_EXPECT(false, "exit code %d", code);
     abort();

@@ -4,6 +4,7 @@
  * connections that come and go, right and wrong Hellos, requests and garbage,
  * and time. model.h says what is checked.
  */
+#include "runtime/coordination/server/speakers.h"
 #include "tests/fuzz/model.h"
 #include "tests/fuzz/requests.h"
 

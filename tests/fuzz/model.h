@@ -36,7 +36,7 @@ struct asked {
 
 struct connection {
     struct model *model;
-    struct jd_session *session;
+    struct jd_connection *session;
     bool has_challenge, is_welcome, is_ended, is_lost, has_failed;
     bool is_vouching; /* munge is asked */
     bool has_twins;   /* an id was used twice: which reply is whose? */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "runtime/coordination/client/agent.h"
 #include "runtime/coordination/client/agent_private.h"
+#include "runtime/coordination/client/call.h"
 #include "runtime/coordination/server/sockets.h"
 #include "tests/unit/threads.h"
 #include "tests/unit/unit.h"

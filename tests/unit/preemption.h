@@ -7,11 +7,12 @@
 #ifndef TESTS_UNIT_PREEMPTION_H
 #define TESTS_UNIT_PREEMPTION_H
 
+#include "base/process_exit.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/preemption/preemption.h"
 #include "jd_coordination.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
-#include "runtime/process/exit.h"
 #include "runtime/process/runtime.h"
 #include "tests/unit/threads.h"
 #include "tests/unit/unit.h"
@@ -28,10 +29,6 @@
 
 /* ---- what stands in for the rest ---------------------------------------- */
 
-struct jd_coordination {
-    struct jd_loop *loop; /* NULL: a world of one */
-};
-
 /* The last message of each kind, and how many there were. */
 static struct {
     pthread_mutex_t lock;
@@ -44,10 +41,10 @@ static struct {
 } told = { .lock = PTHREAD_MUTEX_INITIALIZER,
            .changed = PTHREAD_COND_INITIALIZER };
 
-static struct jd_coordination coordination;
+static struct jd_client client; /* without a loop: a world of one */
 static atomic_bool has_failed;
 
-struct jd_loop *jd__coordination_loop(struct jd_coordination *c)
+struct jd_loop *jd__client_loop(struct jd_client *c)
 {
     return c->loop;
 }
@@ -72,8 +69,7 @@ static inline void note(const Jd__Message *message)
     }
 }
 
-bool jd__coordination_tell(struct jd_coordination *c,
-                           const Jd__Message *message)
+bool jd__client_tell(struct jd_client *c, const Jd__Message *message)
 {
     (void)c;
     pthread_mutex_lock(&told.lock);
@@ -87,7 +83,7 @@ bool jd__coordination_tell(struct jd_coordination *c,
     return is_told;
 }
 
-void jd__exit_now(int code)
+void jd__process_exit_now(int code)
 {
     _exit(code);
 }
@@ -115,8 +111,8 @@ static inline void take_default(void)
 static inline void stop(void)
 {
     jd__preemption_stop();
-    jd__loop_destroy(coordination.loop);
-    coordination.loop = NULL;
+    jd__loop_destroy(client.loop);
+    client.loop = NULL;
 }
 
 static inline void send_signal(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * service.h - the coordination service driven by hand: a clock that the test
- * moves, and peers that keep what they are sent. The service's session of a
+ * moves, and peers that keep what they are sent. The service's connection of a
  * peer is given back once the service has ended it and the test calls lose().
  *
  *     start(3);
@@ -28,7 +28,7 @@
 enum { MAX_PEERS = UNIT_MAX_PEERS, MAX_INBOX = 256, NO_DEADLINE = -1 };
 
 struct peer {
-    struct jd_session *session; /* NULL: lost, or never there */
+    struct jd_connection *connection; /* NULL: lost, or never there */
     Jd__Message *inbox[MAX_INBOX];
     int first, last;
     bool has_keys, is_welcome, is_ended, is_dropped;
@@ -73,7 +73,7 @@ static inline void hook_drop(void *arg)
     struct peer *peer = arg;
     ck_assert(!peer->is_dropped);
     peer->is_ended = peer->is_dropped = true;
-    peer->session = NULL;
+    peer->connection = NULL;
 }
 
 static inline bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
@@ -186,8 +186,8 @@ static inline void pass(double seconds)
 
 static inline void send_message(struct peer *peer, const Jd__Message *message)
 {
-    ck_assert_ptr_nonnull(peer->session);
-    jd__service_receive(service, peer->session, message, now);
+    ck_assert_ptr_nonnull(peer->connection);
+    jd__service_receive(service, peer->connection, message, now);
     check_tally();
 }
 
@@ -300,8 +300,8 @@ static inline void expect_refused(struct peer *peer, jd_status status,
 static inline void accept_peer(struct peer *peer)
 {
     peer->is_ended = peer->is_dropped = peer->is_welcome = false;
-    peer->session = jd__service_accept(service, peer, "10.0.0.9:5555", now);
-    ck_assert_ptr_nonnull(peer->session);
+    peer->connection = jd__service_accept(service, peer, "10.0.0.9:5555", now);
+    ck_assert_ptr_nonnull(peer->connection);
     Jd__Message *message = take(peer, JD__MESSAGE__BODY_CHALLENGE);
     ck_assert_uint_eq(message->challenge->protocol, JD_WIRE_PROTOCOL);
     ck_assert_uint_eq(message->challenge->nonce.len, JD_AUTH_NONCE);
@@ -373,8 +373,8 @@ static inline void meet(struct peer *peer, int i, int count, const char *host)
 
 static inline void lose(struct peer *peer, int error)
 {
-    jd__service_lost(service, peer->session, error, NULL, now);
-    peer->session = NULL;
+    jd__service_lost(service, peer->connection, error, NULL, now);
+    peer->connection = NULL;
     check_tally();
 }
 

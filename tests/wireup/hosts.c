@@ -2,6 +2,8 @@
 /* hosts.c - the service, the servers and the members of a test's job. */
 #include "tests/wireup/hosts.h"
 #include "base/clock.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/server/speakers.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>

@@ -10,6 +10,7 @@
  */
 #include "base/clock.h"
 #include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/client/call.h"
 #include "runtime/coordination/server/sockets.h"
 #include "runtime/topology/host.h"
 #include "runtime/wireup/wireup.pb-c.h"

@@ -3,6 +3,7 @@
  * and the JD_* ones say, as a table or as JSON. */
 #include "autodetect/cluster.h"
 #include "runtime/mpi/world.h"
+#include "runtime/process/world_way.h"
 #include "tools/jd-info/jd_info.h"
 #include "tools/jd-info/json.h"
 
@@ -39,8 +40,8 @@ static jd_status ask_all(const struct jd_env *env,
     enum jd_world_way way;
     jd_status status = jd__cluster_require(env, findings->cluster);
     return status == JD_OK
-               ? jd__world_decide(env, findings->settings, findings->cluster,
-                                  MPI_COMM_NULL, &way)
+               ? jd__world_way_decide(env, findings->settings,
+                                      findings->cluster, MPI_COMM_NULL, &way)
                : status;
 }
 

@@ -23,7 +23,8 @@
 #ifndef COLLECTIVES_CPU_INTER_INTER_H
 #define COLLECTIVES_CPU_INTER_INTER_H
 
-#include "collectives/cpu/comm.h"
+#include "collectives/cpu/inter/comm_handle.h"
+#include "collectives/platform/platform.h"
 
 /*
  * Makes what the collectives need beside the team and the wire:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_wait.c - how a team's members wait for each other, and give up. */
 #include "base/clock.h"
+#include "base/proc.h"
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_private.h"
-#include "runtime/process/proc_peers.h"
 
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -120,7 +120,7 @@ static bool holds_on(const struct jd_target *target, int member)
     if (target->work ? !target->work->holds_on(target->arg, member)
                      : !is_inside(team, member))
         return false;
-    char state = m->pid ? jd__peers_state(m->pid) : 'R';
+    char state = m->pid ? jd__proc_state(m->pid) : 'R';
     return state && state != 'Z' && state != 'X';
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtime/coordination/client/agent_private.h"
+#include "runtime/coordination/client/call.h"
 
 #include <errno.h>
 #include <math.h>

@@ -17,9 +17,9 @@
 #define RUNTIME_COORDINATION_CLIENT_AGENT_H
 
 #include "runtime/coordination/auth/auth.h"
+#include "runtime/coordination/client/call.h"
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/coordination/net/loop.h"
-#include "runtime/coordination/session/session.h"
 
 struct jd_agent;
 
@@ -69,7 +69,7 @@ jd_status jd__agent_create(const struct jd_agent_spec *spec,
  */
 jd_status jd__agent_meet(struct jd_agent *agent, double deadline);
 
-/* As jd__coordination_call and jd__coordination_tell. */
+/* As jd__client_call and jd__client_tell. */
 jd_status jd__agent_call(struct jd_agent *agent, struct jd_call *call);
 bool jd__agent_tell(struct jd_agent *agent, const Jd__Message *message);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* call.c - a request and its reply, whoever answers. */
-#include "runtime/coordination/session/session.h"
+#include "runtime/coordination/client/call.h"
 
 void jd__call_init(struct jd_call *call, Jd__Message__BodyCase body,
                    void *body_message)

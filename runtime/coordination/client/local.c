@@ -21,7 +21,7 @@ struct jd_local {
     pthread_mutex_t lock; /* over everything */
     pthread_cond_t changed;
     struct jd_service *service;
-    struct jd_session *session;
+    struct jd_connection *session;
     struct pending *pending;
     uint64_t last_id;
     size_t max_message;

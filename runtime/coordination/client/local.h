@@ -8,7 +8,7 @@
 #ifndef RUNTIME_COORDINATION_CLIENT_LOCAL_H
 #define RUNTIME_COORDINATION_CLIENT_LOCAL_H
 
-#include "runtime/coordination/session/session.h"
+#include "runtime/coordination/client/call.h"
 
 struct jd_local;
 
@@ -17,7 +17,7 @@ jd_status jd__local_create(size_t max_message, size_t max_store,
                            struct jd_local **ret_local);
 void jd__local_destroy(struct jd_local *local);
 
-/* As jd__coordination_call. */
+/* As jd__client_call. */
 jd_status jd__local_call(struct jd_local *local, struct jd_call *call);
 
 #endif

@@ -3,6 +3,7 @@
 #include "runtime/coordination/client/observe.h"
 #include "base/clock.h"
 #include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/client/call.h"
 
 #include <unistd.h>
 

@@ -10,9 +10,9 @@
 #include "runtime/coordination/failure/failure_exit.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process_exit.h"
 #include "base/thread.h"
 #include "runtime/coordination/net/loop.h"
-#include "runtime/process/exit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* Every survivor ends this long after the failure, and so all at the same
- * time: see jd__exit_together. */
+ * time: see jd__process_exit_together. */
 #define TOGETHER_SECONDS 0.4
 #define LAST_WORDS_SECONDS 1.0 /* for a sentence and two flushes */
 #define LAST_WORDS_SLICES 20
@@ -137,7 +137,7 @@ static void *end_process(void *unused)
 {
     (void)unused;
     say();
-    jd__exit_flush();
+    jd__process_exit_flush();
     lock();
     wait_for_others();
     bool is_late = ending.calls;
@@ -145,7 +145,7 @@ static void *end_process(void *unused)
     if (is_late)
         say_late();
     sleep_until(ending.begin - ending.report.age + TOGETHER_SECONDS);
-    jd__exit_now(JD_EXIT_PEER_FAILED);
+    jd__process_exit_now(JD_EXIT_PEER_FAILED);
 }
 
 /* In slices: a process that was stopped, or kept from running, speaks after

@@ -28,15 +28,6 @@ struct jd_loop;
 
 enum { JD_EXIT_PEER_FAILED = 117 };
 
-/* JD_FAILURE_REPORT: which survivors print. */
-enum jd_failure_speakers {
-    JD_SPEAK_SOME, /* up to 16: all; above: the lowest of each host, up to 16 */
-    JD_SPEAK_ALL,
-    JD_SPEAK_ONE,
-    JD_SPEAK_NONE,
-};
-enum { JD_MAX_SPEAKERS = 16 };
-
 /* What the job died of, as a survivor hears it. */
 struct jd_report {
     const int *processes; /* the culprits, sorted */

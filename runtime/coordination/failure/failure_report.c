@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* failure_report.c - reports to the service, from a process that has failed. */
 #include "runtime/coordination/failure/failure_report.h"
-#include "jd_coordination.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
-#include "runtime/process/runtime.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,16 +32,16 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t done;
-    struct jd_coordination *coordination; /* NULL: nobody to tell */
-    int tellers;                          /* threads that use it now */
-    atomic_int pid;                       /* whose connection it is */
+    struct jd_client *client; /* NULL: nobody to tell */
+    int tellers;              /* threads that use it now */
+    atomic_int pid;           /* whose connection it is */
 } telling = { .lock = PTHREAD_MUTEX_INITIALIZER,
               .done = PTHREAD_COND_INITIALIZER };
 
-void jd__telling_open(struct jd_coordination *coordination)
+void jd__telling_open(struct jd_client *client)
 {
     pthread_mutex_lock(&telling.lock);
-    telling.coordination = coordination;
+    telling.client = client;
     telling.pid = getpid();
     pthread_mutex_unlock(&telling.lock);
 }
@@ -50,7 +50,7 @@ void jd__telling_open(struct jd_coordination *coordination)
 void jd__telling_close(void)
 {
     pthread_mutex_lock(&telling.lock);
-    telling.coordination = NULL;
+    telling.client = NULL;
     while (telling.tellers > 0)
         pthread_cond_wait(&telling.done, &telling.lock);
     pthread_mutex_unlock(&telling.lock);
@@ -58,19 +58,18 @@ void jd__telling_close(void)
 
 /* To be given back by end_telling; NULL where there is nobody to tell. The
  * pid comes first: in a forked child the lock may be held for ever. */
-static struct jd_coordination *begin_telling(void)
+static struct jd_client *begin_telling(void)
 {
     if (telling.pid != getpid())
         return NULL;
     pthread_mutex_lock(&telling.lock);
-    struct jd_coordination *coordination = telling.coordination;
-    struct jd_loop *loop =
-        coordination ? jd__coordination_loop(coordination) : NULL;
+    struct jd_client *client = telling.client;
+    struct jd_loop *loop = client ? jd__client_loop(client) : NULL;
     if (!loop || jd__loop_is_current(loop))
-        coordination = NULL;
-    telling.tellers += coordination != NULL;
+        client = NULL;
+    telling.tellers += client != NULL;
     pthread_mutex_unlock(&telling.lock);
-    return coordination;
+    return client;
 }
 
 static void end_telling(void)
@@ -97,9 +96,8 @@ static void keep_processes(const Jd__Reply *reply, struct jd_told *told)
 }
 
 /* ret_told may be NULL. */
-static jd_status report(struct jd_coordination *coordination,
-                        const char *operation, Jd__Report *body,
-                        struct jd_told *ret_told)
+static jd_status report(struct jd_client *client, const char *operation,
+                        Jd__Report *body, struct jd_told *ret_told)
 {
     struct jd_call call = {
         .operation = operation,
@@ -108,7 +106,7 @@ static jd_status report(struct jd_coordination *coordination,
         .variable = "it cannot be changed",
     };
     jd__call_init(&call, JD__MESSAGE__BODY_REPORT, body);
-    jd_status status = jd__coordination_call(coordination, &call);
+    jd_status status = jd__client_call(client, &call);
     if (status == JD_OK && ret_told) {
         ret_told->prints = call.reply->number == 1;
         keep_processes(call.reply, ret_told);
@@ -131,10 +129,10 @@ static Jd__Report make_report(Jd__Report__Kind kind, int code, const char *text)
 static void await_news(double patience)
 {
     jd__ending_await_news(patience);
-    struct jd_coordination *coordination = begin_telling();
-    if (!coordination)
+    struct jd_client *client = begin_telling();
+    if (!client)
         return;
-    jd__loop_catch_up(jd__coordination_loop(coordination));
+    jd__loop_catch_up(jd__client_loop(client));
     end_telling();
     jd__ending_await();
 }
@@ -142,19 +140,19 @@ static void await_news(double patience)
 static bool tell(const char *operation, double patience, Jd__Report *body,
                  struct jd_told *ret_told)
 {
-    struct jd_coordination *coordination = begin_telling();
-    if (coordination && patience > 0) {
+    struct jd_client *client = begin_telling();
+    if (client && patience > 0) {
         end_telling(); /* where this process is being ended, it stays there */
         await_news(patience);
-        coordination = begin_telling();
+        client = begin_telling();
     }
-    if (!coordination)
+    if (!client)
         return false;
     jd__ending_note(body->text);
-    jd_status status = report(coordination, operation, body, ret_told);
+    jd_status status = report(client, operation, body, ret_told);
     /* Where this is process 0, the replies and reports that others get are sent
      * then: the loop has come out of what it was in. */
-    jd__loop_catch_up(jd__coordination_loop(coordination));
+    jd__loop_catch_up(jd__client_loop(client));
     end_telling();
     return status == JD_OK;
 }
@@ -194,73 +192,31 @@ void jd__tell_exit(int code)
          &body, NULL);
 }
 
-/* ---- the public calls --------------------------------------------------- */
-
-static jd_status tell_error(jd_status error, const char *text)
+jd_status jd__tell_error(jd_status error, const char *text)
 {
-    struct jd_coordination *coordination = begin_telling();
+    struct jd_client *client = begin_telling();
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)error, text);
-    if (!coordination)
+    if (!client)
         return JD_OK; /* alone */
-    jd_status status = report(coordination, "jd_report_error", &body, NULL);
+    jd_status status = report(client, "jd_report_error", &body, NULL);
     end_telling();
     return status;
 }
 
-/* What this process says of itself from here on. */
-static void note_error(jd_status error, const char *text)
+void jd__tell_armed(void)
 {
-    char *sentence;
-    if (asprintf(&sentence, "this process has reported an error: %s: %s",
-                 jd_status_name(error), text) < 0)
-        sentence = NULL;
-    jd__ending_note(sentence ? sentence : text);
-    free(sentence);
-}
-
-jd_status jd_report_error(jd_status error, const char *text)
-{
-    const struct jd_runtime *runtime;
-    if (error == JD_OK)
-        return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_report_error: the status is OK, which is no error; "
-                       "give the one that says what went wrong");
-    jd_status status = jd__runtime_get(&runtime, "jd_report_error");
-    if (status != JD_OK)
-        return status;
-    const char *why = text ? text : "no reason was given";
-    note_error(error, why);
-    return tell_error(error, why);
-}
-
-/* So that process 0 stays for what the callback does. */
-static void tell_armed(void)
-{
-    struct jd_coordination *coordination = begin_telling();
+    struct jd_client *client = begin_telling();
     Jd__Armed body = JD__ARMED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
-    if (!coordination)
+    if (!client)
         return;
     message.body_case = JD__MESSAGE__BODY_ARMED;
     message.armed = &body;
-    jd__coordination_tell(coordination, &message);
+    jd__client_tell(client, &message);
     end_telling();
 }
 
-jd_status jd_on_peer_failure(jd_peer_failure_f callback, void *arg)
-{
-    const struct jd_runtime *runtime;
-    jd_status status = jd__runtime_get(&runtime, "jd_on_peer_failure");
-    if (status != JD_OK)
-        return status;
-    jd__ending_set_callback(callback, arg);
-    if (callback)
-        tell_armed();
-    return JD_OK;
-}
-
-/* ---- waits that last ------------------------------------------------------
- */
+/* ---- waits that last ---------------------------------------------------- */
 
 #define MOST_NAMED 16   /* processes that a message names */
 #define ASK_SECONDS 0.2 /* for all that are asked to say what they do */
@@ -302,20 +258,19 @@ void jd__tell_blocked(const struct jd_blocked_wait *wait)
     char operation[160];
     Jd__Blocked body = JD__BLOCKED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
-    struct jd_coordination *coordination = begin_telling();
-    if (!coordination)
+    struct jd_client *client = begin_telling();
+    if (!client)
         return;
     snprintf(operation, sizeof operation, "%s%s", wait->operation,
              wait->detail ? wait->detail : "");
     fill_blocked(&body, wait, operation);
     message.body_case = JD__MESSAGE__BODY_BLOCKED;
     message.blocked = &body;
-    jd__coordination_tell(coordination, &message);
+    jd__client_tell(client, &message);
     end_telling();
 }
 
-static char *ask(struct jd_coordination *coordination, const int *processes,
-                 int count)
+static char *ask(struct jd_client *client, const int *processes, int count)
 {
     char *text = NULL;
     Jd__Inquiry body = JD__INQUIRY__INIT;
@@ -325,8 +280,7 @@ static char *ask(struct jd_coordination *coordination, const int *processes,
     body.processes = (uint32_t *)processes; /* both have 32 bits; only read */
     body.n_processes = (size_t)(count < MOST_NAMED ? count : MOST_NAMED);
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
-    if (jd__coordination_call(coordination, &call) == JD_OK &&
-        *call.reply->text)
+    if (jd__client_call(client, &call) == JD_OK && *call.reply->text)
         text = strdup(call.reply->text);
     jd__call_finish(&call);
     return text;
@@ -334,10 +288,10 @@ static char *ask(struct jd_coordination *coordination, const int *processes,
 
 char *jd__tell_ask(const int *processes, int count)
 {
-    struct jd_coordination *coordination = begin_telling();
-    if (!coordination)
+    struct jd_client *client = begin_telling();
+    if (!client)
         return NULL;
-    char *text = ask(coordination, processes, count);
+    char *text = ask(client, processes, count);
     end_telling();
     return text;
 }

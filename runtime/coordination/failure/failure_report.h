@@ -3,7 +3,7 @@
  * failure_report.h - this process's own failures, told to the service before
  * they end it, so that all others hear at once what it was.
  *
- *     jd__telling_open(coordination);       jd_initialize
+ *     jd__telling_open(client);       jd_initialize
  *     ...
  *     if (jd__tell_check(text, &told))      JD_CHECK, jd_abort, exit
  *         ... the others know ...
@@ -18,13 +18,16 @@
 #ifndef RUNTIME_COORDINATION_FAILURE_FAILURE_REPORT_H
 #define RUNTIME_COORDINATION_FAILURE_FAILURE_REPORT_H
 
-#include "runtime/coordination/session/session.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct jd_client;
 
 /* From here on failures are told to this service. */
-void jd__telling_open(struct jd_coordination *coordination);
+void jd__telling_open(struct jd_client *client);
 
 /* Not any more; waits for those that are just being told, at most three
  * seconds. */
@@ -48,6 +51,12 @@ bool jd__tell_check(jd_status status, const char *text,
 bool jd__tell_start(jd_status status, const char *text);
 bool jd__tell_abort(int code, const char *why);
 void jd__tell_exit(int code);
+
+/* jd_report_error(): this process goes on. JD_OK where there is nobody to tell;
+ * else as a call of the service returns. */
+jd_status jd__tell_error(jd_status error, const char *text);
+/* A callback is set: process 0 stays for what it does. Does not block. */
+void jd__tell_armed(void);
 
 /* A wait of this process for others that lasts. */
 struct jd_blocked_wait {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* loop.c - the background thread. */
 #include "base/log.h"
+#include "base/process_exit.h"
 #include "base/thread.h"
 #include "runtime/coordination/net/loop.h"
-#include "runtime/process/exit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void end_process(const struct jd_loop *loop, const char *why)
             "over all of them, a close() too many)? This process ends with "
             "exit code 1",
             loop->name, why);
-    jd__exit_now(1);
+    jd__process_exit_now(1);
 }
 
 void jd__loop_check(const struct jd_loop *loop)

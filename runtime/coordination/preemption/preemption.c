@@ -3,12 +3,11 @@
 #include "runtime/coordination/preemption/preemption.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "jd_coordination.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
 #include "runtime/coordination/preemption/preemption_callback.h"
 #include "runtime/coordination/preemption/preemption_signal.h"
-#include "runtime/process/runtime.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -50,7 +49,7 @@ static struct {
     /* Held while things are made and unmade, also by the loop: so the loop
      * must not want it. */
     pthread_mutex_t life;
-    struct jd_coordination *coordination; /* NULL: not started */
+    struct jd_client *client; /* NULL: not started */
     atomic_int pid; /* who started it: a forked child has no threads of it */
     int signal_number;
     struct event *event; /* the loop's thread alone */
@@ -102,7 +101,7 @@ static void announce(void)
     /* Launchers send the signal to the survivors of a failure too. */
     if (jd__ending_has_begun())
         return;
-    if (!jd__coordination_tell(state.coordination, &message))
+    if (!jd__client_tell(state.client, &message))
         event_add(state.retry,
                   &(struct timeval){ .tv_usec = 1000 * RETRY_MILLISECONDS });
 }
@@ -133,7 +132,7 @@ static void remove_events(void *unused)
 
 static void add_events(void *arg)
 {
-    struct jd_loop *loop = jd__coordination_loop(state.coordination);
+    struct jd_loop *loop = jd__client_loop(state.client);
     struct event_base *base = jd__loop_base(loop);
     bool *ret_added = arg;
     *ret_added = state.event;
@@ -157,7 +156,7 @@ static void tell_step(uint64_t round, int64_t step)
     message.body_case = JD__MESSAGE__BODY_STEP;
     message.step = &body;
     /* Where the connection is lost, the service gives notice again. */
-    jd__coordination_tell(state.coordination, &message);
+    jd__client_tell(state.client, &message);
 }
 
 /* Under the lock. From here on polls wait; the step is read after that. */
@@ -232,7 +231,7 @@ static jd_status watch_on_loop(struct jd_loop *loop)
 /* Under life: the handler, and where it is heard. */
 static jd_status prepare(void)
 {
-    struct jd_loop *loop = jd__coordination_loop(state.coordination);
+    struct jd_loop *loop = jd__client_loop(state.client);
     jd_status status = loop ? watch_on_loop(loop) : JD_OK;
     if (status != JD_OK)
         return status;
@@ -244,7 +243,7 @@ static jd_status prepare(void)
 static jd_status prepare_once(void)
 {
     jd_status status = JD_OK;
-    if (!state.coordination || !(atomic_load(&state.attention) & UNREADY))
+    if (!state.client || !(atomic_load(&state.attention) & UNREADY))
         return JD_OK;
     status = prepare();
     if (status == JD_OK)
@@ -258,25 +257,25 @@ static bool is_forked(void)
     return pid && pid != getpid();
 }
 
-/* Where there is no runtime a world of one is made here and now. */
-static jd_status find_runtime(const char *operation)
+bool jd__preemption_is_unready(void)
 {
-    const struct jd_runtime *runtime;
+    return (atomic_load(&state.attention) & UNREADY) && !is_forked();
+}
+
+bool jd__preemption_is_started(void)
+{
     pthread_mutex_lock(&state.lock);
     bool is_started = state.is_started;
     pthread_mutex_unlock(&state.lock);
-    return is_started ? JD_OK : jd__runtime_get(&runtime, operation);
+    return is_started;
 }
 
-static jd_status be_ready(const char *operation)
+jd_status jd__preemption_prepare(const char *operation)
 {
-    if (!(atomic_load(&state.attention) & UNREADY) || is_forked())
+    if (!jd__preemption_is_unready())
         return JD_OK;
-    jd_status status = find_runtime(operation);
-    if (status != JD_OK)
-        return status;
     pthread_mutex_lock(&state.life);
-    status = prepare_once();
+    jd_status status = prepare_once();
     pthread_mutex_unlock(&state.life);
     return status == JD_OK ? JD_OK : jd__fail_prefix(status, "%s: ", operation);
 }
@@ -294,9 +293,7 @@ static void warn_of_wait(const struct round *round, int64_t step)
             jd__signal_name(state.signal_number));
 }
 
-/* A poll has no status to return: it says so, once, and the signal keeps
- * its old action. Rounds that others begin are heard nevertheless. */
-static void warn_of_failure(void)
+void jd__preemption_warn_of_failure(void)
 {
     static atomic_bool is_said;
     if (!atomic_exchange(&is_said, true))
@@ -338,8 +335,8 @@ static bool poll_closer(int64_t before, int64_t step)
 {
     if (is_forked())
         return false;
-    if (be_ready("jd_reached_preemption_sync_point") != JD_OK)
-        warn_of_failure();
+    if (jd__preemption_prepare("jd_reached_preemption_sync_point") != JD_OK)
+        jd__preemption_warn_of_failure();
     pthread_mutex_lock(&state.lock);
     decide_alone(before);
     bool timed_out = await_decision();
@@ -371,7 +368,7 @@ static void set_started(bool is_started)
     pthread_mutex_unlock(&state.lock);
 }
 
-jd_status jd__preemption_start(struct jd_coordination *coordination,
+jd_status jd__preemption_start(struct jd_client *client,
                                const char *signal_name)
 {
     int number;
@@ -380,7 +377,7 @@ jd_status jd__preemption_start(struct jd_coordination *coordination,
         return status;
     pthread_once(&state.once, make_condition);
     pthread_mutex_lock(&state.life);
-    state.coordination = coordination;
+    state.client = client;
     state.signal_number = number;
     atomic_store(&state.pid, getpid());
     set_started(true);
@@ -399,11 +396,11 @@ static void drain(void)
 /* Under life. */
 static void take_down(void)
 {
-    struct jd_loop *loop = jd__coordination_loop(state.coordination);
+    struct jd_loop *loop = jd__client_loop(state.client);
     set_started(false);
     if (loop)
         jd__loop_run(loop, remove_events, NULL);
-    state.coordination = NULL;
+    state.client = NULL;
     drain();
 }
 
@@ -419,19 +416,12 @@ void jd__preemption_stop(void)
     /* All still stands for a callback that runs. */
     jd__preemption_callback_stop();
     pthread_mutex_lock(&state.life);
-    if (state.coordination)
+    if (state.client)
         take_down();
     pthread_mutex_unlock(&state.life);
 }
 
-/* ---- the program's calls ------------------------------------------------ */
-
-jd_status jd_on_preemption(void (*callback)(void *arg), void *arg)
-{
-    jd_status status = callback ? be_ready("jd_on_preemption") : JD_OK;
-    return status == JD_OK ? jd__preemption_callback_set(callback, arg)
-                           : status;
-}
+/* ---- the acknowledgement ------------------------------------------------ */
 
 /* The next round may begin as soon as the service hears of it, so polls are
  * false before that; where it cannot hear, the round goes on. */
@@ -442,7 +432,7 @@ static jd_status tell_end(const struct round *round)
     body.round = round->number;
     message.body_case = JD__MESSAGE__BODY_ACKNOWLEDGE;
     message.acknowledge = &body;
-    if (jd__coordination_tell(state.coordination, &message))
+    if (jd__client_tell(state.client, &message))
         return JD_OK;
     pthread_mutex_lock(&state.lock);
     if (state.is_started && state.round.number == round->number) {
@@ -467,18 +457,15 @@ static void end_round(void)
     jd__signal_rearm();
 }
 
-jd_status jd_acknowledge_preemption(void)
+jd_status jd__preemption_acknowledge(void)
 {
-    jd_status status = find_runtime("jd_acknowledge_preemption");
-    if (status != JD_OK)
-        return status;
+    jd_status status = JD_OK;
     pthread_mutex_lock(&state.life);
     pthread_mutex_lock(&state.lock);
     struct round round = state.round;
     end_round();
     pthread_mutex_unlock(&state.lock);
-    if (round.phase != QUIET && state.coordination &&
-        jd__coordination_loop(state.coordination))
+    if (round.phase != QUIET && state.client && jd__client_loop(state.client))
         status = tell_end(&round);
     pthread_mutex_unlock(&state.life);
     return status;

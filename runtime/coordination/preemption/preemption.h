@@ -5,7 +5,7 @@
  * announces it (Preempted), answers the service's Preemption with the last
  * polled Step, and keeps the Decision; polls compare with it.
  *
- *     jd__preemption_start(coordination, "TERM");
+ *     jd__preemption_start(client, "TERM");
  *     ... jd__preemption_poll(step) ...      1, 2, 3, ... by the program
  *     jd__preemption_on_notice(&notice);     by the agent, on the loop
  *     jd__preemption_on_decision(&decision);
@@ -22,7 +22,12 @@
 #ifndef RUNTIME_COORDINATION_PREEMPTION_PREEMPTION_H
 #define RUNTIME_COORDINATION_PREEMPTION_PREEMPTION_H
 
-#include "runtime/coordination/session/session.h"
+#include "base/status.h"
+#include "runtime/coordination/net/wire.h"
+
+#include <stdbool.h>
+
+struct jd_client;
 
 /*
  * Begins with jd_initialize (and with a world of one that is made at a first
@@ -31,7 +36,7 @@
  * installed yet.
  * Returns JD_OK; INVALID_ARGUMENT naming the variable.
  */
-jd_status jd__preemption_start(struct jd_coordination *coordination,
+jd_status jd__preemption_start(struct jd_client *client,
                                const char *signal_name);
 
 /*
@@ -52,8 +57,25 @@ void jd__preemption_on_decision(const Jd__Decision *decision);
 /* Another process has failed: polls wait no longer. */
 void jd__preemption_on_failure(void);
 
+/* No handler is installed yet; false in a forked child. */
+bool jd__preemption_is_unready(void);
+/* There is a world, of several or of one. */
+bool jd__preemption_is_started(void);
+/* Installs the handler where that is not done. Returns JD_OK;
+ * RESOURCE_EXHAUSTED with the sentence after "operation: ". */
+jd_status jd__preemption_prepare(const char *operation);
+
 /* True where the step is the agreed one or later. Installs the handler at its
- * first call. False where there is no runtime and none can be made. */
+ * first call. False where nothing was started. */
 bool jd__preemption_poll(int64_t step);
+
+/* A poll has no status to return: it says jd_error_message(), once, and the
+ * signal keeps its old action. Rounds that others begin are heard
+ * nevertheless. */
+void jd__preemption_warn_of_failure(void);
+
+/* The round is over for this process; the next may begin. As
+ * jd_acknowledge_preemption. */
+jd_status jd__preemption_acknowledge(void);
 
 #endif

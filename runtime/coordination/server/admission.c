@@ -13,7 +13,7 @@
 /* ---- the admitted ------------------------------------------------------- */
 
 static void refuse_duplicate(struct jd_service *service,
-                             struct jd_session *session,
+                             struct jd_connection *connection,
                              const struct jd_member *member)
 {
     static const char *const states[] = {
@@ -21,7 +21,7 @@ static void refuse_duplicate(struct jd_service *service,
         [JD_MEMBER_LEAVING] = "is leaving",  [JD_MEMBER_LEFT] = "has left",
         [JD_MEMBER_FAILED] = "has failed",
     };
-    jd__meeting_refuse(service, session, JD_ALREADY_EXISTS,
+    jd__meeting_refuse(service, connection, JD_ALREADY_EXISTS,
                        "it says that it is process %d, but process %d (%s, pid "
                        "%u on %s) %s already; each process needs an index of "
                        "its own (JD_PROCESS_ID), and a job of several attempts "
@@ -31,7 +31,8 @@ static void refuse_duplicate(struct jd_service *service,
                        states[member->state]);
 }
 
-static void say_admitted(struct jd_service *service, struct jd_session *session,
+static void say_admitted(struct jd_service *service,
+                         struct jd_connection *connection,
                          const Jd__Hello *hello)
 {
     Jd__Admitted body = JD__ADMITTED__INIT;
@@ -39,41 +40,42 @@ static void say_admitted(struct jd_service *service, struct jd_session *session,
     body.host = service->host;
     body.pid = service->pid;
     body.program = service->program;
-    jd__session_set_state(service, session, JD_SESSION_KNOWN);
-    session->role = hello->role;
-    jd__service_send(service, session, JD__MESSAGE__BODY_ADMITTED, &body);
+    jd__connection_set_state(service, connection, JD_CONNECTION_KNOWN);
+    connection->role = hello->role;
+    jd__service_send(service, connection, JD__MESSAGE__BODY_ADMITTED, &body);
 }
 
 /* One that lost its connection goes on where it was. */
-static void replace_session(struct jd_service *service,
-                            struct jd_session *session,
-                            struct jd_member *member)
+static void replace_connection(struct jd_service *service,
+                               struct jd_connection *connection,
+                               struct jd_member *member)
 {
-    struct jd_session *old = member->session;
-    jd__member_set_session(service, member, session);
+    struct jd_connection *old = member->connection;
+    jd__member_set_connection(service, member, connection);
     member->heard = service->now;
-    session->member = member;
-    session->is_back = member->num_answered;
+    connection->member = member;
+    connection->is_back = member->num_answered;
     if (old) {
         old->member = NULL;
-        jd__session_end(service, old);
+        jd__connection_end(service, old);
     }
 }
 
 static void admit_process(struct jd_service *service,
-                          struct jd_session *session, const Jd__Hello *hello)
+                          struct jd_connection *connection,
+                          const Jd__Hello *hello)
 {
     struct jd_member *member = &service->members[hello->process];
     bool is_known = member->incarnation == hello->incarnation;
     bool is_same = is_known && jd__member_is_alive(member);
     if (hello->is_back && !is_known && member->state == JD_MEMBER_ABSENT) {
-        jd__meeting_refuse(service, session, JD_ABORTED,
+        jd__meeting_refuse(service, connection, JD_ABORTED,
                            "it was connected to another start of this service, "
                            "which is gone; it should end");
         return;
     }
     if (!is_same && member->state != JD_MEMBER_ABSENT) {
-        refuse_duplicate(service, session, member);
+        refuse_duplicate(service, connection, member);
         return;
     }
     if (!is_same) {
@@ -81,8 +83,8 @@ static void admit_process(struct jd_service *service,
         memset(member->answered, 0, sizeof member->answered);
         jd__member_fill(service, member, hello);
     }
-    replace_session(service, session, member);
-    say_admitted(service, session, hello);
+    replace_connection(service, connection, member);
+    say_admitted(service, connection, hello);
     jd__round_tell(service, member);
 }
 
@@ -94,17 +96,17 @@ static bool comes_too_late(const struct jd_service *service,
            (service->has_failed || service->is_failing);
 }
 
-void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
-                       const Jd__Hello *hello)
+void jd__meeting_admit(struct jd_service *service,
+                       struct jd_connection *connection, const Jd__Hello *hello)
 {
     if (comes_too_late(service, hello))
         jd__meeting_refuse(
-            service, session, JD_ABORTED, "the job has failed: %s",
+            service, connection, JD_ABORTED, "the job has failed: %s",
             service->failure_text ? service->failure_text : "just now");
     else if (hello->role == JD__ROLE__PROCESS)
-        admit_process(service, session, hello);
+        admit_process(service, connection, hello);
     else
-        say_admitted(service, session, hello);
+        say_admitted(service, connection, hello);
 }
 
 /* ---- all join ----------------------------------------------------------- */
@@ -132,7 +134,7 @@ static void complete(struct jd_service *service)
     reply.n_hosts = hosts ? count : 0;
     while (hosts && service->joining.first) {
         struct jd_waiter *waiter = service->joining.first;
-        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__wait_end(service, waiter);
     }
     jd__wait_end_all(service, &service->joining, JD_RESOURCE_EXHAUSTED,
@@ -140,20 +142,20 @@ static void complete(struct jd_service *service)
     free(hosts);
 }
 
-void jd__on_join(struct jd_service *service, struct jd_session *session,
+void jd__on_join(struct jd_service *service, struct jd_connection *connection,
                  const Jd__Message *message)
 {
-    struct jd_member *member = session->member;
+    struct jd_member *member = connection->member;
     if (service->is_complete) {
-        jd__service_reply(service, session, message->id, JD_OK, "%s", "");
+        jd__service_reply(service, connection, message->id, JD_OK, "%s", "");
         return;
     }
     if (service->has_failed) {
-        jd__service_reply(service, session, message->id, JD_ABORTED, "%s",
+        jd__service_reply(service, connection, message->id, JD_ABORTED, "%s",
                           service->failure_text);
         return;
     }
-    if (!jd__wait_begin(service, &service->joining, JD_WAIT_JOIN, session,
+    if (!jd__wait_begin(service, &service->joining, JD_WAIT_JOIN, connection,
                         message))
         return;
     service->num_joined += !member->has_joined;
@@ -186,8 +188,8 @@ void jd__meeting_describe_staying(FILE *out, const struct jd_service *service)
 
 static void let_go(struct jd_service *service, struct jd_waiter *waiter)
 {
-    jd__member_leave(service, waiter->session->member);
-    jd__service_reply(service, waiter->session, waiter->id, JD_OK, "%s", "");
+    jd__member_leave(service, waiter->connection->member);
+    jd__service_reply(service, waiter->connection, waiter->id, JD_OK, "%s", "");
     jd__wait_end(service, waiter);
 }
 
@@ -199,7 +201,7 @@ static void let_others_go(struct jd_service *service)
     service->closing_at = service->now + CLOSING_SECONDS;
     for (struct jd_waiter *w = service->leaving.first; w; w = next) {
         next = w->next;
-        if (w->session->member->index != 0)
+        if (w->connection->member->index != 0)
             let_go(service, w);
     }
 }
@@ -216,28 +218,29 @@ void jd__meeting_check_leaving(struct jd_service *service)
             let_go(service, service->leaving.first);
 }
 
-static void answer_leave(struct jd_service *service, struct jd_session *session,
+static void answer_leave(struct jd_service *service,
+                         struct jd_connection *connection,
                          const Jd__Message *message)
 {
     bool is_late = service->has_failed && !message->leave->at_once;
-    jd__service_reply(service, session, message->id,
+    jd__service_reply(service, connection, message->id,
                       is_late ? JD_ABORTED : JD_OK, "%s",
                       service->failure_text ? service->failure_text : "");
 }
 
 /* One that has failed, and of whom the others have not heard yet, waits until
  * they have: it may be process 0, with which the service goes. */
-void jd__on_leave(struct jd_service *service, struct jd_session *session,
+void jd__on_leave(struct jd_service *service, struct jd_connection *connection,
                   const Jd__Message *message)
 {
-    struct jd_member *member = session->member;
+    struct jd_member *member = connection->member;
     service->somebody_went = true;
     if (message->leave->at_once || service->has_failed ||
         member->state == JD_MEMBER_LEFT) {
         jd__member_leave(service, member);
-        answer_leave(service, session, message);
+        answer_leave(service, connection, message);
     } else if (!jd__wait_begin(service, &service->leaving, JD_WAIT_LEAVE,
-                               session, message)) {
+                               connection, message)) {
         return;
     } else if (jd__member_is_alive(member)) {
         jd__member_set_state(service, member, JD_MEMBER_LEAVING);

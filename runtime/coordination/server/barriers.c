@@ -5,8 +5,8 @@
  * after all have given up, begins a new one of that name.
  */
 #include "base/key_text.h"
+#include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
-#include "runtime/process/proc_peers.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -128,9 +128,9 @@ static bool has_arrived(const struct barrier *barrier,
                         const struct jd_member *member)
 {
     const struct jd_waiter *w =
-        member->session ? member->session->waiters : NULL;
+        member->connection ? member->connection->waiters : NULL;
     while (w && w->owner != barrier)
-        w = w->next_of_session;
+        w = w->next_of_connection;
     return w != NULL;
 }
 
@@ -155,7 +155,7 @@ void jd__barrier_give_up(struct jd_service *service,
     if (!barrier->gave_up)
         barrier->gave_up = calloc((size_t)service->count, sizeof(bool));
     if (barrier->gave_up)
-        barrier->gave_up[waiter->session->member->index] = true;
+        barrier->gave_up[waiter->connection->member->index] = true;
 }
 
 static void print_given_up(FILE *out, const struct jd_service *service,
@@ -167,7 +167,7 @@ static void print_given_up(FILE *out, const struct jd_service *service,
             numbers[count++] = i;
     if (count) {
         fprintf(out, "; process%s ", count == 1 ? "" : "es");
-        jd__print_ranges(out, numbers, count);
+        jd__ranges_print(out, numbers, count);
         fputs(" came and gave up", out);
     }
     free(numbers);
@@ -200,7 +200,7 @@ static void print_list(FILE *out, const int *participants, int count)
 {
     if (participants) {
         fputs("processes ", out);
-        jd__print_ranges(out, participants, count);
+        jd__ranges_print(out, participants, count);
     } else {
         fputs("all processes", out);
     }
@@ -210,12 +210,12 @@ static void print_list(FILE *out, const int *participants, int count)
 
 /* Sorts the list and looks for what cannot be; false where it has replied. */
 static bool read_participants(struct jd_service *service,
-                              struct jd_session *session,
+                              struct jd_connection *connection,
                               const Jd__Message *message,
                               struct arrival *arrival)
 {
     const Jd__Arrive *arrive = message->arrive;
-    int self = session->member->index;
+    int self = connection->member->index;
     bool is_there = false;
     arrival->count = (int)arrive->n_processes;
     for (int i = 0; i < arrival->count; i++) {
@@ -223,7 +223,7 @@ static bool read_participants(struct jd_service *service,
         is_there |= arrival->participants[i] == self;
         if (arrive->processes[i] >= (uint32_t)service->count) {
             jd__service_reply(
-                service, session, message->id, JD_INVALID_ARGUMENT,
+                service, connection, message->id, JD_INVALID_ARGUMENT,
                 "there is no process %u; the processes are 0 to "
                 "%d",
                 (unsigned)arrive->processes[i], service->count - 1);
@@ -234,7 +234,7 @@ static bool read_participants(struct jd_service *service,
           compare_ints);
     for (int i = 1; i < arrival->count; i++) {
         if (arrival->participants[i] == arrival->participants[i - 1]) {
-            jd__service_reply(service, session, message->id,
+            jd__service_reply(service, connection, message->id,
                               JD_INVALID_ARGUMENT,
                               "process %d is there twice in the list",
                               arrival->participants[i]);
@@ -242,7 +242,7 @@ static bool read_participants(struct jd_service *service,
         }
     }
     if (!is_there) {
-        jd__service_reply(service, session, message->id, JD_INVALID_ARGUMENT,
+        jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
                           "process %d calls, but is not in the list of those "
                           "who wait",
                           self);
@@ -266,10 +266,10 @@ static void print_waiting(FILE *out, const struct barrier *barrier)
     int *numbers = malloc((size_t)barrier->queue.count * sizeof(int)), n = 0;
     for (const struct jd_waiter *w = barrier->queue.first; numbers && w;
          w = w->next)
-        numbers[n++] = w->session->member->index;
+        numbers[n++] = w->connection->member->index;
     qsort(numbers, (size_t)n, sizeof(int), compare_ints);
     fprintf(out, "process%s ", n == 1 ? "" : "es");
-    jd__print_ranges(out, numbers, n);
+    jd__ranges_print(out, numbers, n);
     fprintf(out, " wait%s", n == 1 ? "s" : "");
     free(numbers);
 }
@@ -383,10 +383,10 @@ static void settle_mismatches(struct jd_service *service, int index)
 
 /* True where this arrival was for a barrier that has failed meanwhile. */
 static bool hears_mismatch(struct jd_service *service,
-                           struct jd_session *session,
+                           struct jd_connection *connection,
                            const Jd__Message *message)
 {
-    int index = session->member->index;
+    int index = connection->member->index;
     struct jd_mismatch **link = &service->mismatches;
     while (*link &&
            ((*link)->owes[index] == false ||
@@ -395,15 +395,15 @@ static bool hears_mismatch(struct jd_service *service,
     struct jd_mismatch *mismatch = *link;
     if (!mismatch)
         return false;
-    jd__service_reply(service, session, message->id, JD_INVALID_ARGUMENT, "%s",
-                      mismatch->text);
+    jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
+                      "%s", mismatch->text);
     settle_mismatch(link, index);
     return true;
 }
 
 /* Everybody hears it: the newcomer, those who wait, and those to come. */
 static void fail_mismatch(struct jd_service *service,
-                          struct jd_session *session,
+                          struct jd_connection *connection,
                           const Jd__Message *message, struct barrier *barrier,
                           const struct arrival *arrival)
 {
@@ -411,13 +411,13 @@ static void fail_mismatch(struct jd_service *service,
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out) {
-        print_mismatch(out, service, session->member, barrier, arrival);
+        print_mismatch(out, service, connection->member, barrier, arrival);
         fclose(out);
     }
     if (text)
-        owe_mismatch(service, session->member, barrier, arrival, text);
-    jd__service_reply(service, session, message->id, JD_INVALID_ARGUMENT, "%s",
-                      text ? text : "its participants differ");
+        owe_mismatch(service, connection->member, barrier, arrival, text);
+    jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
+                      "%s", text ? text : "its participants differ");
     jd__wait_end_all(service, &barrier->queue, JD_INVALID_ARGUMENT,
                      text ? text : "its participants differ");
     free(text);
@@ -453,103 +453,108 @@ static char *describe_gone(const struct jd_service *service,
     return text;
 }
 
-static void refuse_gone(struct jd_service *service, struct jd_session *session,
+static void refuse_gone(struct jd_service *service,
+                        struct jd_connection *connection,
                         const Jd__Message *message,
                         const struct jd_member *gone)
 {
     char *text = describe_gone(service, gone);
-    jd__service_reply(service, session, message->id, JD_ABORTED, "%s",
+    jd__service_reply(service, connection, message->id, JD_ABORTED, "%s",
                       text ? text : "a participant has gone");
     free(text);
 }
 
-static void wait_there(struct jd_service *service, struct jd_session *session,
+static void wait_there(struct jd_service *service,
+                       struct jd_connection *connection,
                        const Jd__Message *message, struct barrier *barrier)
 {
     struct jd_waiter *waiter = jd__wait_begin(
-        service, &barrier->queue, JD_WAIT_BARRIER, session, message);
+        service, &barrier->queue, JD_WAIT_BARRIER, connection, message);
     if (!waiter) {
         jd__barrier_forget(service, &(struct jd_waiter){ .owner = barrier });
         return;
     }
     waiter->owner = barrier;
     if (barrier->gave_up)
-        barrier->gave_up[session->member->index] = false;
+        barrier->gave_up[connection->member->index] = false;
     if (barrier->queue.count == barrier->count)
         jd__wait_end_all(service, &barrier->queue, JD_OK, "");
 }
 
-static void arrive(struct jd_service *service, struct jd_session *session,
+static void arrive(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message, const struct arrival *arrival)
 {
     struct barrier *barrier = find(service, arrival->name);
     const struct jd_member *gone = find_gone(service, arrival);
     if (gone) {
-        refuse_gone(service, session, message, gone);
-    } else if (barrier && has_arrived(barrier, session->member)) {
-        jd__service_reply(service, session, message->id, JD_FAILED_PRECONDITION,
+        refuse_gone(service, connection, message, gone);
+    } else if (barrier && has_arrived(barrier, connection->member)) {
+        jd__service_reply(service, connection, message->id,
+                          JD_FAILED_PRECONDITION,
                           "another thread of process %d waits there already",
-                          session->member->index);
+                          connection->member->index);
     } else if (barrier &&
                (!is_same(barrier, arrival) ||
                 jd__wire_compare(barrier->label, arrival->label) != 0)) {
-        fail_mismatch(service, session, message, barrier, arrival);
+        fail_mismatch(service, connection, message, barrier, arrival);
     } else if (barrier || (barrier = create(service, arrival))) {
-        wait_there(service, session, message, barrier);
+        wait_there(service, connection, message, barrier);
     } else {
-        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, message->id,
+                          JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
     }
 }
 
-void jd__on_arrive(struct jd_service *service, struct jd_session *session,
+void jd__on_arrive(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message)
 {
     const Jd__Arrive *request = message->arrive;
     const struct arrival all = { request->barrier, request->label, NULL,
                                  service->count };
     struct arrival arrival = all;
-    if (hears_mismatch(service, session, message))
+    if (hears_mismatch(service, connection, message))
         return;
     if (!request->n_processes) {
-        arrive(service, session, message, &all);
+        arrive(service, connection, message, &all);
         return;
     }
     if (request->n_processes > (size_t)service->count) {
-        jd__service_reply(service, session, message->id, JD_INVALID_ARGUMENT,
+        jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
                           "the list has %zu processes, but the job has %d",
                           request->n_processes, service->count);
         return;
     }
     arrival.participants = malloc(request->n_processes * sizeof(int));
     if (!arrival.participants)
-        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, message->id,
+                          JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
-    else if (read_participants(service, session, message, &arrival))
-        arrive(service, session, message,
+    else if (read_participants(service, connection, message, &arrival))
+        arrive(service, connection, message,
                arrival.count == service->count ? &all : &arrival);
     free(arrival.participants);
 }
 
 /* ---- endings ------------------------------------------------------------ */
 
-void jd__on_cancel(struct jd_service *service, struct jd_session *session,
+void jd__on_cancel(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message)
 {
     struct barrier *barrier = find(service, message->cancel->barrier);
     char text[80];
     if (!barrier) {
-        jd__service_reply(service, session, message->id, JD_NOT_FOUND,
+        jd__service_reply(service, connection, message->id, JD_NOT_FOUND,
                           "nobody waits there");
         return;
     }
-    if (session->member)
+    if (connection->member)
         snprintf(text, sizeof text, "cancelled by process %d",
-                 session->member->index);
+                 connection->member->index);
     else
         snprintf(text, sizeof text, "cancelled by a helper");
     jd__wait_end_all(service, &barrier->queue, JD_CANCELLED, text);
-    jd__service_reply(service, session, message->id, JD_OK, "%s", "");
+    jd__service_reply(service, connection, message->id, JD_OK, "%s", "");
 }
 
 /* For the walk below, which has no argument for its user. */

@@ -6,8 +6,8 @@
  * suspicion has them look again, twice and for a while, and what all of them
  * have then confirmed is a failure that is told to all.
  */
+#include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
-#include "runtime/process/proc_peers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,7 +102,8 @@ void jd__blocked_look(struct jd_service *service, struct jd_member *member)
 {
     Jd__Look look = JD__LOOK__INIT;
     look.number = ++service->num_looks;
-    jd__service_send(service, member->session, JD__MESSAGE__BODY_LOOK, &look);
+    jd__service_send(service, member->connection, JD__MESSAGE__BODY_LOOK,
+                     &look);
 }
 
 /* Its process says again whether it waits, and for whom. */
@@ -297,10 +298,11 @@ static void weigh(struct jd_service *service, struct jd_blocked *blocked)
         forget_suspicion(service, blocked);
 }
 
-void jd__on_blocked(struct jd_service *service, struct jd_session *session,
+void jd__on_blocked(struct jd_service *service,
+                    struct jd_connection *connection,
                     const Jd__Message *message)
 {
-    struct jd_member *member = session->member;
+    struct jd_member *member = connection->member;
     struct jd_blocked *blocked = find(member, message->blocked->wait);
     if (!blocked)
         blocked = add(service, member, message->blocked->wait);
@@ -354,6 +356,6 @@ void jd__blocked_describe(FILE *out, const struct jd_service *service,
 {
     fprintf(out, "waits in %s for process%s ", blocked->operation,
             blocked->count == 1 ? "" : "es");
-    jd__print_ranges(out, blocked->processes, blocked->count);
+    jd__ranges_print(out, blocked->processes, blocked->count);
     fprintf(out, ", for %.3g s", service->now - blocked->since);
 }

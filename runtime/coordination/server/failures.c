@@ -4,8 +4,9 @@
  * failure is held for a moment, so that processes that die together stand in
  * one sentence; then every survivor gets it, once.
  */
+#include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
-#include "runtime/process/proc_peers.h"
+#include "runtime/coordination/server/speakers.h"
 
 #include <math.h>
 #include <search.h>
@@ -98,7 +99,7 @@ static char *describe_failure(const struct jd_service *service,
         return NULL;
     if (count > 1) {
         fputs("processes ", out);
-        jd__print_ranges(out, culprits, count);
+        jd__ranges_print(out, culprits, count);
         print_lost_hosts(out, service);
         fputs(" failed: ", out);
     }
@@ -116,7 +117,7 @@ static char *describe_failure(const struct jd_service *service,
 
 static bool is_survivor(const struct jd_member *member)
 {
-    return jd__member_is_alive(member) && member->session;
+    return jd__member_is_alive(member) && member->connection;
 }
 
 static int count_survivors(const struct jd_service *service)
@@ -130,23 +131,18 @@ static int count_survivors(const struct jd_service *service)
 /* Sets speaks[i] for those who print; returns how many. */
 static int choose_speakers(const struct jd_service *service, bool *speaks)
 {
-    int survivors = count_survivors(service), chosen = 0;
-    bool all =
-        service->speakers == JD_SPEAK_ALL ||
-        (service->speakers == JD_SPEAK_SOME && survivors <= JD_MAX_SPEAKERS);
-    int most = service->speakers == JD_SPEAK_NONE  ? 0
-               : service->speakers == JD_SPEAK_ONE ? 1
-               : all                               ? survivors
-                                                   : JD_MAX_SPEAKERS;
-    bool *has_spoken = calloc((size_t)service->count, sizeof *has_spoken);
-    for (int i = 0; has_spoken && i < service->count && chosen < most; i++) {
+    struct jd_speakers rule = { service->speakers, count_survivors(service),
+                                0 };
+    bool *is_known = calloc((size_t)service->count, sizeof *is_known);
+    for (int i = 0; is_known && i < service->count; i++) {
         const struct jd_member *member = &service->members[i];
-        speaks[i] = is_survivor(member) && (all || !has_spoken[member->host]);
-        has_spoken[member->host] |= speaks[i];
-        chosen += speaks[i];
+        if (!is_survivor(member))
+            continue;
+        speaks[i] = jd__speakers_next(&rule, !is_known[member->host]);
+        is_known[member->host] = true;
     }
-    free(has_spoken);
-    return chosen;
+    free(is_known);
+    return rule.chosen;
 }
 
 static double oldest_failure(const struct jd_service *service)
@@ -162,7 +158,7 @@ static double oldest_failure(const struct jd_service *service)
 static void tell_helpers(struct jd_service *service, Jd__Failure *failure)
 {
     failure->speak = failure->includes_you = failure->is_stuck = false;
-    for (struct jd_session *s = service->known.first, *next; s; s = next) {
+    for (struct jd_connection *s = service->known.first, *next; s; s = next) {
         next = s->next;
         if (s->role == JD__ROLE__HELPER)
             jd__service_send(service, s, JD__MESSAGE__BODY_FAILURE, failure);
@@ -184,7 +180,7 @@ static void send_failure(struct jd_service *service, const int *culprits,
         failure.speak = speaks[i];
         failure.includes_you = is_culprit(member);
         failure.is_stuck = member->is_stuck;
-        jd__service_send(service, member->session, JD__MESSAGE__BODY_FAILURE,
+        jd__service_send(service, member->connection, JD__MESSAGE__BODY_FAILURE,
                          &failure);
     }
     tell_helpers(service, &failure);
@@ -341,7 +337,7 @@ static void list_processes(const struct jd_queue *queue, Jd__Reply *reply)
     reply->processes =
         malloc((size_t)(queue->count + 1) * sizeof *reply->processes);
     for (struct jd_waiter *w = queue->first; reply->processes && w; w = w->next)
-        reply->processes[all++] = (uint32_t)w->session->member->index;
+        reply->processes[all++] = (uint32_t)w->connection->member->index;
     if (all)
         qsort(reply->processes, all, sizeof *reply->processes,
               compare_processes);
@@ -357,9 +353,9 @@ static void answer_same(struct jd_service *service, struct jd_queue *queue)
     list_processes(queue, &reply);
     while (queue->first) {
         struct jd_waiter *waiter = queue->first;
-        uint32_t index = (uint32_t)waiter->session->member->index;
+        uint32_t index = (uint32_t)waiter->connection->member->index;
         reply.number = !reply.processes || reply.processes[0] == index;
-        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__wait_end(service, waiter);
     }
     free(reply.processes);
@@ -406,27 +402,28 @@ static void answer_told(struct jd_service *service)
     reply.n_processes = 1;
     while (service->telling.first) {
         struct jd_waiter *waiter = service->telling.first;
-        process = (uint32_t)waiter->session->member->index;
-        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        process = (uint32_t)waiter->connection->member->index;
+        jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__wait_end(service, waiter);
     }
 }
 
 /* The reply comes when the others have been told: who has it may end at once,
  * and the service with it where that is process 0. */
-void jd__on_report(struct jd_service *service, struct jd_session *session,
+void jd__on_report(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    fail_by_report(service, session->member, message->report);
+    fail_by_report(service, connection->member, message->report);
     struct jd_queue *company =
         message->id ? find_company(service, message->report) : NULL;
     if (company) {
-        jd__wait_begin(service, company, JD_WAIT_SAME_TEXT, session, message);
+        jd__wait_begin(service, company, JD_WAIT_SAME_TEXT, connection,
+                       message);
         return;
     }
     reply.number = 1;
-    jd__service_answer(service, session, message->id, &reply);
+    jd__service_answer(service, connection, message->id, &reply);
 }
 
 /* ---- time --------------------------------------------------------------- */

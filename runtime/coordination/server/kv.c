@@ -79,12 +79,13 @@ void jd__keys_finish(struct jd_service *service)
 
 /* False where it has refused the request: jd's own calls have looked already,
  * another client may not. */
-static bool check_key(struct jd_service *service, struct jd_session *session,
+static bool check_key(struct jd_service *service,
+                      struct jd_connection *connection,
                       const Jd__Message *message, ProtobufCBinaryData key)
 {
     if (key.len >= 1 && key.len <= JD_STORE_KEY_MAX)
         return true;
-    jd__service_reply(service, session, message->id, JD_INVALID_ARGUMENT,
+    jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
                       "a key has %zu bytes; 1 to %d are allowed", key.len,
                       (int)JD_STORE_KEY_MAX);
     return false;
@@ -166,12 +167,12 @@ static bool entries_add(struct entries *entries, const struct jd_item *item)
 }
 
 static void answer_entries(struct jd_service *service,
-                           struct jd_session *session, uint64_t id,
+                           struct jd_connection *connection, uint64_t id,
                            struct entries *entries)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     if (entries->bytes > service->max_message) {
-        jd__service_reply(service, session, id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
                           "the reply would have %zu bytes, over the %zu of "
                           "JD_MAX_MESSAGE on process 0",
                           entries->bytes, service->max_message);
@@ -180,7 +181,7 @@ static void answer_entries(struct jd_service *service,
     if (!entries->is_short)
         entries->pointers = malloc((entries->count + 1) * sizeof(Jd__Entry *));
     if (!entries->pointers) {
-        jd__service_reply(service, session, id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
         return;
     }
@@ -188,12 +189,13 @@ static void answer_entries(struct jd_service *service,
         entries->pointers[i] = &entries->items[i];
     reply.entries = entries->pointers;
     reply.n_entries = entries->count;
-    jd__service_answer(service, session, id, &reply);
+    jd__service_answer(service, connection, id, &reply);
 }
 
 /* One key is the common case: no memory is needed for it. */
-static void answer_one(struct jd_service *service, struct jd_session *session,
-                       uint64_t id, ProtobufCBinaryData key)
+static void answer_one(struct jd_service *service,
+                       struct jd_connection *connection, uint64_t id,
+                       ProtobufCBinaryData key)
 {
     const struct jd_item *item = jd__store_get(service->store, key);
     Jd__Entry entry = JD__ENTRY__INIT, *pointer = &entry;
@@ -201,16 +203,17 @@ static void answer_one(struct jd_service *service, struct jd_session *session,
     entry.value = item->value;
     reply.entries = &pointer;
     reply.n_entries = 1;
-    jd__service_answer(service, session, id, &reply);
+    jd__service_answer(service, connection, id, &reply);
 }
 
 /* The keys of a Get are the asker's own: only values travel. */
-static void answer_get(struct jd_service *service, struct jd_session *session,
-                       uint64_t id, const Jd__Get *get)
+static void answer_get(struct jd_service *service,
+                       struct jd_connection *connection, uint64_t id,
+                       const Jd__Get *get)
 {
     struct entries entries = { .items = NULL };
     if (get->n_keys == 1) {
-        answer_one(service, session, id, get->keys[0]);
+        answer_one(service, connection, id, get->keys[0]);
         return;
     }
     bool has_memory = entries_grow(&entries, get->n_keys + 1);
@@ -220,15 +223,15 @@ static void answer_get(struct jd_service *service, struct jd_session *session,
         has_memory = entries_add(&entries, &item);
     }
     if (has_memory)
-        answer_entries(service, session, id, &entries);
+        answer_entries(service, connection, id, &entries);
     else
-        jd__service_reply(service, session, id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
     entries_finish(&entries);
 }
 
 static void refuse_missing(struct jd_service *service,
-                           struct jd_session *session, uint64_t id,
+                           struct jd_connection *connection, uint64_t id,
                            const Jd__Get *get)
 {
     char *text = NULL;
@@ -239,24 +242,26 @@ static void refuse_missing(struct jd_service *service,
         print_missing(out, service, get);
         fclose(out);
     }
-    jd__service_reply(service, session, id, JD_NOT_FOUND, "%s",
+    jd__service_reply(service, connection, id, JD_NOT_FOUND, "%s",
                       text ? text : "there is no such key");
     free(text);
 }
 
-static void wait_for_key(struct jd_service *service, struct jd_session *session,
+static void wait_for_key(struct jd_service *service,
+                         struct jd_connection *connection,
                          const Jd__Message *message, size_t missing)
 {
     struct awaited *awaited = await(service, message->get->keys[missing]);
     Jd__Message *copy = awaited ? jd__wire_copy(message) : NULL;
     if (!copy) {
         drop_if_empty(service, awaited);
-        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, message->id,
+                          JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
         return;
     }
-    struct jd_waiter *waiter = jd__wait_begin(service, &awaited->queue,
-                                              JD_WAIT_KEYS, session, message);
+    struct jd_waiter *waiter = jd__wait_begin(
+        service, &awaited->queue, JD_WAIT_KEYS, connection, message);
     if (!waiter) {
         jd__message__free_unpacked(copy, NULL);
         drop_if_empty(service, awaited);
@@ -267,20 +272,20 @@ static void wait_for_key(struct jd_service *service, struct jd_session *session,
     waiter->next_key = missing;
 }
 
-void jd__on_get(struct jd_service *service, struct jd_session *session,
+void jd__on_get(struct jd_service *service, struct jd_connection *connection,
                 const Jd__Message *message)
 {
     const Jd__Get *get = message->get;
     for (size_t i = 0; i < get->n_keys; i++)
-        if (!check_key(service, session, message, get->keys[i]))
+        if (!check_key(service, connection, message, get->keys[i]))
             return;
     size_t missing = find_missing(service, get, 0);
     if (missing == get->n_keys)
-        answer_get(service, session, message->id, get);
+        answer_get(service, connection, message->id, get);
     else if (message->timeout_ms == 0)
-        refuse_missing(service, session, message->id, get);
+        refuse_missing(service, connection, message->id, get);
     else
-        wait_for_key(service, session, message, missing);
+        wait_for_key(service, connection, message, missing);
 }
 
 /* ---- set: somebody may have waited -------------------------------------- */
@@ -294,14 +299,14 @@ static void wake(struct jd_service *service, struct jd_waiter *waiter)
     if (missing == get->n_keys) /* some may have been deleted meanwhile */
         missing = find_missing(service, get, 0);
     if (missing == get->n_keys) {
-        answer_get(service, waiter->session, waiter->id, get);
+        answer_get(service, waiter->connection, waiter->id, get);
         jd__wait_end(service, waiter);
         return;
     }
     struct awaited *old = waiter->owner;
     struct awaited *next = await(service, get->keys[missing]);
     if (!next) {
-        jd__service_reply(service, waiter->session, waiter->id,
+        jd__service_reply(service, waiter->connection, waiter->id,
                           JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
         jd__wait_end(service, waiter);
@@ -322,7 +327,8 @@ static void wake_waiters(struct jd_service *service, ProtobufCBinaryData key)
         wake(service, awaited->queue.first); /* the last frees awaited */
 }
 
-static void refuse_set(struct jd_service *service, struct jd_session *session,
+static void refuse_set(struct jd_service *service,
+                       struct jd_connection *connection,
                        const Jd__Message *message, ProtobufCBinaryData key)
 {
     char *text = NULL;
@@ -333,7 +339,7 @@ static void refuse_set(struct jd_service *service, struct jd_session *session,
         fputs(" is there already (allow_overwrite is 0)", out);
         fclose(out);
     }
-    jd__service_reply(service, session, message->id, JD_ALREADY_EXISTS, "%s",
+    jd__service_reply(service, connection, message->id, JD_ALREADY_EXISTS, "%s",
                       text ? text : "a key is there already");
     free(text);
 }
@@ -364,27 +370,28 @@ static jd_status set_all(struct jd_service *service, const Jd__Set *set,
     return status;
 }
 
-void jd__on_set(struct jd_service *service, struct jd_session *session,
+void jd__on_set(struct jd_service *service, struct jd_connection *connection,
                 const Jd__Message *message)
 {
     const Jd__Set *set = message->set;
     Jd__Reply reply = JD__REPLY__INIT;
     size_t done;
     for (size_t i = 0; i < set->n_entries; i++)
-        if (!check_key(service, session, message, set->entries[i]->key))
+        if (!check_key(service, connection, message, set->entries[i]->key))
             return;
-    jd__quota_begin(service, session);
+    jd__quota_begin(service, connection);
     jd_status status = set_all(service, set, &done);
     if (status == JD_ALREADY_EXISTS) {
-        refuse_set(service, session, message, set->entries[done]->key);
+        refuse_set(service, connection, message, set->entries[done]->key);
     } else if (status == JD_PERMISSION_DENIED) {
-        jd__quota_refuse(service, session, message->id, set->entries[done]->key,
+        jd__quota_refuse(service, connection, message->id,
+                         set->entries[done]->key,
                          set->entries[done]->value.len);
     } else if (status != JD_OK) {
-        jd__service_reply(service, session, message->id, status,
+        jd__service_reply(service, connection, message->id, status,
                           "the service has no memory left");
     } else {
-        jd__service_answer(service, session, message->id, &reply);
+        jd__service_answer(service, connection, message->id, &reply);
         for (size_t i = 0; i < set->n_entries; i++)
             wake_waiters(service, set->entries[i]->key);
     }
@@ -397,29 +404,29 @@ static bool add_to_list(const struct jd_item *item, void *entries)
     return entries_add(entries, item);
 }
 
-void jd__on_list(struct jd_service *service, struct jd_session *session,
+void jd__on_list(struct jd_service *service, struct jd_connection *connection,
                  const Jd__Message *message)
 {
     struct entries entries = { .items = NULL };
     jd__store_list(service->store, message->list->directory, add_to_list,
                    &entries);
-    answer_entries(service, session, message->id, &entries);
+    answer_entries(service, connection, message->id, &entries);
     entries_finish(&entries);
 }
 
-void jd__on_delete(struct jd_service *service, struct jd_session *session,
+void jd__on_delete(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    if (!check_key(service, session, message, message->delete_->key))
+    if (!check_key(service, connection, message, message->delete_->key))
         return;
     reply.number =
         (int64_t)jd__store_delete(service->store, message->delete_->key);
-    jd__service_answer(service, session, message->id, &reply);
+    jd__service_answer(service, connection, message->id, &reply);
 }
 
 static void refuse_increment(struct jd_service *service,
-                             struct jd_session *session,
+                             struct jd_connection *connection,
                              const Jd__Message *message, jd_status status)
 {
     const struct jd_item *item =
@@ -437,32 +444,34 @@ static void refuse_increment(struct jd_service *service,
             fputs(", which is no 64-bit decimal number", out);
         fclose(out);
     }
-    jd__service_reply(service, session, message->id, status, "%s",
+    jd__service_reply(service, connection, message->id, status, "%s",
                       text ? text : "the service has no memory left");
     free(text);
 }
 
-void jd__on_increment(struct jd_service *service, struct jd_session *session,
+void jd__on_increment(struct jd_service *service,
+                      struct jd_connection *connection,
                       const Jd__Message *message)
 {
     const Jd__Increment *increment = message->increment;
     Jd__Reply reply = JD__REPLY__INIT;
     int64_t sum;
-    if (!check_key(service, session, message, increment->key))
+    if (!check_key(service, connection, message, increment->key))
         return;
-    jd__quota_begin(service, session);
+    jd__quota_begin(service, connection);
     jd_status status = jd__store_increment(service->store, increment->key,
                                            increment->by, &sum);
     if (status == JD_PERMISSION_DENIED) {
         enum { NUMBER = 20 };
-        jd__quota_refuse(service, session, message->id, increment->key, NUMBER);
+        jd__quota_refuse(service, connection, message->id, increment->key,
+                         NUMBER);
         return;
     }
     if (status != JD_OK) {
-        refuse_increment(service, session, message, status);
+        refuse_increment(service, connection, message, status);
         return;
     }
     reply.number = sum;
-    jd__service_answer(service, session, message->id, &reply);
+    jd__service_answer(service, connection, message->id, &reply);
     wake_waiters(service, increment->key);
 }

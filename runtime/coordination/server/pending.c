@@ -74,10 +74,10 @@ static void heap_remove(struct jd_heap *heap, struct jd_waiter *waiter)
 
 /* ---- queues ------------------------------------------------------------- */
 
-/* One whose session is of no process (any more) is above all. */
+/* One whose connection is of no process (any more) is above all. */
 static int process_of(const struct jd_waiter *waiter)
 {
-    const struct jd_member *member = waiter->session->member;
+    const struct jd_member *member = waiter->connection->member;
     return member ? member->index : INT_MAX;
 }
 
@@ -112,35 +112,38 @@ void jd__wait_move(struct jd_waiter *waiter, struct jd_queue *queue)
     queue_append(queue, waiter);
 }
 
-static void session_add(struct jd_session *session, struct jd_waiter *waiter)
+static void connection_add(struct jd_connection *connection,
+                           struct jd_waiter *waiter)
 {
-    waiter->session = session;
-    waiter->next_of_session = session->waiters;
-    if (session->waiters)
-        session->waiters->previous_of_session = waiter;
-    session->waiters = waiter;
+    waiter->connection = connection;
+    waiter->next_of_connection = connection->waiters;
+    if (connection->waiters)
+        connection->waiters->previous_of_connection = waiter;
+    connection->waiters = waiter;
 }
 
-static void session_remove(struct jd_waiter *waiter)
+static void connection_remove(struct jd_waiter *waiter)
 {
-    struct jd_waiter *next = waiter->next_of_session;
-    struct jd_waiter *previous = waiter->previous_of_session;
-    *(previous ? &previous->next_of_session : &waiter->session->waiters) = next;
+    struct jd_waiter *next = waiter->next_of_connection;
+    struct jd_waiter *previous = waiter->previous_of_connection;
+    *(previous ? &previous->next_of_connection : &waiter->connection->waiters) =
+        next;
     if (next)
-        next->previous_of_session = previous;
+        next->previous_of_connection = previous;
 }
 
 /* ---- the life of a wait ------------------------------------------------- */
 
 struct jd_waiter *jd__wait_begin(struct jd_service *service,
                                  struct jd_queue *queue, enum jd_wait_kind kind,
-                                 struct jd_session *session,
+                                 struct jd_connection *connection,
                                  const Jd__Message *message)
 {
     int64_t timeout = message->timeout_ms;
     struct jd_waiter *waiter = calloc(1, sizeof *waiter);
     if (!waiter) {
-        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, message->id,
+                          JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
         return NULL;
     }
@@ -151,12 +154,13 @@ struct jd_waiter *jd__wait_begin(struct jd_service *service,
         timeout < 0 ? INFINITY : service->now + (double)timeout / 1000;
     waiter->heap_index = NOT_IN_HEAP;
     if (timeout >= 0 && !heap_add(&service->heap, waiter)) {
-        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, message->id,
+                          JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
         free(waiter);
         return NULL;
     }
-    session_add(session, waiter);
+    connection_add(connection, waiter);
     queue_append(queue, waiter);
     return waiter;
 }
@@ -185,7 +189,7 @@ void jd__wait_end(struct jd_service *service, struct jd_waiter *waiter)
 {
     heap_remove(&service->heap, waiter);
     queue_remove(waiter);
-    session_remove(waiter);
+    connection_remove(waiter);
     forget_owner(service, waiter);
     if (waiter->keys)
         jd__message__free_unpacked(waiter->keys, NULL);
@@ -197,7 +201,7 @@ void jd__wait_end_all(struct jd_service *service, struct jd_queue *queue,
 {
     for (int left = queue->count; left > 0; left--) {
         struct jd_waiter *waiter = queue->first; /* the last frees the queue */
-        jd__service_reply(service, waiter->session, waiter->id, status, "%s",
+        jd__service_reply(service, waiter->connection, waiter->id, status, "%s",
                           text);
         jd__wait_end(service, waiter);
     }
@@ -257,9 +261,9 @@ void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
 const struct jd_waiter *jd__wait_of(const struct jd_member *member)
 {
     const struct jd_waiter *waiter =
-        member->session ? member->session->waiters : NULL;
+        member->connection ? member->connection->waiters : NULL;
     while (waiter && waiter->kind == JD_WAIT_DOING)
-        waiter = waiter->next_of_session;
+        waiter = waiter->next_of_connection;
     return waiter;
 }
 
@@ -272,7 +276,7 @@ bool jd__wait_is_lowest(const struct jd_waiter *waiter)
             if (process_of(w) < process_of(queue->lowest))
                 queue->lowest = w;
     }
-    return !waiter->session->member ||
+    return !waiter->connection->member ||
            process_of(waiter) == process_of(queue->lowest);
 }
 
@@ -317,9 +321,9 @@ static void give_up(struct jd_service *service, struct jd_waiter *waiter)
     if (waiter->kind == JD_WAIT_BARRIER)
         jd__barrier_give_up(service, waiter);
     else if (waiter->kind == JD_WAIT_LEAVE)
-        jd__member_leave(service, waiter->session->member);
+        jd__member_leave(service, waiter->connection->member);
     else if (waiter->kind == JD_WAIT_JOIN)
-        jd__meeting_unjoin(service, waiter->session->member);
+        jd__meeting_unjoin(service, waiter->connection->member);
     jd__wait_end(service, waiter);
 }
 
@@ -332,7 +336,7 @@ static void expire_meeting(struct jd_service *service,
     const char *text = describe_once(service, first);
     while (service->joining.first) {
         struct jd_waiter *waiter = service->joining.first;
-        jd__service_reply(service, waiter->session, waiter->id,
+        jd__service_reply(service, waiter->connection, waiter->id,
                           JD_DEADLINE_EXCEEDED,
                           "gave up after %.3g s, waiting for %s", waited, text);
         give_up(service, waiter);
@@ -351,7 +355,7 @@ static void expire(struct jd_service *service, struct jd_waiter *waiter)
         return;
     }
     jd__service_reply(
-        service, waiter->session, waiter->id, JD_DEADLINE_EXCEEDED,
+        service, waiter->connection, waiter->id, JD_DEADLINE_EXCEEDED,
         "gave up after %.3g s, waiting for %s", service->now - waiter->since,
         describe_once(service, waiter));
     give_up(service, waiter);
@@ -366,20 +370,21 @@ double jd__waits_expire(struct jd_service *service)
     return heap->count ? heap->items[0]->deadline : INFINITY;
 }
 
-struct jd_waiter *jd__session_find_waiter(const struct jd_session *session,
-                                          uint64_t id)
+struct jd_waiter *
+jd__connection_find_waiter(const struct jd_connection *connection, uint64_t id)
 {
-    struct jd_waiter *waiter = session->waiters;
+    struct jd_waiter *waiter = connection->waiters;
     while (waiter && waiter->id != id)
-        waiter = waiter->next_of_session;
+        waiter = waiter->next_of_connection;
     return waiter;
 }
 
-void jd__on_withdraw(struct jd_service *service, struct jd_session *session,
+void jd__on_withdraw(struct jd_service *service,
+                     struct jd_connection *connection,
                      const Jd__Message *message)
 {
     struct jd_waiter *waiter =
-        jd__session_find_waiter(session, message->withdraw->id);
+        jd__connection_find_waiter(connection, message->withdraw->id);
     if (waiter)
         give_up(service, waiter);
 }

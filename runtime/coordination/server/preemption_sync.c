@@ -11,7 +11,7 @@ static void send_all(struct jd_service *service, Jd__Message__BodyCase body,
 {
     for (int i = 0; i < service->count; i++)
         if (jd__member_is_in(&service->members[i]))
-            jd__service_send(service, service->members[i].session, body,
+            jd__service_send(service, service->members[i].connection, body,
                              message);
 }
 
@@ -58,12 +58,12 @@ void jd__round_tell(struct jd_service *service, struct jd_member *member)
         return;
     notice.round = service->round;
     notice.process = service->round_process;
-    jd__service_send(service, member->session, JD__MESSAGE__BODY_PREEMPTION,
+    jd__service_send(service, member->connection, JD__MESSAGE__BODY_PREEMPTION,
                      &notice);
     if (!service->round_is_decided)
         return;
     fill_decision(service, &decision);
-    jd__service_send(service, member->session, JD__MESSAGE__BODY_DECISION,
+    jd__service_send(service, member->connection, JD__MESSAGE__BODY_DECISION,
                      &decision);
 }
 
@@ -80,42 +80,44 @@ void jd__round_check(struct jd_service *service)
         open_round(service, service->round_wanted_by);
 }
 
-void jd__on_preempted(struct jd_service *service, struct jd_session *session,
+void jd__on_preempted(struct jd_service *service,
+                      struct jd_connection *connection,
                       const Jd__Message *message)
 {
-    uint32_t process = (uint32_t)session->member->index;
+    uint32_t process = (uint32_t)connection->member->index;
     (void)message;
     if (!service->is_complete)
         return;
     if (!service->round_is_open) {
         open_round(service, process);
-    } else if (session->member->has_acknowledged) { /* others have not yet */
+    } else if (connection->member->has_acknowledged) { /* others have not yet */
         service->round_is_wanted = true;
         service->round_wanted_by = process;
     }
 }
 
-void jd__on_step(struct jd_service *service, struct jd_session *session,
+void jd__on_step(struct jd_service *service, struct jd_connection *connection,
                  const Jd__Message *message)
 {
     const Jd__Step *step = message->step;
     if (!service->round_is_open || step->round != service->round ||
         service->round_is_decided)
         return;
-    jd__member_set(service, session->member, &session->member->has_stepped,
-                   true);
+    jd__member_set(service, connection->member,
+                   &connection->member->has_stepped, true);
     if (step->step > service->round_step)
         service->round_step = step->step;
     jd__round_check(service);
 }
 
-void jd__on_acknowledge(struct jd_service *service, struct jd_session *session,
+void jd__on_acknowledge(struct jd_service *service,
+                        struct jd_connection *connection,
                         const Jd__Message *message)
 {
     if (!service->round_is_open ||
         message->acknowledge->round != service->round)
         return;
-    jd__member_set(service, session->member, &session->member->has_acknowledged,
-                   true);
+    jd__member_set(service, connection->member,
+                   &connection->member->has_acknowledged, true);
     jd__round_check(service);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* processes.c - the job's processes as the service sees them. */
+#include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
-#include "runtime/process/proc_peers.h"
 
 #include <math.h>
 #include <search.h>
@@ -110,7 +110,7 @@ static void count(const struct jd_service *service,
     bool is_staying =
         member->state != JD_MEMBER_LEAVING && member->state != JD_MEMBER_LEFT;
     tally->staying += is_staying ? by : 0;
-    tally->connected += member->session ? by : 0;
+    tally->connected += member->connection ? by : 0;
     tally->late_live += is_late_for_live(service, member) ? by : 0;
     tally->to_step += is_in && !member->has_stepped ? by : 0;
     tally->to_acknowledge += is_in && !member->has_acknowledged ? by : 0;
@@ -132,12 +132,12 @@ void jd__member_set_state(struct jd_service *service, struct jd_member *member,
     count(service, member, 1, &service->tally);
 }
 
-void jd__member_set_session(struct jd_service *service,
-                            struct jd_member *member,
-                            struct jd_session *session)
+void jd__member_set_connection(struct jd_service *service,
+                               struct jd_member *member,
+                               struct jd_connection *connection)
 {
     count(service, member, -1, &service->tally);
-    member->session = session;
+    member->connection = connection;
     count(service, member, 1, &service->tally);
 }
 
@@ -250,7 +250,7 @@ void jd__members_describe(FILE *out, const struct jd_service *service,
     int *numbers = pick_numbers(service, pick, arg, &count);
     if (count > 1) {
         fprintf(out, "processes ");
-        jd__print_ranges(out, numbers, count);
+        jd__ranges_print(out, numbers, count);
         print_whole_hosts(out, service, numbers, count);
         fputs(": ", out);
     }
@@ -278,21 +278,24 @@ static void take_progress(struct jd_service *service, struct jd_member *member,
     member->since = service->now - (double)progress->since_ms / 1000;
 }
 
-void jd__on_heartbeat(struct jd_service *service, struct jd_session *session,
+void jd__on_heartbeat(struct jd_service *service,
+                      struct jd_connection *connection,
                       const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    if (session->member)
-        take_progress(service, session->member, message->heartbeat->progress);
-    jd__service_answer(service, session, message->id, &reply);
+    if (connection->member)
+        take_progress(service, connection->member,
+                      message->heartbeat->progress);
+    jd__service_answer(service, connection, message->id, &reply);
 }
 
-void jd__on_armed(struct jd_service *service, struct jd_session *session,
+void jd__on_armed(struct jd_service *service, struct jd_connection *connection,
                   const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    jd__member_set(service, session->member, &session->member->is_armed, true);
-    jd__service_answer(service, session, message->id, &reply);
+    jd__member_set(service, connection->member, &connection->member->is_armed,
+                   true);
+    jd__service_answer(service, connection, message->id, &reply);
 }
 
 /* ---- the living --------------------------------------------------------- */
@@ -319,7 +322,7 @@ static void answer_live(struct jd_service *service)
         reply.status = JD_RESOURCE_EXHAUSTED;
     while (service->live.first) {
         struct jd_waiter *waiter = service->live.first;
-        jd__service_answer(service, waiter->session, waiter->id, &reply);
+        jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__wait_end(service, waiter);
     }
     free(reply.processes);
@@ -338,17 +341,18 @@ void jd__live_forget(struct jd_service *service, struct jd_waiter *waiter)
         jd__member_set(service, member, &member->asks_live, false);
 }
 
-void jd__on_live(struct jd_service *service, struct jd_session *session,
+void jd__on_live(struct jd_service *service, struct jd_connection *connection,
                  const Jd__Message *message)
 {
-    struct jd_member *member = session->member;
+    struct jd_member *member = connection->member;
     if (member->asks_live) {
-        jd__service_reply(service, session, message->id, JD_FAILED_PRECONDITION,
+        jd__service_reply(service, connection, message->id,
+                          JD_FAILED_PRECONDITION,
                           "another thread of this process waits there already");
         return;
     }
-    struct jd_waiter *waiter =
-        jd__wait_begin(service, &service->live, JD_WAIT_LIVE, session, message);
+    struct jd_waiter *waiter = jd__wait_begin(
+        service, &service->live, JD_WAIT_LIVE, connection, message);
     if (!waiter)
         return;
     waiter->owner = member;
@@ -360,12 +364,12 @@ void jd__on_live(struct jd_service *service, struct jd_session *session,
 /* ---- the table ---------------------------------------------------------- */
 
 static void answer_about_wait(struct jd_service *service,
-                              struct jd_session *session,
+                              struct jd_connection *connection,
                               const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     const struct jd_waiter *waiter =
-        jd__session_find_waiter(session, message->inquiry->wait);
+        jd__connection_find_waiter(connection, message->inquiry->wait);
     char *text = NULL;
     size_t size;
     reply.number = waiter && jd__wait_is_lowest(waiter);
@@ -375,7 +379,7 @@ static void answer_about_wait(struct jd_service *service,
         fclose(out);
     }
     reply.text = text ? text : reply.text;
-    jd__service_answer(service, session, message->id, &reply);
+    jd__service_answer(service, connection, message->id, &reply);
     free(text);
 }
 
@@ -444,8 +448,9 @@ struct table {
     Jd__Progress *progress;
 };
 
-static void answer_table(struct jd_service *service, struct jd_session *session,
-                         uint64_t id, const struct table *table)
+static void answer_table(struct jd_service *service,
+                         struct jd_connection *connection, uint64_t id,
+                         const struct table *table)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     size_t count = (size_t)service->count;
@@ -457,7 +462,7 @@ static void answer_table(struct jd_service *service, struct jd_session *session,
     reply.rows = table->pointers;
     reply.n_rows = count;
     reply.count = (uint32_t)service->count;
-    jd__service_answer(service, session, id, &reply);
+    jd__service_answer(service, connection, id, &reply);
     for (size_t i = 0; i < count; i++)
         free_row(&table->rows[i]);
 }
@@ -473,12 +478,13 @@ static bool pick_asked(const struct jd_member *member, const void *arg)
     return false;
 }
 
-static void ask_about(struct jd_service *service, struct jd_session *session,
+static void ask_about(struct jd_service *service,
+                      struct jd_connection *connection,
                       const Jd__Message *message)
 {
     const Jd__Inquiry *inquiry = message->inquiry;
-    struct jd_waiter *waiter = jd__wait_begin(service, &service->asking,
-                                              JD_WAIT_DOING, session, message);
+    struct jd_waiter *waiter = jd__wait_begin(
+        service, &service->asking, JD_WAIT_DOING, connection, message);
     if (waiter)
         waiter->keys = jd__wire_copy(message);
     for (size_t i = 0; i < inquiry->n_processes; i++)
@@ -497,29 +503,31 @@ void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter)
         fclose(out);
     }
     reply.text = text ? text : reply.text;
-    jd__service_answer(service, waiter->session, waiter->id, &reply);
+    jd__service_answer(service, waiter->connection, waiter->id, &reply);
     free(text);
 }
 
-void jd__on_inquiry(struct jd_service *service, struct jd_session *session,
+void jd__on_inquiry(struct jd_service *service,
+                    struct jd_connection *connection,
                     const Jd__Message *message)
 {
     size_t count = (size_t)service->count;
     if (message->inquiry->n_processes) {
-        ask_about(service, session, message);
+        ask_about(service, connection, message);
         return;
     }
     if (message->inquiry->wait) {
-        answer_about_wait(service, session, message);
+        answer_about_wait(service, connection, message);
         return;
     }
     struct table table = { malloc(count * sizeof *table.rows),
                            malloc(count * sizeof *table.pointers),
                            malloc(count * sizeof *table.progress) };
     if (table.rows && table.pointers && table.progress)
-        answer_table(service, session, message->id, &table);
+        answer_table(service, connection, message->id, &table);
     else
-        jd__service_reply(service, session, message->id, JD_RESOURCE_EXHAUSTED,
+        jd__service_reply(service, connection, message->id,
+                          JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
     free(table.rows);
     free(table.pointers);

@@ -11,36 +11,38 @@
 /* Helpers speak for many processes: all of them together have as much as all
  * processes may. */
 static size_t owner_of(const struct jd_service *service,
-                       const struct jd_session *session)
+                       const struct jd_connection *connection)
 {
-    return (size_t)(session->member ? session->member->index : service->count);
+    return (size_t)(connection->member ? connection->member->index
+                                       : service->count);
 }
 
 static size_t most_of(const struct jd_service *service,
-                      const struct jd_session *session)
+                      const struct jd_connection *connection)
 {
-    size_t count = session->member ? 1 : (size_t)service->count;
+    size_t count = connection->member ? 1 : (size_t)service->count;
     return service->max_store <= SIZE_MAX / count ? service->max_store * count
                                                   : SIZE_MAX;
 }
 
 void jd__quota_begin(struct jd_service *service,
-                     const struct jd_session *session)
+                     const struct jd_connection *connection)
 {
-    jd__store_act_for(service->store, owner_of(service, session),
-                      most_of(service, session));
+    jd__store_act_for(service->store, owner_of(service, connection),
+                      most_of(service, connection));
 }
 
-static void print_owner(FILE *out, const struct jd_session *session)
+static void print_owner(FILE *out, const struct jd_connection *connection)
 {
-    if (session->member)
-        fprintf(out, "process %d has", session->member->index);
+    if (connection->member)
+        fprintf(out, "process %d has", connection->member->index);
     else
         fputs("the hosts' jd-pmix-servers have", out);
 }
 
-void jd__quota_refuse(struct jd_service *service, struct jd_session *session,
-                      uint64_t id, ProtobufCBinaryData key, size_t value)
+void jd__quota_refuse(struct jd_service *service,
+                      struct jd_connection *connection, uint64_t id,
+                      ProtobufCBinaryData key, size_t value)
 {
     char *text = NULL;
     size_t size;
@@ -48,16 +50,16 @@ void jd__quota_refuse(struct jd_service *service, struct jd_session *session,
     if (out) {
         jd__key_print(out, key);
         fprintf(out, " with its %zu bytes has no room: ", value);
-        print_owner(out, session);
+        print_owner(out, connection);
         fprintf(out,
                 " stored %zu bytes (with the keys, and %d for each) of the %zu "
                 "of JD_MAX_STORE on process 0; delete what is not needed any "
                 "more, or raise JD_MAX_STORE",
-                jd__store_owned(service->store, owner_of(service, session)),
-                (int)JD_STORE_ITEM, most_of(service, session));
+                jd__store_owned(service->store, owner_of(service, connection)),
+                (int)JD_STORE_ITEM, most_of(service, connection));
         fclose(out);
     }
-    jd__service_reply(service, session, id, JD_RESOURCE_EXHAUSTED, "%s",
+    jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED, "%s",
                       text ? text : "JD_MAX_STORE is reached");
     free(text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* service.c - sessions, and which request goes where. */
+/* service.c - connections, and which request goes where. */
 #include "base/log.h"
 #include "runtime/coordination/server/service_private.h"
 
@@ -11,14 +11,15 @@
 
 /* ---- sending ------------------------------------------------------------ */
 
-void jd__service_send(struct jd_service *service, struct jd_session *session,
+void jd__service_send(struct jd_service *service,
+                      struct jd_connection *connection,
                       Jd__Message__BodyCase body, void *body_message)
 {
     Jd__Message message = JD__MESSAGE__INIT;
     message.body_case = body;
     message.reply = body_message; /* a union of pointers */
-    if (session && session->state != JD_SESSION_ENDED)
-        service->hooks->send(session->peer, &message);
+    if (connection && connection->state != JD_CONNECTION_ENDED)
+        service->hooks->send(connection->peer, &message);
 }
 
 /* Asking again for these would do them twice, or wait in the next barrier. */
@@ -32,12 +33,12 @@ static bool is_once(Jd__Message__BodyCase body)
 /* The reply is to such a request: the one that is being handled, or one that
  * waited. */
 static bool answers_once(const struct jd_service *service,
-                         const struct jd_session *session, uint64_t id)
+                         const struct jd_connection *connection, uint64_t id)
 {
     const Jd__Message *handled = service->handled;
-    if (handled && service->handled_of == session && handled->id == id)
+    if (handled && service->handled_of == connection && handled->id == id)
         return is_once(handled->body_case);
-    const struct jd_waiter *waiter = jd__session_find_waiter(session, id);
+    const struct jd_waiter *waiter = jd__connection_find_waiter(connection, id);
     return waiter && waiter->kind == JD_WAIT_BARRIER;
 }
 
@@ -51,21 +52,23 @@ static void remember(struct jd_member *member, uint64_t id,
     kept->number = reply->number;
 }
 
-void jd__service_answer(struct jd_service *service, struct jd_session *session,
-                        uint64_t id, Jd__Reply *reply)
+void jd__service_answer(struct jd_service *service,
+                        struct jd_connection *connection, uint64_t id,
+                        Jd__Reply *reply)
 {
     Jd__Message message = JD__MESSAGE__INIT;
     message.id = id;
     message.body_case = JD__MESSAGE__BODY_REPLY;
     message.reply = reply;
-    if (id && session->member && answers_once(service, session, id))
-        remember(session->member, id, reply);
-    if (id && session->state != JD_SESSION_ENDED)
-        service->hooks->send(session->peer, &message);
+    if (id && connection->member && answers_once(service, connection, id))
+        remember(connection->member, id, reply);
+    if (id && connection->state != JD_CONNECTION_ENDED)
+        service->hooks->send(connection->peer, &message);
 }
 
-void jd__service_reply(struct jd_service *service, struct jd_session *session,
-                       uint64_t id, jd_status status, const char *format, ...)
+void jd__service_reply(struct jd_service *service,
+                       struct jd_connection *connection, uint64_t id,
+                       jd_status status, const char *format, ...)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     char *text = NULL;
@@ -76,145 +79,154 @@ void jd__service_reply(struct jd_service *service, struct jd_session *session,
     va_end(args);
     reply.status = (int32_t)status;
     reply.text = text ? text : reply.text;
-    jd__service_answer(service, session, id, &reply);
+    jd__service_answer(service, connection, id, &reply);
     free(text);
 }
 
-/* ---- lists of sessions -------------------------------------------------- */
+/* ---- lists of connections --------------------------------------------------
+ */
 
-static void list_append(struct jd_session_list *list,
-                        struct jd_session *session)
+static void list_append(struct jd_connection_list *list,
+                        struct jd_connection *connection)
 {
-    session->next = NULL;
-    session->previous = list->last;
-    *(list->last ? &list->last->next : &list->first) = session;
-    list->last = session;
+    connection->next = NULL;
+    connection->previous = list->last;
+    *(list->last ? &list->last->next : &list->first) = connection;
+    list->last = connection;
     list->count++;
 }
 
-static void list_remove(struct jd_session_list *list,
-                        struct jd_session *session)
+static void list_remove(struct jd_connection_list *list,
+                        struct jd_connection *connection)
 {
-    struct jd_session *next = session->next, *previous = session->previous;
+    struct jd_connection *next = connection->next,
+                         *previous = connection->previous;
     *(previous ? &previous->next : &list->first) = next;
     *(next ? &next->previous : &list->last) = previous;
     list->count--;
 }
 
-static struct jd_session_list *list_of(struct jd_service *service,
-                                       const struct jd_session *session)
+static struct jd_connection_list *
+list_of(struct jd_service *service, const struct jd_connection *connection)
 {
-    if (session->is_own)
+    if (connection->is_own)
         return &service->known;
-    switch (session->state) {
-    case JD_SESSION_STRANGER:
+    switch (connection->state) {
+    case JD_CONNECTION_STRANGER:
         return &service->strangers;
-    case JD_SESSION_QUEUED:
+    case JD_CONNECTION_QUEUED:
         return &service->queued;
-    case JD_SESSION_VOUCHING:
+    case JD_CONNECTION_VOUCHING:
         return &service->vouching;
-    case JD_SESSION_ENDED:
-        return session->was_known ? &service->known : &service->refused;
-    case JD_SESSION_KNOWN:
+    case JD_CONNECTION_ENDED:
+        return connection->was_known ? &service->known : &service->refused;
+    case JD_CONNECTION_KNOWN:
         break;
     }
     return &service->known;
 }
 
-void jd__session_set_state(struct jd_service *service,
-                           struct jd_session *session,
-                           enum jd_session_state state)
+void jd__connection_set_state(struct jd_service *service,
+                              struct jd_connection *connection,
+                              enum jd_connection_state state)
 {
-    list_remove(list_of(service, session), session);
-    session->state = state;
-    session->was_known |= state == JD_SESSION_KNOWN;
-    list_append(list_of(service, session), session);
+    list_remove(list_of(service, connection), connection);
+    connection->state = state;
+    connection->was_known |= state == JD_CONNECTION_KNOWN;
+    list_append(list_of(service, connection), connection);
 }
 
-void jd__service_own(struct jd_service *service, struct jd_session *session)
+void jd__service_own(struct jd_service *service,
+                     struct jd_connection *connection)
 {
-    list_remove(list_of(service, session), session);
-    session->is_own = true;
-    list_append(list_of(service, session), session);
+    list_remove(list_of(service, connection), connection);
+    connection->is_own = true;
+    list_append(list_of(service, connection), connection);
 }
 
-/* ---- the life of a session ---------------------------------------------- */
+/* ---- the life of a connection ----------------------------------------------
+ */
 
-static struct jd_session *create_session(struct jd_service *service, void *peer,
-                                         const char *from)
+static struct jd_connection *create_connection(struct jd_service *service,
+                                               void *peer, const char *from)
 {
-    struct jd_session *session = calloc(1, sizeof *session);
-    if (!session)
+    struct jd_connection *connection = calloc(1, sizeof *connection);
+    if (!connection)
         return NULL;
-    session->peer = peer;
-    session->accepted_at = service->now;
-    snprintf(session->from, sizeof session->from, "%s", from);
-    return session;
+    connection->peer = peer;
+    connection->accepted_at = service->now;
+    snprintf(connection->from, sizeof connection->from, "%s", from);
+    return connection;
 }
 
-struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
-                                      const char *from, double now)
+struct jd_connection *jd__service_accept(struct jd_service *service, void *peer,
+                                         const char *from, double now)
 {
     Jd__Challenge challenge = JD__CHALLENGE__INIT;
     service->now = now;
-    struct jd_session *session = create_session(service, peer, from);
-    if (!session)
+    struct jd_connection *connection = create_connection(service, peer, from);
+    if (!connection)
         return NULL;
-    list_append(&service->strangers, session);
-    jd__auth_random(session->nonce, sizeof session->nonce);
+    list_append(&service->strangers, connection);
+    jd__auth_random(connection->nonce, sizeof connection->nonce);
     challenge.protocol = JD_WIRE_PROTOCOL;
-    challenge.nonce = jd__wire_bytes(session->nonce, sizeof session->nonce);
+    challenge.nonce =
+        jd__wire_bytes(connection->nonce, sizeof connection->nonce);
     challenge.takes_munge = service->auth.way == JD_AUTH_MUNGE ||
                             service->observer_auth.way == JD_AUTH_MUNGE;
-    jd__service_send(service, session, JD__MESSAGE__BODY_CHALLENGE, &challenge);
-    jd__strangers_make_room(service, session);
-    return session;
+    jd__service_send(service, connection, JD__MESSAGE__BODY_CHALLENGE,
+                     &challenge);
+    jd__strangers_make_room(service, connection);
+    return connection;
 }
 
-struct jd_session *jd__service_accept_alone(struct jd_service *service,
-                                            void *peer)
+struct jd_connection *jd__service_accept_alone(struct jd_service *service,
+                                               void *peer)
 {
-    struct jd_session *session = create_session(service, peer, "here");
-    if (!session)
+    struct jd_connection *connection = create_connection(service, peer, "here");
+    if (!connection)
         return NULL;
-    session->state = JD_SESSION_KNOWN;
-    session->was_known = true;
-    list_append(&service->known, session);
+    connection->state = JD_CONNECTION_KNOWN;
+    connection->was_known = true;
+    list_append(&service->known, connection);
     struct jd_member *member = &service->members[0];
-    session->member = member;
-    jd__member_set_session(service, member, session);
+    connection->member = member;
+    jd__member_set_connection(service, member, connection);
     jd__member_set_state(service, member, JD_MEMBER_CONNECTED);
     jd__member_set(service, member, &member->has_joined, true);
     service->is_complete = true;
-    return session;
+    return connection;
 }
 
-static void end_waits(struct jd_service *service, struct jd_session *session)
+static void end_waits(struct jd_service *service,
+                      struct jd_connection *connection)
 {
-    while (session->waiters)
-        jd__wait_end(service, session->waiters);
+    while (connection->waiters)
+        jd__wait_end(service, connection->waiters);
 }
 
-void jd__session_end(struct jd_service *service, struct jd_session *session)
+void jd__connection_end(struct jd_service *service,
+                        struct jd_connection *connection)
 {
-    if (session->state == JD_SESSION_ENDED)
+    if (connection->state == JD_CONNECTION_ENDED)
         return;
-    end_waits(service, session);
-    jd__session_set_state(service, session, JD_SESSION_ENDED);
-    service->hooks->end(session->peer);
+    end_waits(service, connection);
+    jd__connection_set_state(service, connection, JD_CONNECTION_ENDED);
+    service->hooks->end(connection->peer);
 }
 
-void jd__session_destroy(struct jd_service *service, struct jd_session *session)
+void jd__connection_destroy(struct jd_service *service,
+                            struct jd_connection *connection)
 {
-    end_waits(service, session);
-    list_remove(list_of(service, session), session);
-    if (session->member && session->member->session == session) {
-        jd__blocked_forget(service, session->member);
-        jd__member_set_session(service, session->member, NULL);
+    end_waits(service, connection);
+    list_remove(list_of(service, connection), connection);
+    if (connection->member && connection->member->connection == connection) {
+        jd__blocked_forget(service, connection->member);
+        jd__member_set_connection(service, connection->member, NULL);
     }
-    if (session->hello)
-        jd__message__free_unpacked(session->hello, NULL);
-    free(session);
+    if (connection->hello)
+        jd__message__free_unpacked(connection->hello, NULL);
+    free(connection);
 }
 
 static void lose_member(struct jd_service *service, struct jd_member *member,
@@ -231,19 +243,20 @@ static void lose_member(struct jd_service *service, struct jd_member *member,
     }
 }
 
-void jd__service_lost(struct jd_service *service, struct jd_session *session,
-                      int error, const char *why, double now)
+void jd__service_lost(struct jd_service *service,
+                      struct jd_connection *connection, int error,
+                      const char *why, double now)
 {
     service->now = now;
-    struct jd_member *member = session->member;
-    bool was_its = member && member->session == session;
-    bool was_ended = session->state == JD_SESSION_ENDED;
-    if (session->state == JD_SESSION_STRANGER)
+    struct jd_member *member = connection->member;
+    bool was_its = member && member->connection == connection;
+    bool was_ended = connection->state == JD_CONNECTION_ENDED;
+    if (connection->state == JD_CONNECTION_STRANGER)
         jd__log(JD_LOG_INFO,
                 "coordination service: %s went away without having said who "
                 "it is%s%s",
-                session->from, why ? ": " : "", why ? why : "");
-    jd__session_destroy(service, session);
+                connection->from, why ? ": " : "", why ? why : "");
+    jd__connection_destroy(service, connection);
     if (was_its && !was_ended)
         lose_member(service, member, error, why);
     jd__meeting_check_leaving(service);
@@ -251,14 +264,15 @@ void jd__service_lost(struct jd_service *service, struct jd_session *session,
 
 /* ---- requests ----------------------------------------------------------- */
 
-static void on_nothing(struct jd_service *service, struct jd_session *session,
+static void on_nothing(struct jd_service *service,
+                       struct jd_connection *connection,
                        const Jd__Message *message)
 {
-    if (session->member)
-        jd__member_fail(service, session->member,
+    if (connection->member)
+        jd__member_fail(service, connection->member,
                         "it broke the protocol (it sent \"%s\")",
                         jd__wire_body_name(message));
-    jd__session_end(service, session);
+    jd__connection_end(service, connection);
 }
 
 static jd_request_f *handler_of(Jd__Message__BodyCase body)
@@ -311,72 +325,75 @@ static bool needs_member(Jd__Message__BodyCase body)
 }
 
 /* An observer changes nothing. */
-static bool is_forbidden(const struct jd_session *session,
+static bool is_forbidden(const struct jd_connection *connection,
                          Jd__Message__BodyCase body)
 {
-    return (needs_member(body) && !session->member) ||
-           (session->role == JD__ROLE__OBSERVER &&
+    return (needs_member(body) && !connection->member) ||
+           (connection->role == JD__ROLE__OBSERVER &&
             body != JD__MESSAGE__BODY_INQUIRY &&
             body != JD__MESSAGE__BODY_HEARTBEAT);
 }
 
 /* True where the request was answered on the connection that was lost. */
-static bool answer_again(struct jd_service *service, struct jd_session *session,
+static bool answer_again(struct jd_service *service,
+                         struct jd_connection *connection,
                          const Jd__Message *message)
 {
-    if (!session->is_back || !is_once(message->body_case) || !message->id)
+    if (!connection->is_back || !is_once(message->body_case) || !message->id)
         return false;
     for (int i = 0; i < JD_ANSWERS_KEPT; i++) {
-        struct jd_answered kept = session->member->answered[i];
+        struct jd_answered kept = connection->member->answered[i];
         Jd__Reply reply = JD__REPLY__INIT;
         if (kept.id != message->id)
             continue;
         reply.status = kept.status;
         reply.number = kept.number;
         reply.text = (char *)"(said again after the connection was lost)";
-        jd__service_answer(service, session, message->id, &reply);
+        jd__service_answer(service, connection, message->id, &reply);
         return true;
     }
     return false;
 }
 
-static void handle(struct jd_service *service, struct jd_session *session,
+static void handle(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message)
 {
-    if (session->member)
-        session->member->heard = service->now;
-    if (answer_again(service, session, message))
+    if (connection->member)
+        connection->member->heard = service->now;
+    if (answer_again(service, connection, message))
         return;
     service->handled = message;
-    service->handled_of = session;
-    if (is_forbidden(session, message->body_case))
-        jd__service_reply(service, session, message->id, JD_PERMISSION_DENIED,
+    service->handled_of = connection;
+    if (is_forbidden(connection, message->body_case))
+        jd__service_reply(service, connection, message->id,
+                          JD_PERMISSION_DENIED,
                           "the service does not take \"%s\" from this "
                           "connection, which is no process of the job",
                           jd__wire_body_name(message));
     else
-        handler_of(message->body_case)(service, session, message);
+        handler_of(message->body_case)(service, connection, message);
     service->handled = NULL;
 }
 
-void jd__service_receive(struct jd_service *service, struct jd_session *session,
+void jd__service_receive(struct jd_service *service,
+                         struct jd_connection *connection,
                          const Jd__Message *message, double now)
 {
     service->now = now;
-    switch (session->state) {
-    case JD_SESSION_STRANGER:
-        jd__on_hello(service, session, message);
+    switch (connection->state) {
+    case JD_CONNECTION_STRANGER:
+        jd__on_hello(service, connection, message);
         break;
-    case JD_SESSION_KNOWN:
-        handle(service, session, message);
+    case JD_CONNECTION_KNOWN:
+        handle(service, connection, message);
         break;
-    case JD_SESSION_QUEUED:
-    case JD_SESSION_VOUCHING:
-        jd__meeting_refuse(service, session, JD_INVALID_ARGUMENT,
+    case JD_CONNECTION_QUEUED:
+    case JD_CONNECTION_VOUCHING:
+        jd__meeting_refuse(service, connection, JD_INVALID_ARGUMENT,
                            "it went on (\"%s\") before it was let in",
                            jd__wire_body_name(message));
         break;
-    case JD_SESSION_ENDED:
+    case JD_CONNECTION_ENDED:
         break;
     }
 }
@@ -399,13 +416,13 @@ double jd__service_tick(struct jd_service *service, double now)
 
 bool jd__service_is_used(const struct jd_service *service)
 {
-    return service->tally.connected > (service->members[0].session != NULL);
+    return service->tally.connected > (service->members[0].connection != NULL);
 }
 
 bool jd__service_has_armed(const struct jd_service *service)
 {
     for (int i = 1; i < service->count; i++)
-        if (service->members[i].session && service->members[i].is_armed &&
+        if (service->members[i].connection && service->members[i].is_armed &&
             jd__member_is_alive(&service->members[i]))
             return true;
     return false;
@@ -460,11 +477,11 @@ jd_status jd__service_create(const struct jd_service_spec *spec,
     return JD_OK;
 }
 
-static void destroy_sessions(struct jd_service *service,
-                             struct jd_session_list *list)
+static void destroy_connections(struct jd_service *service,
+                                struct jd_connection_list *list)
 {
     while (list->first)
-        jd__session_destroy(service, list->first);
+        jd__connection_destroy(service, list->first);
 }
 
 void jd__service_destroy(struct jd_service *service)
@@ -473,11 +490,11 @@ void jd__service_destroy(struct jd_service *service)
         return;
     jd__auth_wipe(&service->auth, sizeof service->auth);
     jd__auth_wipe(&service->observer_auth, sizeof service->observer_auth);
-    destroy_sessions(service, &service->strangers);
-    destroy_sessions(service, &service->queued);
-    destroy_sessions(service, &service->vouching);
-    destroy_sessions(service, &service->refused);
-    destroy_sessions(service, &service->known);
+    destroy_connections(service, &service->strangers);
+    destroy_connections(service, &service->queued);
+    destroy_connections(service, &service->vouching);
+    destroy_connections(service, &service->refused);
+    destroy_connections(service, &service->known);
     jd__keys_finish(service);
     jd__barriers_finish(service);
     jd__failures_finish(service);

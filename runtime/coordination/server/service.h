@@ -5,12 +5,12 @@
  * that one process can hold it alone, and a fuzzer can drive it.
  *
  *     jd__service_create(&spec, &service);
- *     session = jd__service_accept(service, peer, "10.0.0.2:5555", now);
- *     jd__service_receive(service, session, message, now);
- *     jd__service_lost(service, session, error, NULL, now);
+ *     connection = jd__service_accept(service, peer, "10.0.0.2:5555", now);
+ *     jd__service_receive(service, connection, message, now);
+ *     jd__service_lost(service, connection, error, NULL, now);
  *     next = jd__service_tick(service, now);
  *
- * coordination.proto says what each message does. The parts: sessions and
+ * coordination.proto says what each message does. The parts: connections and
  * requests (service.c), who shows what (greet.c), who is let in and how all
  * meet and part (admission.c), who is there (processes.c), waits and their
  * deadlines (pending.c), the store's requests (kv.c), barriers
@@ -24,13 +24,13 @@
 #include "base/status.h"
 #include "runtime/coordination/auth/auth.h"
 #include "runtime/coordination/auth/munge.h"
-#include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/wire.h"
+#include "runtime/coordination/server/speakers.h"
 
 struct jd_service;
-struct jd_session; /* one connection */
+struct jd_connection; /* one connection */
 
-/* What the service does to the other end of a session. */
+/* What the service does to the other end of a connection. */
 struct jd_service_hooks {
     void (*send)(void *peer, const Jd__Message *message);
     /* It has shown who it is: its frames may be as large as max_message, and
@@ -38,7 +38,8 @@ struct jd_service_hooks {
     void (*welcome)(void *peer, const struct jd_auth_keys *keys);
     /* Close it after what was sent; jd__service_lost comes then. */
     void (*end)(void *peer);
-    /* Close it now: its session is gone, and nothing is said of it any more. */
+    /* Close it now: its connection is gone, and nothing is said of it any more.
+     */
     void (*drop)(void *peer);
     /* Ask munge, and call jd__service_vouched; false where that cannot begin.
      * The spec's timeout is the hook's. */
@@ -76,38 +77,42 @@ struct jd_service_spec {
 /* Copies what it needs. Returns JD_OK, RESOURCE_EXHAUSTED. */
 jd_status jd__service_create(const struct jd_service_spec *spec,
                              struct jd_service **ret_service);
-/* Frees it with all sessions. NULL is nothing. */
+/* Frees it with all connections. NULL is nothing. */
 void jd__service_destroy(struct jd_service *service);
 
 /* A connection has come; from is its address, for sentences. Sends the
  * Challenge. NULL where there is no memory. */
-struct jd_session *jd__service_accept(struct jd_service *service, void *peer,
-                                      const char *from, double now);
+struct jd_connection *jd__service_accept(struct jd_service *service, void *peer,
+                                         const char *from, double now);
 
 /* This connection comes from the service's own process: it is no stranger,
- * however many there are. Before anything else is done to the session. */
-void jd__service_own(struct jd_service *service, struct jd_session *session);
+ * however many there are. Before anything else is done to the connection. */
+void jd__service_own(struct jd_service *service,
+                     struct jd_connection *connection);
 
 /* Descriptors are short: drops a stranger, one that is closing first. False
  * where there is none. */
 bool jd__service_shed(struct jd_service *service, double now);
 
-/* A session that needs no meeting: the one process of a world of one. */
-struct jd_session *jd__service_accept_alone(struct jd_service *service,
-                                            void *peer);
+/* A connection that needs no meeting: the one process of a world of one. */
+struct jd_connection *jd__service_accept_alone(struct jd_service *service,
+                                               void *peer);
 
 /* The message stands until this returns. */
-void jd__service_receive(struct jd_service *service, struct jd_session *session,
+void jd__service_receive(struct jd_service *service,
+                         struct jd_connection *connection,
                          const Jd__Message *message, double now);
 
 /* munge's answer: a credential over what the spec said, or a sentence. */
-void jd__service_vouched(struct jd_service *service, struct jd_session *session,
-                         jd_status status, const char *text, double now);
+void jd__service_vouched(struct jd_service *service,
+                         struct jd_connection *connection, jd_status status,
+                         const char *text, double now);
 
 /* The connection is closed: 0 is an end of file, EPROTO garbage (why says
- * what). Frees the session. */
-void jd__service_lost(struct jd_service *service, struct jd_session *session,
-                      int error, const char *why, double now);
+ * what). Frees the connection. */
+void jd__service_lost(struct jd_service *service,
+                      struct jd_connection *connection, int error,
+                      const char *why, double now);
 
 /* Does what is due; returns when to call again at the latest. */
 double jd__service_tick(struct jd_service *service, double now);

@@ -4,6 +4,7 @@
 #define RUNTIME_COORDINATION_SERVER_SERVICE_PRIVATE_H
 
 #include "runtime/coordination/server/service.h"
+#include "runtime/coordination/server/speakers.h"
 #include "runtime/coordination/server/store.h"
 
 #include <stdio.h>
@@ -30,14 +31,14 @@ struct jd_queue {
 /* One request that has no reply yet. */
 struct jd_waiter {
     enum jd_wait_kind kind;
-    struct jd_session *session;
+    struct jd_connection *connection;
     uint64_t id;
     double since;
     double deadline; /* INFINITY: none */
     size_t heap_index;
     struct jd_queue *queue;
     struct jd_waiter *next, *previous; /* in the queue */
-    struct jd_waiter *next_of_session, *previous_of_session;
+    struct jd_waiter *next_of_connection, *previous_of_connection;
     void *owner; /* the barrier, the awaited key, ... */
     Jd__Message
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
@@ -106,7 +107,8 @@ struct jd_member {
     int host; /* into hosts */
     uint64_t incarnation;
     char program[64];
-    struct jd_session *session; /* NULL: none, or its connection was lost */
+    struct jd_connection
+        *connection; /* NULL: none, or its connection was lost */
     double heard;
     char operation[48];
     uint64_t number;
@@ -123,7 +125,7 @@ struct jd_member {
  * a walk over all. */
 struct jd_tally {
     int staying;   /* have not come to the shutdown */
-    int connected; /* have a session */
+    int connected; /* have a connection */
     int late_live; /* count as living, and do not ask who lives */
     int to_step;   /* take part in preemption, have not answered */
     int to_acknowledge;
@@ -134,19 +136,20 @@ struct jd_known_host {
     char boot_id[40];
 };
 
-/* ---- sessions ----------------------------------------------------------- */
+/* ---- connections -----------------------------------------------------------
+ */
 
-enum jd_session_state {
-    JD_SESSION_STRANGER, /* has not said who it is */
-    JD_SESSION_QUEUED,   /* munge will be asked, when others are answered */
-    JD_SESSION_VOUCHING, /* munge is asked */
-    JD_SESSION_KNOWN,
-    JD_SESSION_ENDED, /* is being closed: what it says does not count */
+enum jd_connection_state {
+    JD_CONNECTION_STRANGER, /* has not said who it is */
+    JD_CONNECTION_QUEUED,   /* munge will be asked, when others are answered */
+    JD_CONNECTION_VOUCHING, /* munge is asked */
+    JD_CONNECTION_KNOWN,
+    JD_CONNECTION_ENDED, /* is being closed: what it says does not count */
 };
 
-struct jd_session {
+struct jd_connection {
     void *peer;
-    enum jd_session_state state;
+    enum jd_connection_state state;
     Jd__Role role;
     struct jd_member *member; /* NULL for helpers and observers */
     Jd__Message *hello;       /* its own copy, while munge is asked */
@@ -159,11 +162,11 @@ struct jd_session {
     uint8_t public_key[JD_AUTH_KEY]; /* the service's, with munge */
     struct jd_auth_keys keys;        /* until the Welcome */
     struct jd_waiter *waiters;
-    struct jd_session *next, *previous; /* all of a state's, oldest first */
+    struct jd_connection *next, *previous; /* all of a state's, oldest first */
 };
 
-struct jd_session_list {
-    struct jd_session *first, *last;
+struct jd_connection_list {
+    struct jd_connection *first, *last;
     int count;
 };
 
@@ -183,11 +186,11 @@ struct jd_service {
     uint64_t incarnation;
     double now;                 /* of the call that is being handled */
     const Jd__Message *handled; /* the request that is, or NULL, and whose */
-    const struct jd_session *handled_of;
+    const struct jd_connection *handled_of;
 
-    struct jd_session_list strangers, queued, vouching;
-    struct jd_session_list refused; /* never let in, and being closed */
-    struct jd_session_list known;   /* and those of them being closed */
+    struct jd_connection_list strangers, queued, vouching;
+    struct jd_connection_list refused; /* never let in, and being closed */
+    struct jd_connection_list known;   /* and those of them being closed */
     struct jd_member *members;
     struct jd_tally tally;
     struct jd_known_host *hosts;
@@ -233,35 +236,38 @@ struct jd_service {
 
 /* A reply without more than a status and a sentence. */
 __attribute__((format(printf, 5, 6))) void
-jd__service_reply(struct jd_service *service, struct jd_session *session,
+jd__service_reply(struct jd_service *service, struct jd_connection *connection,
                   uint64_t id, jd_status status, const char *format, ...);
 /* A reply with its body. */
-void jd__service_answer(struct jd_service *service, struct jd_session *session,
-                        uint64_t id, Jd__Reply *reply);
-void jd__service_send(struct jd_service *service, struct jd_session *session,
+void jd__service_answer(struct jd_service *service,
+                        struct jd_connection *connection, uint64_t id,
+                        Jd__Reply *reply);
+void jd__service_send(struct jd_service *service,
+                      struct jd_connection *connection,
                       Jd__Message__BodyCase body, void *message);
 /* Nothing it says counts any more; the connection closes. */
-void jd__session_end(struct jd_service *service, struct jd_session *session);
+void jd__connection_end(struct jd_service *service,
+                        struct jd_connection *connection);
 /* And moves it into the list of those that are so. */
-void jd__session_set_state(struct jd_service *service,
-                           struct jd_session *session,
-                           enum jd_session_state state);
+void jd__connection_set_state(struct jd_service *service,
+                              struct jd_connection *connection,
+                              enum jd_connection_state state);
 /* Frees it. */
-void jd__session_destroy(struct jd_service *service,
-                         struct jd_session *session);
+void jd__connection_destroy(struct jd_service *service,
+                            struct jd_connection *connection);
 
 /* ---- strangers.c -------------------------------------------------------- */
 
 /* Another has come: drops as many as are too many, and never the newcomer. */
 void jd__strangers_make_room(struct jd_service *service,
-                             const struct jd_session *newcomer);
+                             const struct jd_connection *newcomer);
 /* Refuses those who connect and say nothing; returns when to look again. */
 double jd__strangers_end_slow(struct jd_service *service);
 
 /* ---- requests ----------------------------------------------------------- */
 
 typedef void jd_request_f(struct jd_service *service,
-                          struct jd_session *session,
+                          struct jd_connection *connection,
                           const Jd__Message *message);
 
 /* ---- pending.c ---------------------------------------------------------- */
@@ -270,7 +276,7 @@ typedef void jd_request_f(struct jd_service *service,
  * where there is no memory. */
 struct jd_waiter *jd__wait_begin(struct jd_service *service,
                                  struct jd_queue *queue, enum jd_wait_kind kind,
-                                 struct jd_session *session,
+                                 struct jd_connection *connection,
                                  const Jd__Message *message);
 /* Takes it out of everything and frees it, without a reply. Its owner, where
  * it has nobody left, goes too. */
@@ -291,16 +297,16 @@ void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
 const struct jd_waiter *jd__wait_of(const struct jd_member *member);
 /* No process below its own waits for the same. */
 bool jd__wait_is_lowest(const struct jd_waiter *waiter);
-struct jd_waiter *jd__session_find_waiter(const struct jd_session *session,
-                                          uint64_t id);
+struct jd_waiter *
+jd__connection_find_waiter(const struct jd_connection *connection, uint64_t id);
 jd_request_f jd__on_withdraw;
 
 /* ---- greet.c ------------------------------------------------------------ */
 
-void jd__on_hello(struct jd_service *service, struct jd_session *session,
+void jd__on_hello(struct jd_service *service, struct jd_connection *connection,
                   const Jd__Message *message);
 __attribute__((format(printf, 4, 5))) void
-jd__meeting_refuse(struct jd_service *service, struct jd_session *session,
+jd__meeting_refuse(struct jd_service *service, struct jd_connection *connection,
                    jd_status status, const char *format, ...);
 /* Asks munge about those who wait for their turn. */
 void jd__meeting_ask_munge(struct jd_service *service);
@@ -308,7 +314,8 @@ void jd__meeting_ask_munge(struct jd_service *service);
 /* ---- admission.c -------------------------------------------------------- */
 
 /* It has shown who it is, and belongs to the job. */
-void jd__meeting_admit(struct jd_service *service, struct jd_session *session,
+void jd__meeting_admit(struct jd_service *service,
+                       struct jd_connection *connection,
                        const Jd__Hello *hello);
 jd_request_f jd__on_join, jd__on_leave;
 /* The member does not wait for the others any more: it has not joined. */
@@ -326,12 +333,12 @@ const char *jd__member_host(const struct jd_service *service,
                             const struct jd_member *member);
 bool jd__member_is_alive(const struct jd_member *member);
 /* All that the tally counts is changed by these: the member's state, its
- * session, one of its flags; and jd__members_count counts anew. */
+ * connection, one of its flags; and jd__members_count counts anew. */
 void jd__member_set_state(struct jd_service *service, struct jd_member *member,
                           enum jd_member_state state);
-void jd__member_set_session(struct jd_service *service,
-                            struct jd_member *member,
-                            struct jd_session *session);
+void jd__member_set_connection(struct jd_service *service,
+                               struct jd_member *member,
+                               struct jd_connection *connection);
 void jd__member_set(struct jd_service *service, struct jd_member *member,
                     bool *flag, bool value);
 struct jd_tally jd__members_count(const struct jd_service *service);
@@ -370,12 +377,13 @@ void jd__keys_finish(struct jd_service *service);
 
 /* ---- quota.c ------------------------------------------------------------ */
 
-/* What is stored from now on is the session's process's. */
+/* What is stored from now on is the connection's process's. */
 void jd__quota_begin(struct jd_service *service,
-                     const struct jd_session *session);
+                     const struct jd_connection *connection);
 /* It may not store so much: the key and its value. */
-void jd__quota_refuse(struct jd_service *service, struct jd_session *session,
-                      uint64_t id, ProtobufCBinaryData key, size_t value);
+void jd__quota_refuse(struct jd_service *service,
+                      struct jd_connection *connection, uint64_t id,
+                      ProtobufCBinaryData key, size_t value);
 
 /* ---- barriers.c --------------------------------------------------------- */
 

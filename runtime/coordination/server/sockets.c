@@ -39,7 +39,7 @@ struct peer {
     struct jd_server *server;
     int fd; /* the link's */
     struct jd_link *link;
-    struct jd_session *session;
+    struct jd_connection *connection;
     struct jd_munge_question *question; /* munge is asked; NULL: it is not */
     struct peer *next, *previous;
 };
@@ -110,7 +110,7 @@ static void on_message(void *arg, Jd__Message *message)
     struct peer *peer = arg;
     struct jd_server *server = peer->server;
     bool may_wait = !is_quick(message);
-    jd__service_receive(server->service, peer->session, message,
+    jd__service_receive(server->service, peer->connection, message,
                         jd__clock_now());
     if (may_wait)
         tick(server);
@@ -123,8 +123,8 @@ static void on_closed(void *arg, int error, const char *why)
     jd__munge_cancel(peer->question);
     jd__link_destroy(peer->link);
     peer->link = NULL; /* nothing can be sent while the service hears of it */
-    if (peer->session)
-        jd__service_lost(server->service, peer->session, error, why,
+    if (peer->connection)
+        jd__service_lost(server->service, peer->connection, error, why,
                          jd__clock_now());
     forget_peer(peer);
     tick(server);
@@ -169,9 +169,9 @@ static struct peer *add_peer(struct jd_server *server, int fd, const char *from)
     peer->link = jd__link_create(server->pool, fd, JD_WIRE_STRANGER_MAX,
                                  &link_hooks, peer);
     if (peer->link)
-        peer->session =
+        peer->connection =
             jd__service_accept(server->service, peer, from, jd__clock_now());
-    if (peer->session && jd__link_start(peer->link))
+    if (peer->connection && jd__link_start(peer->link))
         return peer;
     on_closed(peer, ENOMEM, NULL);
     return NULL;
@@ -237,7 +237,7 @@ int jd__server_connect(struct jd_server *server)
         return -1;
     struct peer *peer = add_peer(server, fds[0], "this process");
     if (peer) {
-        jd__service_own(server->service, peer->session);
+        jd__service_own(server->service, peer->connection);
         return fds[1];
     }
     close(fds[1]);
@@ -283,7 +283,7 @@ static void on_vouched(void *arg, jd_status status, const char *text)
     struct peer *peer = arg;
     struct jd_server *server = peer->server;
     peer->question = NULL;
-    jd__service_vouched(server->service, peer->session, status, text,
+    jd__service_vouched(server->service, peer->connection, status, text,
                         jd__clock_now());
     tick(server);
 }

@@ -19,32 +19,33 @@
 
 /* ---- who goes ----------------------------------------------------------- */
 
-static void drop(struct jd_service *service, struct jd_session *session)
+static void drop(struct jd_service *service, struct jd_connection *connection)
 {
-    void *peer = session->peer;
-    jd__session_destroy(service, session);
+    void *peer = connection->peer;
+    jd__connection_destroy(service, connection);
     service->hooks->drop(peer);
 }
 
-static struct jd_session *nth(const struct jd_session_list *list, uint32_t n)
+static struct jd_connection *nth(const struct jd_connection_list *list,
+                                 uint32_t n)
 {
-    struct jd_session *session = list->first;
+    struct jd_connection *connection = list->first;
     while (n--)
-        session = session->next;
-    return session;
+        connection = connection->next;
+    return connection;
 }
 
-static uint32_t count_candidates(const struct jd_session_list *list)
+static uint32_t count_candidates(const struct jd_connection_list *list)
 {
     return (uint32_t)(list->count < CANDIDATES ? list->count : CANDIDATES);
 }
 
 /* NULL: nobody but the newcomer, which is the last of the strangers, or those
  * that munge is asked about already. */
-static struct jd_session *choose(const struct jd_service *service,
-                                 const struct jd_session *newcomer)
+static struct jd_connection *choose(const struct jd_service *service,
+                                    const struct jd_connection *newcomer)
 {
-    struct jd_session *oldest = service->strangers.first;
+    struct jd_connection *oldest = service->strangers.first;
     if (oldest && oldest != newcomer &&
         service->now - oldest->accepted_at >= QUIET_SECONDS)
         return oldest;
@@ -66,46 +67,47 @@ static int count_strangers(const struct jd_service *service)
 }
 
 void jd__strangers_make_room(struct jd_service *service,
-                             const struct jd_session *newcomer)
+                             const struct jd_connection *newcomer)
 {
     int allowed =
         JD_SERVICE_STRANGERS + service->count - service->tally.connected;
     while (count_strangers(service) > allowed) {
-        struct jd_session *session = service->refused.first;
-        if (!session && !(session = choose(service, newcomer)))
+        struct jd_connection *connection = service->refused.first;
+        if (!connection && !(connection = choose(service, newcomer)))
             return;
-        if (session->state != JD_SESSION_ENDED)
-            jd__meeting_refuse(service, session, JD_RESOURCE_EXHAUSTED,
+        if (connection->state != JD_CONNECTION_ENDED)
+            jd__meeting_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
                                "more than %d connections have not shown yet "
                                "who they are, and it is one of them; it may "
                                "come again",
                                allowed);
-        drop(service, session);
+        drop(service, connection);
     }
 }
 
 bool jd__service_shed(struct jd_service *service, double now)
 {
     service->now = now;
-    struct jd_session *session = service->refused.first;
-    if (!session)
-        session = choose(service, NULL);
-    if (session)
-        drop(service, session);
-    return session != NULL;
+    struct jd_connection *connection = service->refused.first;
+    if (!connection)
+        connection = choose(service, NULL);
+    if (connection)
+        drop(service, connection);
+    return connection != NULL;
 }
 
 /* ---- their time --------------------------------------------------------- */
 
 /* The list is by age. */
-static double end_slow(struct jd_service *service, struct jd_session_list *list)
+static double end_slow(struct jd_service *service,
+                       struct jd_connection_list *list)
 {
-    struct jd_session *session;
-    while ((session = list->first)) {
-        double end = session->accepted_at + STRANGER_SECONDS;
+    struct jd_connection *connection;
+    while ((connection = list->first)) {
+        double end = connection->accepted_at + STRANGER_SECONDS;
         if (service->now < end)
             return end;
-        jd__meeting_refuse(service, session, JD_DEADLINE_EXCEEDED,
+        jd__meeting_refuse(service, connection, JD_DEADLINE_EXCEEDED,
                            "it has not said who it is in %g s",
                            STRANGER_SECONDS);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* join.c - the parts of a start that both ways to the service share. */
 #include "base/clock.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/coordination/session/session_private.h"
 
@@ -17,13 +19,12 @@
 #define SPARE_FILES (JD_SERVICE_STRANGERS + 64)
 #define RESOLVE_SECONDS 30 /* for the name in coordinator_bind_address */
 
-double jd__coordination_remaining(const struct jd_coordination_spec *spec,
-                                  double most)
+double jd__session_remaining(const struct jd_session_spec *spec, double most)
 {
     return fmax(0.1, fmin(most, spec->deadline - jd__clock_now()));
 }
 
-jd_status jd__coordination_allow_files(const struct jd_coordination_spec *spec)
+jd_status jd__session_allow_files(const struct jd_session_spec *spec)
 {
     char what[64];
     snprintf(what, sizeof what, "%d processes", spec->count);
@@ -32,18 +33,18 @@ jd_status jd__coordination_allow_files(const struct jd_coordination_spec *spec)
 
 /* ---- an address that is said -------------------------------------------- */
 
-bool jd__coordination_says_loopback(const char *address,
-                                    const struct jd_endpoints *endpoints)
+bool jd__session_says_loopback(const char *address,
+                               const struct jd_endpoints *endpoints)
 {
     bool is_number = address[0] == '[' || isdigit((unsigned char)address[0]);
     return strncmp(address, "localhost:", strlen("localhost:")) == 0 ||
            (is_number && jd__endpoint_is_loopback(&endpoints->items[0]));
 }
 
-jd_status jd__coordination_listen(const struct jd_coordination_spec *spec,
-                                  const char *address, const char *origin,
-                                  const struct jd_endpoints *endpoints,
-                                  struct jd_listeners *ret_listeners)
+jd_status jd__session_listen(const struct jd_session_spec *spec,
+                             const char *address, const char *origin,
+                             const struct jd_endpoints *endpoints,
+                             struct jd_listeners *ret_listeners)
 {
     const struct jd_setting *bind =
         jd__setting(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
@@ -51,17 +52,17 @@ jd_status jd__coordination_listen(const struct jd_coordination_spec *spec,
         .bind = bind->text,
         .variable = bind->text ? bind->origin : origin,
         .port = endpoints->items[0].port,
-        .loopback = jd__coordination_says_loopback(address, endpoints),
-        .timeout = jd__coordination_remaining(spec, RESOLVE_SECONDS),
+        .loopback = jd__session_says_loopback(address, endpoints),
+        .timeout = jd__session_remaining(spec, RESOLVE_SECONDS),
     };
     return jd__address_listen(&listen, ret_listeners);
 }
 
 /* ---- the service, on process 0 ------------------------------------------ */
 
-jd_status jd__coordination_start_server(struct jd_coordination *coordination,
-                                        const struct jd_coordination_spec *spec,
-                                        const struct jd_listeners *listeners)
+jd_status jd__session_start_server(struct jd_session *session,
+                                   const struct jd_session_spec *spec,
+                                   const struct jd_listeners *listeners)
 {
     const struct jd_settings *settings = spec->settings;
     struct jd_listeners taken = *listeners;
@@ -73,13 +74,13 @@ jd_status jd__coordination_start_server(struct jd_coordination *coordination,
     }
     bool has_own = observer_auth.way != JD_AUTH_OPEN;
     struct jd_server_spec server = {
-        .loop = coordination->loop,
+        .loop = session->client.loop,
         .listeners = taken,
         .service = {
-            .auth = &coordination->key.auth,
+            .auth = &session->client.key.auth,
             .observer_auth = has_own ? &observer_auth : NULL,
-            .job = coordination->key.job,
-            .attempt = coordination->key.attempt,
+            .job = session->client.key.job,
+            .attempt = session->client.key.attempt,
             .count = spec->count,
             .heartbeat_timeout =
                 jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
@@ -87,73 +88,72 @@ jd_status jd__coordination_start_server(struct jd_coordination *coordination,
                 (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
             .max_store =
                 (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
-            .speakers = coordination->speakers,
+            .speakers = session->speakers,
             .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
             .host = spec->facts->host,
             .program = spec->facts->program,
             .pid = (uint32_t)spec->facts->pid,
         },
     };
-    status = jd__server_create(&server, &coordination->server);
+    status = jd__server_create(&server, &session->server);
     jd__auth_wipe(&observer_auth, sizeof observer_auth);
     return status;
 }
 
 /* ---- the agent ---------------------------------------------------------- */
 
-static jd_status create_agent(struct jd_coordination *coordination,
-                              const struct jd_coordination_spec *spec, int fd,
+static jd_status create_agent(struct jd_session *session,
+                              const struct jd_session_spec *spec, int fd,
                               bool is_search)
 {
     const struct jd_settings *settings = spec->settings;
     struct jd_agent_spec agent = {
-        .loop = coordination->loop,
-        .auth = &coordination->key.auth,
+        .loop = session->client.loop,
+        .auth = &session->client.key.auth,
         .role = JD__ROLE__PROCESS,
-        .job = coordination->key.job,
-        .attempt = coordination->key.attempt,
-        .process = coordination->index,
-        .count = coordination->count,
+        .job = session->client.key.job,
+        .attempt = session->client.key.attempt,
+        .process = session->index,
+        .count = session->count,
         .host = spec->facts->host,
         .boot_id = spec->facts->boot_id,
         .program = spec->facts->program,
         .pid = (uint32_t)spec->facts->pid,
         .fd = fd,
         .is_search = is_search,
-        .endpoints = &coordination->key.endpoints,
+        .endpoints = &session->client.key.endpoints,
         .heartbeat_timeout =
             jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
         .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
         .max_message =
             (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
-        .on_push = jd__coordination_on_push,
-        .on_lost = jd__coordination_on_lost,
-        .arg = coordination,
+        .on_push = jd__session_on_push,
+        .on_lost = jd__session_on_lost,
+        .arg = session,
     };
-    return jd__agent_create(&agent, &coordination->agent);
+    return jd__agent_create(&agent, &session->client.agent);
 }
 
-jd_status jd__coordination_open_agent(struct jd_coordination *coordination,
-                                      const struct jd_coordination_spec *spec,
-                                      bool is_search)
+jd_status jd__session_open_agent(struct jd_session *session,
+                                 const struct jd_session_spec *spec,
+                                 bool is_search)
 {
     int fd = -1;
-    if (coordination->server) {
-        fd = jd__server_connect(coordination->server);
+    if (session->server) {
+        fd = jd__server_connect(session->server);
         if (fd < 0)
             return jd_fail(JD_RESOURCE_EXHAUSTED,
                            "jd_initialize: socketpair failed: %s",
                            strerror(errno));
     }
-    return create_agent(coordination, spec, fd, is_search);
+    return create_agent(session, spec, fd, is_search);
 }
 
 /* ---- all meet ----------------------------------------------------------- */
 
-static jd_status take_reply(struct jd_coordination *coordination,
-                            const Jd__Reply *reply)
+static jd_status take_reply(struct jd_session *session, const Jd__Reply *reply)
 {
-    if (reply->n_hosts != (size_t)coordination->count)
+    if (reply->n_hosts != (size_t)session->count)
         return JD_OK;
     int *hosts = malloc(reply->n_hosts * sizeof *hosts);
     if (!hosts)
@@ -161,46 +161,46 @@ static jd_status take_reply(struct jd_coordination *coordination,
                                   reply->n_hosts * sizeof *hosts);
     for (size_t i = 0; i < reply->n_hosts; i++)
         hosts[i] = (int)reply->hosts[i];
-    atomic_store(&coordination->hosts, hosts);
+    atomic_store(&session->client.hosts, hosts);
     return JD_OK;
 }
 
-static jd_status register_self(struct jd_coordination *coordination,
-                               const struct jd_coordination_spec *spec)
+static jd_status register_self(struct jd_session *session,
+                               const struct jd_session_spec *spec)
 {
     Jd__Join body = JD__JOIN__INIT;
     struct jd_call call = {
         .operation = "jd_initialize",
         .detail = ": the meeting at the coordination service",
-        .timeout = jd__coordination_remaining(spec, INFINITY),
+        .timeout = jd__session_remaining(spec, INFINITY),
         .variable = "JD_INITIALIZATION_TIMEOUT",
     };
     jd__call_init(&call, JD__MESSAGE__BODY_JOIN, &body);
-    jd_status status = jd__coordination_call(coordination, &call);
+    jd_status status = jd__client_call(&session->client, &call);
     if (status == JD_OK)
-        status = take_reply(coordination, call.reply);
+        status = take_reply(session, call.reply);
     jd__call_finish(&call);
     return status;
 }
 
-jd_status jd__coordination_enrol(struct jd_coordination *coordination,
-                                 const struct jd_coordination_spec *spec)
+jd_status jd__session_enrol(struct jd_session *session,
+                            const struct jd_session_spec *spec)
 {
     jd_status status = jd__preemption_start(
-        coordination,
+        &session->client,
         jd__settings_text(spec->settings, JD_OPTION_PREEMPTION_SIGNAL));
-    return status == JD_OK ? register_self(coordination, spec) : status;
+    return status == JD_OK ? register_self(session, spec) : status;
 }
 
-jd_status jd__coordination_join(struct jd_coordination *coordination,
-                                const struct jd_coordination_spec *spec)
+jd_status jd__session_join(struct jd_session *session,
+                           const struct jd_session_spec *spec)
 {
-    jd_status status = jd__coordination_open_agent(coordination, spec, false);
+    jd_status status = jd__session_open_agent(session, spec, false);
     if (status == JD_OK)
-        status = jd__loop_start(coordination->loop);
+        status = jd__loop_start(session->client.loop);
     if (status != JD_OK)
         return status;
-    status = jd__agent_meet(coordination->agent, spec->deadline);
-    return status == JD_OK ? jd__coordination_enrol(coordination, spec)
+    status = jd__agent_meet(session->client.agent, spec->deadline);
+    return status == JD_OK ? jd__session_enrol(session, spec)
                            : jd__fail_prefix(status, "jd_initialize: ");
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
 
 #include <stdio.h>
@@ -48,13 +49,13 @@ static void pause_a_moment(void)
 }
 
 /* A pod's name may be known a while after the pod has started. */
-static jd_status resolve(const struct jd_coordination_spec *spec,
+static jd_status resolve(const struct jd_session_spec *spec,
                          struct jd_endpoints *endpoints)
 {
     const struct jd_cluster_text *address = &spec->cluster->coordinator_address;
     for (;;) {
         jd_status status = jd__address_resolve(
-            address->value, jd__coordination_remaining(spec, RESOLVE_SECONDS),
+            address->value, jd__session_remaining(spec, RESOLVE_SECONDS),
             endpoints);
         if (status == JD_OK || status == JD_INVALID_ARGUMENT ||
             jd__clock_now() >= spec->deadline)
@@ -69,21 +70,21 @@ static jd_status resolve(const struct jd_coordination_spec *spec,
 
 /* ---- a loopback address ------------------------------------------------- */
 
-static bool is_loopback(const struct jd_coordination *coordination,
-                        const struct jd_coordination_spec *spec)
+static bool is_loopback(const struct jd_session *session,
+                        const struct jd_session_spec *spec)
 {
-    return jd__coordination_says_loopback(
-        spec->cluster->coordinator_address.value, &coordination->key.endpoints);
+    return jd__session_says_loopback(spec->cluster->coordinator_address.value,
+                                     &session->client.key.endpoints);
 }
 
 /* Every process knows at once where the launcher tells of other hosts. */
-static jd_status check_reach(const struct jd_coordination *coordination,
-                             const struct jd_coordination_spec *spec)
+static jd_status check_reach(const struct jd_session *session,
+                             const struct jd_session_spec *spec)
 {
     const struct jd_cluster_text *address = &spec->cluster->coordinator_address;
     const struct jd_cluster_number *here = &spec->cluster->local_num_processes;
     if (!here->known || here->value >= spec->count ||
-        !is_loopback(coordination, spec))
+        !is_loopback(session, spec))
         return JD_OK;
     return jd_fail(
         JD_INVALID_ARGUMENT,
@@ -98,11 +99,11 @@ static jd_status check_reach(const struct jd_coordination *coordination,
 /* Else those of other hosts knock at their own host, and process 0 waits for
  * them: both hear what may be wrong when they give up. */
 static jd_status explain_reach(jd_status status,
-                               const struct jd_coordination *coordination,
-                               const struct jd_coordination_spec *spec)
+                               const struct jd_session *session,
+                               const struct jd_session_spec *spec)
 {
     const struct jd_cluster_text *address = &spec->cluster->coordinator_address;
-    if (status != JD_DEADLINE_EXCEEDED || !is_loopback(coordination, spec))
+    if (status != JD_DEADLINE_EXCEEDED || !is_loopback(session, spec))
         return status;
     return jd_fail(status,
                    "%s; %s (%s) is a loopback address, which only processes of "
@@ -114,13 +115,13 @@ static jd_status explain_reach(jd_status status,
 /* ---- the meeting -------------------------------------------------------- */
 
 /* On loopback alone the other side must be of our own user. */
-static void warn_open(const struct jd_coordination *coordination,
-                      const struct jd_coordination_spec *spec)
+static void warn_open(const struct jd_session *session,
+                      const struct jd_session_spec *spec)
 {
     bool is_bound =
         jd__settings_text(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
-    if (coordination->key.auth.way != JD_AUTH_OPEN ||
-        (is_loopback(coordination, spec) && !is_bound))
+    if (session->client.key.auth.way != JD_AUTH_OPEN ||
+        (is_loopback(session, spec) && !is_bound))
         return;
     jd__log(JD_LOG_WARNING,
             "the job has no secret: whoever reaches port %d of this host can "
@@ -128,13 +129,13 @@ static void warn_open(const struct jd_coordination *coordination,
             "each other and end the job, and whoever has that port first can "
             "play its coordination service; set JD_SECRET_FILE, the same for "
             "all processes (JD_REQUIRE_SECRET=1 makes this an error)",
-            coordination->key.endpoints.items[0].port);
+            session->client.key.endpoints.items[0].port);
 }
 
-static jd_status check_secret(const struct jd_coordination *coordination,
-                              const struct jd_coordination_spec *spec)
+static jd_status check_secret(const struct jd_session *session,
+                              const struct jd_session_spec *spec)
 {
-    if (coordination->key.auth.way != JD_AUTH_OPEN ||
+    if (session->client.key.auth.way != JD_AUTH_OPEN ||
         !jd__settings_integer(spec->settings, JD_OPTION_REQUIRE_SECRET))
         return JD_OK;
     return jd_fail(JD_FAILED_PRECONDITION,
@@ -145,46 +146,44 @@ static jd_status check_secret(const struct jd_coordination *coordination,
                    "processes");
 }
 
-static jd_status start_service(struct jd_coordination *coordination,
-                               const struct jd_coordination_spec *spec)
+static jd_status start_service(struct jd_session *session,
+                               const struct jd_session_spec *spec)
 {
     const struct jd_cluster_text *address = &spec->cluster->coordinator_address;
     struct jd_listeners listeners;
-    jd_status status = jd__coordination_allow_files(spec);
+    jd_status status = jd__session_allow_files(spec);
     if (status == JD_OK)
-        status =
-            jd__coordination_listen(spec, address->value, address->source,
-                                    &coordination->key.endpoints, &listeners);
+        status = jd__session_listen(spec, address->value, address->source,
+                                    &session->client.key.endpoints, &listeners);
     if (status == JD_OK)
-        status = jd__coordination_start_server(coordination, spec, &listeners);
+        status = jd__session_start_server(session, spec, &listeners);
     if (status != JD_OK)
         return jd__fail_prefix(
             status, "jd_initialize: the coordination service cannot start: ");
-    warn_open(coordination, spec);
+    warn_open(session, spec);
     return JD_OK;
 }
 
-jd_status
-jd__coordination_meet_by_address(struct jd_coordination *coordination,
-                                 const struct jd_coordination_spec *spec)
+jd_status jd__session_meet_by_address(struct jd_session *session,
+                                      const struct jd_session_spec *spec)
 {
-    struct jd_job_key *key = &coordination->key;
+    struct jd_job_key *key = &session->client.key;
     name_job(spec->env, key);
     jd_status status = jd__auth_find(spec->env, spec->settings, &key->auth);
     if (status == JD_OK)
-        status = check_secret(coordination, spec);
+        status = check_secret(session, spec);
     if (status != JD_OK)
         return jd__fail_prefix(status, "jd_initialize: ");
     if (!spec->cluster->coordinator_address.value)
-        return jd__coordination_search(coordination, spec);
+        return jd__session_search(session, spec);
     status = resolve(spec, &key->endpoints);
     if (status == JD_OK)
-        status = check_reach(coordination, spec);
-    if (status == JD_OK && coordination->index == 0)
-        status = start_service(coordination, spec);
+        status = check_reach(session, spec);
+    if (status == JD_OK && session->index == 0)
+        status = start_service(session, spec);
     if (status != JD_OK)
         return status;
     jd__address_sort(&key->endpoints);
-    status = jd__coordination_join(coordination, spec);
-    return explain_reach(status, coordination, spec);
+    status = jd__session_join(session, spec);
+    return explain_reach(status, session, spec);
 }

@@ -3,6 +3,7 @@
  * join_by_mpi.c - the way to the service where there is an MPI world already:
  * process 0 listens, and MPI tells all where and with which secret.
  */
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
 
 #include <stdio.h>
@@ -18,22 +19,22 @@ struct handout {
 
 /* ---- where the service is ----------------------------------------------- */
 
-static const struct jd_setting *address(const struct jd_coordination_spec *spec)
+static const struct jd_setting *address(const struct jd_session_spec *spec)
 {
     return jd__setting(spec->settings, JD_OPTION_COORDINATOR_ADDRESS);
 }
 
-static bool is_explicit(const struct jd_coordination_spec *spec)
+static bool is_explicit(const struct jd_session_spec *spec)
 {
     return jd__setting_is_explicit(spec->settings,
                                    JD_OPTION_COORDINATOR_ADDRESS);
 }
 
-static jd_status resolve_explicit(const struct jd_coordination_spec *spec,
+static jd_status resolve_explicit(const struct jd_session_spec *spec,
                                   struct jd_endpoints *endpoints)
 {
     jd_status status = jd__address_resolve(
-        address(spec)->text, jd__coordination_remaining(spec, RESOLVE_SECONDS),
+        address(spec)->text, jd__session_remaining(spec, RESOLVE_SECONDS),
         endpoints);
     if (status != JD_OK)
         return jd__fail_prefix(status, "%s: ", address(spec)->origin);
@@ -42,11 +43,11 @@ static jd_status resolve_explicit(const struct jd_coordination_spec *spec,
 }
 
 /* An explicit address on loopback cannot be reached from another host. */
-static jd_status check_reach(const struct jd_coordination_spec *spec,
+static jd_status check_reach(const struct jd_session_spec *spec,
                              const struct jd_endpoints *endpoints)
 {
     const char *text = address(spec)->text;
-    if (!jd__coordination_says_loopback(text, endpoints) ||
+    if (!jd__session_says_loopback(text, endpoints) ||
         spec->topology->num_hosts == 1)
         return JD_OK;
     return jd_fail(
@@ -57,7 +58,7 @@ static jd_status check_reach(const struct jd_coordination_spec *spec,
         address(spec)->origin, text, spec->topology->num_hosts);
 }
 
-static jd_status listen_explicit(const struct jd_coordination_spec *spec,
+static jd_status listen_explicit(const struct jd_session_spec *spec,
                                  struct jd_endpoints *endpoints,
                                  struct jd_listeners *listeners)
 {
@@ -65,14 +66,14 @@ static jd_status listen_explicit(const struct jd_coordination_spec *spec,
     if (status == JD_OK)
         status = check_reach(spec, endpoints);
     if (status == JD_OK)
-        status = jd__coordination_listen(spec, address(spec)->text,
-                                         address(spec)->origin, endpoints,
-                                         listeners);
+        status =
+            jd__session_listen(spec, address(spec)->text, address(spec)->origin,
+                               endpoints, listeners);
     return status;
 }
 
 /* Nothing is said: any port, and what this host has, for all to know. */
-static jd_status listen_anywhere(const struct jd_coordination_spec *spec,
+static jd_status listen_anywhere(const struct jd_session_spec *spec,
                                  struct jd_endpoints *endpoints,
                                  struct jd_listeners *listeners)
 {
@@ -81,7 +82,7 @@ static jd_status listen_anywhere(const struct jd_coordination_spec *spec,
     struct jd_listen listen = {
         .bind = bind->text,
         .variable = bind->text ? bind->origin : "JD_COORDINATOR_ADDRESS",
-        .timeout = jd__coordination_remaining(spec, RESOLVE_SECONDS),
+        .timeout = jd__session_remaining(spec, RESOLVE_SECONDS),
         .loopback = spec->topology->num_hosts == 1,
     };
     jd_status status = jd__address_listen(&listen, listeners);
@@ -106,25 +107,25 @@ static void make_job(struct jd_job_key *key)
     jd__auth_make(&key->auth);
 }
 
-static jd_status start_service(struct jd_coordination *coordination,
-                               const struct jd_coordination_spec *spec)
+static jd_status start_service(struct jd_session *session,
+                               const struct jd_session_spec *spec)
 {
-    struct jd_endpoints *endpoints = &coordination->key.endpoints;
+    struct jd_endpoints *endpoints = &session->client.key.endpoints;
     struct jd_listeners listeners;
-    make_job(&coordination->key);
-    jd_status status = jd__coordination_allow_files(spec);
+    make_job(&session->client.key);
+    jd_status status = jd__session_allow_files(spec);
     if (status == JD_OK)
         status = is_explicit(spec)
                      ? listen_explicit(spec, endpoints, &listeners)
                      : listen_anywhere(spec, endpoints, &listeners);
     if (status == JD_OK)
-        status = jd__coordination_start_server(coordination, spec, &listeners);
+        status = jd__session_start_server(session, spec, &listeners);
     return status;
 }
 
 /* ---- MPI tells all ------------------------------------------------------ */
 
-static jd_status share(const struct jd_coordination_spec *spec,
+static jd_status share(const struct jd_session_spec *spec,
                        struct handout *handout)
 {
     jd_status status = jd__check_mpi(MPI_Bcast(handout, (int)sizeof *handout,
@@ -138,14 +139,14 @@ static jd_status share(const struct jd_coordination_spec *spec,
 }
 
 /* The same failure on every process. */
-static jd_status hand_out(struct jd_coordination *coordination,
-                          const struct jd_coordination_spec *spec)
+static jd_status hand_out(struct jd_session *session,
+                          const struct jd_session_spec *spec)
 {
     struct handout handout = { .status = JD_OK };
-    if (coordination->index == 0) {
-        jd_status status = start_service(coordination, spec);
+    if (session->index == 0) {
+        jd_status status = start_service(session, spec);
         handout.status = (int32_t)status;
-        handout.key = coordination->key;
+        handout.key = session->client.key;
         if (status != JD_OK)
             snprintf(handout.text, sizeof handout.text,
                      "jd_initialize: the coordination service cannot start: "
@@ -153,28 +154,28 @@ static jd_status hand_out(struct jd_coordination *coordination,
                      jd_error_message());
     }
     jd_status status = share(spec, &handout);
-    coordination->key = handout.key;
+    session->client.key = handout.key;
     jd__auth_wipe(&handout.key, sizeof handout.key);
     return status;
 }
 
 /* An explicit address is what each process makes of it. */
-static jd_status find_service(struct jd_coordination *coordination,
-                              const struct jd_coordination_spec *spec)
+static jd_status find_service(struct jd_session *session,
+                              const struct jd_session_spec *spec)
 {
-    if (coordination->index == 0)
+    if (session->index == 0)
         return JD_OK;
     if (is_explicit(spec))
-        return resolve_explicit(spec, &coordination->key.endpoints);
-    jd__address_sort(&coordination->key.endpoints);
+        return resolve_explicit(spec, &session->client.key.endpoints);
+    jd__address_sort(&session->client.key.endpoints);
     return JD_OK;
 }
 
-jd_status jd__coordination_meet_by_mpi(struct jd_coordination *coordination,
-                                       const struct jd_coordination_spec *spec)
+jd_status jd__session_meet_by_mpi(struct jd_session *session,
+                                  const struct jd_session_spec *spec)
 {
-    jd_status status = hand_out(coordination, spec);
+    jd_status status = hand_out(session, spec);
     if (status == JD_OK)
-        status = find_service(coordination, spec);
-    return status == JD_OK ? jd__coordination_join(coordination, spec) : status;
+        status = find_service(session, spec);
+    return status == JD_OK ? jd__session_join(session, spec) : status;
 }

@@ -7,6 +7,7 @@
  * passed over; what the job's own service says is the answer.
  */
 #include "base/clock.h"
+#include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
 
 #include <math.h>
@@ -28,8 +29,8 @@ struct candidate {
 };
 
 struct search {
-    struct jd_coordination *coordination;
-    const struct jd_coordination_spec *spec;
+    struct jd_session *session;
+    const struct jd_session_spec *spec;
     struct candidate *candidates;
     size_t count;
     double begin; /* jd__clock_now() */
@@ -40,7 +41,7 @@ struct search {
 static jd_status look_up(const struct search *search,
                          struct candidate *candidate)
 {
-    double timeout = jd__coordination_remaining(search->spec, RESOLVE_SECONDS);
+    double timeout = jd__session_remaining(search->spec, RESOLVE_SECONDS);
     if (candidate->endpoints.count)
         return JD_OK;
     jd_status status =
@@ -54,16 +55,15 @@ static jd_status look_up(const struct search *search,
 static jd_status knock(const struct search *search,
                        const struct candidate *candidate)
 {
-    struct jd_coordination *coordination = search->coordination;
-    coordination->key.endpoints = candidate->endpoints;
-    jd_status status =
-        jd__coordination_open_agent(coordination, search->spec, true);
+    struct jd_session *session = search->session;
+    session->client.key.endpoints = candidate->endpoints;
+    jd_status status = jd__session_open_agent(session, search->spec, true);
     if (status == JD_OK)
-        status = jd__agent_meet(coordination->agent, search->spec->deadline);
+        status = jd__agent_meet(session->client.agent, search->spec->deadline);
     if (status == JD_OK)
         return JD_OK;
-    jd__agent_destroy(coordination->agent);
-    coordination->agent = NULL;
+    jd__agent_destroy(session->client.agent);
+    session->client.agent = NULL;
     return status;
 }
 
@@ -146,7 +146,7 @@ static jd_status fail_to_find(const struct search *search)
             "in %.3g s; %s, which were tried in turn: %s; see whether process "
             "0 has started, or set JD_COORDINATOR_ADDRESS to its host "
             "(JD_INITIALIZATION_TIMEOUT changes the deadline)",
-            search->coordination->index, jd__clock_now() - search->begin,
+            search->session->index, jd__clock_now() - search->begin,
             search->spec->cluster->coordinator_address.source,
             tried ? tried : "in vain");
     free(tried);
@@ -168,7 +168,7 @@ static jd_status try_all(const struct search *search)
 static void pause_search(const struct search *search, int round)
 {
     double pause = fmin(MAX_PAUSE, ldexp(0.01, round));
-    pause = jd__coordination_remaining(search->spec, pause);
+    pause = jd__session_remaining(search->spec, pause);
     struct timespec wait = jd__clock_timespec(pause);
     nanosleep(&wait, NULL);
 }
@@ -192,12 +192,12 @@ static void free_candidates(struct search *search)
     free(search->candidates);
 }
 
-jd_status jd__coordination_search(struct jd_coordination *coordination,
-                                  const struct jd_coordination_spec *spec)
+jd_status jd__session_search(struct jd_session *session,
+                             const struct jd_session_spec *spec)
 {
     size_t count = spec->cluster->num_coordinator_candidates;
     struct search search = {
-        .coordination = coordination,
+        .session = session,
         .spec = spec,
         .candidates = calloc(count, sizeof *search.candidates),
         .count = count,
@@ -208,10 +208,9 @@ jd_status jd__coordination_search(struct jd_coordination *coordination,
                                   count * sizeof *search.candidates);
     for (size_t i = 0; i < count; i++)
         search.candidates[i].address = spec->cluster->coordinator_candidates[i];
-    jd_status status = jd__loop_start(coordination->loop);
+    jd_status status = jd__loop_start(session->client.loop);
     if (status == JD_OK)
         status = find(&search);
     free_candidates(&search);
-    return status == JD_OK ? jd__coordination_enrol(coordination, spec)
-                           : status;
+    return status == JD_OK ? jd__session_enrol(session, spec) : status;
 }

@@ -7,9 +7,13 @@
 #include "base/clock.h"
 #include "base/forked.h"
 #include "base/log.h"
+#include "runtime/coordination/client/call.h"
+#include "runtime/coordination/client/client.h"
+#include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/coordination/net/child.h"
 #include "runtime/coordination/preemption/preemption.h"
+#include "runtime/coordination/server/speakers.h"
 #include "runtime/coordination/session/session_private.h"
 
 #include <math.h>
@@ -20,64 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FOREVER 1e9 /* seconds; some thirty years */
-
-/* ---- calls -------------------------------------------------------------- */
-
-static jd_status check_fork(const struct jd_coordination *coordination,
-                            const char *operation)
+struct jd_client *jd__session_client(struct jd_session *session)
 {
-    if (coordination->pid == getpid())
-        return JD_OK;
-    return jd__forked_fail(operation, coordination->pid);
-}
-
-jd_status jd__coordination_call(struct jd_coordination *coordination,
-                                struct jd_call *call)
-{
-    jd_status status = check_fork(coordination, call->operation);
-    if (status != JD_OK)
-        return status;
-    if (isnan(call->timeout))
-        return jd_fail(JD_INVALID_ARGUMENT, "%s: its timeout is not a number",
-                       call->operation);
-    if (call->timeout > FOREVER)
-        call->timeout = -1;
-    call->request.timeout_ms =
-        call->timeout < 0 ? -1 : (int64_t)ceil(1000 * call->timeout);
-    return coordination->local ? jd__local_call(coordination->local, call)
-                               : jd__agent_call(coordination->agent, call);
-}
-
-bool jd__coordination_tell(struct jd_coordination *coordination,
-                           const Jd__Message *message)
-{
-    return coordination->agent && coordination->pid == getpid() &&
-           jd__agent_tell(coordination->agent, message);
-}
-
-struct jd_loop *jd__coordination_loop(struct jd_coordination *coordination)
-{
-    return coordination->loop;
-}
-
-const struct jd_job_key *
-jd__coordination_key(const struct jd_coordination *coordination)
-{
-    return &coordination->key;
-}
-
-uint64_t
-jd__coordination_incarnation(const struct jd_coordination *coordination)
-{
-    return jd__agent_place(coordination->agent).incarnation;
-}
-
-int jd__coordination_host_of(const struct jd_coordination *coordination,
-                             int process)
-{
-    const int *hosts = atomic_load(&coordination->hosts);
-    return hosts ? hosts[process] : 0;
+    return &session->client;
 }
 
 /* ---- what comes from the service ---------------------------------------- */
@@ -85,37 +34,36 @@ int jd__coordination_host_of(const struct jd_coordination *coordination,
 /* Process 0 stays while others' callbacks may use the store. */
 static bool must_stay(void *arg)
 {
-    struct jd_coordination *coordination = arg;
-    return coordination->server && jd__server_has_armed(coordination->server);
+    struct jd_session *session = arg;
+    return session->server && jd__server_has_armed(session->server);
 }
 
 /* For a thread that is not the loop's. */
 struct staying {
-    struct jd_coordination *coordination;
+    struct jd_session *session;
     bool must;
 };
 
 static void look_whether_to_stay(void *arg)
 {
     struct staying *staying = arg;
-    staying->must = must_stay(staying->coordination);
+    staying->must = must_stay(staying->session);
 }
 
-static void begin_ending(struct jd_coordination *coordination,
+static void begin_ending(struct jd_session *session,
                          const struct jd_report *report)
 {
-    if (coordination->agent)
-        jd__agent_expect_end(coordination->agent);
+    if (session->client.agent)
+        jd__agent_expect_end(session->client.agent);
     jd__preemption_on_failure();
-    jd__ending_begin(coordination->loop, report, must_stay, coordination);
+    jd__ending_begin(session->client.loop, report, must_stay, session);
 }
 
 /*
  * One that is a culprit itself knows it, and ends as it likes; but one that
  * only seemed dead (it was stopped, and runs again) hears it here.
  */
-static void on_failure(struct jd_coordination *coordination,
-                       const Jd__Failure *failure)
+static void on_failure(struct jd_session *session, const Jd__Failure *failure)
 {
     char *own = NULL;
     struct jd_report report = {
@@ -133,11 +81,11 @@ static void on_failure(struct jd_coordination *coordination,
         asprintf(&own, "the others take this process for dead: %s",
                  failure->text) >= 0)
         report.text = own;
-    begin_ending(coordination, &report);
+    begin_ending(session, &report);
     free(own);
 }
 
-void jd__coordination_on_push(void *arg, const Jd__Message *message)
+void jd__session_on_push(void *arg, const Jd__Message *message)
 {
     switch (message->body_case) {
     case JD__MESSAGE__BODY_FAILURE:
@@ -157,62 +105,36 @@ void jd__coordination_on_push(void *arg, const Jd__Message *message)
     }
 }
 
-/* Of those but process 0. */
-static bool is_first_of_host(const int *hosts, int index)
-{
-    for (int i = 1; i < index; i++)
-        if (hosts[i] == hosts[index])
-            return false;
-    return true;
-}
-
 /* Process 0 is gone, and nobody is left to choose who speaks: each process
- * knows for itself whether it would be chosen (failures.c has the rule). */
-static bool speaks_without_service(const struct jd_coordination *coordination,
-                                   const int *hosts, int index)
+ * knows for itself whether it would be chosen, and how many would not be.
+ * Where the hosts are not known, all are taken who may. */
+static bool speaks_without_service(const struct jd_session *session,
+                                   const int *hosts, int *ret_silent)
 {
-    int hosts_before = 0, survivors = coordination->count - 1;
-    switch (coordination->speakers) {
-    case JD_SPEAK_ALL:
-        return true;
-    case JD_SPEAK_ONE:
-        return index == 1;
-    case JD_SPEAK_NONE:
-        return false;
-    case JD_SPEAK_SOME:
-        break;
+    bool speaks = false;
+    struct jd_speakers rule = { session->speakers, session->count - 1, 0 };
+    bool *is_known = calloc((size_t)session->count, sizeof *is_known);
+    if ((!hosts || !is_known) && rule.which == JD_SPEAK_SOME)
+        rule.which = JD_SPEAK_ALL;
+    for (int i = 1; i < session->count; i++) {
+        bool is_first = !hosts || !is_known || !is_known[hosts[i]];
+        bool is_chosen = jd__speakers_next(&rule, is_first);
+        if (i == session->index)
+            speaks = is_chosen;
+        if (hosts && is_known)
+            is_known[hosts[i]] = true;
     }
-    if (survivors <= JD_MAX_SPEAKERS || !hosts)
-        return true;
-    for (int i = 1; i < index && hosts_before < JD_MAX_SPEAKERS; i++) {
-        if (hosts[i] == hosts[index])
-            return false; /* another is the lowest there */
-        hosts_before += is_first_of_host(hosts, i);
-    }
-    return hosts_before < JD_MAX_SPEAKERS;
+    free(is_known);
+    *ret_silent = rule.survivors - rule.chosen;
+    return speaks;
 }
 
-/* Asked by those who speak: so there is one at least. */
-static int count_silent(const struct jd_coordination *coordination,
-                        const int *hosts)
-{
-    int survivors = coordination->count - 1, speakers = 0;
-    if (coordination->speakers == JD_SPEAK_ONE)
-        return survivors - 1;
-    if (coordination->speakers == JD_SPEAK_ALL ||
-        survivors <= JD_MAX_SPEAKERS || !hosts)
-        return 0;
-    for (int i = 1; i <= survivors && speakers < JD_MAX_SPEAKERS; i++)
-        speakers += is_first_of_host(hosts, i);
-    return survivors - speakers;
-}
-
-void jd__coordination_on_lost(void *arg, const char *why)
+void jd__session_on_lost(void *arg, const char *why)
 {
     static const int process_0 = 0;
-    struct jd_coordination *coordination = arg;
-    const int *hosts = atomic_load(&coordination->hosts);
-    struct jd_service_place place = jd__agent_place(coordination->agent);
+    struct jd_session *session = arg;
+    const int *hosts = atomic_load(&session->client.hosts);
+    struct jd_service_place place = jd__agent_place(session->client.agent);
     char text[640];
     snprintf(text, sizeof text, "process 0 (%s, pid %u on %s): %s, 0.00 s ago",
              place.program, (unsigned)place.pid, place.host, why);
@@ -220,30 +142,27 @@ void jd__coordination_on_lost(void *arg, const char *why)
         .processes = &process_0,
         .num_processes = 1,
         .text = text,
-        .speak =
-            speaks_without_service(coordination, hosts, coordination->index),
     };
-    if (report.speak)
-        report.silent = count_silent(coordination, hosts);
-    begin_ending(coordination, &report);
+    report.speak = speaks_without_service(session, hosts, &report.silent);
+    begin_ending(session, &report);
 }
 
 /* Begun first: the service's own report of it comes to this process too. */
-void jd__coordination_give_up(struct jd_coordination *coordination,
-                              jd_status error, const char *why)
+void jd__session_give_up(struct jd_session *session, jd_status error,
+                         const char *why)
 {
     struct jd_report report = { .text = why, .speak = true };
     Jd__Report body = JD__REPORT__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
     jd__preemption_on_failure();
-    jd__ending_begin(coordination->loop, &report, must_stay, coordination);
+    jd__ending_begin(session->client.loop, &report, must_stay, session);
     body.kind = JD__REPORT__KIND__ERROR;
     body.code = (int)error;
     body.text = (char *)why; /* only read */
     message.body_case = JD__MESSAGE__BODY_REPORT;
     message.report = &body;
-    jd__coordination_tell(coordination, &message);
-    jd__agent_expect_end(coordination->agent);
+    jd__client_tell(&session->client, &message);
+    jd__agent_expect_end(session->client.agent);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -259,29 +178,29 @@ read_speakers(const struct jd_settings *settings)
     return JD_SPEAK_SOME;
 }
 
-static jd_status create_empty(struct jd_coordination **ret_coordination)
+static jd_status create_empty(struct jd_session **ret_session)
 {
-    struct jd_coordination *coordination = calloc(1, sizeof *coordination);
-    if (!coordination)
-        return jd__fail_no_memory("jd_initialize", sizeof *coordination);
-    coordination->pid = getpid();
+    struct jd_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return jd__fail_no_memory("jd_initialize", sizeof *session);
+    session->client.pid = getpid();
     jd__ending_reset();
     jd_status status = jd__auth_start();
     if (status != JD_OK) {
-        free(coordination);
+        free(session);
         return status;
     }
     jd__child_watch();
-    *ret_coordination = coordination;
+    *ret_session = session;
     return JD_OK;
 }
 
-static void say_where(const struct jd_coordination *coordination)
+static void say_where(const struct jd_session *session)
 {
     char address[JD_ENDPOINT_TEXT];
-    if (coordination->index != 0)
+    if (session->index != 0)
         return;
-    jd__endpoint_format(&coordination->key.endpoints.items[0], address);
+    jd__endpoint_format(&session->client.key.endpoints.items[0], address);
     jd__log(JD_LOG_INFO,
             "the coordination service listens at %s (jd-info --job shows what "
             "each process does)",
@@ -290,85 +209,82 @@ static void say_where(const struct jd_coordination *coordination)
 
 /* A failure on the way is jd_initialize's to return, as one in jd_shutdown is:
  * it does not end the process. */
-static jd_status meet(struct jd_coordination *coordination,
-                      const struct jd_coordination_spec *spec)
+static jd_status meet(struct jd_session *session,
+                      const struct jd_session_spec *spec)
 {
-    jd_status status = jd__loop_create("jd-coordinate", &coordination->loop);
+    jd_status status = jd__loop_create("jd-coordinate", &session->client.loop);
     jd__ending_set_leaving(true);
     if (status == JD_OK)
-        status = spec->world
-                     ? jd__coordination_meet_by_mpi(coordination, spec)
-                     : jd__coordination_meet_by_address(coordination, spec);
+        status = spec->world ? jd__session_meet_by_mpi(session, spec)
+                             : jd__session_meet_by_address(session, spec);
     jd__ending_set_leaving(false);
     return status == JD_OK ? jd__ending_check("jd_initialize") : status;
 }
 
-jd_status jd__coordination_create(const struct jd_coordination_spec *spec,
-                                  struct jd_coordination **ret_coordination)
+jd_status jd__session_create(const struct jd_session_spec *spec,
+                             struct jd_session **ret_session)
 {
-    struct jd_coordination *coordination = NULL;
-    jd_status status = create_empty(&coordination);
+    struct jd_session *session = NULL;
+    jd_status status = create_empty(&session);
     if (status != JD_OK)
         return status;
-    coordination->index = spec->index;
-    coordination->count = spec->count;
-    coordination->speakers = read_speakers(spec->settings);
-    coordination->grace =
+    session->index = spec->index;
+    session->count = spec->count;
+    session->speakers = read_speakers(spec->settings);
+    session->grace =
         jd__settings_seconds(spec->settings, JD_OPTION_FAILURE_GRACE);
-    jd__ending_configure(coordination->grace);
+    jd__ending_configure(session->grace);
     jd__address_raise_files();
-    status = meet(coordination, spec);
+    status = meet(session, spec);
     if (status != JD_OK) {
-        jd__coordination_destroy(coordination);
+        jd__session_destroy(session);
         return status;
     }
-    say_where(coordination);
-    jd__telling_open(coordination);
-    *ret_coordination = coordination;
+    say_where(session);
+    jd__telling_open(&session->client);
+    *ret_session = session;
     return JD_OK;
 }
 
-jd_status
-jd__coordination_create_local(const struct jd_settings *settings,
-                              struct jd_coordination **ret_coordination)
+jd_status jd__session_create_local(const struct jd_settings *settings,
+                                   struct jd_session **ret_session)
 {
-    struct jd_coordination *coordination = NULL;
-    jd_status status = create_empty(&coordination);
+    struct jd_session *session = NULL;
+    jd_status status = create_empty(&session);
     if (status != JD_OK)
         return status;
-    coordination->count = 1;
+    session->count = 1;
     status = jd__local_create(
         (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
         (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
-        &coordination->local);
+        &session->client.local);
     if (status == JD_OK)
         status = jd__preemption_start(
-            coordination,
+            &session->client,
             jd__settings_text(settings, JD_OPTION_PREEMPTION_SIGNAL));
     if (status == JD_OK)
-        *ret_coordination = coordination;
+        *ret_session = session;
     else
-        jd__coordination_destroy(coordination);
+        jd__session_destroy(session);
     return status;
 }
 
 /* The job has failed while process 0 was leaving: what others' callbacks use
  * is here. */
-static void stay_for_others(struct jd_coordination *coordination)
+static void stay_for_others(struct jd_session *session)
 {
     static const struct timespec moment = { 0, 20000000 };
-    double end = jd__clock_now() + coordination->grace;
-    struct staying staying = { coordination, true };
-    while (coordination->server && staying.must && jd__clock_now() < end) {
-        if (!jd__loop_run(coordination->loop, look_whether_to_stay, &staying))
+    double end = jd__clock_now() + session->grace;
+    struct staying staying = { session, true };
+    while (session->server && staying.must && jd__clock_now() < end) {
+        if (!jd__loop_run(session->client.loop, look_whether_to_stay, &staying))
             return;
         if (staying.must)
             nanosleep(&moment, NULL);
     }
 }
 
-jd_status jd__coordination_leave(struct jd_coordination *coordination,
-                                 double timeout)
+jd_status jd__session_leave(struct jd_session *session, double timeout)
 {
     Jd__Leave body = JD__LEAVE__INIT;
     struct jd_call call = {
@@ -376,7 +292,7 @@ jd_status jd__coordination_leave(struct jd_coordination *coordination,
         .timeout = timeout,
         .variable = "JD_SHUTDOWN_TIMEOUT",
     };
-    if (coordination->local || coordination->pid != getpid())
+    if (session->client.local || session->client.pid != getpid())
         return JD_OK;
     jd__ending_set_leaving(true);
     jd__ending_await(); /* one that began just before */
@@ -384,51 +300,51 @@ jd_status jd__coordination_leave(struct jd_coordination *coordination,
     jd__call_init(&call, JD__MESSAGE__BODY_LEAVE, &body);
     jd_status status = jd__ending_check("jd_shutdown");
     if (status == JD_OK)
-        status = jd__coordination_call(coordination, &call);
+        status = jd__client_call(&session->client, &call);
     else
-        jd__coordination_tell(coordination, &call.request);
+        jd__client_tell(&session->client, &call.request);
     jd__call_finish(&call);
-    jd__agent_expect_end(coordination->agent);
+    jd__agent_expect_end(session->client.agent);
     if (status != JD_OK)
-        stay_for_others(coordination);
+        stay_for_others(session);
     return status;
 }
 
-void jd__coordination_keep_service(struct jd_coordination *coordination)
+void jd__session_keep_service(struct jd_session *session)
 {
-    coordination->keeps_service = true;
+    session->keeps_service = true;
 }
 
 /* MPI starts once, so there is one at most; the process's end takes it. Its
  * port is free: the next jd_initialize() may be given the same address. */
-static void end_service(struct jd_coordination *coordination)
+static void end_service(struct jd_session *session)
 {
     static struct jd_server *kept;
     static struct jd_loop *kept_loop;
-    if (coordination->keeps_service && coordination->server) {
-        kept = coordination->server;
-        kept_loop = coordination->loop;
+    if (session->keeps_service && session->server) {
+        kept = session->server;
+        kept_loop = session->client.loop;
         jd__server_stop_listening(kept);
         (void)kept, (void)kept_loop; /* only to be found by leak checkers */
         return;
     }
-    jd__server_destroy(coordination->server);
-    jd__loop_destroy(coordination->loop);
+    jd__server_destroy(session->server);
+    jd__loop_destroy(session->client.loop);
 }
 
-void jd__coordination_destroy(struct jd_coordination *coordination)
+void jd__session_destroy(struct jd_session *session)
 {
-    if (!coordination)
+    if (!session)
         return;
-    if (coordination->pid == getpid()) {
+    if (session->client.pid == getpid()) {
         jd__telling_close();
         jd__preemption_stop();
-        jd__agent_destroy(coordination->agent);
-        end_service(coordination);
-        jd__local_destroy(coordination->local);
+        jd__agent_destroy(session->client.agent);
+        end_service(session);
+        jd__local_destroy(session->client.local);
         jd__ending_set_leaving(false);
     }
-    free(atomic_load(&coordination->hosts));
-    jd__auth_wipe(&coordination->key, sizeof coordination->key);
-    free(coordination);
+    free(atomic_load(&session->client.hosts));
+    jd__auth_wipe(&session->client.key, sizeof session->client.key);
+    free(session);
 }

@@ -2,6 +2,7 @@
 /* fence.c - the bytes of all hosts, through the store. */
 #include "runtime/wireup/server/fence.h"
 #include "base/clock.h"
+#include "runtime/coordination/client/call.h"
 #include "runtime/wireup/server/log.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 /* liveness.c - connections that are held as long as their processes live. */
 #include "runtime/wireup/server/liveness.h"
 #include "base/clock.h"
+#include "base/ranges.h"
 #include "runtime/coordination/net/wire.h"
-#include "runtime/process/proc_peers.h"
 #include "runtime/wireup/server/log.h"
 
 #include <errno.h>
@@ -384,7 +384,7 @@ static void print_members(FILE *out, struct life *life,
     pthread_mutex_unlock(&life->lock);
     if (count) {
         fputs(count == 1 ? "process " : "processes ", out);
-        jd__print_ranges(out, numbers, count);
+        jd__ranges_print(out, numbers, count);
     }
     free(numbers);
 }

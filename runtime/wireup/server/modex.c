@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* modex.c - questions and answers between two servers, through the store. */
 #include "runtime/wireup/server/modex.h"
+#include "runtime/coordination/client/call.h"
 #include "runtime/coordination/net/wire.h"
 #include "runtime/wireup/server/log.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* store.c - Set, Get, Increment and Delete as calls. */
 #include "runtime/wireup/server/store.h"
+#include "runtime/coordination/client/call.h"
 
 #include <stdarg.h>
 #include <stdio.h>

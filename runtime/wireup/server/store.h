@@ -15,6 +15,7 @@
 #define RUNTIME_WIREUP_SERVER_STORE_H
 
 #include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/client/call.h"
 
 struct store_key {
     char bytes[160];

@@ -3,7 +3,7 @@
  * test_exit.c - how a process ends: its exit code, its last line, and what
  * it had printed before. MPI is not started.
  */
-#include "runtime/process/exit.h"
+#include "base/process_exit.h"
 #include "jd_process.h"
 #include "tests/unit/unit.h"
 
@@ -118,7 +118,7 @@ static void end_while_held(int code)
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_create(&thread, NULL, hold_stdout, &barrier);
     pthread_barrier_wait(&barrier);
-    jd__exit_now(code);
+    jd__process_exit_now(code);
 }
 
 START_TEST(a_held_stream_does_not_keep_the_process)

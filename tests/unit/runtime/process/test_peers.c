@@ -4,6 +4,8 @@
  * others are helpers of the test; the job is one that its environment, made
  * by hand, says.
  */
+#include "base/proc.h"
+#include "base/ranges.h"
 #include "runtime/process/proc_peers.h"
 #include "tests/unit/helper.h"
 
@@ -96,7 +98,7 @@ START_TEST(numbers_become_ranges)
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    jd__print_ranges(out, ranges[_i].numbers, ranges[_i].count);
+    jd__ranges_print(out, ranges[_i].numbers, ranges[_i].count);
     fclose(out);
     ck_assert_str_eq(text, ranges[_i].text);
     free(text);
@@ -108,7 +110,7 @@ static void expect_state(pid_t pid, const char *expected)
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    jd__peers_print_state(out, pid);
+    jd__proc_print_state(out, pid);
     fclose(out);
     ck_assert_str_eq(text, expected);
     free(text);
@@ -117,20 +119,20 @@ static void expect_state(pid_t pid, const char *expected)
 START_TEST(a_process_runs_stops_and_ends)
 {
     char stopped[64];
-    ck_assert_int_eq(jd__peers_state(getpid()), 'R');
+    ck_assert_int_eq(jd__proc_state(getpid()), 'R');
     expect_state(getpid(), "is running");
     pid_t pid = start_peer("other", "PMI_RANK=1");
-    char state = jd__peers_state(pid);
+    char state = jd__proc_state(pid);
     ck_assert(state && strchr("RSD", state));
     helper_stop(pid);
-    ck_assert_int_eq(jd__peers_state(pid), 'T');
+    ck_assert_int_eq(jd__proc_state(pid), 'T');
     snprintf(stopped, sizeof stopped, "is stopped (kill -CONT %d)", (int)pid);
     expect_state(pid, stopped);
     helper_kill(pid);
-    ck_assert_int_eq(jd__peers_state(pid), 'Z');
+    ck_assert_int_eq(jd__proc_state(pid), 'Z');
     expect_state(pid, "has ended and is not yet reaped");
     helper_reap(pid);
-    ck_assert_int_eq(jd__peers_state(pid), 0);
+    ck_assert_int_eq(jd__proc_state(pid), 0);
     expect_state(pid, "has ended");
 }
 END_TEST
@@ -139,7 +141,7 @@ END_TEST
 START_TEST(a_name_may_hold_anything)
 {
     prctl(PR_SET_NAME, "a) Z (b");
-    ck_assert_int_eq(jd__peers_state(getpid()), 'R');
+    ck_assert_int_eq(jd__proc_state(getpid()), 'R');
 }
 END_TEST
 

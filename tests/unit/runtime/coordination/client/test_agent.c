@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_agent.c - agents in touch with the service over real sockets: calls, its
  * end, and coming back. */
+#include "runtime/coordination/client/call.h"
 #include "tests/unit/agent_pair.h"
 
 #include <sched.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_agent_meeting.c - how agents and the service meet over real sockets. */
+#include "runtime/coordination/client/call.h"
 #include "tests/unit/agent_pair.h"
 
 #include <sched.h>

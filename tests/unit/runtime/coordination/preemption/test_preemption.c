@@ -11,8 +11,8 @@
 
 static void start_alone(void)
 {
-    coordination.loop = NULL;
-    UNIT_OK(jd__preemption_start(&coordination, "TERM"));
+    client.loop = NULL;
+    UNIT_OK(jd__preemption_start(&client, "TERM"));
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -54,7 +54,7 @@ START_TEST(other_names_are_refused)
     UNIT_FAILS(jd__signal_parse(bad_names[_i], &number), JD_INVALID_ARGUMENT,
                text);
     ck_assert_int_eq(number, -1);
-    UNIT_FAILS(jd__preemption_start(&coordination, bad_names[_i]),
+    UNIT_FAILS(jd__preemption_start(&client, bad_names[_i]),
                JD_INVALID_ARGUMENT, text);
 }
 END_TEST
@@ -100,8 +100,8 @@ END_TEST
 
 START_TEST(another_signal_is_another)
 {
-    coordination.loop = NULL;
-    UNIT_OK(jd__preemption_start(&coordination, "USR1"));
+    client.loop = NULL;
+    UNIT_OK(jd__preemption_start(&client, "USR1"));
     ck_assert(!jd__preemption_poll(1));
     ck_assert(is_installed(SIGUSR1));
     ck_assert(!is_installed(SIGTERM));

@@ -13,9 +13,9 @@
 
 static void start_several(void)
 {
-    UNIT_OK(jd__loop_create("jd-test", &coordination.loop));
-    UNIT_OK(jd__loop_start(coordination.loop));
-    UNIT_OK(jd__preemption_start(&coordination, "TERM"));
+    UNIT_OK(jd__loop_create("jd-test", &client.loop));
+    UNIT_OK(jd__loop_start(client.loop));
+    UNIT_OK(jd__preemption_start(&client, "TERM"));
 }
 
 /* Until the count has come so far; Check's timeout ends it. */
@@ -56,7 +56,7 @@ static void give_notice(uint64_t round)
     Jd__Preemption notice = JD__PREEMPTION__INIT;
     notice.round = round;
     notice.process = 3;
-    jd__loop_run(coordination.loop, run_notice, &notice);
+    jd__loop_run(client.loop, run_notice, &notice);
 }
 
 static void decide(uint64_t round, int64_t step)
@@ -64,12 +64,12 @@ static void decide(uint64_t round, int64_t step)
     Jd__Decision decision = JD__DECISION__INIT;
     decision.round = round;
     decision.step = step;
-    jd__loop_run(coordination.loop, run_decision, &decision);
+    jd__loop_run(client.loop, run_decision, &decision);
 }
 
 static void flush_loop(void)
 {
-    jd__loop_catch_up(coordination.loop);
+    jd__loop_catch_up(client.loop);
 }
 
 /* ---- several: the signal ------------------------------------------------ */
@@ -186,7 +186,7 @@ START_TEST(a_signal_of_the_last_world_is_not_announced)
     start_several();
     ck_assert(!jd__preemption_poll(1));
     set_offline(true);
-    jd__loop_call(coordination.loop, hold_loop, NULL);
+    jd__loop_call(client.loop, hold_loop, NULL);
     wait_for(&is_held);
     send_signal();
     pthread_create(&thread, NULL, let_go, NULL);
@@ -374,7 +374,7 @@ START_TEST(a_notice_after_the_end_is_nothing)
     ck_assert_ptr_null(strstr(text, "has waited"));
     decide(1, 11);
     ck_assert_int_eq(told.steps, 0);
-    UNIT_OK(jd__preemption_start(&coordination, "TERM"));
+    UNIT_OK(jd__preemption_start(&client, "TERM"));
     UNIT_OK(jd_on_preemption(visit, &v));
     ck_assert(!jd__preemption_poll(20));
     stop();

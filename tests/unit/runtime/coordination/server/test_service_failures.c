@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_service_failures.c - who has failed, and who hears and says what. */
+#include "runtime/coordination/server/speakers.h"
 #include "tests/unit/service.h"
 
 /* ---- helpers ------------------------------------------------------------ */
@@ -49,7 +50,7 @@ static void check_death(int error, const char *why, const char *how)
     char text[256];
     start(2);
     start_joined(2);
-    jd__service_lost(service, peers[1].session, error, why, now);
+    jd__service_lost(service, peers[1].connection, error, why, now);
     pass(0.05);
     snprintf(text, sizeof text,
              "process 1 (train, pid 101 on h0): %s, 0.03 s "

@@ -137,7 +137,7 @@ START_TEST(nobody_joins_a_job_that_has_failed)
     (void)first;
     report(&peers[1], JD__REPORT__KIND__ERROR, JD_INTERNAL, "no");
     lose(&peers[1], 0);
-    join(&peers[0], 1000); /* the last: process 1 has no session */
+    join(&peers[0], 1000); /* the last: process 1 has no connection */
     pass(0.1);
     drop(take(&peers[0], JD__MESSAGE__BODY_FAILURE));
     drop(take(&peers[2], JD__MESSAGE__BODY_FAILURE));

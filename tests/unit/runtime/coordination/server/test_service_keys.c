@@ -69,8 +69,8 @@ static void expect_nothing_left(void)
     ck_assert_ptr_null(service->awaited_keys);
     ck_assert_uint_eq(service->heap.count, 0);
     for (int i = 0; i < 4; i++)
-        if (peers[i].session)
-            ck_assert_ptr_null(peers[i].session->waiters);
+        if (peers[i].connection)
+            ck_assert_ptr_null(peers[i].connection->waiters);
 }
 
 static void start_two(void)
@@ -458,8 +458,8 @@ START_TEST(alone_one_has_the_store_too)
     struct jd_service_spec spec = make_spec(1);
     spec.heartbeat_timeout = -1;
     start_spec(&spec);
-    peers[0].session = jd__service_accept_alone(service, &peers[0]);
-    ck_assert_ptr_nonnull(peers[0].session);
+    peers[0].connection = jd__service_accept_alone(service, &peers[0]);
+    ck_assert_ptr_nonnull(peers[0].connection);
     expect_ok(&peers[0], set(&peers[0], "a", "1"));
     expect_entries(&peers[0], get(&peers[0], "a", 0), "=1,");
     expect_ok(&peers[0], arrive(&peers[0], "b", 0));

@@ -186,14 +186,14 @@ static void leave_crowd(void)
 {
     for (int i = 0; i < 3; i++) {
         forget_messages(&crowd[i]);
-        crowd[i] = (struct peer){ .session = NULL };
+        crowd[i] = (struct peer){ .connection = NULL };
     }
     finish();
 }
 
 START_TEST(of_too_many_silent_strangers_the_oldest_goes)
 {
-    struct peer one_more = { .session = NULL };
+    struct peer one_more = { .connection = NULL };
     fill_up();
     now += 0.6;
     accept_peer(&one_more);
@@ -212,7 +212,7 @@ END_TEST
 /* They have a second to read why, but not where others come. */
 START_TEST(the_refused_count_until_they_are_gone)
 {
-    struct peer more[2] = { { .session = NULL } };
+    struct peer more[2] = { { .connection = NULL } };
     fill_up();
     set(&peers[7], "a", "b");
     expect_refused(&peers[7], JD_INVALID_ARGUMENT,
@@ -233,7 +233,7 @@ static void accept_one_more(void)
 {
     static struct peer pool[100];
     struct peer *peer = pool;
-    while (peer->session)
+    while (peer->connection)
         peer++;
     ck_assert(peer < pool + 100);
     forget_messages(peer);
@@ -242,10 +242,10 @@ static void accept_one_more(void)
 
 START_TEST(the_services_own_process_is_no_stranger)
 {
-    struct peer own = { .session = NULL };
+    struct peer own = { .connection = NULL };
     start(3);
     accept_peer(&own);
-    jd__service_own(service, own.session);
+    jd__service_own(service, own.connection);
     for (int i = 0; i < 1000; i++)
         accept_one_more();
     now += 6;
@@ -273,7 +273,7 @@ static bool comes_through(struct peer *member)
 /* One in five does: 200 in vain are one in 10^19. */
 START_TEST(a_flood_keeps_no_member_out_for_good)
 {
-    struct peer member = { .session = NULL };
+    struct peer member = { .connection = NULL };
     int tries = 1;
     fill_up();
     while (!comes_through(&member))
@@ -292,7 +292,7 @@ START_TEST(who_is_being_vouched_for_is_not_dropped)
 {
     static const struct jd_auth munge = { .way = JD_AUTH_MUNGE };
     struct jd_service_spec spec = make_spec(2);
-    struct peer more[300] = { { .session = NULL } };
+    struct peer more[300] = { { .connection = NULL } };
     spec.auth = &munge;
     start_spec(&spec);
     for (int i = 0; i < 64; i++) {
@@ -305,7 +305,7 @@ START_TEST(who_is_being_vouched_for_is_not_dropped)
         accept_peer(&more[i]);
     for (int i = 0; i < 64; i++)
         ck_assert(!peers[i].is_ended);
-    jd__service_vouched(service, peers[0].session, JD_OK, "", now);
+    jd__service_vouched(service, peers[0].connection, JD_OK, "", now);
     expect_welcome(&peers[0], &munge);
     for (int i = 0; i < 300; i++)
         forget_messages(&more[i]);
@@ -333,7 +333,7 @@ START_TEST(munge_is_asked_64_times_at_once)
 {
     static const struct jd_auth munge = { .way = JD_AUTH_MUNGE };
     struct jd_service_spec spec = make_spec(70);
-    struct peer more[2] = { { .session = NULL } };
+    struct peer more[2] = { { .connection = NULL } };
     spec.auth = &munge;
     start_spec(&spec);
     for (int i = 0; i < 66; i++) {
@@ -344,7 +344,7 @@ START_TEST(munge_is_asked_64_times_at_once)
         say_hello(peer, &munge, &hello);
         ck_assert(i < 64 ? peer->credential != NULL : !peer->credential);
     }
-    jd__service_vouched(service, peers[7].session, JD_OK, "", now);
+    jd__service_vouched(service, peers[7].connection, JD_OK, "", now);
     tick();
     ck_assert(peers[7].is_welcome);
     ck_assert_ptr_nonnull(more[0].credential);
@@ -353,7 +353,7 @@ START_TEST(munge_is_asked_64_times_at_once)
     tick();
     ck_assert_ptr_nonnull(more[1].credential);
     for (int i = 0; i < 2; i++) {
-        jd__service_vouched(service, more[i].session, JD_OK, "", now);
+        jd__service_vouched(service, more[i].connection, JD_OK, "", now);
         expect_welcome(&more[i], &munge);
         free(more[i].credential);
         lose(&more[i], 0);
@@ -421,7 +421,7 @@ START_TEST(munge_lets_in)
     say_munge_hello(&peers[1]);
     ck_assert_str_eq(peers[1].credential, "MUNGE:xyz");
     expect_quiet(&peers[1]);
-    jd__service_vouched(service, peers[1].session, JD_OK, "", now);
+    jd__service_vouched(service, peers[1].connection, JD_OK, "", now);
     expect_welcome(&peers[1], &munge_auth);
     finish();
 }
@@ -431,7 +431,7 @@ START_TEST(munge_refuses)
 {
     start_munge();
     say_munge_hello(&peers[1]);
-    jd__service_vouched(service, peers[1].session, JD_UNAUTHENTICATED,
+    jd__service_vouched(service, peers[1].connection, JD_UNAUTHENTICATED,
                         "it is of another user", now);
     expect_refused(&peers[1], JD_UNAUTHENTICATED, "it is of another user");
     close_ended(&peers[1]);
@@ -455,7 +455,7 @@ START_TEST(while_munge_is_asked_there_is_nothing_to_say)
     set(&peers[1], "a", "b");
     expect_refused(&peers[1], JD_INVALID_ARGUMENT,
                    "it went on (\"set\") before it was let in");
-    jd__service_vouched(service, peers[1].session, JD_OK, "", now);
+    jd__service_vouched(service, peers[1].connection, JD_OK, "", now);
     expect_quiet(&peers[1]);
     close_ended(&peers[1]);
     say_munge_hello(&peers[1]);

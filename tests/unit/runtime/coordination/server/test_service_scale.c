@@ -90,7 +90,7 @@ static void come(int i)
     char host[16];
     snprintf(host, sizeof host, "n%d", i / PER_HOST);
     Jd__Hello hello = make_hello(i, COUNT, host);
-    peers[i].session =
+    peers[i].connection =
         jd__service_accept(service, &peers[i], "10.0.0.9:5555", now);
     say_hello(&peers[i], &open_auth, &hello);
     ck_assert(peers[i].is_welcome);

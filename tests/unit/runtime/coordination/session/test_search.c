@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_search.c - a process that knows only hosts looks for its service: the
  * hosts are ports of this one. */
+#include "runtime/coordination/client/client.h"
+#include "runtime/coordination/server/speakers.h"
 #include "runtime/coordination/session/session_private.h"
 #include "tests/unit/agent.h"
 
@@ -87,7 +89,7 @@ struct seeker {
     char texts[MAX_CANDIDATES][32];
     char *candidates[MAX_CANDIDATES];
     struct jd_cluster cluster;
-    struct jd_coordination *coordination; /* once it is in */
+    struct jd_session *session; /* once it is in */
     double patience;
     int count; /* of processes, as it believes */
     jd_status status;
@@ -109,7 +111,7 @@ static void *seek(void *arg)
     static const struct jd_local_facts facts = {
         .host = "h1", .boot_id = "b1", .program = "train", .pid = 99
     };
-    struct jd_coordination_spec spec = {
+    struct jd_session_spec spec = {
         .env = env,
         .settings = settings,
         .cluster = &seeker->cluster,
@@ -119,7 +121,7 @@ static void *seek(void *arg)
         .deadline =
             jd__clock_now() + (seeker->patience > 0 ? seeker->patience : 60),
     };
-    seeker->status = jd__coordination_create(&spec, &seeker->coordination);
+    seeker->status = jd__session_create(&spec, &seeker->session);
     if (seeker->status != JD_OK)
         snprintf(seeker->error, sizeof seeker->error, "%s", jd_error_message());
     return NULL;
@@ -128,10 +130,11 @@ static void *seek(void *arg)
 static void expect_found(struct seeker *seeker, const struct place *place)
 {
     ck_assert_msg(seeker->status == JD_OK, "%s", seeker->error);
-    const struct jd_job_key *key = jd__coordination_key(seeker->coordination);
+    const struct jd_job_key *key =
+        jd__client_key(jd__session_client(seeker->session));
     ck_assert_int_eq(key->endpoints.count, 1);
     ck_assert_int_eq(key->endpoints.items[0].port, place->port);
-    jd__coordination_destroy(seeker->coordination);
+    jd__session_destroy(seeker->session);
 }
 
 /* ---- the cases ---------------------------------------------------------- */

@@ -14,8 +14,8 @@
  *
  * All processes find the same. Threads: any.
  */
-#ifndef ARRAYS_SHARDING_OWNERS_H
-#define ARRAYS_SHARDING_OWNERS_H
+#ifndef ARRAYS_ARRAY_OWNERS_H
+#define ARRAYS_ARRAY_OWNERS_H
 
 #include "arrays/array/array.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* owners.c - which processes hold which blocks, and what each gives. */
-#include "arrays/sharding/owners.h"
+#include "arrays/array/owners.h"
 
 #include <stdlib.h>
 

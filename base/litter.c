@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* litter.c - what a container's first process removes at its end. */
-#include "runtime/wireup/litter.h"
+#include "base/litter.h"
 
 #include <ftw.h>
 #include <stdbool.h>

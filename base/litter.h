@@ -8,8 +8,8 @@
  *     ... at the very end of the process:
  *     jd__litter_remove();
  */
-#ifndef RUNTIME_WIREUP_LITTER_H
-#define RUNTIME_WIREUP_LITTER_H
+#ifndef BASE_LITTER_H
+#define BASE_LITTER_H
 
 /* The folder of this path is the server's that this process has started. Does
  * nothing where its name is no such folder's, or this is not process 1. Two

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * speakers.h - who says that the job has failed: of many survivors that die
+ * together a few are enough.
+ *
+ *     struct jd_speakers rule = { .which = JD_SPEAK_SOME, .survivors = 40 };
+ *     for each process i, in order, that has survived:
+ *         speaks[i] = jd__speakers_next(&rule, its host is new);
+ *
+ * Threads: any.
+ */
+#ifndef RUNTIME_COORDINATION_SERVER_SPEAKERS_H
+#define RUNTIME_COORDINATION_SERVER_SPEAKERS_H
+
+#include <stdbool.h>
+
+/* JD_FAILURE_REPORT: which survivors print. */
+enum jd_failure_speakers {
+    JD_SPEAK_SOME, /* up to 16: all; above: the lowest of each host, up to 16 */
+    JD_SPEAK_ALL,
+    JD_SPEAK_ONE,
+    JD_SPEAK_NONE,
+};
+enum { JD_MAX_SPEAKERS = 16 };
+
+/* The choice, walked through in the order of the processes. */
+struct jd_speakers {
+    enum jd_failure_speakers which;
+    int survivors;
+    int chosen; /* so far */
+};
+
+/* Does the next survivor speak? is_first: of its host, among survivors. */
+bool jd__speakers_next(struct jd_speakers *speakers, bool is_first);
+
+#endif
