@@ -11,6 +11,7 @@
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/preemption/preemption.h"
 #include "jd_coordination.h"
+#include "jd_multihost.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
 #include "runtime/process/runtime.h"

@@ -319,9 +319,9 @@ START_TEST(alone_each_world_begins_anew)
     stop();
     start_alone();
     for (int i = 0; i < 5; i++)
-        ck_assert(!jd__preemption_poll(i));
+        ck_assert(!jd_reached_preemption_sync_point(i));
     send_signal();
-    ck_assert(jd__preemption_poll(5));
+    ck_assert(jd_reached_preemption_sync_point(5));
     stop();
 }
 END_TEST
@@ -331,8 +331,8 @@ START_TEST(without_a_runtime_polls_are_false)
     char text[500];
     int old;
     FILE *file = catch_stderr(&old);
-    ck_assert(!jd__preemption_poll(1));
-    ck_assert(!jd__preemption_poll(2));
+    ck_assert(!jd_reached_preemption_sync_point(1));
+    ck_assert(!jd_reached_preemption_sync_point(2));
     release_stderr(file, old, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(
         text, " warning jd_reached_preemption_sync_point: no runtime\n"));
