@@ -7,6 +7,7 @@
 #include "collectives/mesh/failure.h"
 #include "runtime/coordination/failure/failure_exit.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,11 @@ struct jd_gathering {
 /* Of the world in force, the last one used first. Their messages have the same
  * tag: lists that share processes call in the same order there. */
 static struct {
-    uint64_t world; /* the number of the runtime; 0: none yet */
+    pthread_mutex_t lock; /* of the list; never held while anybody waits */
+    uint64_t world;       /* the number of the runtime; 0: none yet */
     struct jd_gathering *first;
     struct jd_failure failure;
-} gatherings;
+} gatherings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- lists of processes -------------------------------------------------- */
 
@@ -141,6 +143,23 @@ static jd_status open_list(const struct jd_runtime *runtime,
     return status;
 }
 
+/* The same, in the world in force. */
+static jd_status look_up(const struct jd_runtime *runtime,
+                         const char *operation, struct jd_gathering *list,
+                         struct jd_gathering **ret_gathering)
+{
+    pthread_mutex_lock(&gatherings.lock);
+    if (gatherings.world != runtime->number)
+        forget_all(runtime->number);
+    jd_status status = jd__failure_check(&gatherings.failure, operation, "");
+    if (status == JD_OK)
+        status = open_list(runtime, operation, list, ret_gathering);
+    else
+        free(list);
+    pthread_mutex_unlock(&gatherings.lock);
+    return status;
+}
+
 jd_status jd__gathering_enter(const char *operation,
                               const struct jd_invited *invited,
                               struct jd_gathering **ret_gathering)
@@ -152,13 +171,9 @@ jd_status jd__gathering_enter(const char *operation,
         status = jd__ending_check(operation);
     if (status != JD_OK)
         return status;
-    if (gatherings.world != runtime->number)
-        forget_all(runtime->number);
-    status = jd__failure_check(&gatherings.failure, operation, "");
+    status = make_list(runtime, operation, invited, &list);
     if (status == JD_OK)
-        status = make_list(runtime, operation, invited, &list);
-    if (status == JD_OK)
-        status = open_list(runtime, operation, list, &gathering);
+        status = look_up(runtime, operation, list, &gathering);
     if (status != JD_OK)
         return status;
     if (gathering) {
@@ -180,11 +195,6 @@ jd_status jd__gathering_leave(struct jd_gathering *gathering, jd_status status)
 int jd__gathering_size(const struct jd_gathering *gathering)
 {
     return gathering->size;
-}
-
-int jd__gathering_index(const struct jd_gathering *gathering)
-{
-    return gathering->index;
 }
 
 int jd__gathering_process(const struct jd_gathering *gathering, int i)

@@ -49,9 +49,8 @@ jd_status jd__gathering_enter(const char *operation,
                               const struct jd_invited *invited,
                               struct jd_gathering **ret_gathering);
 
-/* The list, by rising process; index is this process's place. */
+/* The list, by rising process. */
 int jd__gathering_size(const struct jd_gathering *gathering);
-int jd__gathering_index(const struct jd_gathering *gathering);
 int jd__gathering_process(const struct jd_gathering *gathering, int i);
 
 /*

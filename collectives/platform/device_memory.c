@@ -17,13 +17,14 @@
 
 /* ---- arguments ---------------------------------------------------------- */
 
+/* The table's devices lie one behind the other. */
 static bool is_of_job(const struct jd_topology *topology,
                       const jd_device *device)
 {
-    for (int i = 0; i < topology->num_devices; i++)
-        if (device == &topology->devices[i])
-            return true;
-    return false;
+    uintptr_t first = (uintptr_t)topology->devices, at = (uintptr_t)device;
+    return at >= first &&
+           at - first < (size_t)topology->num_devices * sizeof *device &&
+           (at - first) % sizeof *device == 0;
 }
 
 static jd_status check_device(const struct jd_runtime *runtime,

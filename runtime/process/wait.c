@@ -175,7 +175,7 @@ static void print_members(FILE *out, const struct missing *members)
     if (!members->count)
         return;
     fprintf(out, "; member%s ", members->count == 1 ? "" : "s");
-    jd__print_ranges(out, members->processes, members->count);
+    jd__ranges_print(out, members->processes, members->count);
     fputs(members->count == 1 ? " has not come" : " have not come", out);
 }
 

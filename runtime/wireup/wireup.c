@@ -74,6 +74,7 @@ struct hosts {
     Jd__PlanHost *items;
     Jd__PlanHost **pointers;
     uint32_t *processes; /* those of all hosts, one host after the other */
+    int *places;         /* by the service's number: 1 + the place in items */
     int count;
     int own;
 };
@@ -83,53 +84,63 @@ static void free_hosts(struct hosts *hosts)
     free(hosts->items);
     free(hosts->pointers);
     free(hosts->processes);
+    free(hosts->places);
 }
 
 static jd_status allocate_hosts(struct hosts *hosts, size_t count)
 {
     *hosts = (struct hosts){ calloc(count, sizeof *hosts->items),
                              calloc(count, sizeof *hosts->pointers),
-                             calloc(count, sizeof *hosts->processes), 0, 0 };
-    if (hosts->items && hosts->pointers && hosts->processes)
+                             calloc(count, sizeof *hosts->processes),
+                             calloc(count, sizeof *hosts->places),
+                             0,
+                             0 };
+    if (hosts->items && hosts->pointers && hosts->processes && hosts->places)
         return JD_OK;
     free_hosts(hosts);
     return jd__fail_no_memory("jd_initialize", count * sizeof *hosts->items);
 }
 
-static bool is_first_of_host(const struct jd_wireup_spec *spec, int process)
+static int *place_of(const struct jd_wireup_spec *spec, struct hosts *hosts,
+                     int process)
 {
-    for (int i = 0; i < process; i++)
-        if (jd__client_host_of(jd__session_client(spec->session), i) ==
-            jd__client_host_of(jd__session_client(spec->session), process))
-            return false;
-    return true;
+    struct jd_client *client = jd__session_client(spec->session);
+    return &hosts->places[jd__client_host_of(client, process)];
+}
+
+/* In the order of their first processes, with the number of all. */
+static void find_hosts(const struct jd_wireup_spec *spec, Jd__Row **rows,
+                       struct hosts *hosts)
+{
+    for (int i = 0; i < spec->count; i++) {
+        int *place = place_of(spec, hosts, i);
+        if (*place == 0) {
+            Jd__PlanHost *host = &hosts->items[hosts->count];
+            jd__plan_host__init(host);
+            host->name = rows[i]->host;
+            hosts->pointers[hosts->count++] = host;
+            *place = hosts->count;
+        }
+        hosts->items[*place - 1].n_processes++;
+    }
 }
 
 /* rows are the service's, in the order of processes. */
 static void fill_hosts(const struct jd_wireup_spec *spec, Jd__Row **rows,
                        struct hosts *hosts)
 {
-    int own =
-        jd__client_host_of(jd__session_client(spec->session), spec->index);
     uint32_t *next = hosts->processes;
-    for (int first = 0; first < spec->count; first++) {
-        int number =
-            jd__client_host_of(jd__session_client(spec->session), first);
-        if (!is_first_of_host(spec, first))
-            continue;
-        Jd__PlanHost *host = &hosts->items[hosts->count];
-        jd__plan_host__init(host);
-        host->name = rows[first]->host;
-        host->processes = next;
-        for (int i = first; i < spec->count; i++)
-            if (jd__client_host_of(jd__session_client(spec->session), i) ==
-                number)
-                *next++ = (uint32_t)i;
-        host->n_processes = (size_t)(next - host->processes);
-        if (number == own)
-            hosts->own = hosts->count;
-        hosts->pointers[hosts->count++] = host;
+    find_hosts(spec, rows, hosts);
+    for (int i = 0; i < hosts->count; i++) {
+        hosts->items[i].processes = next;
+        next += hosts->items[i].n_processes;
+        hosts->items[i].n_processes = 0;
     }
+    for (int i = 0; i < spec->count; i++) {
+        Jd__PlanHost *host = &hosts->items[*place_of(spec, hosts, i) - 1];
+        host->processes[host->n_processes++] = (uint32_t)i;
+    }
+    hosts->own = *place_of(spec, hosts, spec->index) - 1;
 }
 
 /* Containers that share their host's name and memory count pids for
@@ -313,11 +324,21 @@ static jd_status check_environment(const Jd__Handout *handout)
     return JD_OK;
 }
 
+static bool is_first_of_host(const struct jd_wireup_spec *spec)
+{
+    struct jd_client *client = jd__session_client(spec->session);
+    int own = jd__client_host_of(client, spec->index);
+    for (int i = 0; i < spec->index; i++)
+        if (jd__client_host_of(client, i) == own)
+            return false;
+    return true;
+}
+
 static void note_litter(const struct jd_wireup_spec *spec,
                         const Jd__Handout *handout)
 {
     static const char shared[] = "OMPI_MCA_btl_vader_backing_directory=";
-    if (!is_first_of_host(spec, spec->index))
+    if (!is_first_of_host(spec))
         return;
     jd__litter_note(handout->life_path);
     for (size_t i = 0; i < handout->n_environment; i++)
@@ -391,7 +412,7 @@ void jd__wireup_leave(void)
 jd_status jd__wireup_enter(const struct jd_wireup_spec *spec)
 {
     jd_status status = JD_OK;
-    if (is_first_of_host(spec, spec->index))
+    if (is_first_of_host(spec))
         status = start_server(spec);
     return status == JD_OK ? await_handout(spec) : status;
 }

@@ -93,12 +93,6 @@ int jd__team_index(const struct jd_team *team)
     return team->index;
 }
 
-const struct jd_team_member *jd__team_member(const struct jd_team *team,
-                                             int member)
-{
-    return &team->members[member];
-}
-
 /* ---- meeting ------------------------------------------------------------ */
 
 void jd__team_begin(struct jd_team *team, const char *operation,

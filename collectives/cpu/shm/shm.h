@@ -93,8 +93,6 @@ bool jd__control_is_left(const struct jd_control *control, int team_size);
 
 int jd__team_size(const struct jd_team *team);
 int jd__team_index(const struct jd_team *team);
-const struct jd_team_member *jd__team_member(const struct jd_team *team,
-                                             int member);
 
 /* ---- meeting ------------------------------------------------------------ */
 
@@ -151,14 +149,12 @@ jd_status jd__team_step(struct jd_team *team);
 /*
  * Waits for a word of shared memory to become at least value; for mailboxes
  * and other flags in bounce memory. member is whom it waits for. A word that
- * is to be waited for must become JD_TEAM_REVOKED when its writer gives up;
- * jd__team_on_revoke() says how.
+ * is to be waited for must become JD_TEAM_REVOKED when its writer gives up
+ * (jd__mail_revoke()).
  */
 #define JD_TEAM_REVOKED UINT64_MAX
 jd_status jd__team_await_word(struct jd_team *team, int member,
                               const _Atomic uint64_t *word, uint64_t value);
-void jd__team_on_revoke(struct jd_team *team, void (*revoke)(void *arg),
-                        void *arg);
 
 /* This member gives up, for a reason of its own (an MPI failure in the middle
  * of a collective): the others' waits return ABORTED. Never waits. */

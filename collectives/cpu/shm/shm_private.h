@@ -72,8 +72,6 @@ struct jd_team {
     uint64_t step;
     uint64_t digests[2]; /* of the own signatures, by turns as the slots */
     bool is_revoked;
-    void (*on_revoke)(void *arg);
-    void *revoke_arg;
 };
 
 /* Which flag of a member. */

@@ -74,13 +74,6 @@ jd_status jd__team_fail_revoked(const struct jd_team *team)
                    wait->operation, wait->detail ? wait->detail : "");
 }
 
-void jd__team_on_revoke(struct jd_team *team, void (*revoke)(void *arg),
-                        void *arg)
-{
-    team->on_revoke = revoke;
-    team->revoke_arg = arg;
-}
-
 /* No flag tells that this member has let go: its own thread may be copying. */
 void jd__team_abort(struct jd_team *team)
 {
@@ -96,8 +89,6 @@ void jd__team_revoke(struct jd_team *team)
     for (int i = 0; i < 2; i++)
         atomic_store(&team->own->slots[i].round, JD_TEAM_REVOKED);
     jd__mail_revoke(team);
-    if (team->on_revoke)
-        team->on_revoke(team->revoke_arg);
     atomic_store(&team->own->step, JD_TEAM_REVOKED);
 }
 

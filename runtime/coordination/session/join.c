@@ -151,6 +151,16 @@ jd_status jd__session_open_agent(struct jd_session *session,
 
 /* ---- all meet ----------------------------------------------------------- */
 
+/* There are at most as many hosts as processes. */
+static jd_status fail_host(const Jd__Reply *reply, size_t process)
+{
+    return jd_fail(JD_INTERNAL,
+                   "jd_initialize: the coordination service says that process "
+                   "%zu is on host number %u of a job of %zu processes; its "
+                   "program is of another version, or it is broken",
+                   process, (unsigned)reply->hosts[process], reply->n_hosts);
+}
+
 static jd_status take_reply(struct jd_session *session, const Jd__Reply *reply)
 {
     if (reply->n_hosts != (size_t)session->count)
@@ -159,8 +169,13 @@ static jd_status take_reply(struct jd_session *session, const Jd__Reply *reply)
     if (!hosts)
         return jd__fail_no_memory("jd_initialize",
                                   reply->n_hosts * sizeof *hosts);
-    for (size_t i = 0; i < reply->n_hosts; i++)
+    for (size_t i = 0; i < reply->n_hosts; i++) {
+        if (reply->hosts[i] >= reply->n_hosts) {
+            free(hosts);
+            return fail_host(reply, i);
+        }
         hosts[i] = (int)reply->hosts[i];
+    }
     atomic_store(&session->client.hosts, hosts);
     return JD_OK;
 }
