@@ -46,7 +46,7 @@ struct missing {
 static void add_missing(struct missing *missing, enum jd_option option,
                         const char *why)
 {
-    const struct jd_option_row *row = jd__option_row(option);
+    const struct jd_option_row *row = jd__option_table_row(option);
     size_t length = strlen(missing->names);
     snprintf(missing->names + length, sizeof missing->names - length,
              "%s%s (%s or %s)", length ? ", " : "", row->field, row->variable,

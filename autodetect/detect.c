@@ -127,7 +127,7 @@ static jd_status select_detectors(const struct jd_settings *settings,
                                   struct selection *selection)
 {
     const struct jd_setting *setting =
-        jd__setting(settings, JD_OPTION_CLUSTER_DETECTION_METHOD);
+        jd__options_find(settings, JD_OPTION_CLUSTER_DETECTION_METHOD);
     *selection =
         (struct selection){ .text = setting->text, .origin = setting->origin };
     if (!setting->text) {
@@ -226,8 +226,8 @@ static void set_explicit_number(const struct jd_settings *settings,
                                 enum jd_option option,
                                 struct jd_cluster_number *number)
 {
-    const struct jd_setting *setting = jd__setting(settings, option);
-    if (!jd__setting_is_explicit(settings, option))
+    const struct jd_setting *setting = jd__options_find(settings, option);
+    if (!jd__options_is_explicit(settings, option))
         return;
     number->known = true;
     number->value = setting->integer;
@@ -238,8 +238,8 @@ static jd_status set_explicit_address(const struct jd_settings *settings,
                                       struct jd_cluster_text *address)
 {
     enum jd_option option = JD_OPTION_COORDINATOR_ADDRESS;
-    const struct jd_setting *setting = jd__setting(settings, option);
-    if (!jd__setting_is_explicit(settings, option))
+    const struct jd_setting *setting = jd__options_find(settings, option);
+    if (!jd__options_is_explicit(settings, option))
         return JD_OK;
     char *copy = strdup(setting->text);
     if (!copy)
@@ -255,8 +255,8 @@ static void set_device_ids(const struct jd_settings *settings,
                            struct jd_cluster *cluster)
 {
     enum jd_option option = JD_OPTION_LOCAL_DEVICE_IDS;
-    const struct jd_setting *setting = jd__setting(settings, option);
-    if (!jd__setting_is_explicit(settings, option))
+    const struct jd_setting *setting = jd__options_find(settings, option);
+    if (!jd__options_is_explicit(settings, option))
         return;
     cluster->local_device_ids = setting->integers;
     cluster->num_local_device_ids = setting->num_integers;
@@ -265,9 +265,9 @@ static void set_device_ids(const struct jd_settings *settings,
 
 static bool says_who_we_are(const struct jd_settings *settings)
 {
-    return jd__setting_is_explicit(settings, JD_OPTION_NUM_PROCESSES) ||
-           jd__setting_is_explicit(settings, JD_OPTION_PROCESS_ID) ||
-           jd__setting_is_explicit(settings, JD_OPTION_COORDINATOR_ADDRESS);
+    return jd__options_is_explicit(settings, JD_OPTION_NUM_PROCESSES) ||
+           jd__options_is_explicit(settings, JD_OPTION_PROCESS_ID) ||
+           jd__options_is_explicit(settings, JD_OPTION_COORDINATOR_ADDRESS);
 }
 
 static void set_single_process(struct jd_cluster *cluster)
@@ -348,7 +348,7 @@ static bool is_unasked_one(const struct jd_settings *settings,
                            const struct jd_cluster *cluster)
 {
     return cluster->num_processes.known && cluster->num_processes.value == 1 &&
-           !jd__setting_is_explicit(settings, JD_OPTION_NUM_PROCESSES);
+           !jd__options_is_explicit(settings, JD_OPTION_NUM_PROCESSES);
 }
 
 /* ---- the module's face -------------------------------------------------- */

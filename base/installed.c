@@ -44,7 +44,7 @@ static bool read_maps(const void *code, char ret_path[PATH_MAX])
  * has the program's name as its caller wrote it, which without a slash says
  * nothing, and a library's as LD_LIBRARY_PATH had it.
  */
-bool jd__folder_of_code(const void *code, char ret_folder[PATH_MAX])
+bool jd__installed_folder_of_code(const void *code, char ret_folder[PATH_MAX])
 {
     Dl_info info;
     if (!read_maps(code, ret_folder) &&
@@ -101,7 +101,8 @@ char *jd__installed_find(const struct jd_installed *file)
 {
     char own[PATH_MAX];
     char *path = NULL;
-    if (jd__folder_of_code((const void *)(uintptr_t)&jd__installed_find, own))
+    if (jd__installed_folder_of_code(
+            (const void *)(uintptr_t)&jd__installed_find, own))
         path = find_beside(file, own);
     return path ? path : find_configured(file);
 }

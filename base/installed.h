@@ -33,6 +33,6 @@ char *jd__installed_try(const struct jd_installed *file, const char *folder);
  * The folder that the code at an address was loaded from, without symbolic
  * links. False where the system does not tell.
  */
-bool jd__folder_of_code(const void *code, char ret_folder[PATH_MAX]);
+bool jd__installed_folder_of_code(const void *code, char ret_folder[PATH_MAX]);
 
 #endif

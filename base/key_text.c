@@ -18,7 +18,7 @@ static char *add_byte(char *end, uint8_t byte)
     return end;
 }
 
-char *jd__key_format(char text[JD_KEY_TEXT_SIZE], ProtobufCBinaryData key)
+char *jd__key_text_format(char text[JD_KEY_TEXT_SIZE], ProtobufCBinaryData key)
 {
     size_t shown = key.len < JD_KEY_TEXT_MAX ? key.len : JD_KEY_TEXT_MAX;
     char *end = text;
@@ -35,8 +35,8 @@ char *jd__key_format(char text[JD_KEY_TEXT_SIZE], ProtobufCBinaryData key)
     return text;
 }
 
-void jd__key_print(FILE *out, ProtobufCBinaryData key)
+void jd__key_text_print(FILE *out, ProtobufCBinaryData key)
 {
     char text[JD_KEY_TEXT_SIZE];
-    fputs(jd__key_format(text, key), out);
+    fputs(jd__key_text_format(text, key), out);
 }

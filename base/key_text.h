@@ -4,7 +4,7 @@
  * \xNN, and cut where it is long.
  *
  *     fputs("jd_kv_get of key ", out);
- *     jd__key_print(out, key);             "a/b", "a\x00b",
+ *     jd__key_text_print(out, key);             "a/b", "a\x00b",
  *                                          "aaaa..." (4096 bytes)
  *
  * Threads: any.
@@ -22,8 +22,8 @@ enum {
 };
 
 /* Writes the text and returns it. Without a system call or memory. */
-char *jd__key_format(char text[JD_KEY_TEXT_SIZE], ProtobufCBinaryData key);
+char *jd__key_text_format(char text[JD_KEY_TEXT_SIZE], ProtobufCBinaryData key);
 
-void jd__key_print(FILE *out, ProtobufCBinaryData key);
+void jd__key_text_print(FILE *out, ProtobufCBinaryData key);
 
 #endif

@@ -340,7 +340,7 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
     },
 };
 
-const struct jd_option_row *jd__option_row(enum jd_option option)
+const struct jd_option_row *jd__option_table_row(enum jd_option option)
 {
     return &rows[option];
 }
@@ -399,8 +399,9 @@ static const char *nearest(const char *name)
     return best;
 }
 
-bool jd__settings_next_unknown(const struct jd_env *env, size_t *position,
-                               const char **ret_name, const char **ret_nearest)
+bool jd__option_table_next_unknown(const struct jd_env *env, size_t *position,
+                                   const char **ret_name,
+                                   const char **ret_nearest)
 {
     while (*position < jd__env_count(env)) {
         const struct jd_env_entry *entry = jd__env_at(env, (*position)++);
@@ -414,25 +415,25 @@ bool jd__settings_next_unknown(const struct jd_env *env, size_t *position,
     return false;
 }
 
-void jd__settings_print_unknown(FILE *out, const struct jd_env *env)
+void jd__option_table_print_unknown(FILE *out, const struct jd_env *env)
 {
     const char *name, *nearest;
     for (size_t at = 0;
-         env && jd__settings_next_unknown(env, &at, &name, &nearest);)
+         env && jd__option_table_next_unknown(env, &at, &name, &nearest);)
         fprintf(out,
                 "; the variable %s is no option of jd, and is not read: did "
                 "you mean %s?",
                 name, nearest);
 }
 
-void jd__settings_add_unknown(const struct jd_env *env, jd_status status)
+void jd__option_table_add_unknown(const struct jd_env *env, jd_status status)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return;
-    jd__settings_print_unknown(out, env);
+    jd__option_table_print_unknown(out, env);
     if (fclose(out) == 0 && size)
         jd_fail(status, "%s%s", jd_error_message(), text);
     free(text);

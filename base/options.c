@@ -157,7 +157,7 @@ static jd_status set(struct jd_settings *settings, enum jd_option option,
                      enum jd_source source, const char *text,
                      const char *origin)
 {
-    const struct jd_option_row *row = jd__option_row(option);
+    const struct jd_option_row *row = jd__option_table_row(option);
     if (settings->values[option].source > source)
         return JD_OK;
     struct jd_setting value = { .source = source };
@@ -179,7 +179,7 @@ static jd_status set(struct jd_settings *settings, enum jd_option option,
 static jd_status set_default(struct jd_settings *settings,
                              enum jd_option option)
 {
-    const char *initial = jd__option_row(option)->initial;
+    const char *initial = jd__option_table_row(option)->initial;
     return initial
                ? set(settings, option, JD_SOURCE_DEFAULT, initial, "default")
                : JD_OK;
@@ -191,7 +191,7 @@ static jd_status set_from_variables(struct jd_settings *settings,
                                     enum jd_option option,
                                     const struct jd_env *env)
 {
-    const struct jd_option_row *row = jd__option_row(option);
+    const struct jd_option_row *row = jd__option_table_row(option);
     const char *text = jd__env_get(env, row->variable);
     if (text)
         return set(settings, option, JD_SOURCE_VARIABLE, text, row->variable);
@@ -208,7 +208,8 @@ static jd_status set_field(struct jd_settings *settings, enum jd_option option,
                            const char *text)
 {
     char origin[80];
-    snprintf(origin, sizeof origin, "option %s", jd__option_row(option)->field);
+    snprintf(origin, sizeof origin, "option %s",
+             jd__option_table_row(option)->field);
     return set(settings, option, JD_SOURCE_FIELD, text, origin);
 }
 
@@ -244,8 +245,8 @@ static jd_status set_pair(struct jd_settings *settings, enum jd_option num,
         return jd_fail(JD_INVALID_ARGUMENT,
                        "jd_initialize: option %s is %d, but option %s is not "
                        "given; give both, or neither to have them detected",
-                       jd__option_row(id)->field, id_value,
-                       jd__option_row(num)->field);
+                       jd__option_table_row(id)->field, id_value,
+                       jd__option_table_row(num)->field);
     if (num_value == 0 && id_value < -1)
         return set_integer_field(settings, id, id_value);
     if (num_value == 0)
@@ -348,9 +349,9 @@ static jd_status resolve(struct jd_settings *settings, const struct jd_env *env,
     return set_from_fields(settings, options);
 }
 
-jd_status jd__settings_resolve(const struct jd_env *env,
-                               const jd_options *options, size_t size,
-                               struct jd_settings **ret_settings)
+jd_status jd__options_resolve(const struct jd_env *env,
+                              const jd_options *options, size_t size,
+                              struct jd_settings **ret_settings)
 {
     jd_options known = { .reserved_ = 0 };
     if (size > sizeof known)
@@ -366,14 +367,14 @@ jd_status jd__settings_resolve(const struct jd_env *env,
         return jd__fail_no_memory("jd_initialize", sizeof *settings);
     jd_status status = resolve(settings, env, &known);
     if (status != JD_OK) {
-        jd__settings_destroy(settings);
+        jd__options_destroy(settings);
         return status;
     }
     *ret_settings = settings;
     return JD_OK;
 }
 
-void jd__settings_destroy(struct jd_settings *settings)
+void jd__options_destroy(struct jd_settings *settings)
 {
     if (!settings)
         return;
@@ -382,46 +383,46 @@ void jd__settings_destroy(struct jd_settings *settings)
     free(settings);
 }
 
-jd_status jd__settings_set_detected(struct jd_settings *settings,
-                                    enum jd_option option, const char *text,
-                                    const char *origin)
+jd_status jd__options_set_detected(struct jd_settings *settings,
+                                   enum jd_option option, const char *text,
+                                   const char *origin)
 {
     return set(settings, option, JD_SOURCE_DETECTED, text, origin);
 }
 
-const struct jd_setting *jd__setting(const struct jd_settings *settings,
-                                     enum jd_option option)
+const struct jd_setting *jd__options_find(const struct jd_settings *settings,
+                                          enum jd_option option)
 {
     return &settings->values[option];
 }
 
-bool jd__setting_is_explicit(const struct jd_settings *settings,
+bool jd__options_is_explicit(const struct jd_settings *settings,
                              enum jd_option option)
 {
     return settings->values[option].source > JD_SOURCE_DETECTED;
 }
 
-long long jd__settings_integer(const struct jd_settings *settings,
-                               enum jd_option option)
+long long jd__options_integer(const struct jd_settings *settings,
+                              enum jd_option option)
 {
     return settings->values[option].integer;
 }
 
-double jd__settings_seconds(const struct jd_settings *settings,
-                            enum jd_option option)
+double jd__options_seconds(const struct jd_settings *settings,
+                           enum jd_option option)
 {
     return settings->values[option].seconds;
 }
 
-const char *jd__settings_text(const struct jd_settings *settings,
-                              enum jd_option option)
+const char *jd__options_text(const struct jd_settings *settings,
+                             enum jd_option option)
 {
     return settings->values[option].text;
 }
 
-const char *jd__settings_shown(const struct jd_settings *settings,
-                               enum jd_option option)
+const char *jd__options_shown(const struct jd_settings *settings,
+                              enum jd_option option)
 {
-    const char *text = jd__settings_text(settings, option);
-    return text && jd__option_row(option)->is_secret ? hidden : text;
+    const char *text = jd__options_text(settings, option);
+    return text && jd__option_table_row(option)->is_secret ? hidden : text;
 }

@@ -4,9 +4,9 @@
  * force with the place that each came from.
  *
  *     struct jd_settings *settings;
- *     jd__settings_resolve(env, options, sizeof *options, &settings);
- *     double s = jd__settings_seconds(settings, JD_OPTION_SHUTDOWN_TIMEOUT);
- *     jd__settings_destroy(settings);
+ *     jd__options_resolve(env, options, sizeof *options, &settings);
+ *     double s = jd__options_seconds(settings, JD_OPTION_SHUTDOWN_TIMEOUT);
+ *     jd__options_destroy(settings);
  *
  * Option (member of jd_options) > JD_* variable > JAX_* variable > detected >
  * default. README's table and jd-info --options are printed from the rows.
@@ -69,7 +69,7 @@ enum jd_option_type {
     JD_TYPE_INTEGER,
     JD_TYPE_INTEGERS,
     JD_TYPE_SECONDS,
-    JD_TYPE_BYTES, /* jd__settings_integer reads it */
+    JD_TYPE_BYTES, /* jd__options_integer reads it */
     JD_TYPE_BOOLEAN,
     JD_TYPE_CHOICE,
 };
@@ -111,42 +111,42 @@ struct jd_setting {
 struct jd_settings;
 
 /* The table's row. */
-const struct jd_option_row *jd__option_row(enum jd_option option);
+const struct jd_option_row *jd__option_table_row(enum jd_option option);
 
 /*
  * Reads options (NULL: none; size is the caller's sizeof) and variables.
- * Detected values are added later by jd__settings_set_detected.
+ * Detected values are added later by jd__options_set_detected.
  * Returns JD_OK; INVALID_ARGUMENT naming the option or variable, its value
  * and what is allowed; RESOURCE_EXHAUSTED.
  */
-jd_status jd__settings_resolve(const struct jd_env *env,
-                               const jd_options *options, size_t size,
-                               struct jd_settings **ret_settings);
-void jd__settings_destroy(struct jd_settings *settings);
+jd_status jd__options_resolve(const struct jd_env *env,
+                              const jd_options *options, size_t size,
+                              struct jd_settings **ret_settings);
+void jd__options_destroy(struct jd_settings *settings);
 
 /*
  * Gives a value that detection found and the name it came from ("SLURM_NTASKS
  * (slurm)"). Ignored where the program or a variable has said it.
- * Returns as jd__settings_resolve.
+ * Returns as jd__options_resolve.
  */
-jd_status jd__settings_set_detected(struct jd_settings *settings,
-                                    enum jd_option option, const char *text,
-                                    const char *origin);
+jd_status jd__options_set_detected(struct jd_settings *settings,
+                                   enum jd_option option, const char *text,
+                                   const char *origin);
 
-const struct jd_setting *jd__setting(const struct jd_settings *settings,
-                                     enum jd_option option);
+const struct jd_setting *jd__options_find(const struct jd_settings *settings,
+                                          enum jd_option option);
 /* True where the program or a variable said it. */
-bool jd__setting_is_explicit(const struct jd_settings *settings,
+bool jd__options_is_explicit(const struct jd_settings *settings,
                              enum jd_option option);
-long long jd__settings_integer(const struct jd_settings *settings,
-                               enum jd_option option);
-double jd__settings_seconds(const struct jd_settings *settings,
-                            enum jd_option option);
-const char *jd__settings_text(const struct jd_settings *settings,
+long long jd__options_integer(const struct jd_settings *settings,
                               enum jd_option option);
+double jd__options_seconds(const struct jd_settings *settings,
+                           enum jd_option option);
+const char *jd__options_text(const struct jd_settings *settings,
+                             enum jd_option option);
 /* The text for people to read: "(hidden)" of a secret that is set. */
-const char *jd__settings_shown(const struct jd_settings *settings,
-                               enum jd_option option);
+const char *jd__options_shown(const struct jd_settings *settings,
+                              enum jd_option option);
 
 /*
  * The next JD_* variable of env at or after *position that is no row of the
@@ -154,14 +154,15 @@ const char *jd__settings_shown(const struct jd_settings *settings,
  * variables of a Service named jd do not count. Advances *position; false at
  * the end.
  */
-bool jd__settings_next_unknown(const struct jd_env *env, size_t *position,
-                               const char **ret_name, const char **ret_nearest);
+bool jd__option_table_next_unknown(const struct jd_env *env, size_t *position,
+                                   const char **ret_name,
+                                   const char **ret_nearest);
 
 /* Writes "; the variable JD_X is no option of jd, and is not read: did you mean
  * JD_Y?" for each of them; env may be NULL. */
-void jd__settings_print_unknown(FILE *out, const struct jd_env *env);
+void jd__option_table_print_unknown(FILE *out, const struct jd_env *env);
 
 /* Adds that to the calling thread's sentence, a failure's with this status. */
-void jd__settings_add_unknown(const struct jd_env *env, jd_status status);
+void jd__option_table_add_unknown(const struct jd_env *env, jd_status status);
 
 #endif

@@ -68,7 +68,7 @@ static bool send_out(struct bench_agents *agents, struct agent *agent,
 {
     size_t size = jd__bytes_size(&agents->out);
     was_appended =
-        was_appended && jd__bytes_reserve(&agents->out, JD_SEAL_SIZE);
+        was_appended && jd__wire_bytes_reserve(&agents->out, JD_SEAL_SIZE);
     uint8_t *data = agents->out.data + agents->out.begin;
     if (was_appended && agent->seal.is_on) {
         jd__seal_frame(&agent->seal, data, size);
@@ -78,7 +78,7 @@ static bool send_out(struct bench_agents *agents, struct agent *agent,
     bool is_sent = was_appended &&
                    send(agent->fd, data, size, MSG_NOSIGNAL) == (ssize_t)size;
     int error = errno;
-    jd__bytes_consume(&agents->out, size);
+    jd__wire_bytes_consume(&agents->out, size);
     return is_sent || fail(agents, index_of(agents, agent),
                            "a request cannot be sent", strerror(error));
 }
@@ -205,7 +205,7 @@ static bool handle_data(struct bench_agents *agents, struct agent *agent,
     struct jd_bytes *in = &agent->in;
     bool is_fresh = !jd__bytes_size(in);
     size_t used = is_fresh ? handle_frames(agents, agent, data, size) : 0;
-    uint8_t *at = used < size ? jd__bytes_reserve(in, size - used) : NULL;
+    uint8_t *at = used < size ? jd__wire_bytes_reserve(in, size - used) : NULL;
     if (at) {
         memcpy(at, data + used, size - used);
         in->end += size - used;
@@ -213,8 +213,9 @@ static bool handle_data(struct bench_agents *agents, struct agent *agent,
         return fail(agents, index_of(agents, agent), "no memory", "");
     }
     if (!is_fresh)
-        jd__bytes_consume(in, handle_frames(agents, agent, in->data + in->begin,
-                                            jd__bytes_size(in)));
+        jd__wire_bytes_consume(in, handle_frames(agents, agent,
+                                                 in->data + in->begin,
+                                                 jd__bytes_size(in)));
     return !agents->has_failed;
 }
 
@@ -273,10 +274,10 @@ void bench_agents_destroy(struct bench_agents *agents)
     for (int i = 0; i < agents->count; i++) {
         if (agents->items[i].fd >= 0)
             reset(agents->items[i].fd);
-        jd__bytes_finish(&agents->items[i].in);
+        jd__wire_bytes_finish(&agents->items[i].in);
     }
     close(agents->epoll);
-    jd__bytes_finish(&agents->out);
+    jd__wire_bytes_finish(&agents->out);
     jd__wire_arena_finish(&agents->arena);
     free(agents);
 }

@@ -115,8 +115,8 @@ static bool run_job(int wanted, struct call_samples *samples)
         bench_complain("mpirun -n 2 gave %d of %d samples; it said:\n%s",
                        samples->count, wanted,
                        has_read ? (char *)err.data : "nothing");
-    jd__bytes_finish(&out);
-    jd__bytes_finish(&err);
+    jd__wire_bytes_finish(&out);
+    jd__wire_bytes_finish(&err);
     return is_well;
 }
 

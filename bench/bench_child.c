@@ -196,7 +196,7 @@ bool bench_program_start(const char *const *command, int child_signal,
 /* Reads some more; false at the end. */
 static bool read_some(int fd, struct jd_bytes *text)
 {
-    uint8_t *at = jd__bytes_reserve(text, 4096);
+    uint8_t *at = jd__wire_bytes_reserve(text, 4096);
     ssize_t got = at ? read(fd, at, 4096) : -1;
     text->end += got > 0 ? (size_t)got : 0;
     return got > 0;
@@ -204,7 +204,7 @@ static bool read_some(int fd, struct jd_bytes *text)
 
 static bool end_text(struct jd_bytes *text)
 {
-    uint8_t *at = jd__bytes_reserve(text, 1);
+    uint8_t *at = jd__wire_bytes_reserve(text, 1);
     if (at)
         *at = '\0';
     return at != NULL;

@@ -116,7 +116,7 @@ static bool receive_sample(struct bench_client *client, struct jd_bytes *reply)
         int limit = jd__bytes_size(reply) ? 100 : (int)(1e3 * BENCH_DEADLINE);
         if (poll(&wait, 1, limit) != 1)
             return jd__bytes_size(reply) || fail(client, "the first reply");
-        uint8_t *at = jd__bytes_reserve(reply, BUFFER);
+        uint8_t *at = jd__wire_bytes_reserve(reply, BUFFER);
         ssize_t got = at ? recv(client->fds[0], at, BUFFER, MSG_DONTWAIT) : -1;
         if (got <= 0)
             return fail(client, "the first reply");
@@ -146,7 +146,7 @@ bool bench_client_prepare(struct bench_client *client)
     struct jd_bytes reply = { .data = NULL };
     client->next_id = BENCH_FIRST_ID;
     bool is_well =
-        jd__bytes_reserve(&client->request, JD_SEAL_SIZE) &&
+        jd__wire_bytes_reserve(&client->request, JD_SEAL_SIZE) &&
         send_all(client, client->fds[0], next_request(client, 0),
                  request_size(client, 0)) &&
         receive_sample(client, &reply) &&
@@ -155,7 +155,7 @@ bool bench_client_prepare(struct bench_client *client)
                         client->name, (int)jd__bytes_size(&reply),
                         (const char *)reply.data + reply.begin));
     client->reply_size = jd__bytes_size(&reply);
-    jd__bytes_finish(&reply);
+    jd__wire_bytes_finish(&reply);
     return is_well;
 }
 
@@ -255,5 +255,5 @@ void bench_client_finish(struct bench_client *client)
     if (client->epoll > 0)
         close(client->epoll);
     client->epoll = 0;
-    jd__bytes_finish(&client->request);
+    jd__wire_bytes_finish(&client->request);
 }

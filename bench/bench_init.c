@@ -58,10 +58,10 @@ static void tune(void)
     struct jd_local_facts facts;
     struct jd_tuning plan;
     JD_CHECK(jd__env_from_process(&env));
-    JD_CHECK(jd__settings_resolve(env, NULL, 0, &settings));
+    JD_CHECK(jd__options_resolve(env, NULL, 0, &settings));
     JD_CHECK(jd__cluster_detect(env, settings, &cluster));
     JD_CHECK(jd__host_discover(&facts));
-    jd__tune_plan(
+    jd__tuning_plan(
         &(struct jd_tune_request){ .env = env,
                                    .cluster = cluster,
                                    .cores_allowed = facts.host_cores_allowed,
@@ -69,9 +69,9 @@ static void tune(void)
                                    .root = "",
                                    .library = jd__mpi_library_path() },
         &plan);
-    JD_CHECK(jd__tune_apply(&plan));
+    JD_CHECK(jd__tuning_apply(&plan));
     jd__cluster_destroy(cluster);
-    jd__settings_destroy(settings);
+    jd__options_destroy(settings);
     jd__env_destroy(env);
 }
 

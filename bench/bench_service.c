@@ -14,7 +14,7 @@ enum { MAX_MESSAGE = 64 << 20 };
 static bool listen_on_loopback(struct jd_listeners *listeners)
 {
     struct jd_listen listen = { .loopback = true, .variable = "jd-bench" };
-    return jd__address_listen(&listen, listeners) == JD_OK;
+    return jd__listen_open(&listen, listeners) == JD_OK;
 }
 
 static jd_status start(const struct bench_server *server,
@@ -38,7 +38,7 @@ static jd_status start(const struct bench_server *server,
                      .program = "jd-bench",
                      .pid = (uint32_t)getpid() },
     };
-    status = jd__server_create(&spec, &running);
+    status = jd__sockets_create(&spec, &running);
     return status == JD_OK ? jd__loop_start(loop) : status;
 }
 

@@ -25,7 +25,7 @@ append_text(struct jd_bytes *out, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    uint8_t *at = jd__bytes_reserve(out, 128);
+    uint8_t *at = jd__wire_bytes_reserve(out, 128);
     int size = at ? vsnprintf((char *)at, 128, format, arguments) : -1;
     va_end(arguments);
     out->end += size > 0 ? (size_t)size : 0;

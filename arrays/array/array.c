@@ -80,8 +80,8 @@ static void destroy(jd_array *array)
     for (int i = 0; array->shards && i < array->num_shards; i++) {
         jd_array_shard *shard = &array->shards[i];
         if (array->is_spared)
-            jd__spare_give(array->sharding->world, shard->device,
-                           shard->count * array->element, shard->data);
+            jd__block_cache_give(array->sharding->world, shard->device,
+                                 shard->count * array->element, shard->data);
         else
             jd__device_memory_free_taken(shard->data);
     }

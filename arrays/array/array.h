@@ -23,7 +23,7 @@ struct jd_array {
     int ndim;
     int64_t shape[JD_MAX_NDIM];
     bool is_donated;
-    bool is_spared;         /* its blocks go to jd__spare_give() */
+    bool is_spared;         /* its blocks go to jd__block_cache_give() */
     int num_shards;         /* the sharding's num_local */
     jd_array_shard *shards; /* data are jd_device_alloc's */
 };
@@ -64,8 +64,8 @@ jd_status jd__array_fill(const jd_array *array, const char *operation,
 
 /* For each of the sharding's local devices, the first of them that has the
  * same block: numbers as in local. malloc'ed. */
-jd_status jd__sharding_firsts(const jd_sharding *sharding,
-                              const char *operation, int **ret_firsts);
+jd_status jd__sources_firsts(const jd_sharding *sharding, const char *operation,
+                             int **ret_firsts);
 
 /*
  * A box of a row-major array in memory: where its elements begin.

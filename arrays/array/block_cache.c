@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct spare {
-    struct spare *next; /* let go before this one */
+struct cache {
+    struct cache *next; /* let go before this one */
     const jd_device *device;
     size_t bytes;
     void *memory;
@@ -19,16 +19,16 @@ static struct {
     pthread_mutex_t lock;
     uint64_t world; /* that they are all of */
     size_t limit;
-    struct spare *first;
+    struct cache *first;
 } spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* With the lock: takes it out of the list. */
-static void *take_out(struct spare **link)
+static void *take_out(struct cache **link)
 {
-    struct spare *spare = *link;
-    void *memory = spare->memory;
-    *link = spare->next;
-    free(spare);
+    struct cache *cache = *link;
+    void *memory = cache->memory;
+    *link = cache->next;
+    free(cache);
     return memory;
 }
 
@@ -36,7 +36,7 @@ static void *take_out(struct spare **link)
  * bytes together, go; the last ones stay. */
 static void shorten(const jd_device *device, size_t limit)
 {
-    struct spare **link = &spares.first;
+    struct cache **link = &spares.first;
     size_t kept = 0;
     while (*link) {
         bool is_meant = !device || (*link)->device == device;
@@ -50,9 +50,9 @@ static void shorten(const jd_device *device, size_t limit)
 }
 
 /* With the lock. NULL where none is of that size, or a little longer. */
-static void *find(const struct jd_spare_request *request)
+static void *find(const struct jd_block_cache_request *request)
 {
-    for (struct spare **link = &spares.first; *link; link = &(*link)->next)
+    for (struct cache **link = &spares.first; *link; link = &(*link)->next)
         if ((*link)->device == request->device &&
             (*link)->bytes >= request->bytes &&
             (*link)->bytes - request->bytes <= request->bytes / 8)
@@ -61,7 +61,7 @@ static void *find(const struct jd_spare_request *request)
 }
 
 /* What a result gets, it has as an array. */
-static jd_status allocate(const struct jd_spare_request *request,
+static jd_status allocate(const struct jd_block_cache_request *request,
                           void **ret_memory)
 {
     void *memory;
@@ -74,8 +74,8 @@ static jd_status allocate(const struct jd_spare_request *request,
     return status;
 }
 
-jd_status jd__spare_take(const struct jd_spare_request *request,
-                         void **ret_memory)
+jd_status jd__block_cache_take(const struct jd_block_cache_request *request,
+                               void **ret_memory)
 {
     pthread_mutex_lock(&spares.lock);
     if (spares.world != request->world)
@@ -98,24 +98,24 @@ jd_status jd__spare_take(const struct jd_spare_request *request,
 }
 
 /* With the lock; false where it is not kept. */
-static bool keep(uint64_t world, const struct spare *given)
+static bool keep(uint64_t world, const struct cache *given)
 {
     if (world != spares.world || given->bytes > spares.limit)
         return false;
-    struct spare *spare = malloc(sizeof *spare);
-    if (!spare)
+    struct cache *cache = malloc(sizeof *cache);
+    if (!cache)
         return false;
-    *spare = *given;
-    spare->next = spares.first;
-    spares.first = spare;
+    *cache = *given;
+    cache->next = spares.first;
+    spares.first = cache;
     shorten(given->device, spares.limit);
     return true;
 }
 
-void jd__spare_give(uint64_t world, const jd_device *device, size_t bytes,
-                    void *memory)
+void jd__block_cache_give(uint64_t world, const jd_device *device, size_t bytes,
+                          void *memory)
 {
-    const struct spare given = { NULL, device, bytes, memory };
+    const struct cache given = { NULL, device, bytes, memory };
     if (!memory)
         return;
     pthread_mutex_lock(&spares.lock);
@@ -125,11 +125,11 @@ void jd__spare_give(uint64_t world, const jd_device *device, size_t bytes,
         jd__device_memory_free_taken(memory);
 }
 
-size_t jd__spare_bytes(void)
+size_t jd__block_cache_bytes(void)
 {
     size_t bytes = 0;
     pthread_mutex_lock(&spares.lock);
-    for (const struct spare *s = spares.first; s; s = s->next)
+    for (const struct cache *s = spares.first; s; s = s->next)
         bytes += s->bytes;
     pthread_mutex_unlock(&spares.lock);
     return bytes;

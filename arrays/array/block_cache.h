@@ -4,10 +4,10 @@
  * that the system has to find, clear and map cost several times what the move
  * does.
  *
- *     struct jd_spare_request request = { world, limit, device, bytes };
- *     status = jd__spare_take(&request, &memory);
+ *     struct jd_block_cache_request request = { world, limit, device, bytes };
+ *     status = jd__block_cache_take(&request, &memory);
  *     ...
- *     jd__spare_give(world, device, bytes, memory);
+ *     jd__block_cache_give(world, device, bytes, memory);
  *
  * At most limit bytes of each device are kept, those that came last. Those of
  * a world that has ended go at the next take.
@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jd_spare_request {
+struct jd_block_cache_request {
     uint64_t world; /* the runtime's number */
     size_t limit;   /* bytes of each device that may be kept */
     const jd_device *device;
@@ -31,15 +31,15 @@ struct jd_spare_request {
 };
 
 /* Memory of any content. Returns as jd_device_alloc(). */
-jd_status jd__spare_take(const struct jd_spare_request *request,
-                         void **ret_memory);
+jd_status jd__block_cache_take(const struct jd_block_cache_request *request,
+                               void **ret_memory);
 
 /* Keeps it, or gives it to jd_device_free(); NULL is allowed. Also memory that
  * jd_device_alloc() gave; the device is not looked at. */
-void jd__spare_give(uint64_t world, const jd_device *device, size_t bytes,
-                    void *memory);
+void jd__block_cache_give(uint64_t world, const jd_device *device, size_t bytes,
+                          void *memory);
 
 /* For tests: bytes that are kept of all devices. */
-size_t jd__spare_bytes(void);
+size_t jd__block_cache_bytes(void);
 
 #endif

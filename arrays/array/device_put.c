@@ -4,7 +4,7 @@
  * that it has; that all have the same one they see by its digest, so that a
  * large value costs no message.
  */
-#include "arrays/array/agree.h"
+#include "arrays/array/array_agree.h"
 #include "arrays/array/array.h"
 #include "arrays/array/value_digest.h"
 #include "base/digest.h"
@@ -70,12 +70,12 @@ static void describe(const jd_array *array, const jd_leaf *value,
     jd__value_digest(value->data, bytes, ret_card->value);
 }
 
-static jd_status compare(const struct jd_gathering *gathering,
+static jd_status compare(const struct jd_array_agree *array_agree,
                          const struct card *cards)
 {
-    int first = jd__gathering_process(gathering, 0);
-    for (int i = 1; i < jd__gathering_size(gathering); i++) {
-        int process = jd__gathering_process(gathering, i);
+    int first = jd__array_agree_process(array_agree, 0);
+    for (int i = 1; i < jd__array_agree_size(array_agree); i++) {
+        int process = jd__array_agree_process(array_agree, i);
         if (cards[i].mesh != cards[0].mesh)
             return jd_fail(JD_INVALID_ARGUMENT,
                            OPERATION ": processes %d and %d give shardings of "
@@ -95,10 +95,12 @@ static jd_status compare(const struct jd_gathering *gathering,
     return JD_OK;
 }
 
-static jd_status share(struct jd_gathering *gathering, const jd_array *array,
-                       const jd_leaf *value, jd_status status)
+static jd_status share(struct jd_array_agree *array_agree,
+                       const jd_array *array, const jd_leaf *value,
+                       jd_status status)
 {
-    size_t bytes = (size_t)jd__gathering_size(gathering) * sizeof(struct card);
+    size_t bytes =
+        (size_t)jd__array_agree_size(array_agree) * sizeof(struct card);
     struct card own = { .mesh = 0 }, *cards = malloc(bytes);
     char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 256];
     jd__leaf_print(value, leaf, sizeof leaf);
@@ -107,23 +109,23 @@ static jd_status share(struct jd_gathering *gathering, const jd_array *array,
         status = jd__fail_no_memory(OPERATION, bytes);
     else if (status == JD_OK)
         describe(array, value, &own);
-    status =
-        jd__gathering_share(gathering, status, what, &own, sizeof own, cards);
+    status = jd__array_agree_share(array_agree, status, what, &own, sizeof own,
+                                   cards);
     if (status == JD_OK)
-        status = compare(gathering, cards);
+        status = compare(array_agree, cards);
     free(cards);
     return status;
 }
 
 /* Comes with what became of this process's own part, so that all know. */
 static jd_status agree(const jd_array *array, const jd_leaf *value,
-                       struct jd_gathering *gathering, jd_status status)
+                       struct jd_array_agree *array_agree, jd_status status)
 {
-    if (!gathering)
+    if (!array_agree)
         return status;
-    if (jd__gathering_size(gathering) > 1)
-        status = share(gathering, array, value, status);
-    return jd__gathering_leave(gathering, status);
+    if (jd__array_agree_size(array_agree) > 1)
+        status = share(array_agree, array, value, status);
+    return jd__array_agree_leave(array_agree, status);
 }
 
 /* ---- the call ------------------------------------------------------------ */
@@ -144,7 +146,7 @@ jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
                         const jd_sharding *sharding)
 {
     struct jd_invited invited = { .a = sharding, .extra = -1 };
-    struct jd_gathering *gathering;
+    struct jd_array_agree *array_agree;
     jd_array *array;
     jd_status status = check(ret_array, value, sharding);
     if (status == JD_OK)
@@ -153,9 +155,9 @@ jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
                                           value->ndim, value->shape, &array);
     if (status != JD_OK)
         return status;
-    status = jd__gathering_enter(OPERATION, &invited, &gathering);
+    status = jd__array_agree_enter(OPERATION, &invited, &array_agree);
     if (status == JD_OK)
-        status = agree(array, value, gathering, fill(array, value));
+        status = agree(array, value, array_agree, fill(array, value));
     if (status == JD_OK)
         *ret_array = array;
     else

@@ -63,9 +63,9 @@ static jd_status make(const char *operation, const jd_device *const *devices,
     return JD_OK;
 }
 
-jd_status jd__kept_mesh_of_rows(const char *operation,
-                                const jd_device *const *devices, int count,
-                                int row, jd_mesh **ret_mesh)
+jd_status jd__mesh_cache_of_rows(const char *operation,
+                                 const jd_device *const *devices, int count,
+                                 int row, jd_mesh **ret_mesh)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
@@ -84,8 +84,9 @@ jd_status jd__kept_mesh_of_rows(const char *operation,
     return status;
 }
 
-jd_status jd__kept_mesh(const char *operation, const jd_device *const *devices,
-                        int count, jd_mesh **ret_mesh)
+jd_status jd__mesh_cache_get(const char *operation,
+                             const jd_device *const *devices, int count,
+                             jd_mesh **ret_mesh)
 {
-    return jd__kept_mesh_of_rows(operation, devices, count, count, ret_mesh);
+    return jd__mesh_cache_of_rows(operation, devices, count, count, ret_mesh);
 }

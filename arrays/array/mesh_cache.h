@@ -6,7 +6,8 @@
  * and no call on an array waits for that. They are kept as long as the world.
  *
  *     jd_mesh *mesh;
- *     status = jd__kept_mesh("jd_process_allgather_array", devices, n, &mesh);
+ *     status = jd__mesh_cache_get("jd_process_allgather_array", devices, n,
+ * &mesh);
  *     ... jd_all_gather(jd_mesh_shard(mesh), NULL, ...) ...
  *
  * All processes of the devices ask for the same meshes in the same order.
@@ -20,13 +21,14 @@
 
 /* Returns JD_OK; what jd_mesh_create() says, after the operation. The mesh
  * stays this file's. */
-jd_status jd__kept_mesh(const char *operation, const jd_device *const *devices,
-                        int count, jd_mesh **ret_mesh);
+jd_status jd__mesh_cache_get(const char *operation,
+                             const jd_device *const *devices, int count,
+                             jd_mesh **ret_mesh);
 
 /* The same with the devices in rows, whose axis "all" is the last of two: its
  * collectives are each row's. */
-jd_status jd__kept_mesh_of_rows(const char *operation,
-                                const jd_device *const *devices, int count,
-                                int row, jd_mesh **ret_mesh);
+jd_status jd__mesh_cache_of_rows(const char *operation,
+                                 const jd_device *const *devices, int count,
+                                 int row, jd_mesh **ret_mesh);
 
 #endif

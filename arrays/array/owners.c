@@ -36,22 +36,22 @@ static struct holding *list_holdings(const jd_sharding *sharding)
 }
 
 /* Members by process, with each of their blocks once. */
-static void set_members(struct jd_holders *holders, const jd_sharding *sharding,
+static void set_members(struct jd_owners *owners, const jd_sharding *sharding,
                         const struct holding *holdings)
 {
     int used = 0;
     const struct holding *last = NULL;
-    struct jd_member *member = NULL;
+    struct jd_owner *member = NULL;
     for (int i = 0; i < sharding->num_devices; i++) {
         const struct holding *h = &holdings[i];
         const jd_device *device = sharding->devices[h->place];
         bool is_new = !last || last->process != h->process;
         if (is_new) {
-            member = &holders->members[holders->num_members++];
-            *member = (struct jd_member){ device, used, 0 };
+            member = &owners->members[owners->num_members++];
+            *member = (struct jd_owner){ device, used, 0 };
         }
         if (is_new || last->block != h->block) {
-            holders->blocks[used++] = h->block;
+            owners->blocks[used++] = h->block;
             member->count++;
         }
         last = h;
@@ -61,7 +61,7 @@ static void set_members(struct jd_holders *holders, const jd_sharding *sharding,
 /* What members are put in order by. */
 struct order {
     int block;
-    struct jd_member member;
+    struct jd_owner member;
 };
 
 static int compare_orders(const void *one, const void *other)
@@ -74,76 +74,76 @@ static int compare_orders(const void *one, const void *other)
     return p < q ? -1 : p > q;
 }
 
-static bool sort_members(struct jd_holders *holders)
+static bool sort_members(struct jd_owners *owners)
 {
-    size_t count = (size_t)holders->num_members;
+    size_t count = (size_t)owners->num_members;
     struct order *orders = malloc(count * sizeof *orders);
     for (size_t i = 0; orders && i < count; i++)
-        orders[i] = (struct order){ holders->blocks[holders->members[i].first],
-                                    holders->members[i] };
+        orders[i] = (struct order){ owners->blocks[owners->members[i].first],
+                                    owners->members[i] };
     if (!orders)
         return false;
     qsort(orders, count, sizeof *orders, compare_orders);
     for (size_t i = 0; i < count; i++)
-        holders->members[i] = orders[i].member;
+        owners->members[i] = orders[i].member;
     free(orders);
     return true;
 }
 
-static void set_ranks(struct jd_holders *holders)
+static void set_ranks(struct jd_owners *owners)
 {
     int self = jd_process_index();
-    holders->own = -1;
-    for (int m = 0; m < holders->num_members; m++) {
-        const struct jd_member *member = &holders->members[m];
+    owners->own = -1;
+    for (int m = 0; m < owners->num_members; m++) {
+        const struct jd_owner *member = &owners->members[m];
         if (member->device->process_index == self)
-            holders->own = m;
+            owners->own = m;
         for (int i = member->first; i < member->first + member->count; i++)
-            holders->ranks[i] = holders->givers[holders->blocks[i]]++;
+            owners->ranks[i] = owners->givers[owners->blocks[i]]++;
     }
 }
 
-jd_status jd__holders_find(const char *operation, const jd_sharding *sharding,
-                           struct jd_holders *ret_holders)
+jd_status jd__owners_find(const char *operation, const jd_sharding *sharding,
+                          struct jd_owners *ret_holders)
 {
     size_t devices = (size_t)sharding->num_devices;
     size_t ways = (size_t)sharding->ways;
-    struct jd_holders holders = {
-        .members = malloc(devices * sizeof *holders.members),
-        .blocks = malloc(devices * sizeof *holders.blocks),
-        .ranks = malloc(devices * sizeof *holders.ranks),
-        .givers = calloc(ways, sizeof *holders.givers),
+    struct jd_owners owners = {
+        .members = malloc(devices * sizeof *owners.members),
+        .blocks = malloc(devices * sizeof *owners.blocks),
+        .ranks = malloc(devices * sizeof *owners.ranks),
+        .givers = calloc(ways, sizeof *owners.givers),
     };
     struct holding *holdings = list_holdings(sharding);
-    bool is_whole = holders.members && holders.blocks && holders.ranks &&
-                    holders.givers && holdings;
+    bool is_whole = owners.members && owners.blocks && owners.ranks &&
+                    owners.givers && holdings;
     if (is_whole) {
-        set_members(&holders, sharding, holdings);
-        is_whole = sort_members(&holders);
+        set_members(&owners, sharding, holdings);
+        is_whole = sort_members(&owners);
     }
     free(holdings);
     if (!is_whole) {
-        jd__holders_finish(&holders);
+        jd__owners_finish(&owners);
         return jd__fail_no_memory(operation, devices * sizeof *holdings);
     }
-    set_ranks(&holders);
-    *ret_holders = holders;
+    set_ranks(&owners);
+    *ret_holders = owners;
     return JD_OK;
 }
 
-void jd__holders_finish(struct jd_holders *holders)
+void jd__owners_finish(struct jd_owners *owners)
 {
-    free(holders->members);
-    free(holders->blocks);
-    free(holders->ranks);
-    free(holders->givers);
+    free(owners->members);
+    free(owners->blocks);
+    free(owners->ranks);
+    free(owners->givers);
 }
 
-void jd__holders_excuse(struct jd_holders *holders, int member)
+void jd__owners_excuse(struct jd_owners *owners, int member)
 {
-    const struct jd_member *m = &holders->members[member];
+    const struct jd_owner *m = &owners->members[member];
     for (int i = m->first; i < m->first + m->count; i++)
-        holders->givers[holders->blocks[i]] = 0;
+        owners->givers[owners->blocks[i]] = 0;
 }
 
 /* ---- what a member gives ------------------------------------------------ */
@@ -162,23 +162,23 @@ static void find_part(size_t elements, int rank, int givers,
 }
 
 /* Of the member's at-th block. */
-static void find_span(const struct jd_holders *holders, const jd_array *array,
+static void find_span(const struct jd_owners *owners, const jd_array *array,
                       int at, struct jd_span_of_block *span)
 {
-    span->block = holders->blocks[at];
+    span->block = owners->blocks[at];
     jd__sharding_block(array->sharding, span->block, array->ndim, array->shape,
                        span->index);
     find_part((size_t)jd__box_count(span->index, array->ndim),
-              holders->ranks[at], holders->givers[span->block], span);
+              owners->ranks[at], owners->givers[span->block], span);
 }
 
-bool jd__holders_next(const struct jd_holders *holders, const jd_array *array,
-                      int member, struct jd_cursor *cursor, size_t room,
-                      struct jd_span_of_block *ret_span)
+bool jd__owners_next(const struct jd_owners *owners, const jd_array *array,
+                     int member, struct jd_cursor *cursor, size_t room,
+                     struct jd_span_of_block *ret_span)
 {
-    const struct jd_member *m = &holders->members[member];
+    const struct jd_owner *m = &owners->members[member];
     for (; cursor->at < m->count; cursor->at++, cursor->done = 0) {
-        find_span(holders, array, m->first + cursor->at, ret_span);
+        find_span(owners, array, m->first + cursor->at, ret_span);
         size_t left = ret_span->count - cursor->done;
         if (left == 0)
             continue;
@@ -190,14 +190,14 @@ bool jd__holders_next(const struct jd_holders *holders, const jd_array *array,
     return false;
 }
 
-size_t jd__holders_load(const struct jd_holders *holders, const jd_array *array,
-                        int member)
+size_t jd__owners_load(const struct jd_owners *owners, const jd_array *array,
+                       int member)
 {
-    const struct jd_member *m = &holders->members[member];
+    const struct jd_owner *m = &owners->members[member];
     struct jd_span_of_block span;
     size_t load = 0;
     for (int i = m->first; i < m->first + m->count; i++) {
-        find_span(holders, array, i, &span);
+        find_span(owners, array, i, &span);
         load += span.count;
     }
     return load;

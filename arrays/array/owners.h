@@ -4,13 +4,13 @@
  * of each of them every one gives away: processes that hold the same block
  * give a part of it each, as long as the others'.
  *
- *     struct jd_holders holders;
- *     status = jd__holders_find("jd_x", sharding, &holders);
+ *     struct jd_owners holders;
+ *     status = jd__owners_find("jd_x", sharding, &holders);
  *     struct jd_cursor at = { 0 };
- *     while (jd__holders_next(&holders, array, member, &at, room, &span))
+ *     while (jd__owners_next(&holders, array, member, &at, room, &span))
  *         ... elements [span.begin, span.begin + span.count) of the block
  *             whose ranges are span.index, as it lies in memory ...
- *     jd__holders_finish(&holders);
+ *     jd__owners_finish(&holders);
  *
  * All processes find the same. Threads: any.
  */
@@ -20,28 +20,28 @@
 #include "arrays/array/array.h"
 
 /* A process, and the distinct blocks that it has. */
-struct jd_member {
+struct jd_owner {
     const jd_device *device; /* its first one in the mesh */
     int first;               /* of holders.blocks */
     int count;
 };
 
-struct jd_holders {
+struct jd_owners {
     int num_members;
-    struct jd_member *members; /* by their first block, then by process */
-    int *blocks;               /* of all members, each one's rising */
+    struct jd_owner *members; /* by their first block, then by process */
+    int *blocks;              /* of all members, each one's rising */
     int *ranks;  /* of each of those: how many members before have it */
     int *givers; /* by block: how many members give a part of it */
     int own;     /* this process among them; -1: it is none */
 };
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED. */
-jd_status jd__holders_find(const char *operation, const jd_sharding *sharding,
-                           struct jd_holders *ret_holders);
-void jd__holders_finish(struct jd_holders *holders);
+jd_status jd__owners_find(const char *operation, const jd_sharding *sharding,
+                          struct jd_owners *ret_holders);
+void jd__owners_finish(struct jd_owners *owners);
 
 /* Blocks that the member has are given by nobody from here on. */
-void jd__holders_excuse(struct jd_holders *holders, int member);
+void jd__owners_excuse(struct jd_owners *owners, int member);
 
 /* How far a walk through what a member gives has come. */
 struct jd_cursor {
@@ -59,12 +59,12 @@ struct jd_span_of_block {
 
 /* What comes next, at most room elements (more than 0) and of one block; false
  * where the member has given all. */
-bool jd__holders_next(const struct jd_holders *holders, const jd_array *array,
-                      int member, struct jd_cursor *cursor, size_t room,
-                      struct jd_span_of_block *ret_span);
+bool jd__owners_next(const struct jd_owners *owners, const jd_array *array,
+                     int member, struct jd_cursor *cursor, size_t room,
+                     struct jd_span_of_block *ret_span);
 
 /* How many elements a member gives in all. */
-size_t jd__holders_load(const struct jd_holders *holders, const jd_array *array,
-                        int member);
+size_t jd__owners_load(const struct jd_owners *owners, const jd_array *array,
+                       int member);
 
 #endif

@@ -6,7 +6,7 @@
  */
 #include "arrays/array/replicas.h"
 #include "collectives/platform/device_memory.h"
-#include "arrays/array/agree.h"
+#include "arrays/array/array_agree.h"
 #include "arrays/array/mesh_cache.h"
 #include "collectives/kernels/elements.h"
 #include "collectives/multihost/leaves.h"
@@ -36,13 +36,14 @@ static jd_status allocate(struct jd_replicas *r)
 static jd_status find_mesh(struct jd_replicas *r)
 {
     jd_mesh *mesh;
-    size_t count = (size_t)r->holders.num_members;
+    size_t count = (size_t)r->owners.num_members;
     const jd_device **devices = malloc(count * sizeof *devices);
     if (!devices)
         return jd__fail_no_memory(OPERATION, count * sizeof *devices);
     for (size_t m = 0; m < count; m++)
-        devices[m] = r->holders.members[m].device;
-    jd_status status = jd__kept_mesh(OPERATION, devices, (int)count, &mesh);
+        devices[m] = r->owners.members[m].device;
+    jd_status status =
+        jd__mesh_cache_get(OPERATION, devices, (int)count, &mesh);
     free(devices);
     if (status == JD_OK)
         r->me = jd_mesh_shard(mesh);
@@ -75,7 +76,7 @@ static jd_status prepare(struct jd_replicas *r)
     const jd_sharding *sharding = r->array->sharding;
     jd_status status = allocate(r);
     if (status == JD_OK)
-        status = jd__holders_find(OPERATION, sharding, &r->holders);
+        status = jd__owners_find(OPERATION, sharding, &r->owners);
     if (status == JD_OK)
         status = find_mesh(r);
     if (status != JD_OK)
@@ -94,7 +95,7 @@ static jd_status prepare(struct jd_replicas *r)
 
 static void finish(struct jd_replicas *r)
 {
-    jd__holders_finish(&r->holders);
+    jd__owners_finish(&r->owners);
     free(r->digests);
     free(r->references);
     free(r->is_receiver);
@@ -105,18 +106,18 @@ static void finish(struct jd_replicas *r)
 /* Of each process as many as the one with most devices has. */
 struct digests {
     int most;
-    int *counts; /* by place of the gathering: of its devices */
+    int *counts; /* by place in the list: of its devices */
     struct jd_block_digest *own;
     struct jd_block_digest *all;
 };
 
-/* The place of a process in the gathering's rising list. */
-static int find_process(const struct jd_gathering *gathering, int process)
+/* The place of a process in the rising list. */
+static int find_process(const struct jd_array_agree *array_agree, int process)
 {
-    int low = 0, high = jd__gathering_size(gathering) - 1;
+    int low = 0, high = jd__array_agree_size(array_agree) - 1;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (jd__gathering_process(gathering, middle) < process)
+        if (jd__array_agree_process(array_agree, middle) < process)
             low = middle + 1;
         else
             high = middle;
@@ -125,28 +126,28 @@ static int find_process(const struct jd_gathering *gathering, int process)
 }
 
 static void count_devices(const struct jd_replicas *r,
-                          const struct jd_gathering *gathering,
+                          const struct jd_array_agree *array_agree,
                           struct digests *d)
 {
     const jd_sharding *sharding = r->array->sharding;
     memset(d->counts, 0,
-           (size_t)jd__gathering_size(gathering) * sizeof *d->counts);
+           (size_t)jd__array_agree_size(array_agree) * sizeof *d->counts);
     for (int place = 0; place < sharding->num_devices; place++) {
         int process = sharding->devices[place]->process_index;
-        int *count = &d->counts[find_process(gathering, process)];
+        int *count = &d->counts[find_process(array_agree, process)];
         d->most = ++*count > d->most ? *count : d->most;
     }
 }
 
 static jd_status open_digests(const struct jd_replicas *r,
-                              const struct jd_gathering *gathering,
+                              const struct jd_array_agree *array_agree,
                               struct digests *d)
 {
-    size_t size = (size_t)jd__gathering_size(gathering);
+    size_t size = (size_t)jd__array_agree_size(array_agree);
     d->counts = malloc(size * sizeof *d->counts);
     if (!d->counts)
         return jd__fail_no_memory(OPERATION, size * sizeof *d->counts);
-    count_devices(r, gathering, d);
+    count_devices(r, array_agree, d);
     size_t most = (size_t)d->most;
     d->own = calloc(most, sizeof *d->own);
     d->all = malloc(size * most * sizeof *d->all);
@@ -159,15 +160,15 @@ static jd_status open_digests(const struct jd_replicas *r,
 
 /* A process's digests come in the order of its places. */
 static void take_digests(struct jd_replicas *r,
-                         const struct jd_gathering *gathering,
+                         const struct jd_array_agree *array_agree,
                          struct digests *d)
 {
     const jd_sharding *sharding = r->array->sharding;
     memset(d->counts, 0,
-           (size_t)jd__gathering_size(gathering) * sizeof *d->counts);
+           (size_t)jd__array_agree_size(array_agree) * sizeof *d->counts);
     for (int place = 0; place < sharding->num_devices; place++) {
         int i =
-            find_process(gathering, sharding->devices[place]->process_index);
+            find_process(array_agree, sharding->devices[place]->process_index);
         r->digests[place] = d->all[i * d->most + d->counts[i]++];
     }
 }
@@ -185,19 +186,19 @@ static void describe(const struct jd_replicas *r, char *text, size_t size)
 }
 
 static jd_status share_digests(struct jd_replicas *r, jd_status status,
-                               struct jd_gathering *gathering)
+                               struct jd_array_agree *array_agree)
 {
     struct digests d = { .most = 0 };
     char what[512];
     if (status == JD_OK)
-        status = open_digests(r, gathering, &d);
+        status = open_digests(r, array_agree, &d);
     describe(r, what, sizeof what);
-    status = jd__gathering_share(gathering, status, what, NULL, 0, NULL);
+    status = jd__array_agree_share(array_agree, status, what, NULL, 0, NULL);
     if (status == JD_OK)
-        status = jd__gathering_share(gathering, status, what, d.own,
-                                     (size_t)d.most * sizeof *d.own, d.all);
+        status = jd__array_agree_share(array_agree, status, what, d.own,
+                                       (size_t)d.most * sizeof *d.own, d.all);
     if (status == JD_OK)
-        take_digests(r, gathering, &d);
+        take_digests(r, array_agree, &d);
     free(d.counts);
     free(d.own);
     free(d.all);
@@ -223,7 +224,7 @@ static jd_status fail_difference(const struct jd_replicas *r, const char *what,
         at[d] = ranges[d].begin + left % length;
         left /= length;
     }
-    jd__shape_print(a->ndim, at, index, sizeof index);
+    jd__sharding_shape_print(a->ndim, at, index, sizeof index);
     jd__element_print_apart(a->dtype, difference->value, value,
                             difference->wanted, wanted, sizeof value);
     jd__equality_print(&r->rules, rules, sizeof rules);
@@ -239,14 +240,14 @@ static jd_status fail_difference(const struct jd_replicas *r, const char *what,
 
 static jd_status share_differences(const struct jd_replicas *r,
                                    const char *what,
-                                   struct jd_gathering *gathering)
+                                   struct jd_array_agree *array_agree)
 {
-    int size = jd__gathering_size(gathering);
+    int size = jd__array_agree_size(array_agree);
     size_t bytes = (size_t)size * sizeof r->found;
     struct jd_replica_difference *all = malloc(bytes), *first = NULL;
     jd_status status = all ? JD_OK : jd__fail_no_memory(OPERATION, bytes);
-    status = jd__gathering_share(gathering, status, "what differs", &r->found,
-                                 sizeof r->found, all);
+    status = jd__array_agree_share(array_agree, status, "what differs",
+                                   &r->found, sizeof r->found, all);
     for (int i = 0; i < size && status == JD_OK; i++)
         if (all[i].exists && (!first || all[i].place < first->place))
             first = &all[i];
@@ -275,7 +276,7 @@ static bool has_suspect(const struct jd_replicas *r)
 }
 
 static jd_status compare(struct jd_replicas *r, const char *what,
-                         struct jd_gathering *gathering)
+                         struct jd_array_agree *array_agree)
 {
     bool trusts = jd__equality_trusts_bits(&r->rules, r->array->dtype);
     bool suspects = has_suspect(r);
@@ -288,7 +289,7 @@ static jd_status compare(struct jd_replicas *r, const char *what,
         status = jd__replicas_compare_values(r);
     if (status != JD_OK)
         return jd__fail_prefix(status, OPERATION ": ");
-    return share_differences(r, what, gathering);
+    return share_differences(r, what, array_agree);
 }
 
 jd_status jd_array_assert_replicas_equal(const jd_array *array,
@@ -296,7 +297,7 @@ jd_status jd_array_assert_replicas_equal(const jd_array *array,
                                          const jd_equality *equality,
                                          size_t size)
 {
-    struct jd_gathering *gathering;
+    struct jd_array_agree *array_agree;
     struct jd_replicas r = { .operation = OPERATION, .array = array };
     jd_status status = jd__array_check(array, OPERATION);
     if (status == JD_OK)
@@ -304,12 +305,12 @@ jd_status jd_array_assert_replicas_equal(const jd_array *array,
     if (status != JD_OK)
         return status;
     struct jd_invited invited = { .a = array->sharding, .extra = -1 };
-    status = jd__gathering_enter(OPERATION, &invited, &gathering);
-    if (status != JD_OK || !gathering)
+    status = jd__array_agree_enter(OPERATION, &invited, &array_agree);
+    if (status != JD_OK || !array_agree)
         return status;
-    status = share_digests(&r, prepare(&r), gathering);
+    status = share_digests(&r, prepare(&r), array_agree);
     if (status == JD_OK)
-        status = compare(&r, what, gathering);
+        status = compare(&r, what, array_agree);
     finish(&r);
-    return jd__gathering_leave(gathering, status);
+    return jd__array_agree_leave(array_agree, status);
 }

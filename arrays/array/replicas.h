@@ -31,7 +31,7 @@ struct jd_replicas {
     const char *operation;
     const jd_array *array;
     jd_equality rules;
-    struct jd_holders holders;
+    struct jd_owners owners;
     jd_shard *me;                       /* of a mesh of the holders' devices */
     bool *is_receiver;                  /* by holder: room for one for each */
     struct jd_block_digest *digests;    /* by place */

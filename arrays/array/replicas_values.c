@@ -84,10 +84,10 @@ static jd_status compare_own(const struct sending *s, size_t first,
     return status;
 }
 
-static int member_of(const struct jd_holders *holders, int process)
+static int member_of(const struct jd_owners *owners, int process)
 {
     int m = 0;
-    while (holders->members[m].device->process_index != process)
+    while (owners->members[m].device->process_index != process)
         m++;
     return m;
 }
@@ -100,14 +100,14 @@ static void find_receivers(struct sending *s)
     s->source = sharding->devices[reference]->process_index;
     s->num_receivers = 0;
     memset(s->replicas->is_receiver, 0,
-           (size_t)s->replicas->holders.num_members *
+           (size_t)s->replicas->owners.num_members *
                sizeof *s->replicas->is_receiver);
     for (int place = 0; place < sharding->num_devices; place++) {
         int process = sharding->devices[place]->process_index;
         if (sharding->blocks[place] != s->block || process == s->source ||
             !jd__replica_is_suspect(s->replicas, place))
             continue;
-        int member = member_of(&s->replicas->holders, process);
+        int member = member_of(&s->replicas->owners, process);
         s->num_receivers += !s->replicas->is_receiver[member];
         s->replicas->is_receiver[member] = true;
     }
@@ -132,8 +132,7 @@ static jd_status send_chunk(const struct sending *s, const void *data,
     jd_status status = jd_group_begin(s->replicas->me);
     if (status != JD_OK)
         return status;
-    for (int m = 0; m < s->replicas->holders.num_members && status == JD_OK;
-         m++)
+    for (int m = 0; m < s->replicas->owners.num_members && status == JD_OK; m++)
         if (s->replicas->is_receiver[m])
             status = jd_send(s->replicas->me, NULL, m, data, count, dtype);
     jd_status end = jd_group_end(s->replicas->me);
@@ -145,7 +144,7 @@ static jd_status receive_chunk(const struct sending *s, size_t first,
                                size_t count)
 {
     char chunk[CHUNK];
-    int from = member_of(&s->replicas->holders, s->source);
+    int from = member_of(&s->replicas->owners, s->source);
     jd_status status = jd_recv(s->replicas->me, NULL, from, chunk, count,
                                s->replicas->array->dtype);
     return status == JD_OK ? compare_own(s, first, chunk, count) : status;
@@ -156,7 +155,7 @@ static jd_status compare_block(struct sending *s)
     const jd_array *array = s->replicas->array;
     size_t most = CHUNK / array->element;
     bool is_source = s->source == jd_process_index();
-    bool is_receiver = s->replicas->is_receiver[s->replicas->holders.own];
+    bool is_receiver = s->replicas->is_receiver[s->replicas->owners.own];
     jd_status status = JD_OK;
     if (!is_source && !is_receiver)
         return JD_OK;

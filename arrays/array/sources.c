@@ -17,8 +17,8 @@ jd_status jd_array_zeros(jd_array **ret_array, const jd_sharding *sharding,
 
 /* ---- blocks that are filled ---------------------------------------------- */
 
-jd_status jd__sharding_firsts(const jd_sharding *sharding,
-                              const char *operation, int **ret_firsts)
+jd_status jd__sources_firsts(const jd_sharding *sharding, const char *operation,
+                             int **ret_firsts)
 {
     size_t ways = (size_t)sharding->ways, local = (size_t)sharding->num_local;
     int *seen = calloc(ways, sizeof *seen); /* 1 + the first one's number */
@@ -44,7 +44,7 @@ jd_status jd__array_fill(const jd_array *array, const char *operation,
                          void *arg)
 {
     int *firsts;
-    jd_status status = jd__sharding_firsts(array->sharding, operation, &firsts);
+    jd_status status = jd__sources_firsts(array->sharding, operation, &firsts);
     if (status != JD_OK)
         return status;
     for (int i = 0; status == JD_OK && i < array->num_shards; i++) {

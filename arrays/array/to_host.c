@@ -82,7 +82,7 @@ jd_status jd_array_to_host(const jd_array *array, const jd_leaf *out)
     if (status == JD_OK)
         status = jd__array_check_out(array, operation, out);
     if (status == JD_OK)
-        status = jd__sharding_firsts(array->sharding, operation, &firsts);
+        status = jd__sources_firsts(array->sharding, operation, &firsts);
     if (status != JD_OK)
         return status;
     status = check_complete(array, operation, firsts);

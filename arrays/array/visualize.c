@@ -245,11 +245,11 @@ static void print_blocks(const jd_sharding *sharding, int ndim,
     bool is_even = true;
     for (int d = 0; d < ndim; d++) {
         int ways = sharding->cuts[d].ways;
-        jd_range first = jd__cut_range(shape[d], ways, 0);
+        jd_range first = jd__sharding_cut_range(shape[d], ways, 0);
         longest[d] = first.end;
         is_even &= shape[d] % ways == 0;
     }
-    jd__shape_print(ndim, longest, text, sizeof text);
+    jd__sharding_shape_print(ndim, longest, text, sizeof text);
     fprintf(out, "%d blocks of %s%s, each on %d of", sharding->ways,
             is_even ? "" : "up to ", text,
             sharding->num_devices / sharding->ways);
@@ -260,7 +260,7 @@ static void print_summary(const jd_sharding *sharding, int ndim,
 {
     char text[JD_SHAPE_TEXT];
     int count = sharding->num_devices;
-    jd__shape_print(ndim, shape, text, sizeof text);
+    jd__sharding_shape_print(ndim, shape, text, sizeof text);
     fprintf(out, "%s as \"%s\": ", text, sharding->spec);
     if (sharding->ways > 1)
         print_blocks(sharding, ndim, shape, out);

@@ -17,8 +17,8 @@ static bool meets(const jd_array *array, const jd_range *block,
     size_t first = SIZE_MAX;
     for (int i = 0; i < array->num_shards; i++)
         if (array->shards[i].count > 0 &&
-            jd__runs_begin(block, array->shards[i].index, array->ndim,
-                           array->element, &runs) &&
+            jd__checkpoint_runs_begin(block, array->shards[i].index,
+                                      array->ndim, array->element, &runs) &&
             (size_t)runs.from < first)
             first = (size_t)runs.from;
     *ret_first = first * array->element;
@@ -32,17 +32,19 @@ static void *ask_all(void *arg)
     size_t first, left = MOST;
     int count = ahead->saved->num_blocks;
     for (int b = 0; b < count && left && !atomic_load(&ahead->is_over); b++) {
-        jd__saved_block(ahead->saved, b, block);
+        jd__checkpoint_saved_block(ahead->saved, b, block);
         if (meets(ahead->array, block, &first))
-            left -= jd__block_expect(ahead->io, ahead->saved, b, ahead->dir,
-                                     first, left, &ahead->is_over);
+            left -= jd__checkpoint_block_expect(ahead->io, ahead->saved, b,
+                                                ahead->dir, first, left,
+                                                &ahead->is_over);
     }
     return NULL;
 }
 
-void jd__ahead_start(struct jd_ahead *ahead, const struct jd_io *io,
-                     const char *dir, const struct jd_saved_array *saved,
-                     const jd_array *array)
+void jd__checkpoint_ahead_start(struct jd_ahead *ahead, const struct jd_io *io,
+                                const char *dir,
+                                const struct jd_saved_array *saved,
+                                const jd_array *array)
 {
     ahead->io = io;
     ahead->dir = dir;
@@ -52,7 +54,7 @@ void jd__ahead_start(struct jd_ahead *ahead, const struct jd_io *io,
     ahead->has_thread = jd__thread_start(&ahead->thread, ask_all, ahead) == 0;
 }
 
-void jd__ahead_finish(struct jd_ahead *ahead)
+void jd__checkpoint_ahead_finish(struct jd_ahead *ahead)
 {
     atomic_store(&ahead->is_over, true);
     if (ahead->has_thread)

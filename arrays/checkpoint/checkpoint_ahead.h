@@ -4,9 +4,9 @@
  * a thread asks for this process's parts of an array's blocks, as far as the
  * page cache should hold them, and is not waited for.
  *
- *     jd__ahead_start(&ahead, io, dir, saved, array);
+ *     jd__checkpoint_ahead_start(&ahead, io, dir, saved, array);
  *     ... make the array's memory, read its blocks ...
- *     jd__ahead_finish(&ahead);
+ *     jd__checkpoint_ahead_finish(&ahead);
  *
  * Nothing depends on it: where the thread or a file cannot be had, nothing is
  * asked, and reading says why. Threads: start and finish by the same one.
@@ -32,11 +32,12 @@ struct jd_ahead {
 };
 
 /* What it points to must stay until it is finished. */
-void jd__ahead_start(struct jd_ahead *ahead, const struct jd_io *io,
-                     const char *dir, const struct jd_saved_array *saved,
-                     const jd_array *array);
+void jd__checkpoint_ahead_start(struct jd_ahead *ahead, const struct jd_io *io,
+                                const char *dir,
+                                const struct jd_saved_array *saved,
+                                const jd_array *array);
 
 /* Waits for what the thread has just asked for: 128 KiB. */
-void jd__ahead_finish(struct jd_ahead *ahead);
+void jd__checkpoint_ahead_finish(struct jd_ahead *ahead);
 
 #endif

@@ -43,7 +43,8 @@ static jd_status write_chunk(const struct jd_io *io,
         if (status != JD_OK)
             return status;
         *crc = jd__crc32c(*crc, data, n);
-        status = jd__io_write(io, path, fd, data, n, begin + (int64_t)offset);
+        status = jd__checkpoint_io_write(io, path, fd, data, n,
+                                         begin + (int64_t)offset);
         if (status != JD_OK)
             return status;
         offset += n;
@@ -56,7 +57,7 @@ static jd_status write_elements(const struct jd_io *io,
                                 const struct jd_block_source *from,
                                 const char *path, int fd, int64_t begin)
 {
-    size_t bytes = jd__saved_block_bytes(array, block), offset = 0;
+    size_t bytes = jd__checkpoint_saved_block_bytes(array, block), offset = 0;
     uint32_t *crc = array->crcs + array->first_crcs[block];
     jd_status status = JD_OK;
     for (; status == JD_OK && offset < bytes; offset += JD_CHECKPOINT_CHUNK) {
@@ -69,17 +70,18 @@ static jd_status write_elements(const struct jd_io *io,
     return status;
 }
 
-jd_status jd__block_write(const struct jd_io *io, struct jd_saved_array *array,
-                          int block, const struct jd_block_source *from,
-                          const char *path, int *ret_fd)
+jd_status jd__checkpoint_block_write(const struct jd_io *io,
+                                     struct jd_saved_array *array, int block,
+                                     const struct jd_block_source *from,
+                                     const char *path, int *ret_fd)
 {
     char header[JD_NPY_MAX_HEADER];
-    size_t begin = jd__saved_block_header(array, block, header);
+    size_t begin = jd__checkpoint_saved_block_header(array, block, header);
     int fd;
-    jd_status status = jd__io_create(io, path, &fd);
+    jd_status status = jd__checkpoint_io_create(io, path, &fd);
     if (status != JD_OK)
         return status;
-    status = jd__io_write(io, path, fd, header, begin, 0);
+    status = jd__checkpoint_io_write(io, path, fd, header, begin, 0);
     if (status == JD_OK)
         status =
             write_elements(io, array, block, from, path, fd, (int64_t)begin);
@@ -102,7 +104,7 @@ fail_block(const struct jd_block_reader *reader, int64_t offset,
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    jd__saved_block(reader->array, reader->block, ranges);
+    jd__checkpoint_saved_block(reader->array, reader->block, ranges);
     jd__box_print(ranges, reader->array->ndim, index, sizeof index);
     return jd_fail(JD_DATA_LOSS,
                    "%s: %s: %s, block %d (%s) of \"%s\", at offset %" PRId64
@@ -115,7 +117,8 @@ static jd_status check_length(const struct jd_block_reader *reader)
 {
     struct stat info;
     if (fstat(reader->fd, &info) != 0)
-        return jd__io_fail(reader->io, "look at", reader->path, -1, errno);
+        return jd__checkpoint_io_fail(reader->io, "look at", reader->path, -1,
+                                      errno);
     int64_t wanted = reader->begin + (int64_t)reader->bytes;
     int64_t length = (int64_t)info.st_size;
     if (length == wanted)
@@ -130,8 +133,8 @@ static jd_status check_header(const struct jd_block_reader *reader,
 {
     char header[JD_NPY_MAX_HEADER];
     size_t bytes = (size_t)reader->begin, same = 0;
-    jd_status status =
-        jd__io_read(reader->io, reader->path, reader->fd, header, bytes, 0);
+    jd_status status = jd__checkpoint_io_read(reader->io, reader->path,
+                                              reader->fd, header, bytes, 0);
     if (status != JD_OK)
         return status;
     while (same < bytes && header[same] == wanted[same])
@@ -165,24 +168,26 @@ static void ask_ahead(const struct jd_block_reader *reader, size_t chunk,
         count * JD_CHECKPOINT_CHUNK, NULL);
 }
 
-jd_status jd__block_open(const struct jd_io *io,
-                         const struct jd_saved_array *array, int block,
-                         const char *dir, struct jd_block_reader *ret_reader)
+jd_status jd__checkpoint_block_open(const struct jd_io *io,
+                                    const struct jd_saved_array *array,
+                                    int block, const char *dir,
+                                    struct jd_block_reader *ret_reader)
 {
     char header[JD_NPY_MAX_HEADER], file[JD_CHECKPOINT_MAX_FILE];
     struct jd_block_reader *reader = ret_reader;
     reader->io = io;
     reader->array = array;
     reader->block = block;
-    reader->bytes = jd__saved_block_bytes(array, block);
-    reader->begin = (int64_t)jd__saved_block_header(array, block, header);
+    reader->bytes = jd__checkpoint_saved_block_bytes(array, block);
+    reader->begin =
+        (int64_t)jd__checkpoint_saved_block_header(array, block, header);
     reader->num_chunks =
         array->first_crcs[block + 1] - array->first_crcs[block];
-    jd__saved_block_file(array, block, file);
-    jd_status status = jd__io_path(io, dir, "", file, reader->path);
+    jd__checkpoint_saved_block_file(array, block, file);
+    jd_status status = jd__checkpoint_io_path(io, dir, "", file, reader->path);
     if (status != JD_OK)
         return status;
-    status = jd__io_open(io, reader->path, &reader->fd);
+    status = jd__checkpoint_io_open(io, reader->path, &reader->fd);
     if (status != JD_OK)
         return status == JD_NOT_FOUND ? JD_DATA_LOSS : status;
     status = check_length(reader);
@@ -193,43 +198,46 @@ jd_status jd__block_open(const struct jd_io *io,
     return status;
 }
 
-size_t jd__block_expect(const struct jd_io *io,
-                        const struct jd_saved_array *array, int block,
-                        const char *dir, size_t offset, size_t bytes,
-                        const atomic_bool *is_over)
+size_t jd__checkpoint_block_expect(const struct jd_io *io,
+                                   const struct jd_saved_array *array,
+                                   int block, const char *dir, size_t offset,
+                                   size_t bytes, const atomic_bool *is_over)
 {
     char header[JD_NPY_MAX_HEADER], file[JD_CHECKPOINT_MAX_FILE];
     char path[PATH_MAX];
-    size_t all = jd__saved_block_bytes(array, block);
-    size_t begin = jd__saved_block_header(array, block, header) + offset;
+    size_t all = jd__checkpoint_saved_block_bytes(array, block);
+    size_t begin =
+        jd__checkpoint_saved_block_header(array, block, header) + offset;
     size_t count = min_size(bytes, all > offset ? all - offset : 0);
-    jd__saved_block_file(array, block, file);
+    jd__checkpoint_saved_block_file(array, block, file);
     int fd;
-    if (jd__io_path(io, dir, "", file, path) != JD_OK ||
-        jd__io_open(io, path, &fd) != JD_OK)
+    if (jd__checkpoint_io_path(io, dir, "", file, path) != JD_OK ||
+        jd__checkpoint_io_open(io, path, &fd) != JD_OK)
         return 0;
     count = ask(fd, (int64_t)begin, count, is_over);
     close(fd);
     return count;
 }
 
-size_t jd__block_chunk_bytes(const struct jd_block_reader *reader, size_t chunk)
+size_t jd__checkpoint_block_chunk_bytes(const struct jd_block_reader *reader,
+                                        size_t chunk)
 {
     return min_size(JD_CHECKPOINT_CHUNK,
                     reader->bytes - chunk * JD_CHECKPOINT_CHUNK);
 }
 
-jd_status jd__block_read(const struct jd_block_reader *reader, size_t chunk,
-                         char *memory)
+jd_status jd__checkpoint_block_read(const struct jd_block_reader *reader,
+                                    size_t chunk, char *memory)
 {
-    size_t bytes = jd__block_chunk_bytes(reader, chunk), at = 0;
+    size_t bytes = jd__checkpoint_block_chunk_bytes(reader, chunk), at = 0;
     int64_t begin = reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK);
     uint32_t crc = 0;
     ask_ahead(reader, chunk + 1, AHEAD);
     while (at < bytes) {
         size_t n = min_size(JD_CHECKPOINT_PIECE, bytes - at);
-        jd_status status = jd__io_read(reader->io, reader->path, reader->fd,
-                                       memory + at, n, begin + (int64_t)at);
+        jd_status status =
+            jd__checkpoint_io_read(reader->io, reader->path, reader->fd,
+                                   memory + at, n, begin + (int64_t)at);
         if (status != JD_OK)
             return status;
         crc = jd__crc32c(crc, memory + at, n);
@@ -245,7 +253,7 @@ jd_status jd__block_read(const struct jd_block_reader *reader, size_t chunk,
                       bytes, crc, wanted);
 }
 
-void jd__block_close(struct jd_block_reader *reader)
+void jd__checkpoint_block_close(struct jd_block_reader *reader)
 {
     close(reader->fd);
 }

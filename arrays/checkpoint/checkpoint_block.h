@@ -2,14 +2,14 @@
 /*
  * checkpoint_block.h - one block's file, written and read by pieces.
  *
- *     status = jd__block_write(&io, saved, block, &from, path, &fd);
- *     ... later: jd__io_sync_and_close(&io, path, fd) ...
+ *     status = jd__checkpoint_block_write(&io, saved, block, &from, path, &fd);
+ *     ... later: jd__checkpoint_io_sync_and_close(&io, path, fd) ...
  *
  *     struct jd_block_reader reader;
- *     status = jd__block_open(&io, saved, block, dir, &reader);
+ *     status = jd__checkpoint_block_open(&io, saved, block, dir, &reader);
  *     for (size_t i = 0; i < reader.num_chunks; i++)
- *         status = jd__block_read(&reader, i, memory);
- *     jd__block_close(&reader);
+ *         status = jd__checkpoint_block_read(&reader, i, memory);
+ *     jd__checkpoint_block_close(&reader);
  *
  * Threads: one reader, one thread.
  */
@@ -34,9 +34,10 @@ struct jd_block_source {
 
 /* Writes header and elements into a new file, which stays open, and the
  * checksums into the array's. */
-jd_status jd__block_write(const struct jd_io *io, struct jd_saved_array *array,
-                          int block, const struct jd_block_source *from,
-                          const char *path, int *ret_fd);
+jd_status jd__checkpoint_block_write(const struct jd_io *io,
+                                     struct jd_saved_array *array, int block,
+                                     const struct jd_block_source *from,
+                                     const char *path, int *ret_fd);
 
 struct jd_block_reader {
     const struct jd_io *io;
@@ -50,23 +51,24 @@ struct jd_block_reader {
 };
 
 /* Checks the file's length and what stands before the elements. */
-jd_status jd__block_open(const struct jd_io *io,
-                         const struct jd_saved_array *array, int block,
-                         const char *dir, struct jd_block_reader *ret_reader);
+jd_status jd__checkpoint_block_open(const struct jd_io *io,
+                                    const struct jd_saved_array *array,
+                                    int block, const char *dir,
+                                    struct jd_block_reader *ret_reader);
 
 /* Asks the disk for at most so many bytes of the elements from an offset on,
  * before they are read, and returns how many were asked for; until is_over.
  * Where it cannot, it is silent: reading says why. */
-size_t jd__block_expect(const struct jd_io *io,
-                        const struct jd_saved_array *array, int block,
-                        const char *dir, size_t offset, size_t bytes,
-                        const atomic_bool *is_over);
+size_t jd__checkpoint_block_expect(const struct jd_io *io,
+                                   const struct jd_saved_array *array,
+                                   int block, const char *dir, size_t offset,
+                                   size_t bytes, const atomic_bool *is_over);
 
 /* Reads a chunk and checks it; gives its bytes. */
-jd_status jd__block_read(const struct jd_block_reader *reader, size_t chunk,
-                         char *memory);
-size_t jd__block_chunk_bytes(const struct jd_block_reader *reader,
-                             size_t chunk);
-void jd__block_close(struct jd_block_reader *reader);
+jd_status jd__checkpoint_block_read(const struct jd_block_reader *reader,
+                                    size_t chunk, char *memory);
+size_t jd__checkpoint_block_chunk_bytes(const struct jd_block_reader *reader,
+                                        size_t chunk);
+void jd__checkpoint_block_close(struct jd_block_reader *reader);
 
 #endif

@@ -177,7 +177,7 @@ jd_status jd__checkpoint_locate(const struct jd_io *io, const char *dir,
     if (*path)
         return JD_OK;
     if (exists(dir))
-        return jd__io_path(io, dir, "", NULL, path);
+        return jd__checkpoint_io_path(io, dir, "", NULL, path);
     return jd_fail(JD_NOT_FOUND,
                    "%s: %s sees no directory %s; it must be on a file system "
                    "that all hosts share",
@@ -202,7 +202,7 @@ static jd_status check_entries(const struct jd_io *io, const char *dir)
     bool is_empty = true;
     DIR *folder = opendir(dir);
     if (!folder)
-        return jd__io_fail(io, "read", dir, -1, errno);
+        return jd__checkpoint_io_fail(io, "read", dir, -1, errno);
     for (struct dirent *e; !*what && (e = readdir(folder)) != NULL;) {
         if (is_dots(e->d_name))
             continue;
@@ -223,8 +223,9 @@ static jd_status check_place(const struct jd_io *io, const char *dir)
 {
     struct stat info;
     if (lstat(dir, &info) != 0)
-        return errno == ENOENT ? JD_OK
-                               : jd__io_fail(io, "look at", dir, -1, errno);
+        return errno == ENOENT
+                   ? JD_OK
+                   : jd__checkpoint_io_fail(io, "look at", dir, -1, errno);
     if (S_ISLNK(info.st_mode))
         return fail_other(io, dir, "is a symbolic link");
     if (!S_ISDIR(info.st_mode))
@@ -236,12 +237,12 @@ static jd_status sync_dir(const struct jd_io *io, const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return jd__io_fail(io, "open", path, -1, errno);
+        return jd__checkpoint_io_fail(io, "open", path, -1, errno);
     /* Some file systems have nothing to do for a directory, and say EINVAL. */
-    int error = jd__io_sync(fd);
+    int error = jd__checkpoint_io_sync(fd);
     close(fd);
     if (error && error != EINVAL)
-        return jd__io_fail(io, "bring to the disk", path, -1, error);
+        return jd__checkpoint_io_fail(io, "bring to the disk", path, -1, error);
     return JD_OK;
 }
 
@@ -256,7 +257,7 @@ static jd_status bring_back(const struct jd_io *io, const char *dir)
     if (!*path)
         return JD_OK;
     if (rename(path, dir) != 0)
-        return jd__io_fail(io, "rename", path, -1, errno);
+        return jd__checkpoint_io_fail(io, "rename", path, -1, errno);
     split(dir, parent, &name);
     return sync_dir(io, parent);
 }
@@ -264,7 +265,7 @@ static jd_status bring_back(const struct jd_io *io, const char *dir)
 static jd_status fail_mkdir(const struct jd_io *io, const char *path, int error)
 {
     if (error != ENOENT)
-        return jd__io_fail(io, "create", path, -1, error);
+        return jd__checkpoint_io_fail(io, "create", path, -1, error);
     return jd_fail(JD_NOT_FOUND,
                    "%s: %s could not create %s: the directory it is to stand "
                    "in does not exist; make that first",
@@ -277,9 +278,9 @@ static jd_status make_temporary(const struct jd_io *io, const char *dir,
     char suffix[JD_CHECKPOINT_SUFFIX], path[PATH_MAX];
     uint64_t word;
     if (getrandom(&word, sizeof word, 0) != sizeof word)
-        return jd__io_fail(io, "draw a name for", dir, -1, errno);
+        return jd__checkpoint_io_fail(io, "draw a name for", dir, -1, errno);
     jd__checkpoint_suffix(word, suffix);
-    jd_status status = jd__io_path(io, dir, suffix, NULL, path);
+    jd_status status = jd__checkpoint_io_path(io, dir, suffix, NULL, path);
     if (status == JD_OK && mkdir(path, 0777) != 0)
         return fail_mkdir(io, path, errno);
     if (status == JD_OK)
@@ -291,7 +292,7 @@ jd_status jd__checkpoint_prepare(const struct jd_io *io, const char *dir,
                                  uint64_t *ret_word)
 {
     char path[PATH_MAX];
-    jd_status status = jd__io_path(io, dir, "", NULL, path);
+    jd_status status = jd__checkpoint_io_path(io, dir, "", NULL, path);
     if (status == JD_OK)
         status = bring_back(io, dir);
     if (status == JD_OK)
@@ -313,12 +314,12 @@ static jd_status replace_in_steps(const struct jd_io *io, const char *dir,
     char old[PATH_MAX];
     snprintf(old, sizeof old, "%s%s%016" PRIx64, dir, replaced, word);
     if (rename(dir, old) != 0)
-        return jd__io_fail(io, "rename", dir, -1, errno);
+        return jd__checkpoint_io_fail(io, "rename", dir, -1, errno);
     if (rename(path, dir) == 0)
         return JD_OK;
-    jd_status status = jd__io_fail(io, "rename", path, -1, errno);
+    jd_status status = jd__checkpoint_io_fail(io, "rename", path, -1, errno);
     if (rename(old, dir) != 0)
-        return jd__io_fail(io, "rename back", old, -1, errno);
+        return jd__checkpoint_io_fail(io, "rename back", old, -1, errno);
     return status;
 }
 
@@ -329,8 +330,8 @@ static jd_status exchange(const struct jd_io *io, const char *dir,
         return JD_OK;
     if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)
         return replace_in_steps(io, dir, path, word);
-    return jd__io_fail(io, "exchange with the checkpoint before", path, -1,
-                       errno);
+    return jd__checkpoint_io_fail(io, "exchange with the checkpoint before",
+                                  path, -1, errno);
 }
 
 jd_status jd__checkpoint_commit(const struct jd_io *io, const char *dir,
@@ -339,7 +340,7 @@ jd_status jd__checkpoint_commit(const struct jd_io *io, const char *dir,
     char suffix[JD_CHECKPOINT_SUFFIX], path[PATH_MAX], parent[PATH_MAX];
     const char *name;
     jd__checkpoint_suffix(word, suffix);
-    jd_status status = jd__io_path(io, dir, suffix, NULL, path);
+    jd_status status = jd__checkpoint_io_path(io, dir, suffix, NULL, path);
     if (status == JD_OK)
         status = sync_dir(io, path);
     if (status != JD_OK)
@@ -347,7 +348,7 @@ jd_status jd__checkpoint_commit(const struct jd_io *io, const char *dir,
     if (exists(dir))
         status = exchange(io, dir, path, word);
     else if (rename(path, dir) != 0)
-        status = jd__io_fail(io, "rename", path, -1, errno);
+        status = jd__checkpoint_io_fail(io, "rename", path, -1, errno);
     split(dir, parent, &name);
     return status == JD_OK ? sync_dir(io, parent) : status;
 }

@@ -15,7 +15,7 @@
 
 /* ---- what it holds ------------------------------------------------------- */
 
-jd_status jd__index_reserve(struct jd_index *index, size_t count)
+jd_status jd__checkpoint_index_reserve(struct jd_index *index, size_t count)
 {
     struct jd_saved_array *arrays =
         realloc(index->arrays, (count ? count : 1) * sizeof *arrays);
@@ -67,7 +67,7 @@ static jd_status make_crcs(struct jd_saved_array *array)
         return jd__fail_no_memory("a checkpoint's index",
                                   places * sizeof *array->first_crcs);
     for (int block = 0; block < array->num_blocks; block++) {
-        size_t bytes = jd__saved_block_bytes(array, block);
+        size_t bytes = jd__checkpoint_saved_block_bytes(array, block);
         array->first_crcs[block] = crcs;
         crcs += (bytes + JD_CHECKPOINT_CHUNK - 1) / JD_CHECKPOINT_CHUNK;
     }
@@ -106,9 +106,9 @@ static jd_status keep(struct jd_index *index, struct jd_saved_array *array)
     return JD_OK;
 }
 
-jd_status jd__index_add(struct jd_index *index, const char *name,
-                        jd_dtype dtype, int ndim, const int64_t *shape,
-                        const int *cuts)
+jd_status jd__checkpoint_index_add(struct jd_index *index, const char *name,
+                                   jd_dtype dtype, int ndim,
+                                   const int64_t *shape, const int *cuts)
 {
     struct jd_saved_array array = { .dtype = dtype, .ndim = ndim };
     for (int axis = 0; axis < ndim; axis++) {
@@ -140,7 +140,7 @@ static void forget(void *array)
     (void)array;
 }
 
-void jd__index_finish(struct jd_index *index)
+void jd__checkpoint_index_finish(struct jd_index *index)
 {
     tdestroy(index->by_name, forget);
     for (size_t i = 0; i < index->count; i++)
@@ -149,8 +149,8 @@ void jd__index_finish(struct jd_index *index)
     *index = (struct jd_index){ 0 };
 }
 
-const struct jd_saved_array *jd__index_find(const struct jd_index *index,
-                                            const char *name)
+const struct jd_saved_array *
+jd__checkpoint_index_find(const struct jd_index *index, const char *name)
 {
     const struct jd_saved_array wanted = { .name = (char *)name };
     const struct jd_saved_array *const *found =
@@ -174,8 +174,8 @@ const char *jd__checkpoint_name_fault(const char *name)
 
 /* ---- blocks -------------------------------------------------------------- */
 
-void jd__saved_block(const struct jd_saved_array *array, int block,
-                     jd_range *ret_index)
+void jd__checkpoint_saved_block(const struct jd_saved_array *array, int block,
+                                jd_range *ret_index)
 {
     for (int axis = array->ndim - 1; axis >= 0; axis--) {
         int64_t n = array->shape[axis], ways = array->cuts[axis];
@@ -188,35 +188,38 @@ void jd__saved_block(const struct jd_saved_array *array, int block,
     }
 }
 
-size_t jd__saved_block_bytes(const struct jd_saved_array *array, int block)
+size_t jd__checkpoint_saved_block_bytes(const struct jd_saved_array *array,
+                                        int block)
 {
     jd_range index[JD_MAX_NDIM];
-    jd__saved_block(array, block, index);
+    jd__checkpoint_saved_block(array, block, index);
     return (size_t)jd__box_count(index, array->ndim) *
            jd_dtype_size(array->dtype);
 }
 
-void jd__saved_block_file(const struct jd_saved_array *array, int block,
-                          char file[JD_CHECKPOINT_MAX_FILE])
+void jd__checkpoint_saved_block_file(const struct jd_saved_array *array,
+                                     int block,
+                                     char file[JD_CHECKPOINT_MAX_FILE])
 {
     snprintf(file, JD_CHECKPOINT_MAX_FILE, "%.*s.%d.npy",
              JD_CHECKPOINT_MAX_NAME, array->name, block);
 }
 
-size_t jd__saved_block_header(const struct jd_saved_array *array, int block,
-                              char *header)
+size_t jd__checkpoint_saved_block_header(const struct jd_saved_array *array,
+                                         int block, char *header)
 {
     jd_range index[JD_MAX_NDIM];
     int64_t shape[JD_MAX_NDIM];
-    jd__saved_block(array, block, index);
+    jd__checkpoint_saved_block(array, block, index);
     for (int axis = 0; axis < array->ndim; axis++)
         shape[axis] = index[axis].end - index[axis].begin;
     return jd__npy_header(array->dtype, array->ndim, shape, header);
 }
 
-uint32_t jd__saved_block_crc(const struct jd_saved_array *array, int block)
+uint32_t jd__checkpoint_saved_block_crc(const struct jd_saved_array *array,
+                                        int block)
 {
-    size_t bytes = jd__saved_block_bytes(array, block);
+    size_t bytes = jd__checkpoint_saved_block_bytes(array, block);
     size_t first = array->first_crcs[block];
     uint32_t crc = 0;
     for (size_t at = first; at < array->first_crcs[block + 1]; at++) {

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-jd_status jd__io_begin(const char *operation, struct jd_io *ret_io)
+jd_status jd__checkpoint_io_begin(const char *operation, struct jd_io *ret_io)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
@@ -54,8 +54,8 @@ static const struct {
     { ENAMETOOLONG, JD_INVALID_ARGUMENT, "; give a shorter name" },
 };
 
-jd_status jd__io_fail(const struct jd_io *io, const char *what,
-                      const char *path, int64_t offset, int error)
+jd_status jd__checkpoint_io_fail(const struct jd_io *io, const char *what,
+                                 const char *path, int64_t offset, int error)
 {
     jd_status status = JD_DATA_LOSS;
     const char *remedy = "";
@@ -71,8 +71,9 @@ jd_status jd__io_fail(const struct jd_io *io, const char *what,
                    io->who, what, path, at, strerror(error), remedy);
 }
 
-jd_status jd__io_path(const struct jd_io *io, const char *dir,
-                      const char *suffix, const char *file, char path[PATH_MAX])
+jd_status jd__checkpoint_io_path(const struct jd_io *io, const char *dir,
+                                 const char *suffix, const char *file,
+                                 char path[PATH_MAX])
 {
     int length = snprintf(path, PATH_MAX, "%s%s%s%s", dir, suffix,
                           file ? "/" : "", file ? file : "");
@@ -86,17 +87,19 @@ jd_status jd__io_path(const struct jd_io *io, const char *dir,
 
 /* ---- writing ------------------------------------------------------------- */
 
-jd_status jd__io_create(const struct jd_io *io, const char *path, int *ret_fd)
+jd_status jd__checkpoint_io_create(const struct jd_io *io, const char *path,
+                                   int *ret_fd)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        return jd__io_fail(io, "create", path, -1, errno);
+        return jd__checkpoint_io_fail(io, "create", path, -1, errno);
     *ret_fd = fd;
     return JD_OK;
 }
 
-jd_status jd__io_write(const struct jd_io *io, const char *path, int fd,
-                       const void *data, size_t bytes, int64_t offset)
+jd_status jd__checkpoint_io_write(const struct jd_io *io, const char *path,
+                                  int fd, const void *data, size_t bytes,
+                                  int64_t offset)
 {
     const char *from = data;
     while (bytes > 0) {
@@ -104,8 +107,8 @@ jd_status jd__io_write(const struct jd_io *io, const char *path, int fd,
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return jd__io_fail(io, "write", path, offset,
-                               written < 0 ? errno : EIO);
+            return jd__checkpoint_io_fail(io, "write", path, offset,
+                                          written < 0 ? errno : EIO);
         from += written;
         offset += written;
         bytes -= (size_t)written;
@@ -113,7 +116,7 @@ jd_status jd__io_write(const struct jd_io *io, const char *path, int fd,
     return JD_OK;
 }
 
-int jd__io_sync(int fd)
+int jd__checkpoint_io_sync(int fd)
 {
     int result;
     do
@@ -122,31 +125,33 @@ int jd__io_sync(int fd)
     return result == 0 ? 0 : errno;
 }
 
-jd_status jd__io_sync_and_close(const struct jd_io *io, const char *path,
-                                int fd)
+jd_status jd__checkpoint_io_sync_and_close(const struct jd_io *io,
+                                           const char *path, int fd)
 {
-    int error = jd__io_sync(fd);
+    int error = jd__checkpoint_io_sync(fd);
     if (close(fd) != 0 && !error && errno != EINTR)
         error = errno;
     if (error)
-        return jd__io_fail(io, "bring to the disk", path, -1, error);
+        return jd__checkpoint_io_fail(io, "bring to the disk", path, -1, error);
     return JD_OK;
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
 /* Without a wait: a pipe of that name would have one for its other end. */
-jd_status jd__io_open(const struct jd_io *io, const char *path, int *ret_fd)
+jd_status jd__checkpoint_io_open(const struct jd_io *io, const char *path,
+                                 int *ret_fd)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return jd__io_fail(io, "open", path, -1, errno);
+        return jd__checkpoint_io_fail(io, "open", path, -1, errno);
     *ret_fd = fd;
     return JD_OK;
 }
 
-jd_status jd__io_read(const struct jd_io *io, const char *path, int fd,
-                      void *data, size_t bytes, int64_t offset)
+jd_status jd__checkpoint_io_read(const struct jd_io *io, const char *path,
+                                 int fd, void *data, size_t bytes,
+                                 int64_t offset)
 {
     char *to = data;
     while (bytes > 0) {
@@ -154,7 +159,7 @@ jd_status jd__io_read(const struct jd_io *io, const char *path, int fd,
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return jd__io_fail(io, "read", path, offset, errno);
+            return jd__checkpoint_io_fail(io, "read", path, offset, errno);
         if (got == 0)
             return jd_fail(JD_DATA_LOSS,
                            "%s: %s: %s ends at offset %" PRId64
@@ -172,7 +177,7 @@ static jd_status read_all(const struct jd_io *io, const char *path, int fd,
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
-        return jd__io_fail(io, "look at", path, -1, errno);
+        return jd__checkpoint_io_fail(io, "look at", path, -1, errno);
     if (!S_ISREG(info.st_mode))
         return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is no file", io->operation,
                        path);
@@ -180,7 +185,7 @@ static jd_status read_all(const struct jd_io *io, const char *path, int fd,
     char *text = malloc(bytes + 1);
     if (!text)
         return jd__fail_no_memory(io->operation, bytes + 1);
-    jd_status status = jd__io_read(io, path, fd, text, bytes, 0);
+    jd_status status = jd__checkpoint_io_read(io, path, fd, text, bytes, 0);
     if (status != JD_OK) {
         free(text);
         return status;
@@ -191,11 +196,11 @@ static jd_status read_all(const struct jd_io *io, const char *path, int fd,
     return JD_OK;
 }
 
-jd_status jd__io_read_file(const struct jd_io *io, const char *path,
-                           char **ret_text, size_t *ret_bytes)
+jd_status jd__checkpoint_io_read_file(const struct jd_io *io, const char *path,
+                                      char **ret_text, size_t *ret_bytes)
 {
     int fd = -1;
-    jd_status status = jd__io_open(io, path, &fd);
+    jd_status status = jd__checkpoint_io_open(io, path, &fd);
     if (status != JD_OK)
         return status;
     status = read_all(io, path, fd, ret_text, ret_bytes);

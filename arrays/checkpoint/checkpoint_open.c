@@ -25,9 +25,10 @@ jd_status jd__checkpoint_text(const struct jd_io *io, const char *dir,
     char file[PATH_MAX];
     jd_status status = jd__checkpoint_locate(io, dir, path);
     if (status == JD_OK)
-        status = jd__io_path(io, path, "", JD_CHECKPOINT_INDEX, file);
+        status =
+            jd__checkpoint_io_path(io, path, "", JD_CHECKPOINT_INDEX, file);
     if (status == JD_OK)
-        status = jd__io_read_file(io, file, ret_text, ret_bytes);
+        status = jd__checkpoint_io_read_file(io, file, ret_text, ret_bytes);
     return status;
 }
 
@@ -36,10 +37,11 @@ jd_status jd__checkpoint_parse(const struct jd_io *io, const char *dir,
                                struct jd_index *ret_index)
 {
     char file[PATH_MAX];
-    jd_status status = jd__io_path(io, dir, "", JD_CHECKPOINT_INDEX, file);
+    jd_status status =
+        jd__checkpoint_io_path(io, dir, "", JD_CHECKPOINT_INDEX, file);
     if (status != JD_OK)
         return status;
-    status = jd__index_read(text, bytes, file, ret_index);
+    status = jd__checkpoint_index_read(text, bytes, file, ret_index);
     return status == JD_OK ? status
                            : jd__fail_prefix(status, "%s: ", io->operation);
 }
@@ -60,7 +62,7 @@ jd_status jd__checkpoint_find(const struct jd_index *index, const char *dir,
                               const struct jd_saved_array **ret_array)
 {
     char names[600];
-    *ret_array = jd__index_find(index, name);
+    *ret_array = jd__checkpoint_index_find(index, name);
     if (*ret_array)
         return JD_OK;
     print_names(index, names, sizeof names);
@@ -98,7 +100,8 @@ jd_status jd_checkpoint_open(jd_checkpoint **ret_checkpoint, const char *dir)
     jd_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return jd__fail_no_memory(io.operation, sizeof *checkpoint);
-    jd_status status = jd__io_path(&io, dir, "", NULL, checkpoint->dir);
+    jd_status status =
+        jd__checkpoint_io_path(&io, dir, "", NULL, checkpoint->dir);
     if (status == JD_OK)
         status = read_index(checkpoint, &io);
     if (status == JD_OK)
@@ -112,7 +115,7 @@ void jd_checkpoint_close(jd_checkpoint *checkpoint)
 {
     if (!checkpoint)
         return;
-    jd__index_finish(&checkpoint->index);
+    jd__checkpoint_index_finish(&checkpoint->index);
     free(checkpoint);
 }
 
@@ -155,12 +158,12 @@ static jd_status verify_block(const struct jd_io *io,
 {
     struct jd_block_reader reader;
     jd_status status =
-        jd__block_open(io, array, block, checkpoint->path, &reader);
+        jd__checkpoint_block_open(io, array, block, checkpoint->path, &reader);
     if (status != JD_OK)
         return status;
     for (size_t i = 0; status == JD_OK && i < reader.num_chunks; i++)
-        status = jd__block_read(&reader, i, memory);
-    jd__block_close(&reader);
+        status = jd__checkpoint_block_read(&reader, i, memory);
+    jd__checkpoint_block_close(&reader);
     return status;
 }
 

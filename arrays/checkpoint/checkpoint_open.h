@@ -15,7 +15,7 @@ jd_status jd__checkpoint_text(const struct jd_io *io, const char *dir,
                               char path[PATH_MAX], char **ret_text,
                               size_t *ret_bytes);
 
-/* jd__index_read, with the operation in its sentence. */
+/* jd__checkpoint_index_read, with the operation in its sentence. */
 jd_status jd__checkpoint_parse(const struct jd_io *io, const char *dir,
                                const char *text, size_t bytes,
                                struct jd_index *ret_index);

@@ -16,8 +16,8 @@ static jd_status add_to_index(struct jd_index *index, const char *name,
     int cuts[JD_MAX_NDIM];
     for (int axis = 0; axis < array->ndim; axis++)
         cuts[axis] = axis < sharding->num_cuts ? sharding->cuts[axis].ways : 1;
-    return jd__index_add(index, name, array->dtype, array->ndim, array->shape,
-                         cuts);
+    return jd__checkpoint_index_add(index, name, array->dtype, array->ndim,
+                                    array->shape, cuts);
 }
 
 /* load: the bytes that each process writes. A block begins with its first
@@ -30,7 +30,7 @@ static void choose_writers(const struct jd_saved_array *saved,
         writers[block] = -1;
     for (int place = 0; place < sharding->num_devices; place++) {
         int block = sharding->blocks[place], before = writers[block];
-        uint64_t bytes = jd__saved_block_bytes(saved, block);
+        uint64_t bytes = jd__checkpoint_saved_block_bytes(saved, block);
         uint64_t *mine = &load[sharding->devices[place]->process_index];
         if (before >= 0) {
             uint64_t *other = &load[sharding->devices[before]->process_index];
@@ -59,13 +59,14 @@ static jd_status add_array(struct jd_save_plan *plan, const char *name,
     return JD_OK;
 }
 
-jd_status jd__save_plan_make(const char *const *names, jd_array *const *arrays,
-                             size_t n, int num_processes,
-                             struct jd_save_plan *ret_plan)
+jd_status jd__checkpoint_plan_make(const char *const *names,
+                                   jd_array *const *arrays, size_t n,
+                                   int num_processes,
+                                   struct jd_save_plan *ret_plan)
 {
     struct jd_save_plan plan = { .writers = calloc(n + 1, sizeof(int *)) };
     uint64_t *load = calloc((size_t)num_processes, sizeof *load);
-    jd_status status = jd__index_reserve(&plan.index, n);
+    jd_status status = jd__checkpoint_index_reserve(&plan.index, n);
     if (status == JD_OK && (!plan.writers || !load))
         status = jd__fail_no_memory("jd_array_save", n * sizeof(int *));
     for (size_t i = 0; status == JD_OK && i < n; i++)
@@ -74,16 +75,16 @@ jd_status jd__save_plan_make(const char *const *names, jd_array *const *arrays,
     if (status == JD_OK)
         *ret_plan = plan;
     else
-        jd__save_plan_finish(&plan);
+        jd__checkpoint_plan_finish(&plan);
     return status;
 }
 
-void jd__save_plan_finish(struct jd_save_plan *plan)
+void jd__checkpoint_plan_finish(struct jd_save_plan *plan)
 {
     for (size_t i = 0; plan->writers && i < plan->index.count; i++)
         free(plan->writers[i]);
     free(plan->writers);
-    jd__index_finish(&plan->index);
+    jd__checkpoint_index_finish(&plan->index);
     *plan = (struct jd_save_plan){ 0 };
 }
 
@@ -109,8 +110,8 @@ static void print_array(FILE *out, const struct jd_saved_array *saved,
             sharding->spec, sharding->num_devices, layout_of(sharding));
 }
 
-char *jd__save_plan_print(const struct jd_save_plan *plan, const char *dir,
-                          jd_array *const *arrays)
+char *jd__checkpoint_plan_print(const struct jd_save_plan *plan,
+                                const char *dir, jd_array *const *arrays)
 {
     char *text = NULL;
     size_t bytes;

@@ -52,9 +52,10 @@ static struct target *find_straight(struct target *targets, int count,
 {
     struct target *found = NULL;
     for (int i = 0; i < count; i++) {
-        if (!targets[i].is_met || !jd__runs_reach(&targets[i].runs, end))
+        if (!targets[i].is_met ||
+            !jd__checkpoint_runs_reach(&targets[i].runs, end))
             continue;
-        if (found || !jd__runs_cover(&targets[i].runs, begin, end))
+        if (found || !jd__checkpoint_runs_cover(&targets[i].runs, begin, end))
             return NULL;
         found = &targets[i];
     }
@@ -64,7 +65,8 @@ static struct target *find_straight(struct target *targets, int count,
 static bool is_needed(const struct target *targets, int count, int64_t end)
 {
     for (int i = 0; i < count; i++)
-        if (targets[i].is_met && jd__runs_reach(&targets[i].runs, end))
+        if (targets[i].is_met &&
+            jd__checkpoint_runs_reach(&targets[i].runs, end))
             return true;
     return false;
 }
@@ -74,19 +76,20 @@ static jd_status read_chunk(struct restore *restore,
                             struct target *targets, int count)
 {
     size_t element = jd_dtype_size(reader->array->dtype);
-    size_t bytes = jd__block_chunk_bytes(reader, chunk);
+    size_t bytes = jd__checkpoint_block_chunk_bytes(reader, chunk);
     int64_t begin = (int64_t)(chunk * (JD_CHECKPOINT_CHUNK / element));
     int64_t end = begin + (int64_t)(bytes / element);
     if (!is_needed(targets, count, end))
         return JD_OK;
     struct target *straight = find_straight(targets, count, begin, end);
-    char *memory = straight ? jd__runs_place(&straight->runs, straight->data)
-                            : restore->chunk;
-    jd_status status = jd__block_read(reader, chunk, memory);
+    char *memory =
+        straight ? jd__checkpoint_runs_place(&straight->runs, straight->data)
+                 : restore->chunk;
+    jd_status status = jd__checkpoint_block_read(reader, chunk, memory);
     for (int i = 0; status == JD_OK && i < count; i++)
         if (targets[i].is_met)
-            jd__runs_take(&targets[i].runs, begin, end,
-                          straight ? NULL : memory, targets[i].data);
+            jd__checkpoint_runs_take(&targets[i].runs, begin, end,
+                                     straight ? NULL : memory, targets[i].data);
     return status;
 }
 
@@ -97,22 +100,22 @@ static jd_status read_block(struct restore *restore,
     jd_range index[JD_MAX_NDIM];
     struct jd_block_reader reader;
     bool is_needed_at_all = false;
-    jd__saved_block(saved, block, index);
+    jd__checkpoint_saved_block(saved, block, index);
     for (int i = 0; i < count; i++) {
-        targets[i].is_met =
-            jd__runs_begin(index, targets[i].shard->index, saved->ndim,
-                           jd_dtype_size(saved->dtype), &targets[i].runs);
+        targets[i].is_met = jd__checkpoint_runs_begin(
+            index, targets[i].shard->index, saved->ndim,
+            jd_dtype_size(saved->dtype), &targets[i].runs);
         is_needed_at_all |= targets[i].is_met;
     }
     if (!is_needed_at_all)
         return JD_OK;
-    jd_status status =
-        jd__block_open(&restore->io, saved, block, restore->path, &reader);
+    jd_status status = jd__checkpoint_block_open(&restore->io, saved, block,
+                                                 restore->path, &reader);
     if (status != JD_OK)
         return status;
     for (size_t i = 0; status == JD_OK && i < reader.num_chunks; i++)
         status = read_chunk(restore, &reader, i, targets, count);
-    jd__block_close(&reader);
+    jd__checkpoint_block_close(&reader);
     return status;
 }
 
@@ -216,11 +219,12 @@ static jd_status make_array(struct restore *restore, const char *name,
     if (status != JD_OK)
         return status;
     struct jd_ahead ahead;
-    jd__ahead_start(&ahead, &restore->io, restore->path, saved, *ret_array);
+    jd__checkpoint_ahead_start(&ahead, &restore->io, restore->path, saved,
+                               *ret_array);
     status = jd__array_allocate(*ret_array, which);
     if (status == JD_OK)
         status = read_array(restore, saved, *ret_array);
-    jd__ahead_finish(&ahead);
+    jd__checkpoint_ahead_finish(&ahead);
     return status;
 }
 
@@ -369,7 +373,7 @@ static jd_status restore_all(struct restore *restore, const char *const *names,
     if (status == JD_OK)
         status = make_arrays(restore, names, shardings, n);
     status = jd__checkpoint_agree(&restore->io, status);
-    jd__index_finish(&restore->index);
+    jd__checkpoint_index_finish(&restore->index);
     free(restore->chunk);
     return status;
 }
@@ -379,7 +383,7 @@ jd_status jd_array_restore(const char *dir, const char *const *names,
                            jd_array **ret_arrays)
 {
     struct restore restore = { .dir = dir };
-    jd_status status = jd__io_begin(operation, &restore.io);
+    jd_status status = jd__checkpoint_io_begin(operation, &restore.io);
     if (status != JD_OK)
         return status;
     jd__progress_enter(operation);

@@ -40,8 +40,9 @@ static void set_runs(struct jd_runs *runs, const jd_range *from,
     runs->left = runs->length;
 }
 
-bool jd__runs_begin(const jd_range *from, const jd_range *to, int ndim,
-                    size_t element, struct jd_runs *ret_runs)
+bool jd__checkpoint_runs_begin(const jd_range *from, const jd_range *to,
+                               int ndim, size_t element,
+                               struct jd_runs *ret_runs)
 {
     struct jd_runs runs = { .element = element };
     jd_range shared[JD_MAX_NDIM];
@@ -56,17 +57,18 @@ bool jd__runs_begin(const jd_range *from, const jd_range *to, int ndim,
     return true;
 }
 
-bool jd__runs_reach(const struct jd_runs *runs, int64_t end)
+bool jd__checkpoint_runs_reach(const struct jd_runs *runs, int64_t end)
 {
     return runs->left > 0 && runs->from < end;
 }
 
-bool jd__runs_cover(const struct jd_runs *runs, int64_t begin, int64_t end)
+bool jd__checkpoint_runs_cover(const struct jd_runs *runs, int64_t begin,
+                               int64_t end)
 {
     return runs->from == begin && runs->left >= end - begin;
 }
 
-char *jd__runs_place(const struct jd_runs *runs, char *to)
+char *jd__checkpoint_runs_place(const struct jd_runs *runs, char *to)
 {
     return to + (size_t)runs->to * runs->element;
 }
@@ -90,14 +92,14 @@ static void go_on(struct jd_runs *runs)
     runs->left = runs->length;
 }
 
-void jd__runs_take(struct jd_runs *runs, int64_t begin, int64_t end,
-                   const char *chunk, char *to)
+void jd__checkpoint_runs_take(struct jd_runs *runs, int64_t begin, int64_t end,
+                              const char *chunk, char *to)
 {
-    while (jd__runs_reach(runs, end)) {
+    while (jd__checkpoint_runs_reach(runs, end)) {
         int64_t n =
             end - runs->from < runs->left ? end - runs->from : runs->left;
         if (chunk)
-            memcpy(jd__runs_place(runs, to),
+            memcpy(jd__checkpoint_runs_place(runs, to),
                    chunk + (size_t)(runs->from - begin) * runs->element,
                    (size_t)n * runs->element);
         runs->from += n;

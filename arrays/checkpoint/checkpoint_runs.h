@@ -4,10 +4,11 @@
  * that are neighbours in both, in the order of the first box's memory.
  *
  *     struct jd_runs runs;
- *     if (jd__runs_begin(block, shard, ndim, element, &runs))
+ *     if (jd__checkpoint_runs_begin(block, shard, ndim, element, &runs))
  *         for (... chunks [begin, end) of the block's elements, ascending ...)
- *             if (jd__runs_reach(&runs, end))
- *                 jd__runs_take(&runs, begin, end, chunk, shard_data);
+ *             if (jd__checkpoint_runs_reach(&runs, end))
+ *                 jd__checkpoint_runs_take(&runs, begin, end, chunk,
+ * shard_data);
  *
  * Threads: one object, one thread.
  */
@@ -33,21 +34,23 @@ struct jd_runs {
 };
 
 /* False where the boxes share nothing. */
-bool jd__runs_begin(const jd_range *from, const jd_range *to, int ndim,
-                    size_t element, struct jd_runs *ret_runs);
+bool jd__checkpoint_runs_begin(const jd_range *from, const jd_range *to,
+                               int ndim, size_t element,
+                               struct jd_runs *ret_runs);
 
 /* Whether something that was not taken is before that element. */
-bool jd__runs_reach(const struct jd_runs *runs, int64_t end);
+bool jd__checkpoint_runs_reach(const struct jd_runs *runs, int64_t end);
 
 /* Whether the elements are just what comes next, in one run. */
-bool jd__runs_cover(const struct jd_runs *runs, int64_t begin, int64_t end);
+bool jd__checkpoint_runs_cover(const struct jd_runs *runs, int64_t begin,
+                               int64_t end);
 
 /* Where the next element belongs in the second box's memory. */
-char *jd__runs_place(const struct jd_runs *runs, char *to);
+char *jd__checkpoint_runs_place(const struct jd_runs *runs, char *to);
 
 /* Copies what the boxes share of elements [begin, end) of the first; with a
  * NULL chunk it is there already. */
-void jd__runs_take(struct jd_runs *runs, int64_t begin, int64_t end,
-                   const char *chunk, char *to);
+void jd__checkpoint_runs_take(struct jd_runs *runs, int64_t begin, int64_t end,
+                              const char *chunk, char *to);
 
 #endif

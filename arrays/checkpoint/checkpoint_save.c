@@ -104,7 +104,8 @@ static jd_status sync_pending(struct save *save, jd_status status)
     for (int i = 0; i < save->num_pending; i++) {
         struct pending *file = &save->pending[i];
         if (status == JD_OK)
-            status = jd__io_sync_and_close(&save->io, file->path, file->fd);
+            status = jd__checkpoint_io_sync_and_close(&save->io, file->path,
+                                                      file->fd);
         else
             close(file->fd);
         free(file->path);
@@ -143,11 +144,13 @@ static jd_status write_block(struct save *save, size_t i, int block,
     if (jd__device_memory_is_apart(shard->data))
         status = make_piece(save);
     from.piece = save->piece;
-    jd__saved_block_file(saved, block, file);
+    jd__checkpoint_saved_block_file(saved, block, file);
     if (status == JD_OK)
-        status = jd__io_path(&save->io, save->dir, save->suffix, file, path);
+        status = jd__checkpoint_io_path(&save->io, save->dir, save->suffix,
+                                        file, path);
     if (status == JD_OK)
-        status = jd__block_write(&save->io, saved, block, &from, path, &fd);
+        status = jd__checkpoint_block_write(&save->io, saved, block, &from,
+                                            path, &fd);
     return status == JD_OK ? add_pending(save, path, fd) : status;
 }
 
@@ -302,15 +305,15 @@ static jd_status write_file(const struct save *save, const char *text,
 {
     char path[PATH_MAX];
     int fd;
-    jd_status status = jd__io_path(&save->io, save->dir, save->suffix,
-                                   JD_CHECKPOINT_INDEX, path);
+    jd_status status = jd__checkpoint_io_path(
+        &save->io, save->dir, save->suffix, JD_CHECKPOINT_INDEX, path);
     if (status == JD_OK)
-        status = jd__io_create(&save->io, path, &fd);
+        status = jd__checkpoint_io_create(&save->io, path, &fd);
     if (status != JD_OK)
         return status;
-    status = jd__io_write(&save->io, path, fd, text, bytes, 0);
+    status = jd__checkpoint_io_write(&save->io, path, fd, text, bytes, 0);
     if (status == JD_OK)
-        return jd__io_sync_and_close(&save->io, path, fd);
+        return jd__checkpoint_io_sync_and_close(&save->io, path, fd);
     close(fd);
     return status;
 }
@@ -322,7 +325,7 @@ static jd_status finish(const struct save *save)
     size_t bytes;
     jd_status status = take_crcs(save);
     if (status == JD_OK)
-        status = jd__index_write(&save->plan.index, &text, &bytes);
+        status = jd__checkpoint_index_write(&save->plan.index, &text, &bytes);
     if (status != JD_OK)
         return status;
     status = write_file(save, text, bytes);
@@ -342,10 +345,10 @@ static jd_status begin(struct save *save, const char *const *names, size_t n)
     char *what = NULL;
     jd_status status = check_arguments(save->dir, names, save->arrays, n);
     if (status == JD_OK)
-        status = jd__save_plan_make(names, save->arrays, n, jd_process_count(),
-                                    &save->plan);
+        status = jd__checkpoint_plan_make(names, save->arrays, n,
+                                          jd_process_count(), &save->plan);
     if (status == JD_OK) {
-        what = jd__save_plan_print(&save->plan, save->dir, save->arrays);
+        what = jd__checkpoint_plan_print(&save->plan, save->dir, save->arrays);
         if (!what)
             status = jd__fail_no_memory(operation, n);
     }
@@ -415,7 +418,7 @@ static jd_status save_all(struct save *save, const char *const *names, size_t n)
     jd_status status = begin(save, names, n);
     if (status == JD_OK)
         status = run(save);
-    jd__save_plan_finish(&save->plan);
+    jd__checkpoint_plan_finish(&save->plan);
     free(save->piece);
     return status;
 }
@@ -424,7 +427,7 @@ jd_status jd_array_save(const char *dir, const char *const *names,
                         jd_array *const *arrays, size_t n)
 {
     struct save save = { .dir = dir, .arrays = arrays };
-    jd_status status = jd__io_begin(operation, &save.io);
+    jd_status status = jd__checkpoint_io_begin(operation, &save.io);
     if (status != JD_OK)
         return status;
     jd__progress_enter(operation);

@@ -37,7 +37,7 @@ static void write_ranges(FILE *out, const struct jd_saved_array *array,
                          int block)
 {
     jd_range index[JD_MAX_NDIM];
-    jd__saved_block(array, block, index);
+    jd__checkpoint_saved_block(array, block, index);
     for (int axis = 0; axis < array->ndim; axis++)
         fprintf(out, "%s%" PRId64 ":%" PRId64, axis ? "," : "",
                 index[axis].begin, index[axis].end);
@@ -52,13 +52,13 @@ static void write_block(FILE *out, const struct jd_saved_array *array,
            last = array->first_crcs[block + 1];
     if (first == last)
         return;
-    jd__saved_block_file(array, block, file);
+    jd__checkpoint_saved_block_file(array, block, file);
     fputs("block ", out);
     write_ranges(out, array, block);
     fprintf(out, "%zu %zu %08" PRIx32 " %s\n",
-            jd__saved_block_header(array, block, header),
-            jd__saved_block_bytes(array, block),
-            jd__saved_block_crc(array, block), file);
+            jd__checkpoint_saved_block_header(array, block, header),
+            jd__checkpoint_saved_block_bytes(array, block),
+            jd__checkpoint_saved_block_crc(array, block), file);
     if (last - first == 1)
         return;
     fputs("chunks", out);
@@ -80,8 +80,8 @@ static void write_arrays(FILE *out, const struct jd_index *index)
     }
 }
 
-jd_status jd__index_write(const struct jd_index *index, char **ret_text,
-                          size_t *ret_bytes)
+jd_status jd__checkpoint_index_write(const struct jd_index *index,
+                                     char **ret_text, size_t *ret_bytes)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -267,11 +267,12 @@ static jd_status read_array(const char **at, struct jd_index *index,
     struct jd_saved_array read = { 0 };
     char name[JD_CHECKPOINT_MAX_NAME + 1];
     *ret_is_one = take_array(at, &read) && take_name(at, name) &&
-                  can_have_chunks(&read, *at) && !jd__index_find(index, name);
+                  can_have_chunks(&read, *at) &&
+                  !jd__checkpoint_index_find(index, name);
     if (!*ret_is_one)
         return JD_OK;
-    jd_status status = jd__index_add(index, name, read.dtype, read.ndim,
-                                     read.shape, read.cuts);
+    jd_status status = jd__checkpoint_index_add(
+        index, name, read.dtype, read.ndim, read.shape, read.cuts);
     *ret_is_one = status == JD_OK || status == JD_RESOURCE_EXHAUSTED;
     if (status == JD_OK)
         *ret_is_one = take_blocks(at, &index->arrays[index->count - 1]);
@@ -292,7 +293,7 @@ static jd_status read_arrays(const char *text, struct jd_index *index,
 {
     const char *at = text + sizeof first_line - 1;
     bool is_one = true;
-    jd_status status = jd__index_reserve(index, count_arrays(text));
+    jd_status status = jd__checkpoint_index_reserve(index, count_arrays(text));
     while (status == JD_OK && is_one && strncmp(at, "end ", 4) != 0)
         status = read_array(&at, index, &is_one);
     *ret_stop = at;
@@ -360,7 +361,7 @@ static jd_status check_all(const struct jd_index *index, const char *text,
     size_t again_bytes, same = 0;
     if (stop != bytes - END_LINE)
         return fail_line(text, stop, path);
-    jd_status status = jd__index_write(index, &again, &again_bytes);
+    jd_status status = jd__checkpoint_index_write(index, &again, &again_bytes);
     if (status != JD_OK)
         return status;
     while (same < bytes && same < again_bytes && text[same] == again[same])
@@ -371,8 +372,9 @@ static jd_status check_all(const struct jd_index *index, const char *text,
     return JD_OK;
 }
 
-jd_status jd__index_read(const char *text, size_t bytes, const char *path,
-                         struct jd_index *ret_index)
+jd_status jd__checkpoint_index_read(const char *text, size_t bytes,
+                                    const char *path,
+                                    struct jd_index *ret_index)
 {
     struct jd_index index = { 0 };
     const char *stop = text;
@@ -386,6 +388,6 @@ jd_status jd__index_read(const char *text, size_t bytes, const char *path,
     if (status == JD_OK)
         *ret_index = index;
     else
-        jd__index_finish(&index);
+        jd__checkpoint_index_finish(&index);
     return status;
 }

@@ -2,7 +2,7 @@
 /* gather.c - jd_process_allgather_array and jd_process_gather_array. */
 #include "arrays/gather/gather.h"
 #include "jd_collectives.h"
-#include "arrays/array/agree.h"
+#include "arrays/array/array_agree.h"
 #include "collectives/multihost/leaves.h"
 
 #include <stdio.h>
@@ -35,14 +35,14 @@ static bool is_empty(const jd_array *array)
 }
 
 static jd_status run(struct jd_gather *g, int root_process,
-                     struct jd_gathering *gathering)
+                     struct jd_array_agree *array_agree)
 {
     char what[512];
     jd_status status = JD_OK;
     describe(g, root_process, what, sizeof what);
     if (!is_empty(g->array))
         status = jd__gather_prepare(g, root_process);
-    status = jd__gathering_share(gathering, status, what, NULL, 0, NULL);
+    status = jd__array_agree_share(array_agree, status, what, NULL, 0, NULL);
     if (status != JD_OK || is_empty(g->array))
         return status;
     status = g->root < 0 ? jd__gather_to_all(g) : jd__gather_to_root(g);
@@ -54,7 +54,7 @@ static jd_status run(struct jd_gather *g, int root_process,
 
 jd_status jd_process_allgather_array(const jd_array *array, const jd_leaf *out)
 {
-    struct jd_gathering *gathering;
+    struct jd_array_agree *array_agree;
     struct jd_gather g = { .operation = ALLGATHER, .array = array, .out = out };
     jd_status status = jd__array_check(array, ALLGATHER);
     if (status == JD_OK)
@@ -62,18 +62,18 @@ jd_status jd_process_allgather_array(const jd_array *array, const jd_leaf *out)
     if (status != JD_OK)
         return status;
     struct jd_invited invited = { .a = array->sharding, .extra = -1 };
-    status = jd__gathering_enter(ALLGATHER, &invited, &gathering);
+    status = jd__array_agree_enter(ALLGATHER, &invited, &array_agree);
     if (status != JD_OK)
         return status;
-    if (!gathering)
+    if (!array_agree)
         return jd_fail(JD_INVALID_ARGUMENT,
                        ALLGATHER ": process %d has no device in the array's "
                                  "mesh, whose processes get it; let it not "
                                  "call, or be the root of " GATHER "()",
                        jd_process_index());
-    status = run(&g, -1, gathering);
+    status = run(&g, -1, array_agree);
     jd__gather_finish(&g);
-    return jd__gathering_leave(gathering, status);
+    return jd__array_agree_leave(array_agree, status);
 }
 
 static jd_status check_root(int root)
@@ -89,7 +89,7 @@ static jd_status check_root(int root)
 jd_status jd_process_gather_array(const jd_array *array, const jd_leaf *out,
                                   int root)
 {
-    struct jd_gathering *gathering;
+    struct jd_array_agree *array_agree;
     struct jd_gather g = { .operation = GATHER, .array = array, .out = out };
     jd_status status = jd__array_check(array, GATHER);
     if (status == JD_OK)
@@ -99,10 +99,10 @@ jd_status jd_process_gather_array(const jd_array *array, const jd_leaf *out,
     if (status != JD_OK)
         return status;
     struct jd_invited invited = { .a = array->sharding, .extra = root };
-    status = jd__gathering_enter(GATHER, &invited, &gathering);
-    if (status != JD_OK || !gathering)
+    status = jd__array_agree_enter(GATHER, &invited, &array_agree);
+    if (status != JD_OK || !array_agree)
         return status;
-    status = run(&g, root, gathering);
+    status = run(&g, root, array_agree);
     jd__gather_finish(&g);
-    return jd__gathering_leave(gathering, status);
+    return jd__array_agree_leave(array_agree, status);
 }

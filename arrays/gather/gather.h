@@ -6,7 +6,7 @@
  * One device of each process takes part. Where the blocks follow each other in
  * the whole, or cut one dimension into equal parts, they go straight from
  * where they are to where they belong. Otherwise each process gives what
- * jd__holders_next() says in chunks of one length, a chunk of each at a time,
+ * jd__owners_next() says in chunks of one length, a chunk of each at a time,
  * into memory that is bounded, and from there to their places.
  *
  *     struct jd_gather g = { .operation = ..., .array = ..., .out = ... };
@@ -43,7 +43,7 @@ struct jd_gather {
     const char *operation;
     const jd_array *array;
     const jd_leaf *out; /* read only where the array goes */
-    struct jd_holders holders;
+    struct jd_owners owners;
     int root; /* its place among the members; -1: all are */
     int size; /* of the mesh: the members, and a root that is none of them */
     int index;

@@ -9,7 +9,7 @@ static jd_status gather_at_once(const struct jd_gather *g)
     struct jd_cursor cursor = { 0 };
     struct jd_span_of_block span;
     size_t rows = jd__gather_rows(g->array, jd__gather_first_cut(g->array));
-    jd__holders_next(&g->holders, g->array, g->index, &cursor, SIZE_MAX, &span);
+    jd__owners_next(&g->owners, g->array, g->index, &cursor, SIZE_MAX, &span);
     const char *in = jd__gather_span(g, &span);
     if (rows == 1)
         return jd_all_gather(g->me, NULL, in, g->out->data, span.count,

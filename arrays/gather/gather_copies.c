@@ -75,8 +75,8 @@ jd_status jd__gather_pack(const struct jd_gather *g, char *slot, size_t count,
     jd_status status = JD_OK;
     *ret_chunk = slot;
     for (size_t done = 0; done < count && status == JD_OK; done += span.count) {
-        if (!jd__holders_next(&g->holders, g->array, g->index, &cursor,
-                              count - done, &span))
+        if (!jd__owners_next(&g->owners, g->array, g->index, &cursor,
+                             count - done, &span))
             break;
         if (span.count == count) {
             *ret_chunk = jd__gather_span(g, &span);
@@ -93,8 +93,8 @@ void jd__gather_pass(const struct jd_gather *g, size_t count)
 {
     struct jd_span_of_block span;
     for (size_t done = 0; done < count; done += span.count)
-        if (!jd__holders_next(&g->holders, g->array, g->index,
-                              &g->cursors[g->index], count - done, &span))
+        if (!jd__owners_next(&g->owners, g->array, g->index,
+                             &g->cursors[g->index], count - done, &span))
             return;
 }
 
@@ -106,8 +106,8 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
     struct jd_span_of_block span;
     jd_status status = JD_OK;
     for (size_t done = 0; done < count && status == JD_OK; done += span.count) {
-        if (!jd__holders_next(&g->holders, g->array, member,
-                              &g->cursors[member], count - done, &span))
+        if (!jd__owners_next(&g->owners, g->array, member, &g->cursors[member],
+                             count - done, &span))
             break;
         status = jd__share_unpack(&to, span.index, (int64_t)span.begin,
                                   (int64_t)(span.begin + span.count),
@@ -121,8 +121,8 @@ size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count)
     struct jd_cursor cursor = g->cursors[member];
     struct jd_span_of_block span;
     size_t done = 0;
-    while (done < count && jd__holders_next(&g->holders, g->array, member,
-                                            &cursor, count - done, &span))
+    while (done < count && jd__owners_next(&g->owners, g->array, member,
+                                           &cursor, count - done, &span))
         done += span.count;
     return done;
 }

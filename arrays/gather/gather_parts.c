@@ -18,9 +18,9 @@ static struct jd_span_of_block part_of(const struct jd_gather *g, int member)
 {
     struct jd_cursor cursor = { 0 };
     struct jd_span_of_block span;
-    if (member >= g->holders.num_members ||
-        !jd__holders_next(&g->holders, g->array, member, &cursor, SIZE_MAX,
-                          &span))
+    if (member >= g->owners.num_members ||
+        !jd__owners_next(&g->owners, g->array, member, &cursor, SIZE_MAX,
+                         &span))
         span.count = 0;
     return span;
 }

@@ -12,7 +12,7 @@ static jd_status receive_spans(const struct jd_gather *g, int member)
     struct jd_span_of_block span;
     jd_status status = JD_OK;
     while (status == JD_OK &&
-           jd__holders_next(&g->holders, a, member, &cursor, SIZE_MAX, &span)) {
+           jd__owners_next(&g->owners, a, member, &cursor, SIZE_MAX, &span)) {
         size_t offset = jd__gather_offset(a, &span);
         status = jd_recv(g->me, NULL, member,
                          (char *)g->out->data + offset * a->element, span.count,
@@ -26,8 +26,8 @@ static jd_status send_spans(const struct jd_gather *g)
     struct jd_cursor cursor = { 0 };
     struct jd_span_of_block span;
     jd_status status = JD_OK;
-    while (status == JD_OK && jd__holders_next(&g->holders, g->array, g->index,
-                                               &cursor, SIZE_MAX, &span))
+    while (status == JD_OK && jd__owners_next(&g->owners, g->array, g->index,
+                                              &cursor, SIZE_MAX, &span))
         status = jd_send(g->me, NULL, g->root, jd__gather_span(g, &span),
                          span.count, g->array->dtype);
     return status;
@@ -38,7 +38,7 @@ static jd_status receive_all_spans(const struct jd_gather *g)
     jd_status status = jd_group_begin(g->me);
     if (status != JD_OK)
         return status;
-    for (int m = 0; m < g->holders.num_members && status == JD_OK; m++)
+    for (int m = 0; m < g->owners.num_members && status == JD_OK; m++)
         status = receive_spans(g, m);
     jd_status end = jd_group_end(g->me);
     return status == JD_OK ? end : status;
@@ -58,7 +58,7 @@ static jd_status transfer_spans(const struct jd_gather *g)
 static jd_status receive_chunks(const struct jd_gather *g)
 {
     size_t stride = g->chunk * g->array->element;
-    int members = g->holders.num_members;
+    int members = g->owners.num_members;
     for (int m = 0; m < members; m++)
         g->lists.received[m] = (int64_t)jd__gather_measure(g, m, g->chunk);
     jd_status status =

@@ -33,10 +33,10 @@ static const jd_device *find_device(const jd_array *array, int process)
     return NULL;
 }
 
-static int find_member(const struct jd_holders *holders, int process)
+static int find_member(const struct jd_owners *owners, int process)
 {
-    for (int m = 0; m < holders->num_members; m++)
-        if (holders->members[m].device->process_index == process)
+    for (int m = 0; m < owners->num_members; m++)
+        if (owners->members[m].device->process_index == process)
             return m;
     return -1;
 }
@@ -45,13 +45,13 @@ static int find_member(const struct jd_holders *holders, int process)
 static jd_status list_devices(struct jd_gather *g, int root_process,
                               const jd_device **devices)
 {
-    g->size = g->holders.num_members;
+    g->size = g->owners.num_members;
     g->root = -1;
     for (int m = 0; m < g->size; m++)
-        devices[m] = g->holders.members[m].device;
+        devices[m] = g->owners.members[m].device;
     if (root_process < 0)
         return JD_OK;
-    g->root = find_member(&g->holders, root_process);
+    g->root = find_member(&g->owners, root_process);
     if (g->root >= 0)
         return JD_OK;
     g->root = g->size;
@@ -69,13 +69,13 @@ static jd_status find_mesh(struct jd_gather *g, int root_process)
 {
     jd_mesh *mesh;
     size_t bytes =
-        (size_t)(g->holders.num_members + 1) * sizeof(const jd_device *);
+        (size_t)(g->owners.num_members + 1) * sizeof(const jd_device *);
     const jd_device **devices = malloc(bytes);
     if (!devices)
         return jd__fail_no_memory(g->operation, bytes);
     jd_status status = list_devices(g, root_process, devices);
     if (status == JD_OK)
-        status = jd__kept_mesh(g->operation, devices, g->size, &mesh);
+        status = jd__mesh_cache_get(g->operation, devices, g->size, &mesh);
     free(devices);
     if (status != JD_OK)
         return status;
@@ -115,8 +115,8 @@ size_t jd__gather_rows(const jd_array *array, int d)
 
 static bool have_all(const struct jd_gather *g)
 {
-    for (int m = 0; m < g->holders.num_members; m++)
-        if (g->holders.members[m].count != g->array->sharding->ways)
+    for (int m = 0; m < g->owners.num_members; m++)
+        if (g->owners.members[m].count != g->array->sharding->ways)
             return false;
     return true;
 }
@@ -131,22 +131,22 @@ static bool is_regular(const struct jd_gather *g)
     if (cut == a->ndim || s->cuts[cut].ways != s->ways ||
         a->shape[cut] % s->ways != 0)
         return false;
-    for (int m = 0; m < g->holders.num_members; m++)
-        if (g->holders.members[m].count != g->holders.members[0].count)
+    for (int m = 0; m < g->owners.num_members; m++)
+        if (g->owners.members[m].count != g->owners.members[0].count)
             return false;
     for (int b = 0; b < s->ways; b++)
-        if (g->holders.givers[b] != g->holders.givers[0])
+        if (g->owners.givers[b] != g->owners.givers[0])
             return false;
     return true;
 }
 
 /* The members' blocks follow each other, in the members' order. */
-static bool is_in_order(const struct jd_holders *holders)
+static bool is_in_order(const struct jd_owners *owners)
 {
     int next = 0;
-    for (int m = 0; m < holders->num_members; m++)
-        for (int i = 0; i < holders->members[m].count; i++)
-            if (holders->blocks[holders->members[m].first + i] != next++)
+    for (int m = 0; m < owners->num_members; m++)
+        for (int i = 0; i < owners->members[m].count; i++)
+            if (owners->blocks[owners->members[m].first + i] != next++)
                 return false;
     return true;
 }
@@ -154,8 +154,8 @@ static bool is_in_order(const struct jd_holders *holders)
 /* What each gives follows on in the whole. */
 static bool has_one_part_each(const struct jd_gather *g)
 {
-    for (int m = 0; m < g->holders.num_members; m++)
-        if (g->holders.members[m].count != 1)
+    for (int m = 0; m < g->owners.num_members; m++)
+        if (g->owners.members[m].count != 1)
             return false;
     return is_flat(g->array);
 }
@@ -163,7 +163,7 @@ static bool has_one_part_each(const struct jd_gather *g)
 static enum jd_gather_way choose_way_to_all(const struct jd_gather *g)
 {
     const jd_sharding *s = g->array->sharding;
-    const struct jd_holders *h = &g->holders;
+    const struct jd_owners *h = &g->owners;
     if (have_all(g))
         return JD_GATHER_NONE;
     if (!is_regular(g))
@@ -213,7 +213,7 @@ static jd_status allocate(struct jd_gather *g)
         return jd__fail_no_memory(g->operation, cursors);
     if (gets_all(g))
         places = (size_t)g->size;
-    else if (g->holders.members[g->holders.own].count > 1)
+    else if (g->owners.members[g->owners.own].count > 1)
         places = 1;
     void *memory;
     jd_status status = jd_device_alloc(
@@ -237,8 +237,8 @@ static jd_status allocate_lists(struct jd_gather *g)
 
 static void find_load(struct jd_gather *g)
 {
-    for (int m = 0; m < g->holders.num_members; m++) {
-        size_t load = jd__holders_load(&g->holders, g->array, m);
+    for (int m = 0; m < g->owners.num_members; m++) {
+        size_t load = jd__owners_load(&g->owners, g->array, m);
         g->load = g->load > load ? g->load : load;
     }
 }
@@ -246,13 +246,13 @@ static void find_load(struct jd_gather *g)
 jd_status jd__gather_prepare(struct jd_gather *g, int root_process)
 {
     jd_status status =
-        jd__holders_find(g->operation, g->array->sharding, &g->holders);
+        jd__owners_find(g->operation, g->array->sharding, &g->owners);
     if (status == JD_OK)
         status = find_mesh(g, root_process);
     if (status != JD_OK)
         return status;
-    if (g->root >= 0 && g->root < g->holders.num_members)
-        jd__holders_excuse(&g->holders, g->root);
+    if (g->root >= 0 && g->root < g->owners.num_members)
+        jd__owners_excuse(&g->owners, g->root);
     find_load(g);
     g->way = g->root < 0 ? choose_way_to_all(g) : choose_way_to_root(g);
     if (g->way == JD_GATHER_RAGGED || g->way == JD_GATHER_CHUNKS)
@@ -262,7 +262,7 @@ jd_status jd__gather_prepare(struct jd_gather *g, int root_process)
 
 void jd__gather_finish(struct jd_gather *g)
 {
-    jd__holders_finish(&g->holders);
+    jd__owners_finish(&g->owners);
     jd_device_free(g->chunks);
     free(g->cursors);
     free(g->lists.from);

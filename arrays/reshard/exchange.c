@@ -278,8 +278,8 @@ static jd_status run_on_mesh(const struct jd_exchange *exchange,
     const struct jd_plan *plan = exchange->plan;
     jd_mesh *mesh;
     jd_status status =
-        jd__kept_mesh_of_rows(exchange->operation, plan->members,
-                              plan->num_members, plan->group_size, &mesh);
+        jd__mesh_cache_of_rows(exchange->operation, plan->members,
+                               plan->num_members, plan->group_size, &mesh);
     if (status != JD_OK)
         return status;
     status = jd_shard_map(mesh, run_body, parts);
@@ -313,13 +313,13 @@ static jd_status take(const struct jd_exchange_part *part, int64_t count,
                       void **ret_memory)
 {
     const struct jd_plan *plan = part->exchange->plan;
-    struct jd_spare_request request = {
+    struct jd_block_cache_request request = {
         .world = part->exchange->to->sharding->world,
         .limit = part->exchange->spare,
         .device = plan->members[part->device->member],
         .bytes = bytes_of(part, count),
     };
-    jd_status status = jd__spare_take(&request, ret_memory);
+    jd_status status = jd__block_cache_take(&request, ret_memory);
     return status == JD_OK
                ? JD_OK
                : jd__fail_prefix(status, "%s: ", part->exchange->operation);
@@ -348,10 +348,11 @@ static void give_memory(struct jd_exchange_part *part)
     uint64_t world = part->exchange->to->sharding->world;
     const jd_device *device =
         part->exchange->plan->members[part->device->member];
-    jd__spare_give(world, device, bytes_of(part, part->device->pack_count),
-                   part->pack);
-    jd__spare_give(world, device, bytes_of(part, part->device->unpack_count),
-                   part->unpack);
+    jd__block_cache_give(world, device,
+                         bytes_of(part, part->device->pack_count), part->pack);
+    jd__block_cache_give(world, device,
+                         bytes_of(part, part->device->unpack_count),
+                         part->unpack);
 }
 
 static jd_status prepare(const struct jd_exchange *exchange,

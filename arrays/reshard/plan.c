@@ -177,8 +177,8 @@ static jd_status fill(struct jd_planning *p)
 
 static void finish(struct jd_planning *p)
 {
-    free(p->from.holders);
-    free(p->to.holders);
+    free(p->from.owners);
+    free(p->to.owners);
     free(p->members);
     free(p->seats);
 }

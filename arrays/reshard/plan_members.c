@@ -174,16 +174,16 @@ static jd_status list_holders(struct jd_planning *p, struct jd_plan_side *side)
 {
     const jd_sharding *s = side->sharding;
     size_t bytes = ((size_t)s->num_devices + (size_t)s->ways) * sizeof(int);
-    side->holders = malloc(bytes);
-    if (!side->holders)
+    side->owners = malloc(bytes);
+    if (!side->owners)
         return jd__fail_no_memory(p->spec->operation, bytes);
-    int *next = side->holders + s->num_devices;
+    int *next = side->owners + s->num_devices;
     for (int i = 0; i < s->ways; i++)
         next[i] = i * side->replicas;
     for (int i = 0; i < p->num_members; i++) {
         int place = side == &p->from ? p->members[i].from : p->members[i].to;
         if (place >= 0)
-            side->holders[next[s->blocks[place]]++] = i;
+            side->owners[next[s->blocks[place]]++] = i;
     }
     return JD_OK;
 }
@@ -211,12 +211,12 @@ static int count_below(const int *members, int count, int below)
 }
 
 /* One of those in [begin, end), in turns; -1 where there is none. */
-static int take_turn(const int *holders, int count, int begin, int end,
+static int take_turn(const int *owners, int count, int begin, int end,
                      int64_t rank)
 {
-    int first = count_below(holders, count, begin);
-    int among = count_below(holders, count, end) - first;
-    return among ? holders[first + (int)(rank % among)] : -1;
+    int first = count_below(owners, count, begin);
+    int among = count_below(owners, count, end) - first;
+    return among ? owners[first + (int)(rank % among)] : -1;
 }
 
 int jd__plan_choose(const struct jd_planning *p, int block, int member,
@@ -225,14 +225,14 @@ int jd__plan_choose(const struct jd_planning *p, int block, int member,
     const struct jd_plan_side *from = &p->from;
     const struct jd_plan_member *m = &p->members[member];
     int count = from->replicas;
-    const int *holders = from->holders + (size_t)block * (size_t)count;
+    const int *owners = from->owners + (size_t)block * (size_t)count;
     if (count == 1)
-        return holders[0];
+        return owners[0];
     if (m->from >= 0 && from->sharding->blocks[m->from] == block)
         return member;
     int chosen =
-        take_turn(holders, count, m->process_begin, m->process_end, rank);
+        take_turn(owners, count, m->process_begin, m->process_end, rank);
     if (chosen < 0)
-        chosen = take_turn(holders, count, m->host_begin, m->host_end, rank);
-    return chosen < 0 ? holders[rank % count] : chosen;
+        chosen = take_turn(owners, count, m->host_begin, m->host_end, rank);
+    return chosen < 0 ? owners[rank % count] : chosen;
 }

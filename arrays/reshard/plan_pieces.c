@@ -257,16 +257,16 @@ static void add_sent(struct jd_planning *p, struct jd_plan_device *device,
     const struct jd_plan_side *to = &p->to;
     const struct jd_piece *piece = &device->sent[device->num_sent];
     int from_block = p->from.sharding->blocks[p->members[member].from];
-    const int *holders = to->holders + (size_t)block * (size_t)to->replicas;
+    const int *owners = to->owners + (size_t)block * (size_t)to->replicas;
     int first = device->num_sends;
     for (int i = 0; i < to->replicas; i++) {
         int64_t rank = piece->spot.number * to->replicas +
-                       to->sharding->replica_ids[p->members[holders[i]].to];
-        if (is_own(p, holders[i]) ||
-            jd__plan_choose(p, from_block, holders[i], rank) != member)
+                       to->sharding->replica_ids[p->members[owners[i]].to];
+        if (is_own(p, owners[i]) ||
+            jd__plan_choose(p, from_block, owners[i], rank) != member)
             continue;
         device->sends[device->num_sends] = *send;
-        device->sends[device->num_sends++].member = holders[i];
+        device->sends[device->num_sends++].member = owners[i];
     }
     device->num_sent += device->num_sends > first;
 }

@@ -29,7 +29,7 @@ struct jd_plan_side {
     int ways[JD_MAX_NDIM];
     int64_t size[JD_MAX_NDIM]; /* of a block */
     int replicas;              /* of each block */
-    int *holders;              /* by block, then ascending: members */
+    int *owners;               /* by block, then ascending: members */
 };
 
 struct jd_planning {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reshard.c - the public calls that give an array another sharding. */
-#include "arrays/array/agree.h"
+#include "arrays/array/array_agree.h"
 #include "arrays/array/block_cache.h"
 #include "arrays/reshard/exchange.h"
 #include "arrays/reshard/plan_cache.h"
@@ -46,13 +46,13 @@ static jd_status take_blocks(const struct reshard *r,
         if (device->to < 0 || (r->is_donated && device->keeps))
             continue;
         jd_array_shard *shard = &r->to->shards[device->to];
-        struct jd_spare_request request = {
+        struct jd_block_cache_request request = {
             .world = r->to->sharding->world,
             .limit = r->memory / 2,
             .device = shard->device,
             .bytes = shard->count * r->to->element,
         };
-        status = jd__spare_take(&request, &shard->data);
+        status = jd__block_cache_take(&request, &shard->data);
     }
     return status == JD_OK ? JD_OK
                            : jd__fail_prefix(status, "%s: ", r->operation);
@@ -70,8 +70,8 @@ static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
     }
     for (int i = 0; i < r->from->num_shards; i++) {
         jd_array_shard *shard = &r->from->shards[i];
-        jd__spare_give(r->from->sharding->world, shard->device,
-                       shard->count * r->from->element, shard->data);
+        jd__block_cache_give(r->from->sharding->world, shard->device,
+                             shard->count * r->from->element, shard->data);
         shard->data = NULL;
     }
     r->from->is_donated = true;
@@ -85,8 +85,8 @@ static jd_status describe(struct reshard *r, struct jd_plan_spec *ret_spec)
     jd_status status = jd__runtime_get(&runtime, r->operation);
     if (status != JD_OK)
         return status;
-    r->memory = (size_t)jd__settings_integer(runtime->settings,
-                                             JD_OPTION_RESHARD_MEMORY);
+    r->memory = (size_t)jd__options_integer(runtime->settings,
+                                            JD_OPTION_RESHARD_MEMORY);
     *ret_spec = (struct jd_plan_spec){
         .operation = r->operation,
         .from = r->from->sharding,
@@ -111,16 +111,17 @@ static jd_status agree(const struct reshard *r, uint64_t digest,
                                         .b = r->to->sharding,
                                         .extra = -1 };
     char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 512];
-    struct jd_gathering *gathering = NULL;
-    jd_status entered = jd__gathering_enter(r->operation, &invited, &gathering);
-    if (entered != JD_OK || !gathering)
+    struct jd_array_agree *array_agree = NULL;
+    jd_status entered =
+        jd__array_agree_enter(r->operation, &invited, &array_agree);
+    if (entered != JD_OK || !array_agree)
         return entered != JD_OK ? entered : status;
     jd__leaf_print(&value, leaf, sizeof leaf);
     snprintf(what, sizeof what,
              "%s from \"%.200s\" to \"%.200s\" (layouts %016" PRIx64 ")", leaf,
              r->from->sharding->spec, r->to->sharding->spec, digest);
-    status = jd__gathering_share(gathering, status, what, NULL, 0, NULL);
-    return jd__gathering_leave(gathering, status);
+    status = jd__array_agree_share(array_agree, status, what, NULL, 0, NULL);
+    return jd__array_agree_leave(array_agree, status);
 }
 
 /* The plan may be NULL, after a failure. */

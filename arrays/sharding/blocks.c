@@ -8,7 +8,8 @@
 
 /* ---- what shapes are allowed -------------------------------------------- */
 
-void jd__shape_print(int ndim, const int64_t *shape, char *text, size_t size)
+void jd__sharding_shape_print(int ndim, const int64_t *shape, char *text,
+                              size_t size)
 {
     size_t used = 0;
     for (int d = 0; d < ndim && used < size; d++)
@@ -23,7 +24,7 @@ static jd_status check_sizes(const char *operation, int ndim,
 {
     char text[JD_SHAPE_TEXT];
     int64_t count = 1;
-    jd__shape_print(ndim, shape, text, sizeof text);
+    jd__sharding_shape_print(ndim, shape, text, sizeof text);
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0)
             return jd_fail(JD_INVALID_ARGUMENT,
@@ -81,7 +82,7 @@ static jd_status check_even(const jd_sharding *sharding, const char *operation,
     for (int d = 0; d < sharding->num_cuts; d++) {
         if (shape[d] % sharding->cuts[d].ways == 0)
             continue;
-        jd__shape_print(ndim, shape, text, sizeof text);
+        jd__sharding_shape_print(ndim, shape, text, sizeof text);
         return fail_uneven(sharding, operation, d, text);
     }
     return JD_OK;
@@ -99,7 +100,7 @@ static jd_status check_ndim(const jd_sharding *sharding, const char *operation,
         return jd_fail(JD_INVALID_ARGUMENT, "%s: shape is NULL", operation);
     if (sharding->num_entries <= ndim)
         return JD_OK;
-    jd__shape_print(ndim, shape, text, sizeof text);
+    jd__sharding_shape_print(ndim, shape, text, sizeof text);
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: the spec \"%s\" has %d entries, and the shape %s has "
                    "%d dimension%s; leave out the last entries, or use a "
@@ -128,7 +129,7 @@ static int64_t longest(int64_t length, int ways)
 }
 
 /* Unsigned: the last blocks may lie past the greatest int64_t. */
-jd_range jd__cut_range(int64_t length, int ways, int number)
+jd_range jd__sharding_cut_range(int64_t length, int ways, int number)
 {
     uint64_t all = (uint64_t)length, size = (uint64_t)longest(length, ways);
     uint64_t begin = (uint64_t)number * size, end = begin + size;
@@ -141,7 +142,7 @@ void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
 {
     for (int d = ndim - 1; d >= 0; d--) {
         int ways = sharding->cuts[d].ways;
-        ret_index[d] = jd__cut_range(shape[d], ways, block % ways);
+        ret_index[d] = jd__sharding_cut_range(shape[d], ways, block % ways);
         block /= ways;
     }
 }

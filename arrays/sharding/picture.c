@@ -281,7 +281,7 @@ void jd__picture_range(const struct jd_picture *picture, int dimension,
     if (dimension < 0)
         return;
     const struct jd_bands *bands = &picture->bands[dimension];
-    jd_range range = jd__cut_range(bands->length, bands->ways, band);
+    jd_range range = jd__sharding_cut_range(bands->length, bands->ways, band);
     snprintf(text, size, "[%lld,%lld)", (long long)range.begin,
              (long long)range.end);
 }

@@ -116,20 +116,20 @@ static int compare_holders(const void *one, const void *other)
 static jd_status set_order(struct jd_sharding *sharding, const char *operation)
 {
     size_t count = (size_t)sharding->num_devices;
-    struct holder *holders = malloc(count * sizeof *holders);
+    struct holder *owners = malloc(count * sizeof *owners);
     bool is_sorted = true;
-    if (!holders)
-        return jd__fail_no_memory(operation, count * sizeof *holders);
+    if (!owners)
+        return jd__fail_no_memory(operation, count * sizeof *owners);
     for (size_t i = 0; i < count; i++) {
-        holders[i].device = (uintptr_t)sharding->devices[i];
-        holders[i].place = (int)i;
-        is_sorted &= i == 0 || holders[i - 1].device < holders[i].device;
+        owners[i].device = (uintptr_t)sharding->devices[i];
+        owners[i].place = (int)i;
+        is_sorted &= i == 0 || owners[i - 1].device < owners[i].device;
     }
     if (!is_sorted)
-        qsort(holders, count, sizeof *holders, compare_holders);
+        qsort(owners, count, sizeof *owners, compare_holders);
     for (size_t i = 0; i < count; i++)
-        sharding->by_device[i] = holders[i].place;
-    free(holders);
+        sharding->by_device[i] = owners[i].place;
+    free(owners);
     return JD_OK;
 }
 

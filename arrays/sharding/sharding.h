@@ -68,7 +68,7 @@ jd_status jd__sharding_check_shape(const jd_sharding *sharding,
                                    const int64_t *shape);
 
 /* The part with that number of a dimension that is cut so many ways. */
-jd_range jd__cut_range(int64_t length, int ways, int number);
+jd_range jd__sharding_cut_range(int64_t length, int ways, int number);
 
 /* The ranges of block number `block`, for a shape that was checked. */
 void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
@@ -76,7 +76,8 @@ void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
 
 /* "[64,10]", "[]"; of at most JD_MAX_NDIM dimensions. */
 #define JD_SHAPE_TEXT 192
-void jd__shape_print(int ndim, const int64_t *shape, char *text, size_t size);
+void jd__sharding_shape_print(int ndim, const int64_t *shape, char *text,
+                              size_t size);
 
 /* Elements of a box; 1 where ndim is 0. */
 int64_t jd__box_count(const jd_range *index, int ndim);

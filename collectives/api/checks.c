@@ -14,7 +14,7 @@ static bool fits(size_t elements, size_t rows, size_t members, size_t size)
 static jd_status check_count(const struct jd_collective *call, size_t rows,
                              int members)
 {
-    const char *name = jd__activity_name(call->activity);
+    const char *name = jd__signature_activity_name(call->activity);
     size_t size = jd_dtype_size(call->dtype);
     if (size == 0)
         return jd_fail(JD_INVALID_ARGUMENT,
@@ -45,29 +45,29 @@ static jd_status check_group(const jd_shard *shard,
                    "%s: the shard is between jd_group_begin() and "
                    "jd_group_end(), where only jd_send() and jd_recv() are; "
                    "call jd_group_end() first",
-                   jd__activity_name(call->activity));
+                   jd__signature_activity_name(call->activity));
 }
 
-jd_status jd__check_call(jd_shard *shard, const char *axes,
-                         struct jd_collective *call, size_t rows,
-                         struct jd_span **ret_span)
+jd_status jd__checks_call(jd_shard *shard, const char *axes,
+                          struct jd_collective *call, size_t rows,
+                          struct jd_axis_comm **ret_axis_comm)
 {
-    const char *name = jd__activity_name(call->activity);
-    struct jd_span *span;
+    const char *name = jd__signature_activity_name(call->activity);
+    struct jd_axis_comm *axis_comm;
     if (!shard)
-        return jd__fail_null_shard(name);
+        return jd__shard_fail_null(name);
     jd_status status = jd__mesh_check_world(shard->mesh, name);
     if (status == JD_OK)
-        status = jd__shard_span(shard, axes, name, &span);
+        status = jd__axis_comm_of(shard, axes, name, &axis_comm);
     if (status == JD_OK)
-        status = check_count(call, rows, span->size);
+        status = check_count(call, rows, axis_comm->size);
     if (status == JD_OK)
         status = check_group(shard, call);
     if (status != JD_OK)
         return status;
-    call->detail = span->detail;
+    call->detail = axis_comm->detail;
     call->stream = shard->stream;
-    *ret_span = span;
+    *ret_axis_comm = axis_comm;
     return JD_OK;
 }
 
@@ -82,11 +82,12 @@ static jd_status check_null(const struct jd_collective *call,
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: %s is NULL and count is %zu; only a count of 0 needs "
                    "no buffer",
-                   jd__activity_name(call->activity), null, call->count);
+                   jd__signature_activity_name(call->activity), null,
+                   call->count);
 }
 
-jd_status jd__check_buffers(const struct jd_collective *call,
-                            const struct jd_buffers *buffers)
+jd_status jd__checks_buffers(const struct jd_collective *call,
+                             const struct jd_buffers *buffers)
 {
     uintptr_t in = (uintptr_t)call->in, out = (uintptr_t)call->out;
     size_t size = jd_dtype_size(call->dtype);
@@ -102,19 +103,19 @@ jd_status jd__check_buffers(const struct jd_collective *call,
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: in and out overlap: in begins %zu bytes %s out's "
                    "begin; give buffers that do not%s%s",
-                   jd__activity_name(call->activity),
+                   jd__signature_activity_name(call->activity),
                    in < out ? out - in : in - out,
                    in < out ? "before" : "after", *buffers->rule ? ", " : "",
                    buffers->rule);
 }
 
-jd_status jd__check_member(const struct jd_span *span,
-                           const struct jd_collective *call, const char *name,
-                           int index)
+jd_status jd__checks_member(const struct jd_axis_comm *axis_comm,
+                            const struct jd_collective *call, const char *name,
+                            int index)
 {
-    if (index >= 0 && index < span->size)
+    if (index >= 0 && index < axis_comm->size)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is %d; the members are 0 to %d",
-                   jd__activity_name(call->activity), name, index,
-                   span->size - 1);
+                   jd__signature_activity_name(call->activity), name, index,
+                   axis_comm->size - 1);
 }

@@ -3,12 +3,12 @@
  * checks.h - what a public collective looks at before it communicates. A call
  * that is refused here has sent nothing and changed nothing.
  *
- *     struct jd_span *span;
- *     status = jd__check_call(shard, axes, &call, 1, &span);
+ *     struct jd_axis_comm *axis communicator;
+ *     status = jd__checks_call(shard, axes, &call, 1, &axis communicator);
  *     if (status == JD_OK)
- *         status = jd__check_buffers(&call, &(struct jd_buffers){ ... });
+ *         status = jd__checks_buffers(&call, &(struct jd_buffers){ ... });
  *     if (status == JD_OK)
- *         status = jd__span_enter(span, call.activity);
+ *         status = jd__axis_comm_enter(axis communicator, call.activity);
  */
 #ifndef COLLECTIVES_API_CHECKS_H
 #define COLLECTIVES_API_CHECKS_H
@@ -23,9 +23,9 @@
  * Returns: JD_OK; INVALID_ARGUMENT; FAILED_PRECONDITION for a mesh of an
  *   earlier world, or inside a group of sends and receives (but for these).
  */
-jd_status jd__check_call(jd_shard *shard, const char *axes,
-                         struct jd_collective *call, size_t rows,
-                         struct jd_span **ret_span);
+jd_status jd__checks_call(jd_shard *shard, const char *axes,
+                          struct jd_collective *call, size_t rows,
+                          struct jd_axis_comm **ret_axis_comm);
 
 /* The elements of a call's two buffers, and how they may overlap: not at all,
  * or only with in beginning `place` elements after out. rule says that in
@@ -40,12 +40,12 @@ struct jd_buffers {
 #define JD_SAME_BUFFER "or the same buffer twice"
 
 /* INVALID_ARGUMENT for a NULL buffer that has elements, and for an overlap. */
-jd_status jd__check_buffers(const struct jd_collective *call,
-                            const struct jd_buffers *buffers);
+jd_status jd__checks_buffers(const struct jd_collective *call,
+                             const struct jd_buffers *buffers);
 
 /* INVALID_ARGUMENT where index, called name in the sentence, is no member. */
-jd_status jd__check_member(const struct jd_span *span,
-                           const struct jd_collective *call, const char *name,
-                           int index);
+jd_status jd__checks_member(const struct jd_axis_comm *axis_comm,
+                            const struct jd_collective *call, const char *name,
+                            int index);
 
 #endif

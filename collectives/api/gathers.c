@@ -9,26 +9,26 @@
 static jd_status gather(jd_shard *shard, const char *axes,
                         struct jd_collective *call, size_t rows)
 {
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, call, rows, &span);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, call, rows, &axis_comm);
     if (status != JD_OK)
         return status;
     size_t block = rows * call->count;
     const struct jd_buffers buffers = {
         .in = block,
-        .out = (size_t)span->size * block,
-        .place =
-            rows == 1 ? (ptrdiff_t)((size_t)span->index * block) : JD_NO_PLACE,
+        .out = (size_t)axis_comm->size * block,
+        .place = rows == 1 ? (ptrdiff_t)((size_t)axis_comm->index * block)
+                           : JD_NO_PLACE,
         .rule = rows == 1 ? "or in == out + index * count" : "",
     };
-    status = jd__check_buffers(call, &buffers);
+    status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__span_enter(span, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call->activity);
     if (status != JD_OK)
         return status;
-    status =
-        shard->mesh->platform->all_gather(jd__span_clique(span), call, rows);
-    return jd__span_leave(span, call->activity, status);
+    status = shard->mesh->platform->all_gather(jd__axis_comm_handle(axis_comm),
+                                               call, rows);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
 }
 
 jd_status jd_all_gather(jd_shard *shard, const char *axes, const void *in,
@@ -56,24 +56,26 @@ jd_status jd_all_gather_2d(jd_shard *shard, const char *axes, const void *in,
 /* ---- all_to_all --------------------------------------------------------- */
 
 /* call->count is what goes to each. */
-static jd_status exchange(struct jd_span *span, struct jd_collective *call,
+static jd_status exchange(struct jd_axis_comm *axis_comm,
+                          struct jd_collective *call,
                           const struct jd_pieces *pieces, bool may_be_in_place)
 {
-    const struct jd_platform *platform = span->shard->mesh->platform;
-    size_t elements = (size_t)span->size * call->count;
+    const struct jd_platform *platform = axis_comm->shard->mesh->platform;
+    size_t elements = (size_t)axis_comm->size * call->count;
     const struct jd_buffers buffers = {
         .in = elements,
         .out = elements,
         .place = may_be_in_place ? 0 : JD_NO_PLACE,
         .rule = may_be_in_place ? JD_SAME_BUFFER : "",
     };
-    jd_status status = jd__check_buffers(call, &buffers);
+    jd_status status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__span_enter(span, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call->activity);
     if (status != JD_OK)
         return status;
-    status = platform->all_to_all(jd__span_clique(span), call, pieces);
-    return jd__span_leave(span, call->activity, status);
+    status =
+        platform->all_to_all(jd__axis_comm_handle(axis_comm), call, pieces);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
 }
 
 jd_status jd_all_to_all(jd_shard *shard, const char *axes, const void *in,
@@ -90,9 +92,9 @@ jd_status jd_all_to_all(jd_shard *shard, const char *axes, const void *in,
                                       .in_pitch = count,
                                       .out_step = count,
                                       .out_pitch = count };
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
-    return status == JD_OK ? exchange(span, &call, &pieces, true) : status;
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
+    return status == JD_OK ? exchange(axis_comm, &call, &pieces, true) : status;
 }
 
 static jd_status check_axis(const char *name, int axis)
@@ -105,14 +107,14 @@ static jd_status check_axis(const char *name, int axis)
 }
 
 static jd_status check_divides(const char *name, size_t size, int axis,
-                               const struct jd_span *span)
+                               const struct jd_axis_comm *axis_comm)
 {
-    if (size % (size_t)span->size == 0)
+    if (size % (size_t)axis_comm->size == 0)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "jd_all_to_all_2d%s: %s is %zu, which does not divide by "
                    "the %d members; split_axis %d is cut into equal parts",
-                   span->detail, name, size, span->size, axis);
+                   axis_comm->detail, name, size, axis_comm->size, axis);
 }
 
 /* in is rows x columns; out is that with one axis divided by the members and
@@ -147,21 +149,22 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = columns,
                                   .dtype = dtype };
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, &call, rows, &span);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, &call, rows, &axis_comm);
     if (status == JD_OK)
         status = check_axis("split_axis", split_axis);
     if (status == JD_OK)
         status = check_axis("concat_axis", concat_axis);
     if (status == JD_OK)
-        status = split_axis == 0 ? check_divides("rows", rows, 0, span)
-                                 : check_divides("columns", columns, 1, span);
+        status = split_axis == 0
+                     ? check_divides("rows", rows, 0, axis_comm)
+                     : check_divides("columns", columns, 1, axis_comm);
     if (status != JD_OK)
         return status;
     struct jd_pieces pieces =
-        cut(rows, columns, (size_t)span->size, split_axis, concat_axis);
+        cut(rows, columns, (size_t)axis_comm->size, split_axis, concat_axis);
     call.count = pieces.rows * pieces.width;
-    return exchange(span, &call, &pieces, split_axis == concat_axis);
+    return exchange(axis_comm, &call, &pieces, split_axis == concat_axis);
 }
 
 /* ---- ragged_all_to_all -------------------------------------------------- */
@@ -170,7 +173,7 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
 
 /* What the lists say comes from data: a member with wrong rows meets the others
  * all the same, so that all hear of it (ragged_fault.h). */
-static jd_status check_lists(const struct jd_span *span,
+static jd_status check_lists(const struct jd_axis_comm *axis_comm,
                              const struct jd_ragged *ragged, int entries)
 {
     const char *null = !ragged->input_offsets    ? "input_offsets"
@@ -178,11 +181,11 @@ static jd_status check_lists(const struct jd_span *span,
                        : !ragged->output_offsets ? "output_offsets"
                        : !ragged->recv_sizes     ? "recv_sizes"
                                                  : NULL;
-    if (entries < 0 || entries % span->size)
+    if (entries < 0 || entries % axis_comm->size)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s%s: entries is %d; each of the %d members has as "
                        "many, so it is a multiple of their number",
-                       RAGGED, span->detail, entries, span->size);
+                       RAGGED, axis_comm->detail, entries, axis_comm->size);
     if (entries > 0 && null)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL and entries is %d",
                        RAGGED, null, entries);
@@ -209,19 +212,19 @@ jd_ragged_all_to_all(jd_shard *shard, const char *axes, const void *in,
                                 .out_rows = out_rows };
     const struct jd_buffers buffers = { in_rows * row_count,
                                         out_rows * row_count, JD_NO_PLACE, "" };
-    struct jd_span *span;
+    struct jd_axis_comm *axis_comm;
     size_t rows = in_rows > out_rows ? in_rows : out_rows;
-    jd_status status = jd__check_call(shard, axes, &call, rows, &span);
+    jd_status status = jd__checks_call(shard, axes, &call, rows, &axis_comm);
     if (status == JD_OK)
-        status = check_lists(span, &ragged, entries);
+        status = check_lists(axis_comm, &ragged, entries);
     if (status == JD_OK)
-        status = jd__check_buffers(&call, &buffers);
+        status = jd__checks_buffers(&call, &buffers);
     if (status == JD_OK)
-        status = jd__span_enter(span, call.activity);
+        status = jd__axis_comm_enter(axis_comm, call.activity);
     if (status != JD_OK)
         return status;
-    ragged.per_member = entries / span->size;
-    status = shard->mesh->platform->ragged_all_to_all(jd__span_clique(span),
-                                                      &call, &ragged);
-    return jd__span_leave(span, call.activity, status);
+    ragged.per_member = entries / axis_comm->size;
+    status = shard->mesh->platform->ragged_all_to_all(
+        jd__axis_comm_handle(axis_comm), &call, &ragged);
+    return jd__axis_comm_leave(axis_comm, call.activity, status);
 }

@@ -10,11 +10,12 @@
 
 /* ---- permutations ------------------------------------------------------- */
 
-/* Room for a route from each member, made at the span's first permutation. */
-static jd_status prepare(struct jd_span *span, const char *operation)
+/* Room for a route from each member, made at the axis communicator's first
+ * permutation. */
+static jd_status prepare(struct jd_axis_comm *axis_comm, const char *operation)
 {
-    struct jd_route_memory *memory = &span->routes;
-    size_t members = (size_t)span->size;
+    struct jd_route_memory *memory = &axis_comm->routes;
+    size_t members = (size_t)axis_comm->size;
     if (!memory->routes)
         memory->routes = calloc(members, sizeof *memory->routes);
     if (!memory->seen)
@@ -24,27 +25,29 @@ static jd_status prepare(struct jd_span *span, const char *operation)
     return jd__fail_no_memory(operation, members * sizeof *memory->routes);
 }
 
-static jd_status check_route(const struct jd_span *span, const char *operation,
-                             const jd_route *routes, int i)
+static jd_status check_route(const struct jd_axis_comm *axis_comm,
+                             const char *operation, const jd_route *routes,
+                             int i)
 {
-    int bad = routes[i].from < 0 || routes[i].from >= span->size
+    int bad = routes[i].from < 0 || routes[i].from >= axis_comm->size
                   ? routes[i].from
                   : routes[i].to;
-    if (bad < 0 || bad >= span->size)
+    if (bad < 0 || bad >= axis_comm->size)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: routes[%d] is from %d to %d, and the members are 0 "
                        "to %d",
                        operation, i, routes[i].from, routes[i].to,
-                       span->size - 1);
+                       axis_comm->size - 1);
     return JD_OK;
 }
 
 /* seen has the number of the first route from, then to, each member, plus 1. */
-static jd_status check_unique(struct jd_span *span, const char *operation,
-                              const jd_route *routes, int i)
+static jd_status check_unique(struct jd_axis_comm *axis_comm,
+                              const char *operation, const jd_route *routes,
+                              int i)
 {
-    int *from = &span->routes.seen[routes[i].from];
-    int *to = &span->routes.seen[span->size + routes[i].to];
+    int *from = &axis_comm->routes.seen[routes[i].from];
+    int *to = &axis_comm->routes.seen[axis_comm->size + routes[i].to];
     if (*from || *to)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: routes[%d] and routes[%d] are both %s member %d; a "
@@ -56,30 +59,32 @@ static jd_status check_unique(struct jd_span *span, const char *operation,
     return JD_OK;
 }
 
-static jd_status check_routes(struct jd_span *span, const char *operation,
-                              const jd_route *routes, int count)
+static jd_status check_routes(struct jd_axis_comm *axis_comm,
+                              const char *operation, const jd_route *routes,
+                              int count)
 {
     jd_status status = JD_OK;
-    memset(span->routes.seen, 0,
-           2 * (size_t)span->size * sizeof *span->routes.seen);
+    memset(axis_comm->routes.seen, 0,
+           2 * (size_t)axis_comm->size * sizeof *axis_comm->routes.seen);
     for (int i = 0; i < count && status == JD_OK; i++) {
-        status = check_route(span, operation, routes, i);
+        status = check_route(axis_comm, operation, routes, i);
         if (status == JD_OK)
-            status = check_unique(span, operation, routes, i);
+            status = check_unique(axis_comm, operation, routes, i);
     }
     return status;
 }
 
 /* Keeps a list that is right, and what this member has to know of it. */
-static void remember(struct jd_span *span, const jd_route *routes, int count)
+static void remember(struct jd_axis_comm *axis_comm, const jd_route *routes,
+                     int count)
 {
-    struct jd_route_memory *memory = &span->routes;
+    struct jd_route_memory *memory = &axis_comm->routes;
     struct jd_permute permute = { .to = -1, .from = -1 };
     permute.digest = jd__routes_digest(routes, count);
     for (int i = 0; i < count; i++) {
-        if (routes[i].from == span->index)
+        if (routes[i].from == axis_comm->index)
             permute.to = routes[i].to;
-        if (routes[i].to == span->index)
+        if (routes[i].to == axis_comm->index)
             permute.from = routes[i].from;
     }
     if (count)
@@ -91,30 +96,31 @@ static void remember(struct jd_span *span, const jd_route *routes, int count)
     memory->is_known = true;
 }
 
-static bool is_remembered(const struct jd_span *span, const jd_route *routes,
-                          int count)
+static bool is_remembered(const struct jd_axis_comm *axis_comm,
+                          const jd_route *routes, int count)
 {
-    const struct jd_route_memory *memory = &span->routes;
+    const struct jd_route_memory *memory = &axis_comm->routes;
     return memory->is_known && memory->count == count &&
            (count == 0 || memcmp(memory->routes, routes,
                                  (size_t)count * sizeof *routes) == 0);
 }
 
-static jd_status permute(struct jd_span *span, struct jd_collective *call)
+static jd_status permute(struct jd_axis_comm *axis_comm,
+                         struct jd_collective *call)
 {
     const struct jd_buffers buffers = { call->count, call->count, 0,
                                         JD_SAME_BUFFER };
-    jd_status status = jd__check_buffers(call, &buffers);
+    jd_status status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__span_enter(span, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call->activity);
     if (status != JD_OK)
         return status;
-    struct jd_permute known = span->routes.permute;
+    struct jd_permute known = axis_comm->routes.permute;
     known.keeps = call->activity == JD_ACTIVITY_PPERMUTE_KEEP;
     call->permute = &known;
-    status = span->shard->mesh->platform->permute(jd__span_clique(span), call,
-                                                  &known);
-    return jd__span_leave(span, call->activity, status);
+    status = axis_comm->shard->mesh->platform->permute(
+        jd__axis_comm_handle(axis_comm), call, &known);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
 }
 
 static jd_status check_list(const char *operation, const jd_route *routes,
@@ -135,22 +141,22 @@ static jd_status permute_by_routes(jd_shard *shard, const char *axes,
                                    struct jd_collective *call,
                                    const jd_route *routes, int num_routes)
 {
-    const char *operation = jd__activity_name(call->activity);
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, call, 1, &span);
+    const char *operation = jd__signature_activity_name(call->activity);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, call, 1, &axis_comm);
     if (status == JD_OK)
         status = check_list(operation, routes, num_routes);
     if (status != JD_OK)
         return status;
-    if (!is_remembered(span, routes, num_routes)) {
-        status = prepare(span, operation);
+    if (!is_remembered(axis_comm, routes, num_routes)) {
+        status = prepare(axis_comm, operation);
         if (status == JD_OK)
-            status = check_routes(span, operation, routes, num_routes);
+            status = check_routes(axis_comm, operation, routes, num_routes);
         if (status != JD_OK)
             return status;
-        remember(span, routes, num_routes);
+        remember(axis_comm, routes, num_routes);
     }
-    return permute(span, call);
+    return permute(axis_comm, call);
 }
 
 jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
@@ -179,28 +185,28 @@ jd_status jd_ppermute_keep(jd_shard *shard, const char *axes, const void *in,
 
 /* ---- shuffles ----------------------------------------------------------- */
 
-static bool is_shuffle_remembered(const struct jd_span *span,
+static bool is_shuffle_remembered(const struct jd_axis_comm *axis_comm,
                                   const int *permutation)
 {
-    const struct jd_route_memory *memory = &span->routes;
-    if (!memory->is_known || memory->count != span->size)
+    const struct jd_route_memory *memory = &axis_comm->routes;
+    if (!memory->is_known || memory->count != axis_comm->size)
         return false;
-    for (int i = 0; i < span->size; i++)
+    for (int i = 0; i < axis_comm->size; i++)
         if (memory->routes[i].to != i ||
             memory->routes[i].from != permutation[i])
             return false;
     return true;
 }
 
-static jd_status check_source(struct jd_span *span, const int *permutation,
-                              int i)
+static jd_status check_source(struct jd_axis_comm *axis_comm,
+                              const int *permutation, int i)
 {
-    if (permutation[i] < 0 || permutation[i] >= span->size)
+    if (permutation[i] < 0 || permutation[i] >= axis_comm->size)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "jd_pshuffle: permutation[%d] is %d; the members are 0 "
                        "to %d",
-                       i, permutation[i], span->size - 1);
-    int *seen = &span->routes.seen[permutation[i]];
+                       i, permutation[i], axis_comm->size - 1);
+    int *seen = &axis_comm->routes.seen[permutation[i]];
     if (*seen)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "jd_pshuffle: permutation[%d] and permutation[%d] are "
@@ -211,20 +217,21 @@ static jd_status check_source(struct jd_span *span, const int *permutation,
 }
 
 /* The routes of a permutation that is right, in the order of their ends. */
-static jd_status read_shuffle(struct jd_span *span, const int *permutation)
+static jd_status read_shuffle(struct jd_axis_comm *axis_comm,
+                              const int *permutation)
 {
-    struct jd_route_memory *memory = &span->routes;
-    jd_status status = prepare(span, "jd_pshuffle");
+    struct jd_route_memory *memory = &axis_comm->routes;
+    jd_status status = prepare(axis_comm, "jd_pshuffle");
     if (status != JD_OK)
         return status;
-    memset(memory->seen, 0, (size_t)span->size * sizeof *memory->seen);
-    for (int i = 0; i < span->size && status == JD_OK; i++)
-        status = check_source(span, permutation, i);
+    memset(memory->seen, 0, (size_t)axis_comm->size * sizeof *memory->seen);
+    for (int i = 0; i < axis_comm->size && status == JD_OK; i++)
+        status = check_source(axis_comm, permutation, i);
     if (status != JD_OK)
         return status;
-    for (int i = 0; i < span->size; i++)
+    for (int i = 0; i < axis_comm->size; i++)
         memory->routes[i] = (jd_route){ .from = permutation[i], .to = i };
-    remember(span, memory->routes, span->size);
+    remember(axis_comm, memory->routes, axis_comm->size);
     return JD_OK;
 }
 
@@ -237,16 +244,16 @@ jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
     if (status == JD_OK && !permutation)
         status = jd_fail(JD_INVALID_ARGUMENT,
                          "jd_pshuffle: permutation is NULL; it has a number "
                          "for each of the %d members",
-                         span->size);
-    if (status == JD_OK && !is_shuffle_remembered(span, permutation))
-        status = read_shuffle(span, permutation);
-    return status == JD_OK ? permute(span, &call) : status;
+                         axis_comm->size);
+    if (status == JD_OK && !is_shuffle_remembered(axis_comm, permutation))
+        status = read_shuffle(axis_comm, permutation);
+    return status == JD_OK ? permute(axis_comm, &call) : status;
 }
 
 /* ---- from one to all ---------------------------------------------------- */
@@ -259,20 +266,20 @@ jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
     if (status == JD_OK)
-        status = jd__check_member(span, &call, "source", source);
+        status = jd__checks_member(axis_comm, &call, "source", source);
     if (status != JD_OK)
         return status;
-    const struct jd_buffers buffers = { span->index == source ? count : 0,
+    const struct jd_buffers buffers = { axis_comm->index == source ? count : 0,
                                         count, 0, JD_SAME_BUFFER };
-    status = jd__check_buffers(&call, &buffers);
+    status = jd__checks_buffers(&call, &buffers);
     if (status == JD_OK)
-        status = jd__span_enter(span, call.activity);
+        status = jd__axis_comm_enter(axis_comm, call.activity);
     if (status != JD_OK)
         return status;
-    status =
-        shard->mesh->platform->broadcast(jd__span_clique(span), &call, source);
-    return jd__span_leave(span, call.activity, status);
+    status = shard->mesh->platform->broadcast(jd__axis_comm_handle(axis_comm),
+                                              &call, source);
+    return jd__axis_comm_leave(axis_comm, call.activity, status);
 }

@@ -6,22 +6,22 @@
 static jd_status reduce(jd_shard *shard, const char *axes,
                         struct jd_collective *call, enum jd_reduce op)
 {
-    struct jd_span *span;
+    struct jd_axis_comm *axis_comm;
     const struct jd_buffers buffers = { call->count, call->count, 0,
                                         JD_SAME_BUFFER };
-    jd_status status = jd__check_call(shard, axes, call, 1, &span);
+    jd_status status = jd__checks_call(shard, axes, call, 1, &axis_comm);
     if (status == JD_OK)
-        status = jd__check_buffers(call, &buffers);
+        status = jd__checks_buffers(call, &buffers);
     if (status != JD_OK)
         return status;
     const struct jd_platform *platform = shard->mesh->platform;
     status = platform->check_reduce(call, op);
     if (status == JD_OK)
-        status = jd__span_enter(span, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call->activity);
     if (status != JD_OK)
         return status;
-    status = platform->all_reduce(jd__span_clique(span), call, op);
-    return jd__span_leave(span, call->activity, status);
+    status = platform->all_reduce(jd__axis_comm_handle(axis_comm), call, op);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
 }
 
 jd_status jd_psum(jd_shard *shard, const char *axes, const void *in, void *out,
@@ -83,29 +83,29 @@ jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in, void *out,
 static jd_status scatter(jd_shard *shard, const char *axes,
                          struct jd_collective *call, size_t rows)
 {
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, call, rows, &span);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, call, rows, &axis_comm);
     if (status != JD_OK)
         return status;
     const struct jd_platform *platform = shard->mesh->platform;
     size_t block = rows * call->count;
     const struct jd_buffers buffers = {
-        .in = (size_t)span->size * block,
+        .in = (size_t)axis_comm->size * block,
         .out = block,
-        .place =
-            rows == 1 ? -(ptrdiff_t)((size_t)span->index * block) : JD_NO_PLACE,
+        .place = rows == 1 ? -(ptrdiff_t)((size_t)axis_comm->index * block)
+                           : JD_NO_PLACE,
         .rule = rows == 1 ? "or out == in + index * count" : "",
     };
-    status = jd__check_buffers(call, &buffers);
+    status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
         status = platform->check_reduce(call, JD_REDUCE_SUM);
     if (status == JD_OK)
-        status = jd__span_enter(span, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call->activity);
     if (status != JD_OK)
         return status;
-    status = platform->reduce_scatter(jd__span_clique(span), call,
+    status = platform->reduce_scatter(jd__axis_comm_handle(axis_comm), call,
                                       JD_REDUCE_SUM, rows);
-    return jd__span_leave(span, call->activity, status);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
 }
 
 jd_status jd_psum_scatter(jd_shard *shard, const char *axes, const void *in,

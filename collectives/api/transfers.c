@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static jd_status transfer(struct jd_span *span, enum jd_activity activity,
+static jd_status transfer(struct jd_axis_comm *axis_comm,
+                          enum jd_activity activity,
                           const struct jd_transfer *transfers, int count)
 {
-    jd_status status = jd__span_enter(span, activity);
+    jd_status status = jd__axis_comm_enter(axis_comm, activity);
     if (status != JD_OK)
         return status;
-    status = span->shard->mesh->platform->transfer(jd__span_clique(span),
-                                                   transfers, count);
-    return jd__span_leave(span, activity, status);
+    status = axis_comm->shard->mesh->platform->transfer(
+        jd__axis_comm_handle(axis_comm), transfers, count);
+    return jd__axis_comm_leave(axis_comm, activity, status);
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -23,7 +24,7 @@ static jd_status check_open(jd_shard *shard, const char *operation,
                             bool wants_open)
 {
     if (!shard)
-        return jd__fail_null_shard(operation);
+        return jd__shard_fail_null(operation);
     if (shard->group.is_open == wants_open)
         return JD_OK;
     if (wants_open)
@@ -45,7 +46,7 @@ jd_status jd_group_begin(jd_shard *shard)
     if (status != JD_OK)
         return status;
     shard->group.is_open = true;
-    shard->group.span = NULL;
+    shard->group.axis_comm = NULL;
     shard->group.count = 0;
     return JD_OK;
 }
@@ -60,7 +61,7 @@ jd_status jd_group_end(jd_shard *shard)
     status = jd__mesh_check_world(shard->mesh, "jd_group_end");
     if (status != JD_OK || group->count == 0)
         return status;
-    return transfer(group->span, JD_ACTIVITY_GROUP, group->transfers,
+    return transfer(group->axis_comm, JD_ACTIVITY_GROUP, group->transfers,
                     group->count);
 }
 
@@ -96,24 +97,25 @@ static jd_status check_apart(const struct jd_transfer_group *group,
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: the buffer overlaps that of the group's transfer "
                        "%d (%s); what comes in has memory of its own",
-                       jd__activity_name(added->call.activity), other->number,
-                       jd__activity_name(other->call.activity));
+                       jd__signature_activity_name(added->call.activity),
+                       other->number,
+                       jd__signature_activity_name(other->call.activity));
     }
     return JD_OK;
 }
 
 static jd_status check_same_span(const struct jd_transfer_group *group,
-                                 const struct jd_span *span,
+                                 const struct jd_axis_comm *axis_comm,
                                  const struct jd_transfer *added)
 {
-    if (!group->span || group->span == span)
+    if (!group->axis_comm || group->axis_comm == axis_comm)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: the axes are %s, and those of the group's first "
                    "transfer %s; a group is along one list of axes (NULL "
                    "reaches every device of the mesh)",
-                   jd__activity_name(added->call.activity), span->axes_text,
-                   group->span->axes_text);
+                   jd__signature_activity_name(added->call.activity),
+                   axis_comm->axes_text, group->axis_comm->axes_text);
 }
 
 static jd_status grow(struct jd_transfer_group *group, const char *operation)
@@ -144,17 +146,18 @@ static void insert(struct jd_transfer_group *group,
     place->number = group->count++;
 }
 
-static jd_status add(struct jd_span *span, const struct jd_transfer *added)
+static jd_status add(struct jd_axis_comm *axis_comm,
+                     const struct jd_transfer *added)
 {
-    struct jd_transfer_group *group = &span->shard->group;
-    jd_status status = check_same_span(group, span, added);
+    struct jd_transfer_group *group = &axis_comm->shard->group;
+    jd_status status = check_same_span(group, axis_comm, added);
     if (status == JD_OK)
         status = check_apart(group, added);
     if (status == JD_OK)
-        status = grow(group, jd__activity_name(added->call.activity));
+        status = grow(group, jd__signature_activity_name(added->call.activity));
     if (status != JD_OK)
         return status;
-    group->span = span;
+    group->axis_comm = axis_comm;
     insert(group, added);
     return JD_OK;
 }
@@ -162,15 +165,16 @@ static jd_status add(struct jd_span *span, const struct jd_transfer *added)
 /* ---- one ---------------------------------------------------------------- */
 
 /* Alone it would wait for its other half for ever. */
-static jd_status check_not_self(const struct jd_span *span,
+static jd_status check_not_self(const struct jd_axis_comm *axis_comm,
                                 const struct jd_transfer *added)
 {
-    if (added->member != span->index)
+    if (added->member != axis_comm->index)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: member %d is the caller itself; send and receive then "
                    "go between jd_group_begin() and jd_group_end()",
-                   jd__activity_name(added->call.activity), added->member);
+                   jd__signature_activity_name(added->call.activity),
+                   added->member);
 }
 
 static jd_status check_and_transfer(jd_shard *shard, const char *axes,
@@ -178,21 +182,22 @@ static jd_status check_and_transfer(jd_shard *shard, const char *axes,
                                     const char *member_name)
 {
     struct jd_collective *call = &added->call;
-    struct jd_span *span;
+    struct jd_axis_comm *axis_comm;
     bool sends = is_send(added);
     const struct jd_buffers buffers = { sends ? call->count : 0,
                                         sends ? 0 : call->count, 0, "" };
-    jd_status status = jd__check_call(shard, axes, call, 1, &span);
+    jd_status status = jd__checks_call(shard, axes, call, 1, &axis_comm);
     if (status == JD_OK)
-        status = jd__check_member(span, call, member_name, added->member);
+        status = jd__checks_member(axis_comm, call, member_name, added->member);
     if (status == JD_OK)
-        status = jd__check_buffers(call, &buffers);
+        status = jd__checks_buffers(call, &buffers);
     if (status != JD_OK)
         return status;
     if (shard->group.is_open)
-        return add(span, added);
-    status = check_not_self(span, added);
-    return status == JD_OK ? transfer(span, call->activity, added, 1) : status;
+        return add(axis_comm, added);
+    status = check_not_self(axis_comm, added);
+    return status == JD_OK ? transfer(axis_comm, call->activity, added, 1)
+                           : status;
 }
 
 jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to, int32_t tag,
@@ -237,12 +242,13 @@ jd_status jd_barrier(jd_shard *shard, const char *axes)
 {
     struct jd_collective call = { .activity = JD_ACTIVITY_BARRIER,
                                   .dtype = JD_U8 };
-    struct jd_span *span;
-    jd_status status = jd__check_call(shard, axes, &call, 1, &span);
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
     if (status == JD_OK)
-        status = jd__span_enter(span, call.activity);
+        status = jd__axis_comm_enter(axis_comm, call.activity);
     if (status != JD_OK)
         return status;
-    status = shard->mesh->platform->barrier(jd__span_clique(span), &call);
-    return jd__span_leave(span, call.activity, status);
+    status =
+        shard->mesh->platform->barrier(jd__axis_comm_handle(axis_comm), &call);
+    return jd__axis_comm_leave(axis_comm, call.activity, status);
 }

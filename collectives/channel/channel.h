@@ -3,12 +3,12 @@
  * channel.h - messages between the members of an ordered set of processes, by
  * MPI, each wait with a deadline and the names of those who are missing.
  *
- *     jd__group_meet(group, &(struct jd_signature){ ... }, payload, bytes);
- *     ... jd__group_signature(group, i), jd__group_payload(group, i) ...
+ *     jd__channel_meet(group, &(struct jd_signature){ ... }, payload, bytes);
+ *     ... jd__channel_signature(group, i), jd__channel_payload(group, i) ...
  *
- *     jd__group_receive(group, i, buffer, bytes);
- *     jd__group_send(group, j, data, bytes);
- *     status = jd__group_wait(group);
+ *     jd__channel_receive(group, i, buffer, bytes);
+ *     jd__channel_send(group, j, data, bytes);
+ *     status = jd__channel_wait(group);
  *
  * Everything travels as bytes on jd's one communicator, under a tag of the
  * group's own, or, where members share a process, a tag for each pair: making a
@@ -17,7 +17,7 @@
  * are numbered 0..size-1 in the group's order.
  *
  * A step that fails leaves messages under way: the group cannot be used again
- * (jd__group_destroy then keeps the memory that MPI may still touch).
+ * (jd__channel_destroy then keeps the memory that MPI may still touch).
  * Threads: one group, one thread at a time; several groups at once.
  */
 #ifndef COLLECTIVES_CHANNEL_CHANNEL_H
@@ -31,10 +31,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jd_group;
+struct jd_channel;
 
-/* Who; copied by jd__group_create. */
-struct jd_group_spec {
+/* Who; copied by jd__channel_create. */
+struct jd_channel_spec {
     const struct jd_runtime *runtime; /* must outlive the group's use */
     const int *processes; /* one per member; with one tag, each one once */
     int size;
@@ -79,113 +79,116 @@ enum {
 #define JD_GROUP_EAGER ((size_t)62 << 10)
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming operation. */
-jd_status jd__group_create(const struct jd_group_spec *spec,
-                           const char *operation, struct jd_group **ret_group);
-void jd__group_destroy(struct jd_group *group);
+jd_status jd__channel_create(const struct jd_channel_spec *spec,
+                             const char *operation,
+                             struct jd_channel **ret_group);
+void jd__channel_destroy(struct jd_channel *channel);
 
 /* A failure leaves messages under way: the group's memory is kept. Returns
  * status. */
-jd_status jd__group_note(struct jd_group *group, jd_status status);
+jd_status jd__channel_note(struct jd_channel *channel, jd_status status);
 
 /* Whether a step has failed: then a message may still come with its tags. */
-bool jd__group_has_failed(const struct jd_group *group);
+bool jd__channel_has_failed(const struct jd_channel *channel);
 
-int jd__group_size(const struct jd_group *group);
-int jd__group_index(const struct jd_group *group);
-int jd__group_process(const struct jd_group *group, int member);
-const struct jd_runtime *jd__group_runtime(const struct jd_group *group);
+int jd__channel_size(const struct jd_channel *channel);
+int jd__channel_index(const struct jd_channel *channel);
+int jd__channel_process(const struct jd_channel *channel, int member);
+const struct jd_runtime *jd__channel_runtime(const struct jd_channel *channel);
 
 /* What the next waits are for; both must stay until the next call of this.
  * detail (or NULL) follows the operation in sentences. */
-void jd__group_begin(struct jd_group *group, const char *operation,
-                     const char *detail);
+void jd__channel_begin(struct jd_channel *channel, const char *operation,
+                       const char *detail);
 /* Waits end with ABORTED once it is true; NULL: never. */
-void jd__group_set_cancel(struct jd_group *group,
-                          const atomic_bool *is_cancelled);
+void jd__channel_set_cancel(struct jd_channel *channel,
+                            const atomic_bool *is_cancelled);
 
 /* What the next waits have in common, for what a group's user sets of it:
  * begin, on_missing, behind. */
-struct jd_wait *jd__group_next_wait(struct jd_group *group);
+struct jd_wait *jd__channel_next_wait(struct jd_channel *channel);
 
-/* The operation that jd__group_begin was given. */
-const char *jd__group_operation(const struct jd_group *group);
+/* The operation that jd__channel_begin was given. */
+const char *jd__channel_operation(const struct jd_channel *channel);
 
 /* How long data is cut: JD_GROUP_PIECE unless a test sets another length. All
  * members must have the same. */
-size_t jd__group_piece(const struct jd_group *group);
-void jd__group_set_piece(struct jd_group *group, size_t bytes);
+size_t jd__channel_piece(const struct jd_channel *channel);
+void jd__channel_set_piece(struct jd_channel *channel, size_t bytes);
 
 /*
  * Gives every member everybody's signature and payload (at most
  * JD_MEETING_PAYLOAD bytes; members may give different lengths). All messages
  * of all meetings look alike, so members who come with different intentions
  * meet all the same, and find out.
- * Returns: as jd__group_wait. Signatures are not compared here.
+ * Returns: as jd__channel_wait. Signatures are not compared here.
  */
-jd_status jd__group_meet(struct jd_group *group,
-                         const struct jd_signature *signature,
-                         const void *payload, size_t bytes);
-const struct jd_signature *jd__group_signature(const struct jd_group *group,
-                                               int member);
+jd_status jd__channel_meet(struct jd_channel *channel,
+                           const struct jd_signature *signature,
+                           const void *payload, size_t bytes);
+const struct jd_signature *
+jd__channel_signature(const struct jd_channel *channel, int member);
 /* Aligned for any type; it stays until the next meeting. */
-const void *jd__group_payload(const struct jd_group *group, int member);
+const void *jd__channel_payload(const struct jd_channel *channel, int member);
 
 /* Two members of the last meeting whose signatures differ: odd, and one who
  * agrees with most. False where all agree. Same answer on every member. */
-bool jd__group_find_odd(const struct jd_group *group, int *ret_odd,
-                        int *ret_other);
+bool jd__channel_find_odd(const struct jd_channel *channel, int *ret_odd,
+                          int *ret_other);
 
 /*
  * After a meeting: JD_OK, or a failure if a member came with a status that is
  * not JD_OK. Every member returns that status, naming the lowest such member.
  */
-jd_status jd__group_check_status(const struct jd_group *group);
+jd_status jd__channel_check_status(const struct jd_channel *channel);
 
 /*
  * Posts one message, at most JD_GROUP_MAX_MESSAGE bytes; to and from each
  * member at most one between two waits. Zero bytes are no message.
  * Returns: JD_OK; INTERNAL when MPI fails.
  */
-jd_status jd__group_receive(struct jd_group *group, int member, void *data,
-                            size_t bytes);
-jd_status jd__group_send(struct jd_group *group, int member, const void *data,
-                         size_t bytes);
+jd_status jd__channel_receive(struct jd_channel *channel, int member,
+                              void *data, size_t bytes);
+jd_status jd__channel_send(struct jd_channel *channel, int member,
+                           const void *data, size_t bytes);
 
 /*
  * The same with a request of the caller's, for messages that are waited for
  * one by one: any number of them, in the order of the calls where they go the
  * same way.
  */
-jd_status jd__group_start_receive(struct jd_group *group, int member,
-                                  void *data, size_t bytes,
-                                  MPI_Request *ret_request);
-jd_status jd__group_start_send(struct jd_group *group, int member,
-                               const void *data, size_t bytes,
-                               MPI_Request *ret_request);
+jd_status jd__channel_start_receive(struct jd_channel *channel, int member,
+                                    void *data, size_t bytes,
+                                    MPI_Request *ret_request);
+jd_status jd__channel_start_send(struct jd_channel *channel, int member,
+                                 const void *data, size_t bytes,
+                                 MPI_Request *ret_request);
 
 /*
  * Waits for all of the caller's requests, or for one (ret_index: which; -1
  * where none is open). processes are at their other ends. Those that are done
  * become MPI_REQUEST_NULL.
- * Returns: as jd__group_wait.
+ * Returns: as jd__channel_wait.
  */
-jd_status jd__group_wait_for(struct jd_group *group, MPI_Request *requests,
-                             const int *processes, int count);
-jd_status jd__group_wait_any(struct jd_group *group, MPI_Request *requests,
-                             const int *processes, int count, int *ret_index);
+jd_status jd__channel_wait_for(struct jd_channel *channel,
+                               MPI_Request *requests, const int *processes,
+                               int count);
+jd_status jd__channel_wait_any(struct jd_channel *channel,
+                               MPI_Request *requests, const int *processes,
+                               int count, int *ret_index);
 
 /*
  * Waits for all that was posted.
  * Returns: JD_OK; DEADLINE_EXCEEDED naming the members that are missing;
  *   INTERNAL when MPI fails.
  */
-jd_status jd__group_wait(struct jd_group *group);
+jd_status jd__channel_wait(struct jd_channel *channel);
 
 /*
  * At least bytes of memory, aligned for any type, that belongs to the group
  * and stays until the next call of this; NULL where there is none. Grows and
  * never shrinks.
  */
-void *jd__group_scratch(struct jd_group *group, size_t bytes);
+void *jd__channel_scratch(struct jd_channel *channel, size_t bytes);
 
 #endif

@@ -25,31 +25,31 @@ static struct share share_of(size_t n, int parts, int member)
     };
 }
 
-static jd_status all_gather_piece(struct jd_group *group, const char *in,
+static jd_status all_gather_piece(struct jd_channel *channel, const char *in,
                                   char *out, size_t stride, size_t bytes)
 {
-    int size = jd__group_size(group), index = jd__group_index(group);
+    int size = jd__channel_size(channel), index = jd__channel_index(channel);
     jd_status status = JD_OK;
     for (int i = 1; i < size && status == JD_OK; i++) {
         int from = (index + i) % size;
-        status =
-            jd__group_receive(group, from, out + (size_t)from * stride, bytes);
+        status = jd__channel_receive(channel, from, out + (size_t)from * stride,
+                                     bytes);
         if (status == JD_OK)
             status =
-                jd__group_send(group, (index + size - i) % size, in, bytes);
+                jd__channel_send(channel, (index + size - i) % size, in, bytes);
     }
-    return status == JD_OK ? jd__group_wait(group) : status;
+    return status == JD_OK ? jd__channel_wait(channel) : status;
 }
 
-jd_status jd__bulk_all_gather(struct jd_group *group, const void *in, void *out,
-                              size_t bytes)
+jd_status jd__chunks_all_gather(struct jd_channel *channel, const void *in,
+                                void *out, size_t bytes)
 {
-    size_t piece = jd__group_piece(group);
-    char *own = (char *)out + (size_t)jd__group_index(group) * bytes;
+    size_t piece = jd__channel_piece(channel);
+    char *own = (char *)out + (size_t)jd__channel_index(channel) * bytes;
     jd_status status = JD_OK;
     for (size_t at = 0; at < bytes && status == JD_OK; at += piece)
         status =
-            all_gather_piece(group, (const char *)in + at, (char *)out + at,
+            all_gather_piece(channel, (const char *)in + at, (char *)out + at,
                              bytes, smaller(piece, bytes - at));
     if (status == JD_OK && in != own && bytes)
         memcpy(own, in, bytes);
@@ -57,28 +57,29 @@ jd_status jd__bulk_all_gather(struct jd_group *group, const void *in, void *out,
 }
 
 /* The source gives each other member one share; no share is its own. */
-static jd_status scatter_piece(struct jd_group *group, char *data, size_t bytes,
-                               int source)
+static jd_status scatter_piece(struct jd_channel *channel, char *data,
+                               size_t bytes, int source)
 {
-    int size = jd__group_size(group), index = jd__group_index(group);
+    int size = jd__channel_size(channel), index = jd__channel_index(channel);
     jd_status status = JD_OK;
     for (int i = 1; i < size && status == JD_OK; i++) {
         int to = (source + i) % size;
         struct share share = share_of(bytes, size - 1, i - 1);
         if (index == source)
-            status = jd__group_send(group, to, data + share.begin, share.count);
+            status =
+                jd__channel_send(channel, to, data + share.begin, share.count);
         else if (index == to)
-            status = jd__group_receive(group, source, data + share.begin,
-                                       share.count);
+            status = jd__channel_receive(channel, source, data + share.begin,
+                                         share.count);
     }
-    return status == JD_OK ? jd__group_wait(group) : status;
+    return status == JD_OK ? jd__channel_wait(channel) : status;
 }
 
 /* The others exchange their shares. */
-static jd_status spread_piece(struct jd_group *group, char *data, size_t bytes,
-                              int source)
+static jd_status spread_piece(struct jd_channel *channel, char *data,
+                              size_t bytes, int source)
 {
-    int size = jd__group_size(group), index = jd__group_index(group);
+    int size = jd__channel_size(channel), index = jd__channel_index(channel);
     int place = (index - source + size) % size - 1;
     struct share own = share_of(bytes, size - 1, place);
     jd_status status = JD_OK;
@@ -87,27 +88,28 @@ static jd_status spread_piece(struct jd_group *group, char *data, size_t bytes,
         struct share share = share_of(bytes, size - 1, i - 1);
         if (other == index)
             continue;
-        status =
-            jd__group_receive(group, other, data + share.begin, share.count);
+        status = jd__channel_receive(channel, other, data + share.begin,
+                                     share.count);
         if (status == JD_OK)
-            status = jd__group_send(group, other, data + own.begin, own.count);
+            status =
+                jd__channel_send(channel, other, data + own.begin, own.count);
     }
-    return status == JD_OK ? jd__group_wait(group) : status;
+    return status == JD_OK ? jd__channel_wait(channel) : status;
 }
 
-jd_status jd__bulk_broadcast(struct jd_group *group, void *data, size_t bytes,
-                             int source)
+jd_status jd__chunks_broadcast(struct jd_channel *channel, void *data,
+                               size_t bytes, int source)
 {
-    size_t piece = jd__group_piece(group);
+    size_t piece = jd__channel_piece(channel);
     jd_status status = JD_OK;
-    if (jd__group_size(group) == 1)
+    if (jd__channel_size(channel) == 1)
         return JD_OK;
     for (size_t at = 0; at < bytes && status == JD_OK; at += piece) {
         char *data_at = (char *)data + at;
         size_t length = smaller(piece, bytes - at);
-        status = scatter_piece(group, data_at, length, source);
-        if (status == JD_OK && jd__group_index(group) != source)
-            status = spread_piece(group, data_at, length, source);
+        status = scatter_piece(channel, data_at, length, source);
+        if (status == JD_OK && jd__channel_index(channel) != source)
+            status = spread_piece(channel, data_at, length, source);
     }
     return status;
 }

@@ -4,7 +4,7 @@
  * pieces, each straight from the buffer where it is to the one where it goes.
  *
  * All members call the same function with the same sizes; a meeting before
- * has made sure of that. Failures are those of jd__group_wait.
+ * has made sure of that. Failures are those of jd__channel_wait.
  * Threads: as channel.h.
  */
 #ifndef COLLECTIVES_CHANNEL_CHUNKS_H
@@ -16,11 +16,11 @@
 
 /* out[i * bytes .. (i + 1) * bytes) becomes member i's in[0 .. bytes). in may
  * be the place in out where it goes. */
-jd_status jd__bulk_all_gather(struct jd_group *group, const void *in, void *out,
-                              size_t bytes);
+jd_status jd__chunks_all_gather(struct jd_channel *channel, const void *in,
+                                void *out, size_t bytes);
 
 /* data becomes the source's on every member. */
-jd_status jd__bulk_broadcast(struct jd_group *group, void *data, size_t bytes,
-                             int source);
+jd_status jd__chunks_broadcast(struct jd_channel *channel, void *data,
+                               size_t bytes, int source);
 
 #endif

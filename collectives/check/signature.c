@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *jd__activity_name(uint32_t activity)
+const char *jd__signature_activity_name(uint32_t activity)
 {
     static const char *const names[JD_ACTIVITY_COUNT] = {
 #define NAME_ROW(name, text) [JD_ACTIVITY_##name] = (text),
@@ -61,8 +61,9 @@ void jd__signature_print(const struct jd_signature *signature, char *text,
                          size_t size)
 {
     snprintf(text, size, "%s%s of %" PRIu64 " x %s%s",
-             jd__activity_name(signature->activity), rows_of(signature).text,
-             signature->count, jd_dtype_name((jd_dtype)signature->dtype),
+             jd__signature_activity_name(signature->activity),
+             rows_of(signature).text, signature->count,
+             jd_dtype_name((jd_dtype)signature->dtype),
              rest_of(signature).text);
 }
 

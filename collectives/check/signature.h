@@ -54,7 +54,7 @@ enum jd_activity {
 };
 
 /* "jd_psum"; for a number that is none, "not an activity". */
-const char *jd__activity_name(uint32_t activity);
+const char *jd__signature_activity_name(uint32_t activity);
 
 /*
  * What a member comes to a meeting with. All but status must be the same on

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bootstrap.c - how the processes of a clique-to-be come to terms. */
+/* bootstrap.c - how the processes of a communicator-to-be come to terms. */
 #include "base/digest.h"
 #include "base/log.h"
 #include "collectives/channel/tags.h"
@@ -38,7 +38,7 @@ static int64_t devices_bound(const struct jd_device_list *list)
 
 /* The devices of all platforms in one row of numbers: how many that is, and
  * where those of the spec's platform begin. */
-static int64_t number_devices(const struct jd_clique_spec *spec,
+static int64_t number_devices(const struct jd_comm_spec *spec,
                               int64_t *ret_first)
 {
     const struct jd_topology *topology = spec->runtime->topology;
@@ -62,11 +62,12 @@ static int highest_tag(MPI_Comm comm)
 }
 
 /*
- * Two processes make as many cliques at the same time as they have devices,
- * and a device is in one of them: the lowest device of each in the clique is
- * the number of the tag. Behind these are the tags that are lent.
+ * Two processes make as many communicators at the same time as they have
+ * devices, and a device is in one of them: the lowest device of each in the
+ * communicator is the number of the tag. Behind these are the tags that are
+ * lent.
  */
-static jd_status plan_tags(const struct jd_clique_spec *spec,
+static jd_status plan_tags(const struct jd_comm_spec *spec,
                            struct jd_device_numbers *ret_numbers,
                            struct jd_tag_range *ret_lent)
 {
@@ -87,7 +88,7 @@ static jd_status plan_tags(const struct jd_clique_spec *spec,
     return JD_OK;
 }
 
-static jd_status borrow_tags(struct jd_agreement *a)
+static jd_status borrow_tags(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     struct jd_tag_range space;
@@ -103,20 +104,20 @@ static jd_status borrow_tags(struct jd_agreement *a)
                          a->spec->operation, &a->first_tag);
 }
 
-void jd__agreement_give_tags(int first_tag)
+void jd__bootstrap_give_tags(int first_tag)
 {
     if (first_tag >= 0)
         jd__tags_give(&tags, first_tag);
 }
 
-int jd__agreement_tags_lent(void)
+int jd__bootstrap_tags_lent(void)
 {
     return jd__tags_lent(&tags);
 }
 
 /* ---- the group ---------------------------------------------------------- */
 
-static jd_status open_group(struct jd_agreement *a)
+static jd_status open_group(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     int count = layout->num_processes, self = layout->self;
@@ -136,7 +137,7 @@ static jd_status open_group(struct jd_agreement *a)
         numbers[count + i] =
             (int)(JD_TAG_FIRST_CLIQUE + theirs * devices.bound + mine);
     }
-    struct jd_group_spec spec = {
+    struct jd_channel_spec spec = {
         .runtime = a->spec->runtime,
         .processes = layout->processes,
         .size = count,
@@ -145,19 +146,19 @@ static jd_status open_group(struct jd_agreement *a)
         .receive_tags = numbers + count,
     };
     if (status == JD_OK)
-        status = jd__group_create(&spec, a->spec->operation, &a->group);
+        status = jd__channel_create(&spec, a->spec->operation, &a->channel);
     free(numbers);
     if (status != JD_OK)
         return status;
-    jd__group_begin(a->group, a->spec->operation, a->spec->detail);
-    jd__group_set_cancel(a->group, a->spec->is_cancelled);
-    jd__group_next_wait(a->group)->begin = a->begin;
+    jd__channel_begin(a->channel, a->spec->operation, a->spec->detail);
+    jd__channel_set_cancel(a->channel, a->spec->is_cancelled);
+    jd__channel_next_wait(a->channel)->begin = a->begin;
     return JD_OK;
 }
 
-/* A message of another step or of another agreement, left over by one that
+/* A message of another step or of another bootstrap, left over by one that
  * failed. */
-static jd_status fail_stray(const struct jd_agreement *a, int odd, int other)
+static jd_status fail_stray(const struct jd_bootstrap *a, int odd, int other)
 {
     return jd_fail(JD_ABORTED,
                    "%s%s: processes %d and %d are not at the same step of "
@@ -171,7 +172,7 @@ static jd_status fail_stray(const struct jd_agreement *a, int odd, int other)
  * Everybody gives bytes bytes, and gets all (own one's too), each process's
  * behind that of the process before. status: with which this process comes.
  */
-static jd_status gather(struct jd_agreement *a, enum step step,
+static jd_status gather(struct jd_bootstrap *a, enum step step,
                         jd_status status, const void *own, size_t bytes,
                         void *all)
 {
@@ -187,16 +188,16 @@ static jd_status gather(struct jd_agreement *a, enum step step,
                                                          : JD_MEETING_PAYLOAD;
         int odd, other;
         const char *from = own;
-        status = jd__group_meet(a->group, &signature,
-                                piece ? from + done : NULL, piece);
-        if (status == JD_OK && jd__group_find_odd(a->group, &odd, &other))
+        status = jd__channel_meet(a->channel, &signature,
+                                  piece ? from + done : NULL, piece);
+        if (status == JD_OK && jd__channel_find_odd(a->channel, &odd, &other))
             status = fail_stray(a, odd, other);
         if (status == JD_OK)
-            status = jd__group_check_status(a->group);
+            status = jd__channel_check_status(a->channel);
         for (int i = 0; status == JD_OK && i < a->layout->num_processes; i++)
             if (piece)
                 memcpy((char *)all + (size_t)i * bytes + done,
-                       jd__group_payload(a->group, i), piece);
+                       jd__channel_payload(a->channel, i), piece);
         done += piece;
     } while (status == JD_OK && done < bytes);
     return status;
@@ -205,7 +206,7 @@ static jd_status gather(struct jd_agreement *a, enum step step,
 /* ---- cards -------------------------------------------------------------- */
 
 /* Where collectives go by MPI that need not, one process says so, once. */
-static void say_once(const struct jd_agreement *a, atomic_flag *said,
+static void say_once(const struct jd_bootstrap *a, atomic_flag *said,
                      const char *consequence)
 {
     enum jd_log_level level =
@@ -216,7 +217,7 @@ static void say_once(const struct jd_agreement *a, atomic_flag *said,
 
 /* Two containers of one machine are two hosts where their names differ: that
  * their processes do not share memory is no news. */
-static bool has_another_host(const struct jd_agreement *a, int process)
+static bool has_another_host(const struct jd_bootstrap *a, int process)
 {
     const struct jd_topology *topology = a->spec->runtime->topology;
     int own = a->layout->processes[a->layout->self];
@@ -224,7 +225,7 @@ static bool has_another_host(const struct jd_agreement *a, int process)
            topology->processes[a->layout->processes[process]].host;
 }
 
-static void say_unmapped(const struct jd_agreement *a, int process)
+static void say_unmapped(const struct jd_bootstrap *a, int process)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (has_another_host(a, process))
@@ -238,18 +239,18 @@ static void say_unmapped(const struct jd_agreement *a, int process)
                  "too");
 }
 
-static struct jd_arena *find_arena(const struct jd_agreement *a)
+static struct jd_heap *find_arena(const struct jd_bootstrap *a)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     const struct jd_topology *topology = a->spec->runtime->topology;
     int host = topology->processes[a->spec->runtime->world.index].host;
-    jd__arena_expect(topology->hosts[host].num_processes);
-    struct jd_arena *arena = jd__arena_get(a->spec->operation);
-    if (!arena)
+    jd__heap_expect(topology->hosts[host].num_processes);
+    struct jd_heap *heap = jd__heap_get(a->spec->operation);
+    if (!heap)
         say_once(a, &said,
                  "collectives with this process's devices go by MPI, inside "
                  "the host too");
-    return arena;
+    return heap;
 }
 
 /* Of the process, whatever its threads are bound to. */
@@ -265,26 +266,26 @@ static void list_cores(uint64_t *words)
 }
 
 /* All that the steps need; what each process tells comes in rows. */
-static jd_status allocate(struct jd_agreement *a)
+static jd_status allocate(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     size_t count = (size_t)layout->num_processes;
     size_t own = (size_t)layout->counts[layout->self];
-    size_t sights = jd__sights_bytes(layout->num_processes);
+    size_t sights = jd__reach_bytes(layout->num_processes);
     a->told_bytes =
         ((size_t)layout->most + (sights + 7) / 8) * sizeof(uint64_t);
     a->cards = calloc(count, sizeof *a->cards);
     a->views = calloc(count, sizeof *a->views);
-    a->teams = calloc(count, sizeof *a->teams);
+    a->groups = calloc(count, sizeof *a->groups);
     a->controls = calloc(own, sizeof *a->controls);
     a->told = calloc(count, a->told_bytes + sights);
-    if (a->cards && a->views && a->teams && a->controls && a->told)
+    if (a->cards && a->views && a->groups && a->controls && a->told)
         return JD_OK;
     return jd__fail_no_memory(a->spec->operation, count * a->told_bytes);
 }
 
-static jd_status make_card(struct jd_agreement *a,
-                           struct jd_process_card *ret_card)
+static jd_status make_card(struct jd_bootstrap *a,
+                           struct jd_peer_info *ret_card)
 {
     memset(ret_card, 0, sizeof *ret_card);
     jd_status status = allocate(a);
@@ -292,24 +293,24 @@ static jd_status make_card(struct jd_agreement *a,
         status = borrow_tags(a);
     if (status != JD_OK)
         return status;
-    a->arena = find_arena(a);
-    if (a->arena)
-        jd__arena_describe(a->arena, &ret_card->arena);
-    ret_card->has_arena = a->arena != NULL;
+    a->heap = find_arena(a);
+    if (a->heap)
+        jd__heap_describe(a->heap, &ret_card->heap);
+    ret_card->has_arena = a->heap != NULL;
     ret_card->first_tag = a->first_tag;
     list_cores(ret_card->cores);
     return JD_OK;
 }
 
-jd_status jd__agreement_meet(struct jd_agreement *a,
-                             const struct jd_belief *belief)
+jd_status jd__bootstrap_meet(struct jd_bootstrap *a,
+                             const struct jd_comm_desc *desc)
 {
-    struct jd_process_card own;
-    a->digest = belief->digest;
+    struct jd_peer_info own;
+    a->digest = desc->digest;
     a->first_tag = -1;
     jd_status status = open_group(a);
     if (status == JD_OK)
-        status = jd__compare_beliefs(a->group, belief);
+        status = jd__comm_check_compare(a->channel, desc);
     if (status != JD_OK)
         return status;
     status = make_card(a, &own);
@@ -318,56 +319,56 @@ jd_status jd__agreement_meet(struct jd_agreement *a,
 
 /* ---- sights ------------------------------------------------------------- */
 
-static bool may_share(const struct jd_agreement *a)
+static bool may_share(const struct jd_bootstrap *a)
 {
-    return jd__settings_integer(a->spec->runtime->settings,
-                                JD_OPTION_SHARED_MEMORY) != 0;
+    return jd__options_integer(a->spec->runtime->settings,
+                               JD_OPTION_SHARED_MEMORY) != 0;
 }
 
-static bool is_neighbour(const struct jd_agreement *a, int process)
+static bool is_neighbour(const struct jd_bootstrap *a, int process)
 {
-    const struct jd_process_card *own = &a->cards[a->layout->self];
-    const struct jd_process_card *other = &a->cards[process];
+    const struct jd_peer_info *own = &a->cards[a->layout->self];
+    const struct jd_peer_info *other = &a->cards[process];
     return own->has_arena && other->has_arena &&
-           strncmp(own->arena.host, other->arena.host,
-                   sizeof own->arena.host) == 0;
+           strncmp(own->heap.host, other->heap.host, sizeof own->heap.host) ==
+               0;
 }
 
-static void look_at(struct jd_agreement *a, int process)
+static void look_at(struct jd_bootstrap *a, int process)
 {
     bool is_own = process == a->layout->self;
     if (!is_neighbour(a, process) || (!is_own && !may_share(a)))
         return;
-    if (jd__arena_map(&a->cards[process].arena, &a->views[process]) != JD_OK) {
+    if (jd__heap_map(&a->cards[process].heap, &a->views[process]) != JD_OK) {
         a->views[process] = NULL;
         say_unmapped(a, process);
     }
 }
 
-/* A process's row of what is told: the places of its control blocks, then whom
+/* A process's row of what is told: the places of its segments, then whom
  * it sees. */
-static uint64_t *told_controls(const struct jd_agreement *a, int process)
+static uint64_t *told_controls(const struct jd_bootstrap *a, int process)
 {
     return (uint64_t *)(void *)(a->told + (size_t)process * a->told_bytes);
 }
 
-static unsigned char *told_sights(const struct jd_agreement *a, int process)
+static unsigned char *told_sights(const struct jd_bootstrap *a, int process)
 {
     return (unsigned char *)(told_controls(a, process) + a->layout->most);
 }
 
-static jd_status take_controls(struct jd_agreement *a, int visible)
+static jd_status take_controls(struct jd_bootstrap *a, int visible)
 {
     const struct jd_layout *layout = a->layout;
     uint64_t *offsets = told_controls(a, layout->self);
     jd_status status = JD_OK;
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++) {
-        struct jd_control_request request = {
+        struct jd_segment_request request = {
             .operation = a->spec->operation,
             .most = visible,
             .numa_node = a->spec->members[layout->members[i]]->numa_node,
         };
-        status = jd__control_take(a->arena, &request, &a->controls[i]);
+        status = jd__segment_take(a->heap, &request, &a->controls[i]);
         if (status == JD_OK)
             offsets[i] = a->controls[i]->offset;
     }
@@ -375,7 +376,7 @@ static jd_status take_controls(struct jd_agreement *a, int visible)
 }
 
 /* Fills in this process's row. */
-static jd_status look_around(struct jd_agreement *a)
+static jd_status look_around(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     int visible = 0;
@@ -383,45 +384,45 @@ static jd_status look_around(struct jd_agreement *a)
         look_at(a, i);
         if (!a->views[i] && i != layout->self)
             continue;
-        jd__sights_add(told_sights(a, layout->self), i);
+        jd__reach_add(told_sights(a, layout->self), i);
         visible += layout->counts[i];
     }
     return take_controls(a, visible);
 }
 
 /* From all rows of sights, one behind the other. */
-static void derive_teams(struct jd_agreement *a)
+static void derive_teams(struct jd_bootstrap *a)
 {
     int count = a->layout->num_processes;
-    size_t bytes = jd__sights_bytes(count);
+    size_t bytes = jd__reach_bytes(count);
     unsigned char *rows = a->told + (size_t)count * a->told_bytes;
     for (int i = 0; i < count; i++)
         memcpy(rows + (size_t)i * bytes, told_sights(a, i), bytes);
-    jd__teams_derive(rows, count, a->teams);
+    jd__reach_derive(rows, count, a->groups);
     for (int i = 0; i < count; i++)
-        if (a->teams[i] >= a->num_teams)
-            a->num_teams = a->teams[i] + 1;
+        if (a->groups[i] >= a->num_groups)
+            a->num_groups = a->groups[i] + 1;
 }
 
-jd_status jd__agreement_see(struct jd_agreement *a)
+jd_status jd__bootstrap_see(struct jd_bootstrap *a)
 {
     jd_status status = look_around(a);
     a->is_told = true;
     status = gather(a, STEP_SIGHTS, status, told_controls(a, a->layout->self),
                     a->told_bytes, a->told);
     if (status != JD_OK) {
-        a->is_told = jd__group_has_failed(a->group);
+        a->is_told = jd__channel_has_failed(a->channel);
         return status;
     }
     derive_teams(a);
-    if (a->num_teams == 1) {
-        jd__agreement_give_tags(a->first_tag);
+    if (a->num_groups == 1) {
+        jd__bootstrap_give_tags(a->first_tag);
         a->first_tag = -1;
     }
     return JD_OK;
 }
 
-struct jd_control *jd__agreement_control(const struct jd_agreement *a,
+struct jd_segment *jd__bootstrap_control(const struct jd_bootstrap *a,
                                          int member)
 {
     const struct jd_layout *layout = a->layout;
@@ -429,52 +430,52 @@ struct jd_control *jd__agreement_control(const struct jd_agreement *a,
     if (owner == layout->self)
         return a->controls[number]->control;
     uint64_t offset = told_controls(a, owner)[number];
-    uint64_t size = a->cards[owner].arena.size;
-    uint64_t bytes = jd__control_size(layout->size);
+    uint64_t size = a->cards[owner].heap.size;
+    uint64_t bytes = jd__shm_segment_size(layout->size);
     if (!a->views[owner] || offset >= size ||
-        size - offset < jd__control_size(1))
+        size - offset < jd__shm_segment_size(1))
         return NULL;
     if (bytes > size - offset)
         bytes = size - offset;
-    if (jd__arena_view_open(a->views[owner], offset + bytes) < offset + bytes)
+    if (jd__heap_view_open(a->views[owner], offset + bytes) < offset + bytes)
         return NULL;
-    return (struct jd_control *)(void *)(jd__arena_view_base(a->views[owner]) +
+    return (struct jd_segment *)(void *)(jd__heap_view_base(a->views[owner]) +
                                          offset);
 }
 
-int jd__agreement_cores(const struct jd_agreement *a, int team)
+int jd__bootstrap_cores(const struct jd_bootstrap *a, int group)
 {
     int count = 0;
     for (int word = 0; word < JD_CORE_WORDS; word++) {
         uint64_t cores = 0;
         for (int i = 0; i < a->layout->num_processes; i++)
-            cores |= a->teams[i] == team ? a->cards[i].cores[word] : 0;
+            cores |= a->groups[i] == group ? a->cards[i].cores[word] : 0;
         for (; cores; cores &= cores - 1)
             count++;
     }
     return count;
 }
 
-jd_status jd__agreement_end(struct jd_agreement *a, jd_status status)
+jd_status jd__bootstrap_end(struct jd_bootstrap *a, jd_status status)
 {
     return gather(a, STEP_END, status, NULL, 0, NULL);
 }
 
-void jd__agreement_finish(struct jd_agreement *a)
+void jd__bootstrap_finish(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     int own = a->controls ? layout->counts[layout->self] : 0;
     for (int i = 0; i < own; i++)
-        jd__control_give(a->controls[i], a->is_told ? JD_CONTROL_NEVER : 1);
+        jd__segment_give(a->controls[i], a->is_told ? JD_CONTROL_NEVER : 1);
     for (int i = 0; a->views && i < layout->num_processes; i++)
         if (a->views[i])
-            jd__arena_unmap(a->views[i]);
-    if (!a->group || !jd__group_has_failed(a->group))
-        jd__agreement_give_tags(a->first_tag);
-    jd__group_destroy(a->group);
+            jd__heap_unmap(a->views[i]);
+    if (!a->channel || !jd__channel_has_failed(a->channel))
+        jd__bootstrap_give_tags(a->first_tag);
+    jd__channel_destroy(a->channel);
     free(a->cards);
     free(a->views);
-    free(a->teams);
+    free(a->groups);
     free(a->controls);
     free(a->told);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm.c - one device's end of a clique on the cpu platform. */
+/* comm.c - one device's end of a communicator on the cpu platform. */
 #include "collectives/cpu/comm.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -20,15 +20,15 @@ struct home {
     atomic_int references;
     atomic_bool has_failed; /* messages may still come with its tags */
     int first_tag;          /* -1: none */
-    struct jd_arena_view **views;
+    struct jd_heap_view **views;
     int num_views;
-    int numbers[]; /* of all ends: processes, teams, places */
+    int numbers[]; /* of all ends: processes, groups, places */
 };
 
 struct end {
-    struct jd_clique clique;
+    struct jd_comm comm;
     struct home *home;
-    struct jd_held_control *control;
+    struct jd_held_segment *control;
 };
 
 /* ---- what the members believe ------------------------------------------- */
@@ -45,41 +45,41 @@ static void print_processes(char *text, size_t size,
     fclose(out);
 }
 
-static struct jd_belief describe(const struct jd_clique_spec *spec,
-                                 const struct jd_layout *layout)
+static struct jd_comm_desc describe(const struct jd_comm_spec *spec,
+                                    const struct jd_layout *layout)
 {
-    struct jd_belief belief = { .digest = 0 };
+    struct jd_comm_desc desc = { .digest = 0 };
     char list[128] = "";
     const char *platform = spec->members[0]->platform;
     bool several = spec->runtime->topology->num_platforms > 1;
-    belief.digest = jd__digest(0, spec->axes, strlen(spec->axes));
-    belief.digest = jd__digest(belief.digest, platform, strlen(platform));
+    desc.digest = jd__digest(0, spec->axes, strlen(spec->axes));
+    desc.digest = jd__digest(desc.digest, platform, strlen(platform));
     for (int i = 0; i < spec->size; i++)
-        belief.digest = jd__digest(belief.digest, &spec->members[i]->id,
-                                   sizeof spec->members[i]->id);
+        desc.digest = jd__digest(desc.digest, &spec->members[i]->id,
+                                 sizeof spec->members[i]->id);
     print_processes(list, sizeof list, layout);
-    snprintf(belief.text, sizeof belief.text,
+    snprintf(desc.text, sizeof desc.text,
              "%.64s of %d %s%sdevice%s, of process%s %s", spec->axes,
              spec->size, several ? platform : "", several ? " " : "",
              spec->size == 1 ? "" : "s", layout->num_processes == 1 ? "" : "es",
              list);
-    return belief;
+    return desc;
 }
 
 /* ---- ends --------------------------------------------------------------- */
 
-static struct home *create_home(const struct jd_agreement *a)
+static struct home *create_home(const struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     size_t size = (size_t)layout->size;
     struct home *home = calloc(1, sizeof *home + 3 * size * sizeof(int));
     int *processes = home ? home->numbers : NULL;
-    int *seen = calloc((size_t)a->num_teams, sizeof *seen);
+    int *seen = calloc((size_t)a->num_groups, sizeof *seen);
     for (int i = 0; home && seen && i < layout->size; i++) {
         int owner = layout->owners[i];
         processes[i] = layout->processes[owner];
-        processes[size + (size_t)i] = a->teams[owner];
-        processes[2 * size + (size_t)i] = seen[a->teams[owner]]++;
+        processes[size + (size_t)i] = a->groups[owner];
+        processes[2 * size + (size_t)i] = seen[a->groups[owner]]++;
     }
     if (!seen) {
         free(home);
@@ -95,9 +95,9 @@ static void destroy_home(struct home *home)
 {
     for (int i = 0; i < home->num_views; i++)
         if (home->views[i])
-            jd__arena_unmap(home->views[i]);
+            jd__heap_unmap(home->views[i]);
     if (!atomic_load(&home->has_failed))
-        jd__agreement_give_tags(home->first_tag);
+        jd__bootstrap_give_tags(home->first_tag);
     free(home->views);
     free(home);
 }
@@ -135,33 +135,33 @@ static int pid_of(const struct jd_runtime *runtime, int process)
                : 0;
 }
 
-static jd_status fail_control(const struct jd_agreement *a, int process)
+static jd_status fail_control(const struct jd_bootstrap *a, int process)
 {
     return jd_fail(JD_INTERNAL,
-                   "%s%s: process %d told of a control block that is not in "
+                   "%s%s: process %d told of a segment that is not in "
                    "its memory",
                    a->spec->operation, a->spec->detail, process);
 }
 
-/* The members of this process's team, as they are seen from here. */
-static jd_status list_team(const struct jd_agreement *a,
-                           struct jd_team_member *members, int *ret_size)
+/* The members of this process's group, as they are seen from here. */
+static jd_status list_team(const struct jd_bootstrap *a,
+                           struct jd_shm_member *members, int *ret_size)
 {
     const struct jd_layout *layout = a->layout;
-    int team = a->teams[layout->self];
+    int group = a->groups[layout->self];
     *ret_size = 0;
     for (int i = 0; i < layout->size; i++) {
         int owner = layout->owners[i], process = layout->processes[owner];
-        if (a->teams[owner] != team)
+        if (a->groups[owner] != group)
             continue;
-        struct jd_control *control = jd__agreement_control(a, i);
+        struct jd_segment *control = jd__bootstrap_control(a, i);
         if (!control)
             return fail_control(a, process);
-        members[(*ret_size)++] = (struct jd_team_member){
+        members[(*ret_size)++] = (struct jd_shm_member){
             .control = control,
-            .arena =
-                a->views[owner] ? jd__arena_view_base(a->views[owner]) : NULL,
-            .arena_size = a->views[owner] ? a->cards[owner].arena.size : 0,
+            .heap =
+                a->views[owner] ? jd__heap_view_base(a->views[owner]) : NULL,
+            .arena_size = a->views[owner] ? a->cards[owner].heap.size : 0,
             .view = a->views[owner],
             .process = process,
             .number = i,
@@ -173,11 +173,10 @@ static jd_status list_team(const struct jd_agreement *a,
 
 /* Messages between any two members: each receives with tags of its own, one
  * for each sender. */
-static jd_status open_wire(const struct jd_agreement *a,
-                           struct jd_clique *clique)
+static jd_status open_wire(const struct jd_bootstrap *a, struct jd_comm *comm)
 {
     const struct jd_layout *layout = a->layout;
-    int size = layout->size, index = clique->index;
+    int size = layout->size, index = comm->index;
     int *numbers = malloc(2 * (size_t)size * sizeof *numbers);
     if (!numbers)
         return jd__fail_no_memory(a->spec->operation,
@@ -188,50 +187,50 @@ static jd_status open_wire(const struct jd_agreement *a,
         numbers[i] = first + layout->numbers[i] * size + index;
         numbers[size + i] = own + i;
     }
-    struct jd_group_spec spec = {
-        .runtime = clique->runtime,
-        .processes = clique->processes,
+    struct jd_channel_spec spec = {
+        .runtime = comm->runtime,
+        .processes = comm->processes,
         .size = size,
         .index = index,
         .send_tags = numbers,
         .receive_tags = numbers + size,
     };
     jd_status status =
-        jd__group_create(&spec, a->spec->operation, &clique->wire);
+        jd__channel_create(&spec, a->spec->operation, &comm->wire);
     if (status == JD_OK)
-        jd__group_set_cancel(clique->wire, &clique->is_aborted);
+        jd__channel_set_cancel(comm->wire, &comm->is_aborted);
     free(numbers);
     return status;
 }
 
-/* One member's end, whose team has those members. */
-static jd_status fill_end(struct jd_agreement *a, struct end *end, int number,
-                          struct jd_team_spec *team)
+/* One member's end, whose group has those members. */
+static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
+                          struct jd_shm_spec *group)
 {
-    struct jd_clique *clique = &end->clique;
+    struct jd_comm *comm = &end->comm;
     size_t size = (size_t)a->layout->size;
-    clique->runtime = a->spec->runtime;
-    clique->size = a->layout->size;
-    clique->index = a->layout->members[number];
-    clique->processes = end->home->numbers;
-    clique->teams = clique->processes + size;
-    clique->places = clique->teams + size;
-    clique->num_teams = a->num_teams;
-    team->index = clique->places[clique->index];
-    jd_status status = jd__team_create(team, a->spec->operation, &clique->team);
+    comm->runtime = a->spec->runtime;
+    comm->size = a->layout->size;
+    comm->index = a->layout->members[number];
+    comm->processes = end->home->numbers;
+    comm->groups = comm->processes + size;
+    comm->places = comm->groups + size;
+    comm->num_groups = a->num_groups;
+    group->index = comm->places[comm->index];
+    jd_status status = jd__shm_create(group, a->spec->operation, &comm->group);
     if (status != JD_OK)
         return status;
     end->control = a->controls[number];
     a->controls[number] = NULL;
-    if (status == JD_OK && a->num_teams > 1)
-        status = open_wire(a, clique);
-    if (status == JD_OK && a->num_teams > 1)
-        status = jd__between_create(clique, a->spec->operation);
+    if (status == JD_OK && a->num_groups > 1)
+        status = open_wire(a, comm);
+    if (status == JD_OK && a->num_groups > 1)
+        status = jd__inter_create(comm, a->spec->operation);
     return status;
 }
 
-static jd_status create_end(struct jd_agreement *a, struct home *home,
-                            int number, struct jd_team_spec *team,
+static jd_status create_end(struct jd_bootstrap *a, struct home *home,
+                            int number, struct jd_shm_spec *group,
                             struct end **ret_end)
 {
     struct end *end = calloc(1, sizeof *end);
@@ -239,43 +238,43 @@ static jd_status create_end(struct jd_agreement *a, struct home *home,
         return jd__fail_no_memory(a->spec->operation, sizeof *end);
     end->home = home;
     atomic_fetch_add(&home->references, 1);
-    jd_status status = fill_end(a, end, number, team);
+    jd_status status = fill_end(a, end, number, group);
     if (status == JD_OK)
         *ret_end = end;
     else
-        jd__clique_cpu_destroy(&end->clique);
+        jd__comm_destroy(&end->comm);
     return status;
 }
 
 /* All ends of this process. */
-static jd_status create_ends(struct jd_agreement *a, struct home *home,
+static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
                              struct end **ends)
 {
     const struct jd_layout *layout = a->layout;
     const struct jd_runtime *runtime = a->spec->runtime;
-    size_t bytes = (size_t)layout->size * sizeof(struct jd_team_member);
-    struct jd_team_member *members = malloc(bytes);
-    struct jd_team_spec team = {
+    size_t bytes = (size_t)layout->size * sizeof(struct jd_shm_member);
+    struct jd_shm_member *members = malloc(bytes);
+    struct jd_shm_spec group = {
         .members = members,
         .wait = jd__runtime_wait(runtime, a->spec->operation),
-        .cores = jd__agreement_cores(a, a->teams[layout->self]),
+        .cores = jd__bootstrap_cores(a, a->groups[layout->self]),
         .make_progress = make_progress,
         .on_stuck = report_stuck,
         .arg = (void *)(uintptr_t)runtime,
     };
     if (!members)
         return jd__fail_no_memory(a->spec->operation, bytes);
-    jd_status status = list_team(a, members, &team.size);
+    jd_status status = list_team(a, members, &group.size);
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++)
-        status = create_end(a, home, i, &team, &ends[i]);
+        status = create_end(a, home, i, &group, &ends[i]);
     free(members);
     return status;
 }
 
-/* ---- the speaker -------------------------------------------------------- */
+/* ---- the leader --------------------------------------------------------- */
 
 /* From here on the ends have what was agreed upon. */
-static void take_over(struct jd_agreement *a, struct home *home)
+static void take_over(struct jd_bootstrap *a, struct home *home)
 {
     home->views = a->views;
     home->num_views = a->layout->num_processes;
@@ -284,7 +283,7 @@ static void take_over(struct jd_agreement *a, struct home *home)
     a->first_tag = -1;
 }
 
-static jd_status make_ends(struct jd_agreement *a, struct end **ends)
+static jd_status make_ends(struct jd_bootstrap *a, struct end **ends)
 {
     int own = a->layout->counts[a->layout->self];
     struct home *home = create_home(a);
@@ -297,12 +296,12 @@ static jd_status make_ends(struct jd_agreement *a, struct end **ends)
         atomic_store(&home->references, 1);
     if (status == JD_OK)
         status = create_ends(a, home, ends);
-    status = jd__agreement_end(a, status);
+    status = jd__bootstrap_end(a, status);
     if (status == JD_OK)
         take_over(a, home);
     for (int i = 0; status != JD_OK && i < own; i++)
         if (ends[i])
-            jd__clique_cpu_destroy(&ends[i]->clique);
+            jd__comm_destroy(&ends[i]->comm);
     if (home)
         leave_home(home);
     return status;
@@ -311,12 +310,12 @@ static jd_status make_ends(struct jd_agreement *a, struct end **ends)
 /* When the first of this process's devices made the call: it has waited for the
  * others since, and its deadline is that of all. */
 static double find_begin(const struct jd_layout *layout,
-                         const struct jd_arrival *speaker)
+                         const struct jd_rendezvous *speaker)
 {
     double begin = speaker->wait->begin;
     for (int i = 0; i < layout->counts[layout->self]; i++) {
-        const struct jd_arrival *other =
-            jd__registry_find(speaker, layout->devices[i]);
+        const struct jd_rendezvous *other =
+            jd__local_rendezvous_find(speaker, layout->devices[i]);
         if (other->wait->begin < begin)
             begin = other->wait->begin;
     }
@@ -324,12 +323,12 @@ static double find_begin(const struct jd_layout *layout,
 }
 
 /* Makes the ends of all members of this process, and hands them out. */
-static jd_status speak(const struct jd_clique_spec *spec,
+static jd_status speak(const struct jd_comm_spec *spec,
                        const struct jd_layout *layout,
-                       const struct jd_belief *belief,
-                       struct jd_arrival *arrival)
+                       const struct jd_comm_desc *desc,
+                       struct jd_rendezvous *arrival)
 {
-    struct jd_agreement a = { .spec = spec,
+    struct jd_bootstrap a = { .spec = spec,
                               .layout = layout,
                               .begin = find_begin(layout, arrival),
                               .first_tag = -1 };
@@ -339,37 +338,37 @@ static jd_status speak(const struct jd_clique_spec *spec,
         ends ? JD_OK
              : jd__fail_no_memory(spec->operation, (size_t)own * sizeof *ends);
     if (status == JD_OK)
-        status = jd__agreement_meet(&a, belief);
+        status = jd__bootstrap_meet(&a, desc);
     if (status == JD_OK)
-        status = jd__agreement_see(&a);
+        status = jd__bootstrap_see(&a);
     if (status == JD_OK)
         status = make_ends(&a, ends);
     for (int i = 0; status == JD_OK && i < own; i++) {
-        struct jd_arrival *other =
-            jd__registry_find(arrival, layout->devices[i]);
-        *(struct jd_clique **)other->item = &ends[i]->clique;
+        struct jd_rendezvous *other =
+            jd__local_rendezvous_find(arrival, layout->devices[i]);
+        *(struct jd_comm **)other->item = &ends[i]->comm;
     }
-    jd__agreement_finish(&a);
+    jd__bootstrap_finish(&a);
     free(ends);
     return status;
 }
 
 /* ---- the table's functions ---------------------------------------------- */
 
-static jd_status come(const struct jd_clique_spec *spec,
+static jd_status come(const struct jd_comm_spec *spec,
                       const struct jd_layout *layout,
-                      struct jd_clique **ret_clique)
+                      struct jd_comm **ret_clique)
 {
-    struct jd_belief belief = describe(spec, layout);
+    struct jd_comm_desc desc = describe(spec, layout);
     struct jd_wait wait = jd__runtime_wait(spec->runtime, spec->operation);
     const char *platform = spec->members[0]->platform;
     const struct jd_topology *topology = spec->runtime->topology;
     const struct jd_device_list *list =
         jd__topology_platform(topology, platform);
-    struct jd_arrival arrival = {
+    struct jd_rendezvous arrival = {
         .wait = &wait,
-        .digest = belief.digest,
-        .belief = belief.text,
+        .digest = desc.digest,
+        .desc = desc.text,
         .platform = (int)(list - topology->platforms),
         .device = spec->members[spec->index]->local_ordinal,
         .devices = layout->devices,
@@ -382,53 +381,53 @@ static jd_status come(const struct jd_clique_spec *spec,
     wait.detail = spec->detail;
     wait.is_cancelled = spec->is_cancelled;
     wait.begin = jd__clock_now();
-    jd_status status = jd__registry_come(&arrival, &speaks);
+    jd_status status = jd__local_rendezvous_come(&arrival, &speaks);
     if (!speaks)
         return status;
-    status = speak(spec, layout, &belief, &arrival);
-    jd__registry_finish(&arrival, status);
+    status = speak(spec, layout, &desc, &arrival);
+    jd__local_rendezvous_finish(&arrival, status);
     return status;
 }
 
-jd_status jd__clique_cpu_create(const struct jd_clique_spec *spec,
-                                struct jd_clique **ret_clique)
+jd_status jd__comm_create(const struct jd_comm_spec *spec,
+                          struct jd_comm **ret_clique)
 {
     struct jd_layout *layout;
-    struct jd_clique *clique = NULL;
+    struct jd_comm *comm = NULL;
     jd_status status = jd__layout_create(spec, &layout);
     if (status != JD_OK)
         return status;
     if (layout->num_processes > 1)
         status = jd__mpi_check_thread(spec->operation);
     if (status == JD_OK)
-        status = come(spec, layout, &clique);
+        status = come(spec, layout, &comm);
     jd__layout_destroy(layout);
     if (status == JD_OK)
-        *ret_clique = clique;
+        *ret_clique = comm;
     return status;
 }
 
-void jd__clique_cpu_destroy(struct jd_clique *clique)
+void jd__comm_destroy(struct jd_comm *comm)
 {
-    if (!clique)
+    if (!comm)
         return;
-    struct end *end = (struct end *)(void *)clique;
-    int team_size = clique->team ? jd__team_size(clique->team) : 1;
-    if (clique->wire && jd__group_has_failed(clique->wire))
+    struct end *end = (struct end *)(void *)comm;
+    int team_size = comm->group ? jd__shm_size(comm->group) : 1;
+    if (comm->wire && jd__channel_has_failed(comm->wire))
         atomic_store(&end->home->has_failed, true);
-    if (clique->between)
-        jd__between_destroy(clique);
-    jd__group_destroy(clique->wire);
-    jd__team_destroy(clique->team);
-    jd__control_give(end->control, team_size);
+    if (comm->inter)
+        jd__inter_destroy(comm);
+    jd__channel_destroy(comm->wire);
+    jd__shm_destroy(comm->group);
+    jd__segment_give(end->control, team_size);
     leave_home(end->home);
     free(end);
 }
 
-/* The members of other teams hear of it by their own shards, or from the
+/* The members of other groups hear of it by their own shards, or from the
  * coordination service. */
-void jd__clique_cpu_abort(struct jd_clique *clique)
+void jd__comm_abort(struct jd_comm *comm)
 {
-    atomic_store(&clique->is_aborted, true);
-    jd__team_abort(clique->team);
+    atomic_store(&comm->is_aborted, true);
+    jd__shm_abort(comm->group);
 }

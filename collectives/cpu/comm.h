@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm.h - one device's end of a clique on the cpu platform: made, and taken
- * down. What is in one, comm_handle.h says.
+ * comm.h - one device's end of a communicator on the cpu platform: made, and
+ * taken down. What is in one, comm_handle.h says.
  *
  * Making one, by its members alone (comm.c, bootstrap.c):
- *   1. The members of one process come together in its registry; the last to
+ *   1. The members of one process come together in its rendezvous; the last to
  *      come speaks for all.
- *   2. The processes' speakers meet by MPI, compare what they believe that the
- *      clique is, and tell each other their members' tags, control blocks and
- *      arena.
- *   3. Each maps the arenas of its host's others, says which it could, and all
- *      derive the teams from that: members whose processes can all see each
+ *   2. The processes' leaders meet by MPI, compare what they believe that the
+ *      communicator is, and tell each other their members' tags, segments and
+ *      heap.
+ *   3. Each maps the heaps of its host's others, says which it could, and all
+ *      derive the groups from that: members whose processes can all see each
  *      other.
  * A world of one process makes no MPI call.
  */
@@ -21,9 +21,9 @@
 #include "collectives/platform/platform.h"
 
 /* struct jd_platform's clique_create, clique_destroy and clique_abort. */
-jd_status jd__clique_cpu_create(const struct jd_clique_spec *spec,
-                                struct jd_clique **ret_clique);
-void jd__clique_cpu_destroy(struct jd_clique *clique);
-void jd__clique_cpu_abort(struct jd_clique *clique);
+jd_status jd__comm_create(const struct jd_comm_spec *spec,
+                          struct jd_comm **ret_clique);
+void jd__comm_destroy(struct jd_comm *comm);
+void jd__comm_abort(struct jd_comm *comm);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * comm_check.h - how the processes of a clique-to-be make sure, with a
+ * comm_check.h - how the processes of a communicator-to-be make sure, with a
  * deadline, that all are there and mean the same.
  */
 #ifndef COLLECTIVES_CPU_COMM_CHECK_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a member believes that the clique is. */
-struct jd_belief {
+/* What a member believes that the communicator is. */
+struct jd_comm_desc {
     uint64_t digest;
     char text[224]; /* for people: "\"data\" of 4 devices of processes 0-3" */
 };
@@ -26,7 +26,7 @@ struct jd_belief {
  *   who did not come (the lowest itself, where it came less than half a second
  *   before); RESOURCE_EXHAUSTED.
  */
-jd_status jd__compare_beliefs(struct jd_group *group,
-                              const struct jd_belief *belief);
+jd_status jd__comm_check_compare(struct jd_channel *channel,
+                                 const struct jd_comm_desc *desc);
 
 #endif

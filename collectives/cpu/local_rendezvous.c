@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * local_rendezvous.c - where a process's members of a clique-to-be come
+ * local_rendezvous.c - where a process's members of a communicator-to-be come
  * together.
  */
 #include "base/clock.h"
@@ -17,8 +17,8 @@
 
 static struct {
     pthread_mutex_t lock;
-    struct jd_arrival *arrivals;
-} registry = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct jd_rendezvous *arrivals;
+} rendezvous = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Broadcast at each change. */
 static pthread_cond_t change;
@@ -30,45 +30,46 @@ static void init_change(void)
 
 /* ---- who is there; all with the lock ------------------------------------ */
 
-static void link_arrival(struct jd_arrival *arrival)
+static void link_arrival(struct jd_rendezvous *arrival)
 {
-    arrival->state = JD_ARRIVAL_WAITING;
+    arrival->state = JD_RENDEZVOUS_WAITING;
     arrival->sentence = NULL;
-    arrival->next = registry.arrivals;
-    registry.arrivals = arrival;
+    arrival->next = rendezvous.arrivals;
+    rendezvous.arrivals = arrival;
 }
 
-static void unlink_arrival(struct jd_arrival *arrival)
+static void unlink_arrival(struct jd_rendezvous *arrival)
 {
-    struct jd_arrival **at = &registry.arrivals;
+    struct jd_rendezvous **at = &rendezvous.arrivals;
     while (*at != arrival)
         at = &(*at)->next;
     *at = arrival->next;
 }
 
-static struct jd_arrival *find_device(int platform, int device)
+static struct jd_rendezvous *find_device(int platform, int device)
 {
-    struct jd_arrival *a = registry.arrivals;
+    struct jd_rendezvous *a = rendezvous.arrivals;
     while (a && (a->platform != platform || a->device != device))
         a = a->next;
     return a;
 }
 
-static bool belongs(const struct jd_arrival *a, const struct jd_arrival *other)
+static bool belongs(const struct jd_rendezvous *a,
+                    const struct jd_rendezvous *other)
 {
     return a->digest == other->digest;
 }
 
-static int count_present(const struct jd_arrival *arrival)
+static int count_present(const struct jd_rendezvous *arrival)
 {
     int count = 0;
-    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
         count += belongs(a, arrival);
     return count;
 }
 
-static bool expects(const struct jd_arrival *arrival,
-                    const struct jd_arrival *other)
+static bool expects(const struct jd_rendezvous *arrival,
+                    const struct jd_rendezvous *other)
 {
     for (int i = 0; i < arrival->num_devices; i++)
         if (arrival->platform == other->platform &&
@@ -78,11 +79,11 @@ static bool expects(const struct jd_arrival *arrival,
 }
 
 /* One who waits for this one, and for whom this one waits, with another
- * belief: neither can come to the other any more. */
-static struct jd_arrival *find_conflict(const struct jd_arrival *arrival)
+ * description: neither can come to the other any more. */
+static struct jd_rendezvous *find_conflict(const struct jd_rendezvous *arrival)
 {
-    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
-        if (!belongs(a, arrival) && a->state == JD_ARRIVAL_WAITING &&
+    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
+        if (!belongs(a, arrival) && a->state == JD_RENDEZVOUS_WAITING &&
             expects(a, arrival) && expects(arrival, a))
             return a;
     return NULL;
@@ -90,16 +91,16 @@ static struct jd_arrival *find_conflict(const struct jd_arrival *arrival)
 
 /* Ends the waits of all who belong to one; with a failure, this thread's
  * sentence becomes theirs. */
-static void end_all(const struct jd_arrival *one, jd_status status)
+static void end_all(const struct jd_rendezvous *one, jd_status status)
 {
     uint64_t digest = one->digest;
-    for (struct jd_arrival *a = registry.arrivals, *next; a; a = next) {
+    for (struct jd_rendezvous *a = rendezvous.arrivals, *next; a; a = next) {
         next = a->next;
         if (a->digest != digest)
             continue;
         a->sentence = status == JD_OK ? NULL : strdup(jd_error_message());
         a->status = status;
-        a->state = JD_ARRIVAL_DONE;
+        a->state = JD_RENDEZVOUS_DONE;
         unlink_arrival(a);
     }
     pthread_cond_broadcast(&change);
@@ -107,8 +108,8 @@ static void end_all(const struct jd_arrival *one, jd_status status)
 
 /* ---- coming ------------------------------------------------------------- */
 
-static jd_status fail_busy(const struct jd_arrival *arrival,
-                           const struct jd_arrival *other)
+static jd_status fail_busy(const struct jd_rendezvous *arrival,
+                           const struct jd_rendezvous *other)
 {
     const struct jd_wait *wait = arrival->wait;
     return jd_fail(JD_FAILED_PRECONDITION,
@@ -116,28 +117,28 @@ static jd_status fail_busy(const struct jd_arrival *arrival,
                    "of another mesh (%s) on another thread; call the "
                    "collectives of a device from one thread at a time",
                    wait->operation, wait->detail ? wait->detail : "",
-                   arrival->device, wait->self, other->belief);
+                   arrival->device, wait->self, other->desc);
 }
 
-static void refuse_conflict(struct jd_arrival *arrival,
-                            struct jd_arrival *other)
+static void refuse_conflict(struct jd_rendezvous *arrival,
+                            struct jd_rendezvous *other)
 {
     const struct jd_wait *wait = arrival->wait;
     jd_fail(JD_INVALID_ARGUMENT,
             "%s: device %d of process %d comes with a mesh %s, device %d of "
             "the same process with a mesh %s; all devices of a mesh use it "
             "with the same axes, and use their meshes in the same order",
-            wait->operation, arrival->device, wait->self, arrival->belief,
-            other->device, other->belief);
+            wait->operation, arrival->device, wait->self, arrival->desc,
+            other->device, other->desc);
     end_all(arrival, JD_INVALID_ARGUMENT);
     end_all(other, JD_INVALID_ARGUMENT);
 }
 
-static void take_all(const struct jd_arrival *speaker)
+static void take_all(const struct jd_rendezvous *speaker)
 {
-    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
         if (belongs(a, speaker))
-            a->state = JD_ARRIVAL_TAKEN;
+            a->state = JD_RENDEZVOUS_TAKEN;
 }
 
 /* ---- waiting ------------------------------------------------------------ */
@@ -149,12 +150,12 @@ static int compare_ints(const void *a, const void *b)
 }
 
 /* The devices that have not come, sorted; NULL without memory. */
-static int *list_missing(const struct jd_arrival *arrival, int *ret_count)
+static int *list_missing(const struct jd_rendezvous *arrival, int *ret_count)
 {
     int *missing = malloc((size_t)arrival->num_devices * sizeof *missing);
     int count = 0;
     for (int i = 0; missing && i < arrival->num_devices; i++) {
-        struct jd_arrival *a =
+        struct jd_rendezvous *a =
             find_device(arrival->platform, arrival->devices[i]);
         if (!a || !belongs(a, arrival))
             missing[count++] = arrival->devices[i];
@@ -166,7 +167,7 @@ static int *list_missing(const struct jd_arrival *arrival, int *ret_count)
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe(const struct jd_arrival *arrival, double waited)
+static char *describe(const struct jd_rendezvous *arrival, double waited)
 {
     const struct jd_wait *wait = arrival->wait;
     char *text = NULL;
@@ -192,15 +193,15 @@ static char *describe(const struct jd_arrival *arrival, double waited)
 }
 
 /* Of those who wait for the same, the one of the lowest device speaks. */
-static bool is_lowest(const struct jd_arrival *arrival)
+static bool is_lowest(const struct jd_rendezvous *arrival)
 {
-    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
         if (belongs(a, arrival) && a->device < arrival->device)
             return false;
     return true;
 }
 
-static void notice(const struct jd_arrival *arrival, double waited)
+static void notice(const struct jd_rendezvous *arrival, double waited)
 {
     const struct jd_wait *wait = arrival->wait;
     char *text = is_lowest(arrival) ? describe(arrival, waited) : NULL;
@@ -213,7 +214,8 @@ static void notice(const struct jd_arrival *arrival, double waited)
     free(text);
 }
 
-static jd_status fail_deadline(const struct jd_arrival *arrival, double waited)
+static jd_status fail_deadline(const struct jd_rendezvous *arrival,
+                               double waited)
 {
     const struct jd_wait *wait = arrival->wait;
     char *text = describe(arrival, waited);
@@ -224,7 +226,7 @@ static jd_status fail_deadline(const struct jd_arrival *arrival, double waited)
 }
 
 /* What ends the wait of one for whom nobody speaks yet. */
-static jd_status look(const struct jd_arrival *arrival, double waited,
+static jd_status look(const struct jd_rendezvous *arrival, double waited,
                       double *next_notice)
 {
     const struct jd_wait *wait = arrival->wait;
@@ -241,24 +243,24 @@ static jd_status look(const struct jd_arrival *arrival, double waited,
 }
 
 /* Lets go of the lock for a moment, and of MPI's progress never for longer. */
-static void doze(const struct jd_arrival *arrival)
+static void doze(const struct jd_rendezvous *arrival)
 {
     struct timespec until = jd__clock_timespec(jd__clock_now() + LONGEST_SLEEP);
-    pthread_cond_timedwait(&change, &registry.lock, &until);
-    if (arrival->state == JD_ARRIVAL_DONE || !arrival->make_progress)
+    pthread_cond_timedwait(&change, &rendezvous.lock, &until);
+    if (arrival->state == JD_RENDEZVOUS_DONE || !arrival->make_progress)
         return;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&rendezvous.lock);
     arrival->make_progress(arrival->arg);
-    pthread_mutex_lock(&registry.lock);
+    pthread_mutex_lock(&rendezvous.lock);
 }
 
 /* Until somebody has spoken for it; before that, as long as it may wait. */
-static jd_status wait_for_others(struct jd_arrival *arrival)
+static jd_status wait_for_others(struct jd_rendezvous *arrival)
 {
     double begin = jd__clock_now(), next_notice = arrival->wait->notice;
     jd_status status = JD_OK;
-    while (arrival->state != JD_ARRIVAL_DONE) {
-        if (arrival->state == JD_ARRIVAL_WAITING)
+    while (arrival->state != JD_RENDEZVOUS_DONE) {
+        if (arrival->state == JD_RENDEZVOUS_WAITING)
             status = look(arrival, jd__clock_now() - begin, &next_notice);
         if (status == JD_OK)
             doze(arrival);
@@ -273,14 +275,16 @@ static jd_status wait_for_others(struct jd_arrival *arrival)
     return arrival->status;
 }
 
-jd_status jd__registry_come(struct jd_arrival *arrival, bool *ret_speaks)
+jd_status jd__local_rendezvous_come(struct jd_rendezvous *arrival,
+                                    bool *ret_speaks)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     jd_status status = JD_OK;
     bool speaks = false;
     pthread_once(&once, init_change);
-    pthread_mutex_lock(&registry.lock);
-    struct jd_arrival *other = find_device(arrival->platform, arrival->device);
+    pthread_mutex_lock(&rendezvous.lock);
+    struct jd_rendezvous *other =
+        find_device(arrival->platform, arrival->device);
     if (other) {
         status = fail_busy(arrival, other);
     } else {
@@ -294,34 +298,35 @@ jd_status jd__registry_come(struct jd_arrival *arrival, bool *ret_speaks)
         else
             status = wait_for_others(arrival);
     }
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&rendezvous.lock);
     *ret_speaks = speaks;
     return status;
 }
 
-struct jd_arrival *jd__registry_find(const struct jd_arrival *speaker,
-                                     int device)
+struct jd_rendezvous *
+jd__local_rendezvous_find(const struct jd_rendezvous *speaker, int device)
 {
-    pthread_mutex_lock(&registry.lock);
-    struct jd_arrival *a = find_device(speaker->platform, device);
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_lock(&rendezvous.lock);
+    struct jd_rendezvous *a = find_device(speaker->platform, device);
+    pthread_mutex_unlock(&rendezvous.lock);
     return a && belongs(a, speaker) ? a : NULL;
 }
 
-void jd__registry_finish(struct jd_arrival *speaker, jd_status status)
+void jd__local_rendezvous_finish(struct jd_rendezvous *speaker,
+                                 jd_status status)
 {
-    pthread_mutex_lock(&registry.lock);
+    pthread_mutex_lock(&rendezvous.lock);
     end_all(speaker, status);
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&rendezvous.lock);
     free(speaker->sentence);
 }
 
-int jd__registry_count(void)
+int jd__local_rendezvous_count(void)
 {
     int count = 0;
-    pthread_mutex_lock(&registry.lock);
-    for (struct jd_arrival *a = registry.arrivals; a; a = a->next)
+    pthread_mutex_lock(&rendezvous.lock);
+    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
         count++;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&rendezvous.lock);
     return count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * memory.c - a cpu device's memory: a part of this process's arena; plain
- * memory where the system allows no arena.
+ * memory.c - a cpu device's memory: a part of this process's heap; plain
+ * memory where the system allows no heap.
  */
 #include "collectives/cpu/memory.h"
 #include "base/log.h"
@@ -22,17 +22,17 @@ struct plain {
     size_t bytes;
 };
 
-static struct plain *plains; /* under jd__arena_globals */
+static struct plain *plains; /* under jd__heap_globals */
 
 /* The system is asked what there is, and the pages are written, for the same
- * promise as the arena's: no signal later. */
+ * promise as the heap's: no signal later. */
 static jd_status get_pages(size_t bytes, void **ret_memory)
 {
     struct jd_space_request space = {
         .operation = ALLOC, .root = "", .file = -1, .bytes = bytes
     };
-    size_t alignment = bytes >= JD_ARENA_HUGE ? (size_t)JD_ARENA_HUGE : 64;
-    jd_status status = jd__space_check(&space, NULL);
+    size_t alignment = bytes >= JD_HEAP_HUGE ? (size_t)JD_HEAP_HUGE : 64;
+    jd_status status = jd__heap_space_check(&space, NULL);
     if (status != JD_OK)
         return status;
     if (posix_memalign(ret_memory, alignment, bytes) != 0)
@@ -53,24 +53,24 @@ static jd_status alloc_plain(size_t bytes, void **ret_memory)
     }
     *ret_memory = plain->memory;
     plain->bytes = bytes;
-    jd__arena_watch_forks();
-    pthread_mutex_lock(&jd__arena_globals);
+    jd__heap_watch_forks();
+    pthread_mutex_lock(&jd__heap_globals);
     plain->next = plains;
     plains = plain;
-    pthread_mutex_unlock(&jd__arena_globals);
+    pthread_mutex_unlock(&jd__heap_globals);
     return JD_OK;
 }
 
 static bool free_plain(void *memory)
 {
-    pthread_mutex_lock(&jd__arena_globals);
+    pthread_mutex_lock(&jd__heap_globals);
     struct plain **link = &plains, *plain;
     while (*link && (*link)->memory != memory)
         link = &(*link)->next;
     plain = *link;
     if (plain)
         *link = plain->next;
-    pthread_mutex_unlock(&jd__arena_globals);
+    pthread_mutex_unlock(&jd__heap_globals);
     if (!plain)
         return false;
     free(memory);
@@ -80,12 +80,12 @@ static bool free_plain(void *memory)
 
 static size_t plain_size(const void *memory)
 {
-    pthread_mutex_lock(&jd__arena_globals);
+    pthread_mutex_lock(&jd__heap_globals);
     const struct plain *plain = plains;
     while (plain && plain->memory != memory)
         plain = plain->next;
     size_t bytes = plain ? plain->bytes : 0;
-    pthread_mutex_unlock(&jd__arena_globals);
+    pthread_mutex_unlock(&jd__heap_globals);
     return bytes;
 }
 
@@ -98,41 +98,41 @@ static int count_processes_here(const struct jd_runtime *runtime)
     return topology->hosts[host].num_processes;
 }
 
-/* The process's arena; NULL where there is none, said once. */
-static struct jd_arena *find_arena(const struct jd_runtime *runtime)
+/* The process's heap; NULL where there is none, said once. */
+static struct jd_heap *find_arena(const struct jd_runtime *runtime)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    jd__arena_expect(count_processes_here(runtime));
-    struct jd_arena *arena = jd__arena_get(ALLOC);
-    if (!arena && !atomic_flag_test_and_set(&said))
+    jd__heap_expect(count_processes_here(runtime));
+    struct jd_heap *heap = jd__heap_get(ALLOC);
+    if (!heap && !atomic_flag_test_and_set(&said))
         jd__log(JD_LOG_INFO,
                 "%s; device memory is this process's alone, and collectives "
                 "copy it by MPI",
                 jd_error_message());
-    return arena;
+    return heap;
 }
 
 static jd_status alloc(const struct jd_runtime *runtime,
                        const jd_device *device, size_t bytes, void **ret_memory)
 {
-    struct jd_arena *arena = find_arena(runtime);
-    struct jd_arena_request request = { .operation = ALLOC,
-                                        .bytes = bytes,
-                                        .numa_node = device->numa_node };
-    return arena ? jd__arena_alloc(arena, &request, ret_memory)
-                 : alloc_plain(bytes, ret_memory);
+    struct jd_heap *heap = find_arena(runtime);
+    struct jd_heap_request request = { .operation = ALLOC,
+                                       .bytes = bytes,
+                                       .numa_node = device->numa_node };
+    return heap ? jd__heap_alloc(heap, &request, ret_memory)
+                : alloc_plain(bytes, ret_memory);
 }
 
 static bool free_memory(void *memory)
 {
-    struct jd_arena *arena = jd__arena_existing();
-    return (arena && jd__arena_free(arena, memory)) || free_plain(memory);
+    struct jd_heap *heap = jd__heap_existing();
+    return (heap && jd__heap_free(heap, memory)) || free_plain(memory);
 }
 
 static size_t size_of(const void *memory)
 {
-    struct jd_arena *arena = jd__arena_existing();
-    size_t bytes = arena ? jd__arena_size_of(arena, memory) : 0;
+    struct jd_heap *heap = jd__heap_existing();
+    size_t bytes = heap ? jd__heap_size_of(heap, memory) : 0;
     return bytes ? bytes : plain_size(memory);
 }
 

@@ -30,7 +30,7 @@ static jd_status enumerate(const struct jd_settings *settings,
                            const struct jd_host_facts *host,
                            struct jd_found_devices *found)
 {
-    int count = (int)jd__settings_integer(settings, JD_OPTION_NUM_CPU_DEVICES);
+    int count = (int)jd__options_integer(settings, JD_OPTION_NUM_CPU_DEVICES);
     struct jd_local_device *devices = calloc((size_t)count, sizeof *devices);
     if (!devices)
         return jd__fail_no_memory("jd_initialize",
@@ -67,52 +67,51 @@ static jd_status check_reduce(const struct jd_collective *call,
     if (jd__fold_find(call->dtype, op, JD_FOLD_WHOLE))
         return JD_OK;
     return jd_fail(JD_UNIMPLEMENTED, "%s: not defined for %s; %s",
-                   jd__activity_name(call->activity),
+                   jd__signature_activity_name(call->activity),
                    jd_dtype_name(call->dtype), remedy_of(call->dtype, op));
 }
 
-/* ---- meeting in a team -------------------------------------------------- */
+/* ---- meeting in a group -------------------------------------------------- */
 
-static const struct jd_signature *get_signature(const void *team, int member)
+static const struct jd_signature *get_signature(const void *group, int member)
 {
-    return jd__team_signature(team, member);
+    return jd__shm_signature(group, member);
 }
 
 /* INVALID_ARGUMENT, the same on every member, where they do not all call the
  * same thing. */
-static jd_status compare_calls(struct jd_clique *clique,
+static jd_status compare_calls(struct jd_comm *comm,
                                const struct jd_collective *call)
 {
-    const struct jd_team *team = clique->team;
+    const struct jd_shm_group *group = comm->group;
     int odd, other;
-    if (jd__team_agrees(team))
+    if (jd__shm_agrees(group))
         return JD_OK;
-    if (!jd__signature_find_odd(get_signature, team, clique->size, &odd,
-                                &other))
+    if (!jd__signature_find_odd(get_signature, group, comm->size, &odd, &other))
         return JD_OK;
     struct jd_mismatch mismatch = {
         .platform = &jd__platform_cpu,
-        .clique = clique,
+        .comm = comm,
         .call = call,
-        .processes = clique->processes,
-        .size = clique->size,
-        .index = clique->index,
-        .odd = { odd, *jd__team_signature(team, odd) },
-        .other = { other, *jd__team_signature(team, other) },
+        .processes = comm->processes,
+        .size = comm->size,
+        .index = comm->index,
+        .odd = { odd, *jd__shm_signature(group, odd) },
+        .other = { other, *jd__shm_signature(group, other) },
     };
     return jd__mismatch_fail(&mismatch);
 }
 
 /* Meets with all members, whose calls are compared. */
-static jd_status call_team(struct jd_clique *clique,
+static jd_status call_team(struct jd_comm *comm,
                            const struct jd_collective *call,
                            const struct jd_signature *signature,
                            const void *payload, size_t bytes)
 {
-    jd__team_begin(clique->team, jd__activity_name(call->activity),
-                   call->detail);
-    jd_status status = jd__team_meet(clique->team, signature, payload, bytes);
-    return status == JD_OK ? compare_calls(clique, call) : status;
+    jd__shm_begin(comm->group, jd__signature_activity_name(call->activity),
+                  call->detail);
+    jd_status status = jd__shm_meet(comm->group, signature, payload, bytes);
+    return status == JD_OK ? compare_calls(comm, call) : status;
 }
 
 static struct jd_signature sign(const struct jd_collective *call)
@@ -125,153 +124,150 @@ static struct jd_signature sign(const struct jd_collective *call)
     };
 }
 
-/* The end of each call on the team. */
-static jd_status leave(struct jd_clique *clique, jd_status status)
+/* The end of each call on the group. */
+static jd_status leave(struct jd_comm *comm, jd_status status)
 {
-    jd__team_leave(clique->team);
+    jd__shm_leave(comm->group);
     return status;
 }
 
-static jd_status barrier(struct jd_clique *clique,
-                         const struct jd_collective *call)
+static jd_status barrier(struct jd_comm *comm, const struct jd_collective *call)
 {
-    if (clique->wire)
-        return leave(clique, jd__between_barrier(clique, call));
+    if (comm->wire)
+        return leave(comm, jd__inter_barrier(comm, call));
     struct jd_signature signature = sign(call);
-    return leave(clique, call_team(clique, call, &signature, NULL, 0));
+    return leave(comm, call_team(comm, call, &signature, NULL, 0));
 }
 
 /* ---- reductions --------------------------------------------------------- */
 
-static jd_status reduce(struct jd_clique *clique,
-                        struct jd_team_reduction *reduction)
+static jd_status reduce(struct jd_comm *comm,
+                        struct jd_shm_reduction *reduction)
 {
     struct jd_signature signature = sign(reduction->call);
     signature.digest = reduction->rows;
-    void *payload = jd__team_payload_space(clique->team);
-    size_t bytes = jd__team_reduce_tell(clique->team, reduction, payload);
+    void *payload = jd__shm_payload_space(comm->group);
+    size_t bytes = jd__shm_reduce_tell(comm->group, reduction, payload);
     jd_status status =
-        call_team(clique, reduction->call, &signature, payload, bytes);
+        call_team(comm, reduction->call, &signature, payload, bytes);
     if (status == JD_OK)
-        status = jd__team_reduce(clique->team, reduction);
-    return leave(clique, status);
+        status = jd__shm_reduce(comm->group, reduction);
+    return leave(comm, status);
 }
 
-static jd_status all_reduce(struct jd_clique *clique,
+static jd_status all_reduce(struct jd_comm *comm,
                             const struct jd_collective *call, enum jd_reduce op)
 {
-    struct jd_team_reduction reduction = { .call = call,
-                                           .op = op,
-                                           .divisor = clique->size };
-    return clique->wire
-               ? leave(clique, jd__between_all_reduce(clique, call, op))
-               : reduce(clique, &reduction);
+    struct jd_shm_reduction reduction = { .call = call,
+                                          .op = op,
+                                          .divisor = comm->size };
+    return comm->wire ? leave(comm, jd__inter_all_reduce(comm, call, op))
+                      : reduce(comm, &reduction);
 }
 
-static jd_status reduce_scatter(struct jd_clique *clique,
+static jd_status reduce_scatter(struct jd_comm *comm,
                                 const struct jd_collective *call,
                                 enum jd_reduce op, size_t rows)
 {
-    struct jd_team_reduction reduction = {
+    struct jd_shm_reduction reduction = {
         .call = call,
         .op = op,
-        .divisor = clique->size,
+        .divisor = comm->size,
         .scatter = true,
         .rows = rows,
     };
-    return clique->wire ? leave(clique, jd__between_reduce_scatter(clique, call,
-                                                                   op, rows))
-                        : reduce(clique, &reduction);
+    return comm->wire
+               ? leave(comm, jd__inter_reduce_scatter(comm, call, op, rows))
+               : reduce(comm, &reduction);
 }
 
 /* ---- moves -------------------------------------------------------------- */
 
-static jd_status move(struct jd_clique *clique,
-                      const struct jd_collective *call,
+static jd_status move(struct jd_comm *comm, const struct jd_collective *call,
                       const struct jd_signature *signature,
-                      const struct jd_move *move)
+                      const struct jd_shm_move *move)
 {
-    void *payload = jd__team_payload_space(clique->team);
-    size_t bytes = jd__move_tell(clique->team, move, payload);
-    jd_status status = call_team(clique, call, signature, payload, bytes);
+    void *payload = jd__shm_payload_space(comm->group);
+    size_t bytes = jd__shm_move_tell(comm->group, move, payload);
+    jd_status status = call_team(comm, call, signature, payload, bytes);
     if (status == JD_OK)
-        status = jd__move_run(clique->team, move);
-    return leave(clique, status);
+        status = jd__shm_move_run(comm->group, move);
+    return leave(comm, status);
 }
 
-static jd_status all_gather(struct jd_clique *clique,
+static jd_status all_gather(struct jd_comm *comm,
                             const struct jd_collective *call, size_t rows)
 {
-    if (clique->wire)
-        return leave(clique, jd__between_all_gather(clique, call, rows));
+    if (comm->wire)
+        return leave(comm, jd__inter_all_gather(comm, call, rows));
     struct jd_signature signature = sign(call);
     signature.digest = rows;
-    struct jd_move plan = jd__move_all_gather(clique->team, call, rows);
-    return move(clique, call, &signature, &plan);
+    struct jd_shm_move plan = jd__shm_move_all_gather(comm->group, call, rows);
+    return move(comm, call, &signature, &plan);
 }
 
-static jd_status all_to_all(struct jd_clique *clique,
+static jd_status all_to_all(struct jd_comm *comm,
                             const struct jd_collective *call,
                             const struct jd_pieces *pieces)
 {
-    if (clique->wire)
-        return leave(clique, jd__between_all_to_all(clique, call, pieces));
+    if (comm->wire)
+        return leave(comm, jd__inter_all_to_all(comm, call, pieces));
     struct jd_signature signature = sign(call);
     signature.digest = pieces->rest;
-    struct jd_move plan = jd__move_all_to_all(clique->team, call, pieces);
-    return move(clique, call, &signature, &plan);
+    struct jd_shm_move plan =
+        jd__shm_move_all_to_all(comm->group, call, pieces);
+    return move(comm, call, &signature, &plan);
 }
 
-static jd_status permute(struct jd_clique *clique,
-                         const struct jd_collective *call,
+static jd_status permute(struct jd_comm *comm, const struct jd_collective *call,
                          const struct jd_permute *permute)
 {
-    if (clique->wire)
-        return leave(clique, jd__between_permute(clique, call, permute));
+    if (comm->wire)
+        return leave(comm, jd__inter_permute(comm, call, permute));
     struct jd_signature signature = sign(call);
     signature.digest = permute->digest;
-    struct jd_move plan = jd__move_permute(clique->team, call, permute);
-    return move(clique, call, &signature, &plan);
+    struct jd_shm_move plan = jd__shm_move_permute(comm->group, call, permute);
+    return move(comm, call, &signature, &plan);
 }
 
-static jd_status broadcast(struct jd_clique *clique,
+static jd_status broadcast(struct jd_comm *comm,
                            const struct jd_collective *call, int source)
 {
-    if (clique->wire)
-        return leave(clique, jd__between_broadcast(clique, call, source));
+    if (comm->wire)
+        return leave(comm, jd__inter_broadcast(comm, call, source));
     struct jd_signature signature = sign(call);
     signature.source = source;
-    struct jd_move plan = jd__move_broadcast(clique->team, call, source);
-    return move(clique, call, &signature, &plan);
+    struct jd_shm_move plan = jd__shm_move_broadcast(comm->group, call, source);
+    return move(comm, call, &signature, &plan);
 }
 
-static jd_status ragged_all_to_all(struct jd_clique *clique,
+static jd_status ragged_all_to_all(struct jd_comm *comm,
                                    const struct jd_collective *call,
                                    const struct jd_ragged *ragged)
 {
-    if (clique->wire)
-        return leave(clique, jd__between_ragged(clique, call, ragged));
+    if (comm->wire)
+        return leave(comm, jd__inter_ragged(comm, call, ragged));
     struct jd_signature signature = sign(call);
     signature.digest = (uint64_t)ragged->per_member;
-    void *payload = jd__team_payload_space(clique->team);
-    size_t bytes = jd__move_tell_ragged(clique->team, ragged, payload);
-    jd_status status = call_team(clique, call, &signature, payload, bytes);
+    void *payload = jd__shm_payload_space(comm->group);
+    size_t bytes = jd__shm_move_tell_ragged(comm->group, ragged, payload);
+    jd_status status = call_team(comm, call, &signature, payload, bytes);
     if (status == JD_OK)
-        status = jd__move_run_ragged(clique->team, call, ragged);
-    return leave(clique, status);
+        status = jd__shm_move_run_ragged(comm->group, call, ragged);
+    return leave(comm, status);
 }
 
-static jd_status transfer(struct jd_clique *clique,
+static jd_status transfer(struct jd_comm *comm,
                           const struct jd_transfer *transfers, int count)
 {
     const struct jd_collective *first = &transfers[0].call;
-    if (clique->wire)
-        return leave(clique, jd__between_transfer(clique, transfers, count));
-    jd__team_begin(
-        clique->team,
-        jd__activity_name(count == 1 ? first->activity : JD_ACTIVITY_GROUP),
-        first->detail);
-    return jd__mail_transfer(clique->team, transfers, count);
+    if (comm->wire)
+        return leave(comm, jd__inter_transfer(comm, transfers, count));
+    jd__shm_begin(comm->group,
+                  jd__signature_activity_name(count == 1 ? first->activity
+                                                         : JD_ACTIVITY_GROUP),
+                  first->detail);
+    return jd__shm_p2p_transfer(comm->group, transfers, count);
 }
 
 /* ---- the table ---------------------------------------------------------- */
@@ -285,9 +281,9 @@ const struct jd_platform jd__platform_cpu = {
     .source = &jd__device_source_cpu,
     .memory = &jd__memory_cpu,
     .check_reduce = check_reduce,
-    .clique_create = jd__clique_cpu_create,
-    .clique_destroy = jd__clique_cpu_destroy,
-    .clique_abort = jd__clique_cpu_abort,
+    .clique_create = jd__comm_create,
+    .clique_destroy = jd__comm_destroy,
+    .clique_abort = jd__comm_abort,
     .barrier = barrier,
     .all_reduce = all_reduce,
     .reduce_scatter = reduce_scatter,

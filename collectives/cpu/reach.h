@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * reach.h - who forms a team with whom, derived alike on every process from
+ * reach.h - who forms a group with whom, derived alike on every process from
  * what all have told each other.
  *
- *     jd__sights_add(row of i, j);             process i sees j's memory
- *     jd__teams_derive(rows, count, teams);
+ *     jd__reach_add(row of i, j);             process i sees j's memory
+ *     jd__reach_derive(rows, count, groups);
  *
  * Threads: any.
  */
@@ -16,20 +16,20 @@
 
 /* The bytes of one process's row: a bit for each process. Rows follow each
  * other in the order of the processes. */
-size_t jd__sights_bytes(int count);
-void jd__sights_add(unsigned char *row, int other);
-bool jd__sights_has(const unsigned char *rows, int count, int process,
-                    int other);
+size_t jd__reach_bytes(int count);
+void jd__reach_add(unsigned char *row, int other);
+bool jd__reach_has(const unsigned char *rows, int count, int process,
+                   int other);
 
 /*
- * Gives each process the number of its team: in the order of the processes,
- * each joins the first team whose processes all see it and are seen by it, or
+ * Gives each process the number of its group: in the order of the processes,
+ * each joins the first group whose processes all see it and are seen by it, or
  * begins one. Every process sees itself.
  */
-void jd__teams_derive(const unsigned char *rows, int count, int *ret_teams);
+void jd__reach_derive(const unsigned char *rows, int count, int *ret_teams);
 
-/* Whether the processes of the team all have each other in these rows. */
-bool jd__teams_is_mutual(const unsigned char *rows, int count, const int *teams,
-                         int team);
+/* Whether the processes of the group all have each other in these rows. */
+bool jd__reach_is_mutual(const unsigned char *rows, int count,
+                         const int *groups, int group);
 
 #endif

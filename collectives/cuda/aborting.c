@@ -376,5 +376,5 @@ static void prepare(void)
     table.pid = getpid();
     if (on_exit(at_exit, NULL) != 0)
         table.pid = 0;
-    jd__ending_set_listener(jd__cuda_comms_abort);
+    jd__failure_exit_set_listener(jd__cuda_comms_abort);
 }

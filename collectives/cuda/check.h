@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * check.h - finding out on the host whether the members call the same, through
- * the control clique, before anything is queued. NCCL itself does not: members
- * that call different things wait for each other, or get each other's bytes.
+ * the control communicator, before anything is queued. NCCL itself does not:
+ * members that call different things wait for each other, or get each other's
+ * bytes.
  *
  * barrier and ragged_all_to_all always meet; all others do where
  * JD_CHECK_CALLS is set, because a meeting takes longer than their call.
@@ -25,12 +26,11 @@ struct jd_cuda_terms {
  *   not call the same (the cpu platform's sentence); RESOURCE_EXHAUSTED, on
  *   all, where one lacks memory; the failures of a wait.
  */
-jd_status jd__cuda_meet(struct jd_clique *clique,
-                        const struct jd_collective *call,
+jd_status jd__cuda_meet(struct jd_comm *comm, const struct jd_collective *call,
                         struct jd_cuda_terms terms);
 
 /* The same where JD_CHECK_CALLS is set, else JD_OK. */
-jd_status jd__cuda_check_calls(struct jd_clique *clique,
+jd_status jd__cuda_check_calls(struct jd_comm *comm,
                                const struct jd_collective *call,
                                struct jd_cuda_terms terms);
 
@@ -59,13 +59,13 @@ static inline bool jd__cuda_told_agree(struct jd_cuda_told a,
  *   INVALID_ARGUMENT with the first pair that differs: the others proceed;
  *   RESOURCE_EXHAUSTED; the failures of a wait.
  */
-jd_status jd__cuda_check_transfers(struct jd_clique *clique,
+jd_status jd__cuda_check_transfers(struct jd_comm *comm,
                                    const struct jd_transfer *transfers,
                                    int count, bool *is_refused,
                                    jd_status found);
 
 /* The sentence of a pair that differs: sent by giver, wanted by taker. */
-jd_status jd__cuda_fail_pair(const struct jd_clique *clique,
+jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
                              const struct jd_collective *own, int giver,
                              struct jd_cuda_told sent, int taker,
                              struct jd_cuda_told wanted);

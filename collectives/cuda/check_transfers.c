@@ -7,7 +7,7 @@
  * before it is asked for is kept: a later transfer's.
  */
 #include "collectives/cuda/check.h"
-#include "collectives/cuda/clique.h"
+#include "collectives/cuda/comm.h"
 #include "collectives/cuda/host.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ struct end {
 
 /* The present call. */
 struct check {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     const struct jd_transfer *transfers;
     int count;
     struct end *ends;
@@ -46,7 +46,7 @@ struct check {
 
 /* ---- sentences ---------------------------------------------------------- */
 
-jd_status jd__cuda_fail_pair(const struct jd_clique *clique,
+jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
                              const struct jd_collective *own, int giver,
                              struct jd_cuda_told sent, int taker,
                              struct jd_cuda_told wanted)
@@ -55,11 +55,11 @@ jd_status jd__cuda_fail_pair(const struct jd_clique *clique,
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) sends %" PRIu64
         " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
-        jd__activity_name(own->activity), own->detail ? own->detail : "",
-        clique->processes[giver], giver, sent.count,
-        jd_dtype_name((jd_dtype)sent.dtype),
-        jd__tag_text(sent.tag, wanted.tag).text, clique->processes[taker],
-        taker, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
+        jd__signature_activity_name(own->activity),
+        own->detail ? own->detail : "", comm->processes[giver], giver,
+        sent.count, jd_dtype_name((jd_dtype)sent.dtype),
+        jd__tag_text(sent.tag, wanted.tag).text, comm->processes[taker], taker,
+        wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
         jd__tag_text(wanted.tag, sent.tag).text,
         jd__transfer_rule(sent.tag, wanted.tag));
 }
@@ -70,21 +70,21 @@ static void match(struct check *check, int i, struct jd_cuda_told theirs)
 {
     const struct jd_transfer *transfer = &check->transfers[i];
     struct jd_cuda_told mine = check->ends[i].mine;
-    int self = check->clique->index, other = transfer->member;
+    int self = check->comm->index, other = transfer->member;
     check->ends[i].is_matched = true;
     if (jd__cuda_told_agree(mine, theirs))
         return;
     check->is_refused[i] = true;
     if (check->status == JD_OK)
         check->status = jd__cuda_fail_pair(
-            check->clique, &transfer->call, mine.sends ? self : other,
+            check->comm, &transfer->call, mine.sends ? self : other,
             mine.sends ? mine : theirs, mine.sends ? other : self,
             mine.sends ? theirs : mine);
 }
 
 static bool is_other(const struct check *check, int i)
 {
-    return check->transfers[i].member != check->clique->index;
+    return check->transfers[i].member != check->comm->index;
 }
 
 /* The first that this can be the other end of; -1: it is a later call's. */
@@ -101,7 +101,7 @@ static int find(const struct check *check, int member, bool sends)
 /* Takes what came early and is asked for now. */
 static void match_early(struct check *check, int member)
 {
-    struct jd_cuda_inbox *inbox = &check->clique->inboxes[member];
+    struct jd_cuda_inbox *inbox = &check->comm->inboxes[member];
     int kept = 0;
     for (int k = 0; k < inbox->count; k++) {
         struct jd_cuda_told told = inbox->told[k];
@@ -116,7 +116,7 @@ static void match_early(struct check *check, int member)
 
 static jd_status keep(struct check *check, int member, struct jd_cuda_told told)
 {
-    struct jd_cuda_inbox *inbox = &check->clique->inboxes[member];
+    struct jd_cuda_inbox *inbox = &check->comm->inboxes[member];
     if (inbox->count == inbox->capacity) {
         int capacity = inbox->capacity ? 2 * inbox->capacity : 16;
         size_t bytes = (size_t)capacity * sizeof *inbox->told;
@@ -165,8 +165,8 @@ static jd_status hear(struct check *check, int num_posts)
             post(check, &num_posts, i, false);
     if (num_posts == 0)
         return JD_OK;
-    jd_status status = jd__host_cpu()->transfer(check->clique->control,
-                                                check->posts, num_posts);
+    jd_status status =
+        jd__host_cpu()->transfer(check->comm->control, check->posts, num_posts);
     for (int k = first; k < num_posts && status == JD_OK; k++) {
         const struct jd_cuda_told *told = check->posts[k].call.out;
         status = take(check, check->posts[k].member, *told);
@@ -193,7 +193,7 @@ static void begin(struct check *check)
             .sends = call->activity == JD_ACTIVITY_SEND,
         };
     }
-    for (int i = 0; i < check->clique->size; i++)
+    for (int i = 0; i < check->comm->size; i++)
         match_early(check, i);
 }
 
@@ -212,24 +212,24 @@ static jd_status run(struct check *check)
 
 static bool prepare(struct check *check)
 {
-    size_t count = (size_t)check->count, size = (size_t)check->clique->size;
-    if (!check->clique->inboxes)
-        check->clique->inboxes = calloc(size, sizeof *check->clique->inboxes);
+    size_t count = (size_t)check->count, size = (size_t)check->comm->size;
+    if (!check->comm->inboxes)
+        check->comm->inboxes = calloc(size, sizeof *check->comm->inboxes);
     check->ends = calloc(count, sizeof *check->ends);
     check->posts = calloc(2 * count, sizeof *check->posts);
-    return check->clique->inboxes && check->ends && check->posts;
+    return check->comm->inboxes && check->ends && check->posts;
 }
 
-jd_status jd__cuda_check_transfers(struct jd_clique *clique,
+jd_status jd__cuda_check_transfers(struct jd_comm *comm,
                                    const struct jd_transfer *transfers,
                                    int count, bool *is_refused, jd_status found)
 {
-    struct check check = { .clique = clique,
+    struct check check = { .comm = comm,
                            .transfers = transfers,
                            .count = count,
                            .is_refused = is_refused,
                            .status = found };
-    if (!jd__settings_integer(clique->runtime->settings, JD_OPTION_CHECK_CALLS))
+    if (!jd__options_integer(comm->runtime->settings, JD_OPTION_CHECK_CALLS))
         return found;
     jd_status status =
         prepare(&check)

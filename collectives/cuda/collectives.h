@@ -28,28 +28,28 @@ struct jd_cuda_way {
 };
 struct jd_cuda_way jd__cuda_way_of(jd_dtype dtype, enum jd_reduce op);
 
-jd_status jd__cuda_barrier(struct jd_clique *clique,
+jd_status jd__cuda_barrier(struct jd_comm *comm,
                            const struct jd_collective *call);
-jd_status jd__cuda_all_reduce(struct jd_clique *clique,
+jd_status jd__cuda_all_reduce(struct jd_comm *comm,
                               const struct jd_collective *call,
                               enum jd_reduce op);
-jd_status jd__cuda_reduce_scatter(struct jd_clique *clique,
+jd_status jd__cuda_reduce_scatter(struct jd_comm *comm,
                                   const struct jd_collective *call,
                                   enum jd_reduce op, size_t rows);
-jd_status jd__cuda_all_gather(struct jd_clique *clique,
+jd_status jd__cuda_all_gather(struct jd_comm *comm,
                               const struct jd_collective *call, size_t rows);
-jd_status jd__cuda_all_to_all(struct jd_clique *clique,
+jd_status jd__cuda_all_to_all(struct jd_comm *comm,
                               const struct jd_collective *call,
                               const struct jd_pieces *pieces);
-jd_status jd__cuda_ragged_all_to_all(struct jd_clique *clique,
+jd_status jd__cuda_ragged_all_to_all(struct jd_comm *comm,
                                      const struct jd_collective *call,
                                      const struct jd_ragged *ragged);
-jd_status jd__cuda_permute(struct jd_clique *clique,
+jd_status jd__cuda_permute(struct jd_comm *comm,
                            const struct jd_collective *call,
                            const struct jd_permute *permute);
-jd_status jd__cuda_broadcast(struct jd_clique *clique,
+jd_status jd__cuda_broadcast(struct jd_comm *comm,
                              const struct jd_collective *call, int source);
-jd_status jd__cuda_transfer(struct jd_clique *clique,
+jd_status jd__cuda_transfer(struct jd_comm *comm,
                             const struct jd_transfer *transfers, int count);
 
 #endif

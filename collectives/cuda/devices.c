@@ -183,7 +183,7 @@ static jd_status enumerate(const struct jd_settings *settings,
     int count = 0;
     (void)host;
     atomic_store(&timeout,
-                 jd__settings_seconds(settings, JD_OPTION_COLLECTIVE_TIMEOUT));
+                 jd__options_seconds(settings, JD_OPTION_COLLECTIVE_TIMEOUT));
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess || count == 0) {
         explain_none(error, found->why_none, sizeof found->why_none);

@@ -128,14 +128,14 @@ void jd__log(enum jd_log_level level, const char *format, ...)
 
 /* ---- base/options.h, runtime.h, wait.h ---------------------------------- */
 
-long long jd__settings_integer(const struct jd_settings *settings,
-                               enum jd_option option)
+long long jd__options_integer(const struct jd_settings *settings,
+                              enum jd_option option)
 {
     return host->settings_integer(settings, option);
 }
 
-double jd__settings_seconds(const struct jd_settings *settings,
-                            enum jd_option option)
+double jd__options_seconds(const struct jd_settings *settings,
+                           enum jd_option option)
 {
     return host->settings_seconds(settings, option);
 }
@@ -164,7 +164,7 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
 
 /* ---- runtime/coordination/failure/failure_exit.h ------------------------ */
 
-void jd__ending_set_listener(void (*listener)(void))
+void jd__failure_exit_set_listener(void (*listener)(void))
 {
     host->ending_set_listener(listener);
 }

@@ -13,7 +13,7 @@
 /* Returns JD_OK; FAILED_PRECONDITION where the table is another build's. */
 jd_status jd__host_set(const struct jd_platform_host *host);
 
-/* The cpu platform, for the meetings of a clique. */
+/* The cpu platform, for the meetings of a communicator. */
 const struct jd_platform *jd__host_cpu(void);
 
 /* One turn of a loop that waits: lets MPI make progress. */

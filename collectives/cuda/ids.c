@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ids.c - how the members of a clique come to NCCL's unique ids. */
+/* ids.c - how the members of a communicator come to NCCL's unique ids. */
 #include "collectives/cuda/ids.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/host.h"
@@ -65,7 +65,7 @@ static jd_status make_id(struct jd_cuda_member *member, const char *operation)
 }
 
 /* A member that has failed comes all the same, to say so. */
-static void make_own(const struct jd_clique_spec *spec, jd_status status,
+static void make_own(const struct jd_comm_spec *spec, jd_status status,
                      struct jd_cuda_member *ret_own)
 {
     jd__cuda_member_describe(spec, ret_own);
@@ -78,9 +78,9 @@ static void make_own(const struct jd_clique_spec *spec, jd_status status,
         jd__cuda_member_fail(ret_own, status);
 }
 
-jd_status jd__cuda_tell(const struct jd_clique_spec *spec,
-                        struct jd_clique *control, const void *own,
-                        size_t bytes, void *all)
+jd_status jd__cuda_tell(const struct jd_comm_spec *spec,
+                        struct jd_comm *control, const void *own, size_t bytes,
+                        void *all)
 {
     struct jd_collective call = {
         .activity = JD_ACTIVITY_COMMUNICATOR,
@@ -95,8 +95,8 @@ jd_status jd__cuda_tell(const struct jd_clique_spec *spec,
                            : jd__fail_prefix(status, "%s: ", spec->operation);
 }
 
-jd_status jd__cuda_ids_exchange(const struct jd_clique_spec *spec,
-                                struct jd_clique *control, jd_status status,
+jd_status jd__cuda_ids_exchange(const struct jd_comm_spec *spec,
+                                struct jd_comm *control, jd_status status,
                                 struct jd_cuda_member *members)
 {
     struct jd_cuda_member own;

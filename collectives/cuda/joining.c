@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* joining.c - how the members of a clique make NCCL's communicator. */
+/* joining.c - how the members of a communicator make NCCL's communicator. */
 #include "collectives/cuda/joining.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/host.h"
@@ -14,8 +14,8 @@
 enum progress { MAKING, MADE, FAILED };
 
 struct joining {
-    struct jd_clique *clique;
-    const struct jd_clique_spec *spec;
+    struct jd_comm *comm;
+    const struct jd_comm_spec *spec;
     struct jd_cuda_member *members;
     int32_t *progress; /* of each, when all last told */
     struct jd_wait wait;
@@ -34,11 +34,11 @@ static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
     config.blocking = 0;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
     if (count > 1)
-        return ncclCommInitRankScalable(&j->clique->comm, j->spec->size,
+        return ncclCommInitRankScalable(&j->comm->comm, j->spec->size,
                                         j->spec->index, count, ids, &config);
 #endif
     (void)count;
-    return ncclCommInitRankConfig(&j->clique->comm, j->spec->size, ids[0],
+    return ncclCommInitRankConfig(&j->comm->comm, j->spec->size, ids[0],
                                   j->spec->index, &config);
 }
 
@@ -62,9 +62,9 @@ static int find_missing(void *arg, int *processes)
     int count = 0;
     for (int i = 0; i < j->spec->size; i++)
         if (j->progress[i] == MAKING && i != j->spec->index)
-            processes[count++] = j->clique->processes[i];
+            processes[count++] = j->comm->processes[i];
     if (count == 0)
-        processes[count++] = j->clique->processes[j->spec->index];
+        processes[count++] = j->comm->processes[j->spec->index];
     return count;
 }
 
@@ -72,13 +72,13 @@ static jd_status look(struct joining *j, int32_t *ret_progress)
 {
     ncclResult_t result = ncclInProgress;
     jd_status status = jd__nccl_check(
-        ncclCommGetAsyncError(j->clique->comm, &result), j->clique->comm,
+        ncclCommGetAsyncError(j->comm->comm, &result), j->comm->comm,
         j->spec->operation, "ncclCommGetAsyncError");
     if (status == JD_OK && result == ncclInProgress)
         return jd__wait_look(&j->wait, &j->state, find_missing, j,
                              j->spec->size);
     if (status == JD_OK)
-        status = jd__nccl_check(result, j->clique->comm, j->spec->operation,
+        status = jd__nccl_check(result, j->comm->comm, j->spec->operation,
                                 nccl_call);
     *ret_progress = MADE;
     return status;
@@ -99,8 +99,8 @@ static int weight_of(int32_t status)
 static jd_status explain(struct joining *j, struct jd_cuda_member *own)
 {
     int culprit = 0;
-    jd_status status = jd__cuda_tell(j->spec, j->clique->control, own,
-                                     sizeof *own, j->members);
+    jd_status status =
+        jd__cuda_tell(j->spec, j->comm->control, own, sizeof *own, j->members);
     if (status != JD_OK)
         return status;
     for (int i = 1; i < j->spec->size; i++)
@@ -131,7 +131,7 @@ static jd_status join(struct joining *j, jd_status status)
             progress = FAILED;
             jd__cuda_member_fail(&own, status);
         }
-        jd_status told = jd__cuda_tell(j->spec, j->clique->control, &progress,
+        jd_status told = jd__cuda_tell(j->spec, j->comm->control, &progress,
                                        sizeof progress, j->progress);
         if (told != JD_OK)
             return told;
@@ -142,12 +142,11 @@ static jd_status join(struct joining *j, jd_status status)
     }
 }
 
-jd_status jd__cuda_join(struct jd_clique *clique,
-                        const struct jd_clique_spec *spec,
+jd_status jd__cuda_join(struct jd_comm *comm, const struct jd_comm_spec *spec,
                         struct jd_cuda_member *members, int32_t *progress)
 {
     struct joining j = {
-        .clique = clique,
+        .comm = comm,
         .spec = spec,
         .members = members,
         .progress = progress,
@@ -156,7 +155,7 @@ jd_status jd__cuda_join(struct jd_clique *clique,
     snprintf(j.detail, sizeof j.detail, "%s, making NCCL's communicator",
              spec->detail);
     j.wait.detail = j.detail;
-    j.wait.processes = clique->processes;
+    j.wait.processes = comm->processes;
     j.wait.is_cancelled = spec->is_cancelled;
     j.state = jd__wait_start(&j.wait);
     memset(progress, 0, (size_t)spec->size * sizeof *progress);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* members.c - what the members of a clique tell each other. */
+/* members.c - what the members of a communicator tell each other. */
 #include "collectives/cuda/members.h"
 
 #include <stdio.h>
@@ -10,15 +10,15 @@
 
 enum { WHO_BYTES = 384 };
 
-void jd__cuda_member_describe(const struct jd_clique_spec *spec,
+void jd__cuda_member_describe(const struct jd_comm_spec *spec,
                               struct jd_cuda_member *ret_member)
 {
     const jd_device *device = spec->members[spec->index];
     memset(ret_member, 0, sizeof *ret_member);
     ret_member->process = device->process_index;
     ret_member->ordinal = device->local_ordinal;
-    ret_member->shares = jd__settings_integer(spec->runtime->settings,
-                                              JD_OPTION_OVERSUBSCRIBE) != 0;
+    ret_member->shares = jd__options_integer(spec->runtime->settings,
+                                             JD_OPTION_OVERSUBSCRIBE) != 0;
     snprintf(ret_member->uuid, sizeof ret_member->uuid, "%s", device->uuid);
 }
 
@@ -31,7 +31,7 @@ void jd__cuda_member_fail(struct jd_cuda_member *member, jd_status status)
 /* ---- sentences ---------------------------------------------------------- */
 
 /* "process 1 (its device 0, on node-b)" */
-static void print_member(const struct jd_clique_spec *spec,
+static void print_member(const struct jd_comm_spec *spec,
                          const struct jd_cuda_member *members, int index,
                          char *text, size_t size)
 {
@@ -46,7 +46,7 @@ static void print_version(int version, char *text, size_t size)
              version % 100);
 }
 
-jd_status jd__cuda_members_fail(const struct jd_clique_spec *spec,
+jd_status jd__cuda_members_fail(const struct jd_comm_spec *spec,
                                 const struct jd_cuda_member *members, int index)
 {
     char who[WHO_BYTES];
@@ -59,7 +59,7 @@ jd_status jd__cuda_members_fail(const struct jd_clique_spec *spec,
                    spec->operation, spec->detail, who, member->text);
 }
 
-static jd_status fail_versions(const struct jd_clique_spec *spec,
+static jd_status fail_versions(const struct jd_comm_spec *spec,
                                const struct jd_cuda_member *members, int a,
                                int b)
 {
@@ -86,7 +86,7 @@ static const char *sharing_of(int version)
                  "NCCL_MULTI_RANK_GPU_ENABLE=1";
 }
 
-static jd_status fail_duplicate(const struct jd_clique_spec *spec,
+static jd_status fail_duplicate(const struct jd_comm_spec *spec,
                                 const struct jd_cuda_member *members, int a,
                                 int b)
 {
@@ -114,7 +114,7 @@ static bool is_same_gpu(const struct jd_cuda_member *a,
 }
 
 /* Those whose processes are to share a GPU are left to NCCL. */
-static jd_status check_gpus(const struct jd_clique_spec *spec,
+static jd_status check_gpus(const struct jd_comm_spec *spec,
                             const struct jd_cuda_member *members)
 {
     for (int b = 1; b < spec->size; b++)
@@ -125,7 +125,7 @@ static jd_status check_gpus(const struct jd_clique_spec *spec,
     return JD_OK;
 }
 
-jd_status jd__cuda_members_check(const struct jd_clique_spec *spec,
+jd_status jd__cuda_members_check(const struct jd_comm_spec *spec,
                                  const struct jd_cuda_member *members)
 {
     for (int i = 0; i < spec->size; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * members.h - what the members of a clique tell each other before NCCL makes
- * their communicator, and what they find out from it: on every member the same.
+ * members.h - what the members of a communicator tell each other before NCCL
+ * makes their communicator, and what they find out from it: on every member the
+ * same.
  *
  *     jd__cuda_member_describe(spec, &own);
  *     ... all members' records come together (ids.h) ...
@@ -31,14 +32,14 @@ struct jd_cuda_member {
 };
 
 /* The spec's member itself: all but version, id and status. */
-void jd__cuda_member_describe(const struct jd_clique_spec *spec,
+void jd__cuda_member_describe(const struct jd_comm_spec *spec,
                               struct jd_cuda_member *ret_member);
 
 /* It cannot take part: the thread's last sentence says why. */
 void jd__cuda_member_fail(struct jd_cuda_member *member, jd_status status);
 
 /* The failure of that one, as all members return it. */
-jd_status jd__cuda_members_fail(const struct jd_clique_spec *spec,
+jd_status jd__cuda_members_fail(const struct jd_comm_spec *spec,
                                 const struct jd_cuda_member *members,
                                 int index);
 
@@ -49,7 +50,7 @@ jd_status jd__cuda_members_fail(const struct jd_clique_spec *spec,
  *   INVALID_ARGUMENT naming two that have the same GPU, unless both are to
  *   share it.
  */
-jd_status jd__cuda_members_check(const struct jd_clique_spec *spec,
+jd_status jd__cuda_members_check(const struct jd_comm_spec *spec,
                                  const struct jd_cuda_member *members);
 
 #endif

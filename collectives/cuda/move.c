@@ -22,7 +22,7 @@ static struct jd_cuda_rows rows_at(const void *data, size_t pitch)
 /* A row at a time: what NCCL calls an all-gather. */
 static void gather_rows(struct jd_cuda_task *task, size_t width, size_t rows)
 {
-    size_t pitch = width * (size_t)task->clique->size;
+    size_t pitch = width * (size_t)task->comm->size;
     const char *in = task->call->in;
     char *out = task->call->out;
     for (size_t i = 0; i < rows; i++)
@@ -31,7 +31,7 @@ static void gather_rows(struct jd_cuda_task *task, size_t width, size_t rows)
 
 static void gather_packed(struct jd_cuda_task *task, size_t width, size_t rows)
 {
-    size_t size = (size_t)task->clique->size, pitch = width * size;
+    size_t size = (size_t)task->comm->size, pitch = width * size;
     struct jd_cuda_chunk chunk = { 0 };
     const char *in = task->call->in;
     char *out = task->call->out, *packed = NULL;
@@ -50,19 +50,18 @@ static void gather_packed(struct jd_cuda_task *task, size_t width, size_t rows)
     }
 }
 
-jd_status jd__cuda_all_gather(struct jd_clique *clique,
+jd_status jd__cuda_all_gather(struct jd_comm *comm,
                               const struct jd_collective *call, size_t rows)
 {
     struct jd_cuda_task task;
     size_t width = call->count * jd_dtype_size(call->dtype);
-    size_t bytes = rows * width, pitch = width * (size_t)clique->size;
+    size_t bytes = rows * width, pitch = width * (size_t)comm->size;
     jd_status status = jd__cuda_check_calls(
-        clique, call, (struct jd_cuda_terms){ .source = -1, .digest = rows });
+        comm, call, (struct jd_cuda_terms){ .source = -1, .digest = rows });
     if (status != JD_OK || bytes == 0)
         return status;
-    jd__task_begin(&task, clique, call, bytes, bytes * (size_t)clique->size,
-                   false);
-    if (clique->size == 1)
+    jd__task_begin(&task, comm, call, bytes, bytes * (size_t)comm->size, false);
+    if (comm->size == 1)
         jd__task_copy(&task, task.call->out, task.call->in, bytes);
     else if (rows == 1 || pitch >= jd__cuda_limits.row)
         gather_rows(&task, width, rows);
@@ -203,19 +202,19 @@ static void copy_alone(struct exchange *x)
                            rows_at(x->in.data, x->in.pitch), x->width, x->rows);
 }
 
-jd_status jd__cuda_all_to_all(struct jd_clique *clique,
+jd_status jd__cuda_all_to_all(struct jd_comm *comm,
                               const struct jd_collective *call,
                               const struct jd_pieces *pieces)
 {
-    struct exchange x = { .size = clique->size, .index = clique->index };
+    struct exchange x = { .size = comm->size, .index = comm->index };
     size_t bytes =
-        call->count * (size_t)clique->size * jd_dtype_size(call->dtype);
+        call->count * (size_t)comm->size * jd_dtype_size(call->dtype);
     jd_status status = jd__cuda_check_calls(
-        clique, call,
+        comm, call,
         (struct jd_cuda_terms){ .source = -1, .digest = pieces->rest });
     if (status != JD_OK || bytes == 0)
         return status;
-    jd__task_begin(&x.task, clique, call, bytes, bytes, false);
+    jd__task_begin(&x.task, comm, call, bytes, bytes, false);
     measure(&x, pieces);
     x.in.data = (char *)(uintptr_t)x.task.call->in;
     x.out.data = x.task.call->out;
@@ -264,7 +263,7 @@ static void permute_chunks(struct jd_cuda_task *task,
     }
 }
 
-jd_status jd__cuda_permute(struct jd_clique *clique,
+jd_status jd__cuda_permute(struct jd_comm *comm,
                            const struct jd_collective *call,
                            const struct jd_permute *permute)
 {
@@ -272,13 +271,13 @@ jd_status jd__cuda_permute(struct jd_clique *clique,
     size_t bytes = call->count * jd_dtype_size(call->dtype);
     bool keeps = permute->keeps && permute->from < 0;
     jd_status status = jd__cuda_check_calls(
-        clique, call,
+        comm, call,
         (struct jd_cuda_terms){ .source = -1, .digest = permute->digest });
     if (status != JD_OK || bytes == 0)
         return status;
-    jd__task_begin(&task, clique, call, permute->to < 0 ? 0 : bytes,
+    jd__task_begin(&task, comm, call, permute->to < 0 ? 0 : bytes,
                    keeps ? 0 : bytes, false);
-    if (permute->to == clique->index)
+    if (permute->to == comm->index)
         jd__task_copy(&task, task.call->out, task.call->in, bytes);
     else if (permute->to >= 0 || permute->from >= 0)
         permute_chunks(&task, permute, bytes);
@@ -289,19 +288,19 @@ jd_status jd__cuda_permute(struct jd_clique *clique,
 
 /* ---- broadcast ---------------------------------------------------------- */
 
-jd_status jd__cuda_broadcast(struct jd_clique *clique,
+jd_status jd__cuda_broadcast(struct jd_comm *comm,
                              const struct jd_collective *call, int source)
 {
     struct jd_cuda_task task;
     size_t bytes = call->count * jd_dtype_size(call->dtype);
-    bool gives = clique->index == source;
+    bool gives = comm->index == source;
     jd_status status = jd__cuda_check_calls(
-        clique, call, (struct jd_cuda_terms){ .source = source });
+        comm, call, (struct jd_cuda_terms){ .source = source });
     if (status != JD_OK || bytes == 0)
         return status;
-    jd__task_begin(&task, clique, call, gives ? bytes : 0, bytes, false);
+    jd__task_begin(&task, comm, call, gives ? bytes : 0, bytes, false);
     const void *in = gives ? task.call->in : task.call->out;
-    if (clique->size == 1)
+    if (comm->size == 1)
         jd__task_copy(&task, task.call->out, in, bytes);
     else
         jd__task_broadcast(&task, in, task.call->out, bytes, source);

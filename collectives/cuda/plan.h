@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* Where one way ends and the next begins, in bytes. Tests set them before they
- * make a clique; nobody else writes here. */
+ * make a communicator; nobody else writes here. */
 struct jd_cuda_limits {
     /* What all members' pieces that move at a time have together: the most
      * that a collective needs of a device beside its buffers. A larger one

@@ -3,7 +3,7 @@
  * platform_cuda.c - the platform of GPUs, as libjd sees it: collectives by
  * NCCL, or composed of what NCCL has, on streams of CUDA.
  */
-#include "collectives/cuda/clique.h"
+#include "collectives/cuda/comm.h"
 #include "collectives/cuda/collectives.h"
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/host.h"

@@ -13,15 +13,15 @@
 
 #include <stdlib.h>
 
-jd_status jd__cuda_barrier(struct jd_clique *clique,
+jd_status jd__cuda_barrier(struct jd_comm *comm,
                            const struct jd_collective *call)
 {
-    return jd__cuda_meet(clique, call, (struct jd_cuda_terms){ .source = -1 });
+    return jd__cuda_meet(comm, call, (struct jd_cuda_terms){ .source = -1 });
 }
 
 /* One call. */
 struct exchange {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     const struct jd_collective *call;
     const struct jd_ragged *ragged;
     size_t row; /* bytes */
@@ -34,19 +34,19 @@ struct exchange {
 /* Memory for what is given, taken and found; NULL. */
 static void *make_tables(struct exchange *x)
 {
-    size_t entries = jd__ragged_place(x->ragged, x->clique->size, 0);
+    size_t entries = jd__ragged_fault_place(x->ragged, x->comm->size, 0);
     size_t bytes = 2 * entries * sizeof *x->given +
-                   (size_t)x->clique->size * sizeof *x->faults;
+                   (size_t)x->comm->size * sizeof *x->faults;
     char *memory = malloc(bytes);
     if (!memory)
         return NULL;
     x->given = (void *)memory;
     x->taken = x->given + entries;
     x->faults = (void *)(x->taken + entries);
-    for (int i = 0; i < x->clique->size; i++)
+    for (int i = 0; i < x->comm->size; i++)
         for (int k = 0; k < x->ragged->per_member; k++)
-            x->given[jd__ragged_place(x->ragged, i, k)] =
-                jd__ragged_given(x->ragged, i, k);
+            x->given[jd__ragged_fault_place(x->ragged, i, k)] =
+                jd__ragged_fault_given(x->ragged, i, k);
     return memory;
 }
 
@@ -71,26 +71,26 @@ static jd_status tell_takers(const struct exchange *x)
                                       .in_pitch = bytes,
                                       .out_step = bytes,
                                       .out_pitch = bytes };
-    return jd__host_cpu()->all_to_all(x->clique->control, &call, &pieces);
+    return jd__host_cpu()->all_to_all(x->comm->control, &call, &pieces);
 }
 
 /* Everybody has the same answer. */
 static jd_status compare_all(const struct exchange *x)
 {
-    const struct jd_clique *clique = x->clique;
+    const struct jd_comm *comm = x->comm;
     struct jd_ragged_fault fault;
     struct jd_collective call = host_call(x, &fault, x->faults, sizeof fault);
-    jd__ragged_compare(x->ragged, clique->size, clique->index, x->taken,
-                       &fault);
-    jd_status status = jd__host_cpu()->all_gather(clique->control, &call, 1);
+    jd__ragged_fault_compare(x->ragged, comm->size, comm->index, x->taken,
+                             &fault);
+    jd_status status = jd__host_cpu()->all_gather(comm->control, &call, 1);
     const struct jd_ragged_fault *said = &x->faults[0];
-    for (int i = 1; i < clique->size && status == JD_OK; i++)
-        if (jd__ragged_goes_before(&x->faults[i], said))
+    for (int i = 1; i < comm->size && status == JD_OK; i++)
+        if (jd__ragged_fault_goes_before(&x->faults[i], said))
             said = &x->faults[i];
     if (status != JD_OK || said->kind == JD_RAGGED_FITS)
         return status;
-    return jd__ragged_fail(jd__activity_name(x->call->activity),
-                           x->call->detail, clique->processes, said);
+    return jd__ragged_fault_fail(jd__signature_activity_name(x->call->activity),
+                                 x->call->detail, comm->processes, said);
 }
 
 static jd_status meet(const struct exchange *x)
@@ -100,7 +100,7 @@ static jd_status meet(const struct exchange *x)
         .digest = (uint64_t)x->ragged->per_member,
         .lacks_memory = !x->given,
     };
-    jd_status status = jd__cuda_meet(x->clique, x->call, terms);
+    jd_status status = jd__cuda_meet(x->comm, x->call, terms);
     if (status == JD_OK && x->ragged->per_member)
         status = tell_takers(x);
     return status == JD_OK ? compare_all(x) : status;
@@ -110,10 +110,10 @@ static jd_status meet(const struct exchange *x)
 
 static void copy_own(const struct exchange *x, struct jd_cuda_task *task)
 {
-    int self = x->clique->index;
+    int self = x->comm->index;
     for (int k = 0; k < x->ragged->per_member; k++) {
         struct jd_ragged_entry own =
-            x->taken[jd__ragged_place(x->ragged, self, k)];
+            x->taken[jd__ragged_fault_place(x->ragged, self, k)];
         jd__task_copy(task, (char *)task->call->out + (size_t)own.to * x->row,
                       (const char *)task->call->in + (size_t)own.from * x->row,
                       (size_t)own.size * x->row);
@@ -124,7 +124,7 @@ static void copy_own(const struct exchange *x, struct jd_cuda_task *task)
 static void move_piece(const struct exchange *x, struct jd_cuda_task *task,
                        int member, int piece)
 {
-    size_t place = jd__ragged_place(x->ragged, member, piece);
+    size_t place = jd__ragged_fault_place(x->ragged, member, piece);
     struct jd_ragged_entry given = x->given[place], taken = x->taken[place];
     jd__task_send(task,
                   (const char *)task->call->in + (size_t)given.from * x->row,
@@ -137,24 +137,23 @@ static jd_status move(const struct exchange *x)
 {
     const struct jd_ragged *ragged = x->ragged;
     struct jd_cuda_task task;
-    jd__task_begin(&task, x->clique, x->call, ragged->in_rows * x->row,
+    jd__task_begin(&task, x->comm, x->call, ragged->in_rows * x->row,
                    ragged->out_rows * x->row, true);
     copy_own(x, &task);
-    if (x->clique->size > 1 && jd__task_group_begin(&task)) {
-        for (int i = 0; i < x->clique->size; i++)
-            for (int k = 0; k < ragged->per_member && i != x->clique->index;
-                 k++)
+    if (x->comm->size > 1 && jd__task_group_begin(&task)) {
+        for (int i = 0; i < x->comm->size; i++)
+            for (int k = 0; k < ragged->per_member && i != x->comm->index; k++)
                 move_piece(x, &task, i, k);
         jd__task_group_end(&task);
     }
     return jd__task_end(&task);
 }
 
-jd_status jd__cuda_ragged_all_to_all(struct jd_clique *clique,
+jd_status jd__cuda_ragged_all_to_all(struct jd_comm *comm,
                                      const struct jd_collective *call,
                                      const struct jd_ragged *ragged)
 {
-    struct exchange x = { .clique = clique,
+    struct exchange x = { .comm = comm,
                           .call = call,
                           .ragged = ragged,
                           .row = call->count * jd_dtype_size(call->dtype) };

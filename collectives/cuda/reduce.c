@@ -28,12 +28,12 @@ static bool is_integer(jd_dtype dtype)
     return dtype >= JD_PRED && dtype <= JD_U64;
 }
 
-static bool is_ordered_by_setting(const struct jd_clique *clique,
-                                  jd_dtype dtype, enum jd_reduce op)
+static bool is_ordered_by_setting(const struct jd_comm *comm, jd_dtype dtype,
+                                  enum jd_reduce op)
 {
     return !is_integer(dtype) && op != JD_REDUCE_MAX && op != JD_REDUCE_MIN &&
-           jd__settings_integer(clique->runtime->settings,
-                                JD_OPTION_DETERMINISTIC);
+           jd__options_integer(comm->runtime->settings,
+                               JD_OPTION_DETERMINISTIC);
 }
 
 static bool has_exact_inverse(int size)
@@ -41,28 +41,28 @@ static bool has_exact_inverse(int size)
     return (size & (size - 1)) == 0;
 }
 
-static struct jd_cuda_way choose(const struct jd_clique *clique, jd_dtype dtype,
+static struct jd_cuda_way choose(const struct jd_comm *comm, jd_dtype dtype,
                                  enum jd_reduce op)
 {
     struct jd_cuda_way way = jd__cuda_way_of(dtype, op);
-    if (is_ordered_by_setting(clique, dtype, op))
+    if (is_ordered_by_setting(comm, dtype, op))
         way.is_native = false;
     if (way.op == ncclAvg && dtype != JD_F16 && dtype != JD_BF16 &&
-        !has_exact_inverse(clique->size))
+        !has_exact_inverse(comm->size))
         way.op = ncclSum;
     return way;
 }
 
-static void begin(struct reduction *r, struct jd_clique *clique,
+static void begin(struct reduction *r, struct jd_comm *comm,
                   const struct jd_collective *call, enum jd_reduce op,
                   size_t in, size_t out)
 {
     size_t element = jd_dtype_size(call->dtype);
     r->op = op;
-    r->size = clique->size;
-    r->index = clique->index;
-    r->way = choose(clique, call->dtype, op);
-    jd__task_begin(&r->task, clique, call, in * element, out * element, false);
+    r->size = comm->size;
+    r->index = comm->index;
+    r->way = choose(comm, call->dtype, op);
+    jd__task_begin(&r->task, comm, call, in * element, out * element, false);
 }
 
 static const char *in_of(const struct reduction *r, size_t element)
@@ -193,17 +193,17 @@ static void reduce_long(struct reduction *r, size_t count)
     }
 }
 
-jd_status jd__cuda_all_reduce(struct jd_clique *clique,
+jd_status jd__cuda_all_reduce(struct jd_comm *comm,
                               const struct jd_collective *call,
                               enum jd_reduce op)
 {
     struct reduction r;
     size_t count = call->count;
     jd_status status = jd__cuda_check_calls(
-        clique, call, (struct jd_cuda_terms){ .source = -1 });
+        comm, call, (struct jd_cuda_terms){ .source = -1 });
     if (status != JD_OK || count == 0)
         return status;
-    begin(&r, clique, call, op, count, count);
+    begin(&r, comm, call, op, count, count);
     if (r.size == 1) {
         reduce_alone(&r, count);
     } else if (r.way.is_native) {
@@ -327,17 +327,17 @@ static void scatter_composed(struct reduction *r, size_t rows)
     }
 }
 
-jd_status jd__cuda_reduce_scatter(struct jd_clique *clique,
+jd_status jd__cuda_reduce_scatter(struct jd_comm *comm,
                                   const struct jd_collective *call,
                                   enum jd_reduce op, size_t rows)
 {
     struct reduction r;
     size_t block = rows * call->count;
     jd_status status = jd__cuda_check_calls(
-        clique, call, (struct jd_cuda_terms){ .source = -1, .digest = rows });
+        comm, call, (struct jd_cuda_terms){ .source = -1, .digest = rows });
     if (status != JD_OK || block == 0)
         return status;
-    begin(&r, clique, call, op, block * (size_t)clique->size, block);
+    begin(&r, comm, call, op, block * (size_t)comm->size, block);
     size_t row = call->count * (size_t)r.size * r.task.element;
     if (r.size == 1)
         reduce_alone(&r, block);

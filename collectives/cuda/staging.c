@@ -250,7 +250,7 @@ static struct stage make_stage(const struct jd_collective *call,
     return (struct stage){
         .call = call,
         .stream = call->stream,
-        .operation = jd__activity_name(call->activity),
+        .operation = jd__signature_activity_name(call->activity),
         .in = { .given = (char *)call->in, .bytes = in_bytes },
         .out = { .given = call->out, .bytes = out_bytes },
         .in_is_staged =
@@ -291,7 +291,7 @@ jd_status jd__cuda_unstage(struct jd_staged *staged, jd_status status)
     struct stage stage = {
         .call = &staged->call,
         .stream = staged->call.stream,
-        .operation = jd__activity_name(staged->call.activity),
+        .operation = jd__signature_activity_name(staged->call.activity),
         .out = { .given = staged->host_out,
                  .bytes = staged->out_bytes,
                  .device = staged->call.out },

@@ -6,7 +6,7 @@
  */
 #include "collectives/cuda/stream.h"
 #include "base/log.h"
-#include "collectives/cuda/clique.h"
+#include "collectives/cuda/comm.h"
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/staging.h"
@@ -46,12 +46,13 @@ static void unlist_stream(struct jd_stream *stream)
 
 /* ---- works -------------------------------------------------------------- */
 
-/* Under the stream's lock: the clique's, or a new one; NULL without memory. */
+/* Under the stream's lock: the communicator's, or a new one; NULL without
+ * memory. */
 static struct jd_cuda_work *find_work(struct jd_stream *stream,
-                                      const struct jd_clique *clique)
+                                      const struct jd_comm *comm)
 {
     for (int i = 0; i < stream->num_works; i++)
-        if (stream->works[i].clique == clique)
+        if (stream->works[i].comm == comm)
             return &stream->works[i];
     if (stream->num_works == stream->capacity) {
         int capacity = stream->capacity ? 2 * stream->capacity : FIRST_CAPACITY;
@@ -66,40 +67,40 @@ static struct jd_cuda_work *find_work(struct jd_stream *stream,
     return &stream->works[stream->num_works++];
 }
 
-jd_status jd__cuda_stream_note(struct jd_stream *stream,
-                               struct jd_clique *clique,
+jd_status jd__cuda_stream_note(struct jd_stream *stream, struct jd_comm *comm,
                                const struct jd_collective *call)
 {
     bool is_captured = jd__cuda_is_capturing(stream);
     pthread_mutex_lock(&stream->lock);
-    struct jd_cuda_work *work = find_work(stream, clique);
+    struct jd_cuda_work *work = find_work(stream, comm);
     if (work)
         *work = (struct jd_cuda_work){
-            .clique = clique,
+            .comm = comm,
             .activity = call->activity,
-            .detail = clique->detail,
+            .detail = comm->detail,
             .is_captured = is_captured || work->is_captured,
         };
     pthread_mutex_unlock(&stream->lock);
     if (work)
         return JD_OK;
-    return jd__fail_no_memory(jd__activity_name(call->activity), sizeof *work);
+    return jd__fail_no_memory(jd__signature_activity_name(call->activity),
+                              sizeof *work);
 }
 
-static void forget_in(struct jd_stream *stream, const struct jd_clique *clique)
+static void forget_in(struct jd_stream *stream, const struct jd_comm *comm)
 {
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < stream->num_works; i++)
-        if (stream->works[i].clique == clique)
+        if (stream->works[i].comm == comm)
             stream->works[i--] = stream->works[--stream->num_works];
     pthread_mutex_unlock(&stream->lock);
 }
 
-void jd__cuda_streams_forget(const struct jd_clique *clique)
+void jd__cuda_streams_forget(const struct jd_comm *comm)
 {
     pthread_mutex_lock(&list_lock);
     for (struct jd_stream *stream = streams; stream; stream = stream->next)
-        forget_in(stream, clique);
+        forget_in(stream, comm);
     pthread_mutex_unlock(&list_lock);
 }
 
@@ -128,7 +129,7 @@ static jd_status fail_captured(const struct jd_collective *call, size_t bytes)
                    "GPU, and none can be had while a CUDA graph is captured; "
                    "make the call once, with this count and type, before the "
                    "capture",
-                   jd__activity_name(call->activity),
+                   jd__signature_activity_name(call->activity),
                    call->detail ? call->detail : "", bytes);
 }
 
@@ -137,7 +138,7 @@ static jd_status grow_scratch(struct jd_stream *stream, size_t bytes,
 {
     struct jd_cuda_growth growth = {
         .bytes = bytes,
-        .operation = jd__activity_name(call->activity),
+        .operation = jd__signature_activity_name(call->activity),
         .purpose = "of scratch memory",
     };
     struct jd_cuda_visit visit;
@@ -210,7 +211,7 @@ static void free_memory(struct jd_stream *stream)
 }
 
 /* What is queued may still use its memory, so all of it stays, and stays
- * listed; its mesh, its cliques and the world go. */
+ * listed; its mesh, its communicators and the world go. */
 static void leave_behind(struct jd_stream *stream)
 {
     jd__log(JD_LOG_WARNING, "%s; the stream and its memory stay",

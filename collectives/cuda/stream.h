@@ -2,10 +2,10 @@
 /*
  * stream.h - a shard's stream: what is queued there, and how it is waited for.
  *
- * A wait polls: the stream, NCCL's asynchronous errors of the cliques that have
- * work on it, and jd__wait_look() for the deadline and peers' failures; it
- * yields and lets MPI make progress. Never a bare cudaStreamSynchronize: a
- * collective whose peer is dead never ends.
+ * A wait polls: the stream, NCCL's asynchronous errors of the communicators
+ * that have work on it, and jd__wait_look() for the deadline and peers'
+ * failures; it yields and lets MPI make progress. Never a bare
+ * cudaStreamSynchronize: a collective whose peer is dead never ends.
  *
  * Threads: one stream, one thread at a time.
  */
@@ -20,11 +20,11 @@
 
 extern const struct jd_stream_table jd__cuda_streams;
 
-/* A piece of work of a clique that may not be done yet. */
+/* A piece of work of a communicator that may not be done yet. */
 struct jd_cuda_work {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     enum jd_activity activity;
-    const char *detail; /* stays as long as the clique */
+    const char *detail; /* stays as long as the communicator */
     bool is_captured;   /* in a graph, which may be launched at any time */
 };
 
@@ -35,8 +35,8 @@ struct jd_stream {
     cudaStream_t handle; /* what collectives are queued on */
     cudaStream_t own;    /* made by create; handle unless use() was called */
 
-    /* The last work of each clique since the last wait, and what graphs have;
-     * under lock, because a clique may go on another thread. */
+    /* The last work of each communicator since the last wait, and what graphs
+     * have; under lock, because a communicator may go on another thread. */
     pthread_mutex_t lock;
     struct jd_cuda_work *works;
     int num_works;
@@ -50,14 +50,14 @@ struct jd_stream {
     struct jd_stream *next, **link; /* among all of the process */
 };
 
-/* Notes that the clique has work there, or will have where a graph is being
- * captured. Returns JD_OK; RESOURCE_EXHAUSTED. */
-jd_status jd__cuda_stream_note(struct jd_stream *stream,
-                               struct jd_clique *clique,
+/* Notes that the communicator has work there, or will have where a graph is
+ * being captured. Returns JD_OK; RESOURCE_EXHAUSTED. */
+jd_status jd__cuda_stream_note(struct jd_stream *stream, struct jd_comm *comm,
                                const struct jd_collective *call);
 
-/* The clique is going: no stream knows its work any more. Threads: any. */
-void jd__cuda_streams_forget(const struct jd_clique *clique);
+/* The communicator is going: no stream knows its work any more. Threads: any.
+ * */
+void jd__cuda_streams_forget(const struct jd_comm *comm);
 
 /*
  * At least bytes of device memory, aligned to 256, until the next call of this
@@ -75,14 +75,14 @@ bool jd__cuda_is_capturing(const struct jd_stream *stream);
 /*
  * Waits for all that is queued, with the collective deadline. detail is the
  * operation's, or NULL. As the table's synchronize; FAILED_PRECONDITION while a
- * graph is captured. After any other failure the cliques with work there are
- * aborted.
+ * graph is captured. After any other failure the communicators with work there
+ * are aborted.
  */
 jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
                                const char *detail);
 
 /* After a failure of that: whether all is over in a moment, as the collectives
- * of aborted cliques are. */
+ * of aborted communicators are. */
 bool jd__cuda_stream_ends(struct jd_stream *stream);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * stream_wait.c - waits for a stream by polling. Which of several collectives
  * there is not done cannot be seen from here, nor who has not come: a sentence
- * names the last of each clique, and their members.
+ * names the last of each communicator, and their members.
  */
-#include "collectives/cuda/clique.h"
+#include "collectives/cuda/comm.h"
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/host.h"
@@ -37,7 +37,7 @@ struct watch {
 
 static const char *name_of(const struct jd_cuda_work *work)
 {
-    return jd__activity_name(work->activity);
+    return jd__signature_activity_name(work->activity);
 }
 
 static const char *or_empty(const char *text)
@@ -71,7 +71,7 @@ static int count_members(const struct jd_stream *stream)
 {
     int count = 0;
     for (int i = 0; i < stream->num_works; i++)
-        count += stream->works[i].clique->size;
+        count += stream->works[i].comm->size;
     return count;
 }
 
@@ -79,10 +79,10 @@ static void list_processes(struct watch *watch)
 {
     const struct jd_stream *stream = watch->stream;
     for (int i = 0; i < stream->num_works; i++) {
-        const struct jd_clique *clique = stream->works[i].clique;
-        for (int j = 0; j < clique->size; j++)
-            if (clique->processes[j] != watch->wait.self)
-                watch->processes[watch->num_processes++] = clique->processes[j];
+        const struct jd_comm *comm = stream->works[i].comm;
+        for (int j = 0; j < comm->size; j++)
+            if (comm->processes[j] != watch->wait.self)
+                watch->processes[watch->num_processes++] = comm->processes[j];
     }
 }
 
@@ -130,9 +130,9 @@ static jd_status poll_cliques(struct jd_stream *stream, const char *operation,
     jd_status status = JD_OK;
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < stream->num_works && status == JD_OK; i++) {
-        struct jd_clique *clique = stream->works[i].clique;
-        if (!only_aborted || atomic_load(clique->is_aborted))
-            status = jd__cuda_clique_poll(clique, operation);
+        struct jd_comm *comm = stream->works[i].comm;
+        if (!only_aborted || atomic_load(comm->is_aborted))
+            status = jd__cuda_clique_poll(comm, operation);
     }
     pthread_mutex_unlock(&stream->lock);
     return status;
@@ -215,7 +215,7 @@ static void abort_cliques(struct jd_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < stream->num_works; i++)
-        jd__cuda_clique_abort(stream->works[i].clique);
+        jd__cuda_clique_abort(stream->works[i].comm);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -228,7 +228,7 @@ static jd_status fail_captured(const char *operation)
                    operation);
 }
 
-/* Work of a clique that was aborted ends too, without its result. */
+/* Work of a communicator that was aborted ends too, without its result. */
 static jd_status wait_inside(struct watch *watch)
 {
     jd_status status = await(watch);

@@ -10,27 +10,27 @@
 
 static const char *operation_of(const struct jd_cuda_task *task)
 {
-    return jd__activity_name(task->call->activity);
+    return jd__signature_activity_name(task->call->activity);
 }
 
-void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_clique *clique,
+void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
                          const struct jd_collective *call)
 {
-    task->clique = clique;
+    task->comm = comm;
     task->call = call;
     task->element = jd_dtype_size(call->dtype);
     task->handle = call->stream->handle;
     task->grouped = ncclSuccess;
     task->is_staged = false;
     task->status =
-        jd__cuda_enter(clique->native, operation_of(task), &task->visit);
+        jd__cuda_enter(comm->native, operation_of(task), &task->visit);
 }
 
-void jd__task_begin(struct jd_cuda_task *task, struct jd_clique *clique,
+void jd__task_begin(struct jd_cuda_task *task, struct jd_comm *comm,
                     const struct jd_collective *call, size_t in_bytes,
                     size_t out_bytes, bool keeps_out)
 {
-    jd__task_begin_bare(task, clique, call);
+    jd__task_begin_bare(task, comm, call);
     if (task->status != JD_OK)
         return;
     task->status =
@@ -127,17 +127,16 @@ static bool enter(struct jd_cuda_task *task)
 {
     if (task->status == JD_OK)
         task->status =
-            jd__cuda_stream_note(task->call->stream, task->clique, task->call);
+            jd__cuda_stream_note(task->call->stream, task->comm, task->call);
     if (task->status == JD_OK)
-        task->status = jd__cuda_clique_enter(task->clique, task->call);
+        task->status = jd__cuda_clique_enter(task->comm, task->call);
     return task->status == JD_OK;
 }
 
 static void settle(struct jd_cuda_task *task, ncclResult_t result,
                    const char *call)
 {
-    task->status =
-        jd__cuda_clique_settle(task->clique, result, task->call, call);
+    task->status = jd__cuda_clique_settle(task->comm, result, task->call, call);
 }
 
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
@@ -146,7 +145,7 @@ void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
     if (count && enter(task))
         settle(task,
                ncclAllReduce(in, out, count * (size_t)way.parts, way.type,
-                             way.op, task->clique->comm, task->handle),
+                             way.op, task->comm->comm, task->handle),
                "ncclAllReduce");
 }
 
@@ -156,7 +155,7 @@ void jd__task_reduce_scatter(struct jd_cuda_task *task, const void *in,
     if (count && enter(task))
         settle(task,
                ncclReduceScatter(in, out, count * (size_t)way.parts, way.type,
-                                 way.op, task->clique->comm, task->handle),
+                                 way.op, task->comm->comm, task->handle),
                "ncclReduceScatter");
 }
 
@@ -165,7 +164,7 @@ void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
 {
     if (bytes && enter(task))
         settle(task,
-               ncclAllGather(in, out, bytes, ncclUint8, task->clique->comm,
+               ncclAllGather(in, out, bytes, ncclUint8, task->comm->comm,
                              task->handle),
                "ncclAllGather");
 }
@@ -176,7 +175,7 @@ void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
     if (bytes && enter(task))
         settle(task,
                ncclBroadcast(in, out, bytes, ncclUint8, source,
-                             task->clique->comm, task->handle),
+                             task->comm->comm, task->handle),
                "ncclBroadcast");
 }
 
@@ -199,7 +198,7 @@ void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
                    int member)
 {
     if (bytes && task->grouped == ncclSuccess)
-        note(task, ncclSend(from, bytes, ncclUint8, member, task->clique->comm,
+        note(task, ncclSend(from, bytes, ncclUint8, member, task->comm->comm,
                             task->handle));
 }
 
@@ -207,7 +206,7 @@ void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,
                       int member)
 {
     if (bytes && task->grouped == ncclSuccess)
-        note(task, ncclRecv(to, bytes, ncclUint8, member, task->clique->comm,
+        note(task, ncclRecv(to, bytes, ncclUint8, member, task->comm->comm,
                             task->handle));
 }
 

@@ -4,7 +4,7 @@
  * that the platform's collectives are made of.
  *
  *     struct jd_cuda_task task;
- *     jd__task_begin(&task, clique, call, in_bytes, out_bytes, false);
+ *     jd__task_begin(&task, communicator, call, in_bytes, out_bytes, false);
  *     jd__task_copy(&task, to, task.call->in, bytes);
  *     jd__task_all_gather(&task, to, task.call->out, bytes);
  *     return jd__task_end(&task);
@@ -18,7 +18,7 @@
 #ifndef COLLECTIVES_CUDA_TASK_H
 #define COLLECTIVES_CUDA_TASK_H
 
-#include "collectives/cuda/clique.h"
+#include "collectives/cuda/comm.h"
 #include "collectives/cuda/collectives.h"
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/fold.h"
@@ -29,7 +29,7 @@
 #include <stddef.h>
 
 struct jd_cuda_task {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     const struct jd_collective *call; /* with device pointers */
     size_t element;                   /* bytes of one */
     cudaStream_t handle;
@@ -41,12 +41,12 @@ struct jd_cuda_task {
 };
 
 /* Enters the device, stages the buffers (staging.h), and notes the work. */
-void jd__task_begin(struct jd_cuda_task *task, struct jd_clique *clique,
+void jd__task_begin(struct jd_cuda_task *task, struct jd_comm *comm,
                     const struct jd_collective *call, size_t in_bytes,
                     size_t out_bytes, bool keeps_out);
 
 /* The same where all buffers are the device's. */
-void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_clique *clique,
+void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
                          const struct jd_collective *call);
 
 /* Brings host buffers back, and leaves; comes after each begin, whatever has

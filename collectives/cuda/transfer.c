@@ -23,7 +23,7 @@ struct posted {
 
 /* One call. */
 struct group {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     const struct jd_transfer *transfers;
     int count;
     struct jd_collective call; /* what the whole is called */
@@ -41,7 +41,7 @@ static bool is_send(const struct group *group, int i)
 
 static bool is_own(const struct group *group, int i)
 {
-    return group->transfers[i].member == group->clique->index;
+    return group->transfers[i].member == group->comm->index;
 }
 
 static size_t bytes_of(const struct group *group, int i)
@@ -74,14 +74,14 @@ static struct jd_cuda_told tell(const struct group *group, int i)
 static jd_status fail_alone(const struct group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
-    int self = group->clique->index;
+    int self = group->comm->index;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s%s: process %d (member %d) has a %s itself without its "
                    "%s in the same group; put both between jd_group_begin and "
                    "jd_group_end",
-                   jd__activity_name(call->activity),
+                   jd__signature_activity_name(call->activity),
                    call->detail ? call->detail : "",
-                   group->clique->processes[self], self,
+                   group->comm->processes[self], self,
                    is_send(group, i) ? "send to" : "receive from",
                    is_send(group, i) ? "receive" : "send");
 }
@@ -89,7 +89,7 @@ static jd_status fail_alone(const struct group *group, int i)
 /* As on cpu what does not fit is left out, and the first of it is told. */
 static jd_status check_own(const struct group *group)
 {
-    int self = group->clique->index;
+    int self = group->comm->index;
     int from = next_own(group, -1, true), to = next_own(group, -1, false);
     jd_status status = JD_OK;
     for (; from < group->count && to < group->count;
@@ -100,7 +100,7 @@ static jd_status check_own(const struct group *group)
         group->is_refused[from] = true;
         if (status == JD_OK)
             status =
-                jd__cuda_fail_pair(group->clique, &group->transfers[from].call,
+                jd__cuda_fail_pair(group->comm, &group->transfers[from].call,
                                    self, sent, self, wanted);
     }
     int left = from < group->count ? from : to;
@@ -140,7 +140,7 @@ static void find_places(struct group *group)
         posted->data = given(group, i);
         posted->place = *end;
         posted->is_host = bytes > 0 && !jd__cuda_is_device_pointer(
-                                           posted->data, group->clique->native);
+                                           posted->data, group->comm->native);
         if (posted->is_host)
             *end += jd__cuda_align(bytes);
     }
@@ -202,7 +202,7 @@ static int find_new(const struct group *group)
     int i = 0;
     while (i < group->count &&
            (!goes(group, i) ||
-            group->clique->is_connected[group->transfers[i].member]))
+            group->comm->is_connected[group->transfers[i].member]))
         i++;
     return i;
 }
@@ -213,7 +213,7 @@ static jd_status fail_captured(const struct group *group, int member)
                    "%s%s: the first transfer with member %d connects the two, "
                    "and a CUDA graph is being captured; make one before the "
                    "capture",
-                   jd__activity_name(group->call.activity),
+                   jd__signature_activity_name(group->call.activity),
                    group->call.detail ? group->call.detail : "", member);
 }
 
@@ -227,7 +227,7 @@ static void exchange_bytes(struct group *group, char *bytes)
         int member = group->transfers[i].member;
         jd__task_send(task, bytes, 1, member);
         jd__task_receive(task, bytes + 1 + member, 1, member);
-        group->clique->is_connected[member] = true;
+        group->comm->is_connected[member] = true;
     }
     jd__task_group_end(task);
 }
@@ -236,9 +236,10 @@ static void exchange_bytes(struct group *group, char *bytes)
  * NCCL connects two members at their first transfer, for all that they have in
  * a group then, and wants the same of both: where the one has a send and a
  * receive in a group, and the other calls them one by one, they wait for each
- * other for ever, and of two that are half the members apart (as in a clique of
- * two) each takes the other's message for another one (NVIDIA/nccl issues 1279
- * and 2057). So two members first exchange a byte, which connects both ways.
+ * other for ever, and of two that are half the members apart (as in a
+ * communicator of two) each takes the other's message for another one
+ * (NVIDIA/nccl issues 1279 and 2057). So two members first exchange a byte,
+ * which connects both ways.
  */
 static void connect_new(struct group *group)
 {
@@ -250,7 +251,7 @@ static void connect_new(struct group *group)
         task->status = fail_captured(group, group->transfers[first].member);
         return;
     }
-    char *bytes = jd__task_scratch(task, (size_t)group->clique->size + 1);
+    char *bytes = jd__task_scratch(task, (size_t)group->comm->size + 1);
     if (bytes)
         exchange_bytes(group, bytes);
 }
@@ -278,7 +279,7 @@ static void move(struct group *group)
 
 static jd_status run_on_device(struct group *group)
 {
-    jd__task_begin_bare(&group->task, group->clique, &group->call);
+    jd__task_begin_bare(&group->task, group->comm, &group->call);
     copy_own(group);
     move(group);
     return jd__task_end(&group->task);
@@ -305,14 +306,14 @@ static jd_status run_staged(struct group *group)
         return check_capture(group);
     char *memory = malloc(bytes);
     if (!memory)
-        return jd__fail_no_memory(jd__activity_name(group->call.activity),
-                                  bytes);
+        return jd__fail_no_memory(
+            jd__signature_activity_name(group->call.activity), bytes);
     group->call.in = group->in = memory;
     group->call.out = group->out = memory + group->in_bytes;
     jd_status status = copy_all(group, true);
     if (status == JD_OK) {
-        jd__task_begin(&group->task, group->clique, &group->call,
-                       group->in_bytes, group->out_bytes, false);
+        jd__task_begin(&group->task, group->comm, &group->call, group->in_bytes,
+                       group->out_bytes, false);
         set_data(group);
         copy_own(group);
         move(group);
@@ -329,7 +330,7 @@ static jd_status run(struct group *group)
 {
     jd_status own = check_own(group);
     jd_status checked = jd__cuda_check_transfers(
-        group->clique, group->transfers, group->count, group->is_refused, own);
+        group->comm, group->transfers, group->count, group->is_refused, own);
     if (checked != JD_OK && checked != JD_INVALID_ARGUMENT)
         return checked;
     find_places(group);
@@ -341,12 +342,12 @@ static jd_status run(struct group *group)
 
 enum { FEW = 8 };
 
-jd_status jd__cuda_transfer(struct jd_clique *clique,
+jd_status jd__cuda_transfer(struct jd_comm *comm,
                             const struct jd_transfer *transfers, int count)
 {
     struct posted few[FEW];
     bool few_refused[FEW] = { false };
-    struct group group = { .clique = clique,
+    struct group group = { .comm = comm,
                            .transfers = transfers,
                            .count = count,
                            .call = transfers[0].call,
@@ -361,8 +362,9 @@ jd_status jd__cuda_transfer(struct jd_clique *clique,
     jd_status status =
         group.posted && group.is_refused
             ? run(&group)
-            : jd__fail_no_memory(jd__activity_name(group.call.activity),
-                                 (size_t)count * sizeof *group.posted);
+            : jd__fail_no_memory(
+                  jd__signature_activity_name(group.call.activity),
+                  (size_t)count * sizeof *group.posted);
     if (count > FEW) {
         free(group.posted);
         free(group.is_refused);

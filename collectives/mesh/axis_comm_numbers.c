@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* axis_comm_numbers.c - which index along its axes each of a span's processes
- * has, for sentences that name processes where the program counts by indices.
- * */
+/* axis_comm_numbers.c - which index along its axes each of an axis
+ * communicator's processes has, for sentences that name processes where the
+ * program counts by indices.  */
 #include "collectives/mesh/shard.h"
 
 #include <stdio.h>
@@ -24,13 +24,13 @@ static int compare_numbers(const void *one, const void *other)
 
 /* Sorted by process; NULL where there is no memory, where each index is its
  * process's, and where there is one process. */
-static struct number *list_numbers(const struct jd_span *span)
+static struct number *list_numbers(const struct jd_axis_comm *axis_comm)
 {
-    struct number *numbers = malloc((size_t)span->size * sizeof *numbers);
+    struct number *numbers = malloc((size_t)axis_comm->size * sizeof *numbers);
     bool differs = false, are_several = false;
-    for (int i = 0; numbers && i < span->size; i++) {
-        int position = jd__shard_member(span->shard, &span->axes, i);
-        int process = span->shard->mesh->devices[position]->process_index;
+    for (int i = 0; numbers && i < axis_comm->size; i++) {
+        int position = jd__shard_member(axis_comm->shard, &axis_comm->axes, i);
+        int process = axis_comm->shard->mesh->devices[position]->process_index;
         numbers[i] = (struct number){ process, i };
         differs = differs || process != i;
         are_several = are_several || process != numbers[0].process;
@@ -39,7 +39,7 @@ static struct number *list_numbers(const struct jd_span *span)
         free(numbers);
         return NULL;
     }
-    qsort(numbers, (size_t)span->size, sizeof *numbers, compare_numbers);
+    qsort(numbers, (size_t)axis_comm->size, sizeof *numbers, compare_numbers);
     return numbers;
 }
 
@@ -53,7 +53,7 @@ static int end_of_run(const struct number *numbers, int count, int from)
     return end;
 }
 
-static void print_run(FILE *out, const struct jd_span *span,
+static void print_run(FILE *out, const struct jd_axis_comm *axis_comm,
                       const struct number *first, int count, bool is_first)
 {
     fprintf(out, "%s process %d ", is_first ? ";" : ",", first->process);
@@ -64,20 +64,20 @@ static void print_run(FILE *out, const struct jd_span *span,
     else
         fprintf(out, "indices %d-%d", first->index, first->index + count - 1);
     if (is_first)
-        fprintf(out, " of %s", span->axes_text);
+        fprintf(out, " of %s", axis_comm->axes_text);
 }
 
-char *jd__span_numbers(const struct jd_span *span)
+char *jd__axis_comm_numbers(const struct jd_axis_comm *axis_comm)
 {
     char *text = NULL;
     size_t size;
-    struct number *numbers = list_numbers(span);
+    struct number *numbers = list_numbers(axis_comm);
     FILE *out = numbers ? open_memstream(&text, &size) : NULL;
     int runs = 0;
-    for (int i = 0, end; out && i < span->size && runs <= MOST; i = end) {
-        end = end_of_run(numbers, span->size, i);
+    for (int i = 0, end; out && i < axis_comm->size && runs <= MOST; i = end) {
+        end = end_of_run(numbers, axis_comm->size, i);
         if (runs++ < MOST)
-            print_run(out, span, &numbers[i], end - i, i == 0);
+            print_run(out, axis_comm, &numbers[i], end - i, i == 0);
         else
             fputs(", ... (jd_mesh_visualize() shows all)", out);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* comm_cache.c - the ends of cliques that this process has. */
+/* comm_cache.c - the ends of communicators that this process has. */
 #include "base/digest.h"
 #include "collectives/mesh/comm_cache.h"
 
@@ -9,16 +9,16 @@
 
 static struct {
     pthread_mutex_t lock;
-    struct jd_clique_end *first;
+    struct jd_cached_comm *first;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- which ones there are ------------------------------------------------ */
 
-static struct jd_clique_end *describe(const struct jd_platform *platform,
-                                      const struct jd_clique_spec *spec)
+static struct jd_cached_comm *describe(const struct jd_platform *platform,
+                                       const struct jd_comm_spec *spec)
 {
     size_t bytes = (size_t)spec->size * sizeof(int64_t);
-    struct jd_clique_end *end = calloc(1, sizeof *end + bytes);
+    struct jd_cached_comm *end = calloc(1, sizeof *end + bytes);
     if (!end)
         return NULL;
     end->platform = platform;
@@ -32,8 +32,8 @@ static struct jd_clique_end *describe(const struct jd_platform *platform,
     return end;
 }
 
-static bool is_same(const struct jd_clique_end *a,
-                    const struct jd_clique_end *b)
+static bool is_same(const struct jd_cached_comm *a,
+                    const struct jd_cached_comm *b)
 {
     return a->digest == b->digest && a->device == b->device &&
            a->size == b->size && a->world == b->world &&
@@ -42,11 +42,11 @@ static bool is_same(const struct jd_clique_end *a,
                   (size_t)a->size * sizeof *a->members) == 0;
 }
 
-jd_status jd__clique_get(const struct jd_platform *platform,
-                         const struct jd_clique_spec *spec,
-                         struct jd_clique_end **ret_end)
+jd_status jd__comm_cache_get(const struct jd_platform *platform,
+                             const struct jd_comm_spec *spec,
+                             struct jd_cached_comm **ret_end)
 {
-    struct jd_clique_end *wanted = describe(platform, spec), *end;
+    struct jd_cached_comm *wanted = describe(platform, spec), *end;
     if (!wanted)
         return jd__fail_no_memory(spec->operation,
                                   (size_t)spec->size * sizeof(int64_t));
@@ -68,11 +68,11 @@ jd_status jd__clique_get(const struct jd_platform *platform,
 }
 
 /* Takes it out where nobody uses it any more. */
-static bool drop(struct jd_clique_end *end)
+static bool drop(struct jd_cached_comm *end)
 {
     pthread_mutex_lock(&table.lock);
     bool is_last = --end->references == 0;
-    struct jd_clique_end **link = &table.first;
+    struct jd_cached_comm **link = &table.first;
     while (is_last && *link != end)
         link = &(*link)->next;
     if (is_last)
@@ -81,20 +81,20 @@ static bool drop(struct jd_clique_end *end)
     return is_last;
 }
 
-void jd__clique_put(struct jd_clique_end *end)
+void jd__comm_cache_put(struct jd_cached_comm *end)
 {
     if (!end || !drop(end))
         return;
-    end->platform->clique_destroy(atomic_load(&end->clique));
+    end->platform->clique_destroy(atomic_load(&end->comm));
     jd__failure_finish(&end->failure);
     free(end);
 }
 
-int jd__clique_count(void)
+int jd__comm_cache_count(void)
 {
     int count = 0;
     pthread_mutex_lock(&table.lock);
-    for (struct jd_clique_end *end = table.first; end; end = end->next)
+    for (struct jd_cached_comm *end = table.first; end; end = end->next)
         count++;
     pthread_mutex_unlock(&table.lock);
     return count;
@@ -104,8 +104,8 @@ int jd__clique_count(void)
 
 /* A load and a store and no exchange: it catches a program's mistake, and
  * does not have to catch it always. */
-jd_status jd__clique_enter(struct jd_clique_end *end, const char *operation,
-                           const char *where)
+jd_status jd__comm_cache_enter(struct jd_cached_comm *end,
+                               const char *operation, const char *where)
 {
     if (atomic_load_explicit(&end->is_busy, memory_order_acquire))
         return jd_fail(JD_FAILED_PRECONDITION,
@@ -120,28 +120,28 @@ jd_status jd__clique_enter(struct jd_clique_end *end, const char *operation,
     return status;
 }
 
-jd_status jd__clique_make(struct jd_clique_end *end,
-                          const struct jd_clique_spec *spec)
+jd_status jd__comm_cache_make(struct jd_cached_comm *end,
+                              const struct jd_comm_spec *spec)
 {
-    struct jd_clique *clique;
-    if (atomic_load_explicit(&end->clique, memory_order_relaxed))
+    struct jd_comm *comm;
+    if (atomic_load_explicit(&end->comm, memory_order_relaxed))
         return JD_OK;
-    jd_status status = end->platform->clique_create(spec, &clique);
+    jd_status status = end->platform->clique_create(spec, &comm);
     if (status == JD_OK)
-        atomic_store(&end->clique, clique);
+        atomic_store(&end->comm, comm);
     return status;
 }
 
-jd_status jd__clique_leave(struct jd_clique_end *end, jd_status status)
+jd_status jd__comm_cache_leave(struct jd_cached_comm *end, jd_status status)
 {
     jd__failure_note(&end->failure, status);
     atomic_store_explicit(&end->is_busy, false, memory_order_release);
     return status;
 }
 
-void jd__clique_abort(struct jd_clique_end *end)
+void jd__comm_cache_abort(struct jd_cached_comm *end)
 {
-    struct jd_clique *clique = end ? atomic_load(&end->clique) : NULL;
-    if (clique)
-        end->platform->clique_abort(clique);
+    struct jd_comm *comm = end ? atomic_load(&end->comm) : NULL;
+    if (comm)
+        end->platform->clique_abort(comm);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* layout.c - which processes a clique's members live in. */
+/* layout.c - which processes a communicator's members live in. */
 #include "collectives/mesh/layout.h"
 
 #include <stdlib.h>
@@ -48,8 +48,7 @@ static void add_member(struct jd_layout *layout, int member,
         layout->lowest[owner] = device->local_ordinal;
 }
 
-static void list_own(struct jd_layout *layout,
-                     const struct jd_clique_spec *spec)
+static void list_own(struct jd_layout *layout, const struct jd_comm_spec *spec)
 {
     layout->self = layout->owners[spec->index];
     for (int i = 0; i < spec->size; i++) {
@@ -60,7 +59,7 @@ static void list_own(struct jd_layout *layout,
     }
 }
 
-jd_status jd__layout_create(const struct jd_clique_spec *spec,
+jd_status jd__layout_create(const struct jd_comm_spec *spec,
                             struct jd_layout **ret_layout)
 {
     size_t world = (size_t)spec->runtime->world.count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * layout.h - which processes a clique's members live in.
+ * layout.h - which processes a communicator's members live in.
  *
  *     struct jd_layout *layout;
  *     status = jd__layout_create(spec, &layout);
@@ -28,7 +28,7 @@ struct jd_layout {
 };
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming the spec's operation. */
-jd_status jd__layout_create(const struct jd_clique_spec *spec,
+jd_status jd__layout_create(const struct jd_comm_spec *spec,
                             struct jd_layout **ret_layout);
 void jd__layout_destroy(struct jd_layout *layout);
 

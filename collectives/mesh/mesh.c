@@ -75,7 +75,7 @@ static jd_status open_streams(struct jd_mesh *mesh)
     return status;
 }
 
-/* What is queued is done before the cliques go that it needs. */
+/* What is queued is done before the communicators go that it needs. */
 static void close_streams(struct jd_mesh *mesh)
 {
     const struct jd_runtime *runtime = NULL;

@@ -30,7 +30,7 @@ jd_shard *jd_mesh_shard(jd_mesh *mesh)
 
 /* Which mesh gave the NULL is not known any more; how many devices this
  * process has tells the likely reason. */
-jd_status jd__fail_null_shard(const char *operation)
+jd_status jd__shard_fail_null(const char *operation)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
@@ -106,7 +106,7 @@ static bool read_axes(const jd_shard *shard, const char *text,
                       const char *operation, struct jd_axes *ret_axes)
 {
     if (!shard) {
-        jd__fail_null_shard(operation);
+        jd__shard_fail_null(operation);
         return false;
     }
     return jd__shard_axes(shard, text, operation, ret_axes) == JD_OK;
@@ -135,7 +135,7 @@ jd_status jd_shard_coordinates(const jd_shard *shard, int ndim,
 {
     static const char operation[] = "jd_shard_coordinates";
     if (!shard)
-        return jd__fail_null_shard(operation);
+        return jd__shard_fail_null(operation);
     if (!ret_coordinates)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: ret_coordinates is NULL",
                        operation);
@@ -153,7 +153,7 @@ jd_status jd_shard_coordinates(const jd_shard *shard, int ndim,
 const jd_device *jd_shard_device(const jd_shard *shard)
 {
     if (!shard) {
-        jd__fail_null_shard("jd_shard_device");
+        jd__shard_fail_null("jd_shard_device");
         return NULL;
     }
     if (jd__mesh_check_world(shard->mesh, "jd_shard_device") != JD_OK)

@@ -2,13 +2,14 @@
 /*
  * shard.h - what a shard is: one local device's place in a mesh, and for each
  * list of axes that its collectives have named, the members along them and
- * this device's end of their clique (a span).
+ * this device's end of their communicator (an axis communicator).
  *
- *     struct jd_span *span;
- *     status = jd__shard_span(shard, "data", "jd_psum", &span);
- *     ... span->size, span->index ...
- *     status = jd__span_enter(span, JD_ACTIVITY_PSUM);
- *     status = jd__span_leave(span, platform->...(jd__span_clique(span), ...));
+ *     struct jd_axis_comm *axis communicator;
+ *     status = jd__axis_comm_of(shard, "data", "jd_psum", &axis communicator);
+ *     ... axis communicator->size, axis communicator->index ...
+ *     status = jd__axis_comm_enter(axis communicator, JD_ACTIVITY_PSUM);
+ *     status = jd__axis_comm_leave(axis communicator,
+ * platform->...(jd__axis_comm_handle(axis communicator), ...));
  *
  * Threads: one shard, one thread at a time; jd__shard_abort from any.
  */
@@ -31,8 +32,8 @@ struct jd_grouping {
     int index;          /* its place there */
 };
 
-/* What a shard remembers of its last jd_ppermute or jd_pshuffle along a span:
- * a list that comes again is not looked through again. */
+/* What a shard remembers of its last jd_ppermute or jd_pshuffle along an axis
+ * communicator: a list that comes again is not looked through again. */
 struct jd_route_memory {
     struct jd_route *routes; /* room for one from each member */
     int *seen;               /* room for two numbers of each member */
@@ -41,23 +42,23 @@ struct jd_route_memory {
     struct jd_permute permute;
 };
 
-struct jd_span {
+struct jd_axis_comm {
     struct jd_shard *shard;
-    struct jd_span *next; /* of the same shard; does not change */
-    char *text;           /* as calls name the axes; NULL: all */
+    struct jd_axis_comm *next; /* of the same shard; does not change */
+    char *text;                /* as calls name the axes; NULL: all */
     struct jd_axes axes;
     int size;
     int index;
     char *axes_text; /* for sentences: "\"data\"" */
     char *detail;    /* for sentences: " over axis \"data\"" */
-    struct jd_clique_end *_Atomic end; /* NULL before the first collective */
+    struct jd_cached_comm *_Atomic end; /* NULL before the first collective */
     struct jd_route_memory routes;
 };
 
 /* Sends and receives between jd_group_begin() and jd_group_end(). */
 struct jd_transfer_group {
     bool is_open;
-    struct jd_span *span; /* of those in it; NULL: none yet */
+    struct jd_axis_comm *axis_comm; /* of those in it; NULL: none yet */
     struct jd_transfer *transfers;
     int count;
     int capacity;
@@ -68,9 +69,9 @@ struct jd_shard {
     int position;             /* its device's, row-major */
     struct jd_stream *stream; /* NULL where the platform has none; a derived
                                * shard's is that of the mesh's */
-    struct jd_span *_Atomic spans; /* grows at its head */
-    struct jd_span *last;          /* that was named */
-    struct jd_grouping *grouping;  /* NULL: a shard of the mesh */
+    struct jd_axis_comm *_Atomic axis_comms; /* grows at its head */
+    struct jd_axis_comm *last;               /* that was named */
+    struct jd_grouping *grouping;            /* NULL: a shard of the mesh */
     struct jd_shard
         *_Atomic derived;  /* by jd_shard_groups; grows at its head */
     struct jd_shard *next; /* derived from the same; does not change */
@@ -78,7 +79,7 @@ struct jd_shard {
 };
 
 /* INVALID_ARGUMENT that says why a process may have no shard. */
-jd_status jd__fail_null_shard(const char *operation);
+jd_status jd__shard_fail_null(const char *operation);
 
 /*
  * The axes that text names, where the shard has collectives along them.
@@ -96,41 +97,43 @@ int jd__shard_member(const struct jd_shard *shard, const struct jd_axes *axes,
                      int index);
 
 /* Frees what a shard has, and the shards derived from it; gives the ends of
- * its cliques back. Not the struct. */
+ * its communicators back. Not the struct. */
 void jd__shard_finish(struct jd_shard *shard);
 
 /* Makes the waits of the shard's collectives, and of those of the shards
  * derived from it, return ABORTED. Threads: any. */
 void jd__shard_abort(struct jd_shard *shard);
 
-/* ---- spans -------------------------------------------------------------- */
+/* ---- axis communicators ------------------------------------------------- */
 
 /*
- * The shard's span of the axes; found by its text, and made where it is new.
- * No allocation, and no reading of the text, where it was the last one's too.
- * Returns: as jd__shard_axes; RESOURCE_EXHAUSTED.
+ * The shard's axis communicator of the axes; found by its text, and made where
+ * it is new. No allocation, and no reading of the text, where it was the last
+ * one's too. Returns: as jd__shard_axes; RESOURCE_EXHAUSTED.
  */
-jd_status jd__shard_span(struct jd_shard *shard, const char *axes,
-                         const char *operation, struct jd_span **ret_span);
+jd_status jd__axis_comm_of(struct jd_shard *shard, const char *axes,
+                           const char *operation,
+                           struct jd_axis_comm **ret_axis_comm);
 
 /*
- * Begins a collective: from here to jd__span_leave the thread may wait for
- * others. The first one of a device set makes its clique.
+ * Begins a collective: from here to jd__axis_comm_leave the thread may wait for
+ * others. The first one of a device set makes its communicator.
  * Returns: JD_OK; ABORTED where the job, a body of jd_shard_map() or an earlier
  *   call has failed; FAILED_PRECONDITION where another thread is in a
  *   collective of the same device set; the failures of clique_create. After a
  *   failure there is nothing to leave.
  */
-jd_status jd__span_enter(struct jd_span *span, enum jd_activity activity);
-jd_status jd__span_leave(struct jd_span *span, enum jd_activity activity,
-                         jd_status status);
+jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
+                              enum jd_activity activity);
+jd_status jd__axis_comm_leave(struct jd_axis_comm *axis_comm,
+                              enum jd_activity activity, jd_status status);
 
 /* "; process 0 is index 0 of \"data\", process 1 index 2", malloc'ed: to go
  * behind a sentence that names processes. NULL where each member's index is its
  * process's, and where there is no memory. */
-char *jd__span_numbers(const struct jd_span *span);
+char *jd__axis_comm_numbers(const struct jd_axis_comm *axis_comm);
 
-/* Of a span that was entered. */
-struct jd_clique *jd__span_clique(const struct jd_span *span);
+/* Of an axis communicator that was entered. */
+struct jd_comm *jd__axis_comm_handle(const struct jd_axis_comm *axis_comm);
 
 #endif

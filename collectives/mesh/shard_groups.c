@@ -23,7 +23,7 @@ static jd_status check_null(jd_shard **ret_shard, const jd_shard *shard,
                        : !indices ? "indices"
                                   : NULL;
     if (!shard)
-        return jd__fail_null_shard(GROUPS);
+        return jd__shard_fail_null(GROUPS);
     if (null)
         return jd_fail(JD_INVALID_ARGUMENT, GROUPS ": %s is NULL", null);
     if (shard->grouping)

@@ -35,8 +35,8 @@ static void tell_job(const struct jd_mesh *mesh, jd_status status,
 {
     if (mesh->runtime->world.count > 1 &&
         (status == JD_ABORTED || status == JD_UNAVAILABLE))
-        jd__ending_await_news(NEWS_SECONDS);
-    if (!jd__ending_has_begun())
+        jd__failure_exit_await_news(NEWS_SECONDS);
+    if (!jd__failure_exit_has_begun())
         jd_report_error(status, sentence);
 }
 
@@ -152,7 +152,7 @@ jd_status jd_shard_map(jd_mesh *mesh,
     if (mesh->num_shards == 1)
         run_body(&run);
     else if (mesh->num_shards > 1) {
-        jd__warn_of_cores(mesh);
+        jd__shard_map_warn_of_cores(mesh);
         status = run_on_threads(mesh, &run);
     }
     struct jd_body_failure *failure = &mesh->body_failure;
@@ -185,7 +185,7 @@ static bool is_cramped(const struct jd_mesh *mesh, int process)
            allowed < info->num_devices && allowed < devices_of(mesh, process);
 }
 
-void jd__warn_of_cores(const struct jd_mesh *mesh)
+void jd__shard_map_warn_of_cores(const struct jd_mesh *mesh)
 {
     static _Atomic uint64_t warned; /* the world's number, plus 1 */
     const struct jd_topology *topology = mesh->runtime->topology;

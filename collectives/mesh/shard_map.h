@@ -10,6 +10,6 @@
  * process has more devices in the mesh than cores that it may use, and its
  * host has more.
  */
-void jd__warn_of_cores(const struct jd_mesh *mesh);
+void jd__shard_map_warn_of_cores(const struct jd_mesh *mesh);
 
 #endif

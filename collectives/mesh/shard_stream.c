@@ -10,7 +10,7 @@
 static jd_status check(const jd_shard *shard, const char *operation)
 {
     return shard ? jd__mesh_check_world(shard->mesh, operation)
-                 : jd__fail_null_shard(operation);
+                 : jd__shard_fail_null(operation);
 }
 
 void *jd_shard_stream(const jd_shard *shard)

@@ -15,7 +15,7 @@
 /* All processes of the world in force; made by the first call in it. */
 static struct {
     uint64_t world; /* the number of the runtime; 0: none yet */
-    struct jd_group *group;
+    struct jd_channel *group;
     struct jd_failure failure;
 } processes;
 
@@ -28,14 +28,14 @@ static jd_status open_group(const struct jd_runtime *runtime,
         return jd__fail_no_memory(operation, (size_t)count * sizeof *all);
     for (int i = 0; i < count; i++)
         all[i] = i;
-    struct jd_group_spec spec = {
+    struct jd_channel_spec spec = {
         .runtime = runtime,
         .processes = all,
         .size = count,
         .index = runtime->world.index,
         .tag = JD_TAG_PROCESSES,
     };
-    jd_status status = jd__group_create(&spec, operation, &processes.group);
+    jd_status status = jd__channel_create(&spec, operation, &processes.group);
     free(all);
     if (status != JD_OK)
         return status;
@@ -44,18 +44,18 @@ static jd_status open_group(const struct jd_runtime *runtime,
 }
 
 /* The group of all processes, ready for the operation. */
-jd_status jd__processes_enter(enum jd_activity activity,
-                              struct jd_group **ret_group)
+jd_status jd__agree_enter(enum jd_activity activity,
+                          struct jd_channel **ret_group)
 {
-    const char *operation = jd__activity_name(activity);
+    const char *operation = jd__signature_activity_name(activity);
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status == JD_OK)
-        status = jd__ending_check(operation);
+        status = jd__failure_exit_check(operation);
     if (status != JD_OK)
         return status;
     if (processes.world != runtime->number) {
-        jd__group_destroy(processes.group);
+        jd__channel_destroy(processes.group);
         jd__failure_finish(&processes.failure);
         processes.group = NULL;
         processes.world = 0;
@@ -66,17 +66,18 @@ jd_status jd__processes_enter(enum jd_activity activity,
     if (status != JD_OK)
         return status;
     jd__progress_enter(operation);
-    jd__group_begin(processes.group, operation, NULL);
+    jd__channel_begin(processes.group, operation, NULL);
     *ret_group = processes.group;
     return JD_OK;
 }
 
 /* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]",
  * "jd_assert_equal_with of 1 leaf: F32[3] (bitwise)". */
-static void print_purpose(const struct jd_purpose *purpose, char *text,
+static void print_purpose(const struct jd_call_desc *purpose, char *text,
                           size_t size)
 {
-    const char *activity = jd__activity_name(purpose->signature.activity);
+    const char *activity =
+        jd__signature_activity_name(purpose->signature.activity);
     char list[1024];
     jd__leaves_print(purpose->leaves, purpose->count, list, sizeof list);
     if (purpose->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
@@ -88,41 +89,41 @@ static void print_purpose(const struct jd_purpose *purpose, char *text,
 }
 
 /* All know that their purposes differ; now they tell each other how. */
-static jd_status fail_mismatch(struct jd_group *group,
-                               const struct jd_purpose *purpose, int odd,
+static jd_status fail_mismatch(struct jd_channel *group,
+                               const struct jd_call_desc *purpose, int odd,
                                int other)
 {
     char own[1280];
     print_purpose(purpose, own, sizeof own);
     jd_status status =
-        jd__group_meet(group, &purpose->signature, own, strlen(own) + 1);
+        jd__channel_meet(group, &purpose->signature, own, strlen(own) + 1);
     if (status != JD_OK)
         return status;
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s: process %d calls %s, process %d calls %s; all processes make the "
         "same calls in the same order, with equal lists of leaves",
-        jd__group_operation(group), odd,
-        (const char *)jd__group_payload(group, odd), other,
-        (const char *)jd__group_payload(group, other));
+        jd__channel_operation(group), odd,
+        (const char *)jd__channel_payload(group, odd), other,
+        (const char *)jd__channel_payload(group, other));
 }
 
-jd_status jd__processes_meet(struct jd_group *group,
-                             const struct jd_purpose *purpose)
+jd_status jd__agree_meet(struct jd_channel *group,
+                         const struct jd_call_desc *purpose)
 {
     int odd = 0, other = 0;
     jd_status status =
-        jd__group_meet(group, &purpose->signature, purpose->payload,
-                       purpose->payload ? purpose->bytes : 0);
-    if (status == JD_OK && jd__group_find_odd(group, &odd, &other))
+        jd__channel_meet(group, &purpose->signature, purpose->payload,
+                         purpose->payload ? purpose->bytes : 0);
+    if (status == JD_OK && jd__channel_find_odd(group, &odd, &other))
         status = fail_mismatch(group, purpose, odd, other);
-    return status == JD_OK ? jd__group_check_status(group) : status;
+    return status == JD_OK ? jd__channel_check_status(group) : status;
 }
 
-struct jd_purpose jd__purpose(enum jd_activity activity, const jd_leaf *leaves,
-                              size_t count)
+struct jd_call_desc jd__agree_call(enum jd_activity activity,
+                                   const jd_leaf *leaves, size_t count)
 {
-    return (struct jd_purpose){
+    return (struct jd_call_desc){
         .signature = {
             .activity = activity,
             .source = -1,
@@ -134,87 +135,88 @@ struct jd_purpose jd__purpose(enum jd_activity activity, const jd_leaf *leaves,
     };
 }
 
-struct jd_leaf_walk jd__purpose_walk(const struct jd_purpose *purpose)
+struct jd_leaf_walk jd__agree_call_walk(const struct jd_call_desc *purpose)
 {
     return (struct jd_leaf_walk){ .leaves = purpose->leaves,
                                   .count = purpose->count };
 }
 
 /* Meets with scratch memory for what follows; without it, says so. */
-jd_status jd__processes_meet_with_scratch(struct jd_group *group,
-                                          struct jd_purpose *purpose,
-                                          size_t bytes, char **ret_scratch)
+jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
+                                      struct jd_call_desc *purpose,
+                                      size_t bytes, char **ret_scratch)
 {
-    *ret_scratch = jd__group_scratch(group, bytes);
+    *ret_scratch = jd__channel_scratch(group, bytes);
     if (!*ret_scratch)
         purpose->signature.status =
-            jd__fail_no_memory(jd__group_operation(group), bytes);
-    return jd__processes_meet(group, purpose);
+            jd__fail_no_memory(jd__channel_operation(group), bytes);
+    return jd__agree_meet(group, purpose);
 }
 
 /* Meets with everything in the message. */
-jd_status jd__processes_meet_with_leaves(struct jd_group *group,
-                                         struct jd_purpose *purpose, bool gives,
-                                         size_t bytes)
+jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
+                                     struct jd_call_desc *purpose, bool gives,
+                                     size_t bytes)
 {
     unsigned char packed[JD_MEETING_PAYLOAD];
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
     if (gives) {
         purpose->payload = packed;
-        purpose->bytes = jd__walk_pack(&walk, packed, bytes);
+        purpose->bytes = jd__leaves_walk_pack(&walk, packed, bytes);
     }
-    jd_status status = jd__processes_meet(group, purpose);
+    jd_status status = jd__agree_meet(group, purpose);
     purpose->payload = NULL;
     return status;
 }
 
 /* All leaves came with the meeting's messages. */
-static jd_status hear_short(struct jd_group *group, struct jd_purpose *purpose,
-                            size_t bytes, int source,
-                            const struct jd_listener *listener)
+static jd_status hear_short(struct jd_channel *group,
+                            struct jd_call_desc *purpose, size_t bytes,
+                            int source, const struct jd_listener *listener)
 {
-    bool gives = jd__group_index(group) == source;
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-    jd_status status =
-        jd__processes_meet_with_leaves(group, purpose, gives, bytes);
+    bool gives = jd__channel_index(group) == source;
+    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+    jd_status status = jd__agree_meet_with_leaves(group, purpose, gives, bytes);
     if (status == JD_OK && !gives)
-        listener->hear(&walk, jd__group_payload(group, source), bytes,
+        listener->hear(&walk, jd__channel_payload(group, source), bytes,
                        listener->arg);
     return status;
 }
 
 /* They follow the meeting in pieces. */
-static jd_status hear_long(struct jd_group *group, struct jd_purpose *purpose,
-                           int source, const struct jd_listener *listener)
+static jd_status hear_long(struct jd_channel *group,
+                           struct jd_call_desc *purpose, int source,
+                           const struct jd_listener *listener)
 {
     char *scratch;
-    size_t piece = jd__group_piece(group);
-    bool gives = jd__group_index(group) == source;
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
+    size_t piece = jd__channel_piece(group);
+    bool gives = jd__channel_index(group) == source;
+    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
     jd_status status =
-        jd__processes_meet_with_scratch(group, purpose, piece, &scratch);
+        jd__agree_meet_with_scratch(group, purpose, piece, &scratch);
     while (status == JD_OK) {
         struct jd_leaf_walk begin = walk;
-        size_t bytes = jd__walk_pack(&walk, gives ? scratch : NULL, piece);
+        size_t bytes =
+            jd__leaves_walk_pack(&walk, gives ? scratch : NULL, piece);
         if (bytes == 0)
             break;
-        status = jd__bulk_broadcast(group, scratch, bytes, source);
+        status = jd__chunks_broadcast(group, scratch, bytes, source);
         if (status == JD_OK && !gives)
             listener->hear(&begin, scratch, bytes, listener->arg);
     }
     return status;
 }
 
-jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
-                             size_t bytes, int source,
-                             const struct jd_listener *listener)
+jd_status jd__agree_hear(struct jd_channel *group, struct jd_call_desc *purpose,
+                         size_t bytes, int source,
+                         const struct jd_listener *listener)
 {
     return bytes > JD_MEETING_PAYLOAD
                ? hear_long(group, purpose, source, listener)
                : hear_short(group, purpose, bytes, source, listener);
 }
 
-jd_status jd__processes_leave(jd_status status)
+jd_status jd__agree_leave(jd_status status)
 {
     jd__progress_leave();
     return jd__failure_note(&processes.failure, status);

@@ -5,11 +5,11 @@
  * lists follow as one stream of bytes, in pieces that pass through the
  * group's scratch memory.
  *
- *     status = jd__processes_enter(JD_ACTIVITY_..., &group);
- *     struct jd_purpose purpose = jd__purpose(JD_ACTIVITY_..., leaves, n);
- *     status = jd__processes_meet(group, &purpose);
+ *     status = jd__agree_enter(JD_ACTIVITY_..., &group);
+ *     struct jd_call_desc purpose = jd__agree_call(JD_ACTIVITY_..., leaves, n);
+ *     status = jd__agree_meet(group, &purpose);
  *     ...
- *     return jd__processes_leave(status);
+ *     return jd__agree_leave(status);
  *
  * Threads: one at a time.
  */
@@ -24,7 +24,7 @@
 #include <stddef.h>
 
 /* What a process came for. */
-struct jd_purpose {
+struct jd_call_desc {
     struct jd_signature signature;
     const jd_leaf *leaves;
     size_t count;
@@ -33,42 +33,42 @@ struct jd_purpose {
     size_t bytes;
 };
 
-struct jd_purpose jd__purpose(enum jd_activity activity, const jd_leaf *leaves,
-                              size_t count);
+struct jd_call_desc jd__agree_call(enum jd_activity activity,
+                                   const jd_leaf *leaves, size_t count);
 
 /* A walk through the purpose's leaves, at its beginning. */
-struct jd_leaf_walk jd__purpose_walk(const struct jd_purpose *purpose);
+struct jd_leaf_walk jd__agree_call_walk(const struct jd_call_desc *purpose);
 
 /*
  * The group of all processes, ready for the activity.
  * Returns: JD_OK; what jd__runtime_get says where there is no world; ABORTED
  *   after an earlier failure; RESOURCE_EXHAUSTED.
  */
-jd_status jd__processes_enter(enum jd_activity activity,
-                              struct jd_group **ret_group);
+jd_status jd__agree_enter(enum jd_activity activity,
+                          struct jd_channel **ret_group);
 
 /* The end of each utility that has entered, whatever came of it: remembers
  * what leaves the processes out of step. Returns status. */
-jd_status jd__processes_leave(jd_status status);
+jd_status jd__agree_leave(jd_status status);
 
 /*
  * Meets. Returns: JD_OK; INVALID_ARGUMENT on every process where purposes
  * differ, naming two processes and what they came for; RESOURCE_EXHAUSTED
  * where one of them came without memory; the failures of a wait.
  */
-jd_status jd__processes_meet(struct jd_group *group,
-                             const struct jd_purpose *purpose);
+jd_status jd__agree_meet(struct jd_channel *group,
+                         const struct jd_call_desc *purpose);
 
 /* Meets with bytes of scratch memory for what follows. */
-jd_status jd__processes_meet_with_scratch(struct jd_group *group,
-                                          struct jd_purpose *purpose,
-                                          size_t bytes, char **ret_scratch);
+jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
+                                      struct jd_call_desc *purpose,
+                                      size_t bytes, char **ret_scratch);
 
 /* Meets with all leaves, at most JD_MEETING_PAYLOAD bytes, in the message of
  * those that give. */
-jd_status jd__processes_meet_with_leaves(struct jd_group *group,
-                                         struct jd_purpose *purpose, bool gives,
-                                         size_t bytes);
+jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
+                                     struct jd_call_desc *purpose, bool gives,
+                                     size_t bytes);
 
 /* What becomes of the source's leaves: called with each part of them, and the
  * place in this process's leaves where it belongs. */
@@ -80,8 +80,8 @@ struct jd_listener {
 
 /* Meets, and lets every process but the source hear the source's leaves,
  * which have bytes in all. */
-jd_status jd__processes_hear(struct jd_group *group, struct jd_purpose *purpose,
-                             size_t bytes, int source,
-                             const struct jd_listener *listener);
+jd_status jd__agree_hear(struct jd_channel *group, struct jd_call_desc *purpose,
+                         size_t bytes, int source,
+                         const struct jd_listener *listener);
 
 #endif

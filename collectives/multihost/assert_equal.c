@@ -60,7 +60,7 @@ static void compare(struct jd_leaf_walk *walk, const void *data, size_t bytes,
     struct comparison *comparison = arg;
     struct jd_leaf_span span;
     for (size_t used = 0; used < bytes; used += span.bytes) {
-        if (!jd__walk_next(walk, bytes - used, &span))
+        if (!jd__leaves_walk_next(walk, bytes - used, &span))
             return;
         if (!comparison->difference.exists)
             compare_span(comparison, &span, (const char *)data + used);
@@ -79,24 +79,24 @@ static void compare_own(struct comparison *comparison, size_t num_leaves)
     }
 }
 
-static jd_status find_difference(struct jd_group *group,
-                                 struct jd_purpose *purpose, size_t bytes,
+static jd_status find_difference(struct jd_channel *group,
+                                 struct jd_call_desc *purpose, size_t bytes,
                                  struct comparison *comparison)
 {
     struct jd_listener listener = { compare, comparison };
-    jd_status status = jd__processes_hear(group, purpose, bytes, 0, &listener);
-    bool is_source = jd__group_index(group) == 0;
+    jd_status status = jd__agree_hear(group, purpose, bytes, 0, &listener);
+    bool is_source = jd__channel_index(group) == 0;
     if (status == JD_OK && is_source && comparison->rules.nan_differs)
         compare_own(comparison, purpose->count);
     return status;
 }
 
-static jd_status fail_difference(struct jd_group *group, int process,
+static jd_status fail_difference(struct jd_channel *group, int process,
                                  const struct difference *difference,
                                  const struct comparison *comparison)
 {
     const jd_leaf *leaf = &comparison->leaves[difference->leaf];
-    const struct jd_topology *topology = jd__group_runtime(group)->topology;
+    const struct jd_topology *topology = jd__channel_runtime(group)->topology;
     const char *what = comparison->what;
     char value[96], wanted[96], index[128];
     jd__element_print_apart(leaf->dtype, difference->value, value,
@@ -106,22 +106,22 @@ static jd_status fail_difference(struct jd_group *group, int process,
         JD_FAILED_PRECONDITION,
         "%s%s%s: process %d (%s) has %s in leaf %" PRIu64
         " at index %s, where process 0 has %s%s",
-        what ? what : "", what ? ": " : "", jd__group_operation(group), process,
-        topology->hosts[topology->processes[process].host].name, value,
+        what ? what : "", what ? ": " : "", jd__channel_operation(group),
+        process, topology->hosts[topology->processes[process].host].name, value,
         difference->leaf, index, wanted, comparison->rules_text);
 }
 
 /* Tells all what each has found. */
-static jd_status share_differences(struct jd_group *group,
-                                   const struct jd_purpose *purpose,
+static jd_status share_differences(struct jd_channel *group,
+                                   const struct jd_call_desc *purpose,
                                    const struct comparison *comparison)
 {
     jd_status status =
-        jd__group_meet(group, &purpose->signature, &comparison->difference,
-                       sizeof comparison->difference);
-    for (int i = 0; status == JD_OK && i < jd__group_size(group); i++) {
+        jd__channel_meet(group, &purpose->signature, &comparison->difference,
+                         sizeof comparison->difference);
+    for (int i = 0; status == JD_OK && i < jd__channel_size(group); i++) {
         struct difference difference;
-        memcpy(&difference, jd__group_payload(group, i), sizeof difference);
+        memcpy(&difference, jd__channel_payload(group, i), sizeof difference);
         if (difference.exists)
             return fail_difference(group, i, &difference, comparison);
     }
@@ -132,22 +132,23 @@ static jd_status assert_equal(enum jd_activity activity,
                               struct comparison *comparison, size_t num_leaves)
 {
     struct jd_leaf_list list = { comparison->leaves, num_leaves,
-                                 jd__activity_name(activity), "leaves" };
-    struct jd_group *group;
+                                 jd__signature_activity_name(activity),
+                                 "leaves" };
+    struct jd_channel *group;
     size_t bytes;
     jd_status status = jd__leaves_check(&list, &bytes);
     if (status == JD_OK)
-        status = jd__processes_enter(activity, &group);
+        status = jd__agree_enter(activity, &group);
     if (status != JD_OK)
         return status;
-    struct jd_purpose purpose =
-        jd__purpose(activity, comparison->leaves, num_leaves);
+    struct jd_call_desc purpose =
+        jd__agree_call(activity, comparison->leaves, num_leaves);
     purpose.detail = comparison->rules_text;
     purpose.signature.digest ^= jd__equality_digest(&comparison->rules);
     status = find_difference(group, &purpose, bytes, comparison);
     if (status == JD_OK)
         status = share_differences(group, &purpose, comparison);
-    return jd__processes_leave(status);
+    return jd__agree_leave(status);
 }
 
 jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
@@ -163,8 +164,9 @@ jd_status jd_assert_equal_with(const jd_leaf *leaves, size_t num_leaves,
 {
     enum jd_activity activity = JD_ACTIVITY_ASSERT_EQUAL_WITH;
     struct comparison comparison = { .leaves = leaves, .what = what };
-    jd_status status = jd__equality_read(
-        equality, size, jd__activity_name(activity), &comparison.rules);
+    jd_status status =
+        jd__equality_read(equality, size, jd__signature_activity_name(activity),
+                          &comparison.rules);
     if (status != JD_OK)
         return status;
     jd__equality_print(&comparison.rules, comparison.rules_text,

@@ -153,8 +153,8 @@ void jd__leaf_print_index(const jd_leaf *leaf, size_t n, char *text,
     append(text, size, &used, "]");
 }
 
-bool jd__walk_next(struct jd_leaf_walk *walk, size_t room,
-                   struct jd_leaf_span *ret_span)
+bool jd__leaves_walk_next(struct jd_leaf_walk *walk, size_t room,
+                          struct jd_leaf_span *ret_span)
 {
     while (walk->leaf < walk->count &&
            walk->offset == jd__leaf_bytes(&walk->leaves[walk->leaf])) {
@@ -175,11 +175,12 @@ bool jd__walk_next(struct jd_leaf_walk *walk, size_t room,
     return ret_span->bytes > 0;
 }
 
-size_t jd__walk_pack(struct jd_leaf_walk *walk, void *buffer, size_t size)
+size_t jd__leaves_walk_pack(struct jd_leaf_walk *walk, void *buffer,
+                            size_t size)
 {
     size_t used = 0;
     struct jd_leaf_span span;
-    while (jd__walk_next(walk, size - used, &span)) {
+    while (jd__leaves_walk_next(walk, size - used, &span)) {
         const char *from = walk->leaves[span.leaf].data;
         if (buffer)
             memcpy((char *)buffer + used, from + span.offset, span.bytes);
@@ -188,12 +189,12 @@ size_t jd__walk_pack(struct jd_leaf_walk *walk, void *buffer, size_t size)
     return used;
 }
 
-void jd__walk_unpack(struct jd_leaf_walk *walk, const void *buffer,
-                     size_t bytes, const jd_leaf *to, size_t copy)
+void jd__leaves_walk_unpack(struct jd_leaf_walk *walk, const void *buffer,
+                            size_t bytes, const jd_leaf *to, size_t copy)
 {
     size_t used = 0;
     struct jd_leaf_span span;
-    while (used < bytes && jd__walk_next(walk, bytes - used, &span)) {
+    while (used < bytes && jd__leaves_walk_next(walk, bytes - used, &span)) {
         size_t leaf_bytes = jd__leaf_bytes(&walk->leaves[span.leaf]);
         char *place = (char *)to[span.leaf].data + copy * leaf_bytes;
         memcpy(place + span.offset, (const char *)buffer + used, span.bytes);

@@ -64,17 +64,19 @@ struct jd_leaf_span {
 
 /* The next span of at most room bytes; false where there is no room for
  * another element, or no more element. */
-bool jd__walk_next(struct jd_leaf_walk *walk, size_t room,
-                   struct jd_leaf_span *ret_span);
+bool jd__leaves_walk_next(struct jd_leaf_walk *walk, size_t room,
+                          struct jd_leaf_span *ret_span);
 
 /* Copies what comes next into at most size bytes; gives how many. With a NULL
  * buffer nothing is copied. */
-size_t jd__walk_pack(struct jd_leaf_walk *walk, void *buffer, size_t size);
+size_t jd__leaves_walk_pack(struct jd_leaf_walk *walk, void *buffer,
+                            size_t size);
 
-/* Copies the bytes that jd__walk_pack packed from the same place in an equal
- * list back into the leaves; into the copy-th of several copies that lie one
- * behind the other in the leaves of to (the walk's own: to is its leaves). */
-void jd__walk_unpack(struct jd_leaf_walk *walk, const void *buffer,
-                     size_t bytes, const jd_leaf *to, size_t copy);
+/* Copies the bytes that jd__leaves_walk_pack packed from the same place in an
+ * equal list back into the leaves; into the copy-th of several copies that lie
+ * one behind the other in the leaves of to (the walk's own: to is its leaves).
+ * */
+void jd__leaves_walk_unpack(struct jd_leaf_walk *walk, const void *buffer,
+                            size_t bytes, const jd_leaf *to, size_t copy);
 
 #endif

@@ -13,15 +13,16 @@
 static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
                  void *leaves)
 {
-    jd__walk_unpack(at, data, bytes, leaves, 0);
+    jd__leaves_walk_unpack(at, data, bytes, leaves, 0);
 }
 
-static jd_status broadcast(struct jd_group *group, struct jd_purpose *purpose,
-                           size_t bytes, int source)
+static jd_status broadcast(struct jd_channel *group,
+                           struct jd_call_desc *purpose, size_t bytes,
+                           int source)
 {
     struct jd_listener listener = { take, (void *)purpose->leaves };
     purpose->signature.source = source;
-    return jd__processes_hear(group, purpose, bytes, source, &listener);
+    return jd__agree_hear(group, purpose, bytes, source, &listener);
 }
 
 jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
@@ -29,21 +30,22 @@ jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
 {
     enum jd_activity activity = JD_ACTIVITY_BROADCAST_ONE_TO_ALL;
     struct jd_leaf_list list = { leaves, num_leaves,
-                                 jd__activity_name(activity), "leaves" };
-    struct jd_group *group;
+                                 jd__signature_activity_name(activity),
+                                 "leaves" };
+    struct jd_channel *group;
     size_t bytes;
     jd_status status = jd__leaves_check(&list, &bytes);
     if (status == JD_OK)
-        status = jd__processes_enter(activity, &group);
+        status = jd__agree_enter(activity, &group);
     if (status != JD_OK)
         return status;
-    if (source < 0 || source >= jd__group_size(group))
-        return jd__processes_leave(jd_fail(
+    if (source < 0 || source >= jd__channel_size(group))
+        return jd__agree_leave(jd_fail(
             JD_INVALID_ARGUMENT, "%s: source is %d; the processes are 0 to %d",
-            list.operation, source, jd__group_size(group) - 1));
-    struct jd_purpose purpose = jd__purpose(activity, leaves, num_leaves);
+            list.operation, source, jd__channel_size(group) - 1));
+    struct jd_call_desc purpose = jd__agree_call(activity, leaves, num_leaves);
     status = broadcast(group, &purpose, bytes, source);
-    return jd__processes_leave(status);
+    return jd__agree_leave(status);
 }
 
 /* On cpu nothing of a device is under way when a call has returned: there is
@@ -63,6 +65,6 @@ jd_status jd_sync_global_devices(const char *name)
                        strlen(name), MAX_NAME);
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status == JD_OK)
-        status = jd__ending_check(operation);
-    return status == JD_OK ? jd__session_sync(runtime, name) : status;
+        status = jd__failure_exit_check(operation);
+    return status == JD_OK ? jd__barrier_sync(runtime, name) : status;
 }

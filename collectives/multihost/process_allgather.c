@@ -94,45 +94,44 @@ static jd_status check_gathering(const jd_leaf *in, const jd_leaf *out,
 
 /* Each process's stream goes by the same pieces, so that its place in the
  * scratch memory is where the walk is. */
-static jd_status gather_stream(struct jd_group *group,
-                               struct jd_purpose *purpose, const jd_leaf *out)
+static jd_status gather_stream(struct jd_channel *group,
+                               struct jd_call_desc *purpose, const jd_leaf *out)
 {
     enum { LEAST = 4096 };
-    int size = jd__group_size(group), index = jd__group_index(group);
-    size_t piece = jd__group_piece(group) / (size_t)size;
+    int size = jd__channel_size(group), index = jd__channel_index(group);
+    size_t piece = jd__channel_piece(group) / (size_t)size;
     piece = piece < LEAST ? LEAST : piece;
     char *scratch;
-    struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-    jd_status status = jd__processes_meet_with_scratch(
+    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+    jd_status status = jd__agree_meet_with_scratch(
         group, purpose, piece * (size_t)size, &scratch);
     while (status == JD_OK) {
         struct jd_leaf_walk begin = walk, measured = walk;
-        size_t bytes = jd__walk_pack(&measured, NULL, piece);
+        size_t bytes = jd__leaves_walk_pack(&measured, NULL, piece);
         if (bytes == 0)
             break;
         char *own = scratch + (size_t)index * bytes;
-        jd__walk_pack(&walk, own, bytes);
-        status = jd__bulk_all_gather(group, own, scratch, bytes);
+        jd__leaves_walk_pack(&walk, own, bytes);
+        status = jd__chunks_all_gather(group, own, scratch, bytes);
         for (int i = 0; status == JD_OK && i < size; i++) {
             struct jd_leaf_walk to = begin;
-            jd__walk_unpack(&to, scratch + (size_t)i * bytes, bytes, out,
-                            (size_t)i);
+            jd__leaves_walk_unpack(&to, scratch + (size_t)i * bytes, bytes, out,
+                                   (size_t)i);
         }
     }
     return status;
 }
 
-static jd_status gather(struct jd_group *group, struct jd_purpose *purpose,
+static jd_status gather(struct jd_channel *group, struct jd_call_desc *purpose,
                         size_t bytes, const jd_leaf *out)
 {
     if (bytes > JD_MEETING_PAYLOAD)
         return gather_stream(group, purpose, out);
-    jd_status status =
-        jd__processes_meet_with_leaves(group, purpose, true, bytes);
-    for (int i = 0; status == JD_OK && i < jd__group_size(group); i++) {
-        struct jd_leaf_walk walk = jd__purpose_walk(purpose);
-        jd__walk_unpack(&walk, jd__group_payload(group, i), bytes, out,
-                        (size_t)i);
+    jd_status status = jd__agree_meet_with_leaves(group, purpose, true, bytes);
+    for (int i = 0; status == JD_OK && i < jd__channel_size(group); i++) {
+        struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+        jd__leaves_walk_unpack(&walk, jd__channel_payload(group, i), bytes, out,
+                               (size_t)i);
     }
     return status;
 }
@@ -141,21 +140,22 @@ jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
                                size_t num_leaves, int tiled)
 {
     enum jd_activity activity = JD_ACTIVITY_PROCESS_ALLGATHER;
-    const char *operation = jd__activity_name(activity);
+    const char *operation = jd__signature_activity_name(activity);
     struct jd_leaf_list in_list = { in, num_leaves, operation, "in" };
     struct jd_leaf_list out_list = { out, num_leaves, operation, "out" };
-    struct jd_group *group;
+    struct jd_channel *group;
     size_t bytes, out_bytes;
     jd_status status = jd__leaves_check(&in_list, &bytes);
     if (status == JD_OK)
         status = jd__leaves_check(&out_list, &out_bytes);
     if (status == JD_OK)
-        status = jd__processes_enter(activity, &group);
+        status = jd__agree_enter(activity, &group);
     if (status != JD_OK)
         return status;
-    struct jd_purpose purpose = jd__purpose(activity, in, num_leaves);
-    status = check_gathering(in, out, num_leaves, jd__group_size(group), tiled);
+    struct jd_call_desc purpose = jd__agree_call(activity, in, num_leaves);
+    status =
+        check_gathering(in, out, num_leaves, jd__channel_size(group), tiled);
     if (status == JD_OK)
         status = gather(group, &purpose, bytes, out);
-    return jd__processes_leave(status);
+    return jd__agree_leave(status);
 }

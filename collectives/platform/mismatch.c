@@ -62,7 +62,7 @@ static jd_status tell(const struct jd_mismatch *m, int member, int begin,
                                   .dtype = JD_S32 };
     if (member == m->index)
         read_routes(m->call->permute, begin, count, to);
-    return m->platform->broadcast(m->clique, &told, member);
+    return m->platform->broadcast(m->comm, &told, member);
 }
 
 /* Whether there is a difference in the piece. */
@@ -134,6 +134,6 @@ jd_status jd__mismatch_fail(const struct jd_mismatch *m)
                  end_of(found.odd).text, other.process,
                  jd__member_text(other.member).text, found.from,
                  end_of(found.other).text);
-    return jd__signature_fail(jd__activity_name(m->call->activity),
+    return jd__signature_fail(jd__signature_activity_name(m->call->activity),
                               m->call->detail, odd, other, routes);
 }

@@ -3,7 +3,7 @@
  * mismatch.h - what all members of a meeting hear where their calls differ: the
  * same words on each, on every platform.
  *
- *     struct jd_mismatch mismatch = { .clique = clique, ... };
+ *     struct jd_mismatch mismatch = { .communicator = communicator, ... };
  *     if (jd__signature_find_odd(get, arg, size, &mismatch.odd, ...))
  *         return jd__mismatch_fail(&mismatch);
  *
@@ -26,7 +26,7 @@ struct jd_voiced {
 struct jd_mismatch {
     /* By whose broadcast members are told what is compared. */
     const struct jd_platform *platform;
-    struct jd_clique *clique;
+    struct jd_comm *comm;
 
     const struct jd_collective *call; /* this member's own */
     const int *processes;             /* of each member */

@@ -15,7 +15,7 @@ const struct jd_device_source *const jd__device_sources[] = {
 
 const struct jd_platform *jd__platform_at(int index)
 {
-    const struct jd_platform *cuda = jd__module_loaded("cuda");
+    const struct jd_platform *cuda = jd__platform_module_loaded("cuda");
     int place = cuda ? index : index + 1;
     if (place == 0)
         return cuda;

@@ -4,8 +4,8 @@
  * finds in this process, and how its devices communicate.
  *
  *     const struct jd_platform *cpu = jd__platform_find("cpu");
- *     cpu->clique_create(&spec, &clique);
- *     cpu->all_reduce(clique, &call, JD_REDUCE_SUM);
+ *     cpu->clique_create(&spec, &communicator);
+ *     cpu->all_reduce(communicator, &call, JD_REDUCE_SUM);
  *
  * Arguments are checked above (collectives.c); a platform sees valid ones.
  */
@@ -28,16 +28,16 @@
 #include <stdint.h>
 
 /* One device's end of the communicator of an ordered set of devices. */
-struct jd_clique;
+struct jd_comm;
 
 /* Where a shard's work is queued, on a platform whose calls return before they
  * are done; the platform's own. */
 struct jd_stream;
 
-/* All but the runtime is copied where it is kept: a clique outlives the mesh
- * that had it made, where others use it. */
-struct jd_clique_spec {
-    const struct jd_runtime *runtime; /* outlives the clique's use */
+/* All but the runtime is copied where it is kept: a communicator outlives the
+ * mesh that had it made, where others use it. */
+struct jd_comm_spec {
+    const struct jd_runtime *runtime; /* outlives the communicator's use */
     const jd_device *const *members;  /* in order */
     int size;
     int index;             /* this end's device among them */
@@ -170,15 +170,15 @@ struct jd_stream_table {
 };
 
 /*
- * All members are mandatory but streams. The functions with a clique run on the
- * thread of that end's shard, one at a time for each end, on all members in the
- * same order (transfer: on those that it concerns); they wait with the
+ * All members are mandatory but streams. The functions with a communicator run
+ * on the thread of that end's shard, one at a time for each end, on all members
+ * in the same order (transfer: on those that it concerns); they wait with the
  * collective deadline. Each begins by finding out whether all members call the
- * same: if not, all return INVALID_ARGUMENT and the clique can go on (a
+ * same: if not, all return INVALID_ARGUMENT and the communicator can go on (a
  * platform with streams finds out where JD_CHECK_CALLS is set, and for
  * ragged_all_to_all). After a failure other than INVALID_ARGUMENT and
- * RESOURCE_EXHAUSTED nothing but clique_destroy is called on the clique any
- * more.
+ * RESOURCE_EXHAUSTED nothing but clique_destroy is called on the communicator
+ * any more.
  */
 struct jd_platform {
     /* The name, and this process's devices: called by the runtime. */
@@ -190,7 +190,8 @@ struct jd_platform {
     /*
      * JD_OK where the platform reduces the type by the operation; else
      * UNIMPLEMENTED naming the call, the type and what to do instead.
-     * Called before a clique is made for such a call, without communication.
+     * Called before a communicator is made for such a call, without
+     * communication.
      */
     jd_status (*check_reduce)(const struct jd_collective *call,
                               enum jd_reduce op);
@@ -201,63 +202,62 @@ struct jd_platform {
      * (a thread each). Returns JD_OK; INVALID_ARGUMENT where the members do
      * not mean the same set; the failures of a wait.
      */
-    jd_status (*clique_create)(const struct jd_clique_spec *spec,
-                               struct jd_clique **ret_clique);
+    jd_status (*clique_create)(const struct jd_comm_spec *spec,
+                               struct jd_comm **ret_clique);
 
     /* Gives this end back; never waits; NULL is allowed. After a failure, and
      * after jd_shutdown() too. */
-    void (*clique_destroy)(struct jd_clique *clique);
+    void (*clique_destroy)(struct jd_comm *comm);
 
     /*
-     * The waits of this end and of all other members on the clique return
+     * The waits of this end and of all other members on the communicator return
      * ABORTED, those that come later too. From any thread, while another may
      * be in one of the functions below; never waits; again is nothing.
      */
-    void (*clique_abort)(struct jd_clique *clique);
+    void (*clique_abort)(struct jd_comm *comm);
 
     /* Only meets. */
-    jd_status (*barrier)(struct jd_clique *clique,
+    jd_status (*barrier)(struct jd_comm *comm,
                          const struct jd_collective *call);
 
     /* out[0..count) = the members' in, reduced element by element; the same
      * bits on every member. in == out is allowed. */
-    jd_status (*all_reduce)(struct jd_clique *clique,
+    jd_status (*all_reduce)(struct jd_comm *comm,
                             const struct jd_collective *call,
                             enum jd_reduce op);
 
     /* Member i's out, `rows` rows of count elements, is the reduction of block
      * i: in[(row * members + i) * count ...]. out may be the member's own
      * block where rows is 1. */
-    jd_status (*reduce_scatter)(struct jd_clique *clique,
+    jd_status (*reduce_scatter)(struct jd_comm *comm,
                                 const struct jd_collective *call,
                                 enum jd_reduce op, size_t rows);
 
     /* out[(row * members + i) * count ...] = row of member i's in, which has
      * `rows` rows of count elements; in may be its place in out where rows is
      * 1. */
-    jd_status (*all_gather)(struct jd_clique *clique,
+    jd_status (*all_gather)(struct jd_comm *comm,
                             const struct jd_collective *call, size_t rows);
 
     /* in == out is allowed where in's and out's steps and pitches agree. */
-    jd_status (*all_to_all)(struct jd_clique *clique,
+    jd_status (*all_to_all)(struct jd_comm *comm,
                             const struct jd_collective *call,
                             const struct jd_pieces *pieces);
 
     /* in and out have nothing in common; what nothing comes to stays. Sizes
      * that do not match the others', or that do not fit, are INVALID_ARGUMENT
      * on all members, before anything is written. */
-    jd_status (*ragged_all_to_all)(struct jd_clique *clique,
+    jd_status (*ragged_all_to_all)(struct jd_comm *comm,
                                    const struct jd_collective *call,
                                    const struct jd_ragged *ragged);
 
     /* out = the in of permute->from; where nothing comes zeros, or what it was
      * where permute->keeps. in == out is allowed. */
-    jd_status (*permute)(struct jd_clique *clique,
-                         const struct jd_collective *call,
+    jd_status (*permute)(struct jd_comm *comm, const struct jd_collective *call,
                          const struct jd_permute *permute);
 
     /* out = member source's in; in is read there alone, and may be out. */
-    jd_status (*broadcast)(struct jd_clique *clique,
+    jd_status (*broadcast)(struct jd_comm *comm,
                            const struct jd_collective *call, int source);
 
     /*
@@ -266,7 +266,7 @@ struct jd_platform {
      * whose tag, count or type differs is INVALID_ARGUMENT on both. A member
      * may send to itself.
      */
-    jd_status (*transfer)(struct jd_clique *clique,
+    jd_status (*transfer)(struct jd_comm *comm,
                           const struct jd_transfer *transfers, int count);
 };
 

@@ -49,13 +49,13 @@ static void say(enum jd_log_level level, const char *text)
 static int64_t settings_integer(const struct jd_settings *settings,
                                 enum jd_option option)
 {
-    return jd__settings_integer(settings, option);
+    return jd__options_integer(settings, option);
 }
 
 static bool settings_boolean(const struct jd_settings *settings,
                              enum jd_option option)
 {
-    return jd__settings_integer(settings, option) != 0;
+    return jd__options_integer(settings, option) != 0;
 }
 
 static void make_progress(const struct jd_runtime *runtime)
@@ -73,16 +73,16 @@ static const struct jd_platform_host host = {
     .log_enabled = jd__log_enabled,
     .log = say,
     .settings_integer = settings_integer,
-    .settings_seconds = jd__settings_seconds,
+    .settings_seconds = jd__options_seconds,
     .settings_boolean = settings_boolean,
     .runtime_wait = jd__runtime_wait,
     .wait_check = jd__wait_check,
     .wait_start = jd__wait_start,
     .wait_look = jd__wait_look,
     .make_progress = make_progress,
-    .ending_set_listener = jd__ending_set_listener,
+    .ending_set_listener = jd__failure_exit_set_listener,
     .print_ranges = jd__ranges_print,
-    .activity_name = jd__activity_name,
+    .activity_name = jd__signature_activity_name,
     .fold_find = jd__fold_find,
     .cpu = &jd__platform_cpu,
 };
@@ -164,9 +164,9 @@ static const struct jd_platform *load(const char *folder)
     return platform;
 }
 
-const struct jd_platform *jd__module_load(const char *name,
-                                          const struct jd_settings *settings,
-                                          const char **ret_why)
+const struct jd_platform *
+jd__platform_module_load(const char *name, const struct jd_settings *settings,
+                         const char **ret_why)
 {
     if (strcmp(name, CUDA) != 0) {
         *ret_why = "no such platform";
@@ -175,7 +175,7 @@ const struct jd_platform *jd__module_load(const char *name,
     pthread_mutex_lock(&state.lock);
     const struct jd_platform *platform = atomic_load(&state.platform);
     if (!platform)
-        platform = load(jd__settings_text(settings, JD_OPTION_PLATFORM_DIR));
+        platform = load(jd__options_text(settings, JD_OPTION_PLATFORM_DIR));
     atomic_store(&state.platform, platform);
     pthread_mutex_unlock(&state.lock);
     if (!platform)
@@ -183,7 +183,7 @@ const struct jd_platform *jd__module_load(const char *name,
     return platform;
 }
 
-const struct jd_platform *jd__module_loaded(const char *name)
+const struct jd_platform *jd__platform_module_loaded(const char *name)
 {
     return strcmp(name, CUDA) == 0 ? atomic_load(&state.platform) : NULL;
 }
@@ -195,7 +195,8 @@ static jd_status enumerate(const struct jd_settings *settings,
                            struct jd_found_devices *found)
 {
     const char *why;
-    const struct jd_platform *platform = jd__module_load(CUDA, settings, &why);
+    const struct jd_platform *platform =
+        jd__platform_module_load(CUDA, settings, &why);
     if (platform)
         return platform->source->enumerate(settings, facts, found);
     snprintf(found->why_none, sizeof found->why_none, "%s", why);
@@ -204,7 +205,7 @@ static jd_status enumerate(const struct jd_settings *settings,
 
 static void settle(const int *natives, int count)
 {
-    const struct jd_platform *platform = jd__module_loaded(CUDA);
+    const struct jd_platform *platform = jd__platform_module_loaded(CUDA);
     if (platform && platform->source->settle)
         platform->source->settle(natives, count);
 }

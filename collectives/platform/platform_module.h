@@ -71,9 +71,10 @@ struct jd_platform_host {
                                    enum jd_fold_form form);
 
     /*
-     * The cpu platform, whose cliques take devices of any platform as members:
-     * by one, the ends of a module's clique meet and tell each other what they
-     * have to, on host memory, with deadlines that name who is missing.
+     * The cpu platform, whose communicators take devices of any platform as
+     * members: by one, the ends of a module's communicator meet and tell each
+     * other what they have to, on host memory, with deadlines that name who is
+     * missing.
      */
     const struct jd_platform *cpu;
 };
@@ -90,11 +91,11 @@ jd_platform_module_f(const struct jd_platform_host *host);
  * ret_why says why: no such file, a library that the loader does not find, a
  * module of another version. Threads: any.
  */
-const struct jd_platform *jd__module_load(const char *name,
-                                          const struct jd_settings *settings,
-                                          const char **ret_why);
+const struct jd_platform *
+jd__platform_module_load(const char *name, const struct jd_settings *settings,
+                         const char **ret_why);
 
 /* One that was loaded; NULL. */
-const struct jd_platform *jd__module_loaded(const char *name);
+const struct jd_platform *jd__platform_module_loaded(const char *name);
 
 #endif

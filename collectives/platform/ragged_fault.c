@@ -4,15 +4,16 @@
 
 #include <inttypes.h>
 
-size_t jd__ragged_place(const struct jd_ragged *ragged, int member, int piece)
+size_t jd__ragged_fault_place(const struct jd_ragged *ragged, int member,
+                              int piece)
 {
     return (size_t)member * (size_t)ragged->per_member + (size_t)piece;
 }
 
-struct jd_ragged_entry jd__ragged_given(const struct jd_ragged *ragged,
-                                        int taker, int piece)
+struct jd_ragged_entry jd__ragged_fault_given(const struct jd_ragged *ragged,
+                                              int taker, int piece)
 {
-    size_t k = jd__ragged_place(ragged, taker, piece);
+    size_t k = jd__ragged_fault_place(ragged, taker, piece);
     return (struct jd_ragged_entry){ .from = ragged->input_offsets[k],
                                      .size = ragged->send_sizes[k],
                                      .to = ragged->output_offsets[k] };
@@ -30,7 +31,7 @@ static bool is_inside(int64_t offset, int64_t size, size_t limit)
 static struct jd_ragged_fault check_given(const struct jd_ragged *ragged,
                                           int index, int taker, int piece)
 {
-    struct jd_ragged_entry entry = jd__ragged_given(ragged, taker, piece);
+    struct jd_ragged_entry entry = jd__ragged_fault_given(ragged, taker, piece);
     if (is_inside(entry.from, entry.size, ragged->in_rows))
         return (struct jd_ragged_fault){ .kind = JD_RAGGED_FITS };
     return (struct jd_ragged_fault){
@@ -48,7 +49,7 @@ static struct jd_ragged_fault check_taken(const struct jd_ragged *ragged,
                                           const struct jd_ragged_entry *table,
                                           int index, int giver, int piece)
 {
-    size_t k = jd__ragged_place(ragged, giver, piece);
+    size_t k = jd__ragged_fault_place(ragged, giver, piece);
     struct jd_ragged_entry entry = table[k];
     int64_t expected = ragged->recv_sizes[k];
     bool is_equal = entry.size == expected;
@@ -65,8 +66,9 @@ static struct jd_ragged_fault check_taken(const struct jd_ragged *ragged,
     };
 }
 
-void jd__ragged_compare_given(const struct jd_ragged *ragged, int size,
-                              int index, struct jd_ragged_fault *ret_fault)
+void jd__ragged_fault_compare_given(const struct jd_ragged *ragged, int size,
+                                    int index,
+                                    struct jd_ragged_fault *ret_fault)
 {
     *ret_fault = (struct jd_ragged_fault){ .kind = JD_RAGGED_FITS };
     for (int i = 0; i < size; i++)
@@ -77,17 +79,17 @@ void jd__ragged_compare_given(const struct jd_ragged *ragged, int size,
         }
 }
 
-void jd__ragged_compare(const struct jd_ragged *ragged, int size, int index,
-                        const struct jd_ragged_entry *table,
-                        struct jd_ragged_fault *ret_fault)
+void jd__ragged_fault_compare(const struct jd_ragged *ragged, int size,
+                              int index, const struct jd_ragged_entry *table,
+                              struct jd_ragged_fault *ret_fault)
 {
-    jd__ragged_compare_given(ragged, size, index, ret_fault);
+    jd__ragged_fault_compare_given(ragged, size, index, ret_fault);
     if (ret_fault->kind != JD_RAGGED_FITS)
         return;
     if (!table) {
         ret_fault->kind = JD_RAGGED_NO_MEMORY;
         ret_fault->giver = index;
-        ret_fault->size = (int64_t)(jd__ragged_place(ragged, size, 0) *
+        ret_fault->size = (int64_t)(jd__ragged_fault_place(ragged, size, 0) *
                                     sizeof(struct jd_ragged_entry));
         return;
     }
@@ -99,14 +101,14 @@ void jd__ragged_compare(const struct jd_ragged *ragged, int size, int index,
         }
 }
 
-bool jd__ragged_goes_before(const struct jd_ragged_fault *a,
-                            const struct jd_ragged_fault *b)
+bool jd__ragged_fault_goes_before(const struct jd_ragged_fault *a,
+                                  const struct jd_ragged_fault *b)
 {
     return a->kind != JD_RAGGED_FITS &&
            (b->kind == JD_RAGGED_FITS || a->kind < b->kind);
 }
 
-bool jd__ragged_is_fault(const struct jd_ragged_fault *fault, int size)
+bool jd__ragged_fault_is_fault(const struct jd_ragged_fault *fault, int size)
 {
     return fault->kind > JD_RAGGED_FITS && fault->kind <= JD_RAGGED_NO_MEMORY &&
            fault->giver >= 0 && fault->giver < size && fault->taker >= 0 &&
@@ -115,9 +117,9 @@ bool jd__ragged_is_fault(const struct jd_ragged_fault *fault, int size)
 
 /* ---- saying ------------------------------------------------------------- */
 
-jd_status jd__ragged_fail(const char *operation, const char *detail,
-                          const int *processes,
-                          const struct jd_ragged_fault *fault)
+jd_status jd__ragged_fault_fail(const char *operation, const char *detail,
+                                const int *processes,
+                                const struct jd_ragged_fault *fault)
 {
     int giver = processes[fault->giver], taker = processes[fault->taker];
     detail = detail ? detail : "";

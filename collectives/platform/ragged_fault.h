@@ -4,9 +4,9 @@
  * member once it has heard what it will get, told to all, and said by all in
  * the same words, on every platform. Nothing here communicates.
  *
- *     jd__ragged_compare(ragged, size, index, table, &fault);
- *     ... all tell all; of two, jd__ragged_goes_before() says which one ...
- *     return jd__ragged_fail(operation, detail, processes, &fault);
+ *     jd__ragged_fault_compare(ragged, size, index, table, &fault);
+ *     ... all tell all; of two, jd__ragged_fault_goes_before() says which one
+ * ... return jd__ragged_fault_fail(operation, detail, processes, &fault);
  *
  * Threads: any.
  */
@@ -40,33 +40,35 @@ struct jd_ragged_fault {
 };
 
 /* The place of a member's piece in a table that has per_member for each. */
-size_t jd__ragged_place(const struct jd_ragged *ragged, int member, int piece);
+size_t jd__ragged_fault_place(const struct jd_ragged *ragged, int member,
+                              int piece);
 
 /* What this member gives. */
-struct jd_ragged_entry jd__ragged_given(const struct jd_ragged *ragged,
-                                        int taker, int piece);
+struct jd_ragged_entry jd__ragged_fault_given(const struct jd_ragged *ragged,
+                                              int taker, int piece);
 
 /* The first thing that is wrong, as member index of size sees it; table is what
  * it gets, from each giver, and NULL where there was no memory for that. */
-void jd__ragged_compare(const struct jd_ragged *ragged, int size, int index,
-                        const struct jd_ragged_entry *table,
-                        struct jd_ragged_fault *ret_fault);
+void jd__ragged_fault_compare(const struct jd_ragged *ragged, int size,
+                              int index, const struct jd_ragged_entry *table,
+                              struct jd_ragged_fault *ret_fault);
 
 /* The same of what it gives alone, which it knows without the others. */
-void jd__ragged_compare_given(const struct jd_ragged *ragged, int size,
-                              int index, struct jd_ragged_fault *ret_fault);
+void jd__ragged_fault_compare_given(const struct jd_ragged *ragged, int size,
+                                    int index,
+                                    struct jd_ragged_fault *ret_fault);
 
 /* Whether a is what is said, and not b, which a lower member found. */
-bool jd__ragged_goes_before(const struct jd_ragged_fault *a,
-                            const struct jd_ragged_fault *b);
+bool jd__ragged_fault_goes_before(const struct jd_ragged_fault *a,
+                                  const struct jd_ragged_fault *b);
 
 /* Whether what came by a message is a fault among size members. */
-bool jd__ragged_is_fault(const struct jd_ragged_fault *fault, int size);
+bool jd__ragged_fault_is_fault(const struct jd_ragged_fault *fault, int size);
 
 /* INVALID_ARGUMENT, or RESOURCE_EXHAUSTED, with both ends of the piece.
  * processes are the members'; detail may be NULL. */
-jd_status jd__ragged_fail(const char *operation, const char *detail,
-                          const int *processes,
-                          const struct jd_ragged_fault *fault);
+jd_status jd__ragged_fault_fail(const char *operation, const char *detail,
+                                const int *processes,
+                                const struct jd_ragged_fault *fault);
 
 #endif

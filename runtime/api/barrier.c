@@ -22,7 +22,7 @@ enum { DETAIL_SIZE = JD_KEY_TEXT_SIZE + 1 };
 static void describe(char detail[DETAIL_SIZE], const char *id)
 {
     detail[0] = ' ';
-    jd__key_format(detail + 1, jd__wire_text(id));
+    jd__key_text_format(detail + 1, jd__wire_text(id));
 }
 
 static jd_status check_id(const char *operation, const char *id)
@@ -38,12 +38,12 @@ static jd_status check_id(const char *operation, const char *id)
                    MAX_ID);
 }
 
-double jd__session_timeout(const struct jd_runtime *runtime, double timeout,
+double jd__barrier_timeout(const struct jd_runtime *runtime, double timeout,
                            const char **ret_variable)
 {
     *ret_variable = timeout == 0 ? "JD_BARRIER_TIMEOUT" : "its timeout";
-    return timeout == 0 ? jd__settings_seconds(runtime->settings,
-                                               JD_OPTION_BARRIER_TIMEOUT)
+    return timeout == 0 ? jd__options_seconds(runtime->settings,
+                                              JD_OPTION_BARRIER_TIMEOUT)
                         : timeout;
 }
 
@@ -93,7 +93,7 @@ static jd_status arrive(const struct jd_runtime *runtime, Jd__Arrive *body,
                         double timeout)
 {
     struct jd_call call = { .operation = operation, .detail = detail };
-    call.timeout = jd__session_timeout(runtime, timeout, &call.variable);
+    call.timeout = jd__barrier_timeout(runtime, timeout, &call.variable);
     jd__call_init(&call, JD__MESSAGE__BODY_ARRIVE, body);
     jd_status status = wait_for(jd__session_client(runtime->session), &call);
     jd__call_finish(&call);
@@ -128,7 +128,7 @@ jd_status jd_wait_at_barrier(const char *id, double timeout,
 /* Begins with a NUL, which no id does. */
 static const char sync_id[] = "\0jd_sync_global_devices";
 
-jd_status jd__session_sync(const struct jd_runtime *runtime, const char *name)
+jd_status jd__barrier_sync(const struct jd_runtime *runtime, const char *name)
 {
     Jd__Arrive body = JD__ARRIVE__INIT;
     char detail[DETAIL_SIZE];
@@ -190,7 +190,7 @@ jd_status jd_live_processes(double timeout, int **ret_processes,
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status != JD_OK)
         return status;
-    call.timeout = jd__session_timeout(runtime, timeout, &call.variable);
+    call.timeout = jd__barrier_timeout(runtime, timeout, &call.variable);
     jd__call_init(&call, JD__MESSAGE__BODY_LIVE, &body);
     status = wait_for(jd__session_client(runtime->session), &call);
     if (status == JD_OK)

@@ -15,7 +15,7 @@ static void note_error(jd_status error, const char *text)
     if (asprintf(&sentence, "this process has reported an error: %s: %s",
                  jd_status_name(error), text) < 0)
         sentence = NULL;
-    jd__ending_note(sentence ? sentence : text);
+    jd__failure_exit_note(sentence ? sentence : text);
     free(sentence);
 }
 
@@ -31,7 +31,7 @@ jd_status jd_report_error(jd_status error, const char *text)
         return status;
     const char *why = text ? text : "no reason was given";
     note_error(error, why);
-    return jd__tell_error(error, why);
+    return jd__failure_report_error(error, why);
 }
 
 jd_status jd_on_peer_failure(jd_peer_failure_f callback, void *arg)
@@ -40,8 +40,8 @@ jd_status jd_on_peer_failure(jd_peer_failure_f callback, void *arg)
     jd_status status = jd__runtime_get(&runtime, "jd_on_peer_failure");
     if (status != JD_OK)
         return status;
-    jd__ending_set_callback(callback, arg);
+    jd__failure_exit_set_callback(callback, arg);
     if (callback)
-        jd__tell_armed();
+        jd__failure_report_armed();
     return JD_OK;
 }

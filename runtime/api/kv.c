@@ -41,7 +41,7 @@ static jd_status fail_key(const char *operation, const char *place,
                        place, JD_STORE_KEY_MAX);
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: %s is too long: %s; a key has 1 to %d bytes", operation,
-                   place, jd__key_format(text, jd__wire_text(key)),
+                   place, jd__key_text_format(text, jd__wire_text(key)),
                    JD_STORE_KEY_MAX);
 }
 
@@ -81,7 +81,7 @@ static jd_status begin_with(struct question *question, const char *operation,
 {
     char text[JD_KEY_TEXT_SIZE];
     snprintf(question->detail, sizeof question->detail, " of %s %s", noun,
-             jd__key_format(text, jd__wire_text(key)));
+             jd__key_text_format(text, jd__wire_text(key)));
     jd_status status = begin(question, operation);
     question->call.detail = question->detail;
     return status;
@@ -254,7 +254,7 @@ jd_status jd_kv_get(const char *key, double timeout, void **ret_value,
     if (status != JD_OK)
         return status;
     question.call.timeout =
-        jd__session_timeout(question.runtime, timeout, &question.call.variable);
+        jd__barrier_timeout(question.runtime, timeout, &question.call.variable);
     return get_one(&question, key, ret_value, ret_size);
 }
 
@@ -381,7 +381,7 @@ static jd_status add_once(struct jd_store *seen, const char *operation,
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: the key %s is there twice in the list; nothing was "
                        "set",
-                       operation, jd__key_format(text, bytes));
+                       operation, jd__key_text_format(text, bytes));
     return status;
 }
 
@@ -492,6 +492,6 @@ jd_status jd_kv_get_many(const char *const *keys, size_t count, double timeout,
     if (status != JD_OK)
         return status;
     question.call.timeout =
-        jd__session_timeout(question.runtime, timeout, &question.call.variable);
+        jd__barrier_timeout(question.runtime, timeout, &question.call.variable);
     return get_many(&question, keys, count, ret_entries);
 }

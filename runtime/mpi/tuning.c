@@ -251,8 +251,8 @@ static void plan_interfaces(const struct jd_tune_request *request,
     }
 }
 
-void jd__tune_plan(const struct jd_tune_request *request,
-                   struct jd_tuning *ret_plan)
+void jd__tuning_plan(const struct jd_tune_request *request,
+                     struct jd_tuning *ret_plan)
 {
     memset(ret_plan, 0, sizeof *ret_plan);
     plan_yield(request, &ret_plan->settings[JD_TUNE_YIELD]);
@@ -262,7 +262,7 @@ void jd__tune_plan(const struct jd_tune_request *request,
     plan_interfaces(request, &ret_plan->settings[JD_TUNE_INTERFACES]);
 }
 
-jd_status jd__tune_apply(const struct jd_tuning *plan)
+jd_status jd__tuning_apply(const struct jd_tuning *plan)
 {
     jd_status status = JD_OK;
     for (int i = 0; i < JD_TUNE_COUNT && status == JD_OK; i++)
@@ -272,7 +272,7 @@ jd_status jd__tune_apply(const struct jd_tuning *plan)
     return status;
 }
 
-jd_status jd__tune_restore(const struct jd_tuning *plan)
+jd_status jd__tuning_restore(const struct jd_tuning *plan)
 {
     jd_status status = JD_OK;
     for (int i = 0; i < JD_TUNE_COUNT && status == JD_OK; i++)

@@ -4,10 +4,10 @@
  * when it leaves them alone. jd-info prints the plan.
  *
  *     struct jd_tuning plan;
- *     jd__tune_plan(&request, &plan);
- *     jd__tune_apply(&plan);
+ *     jd__tuning_plan(&request, &plan);
+ *     jd__tuning_apply(&plan);
  *     MPI_Init_thread(...);
- *     jd__tune_restore(&plan);
+ *     jd__tuning_restore(&plan);
  *
  * mpi_yield_when_idle: more processes than allowed cores on the host, which
  * Open MPI cannot know when srun starts it; a waiting process then burns the
@@ -65,15 +65,15 @@ struct jd_tuning {
 
 /* Reads JD_INTERFACE's text, NULL where it is not set. Names that this host
  * does not have are left out of a list to include. */
-void jd__tune_interfaces(const char *list,
-                         struct jd_tune_interfaces *ret_interfaces);
+void jd__tuning_interfaces(const char *list,
+                           struct jd_tune_interfaces *ret_interfaces);
 
-void jd__tune_plan(const struct jd_tune_request *request,
-                   struct jd_tuning *ret_plan);
+void jd__tuning_plan(const struct jd_tune_request *request,
+                     struct jd_tuning *ret_plan);
 
 /* Puts the plan in the process's environment, and takes it out again, so
  * that programs started later do not inherit it. */
-jd_status jd__tune_apply(const struct jd_tuning *plan);
-jd_status jd__tune_restore(const struct jd_tuning *plan);
+jd_status jd__tuning_apply(const struct jd_tuning *plan);
+jd_status jd__tuning_restore(const struct jd_tuning *plan);
 
 #endif

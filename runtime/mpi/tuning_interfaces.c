@@ -50,8 +50,8 @@ static void add(struct jd_tune_interfaces *to, const char *entry)
         append(to, name);
 }
 
-void jd__tune_interfaces(const char *list,
-                         struct jd_tune_interfaces *ret_interfaces)
+void jd__tuning_interfaces(const char *list,
+                           struct jd_tune_interfaces *ret_interfaces)
 {
     struct jd_tune_interfaces to = { .excludes = list && list[0] == '^' };
     if (to.excludes)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-jd_status jd__check_mpi(int code, const char *call, const char *operation)
+jd_status jd__mpi_check(int code, const char *call, const char *operation)
 {
     char text[MPI_MAX_ERROR_STRING];
     int length = 0;
@@ -37,7 +37,7 @@ bool jd__mpi_was_finalized(void)
 static int thread_level(const struct jd_settings *settings,
                         int num_local_devices)
 {
-    const char *level = jd__settings_text(settings, JD_OPTION_MPI_THREAD_LEVEL);
+    const char *level = jd__options_text(settings, JD_OPTION_MPI_THREAD_LEVEL);
     if (strcmp(level, "multiple") == 0)
         return MPI_THREAD_MULTIPLE;
     if (strcmp(level, "serialized") == 0)
@@ -54,7 +54,7 @@ jd_status jd__world_start_mpi(const struct jd_settings *settings,
         NULL, NULL, thread_level(settings, num_local_devices), &provided);
     if (is_lent)
         jd__env_export("HOME", NULL);
-    return jd__check_mpi(code, "MPI_Init_thread", "jd_initialize");
+    return jd__mpi_check(code, "MPI_Init_thread", "jd_initialize");
 }
 
 static jd_status adopt_comm(struct jd_world *world, MPI_Comm comm)
@@ -66,7 +66,7 @@ static jd_status adopt_comm(struct jd_world *world, MPI_Comm comm)
         code = MPI_Comm_size(comm, &world->count);
     world->comm = comm;
     world->has_mpi = true;
-    return jd__check_mpi(code, "MPI_Comm_set_errhandler", "jd_initialize");
+    return jd__mpi_check(code, "MPI_Comm_set_errhandler", "jd_initialize");
 }
 
 jd_status jd__world_open(MPI_Comm base, struct jd_world *ret_world)
@@ -80,7 +80,7 @@ jd_status jd__world_open(MPI_Comm base, struct jd_world *ret_world)
     if (base == MPI_COMM_NULL)
         return JD_OK;
     jd__mpi_lock_configure();
-    jd_status status = jd__check_mpi(MPI_Comm_dup(base, &comm), "MPI_Comm_dup",
+    jd_status status = jd__mpi_check(MPI_Comm_dup(base, &comm), "MPI_Comm_dup",
                                      "jd_initialize");
     return status == JD_OK ? adopt_comm(ret_world, comm) : status;
 }
@@ -90,7 +90,7 @@ jd_status jd__world_order(struct jd_world *world, bool in_order, int index)
     MPI_Comm ordered, old = world->comm;
     if (in_order || !world->has_mpi)
         return JD_OK;
-    jd_status status = jd__check_mpi(MPI_Comm_split(old, 0, index, &ordered),
+    jd_status status = jd__mpi_check(MPI_Comm_split(old, 0, index, &ordered),
                                      "MPI_Comm_split", "jd_initialize");
     if (status == JD_OK)
         status = adopt_comm(world, ordered);
@@ -104,7 +104,7 @@ jd_status jd__world_open_user_comm(struct jd_world *world)
     MPI_Comm comm;
     if (!world->has_mpi)
         return JD_OK;
-    jd_status status = jd__check_mpi(MPI_Comm_dup(world->comm, &comm),
+    jd_status status = jd__mpi_check(MPI_Comm_dup(world->comm, &comm),
                                      "MPI_Comm_dup", "jd_initialize");
     if (status == JD_OK)
         world->user_comm = comm; /* the error handler is copied too */

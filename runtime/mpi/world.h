@@ -48,7 +48,7 @@ void jd__world_close(struct jd_world *world);
  * INTERNAL with the MPI call, MPI's own text and the operation, where code is
  * not MPI_SUCCESS; else JD_OK.
  */
-jd_status jd__check_mpi(int code, const char *call, const char *operation);
+jd_status jd__mpi_check(int code, const char *call, const char *operation);
 
 /* MPI_Initialized and not MPI_Finalized. */
 bool jd__mpi_is_up(void);

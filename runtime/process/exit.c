@@ -56,14 +56,14 @@ void jd__exit_job(int code)
 static void finalize_watched(const struct jd_env *env)
 {
     static const char *const steps[] = { "MPI_Finalize" };
-    static const struct jd_meeting meeting = {
+    static const struct jd_phases phases = {
         .operation = "MPI_Finalize at exit",
         .thread_name = "jd-end:",
         .step_names = steps,
         .num_steps = 1,
     };
     struct jd_watchdog_spec spec = {
-        .meeting = &meeting,
+        .phases = &phases,
         .timeout = exit_state.shutdown_timeout,
         .notice = exit_state.notice,
         .variable = "JD_SHUTDOWN_TIMEOUT",
@@ -88,7 +88,8 @@ static void finalize_mpi(void)
 
 void jd__exit_by_failed_shutdown(void)
 {
-    if (!jd__ending_is_callback()) /* which has been told, as has everybody */
+    if (!jd__failure_exit_is_callback()) /* which has been told, as has
+                                            everybody */
         jd__log(JD_LOG_ERROR, "%s; this process ends with exit code %d",
                 exit_state.sentence ? exit_state.sentence
                                     : "jd_shutdown failed",
@@ -117,7 +118,7 @@ static void at_exit(int code, void *unused)
     else if (code == (int)exit_state.failed)
         jd__exit_by_failed_shutdown();
     else
-        jd__tell_exit(code);
+        jd__failure_report_exit(code);
     jd__litter_remove();
 }
 
@@ -166,7 +167,7 @@ void jd__exit_forget(void)
 /* ---- a failed check ----------------------------------------------------- */
 
 /* The sentence, for all who have told the same. */
-static void print_check(const char *text, const struct jd_told *told)
+static void print_check(const char *text, const struct jd_report_answer *told)
 {
     char *ranges = NULL;
     size_t size;
@@ -182,8 +183,8 @@ static void print_check(const char *text, const struct jd_told *told)
 
 JD_NORETURN static void end_after_check(jd_status status, const char *text)
 {
-    struct jd_told told;
-    bool is_told = jd__tell_check(status, text, &told);
+    struct jd_report_answer told;
+    bool is_told = jd__failure_report_check(status, text, &told);
     if (told.prints)
         print_check(text, &told);
     if (is_told)
@@ -209,7 +210,7 @@ void jd_abort(int code, const char *why)
     const char *reason = why ? why : "no reason was given";
     int exit_code = code >= 1 && code <= 255 ? code : 1;
     jd__log(JD_LOG_ERROR, "jd_abort: %s", reason);
-    if (jd__tell_abort(exit_code, reason))
+    if (jd__failure_report_abort(exit_code, reason))
         jd__process_exit_now(exit_code);
     jd__exit_job(exit_code);
 }

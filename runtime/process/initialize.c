@@ -64,7 +64,7 @@ static const char *const step_hints[] = {
     [STEP_COORDINATE] = NULL,
 };
 
-static const struct jd_meeting meeting = {
+static const struct jd_phases phases = {
     .operation = "jd_initialize()",
     .thread_name = "jd-start:",
     .step_names = step_names,
@@ -127,11 +127,11 @@ static jd_status read_settings(struct starting *s)
         jd__tie_to_jd_run(s->env);
     if (status == JD_OK)
         status =
-            jd__settings_resolve(s->env, s->start->options,
+            jd__options_resolve(s->env, s->start->options,
                                  s->start->options_size, &s->runtime->settings);
     if (status == JD_OK)
         jd__log_set_level(
-            jd__settings_text(s->runtime->settings, JD_OPTION_LOG));
+            jd__options_text(s->runtime->settings, JD_OPTION_LOG));
     return status;
 }
 
@@ -139,10 +139,10 @@ static jd_status start_watchdog(struct starting *s)
 {
     const struct jd_settings *settings = s->runtime->settings;
     struct jd_watchdog_spec spec = {
-        .meeting = &meeting,
+        .phases = &phases,
         .timeout =
-            jd__settings_seconds(settings, JD_OPTION_INITIALIZATION_TIMEOUT),
-        .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
+            jd__options_seconds(settings, JD_OPTION_INITIALIZATION_TIMEOUT),
+        .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
         .variable = "JD_INITIALIZATION_TIMEOUT",
         .env = s->env,
     };
@@ -170,10 +170,10 @@ static jd_status check_adopted(const struct starting *s)
     int size;
     int code = MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (code != MPI_SUCCESS)
-        return jd__check_mpi(code, "MPI_Comm_size", "jd_initialize");
+        return jd__mpi_check(code, "MPI_Comm_size", "jd_initialize");
     return jd__contradiction_check_mpi(
         s->env, s->runtime->cluster, size,
-        jd__setting_is_explicit(s->runtime->settings, JD_OPTION_NUM_PROCESSES));
+        jd__options_is_explicit(s->runtime->settings, JD_OPTION_NUM_PROCESSES));
 }
 
 static void set_number(struct jd_cluster_number *number, int value,
@@ -200,13 +200,13 @@ static jd_status adopt_identity(struct starting *s, MPI_Comm base)
     if (code == MPI_SUCCESS)
         code = MPI_Comm_size(base, &size);
     if (code != MPI_SUCCESS)
-        return jd__check_mpi(code, "MPI_Comm_size", "jd_initialize");
+        return jd__mpi_check(code, "MPI_Comm_size", "jd_initialize");
     bool replace = given || none;
     if ((replace || !cluster->process_id.known) &&
-        !jd__setting_is_explicit(settings, JD_OPTION_PROCESS_ID))
+        !jd__options_is_explicit(settings, JD_OPTION_PROCESS_ID))
         set_number(&cluster->process_id, rank, "MPI_Comm_rank");
     if ((replace || !cluster->num_processes.known) &&
-        !jd__setting_is_explicit(settings, JD_OPTION_NUM_PROCESSES))
+        !jd__options_is_explicit(settings, JD_OPTION_NUM_PROCESSES))
         set_number(&cluster->num_processes, size, "MPI_Comm_size");
     return JD_OK;
 }
@@ -229,7 +229,7 @@ static jd_status check_given(MPI_Comm comm)
 /* Gives up a little before the watchdog, whose sentence knows less. */
 static double session_deadline(const struct starting *s)
 {
-    double timeout = jd__settings_seconds(s->runtime->settings,
+    double timeout = jd__options_seconds(s->runtime->settings,
                                           JD_OPTION_INITIALIZATION_TIMEOUT);
     return s->begin + timeout - fmin(0.5, 0.1 * timeout);
 }
@@ -316,13 +316,13 @@ static jd_status check_interfaces(const struct starting *s,
                                   const struct jd_cluster *cluster)
 {
     const char *list =
-        jd__settings_text(s->runtime->settings, JD_OPTION_INTERFACE);
+        jd__options_text(s->runtime->settings, JD_OPTION_INTERFACE);
     struct jd_endpoints left;
     long long count = number_or(&cluster->num_processes, 2);
     if (!list || count == 1 ||
         number_or(&cluster->local_num_processes, 1) >= count)
         return JD_OK;
-    jd_status status = jd__address_list(list, false, 0, &left);
+    jd_status status = jd__interfaces_list(list, false, 0, &left);
     return status == JD_INVALID_ARGUMENT
                ? jd__fail_prefix(status, "jd_initialize: ")
                : JD_OK;
@@ -333,15 +333,15 @@ static jd_status init_mpi(struct starting *s)
     struct jd_tuning plan;
     struct jd_cluster cluster = count_neighbours(s);
     struct jd_tune_interfaces interfaces;
-    jd__tune_interfaces(
-        jd__settings_text(s->runtime->settings, JD_OPTION_INTERFACE),
+    jd__tuning_interfaces(
+        jd__options_text(s->runtime->settings, JD_OPTION_INTERFACE),
         &interfaces);
     struct jd_tune_request request = {
         .env = s->env,
         .cluster = &cluster,
         .cores_allowed = s->facts.host_cores_allowed,
         .enabled =
-            jd__settings_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
+            jd__options_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
         .root = "",
         .library = jd__mpi_library_path(),
         .interfaces = &interfaces,
@@ -349,18 +349,18 @@ static jd_status init_mpi(struct starting *s)
     jd_status status = check_interfaces(s, &cluster);
     if (status != JD_OK)
         return status;
-    jd__tune_plan(&request, &plan);
+    jd__tuning_plan(&request, &plan);
     jd__watchdog_step(s->watchdog, STEP_MPI_INIT);
-    status = jd__tune_apply(&plan);
+    status = jd__tuning_apply(&plan);
     if (status == JD_OK)
         status = jd__world_start_mpi(s->runtime->settings, s->most_devices);
     if (status == JD_OK)
         jd__exit_owns_mpi(
             s->runtime->cluster,
-            jd__settings_seconds(s->runtime->settings,
+            jd__options_seconds(s->runtime->settings,
                                  JD_OPTION_SHUTDOWN_TIMEOUT),
-            jd__settings_seconds(s->runtime->settings, JD_OPTION_WAIT_NOTICE));
-    jd_status restored = jd__tune_restore(&plan);
+            jd__options_seconds(s->runtime->settings, JD_OPTION_WAIT_NOTICE));
+    jd_status restored = jd__tuning_restore(&plan);
     return status == JD_OK ? restored : status;
 }
 
@@ -369,7 +369,7 @@ static jd_status init_mpi(struct starting *s)
 static jd_status tell_others(jd_status status)
 {
     char *text = strdup(jd_error_message());
-    jd__tell_start(status, text ? text : "jd_initialize failed");
+    jd__failure_report_start(status, text ? text : "jd_initialize failed");
     if (text)
         jd_fail(status, "%s", text);
     free(text);
@@ -470,9 +470,9 @@ static jd_status gather(struct starting *s)
 static jd_status build_topology(struct starting *s)
 {
     const char *platform;
-    jd_status status = jd__devices_choose(s->records, &platform);
+    jd_status status = jd__device_choice_choose(s->records, &platform);
     if (status == JD_OK)
-        status = jd__devices_settle(s->records->items[s->records->self]);
+        status = jd__device_choice_settle(s->records->items[s->records->self]);
     if (status == JD_OK)
         status =
             jd__topology_build(s->records, platform, &s->runtime->topology);
@@ -502,7 +502,7 @@ static void warn_once(const struct starting *s)
     jd__log_set_identity(s->runtime->world.index, s->runtime->world.count);
     if (s->runtime->world.index != 0)
         return;
-    while (jd__settings_next_unknown(s->env, &position, &name, &nearest))
+    while (jd__option_table_next_unknown(s->env, &position, &name, &nearest))
         jd__log(JD_LOG_WARNING,
                 "the variable %s is no option of jd, and is not read; did you "
                 "mean %s?",
@@ -510,7 +510,7 @@ static void warn_once(const struct starting *s)
     jd__topology_describe_uneven(s->runtime->topology, text, sizeof text);
     if (text[0])
         jd__log(JD_LOG_WARNING, "%s", text);
-    jd__devices_say_absent(s->runtime->topology->records);
+    jd__device_choice_say_absent(s->runtime->topology->records);
     warn_of_blocking(s);
 }
 
@@ -577,7 +577,7 @@ static void finish(struct starting *s)
     jd__env_destroy(s->env);
 }
 
-jd_status jd__runtime_create(const struct jd_start *start,
+jd_status jd__initialize_job(const struct jd_start *start,
                              struct jd_runtime **ret_runtime)
 {
     struct starting s = { .start = start, .begin = jd__clock_now() };
@@ -586,16 +586,16 @@ jd_status jd__runtime_create(const struct jd_start *start,
         return status;
     status = run(&s);
     if (status != JD_OK)
-        jd__settings_add_unknown(s.env, status);
+        jd__option_table_add_unknown(s.env, status);
     finish(&s);
     if (status == JD_OK)
         *ret_runtime = s.runtime;
     else
-        jd__runtime_destroy(s.runtime);
+        jd__initialize_undo(s.runtime);
     return status;
 }
 
-void jd__runtime_destroy(struct jd_runtime *runtime)
+void jd__initialize_undo(struct jd_runtime *runtime)
 {
     if (!runtime)
         return;
@@ -604,7 +604,7 @@ void jd__runtime_destroy(struct jd_runtime *runtime)
     jd__world_close(&runtime->world);
     jd__topology_destroy(runtime->topology);
     jd__exit_release(runtime->cluster);
-    jd__settings_destroy(runtime->settings);
+    jd__options_destroy(runtime->settings);
     free(runtime);
 }
 
@@ -656,14 +656,14 @@ static jd_status run_alone(struct starting *s, const char *operation)
     if (status == JD_OK)
         status = build_topology(s);
     if (status == JD_OK)
-        jd__devices_say_absent(s->runtime->topology->records);
+        jd__device_choice_say_absent(s->runtime->topology->records);
     if (status == JD_OK)
         status = jd__session_create_local(s->runtime->settings,
                                                &s->runtime->session);
     return status;
 }
 
-jd_status jd__runtime_create_alone(const char *operation,
+jd_status jd__initialize_alone(const char *operation,
                                    struct jd_runtime **ret_runtime)
 {
     static const struct jd_start nothing = { .options = NULL };
@@ -673,12 +673,12 @@ jd_status jd__runtime_create_alone(const char *operation,
         return status;
     status = run_alone(&s, operation);
     if (status != JD_OK)
-        jd__settings_add_unknown(s.env, status);
+        jd__option_table_add_unknown(s.env, status);
     finish(&s);
     if (status == JD_OK)
         *ret_runtime = s.runtime;
     else
-        jd__runtime_destroy(s.runtime);
+        jd__initialize_undo(s.runtime);
     return status;
 }
 
@@ -696,7 +696,7 @@ static jd_status start_late_mpi(struct starting *s)
     return status == JD_OK ? jd__env_restore(s->env) : status;
 }
 
-jd_status jd__runtime_add_mpi(struct jd_runtime *runtime)
+jd_status jd__initialize_add_mpi(struct jd_runtime *runtime)
 {
     static const struct jd_start nothing = { .options = NULL };
     struct starting s = { .start = &nothing,

@@ -18,7 +18,7 @@ struct jd_start {
  * Makes a runtime; what jd_initialize() promises. Collective.
  * Returns as jd_initialize().
  */
-jd_status jd__runtime_create(const struct jd_start *start,
+jd_status jd__initialize_job(const struct jd_start *start,
                              struct jd_runtime **ret_runtime);
 
 /*
@@ -26,12 +26,12 @@ jd_status jd__runtime_create(const struct jd_start *start,
  * jd_initialize(): no thread, no MPI. FAILED_PRECONDITION where the launcher
  * says that there are more processes; operation begins that sentence.
  */
-jd_status jd__runtime_create_alone(const char *operation,
-                                   struct jd_runtime **ret_runtime);
+jd_status jd__initialize_alone(const char *operation,
+                               struct jd_runtime **ret_runtime);
 
-void jd__runtime_destroy(struct jd_runtime *runtime);
+void jd__initialize_undo(struct jd_runtime *runtime);
 
 /* Starts MPI for a world of one that has none yet: jd_mpi_comm() needs it. */
-jd_status jd__runtime_add_mpi(struct jd_runtime *runtime);
+jd_status jd__initialize_add_mpi(struct jd_runtime *runtime);
 
 #endif

@@ -138,7 +138,7 @@ static int compare_peers(const void *a, const void *b)
 }
 
 /* False where the environment does not tell which process is which. */
-static bool find_peers(const struct jd_meeting *meeting,
+static bool find_peers(const struct jd_phases *phases,
                        const struct jd_env *ours,
                        const struct jd_cluster *cluster, struct peers *peers)
 {
@@ -147,7 +147,7 @@ static bool find_peers(const struct jd_meeting *meeting,
         !jd__env_get(ours, cluster->process_id.source))
         return false;
     struct search search = { ours, cluster->process_id.source,
-                             meeting->thread_name };
+                             phases->thread_name };
     DIR *proc = opendir("/proc");
     for (struct dirent *d; proc && (d = readdir(proc));) {
         int pid = isdigit((unsigned char)d->d_name[0]) ? atoi(d->d_name) : 0;
@@ -162,12 +162,13 @@ static bool find_peers(const struct jd_meeting *meeting,
     return peers->count > 0;
 }
 
-int jd__peers_lowest(const struct jd_meeting *meeting, const struct jd_env *env,
-                     const struct jd_cluster *cluster)
+int jd__proc_peers_lowest(const struct jd_phases *phases,
+                          const struct jd_env *env,
+                          const struct jd_cluster *cluster)
 {
     struct peers peers;
     int lowest = -1;
-    if (find_peers(meeting, env, cluster, &peers))
+    if (find_peers(phases, env, cluster, &peers))
         for (int i = 0; i < peers.count && lowest < 0; i++)
             if (peers.items[i].step >= 0)
                 lowest = peers.items[i].index;
@@ -185,10 +186,10 @@ static bool is_stopped(const struct peer *peer)
 
 /* Those that wait like us, by step: "processes 0,2 wait in MPI_Init_thread". */
 static void print_waiting(FILE *out, const struct peers *peers,
-                          const struct jd_meeting *meeting)
+                          const struct jd_phases *phases)
 {
     int *indices = malloc((size_t)peers->count * sizeof *indices);
-    for (int step = 0; indices && step < meeting->num_steps; step++) {
+    for (int step = 0; indices && step < phases->num_steps; step++) {
         int count = 0;
         for (int i = 0; i < peers->count; i++)
             if (peers->items[i].step == step && !is_stopped(&peers->items[i]))
@@ -198,14 +199,14 @@ static void print_waiting(FILE *out, const struct peers *peers,
         fprintf(out, "; process%s ", count > 1 ? "es" : "");
         jd__ranges_print(out, indices, count);
         fprintf(out, " wait%s in %s", count > 1 ? "" : "s",
-                meeting->step_names[step]);
+                phases->step_names[step]);
     }
     free(indices);
 }
 
 /* Those that keep the others waiting, one by one. */
 static void print_late(FILE *out, const struct peers *peers,
-                       const struct jd_meeting *meeting)
+                       const struct jd_phases *phases)
 {
     int named = 0;
     for (int i = 0; i < peers->count; i++) {
@@ -217,7 +218,7 @@ static void print_late(FILE *out, const struct peers *peers,
                 peer->pid);
         jd__proc_print_state(out, peer->pid);
         if (!stopped)
-            fprintf(out, " but is not in %s", meeting->operation);
+            fprintf(out, " but is not in %s", phases->operation);
     }
     if (named > MAX_NAMED)
         fprintf(out, "; and %d more like these", named - MAX_NAMED);
@@ -256,15 +257,16 @@ static void print_absent(FILE *out, const struct peers *peers,
         fprintf(out, "; the processes of other hosts cannot be seen from here");
 }
 
-void jd__peers_print(FILE *out, const struct jd_meeting *meeting,
-                     const struct jd_env *env, const struct jd_cluster *cluster)
+void jd__proc_peers_print(FILE *out, const struct jd_phases *phases,
+                          const struct jd_env *env,
+                          const struct jd_cluster *cluster)
 {
     struct peers peers;
-    if (!find_peers(meeting, env, cluster, &peers)) {
+    if (!find_peers(phases, env, cluster, &peers)) {
         fprintf(out, "; the other processes cannot be seen from here");
     } else {
-        print_waiting(out, &peers, meeting);
-        print_late(out, &peers, meeting);
+        print_waiting(out, &peers, phases);
+        print_late(out, &peers, phases);
         print_absent(out, &peers, cluster);
     }
     free(peers.items);

@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 /* An operation that all processes of the job come to, in steps. */
-struct jd_meeting {
+struct jd_phases {
     const char *operation;         /* "jd_initialize()" */
     const char *thread_name;       /* of its watchdog, "jd-start:" */
     const char *const *step_names; /* what each step is called; constant */
@@ -33,13 +33,14 @@ struct jd_meeting {
  * sentences: who waits too, who runs without having come to the meeting, who
  * is stopped, who is not there. cluster may be NULL (nothing was detected).
  */
-void jd__peers_print(FILE *out, const struct jd_meeting *meeting,
-                     const struct jd_env *env,
-                     const struct jd_cluster *cluster);
+void jd__proc_peers_print(FILE *out, const struct jd_phases *phases,
+                          const struct jd_env *env,
+                          const struct jd_cluster *cluster);
 
 /* The lowest process index on this host that has come to the meeting, or -1
  * where that cannot be seen. */
-int jd__peers_lowest(const struct jd_meeting *meeting, const struct jd_env *env,
-                     const struct jd_cluster *cluster);
+int jd__proc_peers_lowest(const struct jd_phases *phases,
+                          const struct jd_env *env,
+                          const struct jd_cluster *cluster);
 
 #endif

@@ -31,7 +31,7 @@ static jd_status create_alone(const char *operation)
     jd_status status = JD_OK;
     pthread_mutex_lock(&state.lock);
     if (!atomic_load(&state.runtime)) {
-        status = jd__runtime_create_alone(operation, &runtime);
+        status = jd__initialize_alone(operation, &runtime);
         if (status == JD_OK) {
             jd__forked_watch();
             state.first_operation = operation;
@@ -79,10 +79,9 @@ struct jd_wait jd__runtime_wait(const struct jd_runtime *runtime,
 {
     return (struct jd_wait){
         .operation = operation,
-        .timeout = jd__settings_seconds(runtime->settings,
-                                        JD_OPTION_COLLECTIVE_TIMEOUT),
-        .notice =
-            jd__settings_seconds(runtime->settings, JD_OPTION_WAIT_NOTICE),
+        .timeout = jd__options_seconds(runtime->settings,
+                                       JD_OPTION_COLLECTIVE_TIMEOUT),
+        .notice = jd__options_seconds(runtime->settings, JD_OPTION_WAIT_NOTICE),
         .variable = "JD_COLLECTIVE_TIMEOUT",
         .topology = runtime->topology,
         .self = runtime->world.index,
@@ -110,7 +109,7 @@ static jd_status watch_mpi_finalize(void)
                                       &keyval, NULL);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
-    return jd__check_mpi(code, "MPI_Comm_set_attr", "jd_initialize");
+    return jd__mpi_check(code, "MPI_Comm_set_attr", "jd_initialize");
 }
 
 static jd_status refuse_twice(void)
@@ -135,13 +134,13 @@ static jd_status initialize(const struct jd_start *start)
         return refuse_twice();
     jd_status status = jd__exit_install(jd__runtime_shut_down);
     if (status == JD_OK)
-        status = jd__runtime_create(start, &runtime);
+        status = jd__initialize_job(start, &runtime);
     if (status != JD_OK)
         return status;
     if (runtime->world.has_mpi)
         status = watch_mpi_finalize();
     if (status != JD_OK) {
-        jd__runtime_destroy(runtime);
+        jd__initialize_undo(runtime);
         return status;
     }
     jd__exit_forget();
@@ -191,12 +190,12 @@ static jd_status leave(const struct jd_runtime *runtime)
 {
     jd_status status = jd__session_leave(
         runtime->session,
-        jd__settings_seconds(runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
+        jd__options_seconds(runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
     jd__preemption_stop();
     if (status == JD_UNAVAILABLE) { /* process 0 is gone: in words for all */
-        jd__ending_await_news(NEWS_SECONDS);
-        if (jd__ending_has_begun())
-            status = jd__ending_check("jd_shutdown");
+        jd__failure_exit_await_news(NEWS_SECONDS);
+        if (jd__failure_exit_has_begun())
+            status = jd__failure_exit_check("jd_shutdown");
     }
     return jd__exit_note(status);
 }
@@ -229,15 +228,15 @@ jd_status jd__runtime_shut_down(void)
     jd_status status = jd__forked_check("jd_shutdown");
     if (status != JD_OK)
         return status;
-    if (jd__ending_is_callback()) /* other threads may be in a call */
-        return jd__exit_note(jd__ending_check("jd_shutdown"));
-    jd__ending_await(); /* the callback of a failure uses the service */
+    if (jd__failure_exit_is_callback()) /* other threads may be in a call */
+        return jd__exit_note(jd__failure_exit_check("jd_shutdown"));
+    jd__failure_exit_await(); /* the callback of a failure uses the service */
     pthread_mutex_lock(&state.lock);
     if (atomic_load(&state.runtime))
         status = leave(atomic_load(&state.runtime));
     struct jd_runtime *runtime = atomic_exchange(&state.runtime, NULL);
     atomic_store(&state.is_initialized, false);
-    jd__runtime_destroy(runtime);
+    jd__initialize_undo(runtime);
     pthread_mutex_unlock(&state.lock);
     return status;
 }
@@ -273,7 +272,7 @@ static jd_status add_mpi(struct jd_runtime *runtime)
     if (!runtime->world.has_mpi) {
         status = jd__exit_install(jd__runtime_shut_down);
         if (status == JD_OK)
-            status = jd__runtime_add_mpi(runtime);
+            status = jd__initialize_add_mpi(runtime);
         if (status == JD_OK)
             status = watch_mpi_finalize();
     }

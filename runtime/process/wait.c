@@ -138,9 +138,10 @@ static void print_missing(FILE *out, const struct jd_wait *wait,
                           const struct missing *missing)
 {
     struct seen seen = look_at(wait, missing);
-    char *doing = missing->count && !seen.gone
-                      ? jd__tell_ask(missing->processes, missing->count)
-                      : NULL;
+    char *doing =
+        missing->count && !seen.gone
+            ? jd__failure_report_ask(missing->processes, missing->count)
+            : NULL;
     if (doing) {
         fputs(doing, out);
         free(doing);
@@ -266,7 +267,7 @@ static bool is_cancelled(const struct jd_wait *wait)
 
 jd_status jd__wait_check(const struct jd_wait *wait)
 {
-    jd_status status = jd__ending_check(wait->operation);
+    jd_status status = jd__failure_exit_check(wait->operation);
     if (status != JD_OK || !is_cancelled(wait))
         return status;
     return jd_fail(JD_ABORTED,
@@ -290,7 +291,8 @@ static bool is_far(const struct jd_wait *wait, const struct missing *missing)
 static bool is_tell_due(const struct jd_wait_state *state, double waited)
 {
     return state->is_exact && waited >= FIRST_TELL &&
-           (waited >= state->next_tell || state->look != jd__tell_looks());
+           (waited >= state->next_tell ||
+            state->look != jd__failure_report_looks());
 }
 
 /* What a death does otherwise is told by the service, much sooner than this;
@@ -321,8 +323,8 @@ static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
     if (!missing->count)
         return;
     if (!state->told)
-        state->told = jd__tell_number();
-    jd__tell_blocked(&(struct jd_blocked_wait){
+        state->told = jd__failure_report_number();
+    jd__failure_report_blocked(&(struct jd_blocked_wait){
         .number = state->told,
         .operation = wait->operation,
         .detail = wait->detail,
@@ -363,7 +365,8 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
     bool is_tell = is_tell_due(state, waited) || (is_notice && state->is_exact);
     if (!is_late && !is_notice && !is_tell)
         return JD_OK;
-    state->look = jd__tell_looks(); /* before it is seen who is missing */
+    state->look =
+        jd__failure_report_looks(); /* before it is seen who is missing */
     struct missing missing = list_missing(find_missing, arg, count);
     if (wait->on_missing && missing.count)
         wait->on_missing(wait->arg, missing.processes, missing.count);
@@ -452,7 +455,7 @@ static jd_status wait_for(const struct jd_wait *wait, MPI_Request *requests,
     for (unsigned tests = 1;; tests++) {
         int done = 0, code = test(&all, ret_index, &done);
         if (code != MPI_SUCCESS)
-            return jd__check_mpi(code,
+            return jd__mpi_check(code,
                                  ret_index ? "MPI_Testany" : "MPI_Testall",
                                  wait->operation);
         if (done)

@@ -58,9 +58,9 @@ struct jd_wait {
     int *behind;
     int num_behind;
 
-    /* Writes the members of a clique that have not come, by their numbers,
-     * where a process has several: sentences name them too, and this one. As
-     * find_missing otherwise, with its arg. NULL: there are none. */
+    /* Writes the members of a communicator that have not come, by their
+     * numbers, where a process has several: sentences name them too, and this
+     * one. As find_missing otherwise, with its arg. NULL: there are none. */
     jd_wait_missing_f find_members;
     int member; /* the caller's number */
 };

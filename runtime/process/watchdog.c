@@ -44,18 +44,18 @@ static bool may_span_hosts(const struct jd_cluster *cluster)
 /* Of the other processes, and what to try; malloc'ed; NULL without memory. */
 static char *look(const struct jd_watchdog *dog)
 {
-    const struct jd_meeting *meeting = dog->spec.meeting;
+    const struct jd_phases *phases = dog->spec.phases;
     const char *hint =
-        meeting->step_hints ? meeting->step_hints[dog->step] : NULL;
+        phases->step_hints ? phases->step_hints[dog->step] : NULL;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    jd__peers_print(out, meeting, dog->spec.env, dog->cluster);
+    jd__proc_peers_print(out, phases, dog->spec.env, dog->cluster);
     if (hint && may_span_hosts(dog->cluster))
         fprintf(out, "; %s", hint);
-    jd__settings_print_unknown(out, dog->spec.env);
+    jd__option_table_print_unknown(out, dog->spec.env);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -67,17 +67,17 @@ static char *describe(const struct jd_watchdog *dog, double waited,
                       const char *seen)
 {
     const struct jd_watchdog_spec *spec = &dog->spec;
-    const struct jd_meeting *meeting = spec->meeting;
+    const struct jd_phases *phases = spec->phases;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "%s has waited %.3g s", meeting->operation, waited);
-    if (meeting->num_steps > 1)
+    fprintf(out, "%s has waited %.3g s", phases->operation, waited);
+    if (phases->num_steps > 1)
         fprintf(out, " in %s, its step %d of %d",
-                meeting->step_names[dog->step], dog->step + 1,
-                meeting->num_steps);
+                phases->step_names[dog->step], dog->step + 1,
+                phases->num_steps);
     fputs(seen ? seen : "", out);
     if (fclose(out) == 0)
         return text;
@@ -89,7 +89,7 @@ static char *describe(const struct jd_watchdog *dog, double waited,
 static bool is_speaker(const struct jd_watchdog *dog)
 {
     int lowest =
-        jd__peers_lowest(dog->spec.meeting, dog->spec.env, dog->cluster);
+        jd__proc_peers_lowest(dog->spec.phases, dog->spec.env, dog->cluster);
     return lowest < 0 || lowest == dog->cluster->process_id.value;
 }
 
@@ -102,7 +102,7 @@ static void notice(struct jd_watchdog *dog, double waited)
     char *text = describe(dog, waited, seen);
     free(seen);
     jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
-            text ? text : dog->spec.meeting->operation, dog->spec.timeout,
+            text ? text : dog->spec.phases->operation, dog->spec.timeout,
             dog->spec.variable);
     free(text);
 }
@@ -122,7 +122,7 @@ static void give_up(struct jd_watchdog *dog, double waited)
     jd__log(JD_LOG_ERROR,
             "%s; the deadline was %.3g s (%s changes it): this process ends "
             "with exit code 1",
-            text ? text : dog->spec.meeting->operation, dog->spec.timeout,
+            text ? text : dog->spec.phases->operation, dog->spec.timeout,
             dog->spec.variable);
     jd__process_exit_now(1);
 }
@@ -141,7 +141,7 @@ static double next_event(const struct jd_watchdog *dog)
 static void name_thread(const struct jd_watchdog *dog)
 {
     char name[16];
-    snprintf(name, sizeof name, "%s%d", dog->spec.meeting->thread_name,
+    snprintf(name, sizeof name, "%s%d", dog->spec.phases->thread_name,
              dog->step);
     pthread_setname_np(dog->thread, name);
 }
@@ -174,7 +174,7 @@ jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
 {
     struct jd_watchdog *dog = calloc(1, sizeof *dog);
     if (!dog)
-        return jd__fail_no_memory(spec->meeting->operation, sizeof *dog);
+        return jd__fail_no_memory(spec->phases->operation, sizeof *dog);
     dog->spec = *spec;
     dog->begin = jd__clock_now();
     dog->next_notice = spec->notice;
@@ -186,7 +186,7 @@ jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
         return jd_fail(JD_RESOURCE_EXHAUSTED,
                        "%s: no thread can be made: %s; raise the limit of "
                        "processes (ulimit -u)",
-                       spec->meeting->operation, strerror(error));
+                       spec->phases->operation, strerror(error));
     }
     name_thread(dog);
     *ret_watchdog = dog;

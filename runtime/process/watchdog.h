@@ -24,11 +24,11 @@
 struct jd_watchdog;
 
 struct jd_watchdog_spec {
-    const struct jd_meeting *meeting; /* constant */
-    double timeout;                   /* seconds */
-    double notice;            /* seconds until it speaks; negative: no */
-    const char *variable;     /* what changes the deadline */
-    const struct jd_env *env; /* borrowed until stop */
+    const struct jd_phases *phases; /* constant */
+    double timeout;                 /* seconds */
+    double notice;                  /* seconds until it speaks; negative: no */
+    const char *variable;           /* what changes the deadline */
+    const struct jd_env *env;       /* borrowed until stop */
 };
 
 /* Begins with step 0. Returns JD_OK; RESOURCE_EXHAUSTED for a thread. */

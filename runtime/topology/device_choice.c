@@ -21,8 +21,8 @@ static bool has_device(const struct jd_record *record, const char *platform)
     return false;
 }
 
-int jd__devices_count_absent(const struct jd_records *records,
-                             const char *platform)
+int jd__device_choice_count_absent(const struct jd_records *records,
+                                   const char *platform)
 {
     int count = 0;
     for (int i = 0; i < records->count; i++)
@@ -76,8 +76,8 @@ static void print_reasons(FILE *out, const struct jd_records *records,
         fprintf(out, "; and %d more for other reasons", left);
 }
 
-void jd__devices_print_absent(FILE *out, const struct jd_records *records,
-                              const char *platform)
+void jd__device_choice_print_absent(FILE *out, const struct jd_records *records,
+                                    const char *platform)
 {
     size_t count = (size_t)records->count;
     bool *is_done = calloc(count, sizeof *is_done);
@@ -99,17 +99,17 @@ static char *describe_absent(const struct jd_records *records,
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    jd__devices_print_absent(out, records, platform);
+    jd__device_choice_print_absent(out, records, platform);
     fclose(out);
     return text;
 }
 
-void jd__devices_say_absent(const struct jd_records *records)
+void jd__device_choice_say_absent(const struct jd_records *records)
 {
     for (int i = 0; jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
         if (!jd__log_enabled(JD_LOG_INFO) ||
-            !jd__devices_count_absent(records, platform))
+            !jd__device_choice_count_absent(records, platform))
             continue;
         char *text = describe_absent(records, platform);
         jd__log(JD_LOG_INFO, "no %s devices: %s", platform, text ? text : "");
@@ -155,9 +155,9 @@ static jd_status fail_absent(const struct jd_records *records,
     jd_fail(JD_FAILED_PRECONDITION,
             "jd_initialize: JD_PLATFORM is %s, but %d of %d processes ha%s no "
             "%s device: %s; correct that, or leave JD_PLATFORM out",
-            platform, jd__devices_count_absent(records, platform),
+            platform, jd__device_choice_count_absent(records, platform),
             records->count,
-            jd__devices_count_absent(records, platform) == 1 ? "s" : "ve",
+            jd__device_choice_count_absent(records, platform) == 1 ? "s" : "ve",
             platform, text ? text : "");
     free(text);
     return JD_FAILED_PRECONDITION;
@@ -177,27 +177,28 @@ static jd_status drop(struct jd_records *records, const char *platform)
         snprintf(record->absent, sizeof record->absent, "%s", platform);
         snprintf(record->why_absent, sizeof record->why_absent, "%s", why);
     }
-    return jd__devices_drop(records, platform);
+    return jd__device_sharing_drop(records, platform);
 }
 
 /* is_default: it is, if all goes well. */
 static jd_status share(struct jd_records *records, const char *platform,
                        bool is_default)
 {
-    jd_status status = jd__devices_share(records, platform);
+    jd_status status = jd__device_sharing_decide(records, platform);
     if (status == JD_OK || is_default || status == JD_RESOURCE_EXHAUSTED)
         return status;
     return drop(records, platform);
 }
 
-jd_status jd__devices_choose(struct jd_records *records,
-                             const char **ret_platform)
+jd_status jd__device_choice_choose(struct jd_records *records,
+                                   const char **ret_platform)
 {
     const char *wanted = "", *chosen = NULL;
     jd_status status = find_wanted(records, &wanted);
     for (int i = 0; status == JD_OK && jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
-        bool is_everywhere = jd__devices_count_absent(records, platform) == 0;
+        bool is_everywhere =
+            jd__device_choice_count_absent(records, platform) == 0;
         bool is_wanted = strcmp(platform, wanted) == 0;
         bool is_default = is_wanted || (!wanted[0] && !chosen && is_everywhere);
         status = is_wanted && !is_everywhere
@@ -223,7 +224,7 @@ static void settle(const struct jd_device_source *source,
     source->settle(natives, count);
 }
 
-jd_status jd__devices_settle(const struct jd_record *own)
+jd_status jd__device_choice_settle(const struct jd_record *own)
 {
     size_t bytes = ((size_t)own->num_devices + 1) * sizeof(int);
     int *natives = malloc(bytes);

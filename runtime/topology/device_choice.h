@@ -4,8 +4,8 @@
  * the devices that each process sees are its own; out of the records that all
  * processes have gathered, so that all come to the same choice.
  *
- *     status = jd__devices_choose(records, &platform);
- *     status = jd__devices_settle(records->items[records->self]);
+ *     status = jd__device_choice_choose(records, &platform);
+ *     status = jd__device_choice_settle(records->items[records->self]);
  *     status = jd__topology_build(records, platform, &topology);
  */
 #ifndef RUNTIME_TOPOLOGY_DEVICE_CHOICE_H
@@ -24,26 +24,26 @@
  *
  * Returns: JD_OK; INVALID_ARGUMENT where processes name different platforms;
  *   FAILED_PRECONDITION where a process has no device of the one that is named,
- *   with each one's reason; the failures of jd__devices_share;
+ *   with each one's reason; the failures of jd__device_sharing_decide;
  *   RESOURCE_EXHAUSTED.
  */
-jd_status jd__devices_choose(struct jd_records *records,
-                             const char **ret_platform);
+jd_status jd__device_choice_choose(struct jd_records *records,
+                                   const char **ret_platform);
 
 /* Tells each platform which native devices are this process's own. Returns
  * JD_OK; RESOURCE_EXHAUSTED. */
-jd_status jd__devices_settle(const struct jd_record *own);
+jd_status jd__device_choice_settle(const struct jd_record *own);
 
 /* How many processes have no device of the platform. */
-int jd__devices_count_absent(const struct jd_records *records,
-                             const char *platform);
+int jd__device_choice_count_absent(const struct jd_records *records,
+                                   const char *platform);
 
 /* Prints who has no device of the platform, and why: "processes 0-2: no NVIDIA
  * driver is loaded; process 3: JD_PLATFORM is cpu". */
-void jd__devices_print_absent(FILE *out, const struct jd_records *records,
-                              const char *platform);
+void jd__device_choice_print_absent(FILE *out, const struct jd_records *records,
+                                    const char *platform);
 
 /* The same of every platform as a line of the log, for information. */
-void jd__devices_say_absent(const struct jd_records *records);
+void jd__device_choice_say_absent(const struct jd_records *records);
 
 #endif

@@ -426,7 +426,8 @@ static jd_status share_all(struct sharing *s)
     return status;
 }
 
-jd_status jd__devices_share(struct jd_records *records, const char *platform)
+jd_status jd__device_sharing_decide(struct jd_records *records,
+                                    const char *platform)
 {
     struct sharing s = { .records = records, .platform = platform };
     jd_status status = open_sharing(&s);
@@ -438,7 +439,8 @@ jd_status jd__devices_share(struct jd_records *records, const char *platform)
     return status;
 }
 
-jd_status jd__devices_drop(struct jd_records *records, const char *platform)
+jd_status jd__device_sharing_drop(struct jd_records *records,
+                                  const char *platform)
 {
     struct sharing s = { .records = records, .platform = platform };
     jd_status status = open_sharing(&s);

@@ -31,10 +31,12 @@
  *   see or names twice; FAILED_PRECONDITION for the other refusals; each names
  *   the host, the processes, the numbers and what helps; RESOURCE_EXHAUSTED.
  */
-jd_status jd__devices_share(struct jd_records *records, const char *platform);
+jd_status jd__device_sharing_decide(struct jd_records *records,
+                                    const char *platform);
 
 /* Makes all the devices of the platform that have a UUID spare. Returns JD_OK;
  * RESOURCE_EXHAUSTED. */
-jd_status jd__devices_drop(struct jd_records *records, const char *platform);
+jd_status jd__device_sharing_drop(struct jd_records *records,
+                                  const char *platform);
 
 #endif

@@ -79,7 +79,7 @@ static jd_status append_ids(struct jd_record **record,
                             const struct jd_settings *settings)
 {
     const struct jd_setting *ids =
-        jd__setting(settings, JD_OPTION_LOCAL_DEVICE_IDS);
+        jd__options_find(settings, JD_OPTION_LOCAL_DEVICE_IDS);
     size_t places = (ids->num_integers + 1) / 2 * 2;
     jd_status status = grow(record, places * sizeof(int32_t));
     if (status != JD_OK || ids->num_integers == 0)
@@ -98,12 +98,12 @@ static struct jd_record *create_plain(const struct jd_settings *settings,
                                       const struct jd_local_facts *facts)
 {
     struct jd_record *r = calloc(1, sizeof *r);
-    const char *wanted = jd__settings_text(settings, JD_OPTION_PLATFORM);
+    const char *wanted = jd__options_text(settings, JD_OPTION_PLATFORM);
     if (!r)
         return NULL;
     r->bytes = sizeof *r;
     r->facts = *facts;
-    r->shares_devices = jd__settings_integer(settings, JD_OPTION_OVERSUBSCRIBE);
+    r->shares_devices = jd__options_integer(settings, JD_OPTION_OVERSUBSCRIBE);
     snprintf(r->version, sizeof r->version, "%s", jd_version());
     snprintf(r->wanted_platform, sizeof r->wanted_platform, "%s",
              wanted ? wanted : "");

@@ -86,7 +86,7 @@ static jd_status gather(const struct jd_world *world,
 {
     int size = (int)own->bytes;
     size_t total = 0;
-    jd_status status = jd__check_mpi(
+    jd_status status = jd__mpi_check(
         MPI_Allgather(&size, 1, MPI_INT, sizes, 1, MPI_INT, world->comm),
         "MPI_Allgather", "jd_initialize");
     if (status == JD_OK)
@@ -98,7 +98,7 @@ static jd_status gather(const struct jd_world *world,
         return status;
     point_to_items(records, offsets);
     status =
-        jd__check_mpi(MPI_Allgatherv(own, size, MPI_BYTE, records->storage,
+        jd__mpi_check(MPI_Allgatherv(own, size, MPI_BYTE, records->storage,
                                      sizes, offsets, MPI_BYTE, world->comm),
                       "MPI_Allgatherv", "jd_initialize");
     if (status == JD_OK)

@@ -75,7 +75,7 @@ static bool has_value(const struct allowed *entry, const char *value)
     return strcmp(value, entry->value) == 0;
 }
 
-bool jd__handed_allows(const char *name, const char *value)
+bool jd__environment_allows(const char *name, const char *value)
 {
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (has_name(name, allowed[i].name))

@@ -5,8 +5,8 @@
  * a folder of plugins, and so run code; who can write into the service's store
  * must not be able to set those.
  *
- *     jd__handed_allows("PMIX_RANK", "3")                        true
- *     jd__handed_allows("PMIX_MCA_mca_base_component_path", x)   false
+ *     jd__environment_allows("PMIX_RANK", "3")                        true
+ *     jd__environment_allows("PMIX_MCA_mca_base_component_path", x)   false
  *
  * The server leaves out what is not on it, the processes refuse it.
  * Threads: any.
@@ -17,6 +17,6 @@
 #include <stdbool.h>
 
 /* True where the variable may be set to that value. */
-bool jd__handed_allows(const char *name, const char *value);
+bool jd__environment_allows(const char *name, const char *value);
 
 #endif

@@ -173,7 +173,7 @@ static jd_status read_words(int fd, struct jd_bytes *words, double deadline)
 {
     jd_status status = JD_OK;
     while (status == JD_OK) {
-        uint8_t *at = jd__bytes_reserve(words, MAX_WORDS);
+        uint8_t *at = jd__wire_bytes_reserve(words, MAX_WORDS);
         if (!at)
             return jd__fail_no_memory("what " PROGRAM " says", MAX_WORDS);
         ssize_t got = read(fd, at, MAX_WORDS);
@@ -228,7 +228,7 @@ static jd_status converse(struct pipes *pipes, const struct request *request)
 static bool pack_plan(const Jd__Plan *plan, struct jd_bytes *bytes)
 {
     size_t size = jd__plan__get_packed_size(plan);
-    uint8_t *at = jd__bytes_reserve(bytes, JD_WIRE_HEADER + size);
+    uint8_t *at = jd__wire_bytes_reserve(bytes, JD_WIRE_HEADER + size);
     if (!at)
         return false;
     jd__wire_put_u32(at, (uint32_t)size);
@@ -303,7 +303,7 @@ static jd_status start_with_plan(struct request *request, const Jd__Plan *plan)
     jd_status status = request->environment && pack_plan(plan, &request->plan)
                            ? start(request)
                            : jd__fail_no_memory("starting " PROGRAM, 0);
-    jd__bytes_finish(&request->plan);
+    jd__wire_bytes_finish(&request->plan);
     return status;
 }
 
@@ -318,7 +318,7 @@ jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
                                .deadline = deadline,
                                .handouts = &none };
     jd_status status = start_with_plan(&request, plan);
-    jd__bytes_finish(&none);
+    jd__wire_bytes_finish(&none);
     free(environment);
     return status;
 }
@@ -338,6 +338,6 @@ jd_status jd__pmix_server_start_held(const char *path, const Jd__Plan *plan,
     if (status == JD_OK)
         *ret_handouts = handouts;
     else
-        jd__bytes_finish(&handouts);
+        jd__wire_bytes_finish(&handouts);
     return status;
 }

@@ -73,8 +73,7 @@ static pid_t find_server(int fd)
                                                                      : 0;
 }
 
-jd_status jd__server_watch_start(struct jd_session *session, int fd,
-                                 const char *host)
+jd_status jd__watch_start(struct jd_session *session, int fd, const char *host)
 {
     watch.session = session;
     watch.owner = getpid();
@@ -88,7 +87,7 @@ jd_status jd__server_watch_start(struct jd_session *session, int fd,
     return jd__fail_no_memory("jd_initialize", sizeof watch);
 }
 
-void jd__server_watch_stop(void)
+void jd__watch_stop(void)
 {
     if (!watch.session || watch.owner != getpid())
         return;

@@ -5,9 +5,9 @@
  * that the server has been killed or has crashed, without which MPI would end
  * this process a second later, or abort it, with no word of why.
  *
- *     status = jd__server_watch_start(session, fd, host);
+ *     status = jd__watch_start(session, fd, host);
  *     ... the server goes: all processes hear of it, and this one ends ...
- *     jd__server_watch_stop();
+ *     jd__watch_stop();
  *
  * Threads: one; what is watched is looked at by the session's loop.
  */
@@ -18,11 +18,10 @@
 
 /* One at a time. fd, a connected Unix socket, stays the caller's, and open.
  * Returns: JD_OK; RESOURCE_EXHAUSTED. */
-jd_status jd__server_watch_start(struct jd_session *session, int fd,
-                                 const char *host);
+jd_status jd__watch_start(struct jd_session *session, int fd, const char *host);
 
 /* Before the session is destroyed; nothing where there is no watch, or
  * in a forked child. */
-void jd__server_watch_stop(void);
+void jd__watch_stop(void);
 
 #endif

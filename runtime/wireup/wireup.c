@@ -28,13 +28,13 @@
 static jd_status find_server(const struct jd_settings *settings,
                              char **ret_path)
 {
-    return jd__pmix_server_find(jd__settings_text(settings, JD_OPTION_LIBEXEC),
+    return jd__pmix_server_find(jd__options_text(settings, JD_OPTION_LIBEXEC),
                                 ret_path);
 }
 
 static jd_status check_tmpdir(const struct jd_settings *settings)
 {
-    const char *tmpdir = jd__settings_text(settings, JD_OPTION_TMPDIR);
+    const char *tmpdir = jd__options_text(settings, JD_OPTION_TMPDIR);
     if (!tmpdir || tmpdir[0] == '/')
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
@@ -164,7 +164,7 @@ static void fill_addresses(const struct jd_job_key *key, Jd__Plan *plan,
                            struct addresses *addresses)
 {
     for (int i = 0; i < key->endpoints.count; i++) {
-        jd__endpoint_format(&key->endpoints.items[i], addresses->texts[i]);
+        jd__addresses_format(&key->endpoints.items[i], addresses->texts[i]);
         addresses->pointers[i] = addresses->texts[i];
     }
     plan->addresses = addresses->pointers;
@@ -177,7 +177,7 @@ static void fill_plan(const struct jd_wireup_spec *spec,
     const struct jd_job_key *key =
         jd__client_key(jd__session_client(spec->session));
     const struct jd_settings *settings = spec->settings;
-    const char *tmpdir = jd__settings_text(settings, JD_OPTION_TMPDIR);
+    const char *tmpdir = jd__options_text(settings, JD_OPTION_TMPDIR);
     plan->auth_way = (int32_t)key->auth.way;
     plan->auth_key = jd__wire_bytes(key->auth.key, sizeof key->auth.key);
     plan->job = (char *)key->job;
@@ -189,11 +189,11 @@ static void fill_plan(const struct jd_wireup_spec *spec,
     plan->host = (uint32_t)hosts->own;
     plan->tmpdir = (char *)(tmpdir ? tmpdir : "");
     plan->heartbeat_timeout =
-        jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT);
+        jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT);
     plan->timeout = fmax(1, spec->deadline - jd__clock_now());
     plan->program = (char *)spec->facts->program;
     plan->service = jd__client_incarnation(jd__session_client(spec->session));
-    plan->log_level = (char *)jd__settings_text(settings, JD_OPTION_LOG);
+    plan->log_level = (char *)jd__options_text(settings, JD_OPTION_LOG);
 }
 
 /* ---- the server --------------------------------------------------------- */
@@ -294,7 +294,7 @@ static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
         return status;
     if (send(life, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
         return fail_life(path, "send");
-    return jd__server_watch_start(spec->session, life, spec->facts->host);
+    return jd__watch_start(spec->session, life, spec->facts->host);
 }
 
 static jd_status fail_variable(const char *name, const char *value)
@@ -317,7 +317,7 @@ static jd_status check_environment(const Jd__Handout *handout)
         if (!equals)
             return fail_variable(handout->environment[i], "");
         *equals = '\0'; /* the handout is ours */
-        if (!jd__handed_allows(handout->environment[i], equals + 1))
+        if (!jd__environment_allows(handout->environment[i], equals + 1))
             return fail_variable(handout->environment[i], equals + 1);
         *equals = '=';
     }
@@ -406,7 +406,7 @@ static jd_status await_handout(const struct jd_wireup_spec *spec)
 
 void jd__wireup_leave(void)
 {
-    jd__server_watch_stop();
+    jd__watch_stop();
 }
 
 jd_status jd__wireup_enter(const struct jd_wireup_spec *spec)

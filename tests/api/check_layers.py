@@ -68,7 +68,7 @@ CLASSES = {
     # A group of members: its wait looks at letters, and letters wait.
     'collectives/cpu/shm/shm_private.h': 'collectives/cpu/shm/shm',
     # A communicator on GPUs, its stream and what waits there.
-    'collectives/cuda/clique.h': 'collectives/cuda/',
+    'collectives/cuda/comm.h': 'collectives/cuda/',
     # A shard, its mesh, and its communicators along axes.
     'collectives/mesh/shard.h': 'collectives/mesh/',
     # The agent's connection: greeting, heartbeats and calls of one state.

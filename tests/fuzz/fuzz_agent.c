@@ -60,7 +60,7 @@ static void on_push(void *arg, const Jd__Message *message)
     struct jd_bytes bytes = { .data = NULL };
     (void)arg;
     FUZZ_EXPECT(jd__wire_append(&bytes, message), "no memory");
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 
 static void on_lost(void *arg, const char *why)
@@ -113,7 +113,7 @@ static void send_out(struct service *service)
         send(service->fd, service->out.data + service->out.begin,
              jd__bytes_size(&service->out), MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)sent; /* the agent may have closed */
-    jd__bytes_consume(&service->out, jd__bytes_size(&service->out));
+    jd__wire_bytes_consume(&service->out, jd__bytes_size(&service->out));
     turn(service);
 }
 
@@ -179,7 +179,7 @@ static void admit(struct service *service)
 
 static void append(struct service *service, const void *data, size_t size)
 {
-    uint8_t *at = jd__bytes_reserve(&service->out, size + 1);
+    uint8_t *at = jd__wire_bytes_reserve(&service->out, size + 1);
     FUZZ_EXPECT(at, "no memory");
     if (size)
         memcpy(at, data, size);
@@ -268,7 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         end_asking(service.agent, &pending);
     jd__agent_destroy(service.agent);
     jd__loop_destroy(service.loop);
-    jd__bytes_finish(&service.out);
+    jd__wire_bytes_finish(&service.out);
     close(service.fd);
     return 0;
 }

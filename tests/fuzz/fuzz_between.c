@@ -13,9 +13,9 @@ enum { MOST_MEMBERS = 8, MOST_BYTES = 64 };
 
 /* One input. */
 struct attempt {
-    int size, team;
+    int size, group;
     int *processes; /* on the heap, so that one too far is seen */
-    struct jd_between_ends ends;
+    struct jd_inter_ends ends;
 };
 
 static void fill(struct fuzz_input *input, void *record, size_t bytes)
@@ -24,20 +24,20 @@ static void fill(struct fuzz_input *input, void *record, size_t bytes)
         ((uint8_t *)record)[i] = fuzz_byte(input);
 }
 
-static void expect_voice(const struct attempt *a, const struct jd_voice *voice)
+static void expect_voice(const struct attempt *a, const struct jd_vote *voice)
 {
     if (voice->member >= 0) {
         FUZZ_EXPECT(a->processes[voice->member] >= 0, "no process");
-        FUZZ_EXPECT(voice->count <= a->team, "%d voices", (int)voice->count);
+        FUZZ_EXPECT(voice->count <= a->group, "%d voices", (int)voice->count);
     }
 }
 
 static void try_summary(const struct attempt *a, struct fuzz_input *input)
 {
-    struct jd_summary_head summary;
+    struct jd_inter_result_head summary;
     fill(input, &summary, sizeof summary);
-    jd_status status =
-        jd__summary_check(&summary, a->team, a->size, MOST_BYTES, &a->ends);
+    jd_status status = jd__inter_result_check(&summary, a->group, a->size,
+                                              MOST_BYTES, &a->ends);
     if (status != JD_OK) {
         FUZZ_EXPECT(*jd_error_message(), "no sentence");
         return;
@@ -54,17 +54,17 @@ static void try_summary(const struct attempt *a, struct fuzz_input *input)
 
 static void try_kind(const struct attempt *a, struct fuzz_input *input)
 {
-    struct jd_between_head head;
+    struct jd_inter_head head;
     fill(input, &head, sizeof head);
-    FUZZ_EXPECT(jd__between_fail_kind(&head, &a->ends) == JD_ABORTED, "taken");
+    FUZZ_EXPECT(jd__inter_fail_kind(&head, &a->ends) == JD_ABORTED, "taken");
 }
 
 static void try_fault(const struct attempt *a, struct fuzz_input *input)
 {
     struct jd_ragged_fault fault;
     fill(input, &fault, sizeof fault);
-    if (jd__ragged_is_fault(&fault, a->size))
-        FUZZ_EXPECT(jd__ragged_fail("fuzz", NULL, a->processes, &fault) !=
+    if (jd__ragged_fault_is_fault(&fault, a->size))
+        FUZZ_EXPECT(jd__ragged_fault_fail("fuzz", NULL, a->processes, &fault) !=
                         JD_OK,
                     "no failure");
 }
@@ -73,8 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = { data, data + size };
     struct attempt a = { .size = 1 + fuzz_byte(&input) % MOST_MEMBERS };
-    a.team = 1 + fuzz_byte(&input) % a.size;
-    a.ends = (struct jd_between_ends){ .operation = "fuzz" };
+    a.group = 1 + fuzz_byte(&input) % a.size;
+    a.ends = (struct jd_inter_ends){ .operation = "fuzz" };
     a.processes = calloc((size_t)a.size, sizeof *a.processes);
     FUZZ_EXPECT(a.processes, "no memory");
     while (!fuzz_is_empty(&input))

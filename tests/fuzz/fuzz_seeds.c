@@ -43,7 +43,7 @@ static void fill_field(struct jd_bytes *out, unsigned id,
     bytes[1] = bytes[2] = field->type == PROTOBUF_C_TYPE_MESSAGE ? 0 : 'k';
     if (field->type == PROTOBUF_C_TYPE_MESSAGE)
         bytes[0] = 0, size = 1;
-    uint8_t *at = jd__bytes_reserve(out, 2 + size);
+    uint8_t *at = jd__wire_bytes_reserve(out, 2 + size);
     at[0] = (uint8_t)(id << 3 | (is_fixed ? 1u : is_number ? 0u : 2u));
     memcpy(at + 1, bytes, size);
     out->end += 1 + size;
@@ -71,7 +71,7 @@ static void write_frame(const char *directory,
         memcpy(seed + at, fields.data, size);
     snprintf(name, sizeof name, "%s-%d", body->name, first);
     write_seed(directory, name, seed, at + size);
-    jd__bytes_finish(&fields);
+    jd__wire_bytes_finish(&fields);
 }
 
 /* More than a buffer begins with, and another frame behind it. */
@@ -89,13 +89,13 @@ static void write_large(const char *directory)
     set.n_entries = 2;
     message.body_case = JD__MESSAGE__BODY_SET;
     message.set = &set;
-    uint8_t *header = jd__bytes_reserve(&seed, 2);
+    uint8_t *header = jd__wire_bytes_reserve(&seed, 2);
     header[0] = 0, header[1] = 50;
     seed.end += 2;
     jd__wire_append(&seed, &message);
     jd__wire_append(&seed, &message);
     write_seed(directory, "large", seed.data, jd__bytes_size(&seed));
-    jd__bytes_finish(&seed);
+    jd__wire_bytes_finish(&seed);
 }
 
 /* first: of fuzz_wire the limit, of fuzz_agent the flags. */
@@ -203,11 +203,12 @@ static void write_jobs(const char *directory)
 /* Of 8 members, 4 to a team; then of which record it is, and the record. */
 static void write_records(const char *directory)
 {
-    uint8_t bytes[3 + sizeof(struct jd_summary_head)] = { 7, 3, 0 };
-    struct jd_summary_head summary = { .head.kind = JD_BETWEEN_SUMMARY,
-                                       .voices[0] = { .member = 1, .count = 4 },
-                                       .voices[1].member = -1,
-                                       .failed = -1 };
+    uint8_t bytes[3 + sizeof(struct jd_inter_result_head)] = { 7, 3, 0 };
+    struct jd_inter_result_head summary = { .head.kind = JD_INTER_SUMMARY,
+                                            .voices[0] = { .member = 1,
+                                                           .count = 4 },
+                                            .voices[1].member = -1,
+                                            .failed = -1 };
     const struct jd_ragged_fault fault = { .kind = JD_RAGGED_UNEQUAL,
                                            .taker = 1 };
     memcpy(bytes + 3, &summary, sizeof summary);

@@ -125,29 +125,29 @@ static void say_join(struct connection *connection)
 static void receive_frames(struct connection *connection)
 {
     struct jd_bytes *bytes = &connection->bytes;
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     enum jd_wire_result result = JD_WIRE_MESSAGE;
     while (result == JD_WIRE_MESSAGE && jd__bytes_size(bytes)) {
         struct jd_wire_frame frame;
         result =
             jd__wire_next(bytes->data + bytes->begin, jd__bytes_size(bytes),
-                          connection->limit, &arena, &frame);
+                          connection->limit, &heap, &frame);
         if (result == JD_WIRE_MESSAGE) {
             model_receive(connection, frame.message);
-            jd__bytes_consume(bytes, frame.bytes);
+            jd__wire_bytes_consume(bytes, frame.bytes);
         } else if (result == JD_WIRE_BROKEN) {
             model_lose(connection, EPROTO, frame.why);
         }
-        jd__wire_arena_reset(&arena);
+        jd__wire_arena_reset(&heap);
     }
-    jd__wire_arena_finish(&arena);
+    jd__wire_arena_finish(&heap);
 }
 
 static void append(struct connection *connection, const void *data, size_t size)
 {
     if (!size)
         return;
-    uint8_t *room = jd__bytes_reserve(&connection->bytes, size);
+    uint8_t *room = jd__wire_bytes_reserve(&connection->bytes, size);
     FUZZ_EXPECT(room, "no room for %zu bytes", size);
     memcpy(room, data, size);
     connection->bytes.end += size;
@@ -210,7 +210,7 @@ static void request(struct fuzz_input *input, struct connection *connection)
         append(connection, bytes.data, bytes.end);
         receive_frames(connection);
     }
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 
 static void lose(struct fuzz_input *input, struct connection *connection)

@@ -28,7 +28,7 @@ static uint64_t hash_of(const Jd__Message *message)
     FUZZ_EXPECT(jd__wire_append(&bytes, message), "not encoded");
     for (size_t i = bytes.begin; i < bytes.end; i++)
         hash = (hash ^ bytes.data[i]) * 1099511628211u;
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
     return hash;
 }
 
@@ -91,8 +91,8 @@ static void check_message(const Jd__Message *message)
                     memcmp(one.data, two.data, jd__bytes_size(&one)) == 0,
                 "a copy of %s is another", jd__wire_body_name(message));
     FUZZ_EXPECT(strcmp(jd__wire_body_name(message), "nothing") != 0, "no name");
-    jd__bytes_finish(&one);
-    jd__bytes_finish(&two);
+    jd__wire_bytes_finish(&one);
+    jd__wire_bytes_finish(&two);
     jd__message__free_unpacked(copy, NULL);
 }
 
@@ -118,14 +118,13 @@ static void check_frame(enum jd_wire_result result,
 
 /* In memory of exactly that size, so that a byte beyond it is seen. */
 static enum jd_wire_result next(const uint8_t *data, size_t size, size_t limit,
-                                struct jd_wire_arena *arena,
+                                struct jd_wire_arena *heap,
                                 struct jd_wire_frame *frame)
 {
     uint8_t *exact = malloc(size);
     if (size)
         memcpy(exact, data, size);
-    enum jd_wire_result result =
-        jd__wire_next(exact, size, limit, arena, frame);
+    enum jd_wire_result result = jd__wire_next(exact, size, limit, heap, frame);
     free(exact); /* the message has its own memory */
     check_frame(result, frame, size, limit);
     return result;
@@ -153,20 +152,20 @@ static void decode_at_once(const uint8_t *data, size_t size, size_t limit,
 
 /* Takes the whole frames from the buffer; false where one is broken. */
 static bool take_frames(struct jd_bytes *bytes, size_t limit,
-                        struct jd_wire_arena *arena, struct decoded *decoded)
+                        struct jd_wire_arena *heap, struct decoded *decoded)
 {
     for (;;) {
         struct jd_wire_frame frame;
         enum jd_wire_result result =
             next(bytes->data ? bytes->data + bytes->begin : NULL,
-                 jd__bytes_size(bytes), limit, arena, &frame);
+                 jd__bytes_size(bytes), limit, heap, &frame);
         if (result == JD_WIRE_PARTIAL)
             return true;
         note(decoded, result, &frame);
-        jd__wire_arena_reset(arena);
+        jd__wire_arena_reset(heap);
         if (result == JD_WIRE_BROKEN || decoded->count == MAX_FRAMES)
             return false;
-        jd__bytes_consume(bytes, frame.bytes);
+        jd__wire_bytes_consume(bytes, frame.bytes);
     }
 }
 
@@ -174,19 +173,19 @@ static void decode_in_pieces(const uint8_t *data, size_t size, size_t limit,
                              size_t piece, struct decoded *decoded)
 {
     struct jd_bytes bytes = { .data = NULL };
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     bool goes_on = true;
     for (size_t at = 0, count; goes_on && at < size; at += count) {
         count = piece < size - at ? piece : size - at;
-        uint8_t *room = jd__bytes_reserve(&bytes, count);
+        uint8_t *room = jd__wire_bytes_reserve(&bytes, count);
         FUZZ_EXPECT(room, "no room for %zu bytes", count);
         memcpy(room, data + at, count);
         bytes.end += count;
-        goes_on = take_frames(&bytes, limit, &arena, decoded);
+        goes_on = take_frames(&bytes, limit, &heap, decoded);
         piece = piece * 7 % 61 + 1; /* of another size each time */
     }
-    jd__bytes_finish(&bytes);
-    jd__wire_arena_finish(&arena);
+    jd__wire_bytes_finish(&bytes);
+    jd__wire_arena_finish(&heap);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

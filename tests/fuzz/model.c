@@ -138,7 +138,7 @@ static void check_frame(const Jd__Message *message)
                     JD_WIRE_MESSAGE,
                 "%s", frame.why);
     jd__message__free_unpacked(frame.message, NULL);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 
 static void on_admitted(struct connection *connection)
@@ -313,7 +313,7 @@ void model_tick(struct model *model)
 
 static void destroy(struct connection *connection)
 {
-    jd__bytes_finish(&connection->bytes);
+    jd__wire_bytes_finish(&connection->bytes);
     free(connection->asked);
     free(connection);
 }

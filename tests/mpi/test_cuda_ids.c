@@ -20,8 +20,8 @@ const struct jd_platform *jd__host_cpu(void)
     return &jd__platform_cpu;
 }
 
-static struct jd_clique_spec spec;
-static struct jd_clique *control;
+static struct jd_comm_spec spec;
+static struct jd_comm *control;
 
 /* The members are numbered backwards. */
 static void open_control(void)

@@ -48,7 +48,7 @@ static int leave(int code)
 
 /* ---- groups ------------------------------------------------------------- */
 
-static struct jd_group *open_group(int index)
+static struct jd_channel *open_group(int index)
 {
     int size = runtime->world.count * THREADS;
     int processes[64], to[64], from[64];
@@ -57,7 +57,7 @@ static struct jd_group *open_group(int index)
         to[i] = FIRST_TAG + i * size + index;
         from[i] = FIRST_TAG + index * size + i;
     }
-    struct jd_group_spec spec = {
+    struct jd_channel_spec spec = {
         .runtime = runtime,
         .processes = processes,
         .size = size,
@@ -65,36 +65,36 @@ static struct jd_group *open_group(int index)
         .send_tags = to,
         .receive_tags = from,
     };
-    struct jd_group *group;
-    EXPECT_OK(jd__group_create(&spec, "test", &group));
-    jd__group_begin(group, "test", NULL);
+    struct jd_channel *group;
+    EXPECT_OK(jd__channel_create(&spec, "test", &group));
+    jd__channel_begin(group, "test", NULL);
     return group;
 }
 
-static void meet(struct jd_group *group, int round)
+static void meet(struct jd_channel *group, int round)
 {
     struct jd_signature signature = { .activity = JD_ACTIVITY_PSUM };
-    int mine[2] = { round, jd__group_index(group) };
-    EXPECT_OK(jd__group_meet(group, &signature, mine, sizeof mine));
-    for (int i = 0; i < jd__group_size(group); i++) {
-        const int *theirs = jd__group_payload(group, i);
+    int mine[2] = { round, jd__channel_index(group) };
+    EXPECT_OK(jd__channel_meet(group, &signature, mine, sizeof mine));
+    for (int i = 0; i < jd__channel_size(group); i++) {
+        const int *theirs = jd__channel_payload(group, i);
         EXPECT(theirs[0] == round && theirs[1] == i, "%d, %d", theirs[0],
                theirs[1]);
     }
 }
 
 /* A message that MPI does not send at once, to the member `distance` on. */
-static void pass_on(struct jd_group *group, int distance)
+static void pass_on(struct jd_channel *group, int distance)
 {
     static _Thread_local int out[LONG], in[LONG];
-    int size = jd__group_size(group), index = jd__group_index(group);
+    int size = jd__channel_size(group), index = jd__channel_index(group);
     int from = (index + size - distance) % size;
     for (int i = 0; i < LONG; i++)
         out[i] = index * LONG + i;
-    EXPECT_OK(jd__group_receive(group, from, in, sizeof in));
+    EXPECT_OK(jd__channel_receive(group, from, in, sizeof in));
     EXPECT_OK(
-        jd__group_send(group, (index + distance) % size, out, sizeof out));
-    EXPECT_OK(jd__group_wait(group));
+        jd__channel_send(group, (index + distance) % size, out, sizeof out));
+    EXPECT_OK(jd__channel_wait(group));
     for (int i = 0; i < LONG; i++)
         EXPECT(in[i] == from * LONG + i, "[%d] is %d", i, in[i]);
 }
@@ -102,16 +102,16 @@ static void pass_on(struct jd_group *group, int distance)
 static void *be_member(void *arg)
 {
     int thread = *(int *)arg;
-    struct jd_group *group =
+    struct jd_channel *group =
         open_group(runtime->world.index * THREADS + thread);
     for (int round = 0; round < ROUNDS; round++)
         meet(group, round);
-    for (int d = 0; d < jd__group_size(group); d++)
+    for (int d = 0; d < jd__channel_size(group); d++)
         pass_on(group, d);
     for (int i = 0; i < ROUNDS; i++)
         jd__mpi_make_progress((void *)(uintptr_t)&runtime->world);
-    EXPECT(!jd__group_has_failed(group), "nothing has failed");
-    jd__group_destroy(group);
+    EXPECT(!jd__channel_has_failed(group), "nothing has failed");
+    jd__channel_destroy(group);
     return NULL;
 }
 

@@ -6,31 +6,31 @@
 atomic_int fake_clique_polls;
 atomic_bool fake_clique_is_lost;
 
-void fake_clique_init(struct jd_clique *clique, atomic_bool *is_aborted,
+void fake_clique_init(struct jd_comm *comm, atomic_bool *is_aborted,
                       char *detail)
 {
     static int processes[FAKE_PROCESSES] = { 0, 1, 2, 3 };
-    *clique = (struct jd_clique){ .runtime = fake_runtime(),
-                                  .size = FAKE_PROCESSES,
-                                  .index = 1,
-                                  .processes = processes,
-                                  .device = fake_device(0),
-                                  .detail = detail,
-                                  .is_aborted = is_aborted };
+    *comm = (struct jd_comm){ .runtime = fake_runtime(),
+                              .size = FAKE_PROCESSES,
+                              .index = 1,
+                              .processes = processes,
+                              .device = fake_device(0),
+                              .detail = detail,
+                              .is_aborted = is_aborted };
 }
 
-void jd__cuda_clique_abort(struct jd_clique *clique)
+void jd__cuda_clique_abort(struct jd_comm *comm)
 {
-    atomic_store((atomic_bool *)(uintptr_t)clique->is_aborted, true);
+    atomic_store((atomic_bool *)(uintptr_t)comm->is_aborted, true);
 }
 
-jd_status jd__cuda_clique_poll(struct jd_clique *clique, const char *operation)
+jd_status jd__cuda_clique_poll(struct jd_comm *comm, const char *operation)
 {
     atomic_fetch_add(&fake_clique_polls, 1);
-    if (atomic_load(clique->is_aborted))
+    if (atomic_load(comm->is_aborted))
         return jd_fail(JD_ABORTED, "%s: the clique is aborted", operation);
     if (!atomic_load(&fake_clique_is_lost))
         return JD_OK;
-    jd__cuda_clique_abort(clique);
+    jd__cuda_clique_abort(comm);
     return jd_fail(JD_UNAVAILABLE, "%s: a peer is lost", operation);
 }

@@ -6,10 +6,10 @@
 #ifndef NCCL_STANDIN_FAKE_CLIQUE_H
 #define NCCL_STANDIN_FAKE_CLIQUE_H
 
-#include "collectives/cuda/clique.h"
+#include "collectives/cuda/comm.h"
 
 /* Of the four processes, over the axis. */
-void fake_clique_init(struct jd_clique *clique, atomic_bool *is_aborted,
+void fake_clique_init(struct jd_comm *comm, atomic_bool *is_aborted,
                       char *detail);
 
 extern atomic_int fake_clique_polls;

@@ -14,7 +14,7 @@
 
 static char over_data[] = " over axis \"data\"";
 static char over_model[] = " over axis \"model\"";
-static struct jd_clique data_clique, model_clique;
+static struct jd_comm data_clique, model_clique;
 static atomic_bool data_is_aborted, model_is_aborted;
 static struct gate gate;
 
@@ -33,19 +33,19 @@ call_of(struct jd_stream *stream, enum jd_activity activity, const char *detail)
                                    .stream = stream };
 }
 
-static void note(struct jd_stream *stream, struct jd_clique *clique,
+static void note(struct jd_stream *stream, struct jd_comm *comm,
                  enum jd_activity activity)
 {
-    struct jd_collective call = call_of(stream, activity, clique->detail);
-    UNIT_OK(jd__cuda_stream_note(stream, clique, &call));
+    struct jd_collective call = call_of(stream, activity, comm->detail);
+    UNIT_OK(jd__cuda_stream_note(stream, comm, &call));
 }
 
 /* A collective that does not end before the gate is opened. */
-static void queue(struct jd_stream *stream, struct jd_clique *clique,
+static void queue(struct jd_stream *stream, struct jd_comm *comm,
                   enum jd_activity activity)
 {
     gate_close(&gate, stream->handle);
-    note(stream, clique, activity);
+    note(stream, comm, activity);
 }
 
 static jd_status synchronize(struct jd_stream *stream)
@@ -259,7 +259,7 @@ START_TEST(a_clique_that_goes_is_forgotten)
     note(other, &data_clique, JD_ACTIVITY_PSUM);
     jd__cuda_streams_forget(&data_clique);
     ck_assert_int_eq(stream->num_works, 1);
-    ck_assert_ptr_eq(stream->works[0].clique, &model_clique);
+    ck_assert_ptr_eq(stream->works[0].comm, &model_clique);
     ck_assert_int_eq(other->num_works, 0);
     jd__cuda_streams.destroy(stream, fake_runtime());
     jd__cuda_streams_forget(&data_clique);

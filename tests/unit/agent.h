@@ -60,10 +60,10 @@ static inline void start_service_at(int count, const struct jd_auth *auth,
     };
     UNIT_OK(jd__auth_start());
     UNIT_OK(jd__loop_create("jd-service", &home.loop));
-    UNIT_OK(jd__address_listen(&listen, &spec.listeners));
+    UNIT_OK(jd__listen_open(&listen, &spec.listeners));
     home.port = spec.listeners.port;
     spec.loop = home.loop;
-    UNIT_OK(jd__server_create(&spec, &home.server));
+    UNIT_OK(jd__sockets_create(&spec, &home.server));
     UNIT_OK(jd__loop_start(home.loop));
 }
 
@@ -74,7 +74,7 @@ static inline void start_service(int count, const struct jd_auth *auth)
 
 static inline void stop_service(void)
 {
-    jd__server_destroy(home.server);
+    jd__sockets_destroy(home.server);
     jd__loop_destroy(home.loop);
     home.server = NULL;
     home.loop = NULL;
@@ -334,7 +334,7 @@ static inline void send_bare(int fd, const Jd__Message *message)
     ck_assert(jd__wire_append(&bytes, message));
     ck_assert_int_eq(send(fd, bytes.data, bytes.end, MSG_NOSIGNAL),
                      (ssize_t)bytes.end);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 
 static inline void read_all(int fd, void *data, size_t size)

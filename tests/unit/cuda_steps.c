@@ -36,7 +36,7 @@ struct step {
 
 static struct steps_member *member_of(const struct jd_cuda_task *task)
 {
-    return (struct steps_member *)(void *)task->clique;
+    return (struct steps_member *)(void *)task->comm;
 }
 
 static void add(struct jd_cuda_task *task, struct step step)
@@ -62,7 +62,7 @@ static void check_read(const struct jd_cuda_task *task, const void *data,
     ck_assert_msg(is_in(m->in, data, bytes) || is_in(m->out, data, bytes) ||
                       is_in(m->scratch, data, bytes),
                   "member %d reads %zu bytes that are not its own",
-                  m->clique.index, bytes);
+                  m->comm.index, bytes);
 }
 
 static void check_write(const struct jd_cuda_task *task, const void *data,
@@ -71,23 +71,23 @@ static void check_write(const struct jd_cuda_task *task, const void *data,
     const struct steps_member *m = member_of(task);
     ck_assert_msg(is_in(m->out, data, bytes) || is_in(m->scratch, data, bytes),
                   "member %d writes %zu bytes that are not its own",
-                  m->clique.index, bytes);
+                  m->comm.index, bytes);
 }
 
-void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_clique *clique,
+void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
                          const struct jd_collective *call)
 {
     memset(task, 0, sizeof *task);
-    task->clique = clique;
+    task->comm = comm;
     task->call = call;
     task->element = jd_dtype_size(call->dtype);
 }
 
-void jd__task_begin(struct jd_cuda_task *task, struct jd_clique *clique,
+void jd__task_begin(struct jd_cuda_task *task, struct jd_comm *comm,
                     const struct jd_collective *call, size_t in_bytes,
                     size_t out_bytes, bool keeps_out)
 {
-    jd__task_begin_bare(task, clique, call);
+    jd__task_begin_bare(task, comm, call);
     struct steps_member *m = member_of(task);
     m->in = (struct steps_range){ call->in, in_bytes };
     m->out = (struct steps_range){ call->out, out_bytes };
@@ -172,7 +172,7 @@ void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
 void jd__task_reduce_scatter(struct jd_cuda_task *task, const void *in,
                              void *out, size_t count, struct jd_cuda_way way)
 {
-    check_read(task, in, count * task->element * (size_t)task->clique->size);
+    check_read(task, in, count * task->element * (size_t)task->comm->size);
     check_write(task, out, count * task->element);
     add(task, (struct step){ .kind = REDUCE_SCATTER,
                              .to = out,
@@ -185,7 +185,7 @@ void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
                          size_t bytes)
 {
     check_read(task, in, bytes);
-    check_write(task, out, bytes * (size_t)task->clique->size);
+    check_write(task, out, bytes * (size_t)task->comm->size);
     add(task, (struct step){
                   .kind = ALL_GATHER, .to = out, .from = in, .bytes = bytes });
 }
@@ -235,11 +235,11 @@ void jd__task_group_end(struct jd_cuda_task *task)
     add(task, (struct step){ .kind = END });
 }
 
-jd_status jd__cuda_check_calls(struct jd_clique *clique,
+jd_status jd__cuda_check_calls(struct jd_comm *comm,
                                const struct jd_collective *call,
                                struct jd_cuda_terms terms)
 {
-    struct steps_member *m = (struct steps_member *)(void *)clique;
+    struct steps_member *m = (struct steps_member *)(void *)comm;
     (void)call;
     m->terms = terms;
     return JD_OK;
@@ -443,13 +443,13 @@ struct steps *steps_of(int size, bool is_deterministic)
 {
     struct steps *steps = calloc(1, sizeof *steps);
     struct jd_env *env = unit_env(is_deterministic ? "JD_DETERMINISTIC=1" : "");
-    UNIT_OK(jd__settings_resolve(env, NULL, 0, &steps->runtime.settings));
+    UNIT_OK(jd__options_resolve(env, NULL, 0, &steps->runtime.settings));
     jd__env_destroy(env);
     steps->size = size;
     for (int i = 0; i < size; i++)
-        steps->members[i].clique = (struct jd_clique){
-            .runtime = &steps->runtime, .size = size, .index = i
-        };
+        steps->members[i].comm = (struct jd_comm){ .runtime = &steps->runtime,
+                                                   .size = size,
+                                                   .index = i };
     return steps;
 }
 
@@ -457,6 +457,6 @@ void steps_free(struct steps *steps)
 {
     for (int i = 0; i < steps->size; i++)
         free(steps->members[i].steps);
-    jd__settings_destroy(steps->runtime.settings);
+    jd__options_destroy(steps->runtime.settings);
     free(steps);
 }

@@ -5,8 +5,8 @@
  * memory, when all members have queued theirs.
  *
  *     struct steps *steps = steps_of(size);
- *     ... jd__cuda_all_gather(&steps->members[i].clique, &call, 1) for each i
- *     steps_run(steps);
+ *     ... jd__cuda_all_gather(&steps->members[i].communicator, &call, 1) for
+ * each i steps_run(steps);
  *
  * It fails the test where members' steps do not go together (other lengths,
  * other calls, a send that nobody receives), and where a step touches what is
@@ -29,7 +29,7 @@ struct steps_range {
 };
 
 struct steps_member {
-    struct jd_clique clique;
+    struct jd_comm comm;
     struct jd_collective call;
     struct step *steps;
     int num_steps, capacity, next;

@@ -9,8 +9,8 @@
  *     ... fake.last.call.count, fake.calls ...
  *
  * Its collectives do not wait, but for barrier where fake.waits: then the
- * members of a clique meet, or are aborted. Threads: any; what was noted last
- * is looked at when the threads have ended.
+ * members of a communicator meet, or are aborted. Threads: any; what was noted
+ * last is looked at when the threads have ended.
  */
 #ifndef TESTS_UNIT_FAKE_PLATFORM_H
 #define TESTS_UNIT_FAKE_PLATFORM_H
@@ -32,12 +32,12 @@ struct fake_call {
     struct jd_permute permute;
     struct jd_transfer transfers[32];
     int count; /* of transfers */
-    const struct jd_clique *clique;
+    const struct jd_comm *comm;
 };
 
 enum { FAKE_MEMBERS = 16 };
 
-struct jd_clique {
+struct jd_comm {
     int size, index;
     int64_t members[FAKE_MEMBERS];
     char axes[64];
@@ -50,13 +50,13 @@ static struct {
     pthread_cond_t changed;
     struct fake_call last;
     int calls;         /* of collectives */
-    int made, freed;   /* cliques */
+    int made, freed;   /* communicators */
     int aborts;        /* calls of clique_abort */
     jd_status fails;   /* what the next calls return */
     bool waits;        /* barrier meets, */
     bool create_waits; /* and clique_create waits until it is cancelled */
     int waiting;       /* threads that do */
-    bool is_aborted;   /* some clique is */
+    bool is_aborted;   /* some communicator is */
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER,
            .changed = PTHREAD_COND_INITIALIZER };
 
@@ -76,12 +76,12 @@ static jd_status fake_check_reduce(const struct jd_collective *call,
     if (call->dtype != JD_PRED || op == JD_REDUCE_MAX || op == JD_REDUCE_MIN)
         return JD_OK;
     return jd_fail(JD_UNIMPLEMENTED, "%s: no such reduction",
-                   jd__activity_name(call->activity));
+                   jd__signature_activity_name(call->activity));
 }
 
 /* Until another thread says that the call is cancelled: the test's own turns,
  * as a platform's between two looks. */
-static jd_status fake_await_cancel(const struct jd_clique_spec *spec)
+static jd_status fake_await_cancel(const struct jd_comm_spec *spec)
 {
     pthread_mutex_lock(&fake.lock);
     fake.waiting++;
@@ -92,42 +92,42 @@ static jd_status fake_await_cancel(const struct jd_clique_spec *spec)
     return jd_fail(JD_ABORTED, "the fake was cancelled");
 }
 
-static jd_status fake_create(const struct jd_clique_spec *spec,
-                             struct jd_clique **ret_clique)
+static jd_status fake_create(const struct jd_comm_spec *spec,
+                             struct jd_comm **ret_clique)
 {
     if (fake.create_waits)
         return fake_await_cancel(spec);
-    struct jd_clique *clique = calloc(1, sizeof *clique);
-    clique->size = spec->size;
-    clique->index = spec->index;
+    struct jd_comm *comm = calloc(1, sizeof *comm);
+    comm->size = spec->size;
+    comm->index = spec->index;
     for (int i = 0; i < spec->size; i++)
-        clique->members[i] = spec->members[i]->id;
-    snprintf(clique->axes, sizeof clique->axes, "%s", spec->axes);
-    snprintf(clique->detail, sizeof clique->detail, "%s", spec->detail);
+        comm->members[i] = spec->members[i]->id;
+    snprintf(comm->axes, sizeof comm->axes, "%s", spec->axes);
+    snprintf(comm->detail, sizeof comm->detail, "%s", spec->detail);
     pthread_mutex_lock(&fake.lock);
     fake.made++;
     jd_status status = fake.fails;
     pthread_mutex_unlock(&fake.lock);
     if (status != JD_OK) {
-        free(clique);
+        free(comm);
         return jd_fail(status, "the fake makes no clique");
     }
-    *ret_clique = clique;
+    *ret_clique = comm;
     return JD_OK;
 }
 
-static void fake_destroy(struct jd_clique *clique)
+static void fake_destroy(struct jd_comm *comm)
 {
     pthread_mutex_lock(&fake.lock);
-    fake.freed += clique != NULL;
+    fake.freed += comm != NULL;
     pthread_mutex_unlock(&fake.lock);
-    free(clique);
+    free(comm);
 }
 
-static void fake_abort(struct jd_clique *clique)
+static void fake_abort(struct jd_comm *comm)
 {
     pthread_mutex_lock(&fake.lock);
-    clique->is_aborted = true;
+    comm->is_aborted = true;
     fake.is_aborted = true;
     fake.aborts++;
     pthread_cond_broadcast(&fake.changed);
@@ -135,98 +135,96 @@ static void fake_abort(struct jd_clique *clique)
 }
 
 /* Nobody ever comes to it: it ends by an abort alone. */
-static jd_status fake_wait(struct jd_clique *clique)
+static jd_status fake_wait(struct jd_comm *comm)
 {
     pthread_mutex_lock(&fake.lock);
     fake.waiting++;
     pthread_cond_broadcast(&fake.changed);
-    while (!clique->is_aborted)
+    while (!comm->is_aborted)
         pthread_cond_wait(&fake.changed, &fake.lock);
     pthread_mutex_unlock(&fake.lock);
     return jd_fail(JD_ABORTED, "the fake was aborted");
 }
 
-static jd_status fake_barrier(struct jd_clique *clique,
+static jd_status fake_barrier(struct jd_comm *comm,
                               const struct jd_collective *call)
 {
     if (fake.waits)
-        return fake_wait(clique);
+        return fake_wait(comm);
     return fake_note(&(struct fake_call){
-        .function = "barrier", .clique = clique, .call = *call });
+        .function = "barrier", .comm = comm, .call = *call });
 }
 
-static jd_status fake_all_reduce(struct jd_clique *clique,
+static jd_status fake_all_reduce(struct jd_comm *comm,
                                  const struct jd_collective *call,
                                  enum jd_reduce op)
 {
     return fake_note(&(struct fake_call){
-        .function = "all_reduce", .clique = clique, .call = *call, .op = op });
+        .function = "all_reduce", .comm = comm, .call = *call, .op = op });
 }
 
-static jd_status fake_reduce_scatter(struct jd_clique *clique,
+static jd_status fake_reduce_scatter(struct jd_comm *comm,
                                      const struct jd_collective *call,
                                      enum jd_reduce op, size_t rows)
 {
     return fake_note(&(struct fake_call){ .function = "reduce_scatter",
-                                          .clique = clique,
+                                          .comm = comm,
                                           .call = *call,
                                           .op = op,
                                           .rows = rows });
 }
 
-static jd_status fake_all_gather(struct jd_clique *clique,
+static jd_status fake_all_gather(struct jd_comm *comm,
                                  const struct jd_collective *call, size_t rows)
 {
-    return fake_note(&(struct fake_call){ .function = "all_gather",
-                                          .clique = clique,
-                                          .call = *call,
-                                          .rows = rows });
+    return fake_note(&(struct fake_call){
+        .function = "all_gather", .comm = comm, .call = *call, .rows = rows });
 }
 
-static jd_status fake_all_to_all(struct jd_clique *clique,
+static jd_status fake_all_to_all(struct jd_comm *comm,
                                  const struct jd_collective *call,
                                  const struct jd_pieces *pieces)
 {
     return fake_note(&(struct fake_call){ .function = "all_to_all",
-                                          .clique = clique,
+                                          .comm = comm,
                                           .call = *call,
                                           .pieces = *pieces });
 }
 
-static jd_status fake_ragged(struct jd_clique *clique,
+static jd_status fake_ragged(struct jd_comm *comm,
                              const struct jd_collective *call,
                              const struct jd_ragged *ragged)
 {
     return fake_note(&(struct fake_call){ .function = "ragged_all_to_all",
-                                          .clique = clique,
+                                          .comm = comm,
                                           .call = *call,
                                           .ragged = *ragged });
 }
 
-static jd_status fake_permute(struct jd_clique *clique,
+static jd_status fake_permute(struct jd_comm *comm,
                               const struct jd_collective *call,
                               const struct jd_permute *permute)
 {
     return fake_note(&(struct fake_call){ .function = "permute",
-                                          .clique = clique,
+                                          .comm = comm,
                                           .call = *call,
                                           .permute = *permute });
 }
 
-static jd_status fake_broadcast(struct jd_clique *clique,
+static jd_status fake_broadcast(struct jd_comm *comm,
                                 const struct jd_collective *call, int source)
 {
     return fake_note(&(struct fake_call){ .function = "broadcast",
-                                          .clique = clique,
+                                          .comm = comm,
                                           .call = *call,
                                           .source = source });
 }
 
-static jd_status fake_transfer(struct jd_clique *clique,
+static jd_status fake_transfer(struct jd_comm *comm,
                                const struct jd_transfer *transfers, int count)
 {
     struct fake_call noted = { .function = "transfer",
-                               .clique = clique,
+                               .comm = comm,
                                .count = count };
     for (int i = 0; i < count; i++)
         noted.transfers[i] = transfers[i];

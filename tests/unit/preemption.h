@@ -89,7 +89,7 @@ void jd__process_exit_now(int code)
     _exit(code);
 }
 
-bool jd__ending_has_begun(void)
+bool jd__failure_exit_has_begun(void)
 {
     return atomic_load(&has_failed);
 }

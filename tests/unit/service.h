@@ -156,7 +156,7 @@ static inline void check_tally(void)
 {
     if (MAX_PEERS > 64)
         return;
-    struct jd_tally tally = jd__members_count(service);
+    struct jd_tally tally = jd__processes_count(service);
     ck_assert_int_eq(service->tally.staying, tally.staying);
     ck_assert_int_eq(service->tally.connected, tally.connected);
     ck_assert_int_eq(service->tally.late_live, tally.late_live);

@@ -48,8 +48,8 @@ static void start_service(struct job *job)
     UNIT_OK(jd__auth_start());
     jd__auth_make(&job->auth);
     UNIT_OK(jd__loop_create("test", &job->loop));
-    UNIT_OK(jd__address_listen(&listen, &listeners));
-    UNIT_OK(jd__address_list(NULL, true, listeners.port, &job->endpoints));
+    UNIT_OK(jd__listen_open(&listen, &listeners));
+    UNIT_OK(jd__interfaces_list(NULL, true, listeners.port, &job->endpoints));
     struct jd_server_spec spec = {
         .loop = job->loop,
         .listeners = listeners,
@@ -64,7 +64,7 @@ static void start_service(struct job *job)
                      .program = "test",
                      .pid = (uint32_t)getpid() },
     };
-    UNIT_OK(jd__server_create(&spec, &job->service));
+    UNIT_OK(jd__sockets_create(&spec, &job->service));
     UNIT_OK(jd__loop_start(job->loop));
 }
 
@@ -220,7 +220,7 @@ size_t job_plan_frame(const struct job *job, size_t host, uint8_t *frame,
     Jd__Plan plan = JD__PLAN__INIT;
     Jd__PlanHost items[MAX_HOSTS], *pointers[MAX_HOSTS];
     char address[JD_ENDPOINT_TEXT], *addresses = address;
-    jd__endpoint_format(&job->endpoints.items[0], address);
+    jd__addresses_format(&job->endpoints.items[0], address);
     fill_plan_hosts(job, items, pointers);
     plan.addresses = &addresses;
     plan.n_addresses = 1;
@@ -493,7 +493,7 @@ void job_lose_agent(struct job *job, int process)
 
 void job_stop_service(struct job *job)
 {
-    jd__server_destroy(job->service);
+    jd__sockets_destroy(job->service);
     job->service = NULL;
 }
 
@@ -594,7 +594,7 @@ void job_close(struct job *job)
     job_expect_nothing_left(job);
     for (int i = 0; i < job->count; i++)
         jd__agent_destroy(job->agents[i]);
-    jd__server_destroy(job->service);
+    jd__sockets_destroy(job->service);
     jd__loop_destroy(job->loop);
     rmdir(job->tmpdir);
     unlink(job->errors);

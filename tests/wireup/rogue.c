@@ -49,8 +49,8 @@ static struct jd_server *serve(struct jd_loop *loop, int port, int count)
                      .pid = (uint32_t)getpid() },
     };
     struct jd_server *server;
-    check(jd__address_listen(&listen, &spec.listeners));
-    check(jd__server_create(&spec, &server));
+    check(jd__listen_open(&listen, &spec.listeners));
+    check(jd__sockets_create(&spec, &server));
     return server;
 }
 
@@ -80,7 +80,7 @@ static struct jd_agent *play_process_0(struct jd_loop *loop,
         .boot_id = boot_id,
         .program = "rogue",
         .pid = (uint32_t)getpid(),
-        .fd = jd__server_connect(server),
+        .fd = jd__sockets_connect(server),
         .endpoints = &endpoints,
         .heartbeat_timeout = -1,
         .notice = -1,

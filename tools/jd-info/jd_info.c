@@ -65,7 +65,8 @@ void jd_info_warn_unknown(const struct jd_env *env)
 {
     const char *name, *nearest;
     fflush(stdout);
-    for (size_t at = 0; jd__settings_next_unknown(env, &at, &name, &nearest);)
+    for (size_t at = 0;
+         jd__option_table_next_unknown(env, &at, &name, &nearest);)
         fprintf(stderr,
                 "jd-info: warning: %s is no variable of jd; the nearest is "
                 "%s\n",

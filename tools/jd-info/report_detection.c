@@ -49,7 +49,7 @@ static void find_out(const struct jd_env *env, bool is_live,
                      struct findings *findings)
 {
     *findings = (struct findings){ .settings = NULL };
-    findings->status = jd__settings_resolve(env, NULL, 0, &findings->settings);
+    findings->status = jd__options_resolve(env, NULL, 0, &findings->settings);
     if (findings->status == JD_OK)
         findings->status =
             jd__cluster_detect(env, findings->settings, &findings->cluster);
@@ -64,7 +64,7 @@ static void find_out(const struct jd_env *env, bool is_live,
 static void finish(struct findings *findings)
 {
     jd__cluster_destroy(findings->cluster);
-    jd__settings_destroy(findings->settings);
+    jd__options_destroy(findings->settings);
     free(findings->refusal);
 }
 
@@ -172,7 +172,7 @@ static void print_values(const struct findings *findings)
 {
     const struct jd_cluster *cluster = findings->cluster;
     const struct jd_setting *ids =
-        jd__setting(findings->settings, JD_OPTION_LOCAL_DEVICE_IDS);
+        jd__options_find(findings->settings, JD_OPTION_LOCAL_DEVICE_IDS);
     print_row("coordinator_address", cluster->coordinator_address.value,
               cluster->coordinator_address.source);
     print_number("num_processes", &cluster->num_processes);

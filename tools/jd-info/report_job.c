@@ -98,11 +98,11 @@ int jd_info_job(const struct jd_env *env, const char *address, bool json)
 {
     struct jd_settings *settings;
     Jd__Message *answer;
-    if (jd__settings_resolve(env, NULL, 0, &settings) != JD_OK)
+    if (jd__options_resolve(env, NULL, 0, &settings) != JD_OK)
         return jd_info_fail();
     jd_status status =
         jd__observe(env, settings, address, ANSWER_SECONDS, &answer);
-    jd__settings_destroy(settings);
+    jd__options_destroy(settings);
     if (status != JD_OK)
         return jd_info_fail();
     if (json)

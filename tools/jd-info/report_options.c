@@ -16,7 +16,7 @@ static jd_status set_detected_text(struct jd_settings *settings,
 {
     char origin[JD_CLUSTER_SOURCE_SIZE + 32];
     snprintf(origin, sizeof origin, "%s (%s)", source, cluster->method);
-    return jd__settings_set_detected(settings, option, text, origin);
+    return jd__options_set_detected(settings, option, text, origin);
 }
 
 static jd_status set_detected_number(struct jd_settings *settings,
@@ -59,9 +59,9 @@ static void print_values(const struct jd_settings *settings)
 {
     printf("%-28s %-28s %-10s %s\n", "variable", "value", "unit", "from");
     for (int i = 0; i < JD_OPTION_COUNT; i++) {
-        const struct jd_option_row *row = jd__option_row(i);
-        const struct jd_setting *setting = jd__setting(settings, i);
-        const char *shown = jd__settings_shown(settings, i);
+        const struct jd_option_row *row = jd__option_table_row(i);
+        const struct jd_setting *setting = jd__options_find(settings, i);
+        const char *shown = jd__options_shown(settings, i);
         printf("%-28s %-28s %-10s %s\n", row->variable, shown ? shown : "-",
                row->unit, setting->origin ? setting->origin : "nobody said");
     }
@@ -71,7 +71,7 @@ int jd_info_options(const struct jd_env *env)
 {
     struct jd_settings *settings = NULL;
     struct jd_cluster *cluster = NULL;
-    jd_status status = jd__settings_resolve(env, NULL, 0, &settings);
+    jd_status status = jd__options_resolve(env, NULL, 0, &settings);
     if (status == JD_OK)
         status = jd__cluster_detect(env, settings, &cluster);
     if (status == JD_OK)
@@ -81,7 +81,7 @@ int jd_info_options(const struct jd_env *env)
     jd_info_warn_unknown(env);
     int code = status == JD_OK ? 0 : jd_info_fail();
     jd__cluster_destroy(cluster);
-    jd__settings_destroy(settings);
+    jd__options_destroy(settings);
     return code;
 }
 
@@ -119,7 +119,7 @@ static const char *default_of(enum jd_option option)
 
 static void print_markdown_row(enum jd_option option)
 {
-    const struct jd_option_row *row = jd__option_row(option);
+    const struct jd_option_row *row = jd__option_table_row(option);
     print_code(row->field, "");
     print_code(row->variable, "");
     print_code(row->jax_variable, "");

@@ -123,10 +123,10 @@ static void print_absent(const struct jd_topology *t)
 {
     for (int i = 0; jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
-        if (!jd__devices_count_absent(t->records, platform))
+        if (!jd__device_choice_count_absent(t->records, platform))
             continue;
         printf("no %s devices: ", platform);
-        jd__devices_print_absent(stdout, t->records, platform);
+        jd__device_choice_print_absent(stdout, t->records, platform);
         putchar('\n');
     }
 }

@@ -16,18 +16,18 @@ void jd_info_print_tuning(const struct jd_env *env,
     if (jd__host_discover(&facts) != JD_OK)
         return;
     struct jd_tune_interfaces interfaces;
-    jd__tune_interfaces(jd__settings_text(settings, JD_OPTION_INTERFACE),
-                        &interfaces);
+    jd__tuning_interfaces(jd__options_text(settings, JD_OPTION_INTERFACE),
+                          &interfaces);
     struct jd_tune_request request = {
         .env = env,
         .cluster = cluster,
         .cores_allowed = facts.host_cores_allowed,
-        .enabled = jd__settings_integer(settings, JD_OPTION_TUNE_MPI),
+        .enabled = jd__options_integer(settings, JD_OPTION_TUNE_MPI),
         .root = "",
         .library = jd__mpi_library_path(),
         .interfaces = &interfaces,
     };
-    jd__tune_plan(&request, &plan);
+    jd__tuning_plan(&request, &plan);
     printf("\n%-29s %-6s why (set while %s starts)\n", "MPI setting", "value",
            jd__mpi_library_name());
     for (int i = 0; i < JD_TUNE_COUNT; i++)

@@ -511,8 +511,8 @@ static jd_status prepare(struct run *run)
         return jd__fail_no_memory("starting the processes", (size_t)count);
     getrlimit(RLIMIT_NOFILE, &run->files);
     enum { OWN_FILES = 16 };
-    jd_status status = jd__address_allow_files(
-        2 * (size_t)count + OWN_FILES, "the pipes of so many processes");
+    jd_status status = jd__file_limit_allow(2 * (size_t)count + OWN_FILES,
+                                            "the pipes of so many processes");
     if (status == JD_OK)
         status = run_tie_create(&tie);
     if (status == JD_OK)

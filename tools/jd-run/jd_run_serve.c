@@ -43,7 +43,7 @@ static uint64_t draw_number(void)
 static void fill_plan(const struct jd_settings *settings, Jd__PlanHost **host,
                       Jd__Plan *plan)
 {
-    const char *tmpdir = jd__settings_text(settings, JD_OPTION_TMPDIR);
+    const char *tmpdir = jd__options_text(settings, JD_OPTION_TMPDIR);
     plan->count = (uint32_t)(*host)->n_processes;
     plan->hosts = host;
     plan->n_hosts = 1;
@@ -54,7 +54,7 @@ static void fill_plan(const struct jd_settings *settings, Jd__PlanHost **host,
     plan->heartbeat_timeout = -1;
     plan->timeout = READY_SECONDS;
     plan->program = (char *)"jd-run";
-    plan->log_level = (char *)jd__settings_text(settings, JD_OPTION_LOG);
+    plan->log_level = (char *)jd__options_text(settings, JD_OPTION_LOG);
     plan->is_held = true;
 }
 
@@ -65,7 +65,7 @@ static jd_status start_plan(struct run_serve *serve, const Jd__Plan *plan,
 {
     char *path;
     jd_status status = jd__pmix_server_find(
-        jd__settings_text(settings, JD_OPTION_LIBEXEC), &path);
+        jd__options_text(settings, JD_OPTION_LIBEXEC), &path);
     if (status != JD_OK)
         return status;
     status = jd__pmix_server_start_held(path, plan, environment,
@@ -109,7 +109,7 @@ static bool is_allowed(const Jd__Handout *handout)
             return false;
         *equals = '\0'; /* the handout is ours */
         bool is_allowed =
-            jd__handed_allows(handout->environment[i], equals + 1);
+            jd__environment_allows(handout->environment[i], equals + 1);
         *equals = '=';
         if (!is_allowed)
             return false;
@@ -155,7 +155,7 @@ static jd_status start_and_take(struct run_serve *serve,
 {
     struct jd_settings *settings;
     struct jd_bytes frames = { .data = NULL };
-    jd_status status = jd__settings_resolve(process, NULL, 0, &settings);
+    jd_status status = jd__options_resolve(process, NULL, 0, &settings);
     if (status != JD_OK)
         return JD_NOT_FOUND;   /* jd_initialize() will say what is wrong */
     status = jd__auth_start(); /* for the number that is drawn */
@@ -163,8 +163,8 @@ static jd_status start_and_take(struct run_serve *serve,
         status = start(serve, settings, environment, &frames);
     if (status == JD_OK)
         status = take_handouts(serve, &frames);
-    jd__bytes_finish(&frames);
-    jd__settings_destroy(settings);
+    jd__wire_bytes_finish(&frames);
+    jd__options_destroy(settings);
     return status;
 }
 

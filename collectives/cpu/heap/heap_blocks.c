@@ -13,7 +13,7 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
     return (value + unit - 1) & ~(unit - 1);
 }
 
-static jd_status fail_range(const struct jd_arena *arena, const char *operation,
+static jd_status fail_range(const struct jd_heap *heap, const char *operation,
                             uint64_t bytes)
 {
     return jd_fail(JD_RESOURCE_EXHAUSTED,
@@ -22,96 +22,95 @@ static jd_status fail_range(const struct jd_arena *arena, const char *operation,
                    "with its host's others have none so long (%zu bytes are "
                    "in use); free memory, or raise the limits that keep the "
                    "range small (ulimit -v, ulimit -f)",
-                   operation, bytes, arena->size, arena->bytes);
+                   operation, bytes, heap->size, heap->bytes);
 }
 
 /* With the lock. Each used extent may leave a free one behind it. */
-static jd_status cut_extent(struct jd_arena *arena, const char *operation,
+static jd_status cut_extent(struct jd_heap *heap, const char *operation,
                             const struct jd_extent_cut *cut,
                             uint64_t *ret_begin)
 {
-    size_t used = arena->used.count + 1;
-    if (!jd__extents_reserve(&arena->used, used) ||
-        !jd__extents_reserve(&arena->free, used + 2))
-        return jd__fail_no_memory(operation, used * sizeof *arena->used.at);
-    if (!jd__extents_cut(&arena->free, cut, ret_begin))
-        return fail_range(arena, operation, cut->bytes);
-    jd__extents_insert(
-        &arena->used,
+    size_t used = heap->used.count + 1;
+    if (!jd__heap_extents_reserve(&heap->used, used) ||
+        !jd__heap_extents_reserve(&heap->free, used + 2))
+        return jd__fail_no_memory(operation, used * sizeof *heap->used.at);
+    if (!jd__heap_extents_cut(&heap->free, cut, ret_begin))
+        return fail_range(heap, operation, cut->bytes);
+    jd__heap_extents_insert(
+        &heap->used,
         &(struct jd_extent){ .begin = *ret_begin, .bytes = cut->bytes });
     return JD_OK;
 }
 
 /* With the lock: the rest of the huge pages at the ends, where it is free. */
-static void give_ends(struct jd_arena *arena, uint64_t begin, uint64_t end)
+static void give_ends(struct jd_heap *heap, uint64_t begin, uint64_t end)
 {
-    const struct jd_extent *hole = jd__extents_find(&arena->free, begin);
-    uint64_t first = begin & ~(JD_ARENA_HUGE - 1);
-    uint64_t last = round_up(end, JD_ARENA_HUGE);
+    const struct jd_extent *hole = jd__heap_extents_find(&heap->free, begin);
+    uint64_t first = begin & ~(JD_HEAP_HUGE - 1);
+    uint64_t last = round_up(end, JD_HEAP_HUGE);
     if (first < hole->begin)
         first = hole->begin;
     if (last > hole->begin + hole->bytes)
         last = hole->begin + hole->bytes;
     if (first < begin)
-        jd__pages_give(arena, first, begin - first);
+        jd__heap_pages_give(heap, first, begin - first);
     if (last > end)
-        jd__pages_give(arena, end, last - end);
+        jd__heap_pages_give(heap, end, last - end);
 }
 
-static void put_back(struct jd_arena *arena, uint64_t begin)
+static void put_back(struct jd_heap *heap, uint64_t begin)
 {
-    pthread_mutex_lock(&arena->lock);
-    struct jd_extent *extent = jd__extents_find(&arena->used, begin);
+    pthread_mutex_lock(&heap->lock);
+    struct jd_extent *extent = jd__heap_extents_find(&heap->used, begin);
     uint64_t bytes = extent->bytes;
-    jd__extents_remove(&arena->used, extent);
-    jd__extents_put_back(&arena->free, begin, bytes);
-    if (arena->gets_huge)
-        give_ends(arena, begin, begin + bytes);
-    pthread_mutex_unlock(&arena->lock);
+    jd__heap_extents_remove(&heap->used, extent);
+    jd__heap_extents_put_back(&heap->free, begin, bytes);
+    if (heap->gets_huge)
+        give_ends(heap, begin, begin + bytes);
+    pthread_mutex_unlock(&heap->lock);
 }
 
-static uint64_t alignment_of(const struct jd_arena *arena,
-                             const struct jd_arena_request *request)
+static uint64_t alignment_of(const struct jd_heap *heap,
+                             const struct jd_heap_request *request)
 {
-    uint64_t least =
-        request->bytes >= JD_ARENA_HUGE ? JD_ARENA_HUGE : arena->page;
+    uint64_t least = request->bytes >= JD_HEAP_HUGE ? JD_HEAP_HUGE : heap->page;
     return request->alignment > least ? request->alignment : least;
 }
 
-jd_status jd__block_take(struct jd_arena *arena,
-                         const struct jd_arena_request *request,
-                         uint64_t *ret_begin)
+jd_status jd__heap_block_take(struct jd_heap *heap,
+                              const struct jd_heap_request *request,
+                              uint64_t *ret_begin)
 {
-    if (request->bytes > arena->size)
-        return fail_range(arena, request->operation, request->bytes);
+    if (request->bytes > heap->size)
+        return fail_range(heap, request->operation, request->bytes);
     struct jd_extent_cut cut = {
-        .base = (uintptr_t)arena->base,
-        .bytes = round_up(request->bytes, arena->page),
-        .alignment = alignment_of(arena, request),
+        .base = (uintptr_t)heap->base,
+        .bytes = round_up(request->bytes, heap->page),
+        .alignment = alignment_of(heap, request),
     };
     uint64_t begin = 0;
-    pthread_mutex_lock(&arena->lock);
-    jd_status status = cut_extent(arena, request->operation, &cut, &begin);
-    pthread_mutex_unlock(&arena->lock);
+    pthread_mutex_lock(&heap->lock);
+    jd_status status = cut_extent(heap, request->operation, &cut, &begin);
+    pthread_mutex_unlock(&heap->lock);
     if (status != JD_OK)
         return status;
     struct jd_pages pages = { .operation = request->operation,
                               .begin = begin,
                               .bytes = cut.bytes,
                               .numa_node = request->numa_node };
-    status = jd__pages_take(arena, &pages);
+    status = jd__heap_pages_take(heap, &pages);
     if (status == JD_OK)
         *ret_begin = begin;
     else
-        put_back(arena, begin);
+        put_back(heap, begin);
     return status;
 }
 
-void jd__block_give(struct jd_arena *arena, uint64_t begin)
+void jd__heap_block_give(struct jd_heap *heap, uint64_t begin)
 {
-    pthread_mutex_lock(&arena->lock);
-    uint64_t bytes = jd__extents_find(&arena->used, begin)->bytes;
-    pthread_mutex_unlock(&arena->lock);
-    jd__pages_give(arena, begin, bytes);
-    put_back(arena, begin);
+    pthread_mutex_lock(&heap->lock);
+    uint64_t bytes = jd__heap_extents_find(&heap->used, begin)->bytes;
+    pthread_mutex_unlock(&heap->lock);
+    jd__heap_pages_give(heap, begin, bytes);
+    put_back(heap, begin);
 }

@@ -117,7 +117,7 @@ static uint64_t sum_cached(const char *folder, const struct version *version)
     uint64_t sum = 0, bytes;
     snprintf(path, sizeof path, "%s/memory.stat", folder);
     for (int i = 0; version->cached[i]; i++)
-        if (jd__space_read_key(path, version->cached[i], &bytes))
+        if (jd__heap_space_read_key(path, version->cached[i], &bytes))
             sum += bytes;
     return sum;
 }
@@ -129,13 +129,14 @@ static void group_space(const char *folder, const struct version *version,
     uint64_t limit, used;
     for (int i = 0; version->limits[i]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, version->usage);
-        if (!jd__space_read(path, &used))
+        if (!jd__heap_space_read(path, &used))
             return;
         snprintf(path, sizeof path, "%s/%s", folder, version->limits[i]);
-        if (!jd__space_read(path, &limit) || limit >= INT64_MAX - 65535)
+        if (!jd__heap_space_read(path, &limit) || limit >= INT64_MAX - 65535)
             continue; /* version 1's "no limit" is whole pages */
         uint64_t cached = sum_cached(folder, version);
-        jd__space_limit(space, path, limit, used > cached ? used - cached : 0);
+        jd__heap_space_limit(space, path, limit,
+                             used > cached ? used - cached : 0);
     }
 }
 
@@ -171,7 +172,7 @@ static void hierarchy_space(const char *root, const struct version *version,
     }
 }
 
-void jd__cgroup_space(const char *root, struct jd_space *space)
+void jd__heap_cgroup_space(const char *root, struct jd_space *space)
 {
     hierarchy_space(root, &version_1, space);
     hierarchy_space(root, &version_2, space);

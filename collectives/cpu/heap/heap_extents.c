@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool jd__extents_reserve(struct jd_extents *list, size_t capacity)
+bool jd__heap_extents_reserve(struct jd_extents *list, size_t capacity)
 {
     if (capacity <= list->capacity)
         return true;
@@ -19,7 +19,7 @@ bool jd__extents_reserve(struct jd_extents *list, size_t capacity)
     return true;
 }
 
-void jd__extents_finish(struct jd_extents *list)
+void jd__heap_extents_finish(struct jd_extents *list)
 {
     free(list->at);
     *list = (struct jd_extents){ .at = NULL };
@@ -44,15 +44,16 @@ static uint64_t end_of(const struct jd_extent *extent)
     return extent->begin + extent->bytes;
 }
 
-struct jd_extent *jd__extents_find(const struct jd_extents *list,
-                                   uint64_t offset)
+struct jd_extent *jd__heap_extents_find(const struct jd_extents *list,
+                                        uint64_t offset)
 {
     size_t count = count_up_to(list, offset);
     struct jd_extent *extent = count ? &list->at[count - 1] : NULL;
     return extent && offset < end_of(extent) ? extent : NULL;
 }
 
-void jd__extents_insert(struct jd_extents *list, const struct jd_extent *extent)
+void jd__heap_extents_insert(struct jd_extents *list,
+                             const struct jd_extent *extent)
 {
     size_t place = count_up_to(list, extent->begin);
     struct jd_extent *at = list->at + place;
@@ -61,7 +62,7 @@ void jd__extents_insert(struct jd_extents *list, const struct jd_extent *extent)
     list->count++;
 }
 
-void jd__extents_remove(struct jd_extents *list, struct jd_extent *extent)
+void jd__heap_extents_remove(struct jd_extents *list, struct jd_extent *extent)
 {
     size_t behind = (size_t)(list->at + list->count - extent) - 1;
     memmove(extent, extent + 1, behind * sizeof *extent);
@@ -80,8 +81,8 @@ static bool place_in(const struct jd_extent *extent,
     return true;
 }
 
-bool jd__extents_cut(struct jd_extents *list, const struct jd_extent_cut *cut,
-                     uint64_t *ret_begin)
+bool jd__heap_extents_cut(struct jd_extents *list,
+                          const struct jd_extent_cut *cut, uint64_t *ret_begin)
 {
     uint64_t begin = 0;
     size_t i = 0;
@@ -94,15 +95,15 @@ bool jd__extents_cut(struct jd_extents *list, const struct jd_extent_cut *cut,
                               .bytes = end_of(whole) - begin - cut->bytes };
     whole->bytes = begin - whole->begin;
     if (whole->bytes == 0)
-        jd__extents_remove(list, whole);
+        jd__heap_extents_remove(list, whole);
     if (rest.bytes)
-        jd__extents_insert(list, &rest);
+        jd__heap_extents_insert(list, &rest);
     *ret_begin = begin;
     return true;
 }
 
-void jd__extents_put_back(struct jd_extents *list, uint64_t begin,
-                          uint64_t bytes)
+void jd__heap_extents_put_back(struct jd_extents *list, uint64_t begin,
+                               uint64_t bytes)
 {
     size_t place = count_up_to(list, begin);
     struct jd_extent *before = place ? &list->at[place - 1] : NULL;
@@ -112,14 +113,14 @@ void jd__extents_put_back(struct jd_extents *list, uint64_t begin,
 
     if (joins_before && joins_behind) {
         before->bytes += bytes + behind->bytes;
-        jd__extents_remove(list, behind);
+        jd__heap_extents_remove(list, behind);
     } else if (joins_before) {
         before->bytes += bytes;
     } else if (joins_behind) {
         behind->begin = begin;
         behind->bytes += bytes;
     } else {
-        jd__extents_insert(
+        jd__heap_extents_insert(
             list, &(struct jd_extent){ .begin = begin, .bytes = bytes });
     }
 }

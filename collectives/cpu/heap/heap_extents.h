@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heap_extents.h - which parts of an arena's range are used and which are
+ * heap_extents.h - which parts of a heap's range are used and which are
  * free: two lists of extents, each in the order of their offsets.
  *
- *     if (jd__extents_reserve(&free, 1)) {
- *         jd__extents_put_back(&free, 4096, size - 4096);
- *         found = jd__extents_cut(&free, &(struct jd_extent_cut){ ... },
+ *     if (jd__heap_extents_reserve(&free, 1)) {
+ *         jd__heap_extents_put_back(&free, 4096, size - 4096);
+ *         found = jd__heap_extents_cut(&free, &(struct jd_extent_cut){ ... },
  * &offset);
  *     }
  *
@@ -34,16 +34,16 @@ struct jd_extents {
 
 /* Room for so many extents; false where there is no memory for it. The
  * functions below need room for one more than there are. */
-bool jd__extents_reserve(struct jd_extents *list, size_t capacity);
-void jd__extents_finish(struct jd_extents *list);
+bool jd__heap_extents_reserve(struct jd_extents *list, size_t capacity);
+void jd__heap_extents_finish(struct jd_extents *list);
 
 /* The extent in which the offset lies, or NULL. */
-struct jd_extent *jd__extents_find(const struct jd_extents *list,
-                                   uint64_t offset);
+struct jd_extent *jd__heap_extents_find(const struct jd_extents *list,
+                                        uint64_t offset);
 
-void jd__extents_insert(struct jd_extents *list,
-                        const struct jd_extent *extent);
-void jd__extents_remove(struct jd_extents *list, struct jd_extent *extent);
+void jd__heap_extents_insert(struct jd_extents *list,
+                             const struct jd_extent *extent);
+void jd__heap_extents_remove(struct jd_extents *list, struct jd_extent *extent);
 
 struct jd_extent_cut {
     uint64_t base; /* the address of offset 0, for the alignment */
@@ -52,11 +52,11 @@ struct jd_extent_cut {
 };
 
 /* Cuts a part out of the first free extent that has it. */
-bool jd__extents_cut(struct jd_extents *list, const struct jd_extent_cut *cut,
-                     uint64_t *ret_begin);
+bool jd__heap_extents_cut(struct jd_extents *list,
+                          const struct jd_extent_cut *cut, uint64_t *ret_begin);
 
 /* Makes it free, one with what is free before and behind it. */
-void jd__extents_put_back(struct jd_extents *list, uint64_t begin,
-                          uint64_t bytes);
+void jd__heap_extents_put_back(struct jd_extents *list, uint64_t begin,
+                               uint64_t bytes);
 
 #endif

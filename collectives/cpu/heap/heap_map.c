@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heap_map.c - neighbours' arenas. A card's descriptor is opened by way of
+ * heap_map.c - neighbours' heaps. A card's descriptor is opened by way of
  * /proc, which the kernel allows to whoever could also look into the process
  * with a debugger: the same user, on the same host, in a pid namespace that
  * sees it. Whether that is the right memory, the nonce says.
@@ -18,34 +18,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct jd_arena_view {
-    struct jd_arena_view *next;
+struct jd_heap_view {
+    struct jd_heap_view *next;
     char *base;
     uint64_t size, opened;
     unsigned char nonce[16];
     int count;   /* of those who have it */
-    bool is_own; /* this process's arena: it stays mapped */
+    bool is_own; /* this process's heap: it stays mapped */
 };
 
-static struct jd_arena_view *views; /* under jd__arena_globals */
+static struct jd_heap_view *views; /* under jd__heap_globals */
 
-void jd__arena_describe(const struct jd_arena *arena,
-                        struct jd_arena_card *ret_card)
+void jd__heap_describe(const struct jd_heap *heap,
+                       struct jd_heap_desc *ret_card)
 {
-    struct jd_arena_card card;
+    struct jd_heap_desc card;
     memset(&card, 0, sizeof card);
-    card.size = arena->size;
-    memcpy(card.nonce, arena->nonce, sizeof card.nonce);
-    memcpy(card.host, arena->boot_id, sizeof arena->boot_id);
+    card.size = heap->size;
+    memcpy(card.nonce, heap->nonce, sizeof card.nonce);
+    memcpy(card.host, heap->boot_id, sizeof heap->boot_id);
     card.pid = getpid();
-    card.descriptor = arena->fd;
+    card.descriptor = heap->fd;
     *ret_card = card;
 }
 
 /* ---- mapping ------------------------------------------------------------ */
 
 __attribute__((format(printf, 2, 3))) static jd_status
-fail_map(const struct jd_arena_card *card, const char *format, ...)
+fail_map(const struct jd_heap_desc *card, const char *format, ...)
 {
     char reason[256];
     va_list args;
@@ -58,7 +58,7 @@ fail_map(const struct jd_arena_card *card, const char *format, ...)
                    (int)card->pid, reason);
 }
 
-static jd_status check_host(const struct jd_arena_card *card)
+static jd_status check_host(const struct jd_heap_desc *card)
 {
     char own[sizeof card->host];
     jd__host_boot_id(own, sizeof own);
@@ -70,7 +70,7 @@ static jd_status check_host(const struct jd_arena_card *card)
 
 /* Looks before it opens: behind the descriptor of another process that
  * happens to have the pid may be anything. */
-static jd_status open_descriptor(const struct jd_arena_card *card, int *ret_fd)
+static jd_status open_descriptor(const struct jd_heap_desc *card, int *ret_fd)
 {
     char path[64];
     struct stat facts;
@@ -90,19 +90,19 @@ static jd_status open_descriptor(const struct jd_arena_card *card, int *ret_fd)
     return JD_OK;
 }
 
-static jd_status check_nonce(const struct jd_arena_card *card, int fd)
+static jd_status check_nonce(const struct jd_heap_desc *card, int fd)
 {
-    struct jd_arena_head head;
+    struct jd_heap_head head;
     if (pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
-        memcmp(head.magic, JD_ARENA_MAGIC, sizeof head.magic) == 0 &&
+        memcmp(head.magic, JD_HEAP_MAGIC, sizeof head.magic) == 0 &&
         head.size == card->size &&
         memcmp(head.nonce, card->nonce, sizeof head.nonce) == 0)
         return JD_OK;
     return fail_map(card, "another process has that pid here");
 }
 
-static jd_status map_checked(const struct jd_arena_card *card, int fd,
-                             struct jd_arena_view *view)
+static jd_status map_checked(const struct jd_heap_desc *card, int fd,
+                             struct jd_heap_view *view)
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0 || facts.st_size != (off_t)card->size)
@@ -110,7 +110,7 @@ static jd_status map_checked(const struct jd_arena_card *card, int fd,
     jd_status status = check_nonce(card, fd);
     if (status != JD_OK)
         return status;
-    view->base = jd__arena_map_file(fd, card->size);
+    view->base = jd__heap_map_file(fd, card->size);
     if (!view->base)
         return fail_map(card,
                         "no addresses for its %llu bytes (mmap: %s); "
@@ -120,8 +120,8 @@ static jd_status map_checked(const struct jd_arena_card *card, int fd,
     return JD_OK;
 }
 
-static jd_status map_card(const struct jd_arena_card *card,
-                          struct jd_arena_view *view)
+static jd_status map_card(const struct jd_heap_desc *card,
+                          struct jd_heap_view *view)
 {
     int fd = -1;
     jd_status status = check_host(card);
@@ -136,19 +136,19 @@ static jd_status map_card(const struct jd_arena_card *card,
 
 /* ---- views, under the lock ---------------------------------------------- */
 
-static struct jd_arena_view *find_view(const struct jd_arena_card *card)
+static struct jd_heap_view *find_view(const struct jd_heap_desc *card)
 {
-    struct jd_arena_view *view = views;
+    struct jd_heap_view *view = views;
     while (view && memcmp(view->nonce, card->nonce, sizeof view->nonce) != 0)
         view = view->next;
     return view;
 }
 
-static jd_status fill_view(const struct jd_arena_card *card,
-                           struct jd_arena_view *view)
+static jd_status fill_view(const struct jd_heap_desc *card,
+                           struct jd_heap_view *view)
 {
-    struct jd_arena *own = jd__arena_existing();
-    *view = (struct jd_arena_view){ .size = card->size };
+    struct jd_heap *own = jd__heap_existing();
+    *view = (struct jd_heap_view){ .size = card->size };
     memcpy(view->nonce, card->nonce, sizeof view->nonce);
     if (!own || memcmp(own->nonce, card->nonce, sizeof own->nonce) != 0)
         return map_card(card, view);
@@ -158,10 +158,10 @@ static jd_status fill_view(const struct jd_arena_card *card,
     return JD_OK;
 }
 
-static jd_status open_view(const struct jd_arena_card *card,
-                           struct jd_arena_view **ret_view)
+static jd_status open_view(const struct jd_heap_desc *card,
+                           struct jd_heap_view **ret_view)
 {
-    struct jd_arena_view *view = find_view(card);
+    struct jd_heap_view *view = find_view(card);
     if (!view) {
         view = malloc(sizeof *view);
         if (!view)
@@ -179,11 +179,11 @@ static jd_status open_view(const struct jd_arena_card *card,
     return JD_OK;
 }
 
-static void close_view(struct jd_arena_view *view)
+static void close_view(struct jd_heap_view *view)
 {
     if (--view->count > 0)
         return;
-    struct jd_arena_view **link = &views;
+    struct jd_heap_view **link = &views;
     while (*link != view)
         link = &(*link)->next;
     *link = view->next;
@@ -192,36 +192,36 @@ static void close_view(struct jd_arena_view *view)
     free(view);
 }
 
-jd_status jd__arena_map(const struct jd_arena_card *card,
-                        struct jd_arena_view **ret_view)
+jd_status jd__heap_map(const struct jd_heap_desc *card,
+                       struct jd_heap_view **ret_view)
 {
-    jd__arena_watch_forks();
-    pthread_mutex_lock(&jd__arena_globals);
+    jd__heap_watch_forks();
+    pthread_mutex_lock(&jd__heap_globals);
     jd_status status = open_view(card, ret_view);
-    pthread_mutex_unlock(&jd__arena_globals);
+    pthread_mutex_unlock(&jd__heap_globals);
     return status;
 }
 
-void jd__arena_unmap(struct jd_arena_view *view)
+void jd__heap_unmap(struct jd_heap_view *view)
 {
     if (!view)
         return;
-    pthread_mutex_lock(&jd__arena_globals);
+    pthread_mutex_lock(&jd__heap_globals);
     close_view(view);
-    pthread_mutex_unlock(&jd__arena_globals);
+    pthread_mutex_unlock(&jd__heap_globals);
 }
 
-char *jd__arena_view_base(const struct jd_arena_view *view)
+char *jd__heap_view_base(const struct jd_heap_view *view)
 {
     return view->base;
 }
 
-uint64_t jd__arena_view_open(struct jd_arena_view *view, uint64_t end)
+uint64_t jd__heap_view_open(struct jd_heap_view *view, uint64_t end)
 {
-    pthread_mutex_lock(&jd__arena_globals);
+    pthread_mutex_lock(&jd__heap_globals);
     if (end <= view->size)
-        jd__arena_open_range(view->base, view->size, end, &view->opened);
+        jd__heap_open_range(view->base, view->size, end, &view->opened);
     uint64_t opened = view->opened;
-    pthread_mutex_unlock(&jd__arena_globals);
+    pthread_mutex_unlock(&jd__heap_globals);
     return opened;
 }

@@ -47,7 +47,7 @@ static bool read_nodes(const char *root, const char *file, const char *key,
 {
     char path[PATH_MAX], list[512];
     snprintf(path, sizeof path, "%s%s", root, file);
-    if (!jd__space_read_text(path, key, list, sizeof list))
+    if (!jd__heap_space_read_text(path, key, list, sizeof list))
         return false;
     parse_nodes(list, nodes);
     return true;
@@ -75,7 +75,7 @@ static uint64_t read_node(const char *root, size_t node, const char *name)
     snprintf(path, sizeof path, "%s/sys/devices/system/node/node%zu/meminfo",
              root, node);
     snprintf(key, sizeof key, "Node %zu %s:", node, name);
-    return jd__space_read_key(path, key, &value) ? 1024 * value : 0;
+    return jd__heap_space_read_key(path, key, &value) ? 1024 * value : 0;
 }
 
 static uint64_t count_available(const char *root, size_t node)
@@ -107,7 +107,7 @@ static bool add_up(const char *root, const struct nodes *allowed,
     return is_held;
 }
 
-void jd__nodes_space(const char *root, struct jd_space *space)
+void jd__heap_nodes_space(const char *root, struct jd_space *space)
 {
     struct nodes allowed;
     uint64_t total, available;
@@ -116,9 +116,10 @@ void jd__nodes_space(const char *root, struct jd_space *space)
     if (root[0] == '\0')
         apply_policy(&allowed);
     if (add_up(root, &allowed, &total, &available))
-        jd__space_available(space,
-                            "the NUMA nodes that this process is held to "
-                            "(Mems_allowed_list in /proc/self/status, numactl "
-                            "--show) have",
-                            total, available, "let it use more of them");
+        jd__heap_space_available(
+            space,
+            "the NUMA nodes that this process is held to "
+            "(Mems_allowed_list in /proc/self/status, numactl "
+            "--show) have",
+            total, available, "let it use more of them");
 }

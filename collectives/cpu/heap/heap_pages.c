@@ -18,48 +18,48 @@
 /* How much is taken at least before it is asked again how much there is. */
 #define SMALLEST_STEP ((uint64_t)4 << 20)
 
-static bool is_huge(const struct jd_arena *arena, uint64_t bytes)
+static bool is_huge(const struct jd_heap *heap, uint64_t bytes)
 {
-    return arena->takes_huge && bytes >= JD_ARENA_HUGE;
+    return heap->takes_huge && bytes >= JD_HEAP_HUGE;
 }
 
 /* All failures of these are a matter of speed alone. */
-static void advise(const struct jd_arena *arena, uint64_t begin, uint64_t bytes,
+static void advise(const struct jd_heap *heap, uint64_t begin, uint64_t bytes,
                    int advice)
 {
-    madvise(arena->base + begin, bytes, advice);
+    madvise(heap->base + begin, bytes, advice);
 }
 
 /* The node is preferred and not demanded: where it is full, another one's
  * pages are better than the end of the process. */
-static void prefer_node(const struct jd_arena *arena,
+static void prefer_node(const struct jd_heap *heap,
                         const struct jd_pages *pages)
 {
     unsigned long nodes[16] = { 0 };
     size_t bits = 8 * sizeof *nodes, node = (size_t)pages->numa_node;
     bool is_known = pages->numa_node >= 0 && node < 8 * sizeof nodes;
-    if (!arena->takes_nodes)
+    if (!heap->takes_nodes)
         return;
     if (is_known)
         nodes[node / bits] |= 1ul << node % bits;
-    syscall(SYS_mbind, arena->base + pages->begin, (unsigned long)pages->bytes,
+    syscall(SYS_mbind, heap->base + pages->begin, (unsigned long)pages->bytes,
             is_known ? MPOL_PREFERRED : MPOL_DEFAULT, is_known ? nodes : NULL,
             is_known ? 8 * sizeof nodes + 1 : 0, 0);
 }
 
 /* A core file would be written for hours if the whole range were looked
  * through for pages; what is open is not much more than what is in use. */
-jd_status jd__pages_open(struct jd_arena *arena, const char *operation,
-                         uint64_t end)
+jd_status jd__heap_pages_open(struct jd_heap *heap, const char *operation,
+                              uint64_t end)
 {
-    pthread_mutex_lock(&arena->lock);
-    uint64_t before = arena->opened;
+    pthread_mutex_lock(&heap->lock);
+    uint64_t before = heap->opened;
     bool is_open =
-        jd__arena_open_range(arena->base, arena->size, end, &arena->opened);
+        jd__heap_open_range(heap->base, heap->size, end, &heap->opened);
     int error = errno;
-    if (arena->opened > before)
-        advise(arena, before, arena->opened - before, MADV_DODUMP);
-    pthread_mutex_unlock(&arena->lock);
+    if (heap->opened > before)
+        advise(heap, before, heap->opened - before, MADV_DODUMP);
+    pthread_mutex_unlock(&heap->lock);
     if (is_open)
         return JD_OK;
     return jd_fail(JD_RESOURCE_EXHAUSTED,
@@ -71,21 +71,20 @@ jd_status jd__pages_open(struct jd_arena *arena, const char *operation,
 
 /* A signal may end fallocate() without any of the pages: shorter pieces get
  * done between two of them. */
-static int allocate(const struct jd_arena *arena, uint64_t begin,
-                    uint64_t bytes)
+static int allocate(const struct jd_heap *heap, uint64_t begin, uint64_t bytes)
 {
     uint64_t piece = bytes, end = begin + bytes;
-    if (!jd__arena_has_file(arena))
-        return madvise(arena->base + begin, bytes, MADV_POPULATE_WRITE);
+    if (!jd__heap_has_file(heap))
+        return madvise(heap->base + begin, bytes, MADV_POPULATE_WRITE);
     while (begin < end) {
         if (piece > end - begin)
             piece = end - begin;
-        if (fallocate(arena->fd, 0, (off_t)begin, (off_t)piece) == 0)
+        if (fallocate(heap->fd, 0, (off_t)begin, (off_t)piece) == 0)
             begin += piece;
         else if (errno != EINTR)
             return -1;
-        else if (piece > arena->page)
-            piece = (piece / 2 + arena->page - 1) & ~(arena->page - 1);
+        else if (piece > heap->page)
+            piece = (piece / 2 + heap->page - 1) & ~(heap->page - 1);
     }
     return 0;
 }
@@ -101,38 +100,38 @@ static jd_status fail_allocate(const struct jd_pages *pages)
 
 /* Huge pages come by a fault in the advised addresses; what has no whole one
  * comes by fallocate, which also is what says whether there was enough. */
-static jd_status take_part(struct jd_arena *arena, const struct jd_pages *pages,
+static jd_status take_part(struct jd_heap *heap, const struct jd_pages *pages,
                            uint64_t begin, uint64_t bytes)
 {
-    if (is_huge(arena, pages->bytes) && bytes >= JD_ARENA_HUGE)
-        advise(arena, begin, bytes & ~(JD_ARENA_HUGE - 1), MADV_POPULATE_WRITE);
-    return allocate(arena, begin, bytes) == 0 ? JD_OK : fail_allocate(pages);
+    if (is_huge(heap, pages->bytes) && bytes >= JD_HEAP_HUGE)
+        advise(heap, begin, bytes & ~(JD_HEAP_HUGE - 1), MADV_POPULATE_WRITE);
+    return allocate(heap, begin, bytes) == 0 ? JD_OK : fail_allocate(pages);
 }
 
 /* Others may take at the same moment what this process was told there is, so
  * no step is more than a thousandth of what would be left. */
 static uint64_t choose_step(uint64_t spare, uint64_t left)
 {
-    uint64_t step = spare / 1024 & ~(JD_ARENA_HUGE - 1);
+    uint64_t step = spare / 1024 & ~(JD_HEAP_HUGE - 1);
     if (step < SMALLEST_STEP)
         step = SMALLEST_STEP;
     return step < left ? step : left;
 }
 
-static jd_status take_all(struct jd_arena *arena, const struct jd_pages *pages)
+static jd_status take_all(struct jd_heap *heap, const struct jd_pages *pages)
 {
     struct jd_space_request space = {
         .operation = pages->operation,
-        .root = arena->root,
-        .file = arena->is_limited ? arena->fd : -1,
+        .root = heap->root,
+        .file = heap->is_limited ? heap->fd : -1,
         .bytes = pages->bytes,
     };
     while (space.taken < pages->bytes) {
         uint64_t spare = 0, left = pages->bytes - space.taken;
-        jd_status status = jd__space_check(&space, &spare);
+        jd_status status = jd__heap_space_check(&space, &spare);
         uint64_t step = choose_step(spare, left);
         if (status == JD_OK)
-            status = take_part(arena, pages, pages->begin + space.taken, step);
+            status = take_part(heap, pages, pages->begin + space.taken, step);
         if (status != JD_OK)
             return status;
         space.taken += step;
@@ -140,42 +139,43 @@ static jd_status take_all(struct jd_arena *arena, const struct jd_pages *pages)
     return JD_OK;
 }
 
-jd_status jd__pages_take(struct jd_arena *arena, const struct jd_pages *pages)
+jd_status jd__heap_pages_take(struct jd_heap *heap,
+                              const struct jd_pages *pages)
 {
-    jd_status status =
-        jd__pages_open(arena, pages->operation, pages->begin + pages->bytes);
+    jd_status status = jd__heap_pages_open(heap, pages->operation,
+                                           pages->begin + pages->bytes);
     if (status != JD_OK)
         return status;
-    prefer_node(arena, pages);
-    if (is_huge(arena, pages->bytes))
-        advise(arena, pages->begin, pages->bytes & ~(JD_ARENA_HUGE - 1),
+    prefer_node(heap, pages);
+    if (is_huge(heap, pages->bytes))
+        advise(heap, pages->begin, pages->bytes & ~(JD_HEAP_HUGE - 1),
                MADV_HUGEPAGE);
-    status = take_all(arena, pages);
+    status = take_all(heap, pages);
     if (status != JD_OK)
-        jd__pages_give(arena, pages->begin, pages->bytes);
+        jd__heap_pages_give(heap, pages->begin, pages->bytes);
     return status;
 }
 
 /* The file's way also serves memory that the program has locked; the other
  * one needs no descriptor. */
-bool jd__pages_punch(const struct jd_arena *arena, uint64_t begin,
-                     uint64_t bytes)
+bool jd__heap_pages_punch(const struct jd_heap *heap, uint64_t begin,
+                          uint64_t bytes)
 {
     int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    while (jd__arena_has_file(arena)) {
-        if (fallocate(arena->fd, mode, (off_t)begin, (off_t)bytes) == 0)
+    while (jd__heap_has_file(heap)) {
+        if (fallocate(heap->fd, mode, (off_t)begin, (off_t)bytes) == 0)
             return true;
         if (errno != EINTR)
             break;
     }
-    return madvise(arena->base + begin, bytes, MADV_REMOVE) == 0;
+    return madvise(heap->base + begin, bytes, MADV_REMOVE) == 0;
 }
 
-void jd__pages_give(const struct jd_arena *arena, uint64_t begin,
-                    uint64_t bytes)
+void jd__heap_pages_give(const struct jd_heap *heap, uint64_t begin,
+                         uint64_t bytes)
 {
-    if (is_huge(arena, bytes))
-        advise(arena, begin, bytes & ~(JD_ARENA_HUGE - 1), MADV_NOHUGEPAGE);
-    if (!arena->keeps_pages && !jd__pages_punch(arena, begin, bytes))
-        memset(arena->base + begin, 0, bytes);
+    if (is_huge(heap, bytes))
+        advise(heap, begin, bytes & ~(JD_HEAP_HUGE - 1), MADV_NOHUGEPAGE);
+    if (!heap->keeps_pages && !jd__heap_pages_punch(heap, begin, bytes))
+        memset(heap->base + begin, 0, bytes);
 }

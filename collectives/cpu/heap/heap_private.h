@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heap_private.h - what the arena's files share. The process's own arena is
+ * heap_private.h - what the heap's files share. The process's own heap is
  * made from a spec of all zeros; tests make as many as they like.
  *
- *     struct jd_arena_spec spec = { .root = "/tmp/made-up" };
- *     status = jd__arena_create(&spec, "test", &arena);
- *     jd__arena_destroy(arena);
+ *     struct jd_heap_spec spec = { .root = "/tmp/made-up" };
+ *     status = jd__heap_create(&spec, "test", &heap);
+ *     jd__heap_destroy(heap);
  */
 #ifndef COLLECTIVES_CPU_HEAP_HEAP_PRIVATE_H
 #define COLLECTIVES_CPU_HEAP_HEAP_PRIVATE_H
@@ -18,25 +18,25 @@
 #include <sys/mman.h>
 
 /* A huge page, and what a larger allocation is aligned to. */
-#define JD_ARENA_HUGE ((uint64_t)2 << 20)
+#define JD_HEAP_HUGE ((uint64_t)2 << 20)
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
 /* An allocation of this size or less is an object of a slab. */
-#define JD_ARENA_SMALL ((size_t)64 << 10)
-#define JD_ARENA_CLASSES 11 /* 64 bytes to 64 KiB */
+#define JD_HEAP_SMALL ((size_t)64 << 10)
+#define JD_HEAP_CLASSES 11 /* 64 bytes to 64 KiB */
 
 /* What stands at the begin of the range, for neighbours. */
-struct jd_arena_head {
+struct jd_heap_head {
     char magic[8]; /* "jdarena1" */
     uint64_t size;
     unsigned char nonce[16];
 };
-#define JD_ARENA_MAGIC "jdarena1"
+#define JD_HEAP_MAGIC "jdarena1"
 
-struct jd_arena {
+struct jd_heap {
     /* From here on nothing changes once it is made. */
     char *base;
     uint64_t size;
@@ -51,28 +51,28 @@ struct jd_arena {
     const char *root;       /* "" or where tests have put limits */
     unsigned char nonce[16];
     char boot_id[40];
-    struct jd_arena *inherited; /* the next of a forked child's */
+    struct jd_heap *inherited; /* the next of a forked child's */
 
     pthread_mutex_t lock; /* of what follows; not held while the system is
                            * asked for pages */
     struct jd_extents used, free;
-    struct jd_slab *with_room[JD_ARENA_CLASSES];
+    struct jd_slab *with_room[JD_HEAP_CLASSES];
     size_t bytes, allocations;
     uint64_t opened; /* what comes before it can be read and written, and
                       * would be in a core file */
 };
 
-/* Of the process's arena, the neighbours' and plain memory's list; also
+/* Of the process's heap, the neighbours' and plain memory's list; also
  * taken around fork(). */
-extern pthread_mutex_t jd__arena_globals;
-void jd__arena_watch_forks(void);
+extern pthread_mutex_t jd__heap_globals;
+void jd__heap_watch_forks(void);
 
-/* The process's arena, where there is one already. */
-struct jd_arena *jd__arena_existing(void);
+/* The process's heap, where there is one already. */
+struct jd_heap *jd__heap_existing(void);
 
 /* ---- the range (heap_range.c) ------------------------------------------- */
 
-struct jd_arena_spec {
+struct jd_heap_spec {
     const char *root;   /* of the files that tell what there is; NULL: "" */
     uint64_t size;      /* 0: chosen */
     int processes;      /* that share this host; 0: one for each core */
@@ -81,13 +81,13 @@ struct jd_arena_spec {
 };
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED, PERMISSION_DENIED naming operation. */
-jd_status jd__arena_create(const struct jd_arena_spec *spec,
-                           const char *operation, struct jd_arena **ret_arena);
-void jd__arena_destroy(struct jd_arena *arena);
+jd_status jd__heap_create(const struct jd_heap_spec *spec,
+                          const char *operation, struct jd_heap **ret_arena);
+void jd__heap_destroy(struct jd_heap *heap);
 
 /* The whole file, at a multiple of a huge page, for nobody to read or write
  * yet; NULL with errno. */
-char *jd__arena_map_file(int fd, uint64_t size);
+char *jd__heap_map_file(int fd, uint64_t size);
 
 /*
  * Opens such a mapping for reading and writing, up to end at least: *opened is
@@ -95,8 +95,8 @@ char *jd__arena_map_file(int fd, uint64_t size);
  * end is at most size. False with errno: the system has no room for another
  * mapping. Threads: one at a time for each mapping.
  */
-bool jd__arena_open_range(char *base, uint64_t size, uint64_t end,
-                          uint64_t *opened);
+bool jd__heap_open_range(char *base, uint64_t size, uint64_t end,
+                         uint64_t *opened);
 
 /* ---- pages (heap_pages.c) ----------------------------------------------- */
 
@@ -108,47 +108,48 @@ struct jd_pages {
 
 /* Makes the pages exist, zeroed. Returns JD_OK; RESOURCE_EXHAUSTED, and
  * nothing is taken. Without the lock. */
-jd_status jd__pages_take(struct jd_arena *arena, const struct jd_pages *pages);
-void jd__pages_give(const struct jd_arena *arena, uint64_t begin,
-                    uint64_t bytes);
+jd_status jd__heap_pages_take(struct jd_heap *heap,
+                              const struct jd_pages *pages);
+void jd__heap_pages_give(const struct jd_heap *heap, uint64_t begin,
+                         uint64_t bytes);
 
 /* The range up to end can be read and written. Returns JD_OK;
  * RESOURCE_EXHAUSTED naming operation. Without the lock. */
-jd_status jd__pages_open(struct jd_arena *arena, const char *operation,
-                         uint64_t end);
+jd_status jd__heap_pages_open(struct jd_heap *heap, const char *operation,
+                              uint64_t end);
 
 /* Whether the system took them back. */
-bool jd__pages_punch(const struct jd_arena *arena, uint64_t begin,
-                     uint64_t bytes);
+bool jd__heap_pages_punch(const struct jd_heap *heap, uint64_t begin,
+                          uint64_t bytes);
 
-/* Whether fd still is the arena's: a program may close what it has not
+/* Whether fd still is the heap's: a program may close what it has not
  * opened, and its own file may have the number now. Async-signal-safe. */
-bool jd__arena_has_file(const struct jd_arena *arena);
+bool jd__heap_has_file(const struct jd_heap *heap);
 
 /* ---- whole extents (heap_blocks.c) -------------------------------------- */
 
 /* An extent with its pages; nobody's yet (asked is 0). */
-jd_status jd__block_take(struct jd_arena *arena,
-                         const struct jd_arena_request *request,
-                         uint64_t *ret_begin);
+jd_status jd__heap_block_take(struct jd_heap *heap,
+                              const struct jd_heap_request *request,
+                              uint64_t *ret_begin);
 /* The lock is not held, and the extent's asked and slab are 0. */
-void jd__block_give(struct jd_arena *arena, uint64_t begin);
+void jd__heap_block_give(struct jd_heap *heap, uint64_t begin);
 
 /* ---- small allocations (heap_slabs.c) ----------------------------------- */
 
-/* The request's alignment is a power of two, at most JD_ARENA_SMALL. */
-jd_status jd__slab_alloc(struct jd_arena *arena,
-                         const struct jd_arena_request *request,
-                         void **ret_memory);
+/* The request's alignment is a power of two, at most JD_HEAP_SMALL. */
+jd_status jd__heap_slab_alloc(struct jd_heap *heap,
+                              const struct jd_heap_request *request,
+                              void **ret_memory);
 
 /* With the lock. The bytes asked for the object that begins at the offset,
  * or 0. */
-size_t jd__slab_size_of(const struct jd_slab *slab, uint64_t offset);
+size_t jd__heap_slab_size_of(const struct jd_slab *slab, uint64_t offset);
 
-/* With the lock. The object is one that jd__slab_size_of knows. True where
+/* With the lock. The object is one that jd__heap_slab_size_of knows. True where
  * the slab is empty and not to be kept: its block is then to be given. */
-bool jd__slab_free(struct jd_arena *arena, struct jd_slab *slab,
-                   uint64_t offset);
-void jd__slab_destroy(struct jd_slab *slab);
+bool jd__heap_slab_free(struct jd_heap *heap, struct jd_slab *slab,
+                        uint64_t offset);
+void jd__heap_slab_destroy(struct jd_slab *slab);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * heap_range.c - making an arena: how large its range may be, the file
+ * heap_range.c - making a heap: how large its range may be, the file
  * behind it, where it is mapped, and the nonce by which others know it.
  */
 #include "collectives/cpu/heap/heap_private.h"
@@ -26,7 +26,7 @@
 #define SMALLEST ((uint64_t)16 << 20)
 
 /* Half of the addresses that a process has on x86-64; each process of a host
- * maps all their arenas. */
+ * maps all their heaps. */
 #define ADDRESSES ((uint64_t)1 << 46)
 
 /* ---- how large ---------------------------------------------------------- */
@@ -52,7 +52,7 @@ static uint64_t limit_of(int resource)
     return limit.rlim_cur;
 }
 
-/* The addresses that RLIMIT_AS leaves for each of the arenas: half, as the
+/* The addresses that RLIMIT_AS leaves for each of the heaps: half, as the
  * program needs some too. */
 static uint64_t address_share(int processes)
 {
@@ -70,7 +70,7 @@ static uint64_t address_share(int processes)
     return used < limit ? (limit - used) / 2 / (uint64_t)processes : 0;
 }
 
-static jd_status choose_size(const struct jd_arena_spec *spec,
+static jd_status choose_size(const struct jd_heap_spec *spec,
                              const char *operation, uint64_t *ret_size)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -80,7 +80,7 @@ static jd_status choose_size(const struct jd_arena_spec *spec,
     uint64_t file = limit_of(RLIMIT_FSIZE);
     uint64_t addresses = address_share(processes);
     uint64_t size = spec->size ? spec->size : host_size();
-    size = minimum(size, minimum(file, addresses)) & ~(JD_ARENA_HUGE - 1);
+    size = minimum(size, minimum(file, addresses)) & ~(JD_HEAP_HUGE - 1);
     *ret_size = size;
     if (size >= SMALLEST)
         return JD_OK;
@@ -99,51 +99,51 @@ static jd_status choose_size(const struct jd_arena_spec *spec,
 static int open_memfd(void)
 {
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int fd = memfd_create("jd-arena", flags | MFD_NOEXEC_SEAL);
-    return fd < 0 && errno == EINVAL ? memfd_create("jd-arena", flags) : fd;
+    int fd = memfd_create("jd-heap", flags | MFD_NOEXEC_SEAL);
+    return fd < 0 && errno == EINVAL ? memfd_create("jd-heap", flags) : fd;
 }
 
 /* The file never has a name, so nothing has to be removed. */
-static jd_status open_file(const struct jd_arena_spec *spec,
-                           const char *operation, struct jd_arena *arena)
+static jd_status open_file(const struct jd_heap_spec *spec,
+                           const char *operation, struct jd_heap *heap)
 {
     errno = EPERM;
-    arena->fd = spec->without_memfd ? -1 : open_memfd();
+    heap->fd = spec->without_memfd ? -1 : open_memfd();
     int first = errno;
-    if (arena->fd < 0) {
-        arena->fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        arena->is_limited = true;
+    if (heap->fd < 0) {
+        heap->fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        heap->is_limited = true;
     }
-    if (arena->fd < 0)
+    if (heap->fd < 0)
         return jd_fail(JD_PERMISSION_DENIED,
                        "%s: no memory can be shared with this host's other "
                        "processes: memfd_create: %s; a file in /dev/shm: %s",
                        operation, strerror(first), strerror(errno));
     struct stat facts;
-    fstat(arena->fd, &facts);
-    arena->device = facts.st_dev;
-    arena->inode = facts.st_ino;
+    fstat(heap->fd, &facts);
+    heap->device = facts.st_dev;
+    heap->inode = facts.st_ino;
     return JD_OK;
 }
 
 /* Nobody who opens the file can make it shorter under the others' feet. */
-static jd_status size_file(struct jd_arena *arena, const char *operation)
+static jd_status size_file(struct jd_heap *heap, const char *operation)
 {
-    if (ftruncate(arena->fd, (off_t)arena->size) != 0)
+    if (ftruncate(heap->fd, (off_t)heap->size) != 0)
         return jd_fail(JD_RESOURCE_EXHAUSTED,
                        "%s: a sparse file of %" PRIu64 " bytes for memory that "
                        "this host's processes share was refused (ftruncate: "
                        "%s)",
-                       operation, arena->size, strerror(errno));
-    fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+                       operation, heap->size, strerror(errno));
+    fcntl(heap->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     return JD_OK;
 }
 
-bool jd__arena_has_file(const struct jd_arena *arena)
+bool jd__heap_has_file(const struct jd_heap *heap)
 {
     struct stat facts;
-    return arena->fd >= 0 && fstat(arena->fd, &facts) == 0 &&
-           facts.st_dev == arena->device && facts.st_ino == arena->inode;
+    return heap->fd >= 0 && fstat(heap->fd, &facts) == 0 &&
+           facts.st_dev == heap->device && facts.st_ino == heap->inode;
 }
 
 /* ---- the mapping -------------------------------------------------------- */
@@ -156,14 +156,14 @@ bool jd__arena_has_file(const struct jd_arena *arena)
  * huge pages there. */
 static char *reserve_addresses(uint64_t size)
 {
-    char *all = mmap(NULL, size + JD_ARENA_HUGE, PROT_NONE,
+    char *all = mmap(NULL, size + JD_HEAP_HUGE, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED)
         return NULL;
-    uint64_t before = -(uintptr_t)all & (JD_ARENA_HUGE - 1);
+    uint64_t before = -(uintptr_t)all & (JD_HEAP_HUGE - 1);
     if (before)
         munmap(all, before);
-    munmap(all + before + size, JD_ARENA_HUGE - before);
+    munmap(all + before + size, JD_HEAP_HUGE - before);
     return all + before;
 }
 
@@ -172,7 +172,7 @@ static char *reserve_addresses(uint64_t size)
  * otherwise get every page of it here and now, and a debugger that keeps track
  * of each byte, as valgrind does, would be at it for minutes.
  */
-char *jd__arena_map_file(int fd, uint64_t size)
+char *jd__heap_map_file(int fd, uint64_t size)
 {
     char *base = reserve_addresses(size);
     if (!base)
@@ -187,8 +187,8 @@ char *jd__arena_map_file(int fd, uint64_t size)
     return NULL;
 }
 
-bool jd__arena_open_range(char *base, uint64_t size, uint64_t end,
-                          uint64_t *opened)
+bool jd__heap_open_range(char *base, uint64_t size, uint64_t end,
+                         uint64_t *opened)
 {
     uint64_t step = *opened / 4 > OPEN_STEP ? *opened / 4 : OPEN_STEP;
     uint64_t wanted = minimum(*opened + step, size);
@@ -203,116 +203,115 @@ bool jd__arena_open_range(char *base, uint64_t size, uint64_t end,
 }
 
 /* Where there is no room for the whole range, a smaller one may do. */
-static jd_status map_range(struct jd_arena *arena, const char *operation)
+static jd_status map_range(struct jd_heap *heap, const char *operation)
 {
-    uint64_t first = arena->size;
-    while (!(arena->base = jd__arena_map_file(arena->fd, arena->size)) &&
-           arena->size / 2 >= SMALLEST)
-        arena->size = arena->size / 2 & ~(JD_ARENA_HUGE - 1);
-    if (arena->base)
+    uint64_t first = heap->size;
+    while (!(heap->base = jd__heap_map_file(heap->fd, heap->size)) &&
+           heap->size / 2 >= SMALLEST)
+        heap->size = heap->size / 2 & ~(JD_HEAP_HUGE - 1);
+    if (heap->base)
         return JD_OK;
     return jd_fail(JD_RESOURCE_EXHAUSTED,
                    "%s: no addresses for memory that this host's processes "
                    "share, neither for %" PRIu64 " bytes nor for %" PRIu64
                    " (mmap: %s); raise the limits (ulimit -v, ulimit -l)",
-                   operation, first, arena->size, strerror(errno));
+                   operation, first, heap->size, strerror(errno));
 }
 
-/* ---- the arena ---------------------------------------------------------- */
+/* ---- the heap ----------------------------------------------------------- */
 
 /* What this system is, as far as it makes a difference. */
-static void look_around(struct jd_arena *arena,
-                        const struct jd_arena_spec *spec)
+static void look_around(struct jd_heap *heap, const struct jd_heap_spec *spec)
 {
     char text[128];
-    arena->root = spec->root ? spec->root : "";
-    arena->page = (uint64_t)sysconf(_SC_PAGESIZE);
-    jd__host_boot_id(arena->boot_id, sizeof arena->boot_id);
-    jd__host_read_line(arena->root,
+    heap->root = spec->root ? spec->root : "";
+    heap->page = (uint64_t)sysconf(_SC_PAGESIZE);
+    jd__host_boot_id(heap->boot_id, sizeof heap->boot_id);
+    jd__host_read_line(heap->root,
                        "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
                        text, sizeof text);
-    arena->takes_huge =
+    heap->takes_huge =
         text[0] && !strstr(text, "[never]") && !strstr(text, "[deny]");
-    arena->gets_huge = arena->takes_huge && !strstr(text, "[advise]");
-    jd__host_read_line(arena->root, "/sys/devices/system/node/online", text,
+    heap->gets_huge = heap->takes_huge && !strstr(text, "[advise]");
+    jd__host_read_line(heap->root, "/sys/devices/system/node/online", text,
                        sizeof text);
-    arena->takes_nodes = spec->with_nodes || strpbrk(text, ",-");
+    heap->takes_nodes = spec->with_nodes || strpbrk(text, ",-");
 }
 
 /* The first page is the head's; everything else is free. */
-static jd_status prepare(struct jd_arena *arena, const char *operation)
+static jd_status prepare(struct jd_heap *heap, const char *operation)
 {
     struct jd_pages first = { .operation = operation,
-                              .bytes = arena->page,
+                              .bytes = heap->page,
                               .numa_node = -1 };
-    struct jd_arena_head head = { .size = arena->size };
+    struct jd_heap_head head = { .size = heap->size };
 
-    madvise(arena->base, arena->size, MADV_DONTDUMP);
-    if (arena->takes_huge)
-        madvise(arena->base, arena->size, MADV_NOHUGEPAGE);
-    jd_status status = jd__pages_open(arena, operation, arena->page);
+    madvise(heap->base, heap->size, MADV_DONTDUMP);
+    if (heap->takes_huge)
+        madvise(heap->base, heap->size, MADV_NOHUGEPAGE);
+    jd_status status = jd__heap_pages_open(heap, operation, heap->page);
     if (status != JD_OK)
         return status;
-    arena->keeps_pages = !jd__pages_punch(arena, 0, arena->page);
-    if (!jd__extents_reserve(&arena->free, 2))
-        return jd__fail_no_memory(operation, sizeof *arena->free.at);
-    jd__extents_put_back(&arena->free, arena->page, arena->size - arena->page);
-    status = jd__pages_take(arena, &first);
+    heap->keeps_pages = !jd__heap_pages_punch(heap, 0, heap->page);
+    if (!jd__heap_extents_reserve(&heap->free, 2))
+        return jd__fail_no_memory(operation, sizeof *heap->free.at);
+    jd__heap_extents_put_back(&heap->free, heap->page, heap->size - heap->page);
+    status = jd__heap_pages_take(heap, &first);
     if (status != JD_OK)
         return status;
-    randombytes_buf(arena->nonce, sizeof arena->nonce);
-    memcpy(head.magic, JD_ARENA_MAGIC, sizeof head.magic);
-    memcpy(head.nonce, arena->nonce, sizeof head.nonce);
-    memcpy(arena->base, &head, sizeof head);
+    randombytes_buf(heap->nonce, sizeof heap->nonce);
+    memcpy(head.magic, JD_HEAP_MAGIC, sizeof head.magic);
+    memcpy(head.nonce, heap->nonce, sizeof head.nonce);
+    memcpy(heap->base, &head, sizeof head);
     return JD_OK;
 }
 
-static jd_status build(struct jd_arena *arena, const struct jd_arena_spec *spec,
+static jd_status build(struct jd_heap *heap, const struct jd_heap_spec *spec,
                        const char *operation)
 {
-    jd_status status = choose_size(spec, operation, &arena->size);
+    jd_status status = choose_size(spec, operation, &heap->size);
     if (status == JD_OK)
-        status = open_file(spec, operation, arena);
+        status = open_file(spec, operation, heap);
     if (status == JD_OK)
-        status = size_file(arena, operation);
+        status = size_file(heap, operation);
     if (status == JD_OK)
-        status = map_range(arena, operation);
-    return status == JD_OK ? prepare(arena, operation) : status;
+        status = map_range(heap, operation);
+    return status == JD_OK ? prepare(heap, operation) : status;
 }
 
-jd_status jd__arena_create(const struct jd_arena_spec *spec,
-                           const char *operation, struct jd_arena **ret_arena)
+jd_status jd__heap_create(const struct jd_heap_spec *spec,
+                          const char *operation, struct jd_heap **ret_arena)
 {
-    struct jd_arena *arena = calloc(1, sizeof *arena);
-    if (!arena)
-        return jd__fail_no_memory(operation, sizeof *arena);
+    struct jd_heap *heap = calloc(1, sizeof *heap);
+    if (!heap)
+        return jd__fail_no_memory(operation, sizeof *heap);
     if (sodium_init() < 0) {
-        free(arena);
+        free(heap);
         return jd_fail(JD_INTERNAL, "%s: libsodium cannot start", operation);
     }
-    arena->fd = -1;
-    pthread_mutex_init(&arena->lock, NULL);
-    look_around(arena, spec);
-    jd_status status = build(arena, spec, operation);
+    heap->fd = -1;
+    pthread_mutex_init(&heap->lock, NULL);
+    look_around(heap, spec);
+    jd_status status = build(heap, spec, operation);
     if (status == JD_OK)
-        *ret_arena = arena;
+        *ret_arena = heap;
     else
-        jd__arena_destroy(arena);
+        jd__heap_destroy(heap);
     return status;
 }
 
-void jd__arena_destroy(struct jd_arena *arena)
+void jd__heap_destroy(struct jd_heap *heap)
 {
-    if (!arena)
+    if (!heap)
         return;
-    for (size_t i = 0; i < arena->used.count; i++)
-        jd__slab_destroy(arena->used.at[i].slab);
-    if (arena->base)
-        munmap(arena->base, arena->size);
-    if (jd__arena_has_file(arena))
-        close(arena->fd);
-    jd__extents_finish(&arena->used);
-    jd__extents_finish(&arena->free);
-    pthread_mutex_destroy(&arena->lock);
-    free(arena);
+    for (size_t i = 0; i < heap->used.count; i++)
+        jd__heap_slab_destroy(heap->used.at[i].slab);
+    if (heap->base)
+        munmap(heap->base, heap->size);
+    if (jd__heap_has_file(heap))
+        close(heap->fd);
+    jd__heap_extents_finish(&heap->used);
+    jd__heap_extents_finish(&heap->free);
+    pthread_mutex_destroy(&heap->lock);
+    free(heap);
 }

@@ -29,7 +29,7 @@ struct jd_slab {
     uint32_t asked[];   /* of each object; 0: free */
 };
 
-static int class_of(const struct jd_arena_request *request)
+static int class_of(const struct jd_heap_request *request)
 {
     size_t bytes = request->bytes > request->alignment ? request->bytes
                                                        : request->alignment;
@@ -42,14 +42,14 @@ static int class_of(const struct jd_arena_request *request)
 static size_t slab_bytes(size_t object)
 {
     size_t several = FEWEST_OBJECTS * object;
-    return several > JD_ARENA_SMALL ? several : JD_ARENA_SMALL;
+    return several > JD_HEAP_SMALL ? several : JD_HEAP_SMALL;
 }
 
 /* ---- those with room ---------------------------------------------------- */
 
-static void list(struct jd_arena *arena, struct jd_slab *slab)
+static void list(struct jd_heap *heap, struct jd_slab *slab)
 {
-    struct jd_slab **first = &arena->with_room[slab->class];
+    struct jd_slab **first = &heap->with_room[slab->class];
     slab->previous = NULL;
     slab->next = *first;
     if (*first)
@@ -58,12 +58,12 @@ static void list(struct jd_arena *arena, struct jd_slab *slab)
     slab->is_listed = true;
 }
 
-static void unlist(struct jd_arena *arena, struct jd_slab *slab)
+static void unlist(struct jd_heap *heap, struct jd_slab *slab)
 {
     if (slab->previous)
         slab->previous->next = slab->next;
     else
-        arena->with_room[slab->class] = slab->next;
+        heap->with_room[slab->class] = slab->next;
     if (slab->next)
         slab->next->previous = slab->previous;
     slab->is_listed = false;
@@ -86,40 +86,40 @@ static struct jd_slab *make_slab(int class)
     return slab;
 }
 
-void jd__slab_destroy(struct jd_slab *slab)
+void jd__heap_slab_destroy(struct jd_slab *slab)
 {
     free(slab);
 }
 
 /* Adds a slab with its block to those with room. Without the lock. */
-static jd_status add_slab(struct jd_arena *arena, int class,
+static jd_status add_slab(struct jd_heap *heap, int class,
                           const char *operation)
 {
     struct jd_slab *slab = make_slab(class);
     if (!slab)
         return jd__fail_no_memory(operation, sizeof *slab);
-    struct jd_arena_request request = {
+    struct jd_heap_request request = {
         .operation = operation,
         .bytes = slab_bytes(slab->object),
         .alignment = slab->object,
         .numa_node = -1,
     };
-    jd_status status = jd__block_take(arena, &request, &slab->begin);
+    jd_status status = jd__heap_block_take(heap, &request, &slab->begin);
     if (status != JD_OK) {
-        jd__slab_destroy(slab);
+        jd__heap_slab_destroy(slab);
         return status;
     }
-    pthread_mutex_lock(&arena->lock);
-    jd__extents_find(&arena->used, slab->begin)->slab = slab;
-    list(arena, slab);
-    pthread_mutex_unlock(&arena->lock);
+    pthread_mutex_lock(&heap->lock);
+    jd__heap_extents_find(&heap->used, slab->begin)->slab = slab;
+    list(heap, slab);
+    pthread_mutex_unlock(&heap->lock);
     return JD_OK;
 }
 
 /* ---- objects ------------------------------------------------------------ */
 
 /* With the lock. */
-static void *take_object(struct jd_arena *arena, struct jd_slab *slab,
+static void *take_object(struct jd_heap *heap, struct jd_slab *slab,
                          size_t bytes, bool *ret_is_fresh)
 {
     *ret_is_fresh = slab->num_returned == 0;
@@ -127,63 +127,63 @@ static void *take_object(struct jd_arena *arena, struct jd_slab *slab,
         *ret_is_fresh ? slab->fresh++ : slab->returned[--slab->num_returned];
     slab->asked[number] = (uint32_t)bytes;
     if (++slab->used == slab->capacity)
-        unlist(arena, slab);
-    arena->bytes += bytes;
-    arena->allocations++;
-    return arena->base + slab->begin + number * slab->object;
+        unlist(heap, slab);
+    heap->bytes += bytes;
+    heap->allocations++;
+    return heap->base + slab->begin + number * slab->object;
 }
 
-jd_status jd__slab_alloc(struct jd_arena *arena,
-                         const struct jd_arena_request *request,
-                         void **ret_memory)
+jd_status jd__heap_slab_alloc(struct jd_heap *heap,
+                              const struct jd_heap_request *request,
+                              void **ret_memory)
 {
     int class = class_of(request);
     struct jd_slab *slab;
     bool is_fresh;
 
-    pthread_mutex_lock(&arena->lock);
-    while (!(slab = arena->with_room[class])) {
-        pthread_mutex_unlock(&arena->lock);
-        jd_status status = add_slab(arena, class, request->operation);
+    pthread_mutex_lock(&heap->lock);
+    while (!(slab = heap->with_room[class])) {
+        pthread_mutex_unlock(&heap->lock);
+        jd_status status = add_slab(heap, class, request->operation);
         if (status != JD_OK)
             return status;
-        pthread_mutex_lock(&arena->lock);
+        pthread_mutex_lock(&heap->lock);
     }
-    void *memory = take_object(arena, slab, request->bytes, &is_fresh);
-    pthread_mutex_unlock(&arena->lock);
-    if (!is_fresh || arena->keeps_pages)
+    void *memory = take_object(heap, slab, request->bytes, &is_fresh);
+    pthread_mutex_unlock(&heap->lock);
+    if (!is_fresh || heap->keeps_pages)
         memset(memory, 0, request->bytes);
     *ret_memory = memory;
     return JD_OK;
 }
 
-size_t jd__slab_size_of(const struct jd_slab *slab, uint64_t offset)
+size_t jd__heap_slab_size_of(const struct jd_slab *slab, uint64_t offset)
 {
     uint64_t inside = offset - slab->begin;
     return inside % slab->object ? 0 : slab->asked[inside / slab->object];
 }
 
 /* With the lock: an empty one is kept where it is the only one with room. */
-static bool is_superfluous(const struct jd_arena *arena,
+static bool is_superfluous(const struct jd_heap *heap,
                            const struct jd_slab *slab)
 {
-    const struct jd_slab *first = arena->with_room[slab->class];
+    const struct jd_slab *first = heap->with_room[slab->class];
     return slab->used == 0 && (first != slab || slab->next);
 }
 
-bool jd__slab_free(struct jd_arena *arena, struct jd_slab *slab,
-                   uint64_t offset)
+bool jd__heap_slab_free(struct jd_heap *heap, struct jd_slab *slab,
+                        uint64_t offset)
 {
     uint32_t number = (uint32_t)((offset - slab->begin) / slab->object);
-    arena->bytes -= slab->asked[number];
-    arena->allocations--;
+    heap->bytes -= slab->asked[number];
+    heap->allocations--;
     slab->asked[number] = 0;
     slab->returned[slab->num_returned++] = number;
     slab->used--;
     if (!slab->is_listed)
-        list(arena, slab);
-    if (!is_superfluous(arena, slab))
+        list(heap, slab);
+    if (!is_superfluous(heap, slab))
         return false;
-    unlist(arena, slab);
+    unlist(heap, slab);
     return true;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-bool jd__space_read(const char *path, uint64_t *ret_value)
+bool jd__heap_space_read(const char *path, uint64_t *ret_value)
 {
     FILE *file = fopen(path, "re");
     if (!file)
@@ -18,8 +18,8 @@ bool jd__space_read(const char *path, uint64_t *ret_value)
     return found;
 }
 
-bool jd__space_read_text(const char *path, const char *key, char *text,
-                         size_t size)
+bool jd__heap_space_read_text(const char *path, const char *key, char *text,
+                              size_t size)
 {
     FILE *file = fopen(path, "re");
     char line[1024];
@@ -37,10 +37,11 @@ bool jd__space_read_text(const char *path, const char *key, char *text,
     return true;
 }
 
-bool jd__space_read_key(const char *path, const char *key, uint64_t *ret_value)
+bool jd__heap_space_read_key(const char *path, const char *key,
+                             uint64_t *ret_value)
 {
     char text[64];
-    return jd__space_read_text(path, key, text, sizeof text) &&
+    return jd__heap_space_read_text(path, key, text, sizeof text) &&
            sscanf(text, "%" SCNu64, ret_value) == 1;
 }
 
@@ -66,8 +67,8 @@ static uint64_t subtract(uint64_t from, uint64_t what)
     return from > what ? from - what : 0;
 }
 
-void jd__space_limit(struct jd_space *space, const char *file, uint64_t limit,
-                     uint64_t used)
+void jd__heap_space_limit(struct jd_space *space, const char *file,
+                          uint64_t limit, uint64_t used)
 {
     char why[512];
     uint64_t kept = kept_back(limit);
@@ -79,8 +80,9 @@ void jd__space_limit(struct jd_space *space, const char *file, uint64_t limit,
                   "ask for more memory for this job (Slurm: --mem)");
 }
 
-void jd__space_available(struct jd_space *space, const char *what,
-                         uint64_t total, uint64_t available, const char *remedy)
+void jd__heap_space_available(struct jd_space *space, const char *what,
+                              uint64_t total, uint64_t available,
+                              const char *remedy)
 {
     char why[512];
     uint64_t kept = kept_back(total);
@@ -95,12 +97,12 @@ static void host_space(const char *root, struct jd_space *space)
     char path[PATH_MAX], what[400];
     uint64_t total, available;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (!jd__space_read_key(path, "MemTotal:", &total) ||
-        !jd__space_read_key(path, "MemAvailable:", &available))
+    if (!jd__heap_space_read_key(path, "MemTotal:", &total) ||
+        !jd__heap_space_read_key(path, "MemAvailable:", &available))
         return;
     snprintf(what, sizeof what, "MemAvailable in %.300s is", path);
-    jd__space_available(space, what, 1024 * total, 1024 * available,
-                        "free memory on this host");
+    jd__heap_space_available(space, what, 1024 * total, 1024 * available,
+                             "free memory on this host");
 }
 
 /* Where the kernel keeps count of what it has promised, it refuses. */
@@ -109,11 +111,11 @@ static void commit_space(const char *root, struct jd_space *space)
     char path[PATH_MAX], why[512];
     uint64_t mode, limit, used;
     snprintf(path, sizeof path, "%s/proc/sys/vm/overcommit_memory", root);
-    if (!jd__space_read(path, &mode) || mode != 2)
+    if (!jd__heap_space_read(path, &mode) || mode != 2)
         return;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (!jd__space_read_key(path, "CommitLimit:", &limit) ||
-        !jd__space_read_key(path, "Committed_AS:", &used))
+    if (!jd__heap_space_read_key(path, "CommitLimit:", &limit) ||
+        !jd__heap_space_read_key(path, "Committed_AS:", &used))
         return;
     limit *= 1024, used *= 1024;
     snprintf(why, sizeof why,
@@ -136,13 +138,13 @@ static void file_space(int file, struct jd_space *space)
                   "give it a larger size (docker: --shm-size)");
 }
 
-jd_status jd__space_check(const struct jd_space_request *request,
-                          uint64_t *ret_spare)
+jd_status jd__heap_space_check(const struct jd_space_request *request,
+                               uint64_t *ret_spare)
 {
     struct jd_space space = { .left = UINT64_MAX, .remedy = "" };
-    jd__cgroup_space(request->root, &space);
+    jd__heap_cgroup_space(request->root, &space);
     host_space(request->root, &space);
-    jd__nodes_space(request->root, &space);
+    jd__heap_nodes_space(request->root, &space);
     commit_space(request->root, &space);
     file_space(request->file, &space);
     uint64_t needed = request->bytes - request->taken;

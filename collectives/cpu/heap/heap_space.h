@@ -6,7 +6,7 @@
  * that this process is held to, the kernel's commit limit where it holds, and
  * the file system's free space.
  *
- *     status = jd__space_check(&(struct jd_space_request){
+ *     status = jd__heap_space_check(&(struct jd_space_request){
  *         .operation = "jd_device_alloc", .root = "", .file = -1,
  *         .bytes = bytes }, NULL);
  *
@@ -39,8 +39,8 @@ struct jd_space_request {
  * bytes. Returns JD_OK; RESOURCE_EXHAUSTED naming operation, the bytes, what
  * can be had, the limit that says so with its file, and the remedy.
  */
-jd_status jd__space_check(const struct jd_space_request *request,
-                          uint64_t *ret_spare);
+jd_status jd__heap_space_check(const struct jd_space_request *request,
+                               uint64_t *ret_spare);
 
 /* ---- among its files ---------------------------------------------------- */
 
@@ -52,25 +52,26 @@ struct jd_space {
 };
 
 /* The limits of the process's control groups (heap_cgroup.c). */
-void jd__cgroup_space(const char *root, struct jd_space *space);
+void jd__heap_cgroup_space(const char *root, struct jd_space *space);
 
 /* The NUMA nodes to which the process is held (heap_nodes.c). */
-void jd__nodes_space(const char *root, struct jd_space *space);
+void jd__heap_nodes_space(const char *root, struct jd_space *space);
 
 /* What is available of a total: "WHAT available, of which ..." */
-void jd__space_available(struct jd_space *space, const char *what,
-                         uint64_t total, uint64_t available,
-                         const char *remedy);
+void jd__heap_space_available(struct jd_space *space, const char *what,
+                              uint64_t total, uint64_t available,
+                              const char *remedy);
 
 /* A limit of which so much is in use: keeps it where it is the tightest. */
-void jd__space_limit(struct jd_space *space, const char *file, uint64_t limit,
-                     uint64_t used);
+void jd__heap_space_limit(struct jd_space *space, const char *file,
+                          uint64_t limit, uint64_t used);
 
 /* The file's number; the number or the text behind the key at the begin of a
  * line; false where there is none. */
-bool jd__space_read(const char *path, uint64_t *ret_value);
-bool jd__space_read_key(const char *path, const char *key, uint64_t *ret_value);
-bool jd__space_read_text(const char *path, const char *key, char *text,
-                         size_t size);
+bool jd__heap_space_read(const char *path, uint64_t *ret_value);
+bool jd__heap_space_read_key(const char *path, const char *key,
+                             uint64_t *ret_value);
+bool jd__heap_space_read_text(const char *path, const char *key, char *text,
+                              size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inter.c - the collectives between teams that move data as it is; those
+ * inter.c - the collectives between groups that move data as it is; those
  * that reduce are in inter_reduce.c.
  */
 #include "collectives/cpu/inter/inter_private.h"
@@ -9,103 +9,100 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who is in which team. */
-static bool make_layout(struct jd_between *between,
-                        const struct jd_clique *clique)
+/* Who is in which group. */
+static bool make_layout(struct jd_inter *inter, const struct jd_comm *comm)
 {
-    size_t size = (size_t)clique->size, teams = (size_t)clique->num_teams;
-    between->sizes = calloc(teams, sizeof *between->sizes);
-    between->members = calloc(teams, sizeof *between->members);
-    between->list = calloc(size, sizeof *between->list);
-    if (!between->sizes || !between->members || !between->list)
+    size_t size = (size_t)comm->size, groups = (size_t)comm->num_groups;
+    inter->sizes = calloc(groups, sizeof *inter->sizes);
+    inter->members = calloc(groups, sizeof *inter->members);
+    inter->list = calloc(size, sizeof *inter->list);
+    if (!inter->sizes || !inter->members || !inter->list)
         return false;
-    for (int i = 0; i < clique->size; i++)
-        between->sizes[clique->teams[i]]++;
-    between->lanes = between->sizes[0];
-    for (int t = 0, first = 0; t < clique->num_teams; t++) {
-        between->members[t] = between->list + first;
-        first += between->sizes[t];
-        if (between->sizes[t] < between->lanes)
-            between->lanes = between->sizes[t];
+    for (int i = 0; i < comm->size; i++)
+        inter->sizes[comm->groups[i]]++;
+    inter->rails = inter->sizes[0];
+    for (int t = 0, first = 0; t < comm->num_groups; t++) {
+        inter->members[t] = inter->list + first;
+        first += inter->sizes[t];
+        if (inter->sizes[t] < inter->rails)
+            inter->rails = inter->sizes[t];
     }
-    for (int i = 0; i < clique->size; i++)
-        between->members[clique->teams[i]][clique->places[i]] = i;
-    between->team = clique->teams[clique->index];
-    between->place = clique->places[clique->index];
+    for (int i = 0; i < comm->size; i++)
+        inter->members[comm->groups[i]][comm->places[i]] = i;
+    inter->group = comm->groups[comm->index];
+    inter->place = comm->places[comm->index];
     return true;
 }
 
-static bool make_arrays(struct jd_between *between,
-                        const struct jd_clique *clique)
+static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
 {
-    size_t size = (size_t)clique->size;
-    between->sends = calloc(size, sizeof *between->sends);
-    between->receives = calloc(size, sizeof *between->receives);
-    between->blocks = calloc(size, sizeof *between->blocks);
-    between->ins = calloc(size, sizeof *between->ins);
-    between->outs = calloc(size, sizeof *between->outs);
-    if (between->place == 0)
-        between->summary =
-            malloc((size_t)clique->num_teams * jd__between_summary_size());
-    for (int i = 0; i < JD_BETWEEN_DEPTH; i++)
-        if (!jd__between_make_posts(&between->posts[i], 2 * clique->size))
+    size_t size = (size_t)comm->size;
+    inter->sends = calloc(size, sizeof *inter->sends);
+    inter->receives = calloc(size, sizeof *inter->receives);
+    inter->blocks = calloc(size, sizeof *inter->blocks);
+    inter->ins = calloc(size, sizeof *inter->ins);
+    inter->outs = calloc(size, sizeof *inter->outs);
+    if (inter->place == 0)
+        inter->summary =
+            malloc((size_t)comm->num_groups * jd__inter_summary_size());
+    for (int i = 0; i < JD_INTER_DEPTH; i++)
+        if (!jd__inter_make_posts(&inter->posts[i], 2 * comm->size))
             return false;
-    return between->sends && between->receives && between->blocks &&
-           between->ins && between->outs &&
-           (between->place || between->summary);
+    return inter->sends && inter->receives && inter->blocks && inter->ins &&
+           inter->outs && (inter->place || inter->summary);
 }
 
-jd_status jd__between_create(struct jd_clique *clique, const char *operation)
+jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
 {
-    clique->between = calloc(1, sizeof *clique->between);
-    if (clique->between)
-        clique->between->is_deterministic = jd__settings_integer(
-            clique->runtime->settings, JD_OPTION_DETERMINISTIC);
-    if (clique->between && make_layout(clique->between, clique) &&
-        make_arrays(clique->between, clique))
+    comm->inter = calloc(1, sizeof *comm->inter);
+    if (comm->inter)
+        comm->inter->is_deterministic = jd__options_integer(
+            comm->runtime->settings, JD_OPTION_DETERMINISTIC);
+    if (comm->inter && make_layout(comm->inter, comm) &&
+        make_arrays(comm->inter, comm))
         return JD_OK;
-    jd__between_destroy(clique);
-    return jd__fail_no_memory(operation, (size_t)clique->num_teams *
-                                             jd__between_summary_size());
+    jd__inter_destroy(comm);
+    return jd__fail_no_memory(operation, (size_t)comm->num_groups *
+                                             jd__inter_summary_size());
 }
 
 /* After a failure messages may be under way: MPI still writes into what they
  * were to come to. */
-static bool keep_for_mpi(struct jd_clique *clique)
+static bool keep_for_mpi(struct jd_comm *comm)
 {
-    static _Atomic(struct jd_between *) kept;
-    if (!clique->wire || !jd__group_has_failed(clique->wire))
+    static _Atomic(struct jd_inter *) kept;
+    if (!comm->wire || !jd__channel_has_failed(comm->wire))
         return false;
-    clique->between->next = atomic_exchange(&kept, clique->between);
+    comm->inter->next = atomic_exchange(&kept, comm->inter);
     return true;
 }
 
-void jd__between_destroy(struct jd_clique *clique)
+void jd__inter_destroy(struct jd_comm *comm)
 {
-    struct jd_between *between = clique->between;
-    if (!between)
+    struct jd_inter *inter = comm->inter;
+    if (!inter)
         return;
-    if (keep_for_mpi(clique)) {
-        clique->between = NULL;
+    if (keep_for_mpi(comm)) {
+        comm->inter = NULL;
         return;
     }
-    free(between->sizes);
-    free(between->members);
-    free(between->list);
-    free(between->sends);
-    free(between->receives);
-    free(between->blocks);
-    free(between->ins);
-    free(between->outs);
-    free(between->summary);
-    for (int i = 0; i < JD_BETWEEN_DEPTH; i++)
-        jd__between_free_posts(&between->posts[i]);
-    jd__between_free_transfers(clique);
-    free(between);
-    clique->between = NULL;
+    free(inter->sizes);
+    free(inter->members);
+    free(inter->list);
+    free(inter->sends);
+    free(inter->receives);
+    free(inter->blocks);
+    free(inter->ins);
+    free(inter->outs);
+    free(inter->summary);
+    for (int i = 0; i < JD_INTER_DEPTH; i++)
+        jd__inter_free_posts(&inter->posts[i]);
+    jd__inter_free_transfers(comm);
+    free(inter);
+    comm->inter = NULL;
 }
 
-struct jd_signature jd__between_sign(const struct jd_collective *call)
+struct jd_signature jd__inter_sign(const struct jd_collective *call)
 {
     return (struct jd_signature){
         .activity = call->activity,
@@ -120,43 +117,43 @@ static size_t bytes_of(const struct jd_collective *call)
     return call->count * jd_dtype_size(call->dtype);
 }
 
-jd_status jd__between_barrier(struct jd_clique *clique,
-                              const struct jd_collective *call)
+jd_status jd__inter_barrier(struct jd_comm *comm,
+                            const struct jd_collective *call)
 {
-    struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call) };
-    return jd__between_meet(clique, &meeting);
+    struct jd_inter_sync meeting = { .call = call,
+                                     .signature = jd__inter_sign(call) };
+    return jd__inter_meet(comm, &meeting);
 }
 
-void jd__between_clear(struct jd_clique *clique)
+void jd__inter_clear(struct jd_comm *comm)
 {
-    size_t bytes = (size_t)clique->size * sizeof(struct jd_strip);
-    memset(clique->between->sends, 0, bytes);
-    memset(clique->between->receives, 0, bytes);
+    size_t bytes = (size_t)comm->size * sizeof(struct jd_strided);
+    memset(comm->inter->sends, 0, bytes);
+    memset(comm->inter->receives, 0, bytes);
 }
 
 /*
- * What members of this team give to each other, where it can be read straight;
+ * What members of this group give to each other, where it can be read straight;
  * the strips are empty then. Each knows by the same rule who is read.
  */
-static void take_inside(struct jd_clique *clique,
-                        const struct jd_meeting *meeting)
+static void take_inside(struct jd_comm *comm,
+                        const struct jd_inter_sync *meeting)
 {
-    struct jd_between *between = clique->between;
-    const int *members = between->members[between->team];
+    struct jd_inter *inter = comm->inter;
+    const int *members = inter->members[inter->group];
     bool is_read =
-        jd__between_in_of(clique, between->place, meeting->in_bytes) != NULL;
-    for (int i = 0; i < between->sizes[between->team]; i++) {
-        struct jd_strip *to = &between->receives[members[i]];
-        char *in = jd__between_in_of(clique, i, meeting->in_bytes);
-        if (i == between->place)
+        jd__inter_in_of(comm, inter->place, meeting->in_bytes) != NULL;
+    for (int i = 0; i < inter->sizes[inter->group]; i++) {
+        struct jd_strided *to = &inter->receives[members[i]];
+        char *in = jd__inter_in_of(comm, i, meeting->in_bytes);
+        if (i == inter->place)
             continue;
         if (is_read)
-            between->sends[members[i]].rows = 0;
-        if (in && jd__strip_bytes(to)) {
-            struct jd_strip from = between->inside;
+            inter->sends[members[i]].rows = 0;
+        if (in && jd__inter_strided_bytes(to)) {
+            struct jd_strided from = inter->inside;
             from.base += in - (char *)meeting->call->in;
-            jd__strip_copy(to, &from);
+            jd__inter_strided_copy(to, &from);
         }
         if (in)
             to->rows = 0;
@@ -164,158 +161,159 @@ static void take_inside(struct jd_clique *clique,
 }
 
 /* What the strips say, out of what all brought: each its in. */
-static void take_brought(struct jd_clique *clique,
-                         const struct jd_meeting *meeting)
+static void take_brought(struct jd_comm *comm,
+                         const struct jd_inter_sync *meeting)
 {
-    const struct jd_between *between = clique->between;
+    const struct jd_inter *inter = comm->inter;
     size_t offset =
-        (size_t)(between->inside.base - (const char *)meeting->call->in);
-    const char *brought = jd__between_brought(clique);
-    for (int i = 0; i < clique->size; i++) {
-        struct jd_strip from = between->inside;
+        (size_t)(inter->inside.base - (const char *)meeting->call->in);
+    const char *brought = jd__inter_brought(comm);
+    for (int i = 0; i < comm->size; i++) {
+        struct jd_strided from = inter->inside;
         from.base = (char *)brought + (size_t)i * meeting->bytes + offset;
-        if (jd__strip_bytes(&between->receives[i]))
-            jd__strip_copy(&between->receives[i], &from);
+        if (jd__inter_strided_bytes(&inter->receives[i]))
+            jd__inter_strided_copy(&inter->receives[i], &from);
     }
 }
 
 /* Meets, and moves what the strips say, out of ins of so many bytes. */
-static jd_status meet_and_exchange(struct jd_clique *clique,
-                                   struct jd_meeting *meeting, size_t bytes)
+static jd_status meet_and_exchange(struct jd_comm *comm,
+                                   struct jd_inter_sync *meeting, size_t bytes)
 {
     bool is_in_place = meeting->call->in == meeting->call->out;
     char *scratch = NULL;
-    if (!jd__between_bring(clique, meeting, JD_BRING_ALL, bytes)) {
-        scratch = jd__between_scratch(clique, meeting,
-                                      jd__between_exchange_scratch(clique));
+    if (!jd__inter_bring(comm, meeting, JD_BRING_ALL, bytes)) {
+        scratch =
+            jd__inter_scratch(comm, meeting, jd__inter_exchange_scratch(comm));
         meeting->in_bytes = bytes;
         meeting->hides = is_in_place;
     }
-    jd_status status = jd__between_meet(clique, meeting);
+    jd_status status = jd__inter_meet(comm, meeting);
     if (status != JD_OK)
         return status;
-    if (jd__between_has_come(clique, meeting)) {
-        take_brought(clique, meeting);
+    if (jd__inter_has_come(comm, meeting)) {
+        take_brought(comm, meeting);
         return JD_OK;
     }
-    take_inside(clique, meeting);
-    status = jd__between_exchange(clique, scratch, is_in_place, NULL, NULL);
-    return status == JD_OK ? jd__team_step(clique->team) : status;
+    take_inside(comm, meeting);
+    status = jd__inter_exchange(comm, scratch, is_in_place, NULL, NULL);
+    return status == JD_OK ? jd__shm_step(comm->group) : status;
 }
 
 /* ---- all_gather and broadcast ------------------------------------------- */
 
 /* Where member's rows go: each beside those of the others. */
-static struct jd_strip gathered(const struct jd_clique *clique,
-                                const struct jd_collective *call, size_t rows,
-                                int member)
+static struct jd_strided gathered(const struct jd_comm *comm,
+                                  const struct jd_collective *call, size_t rows,
+                                  int member)
 {
     size_t width = bytes_of(call);
-    return (struct jd_strip){
+    return (struct jd_strided){
         .base = (char *)call->out + (size_t)member * width,
         .rows = rows,
         .width = width,
-        .pitch = (size_t)clique->size * width,
+        .pitch = (size_t)comm->size * width,
     };
 }
 
-static void take_gathered(struct jd_clique *clique,
+static void take_gathered(struct jd_comm *comm,
                           const struct jd_collective *call, size_t rows)
 {
     size_t bytes = rows * bytes_of(call);
-    const char *brought = jd__between_brought(clique);
-    for (int i = 0; i < clique->size; i++) {
-        struct jd_strip to = gathered(clique, call, rows, i);
-        jd__strip_write(&to, 0, bytes, brought + (size_t)i * bytes);
+    const char *brought = jd__inter_brought(comm);
+    for (int i = 0; i < comm->size; i++) {
+        struct jd_strided to = gathered(comm, call, rows, i);
+        jd__inter_strided_write(&to, 0, bytes, brought + (size_t)i * bytes);
     }
 }
 
-static jd_status all_gather_long(struct jd_clique *clique,
+static jd_status all_gather_long(struct jd_comm *comm,
                                  const struct jd_collective *call, size_t rows,
                                  char *scratch)
 {
-    struct jd_between *between = clique->between;
+    struct jd_inter *inter = comm->inter;
     size_t bytes = rows * bytes_of(call);
-    for (int i = 0; i < clique->size; i++) {
-        between->blocks[i] = gathered(clique, call, rows, i);
-        between->receives[i] = between->blocks[i];
-        between->sends[i] = jd__strip_flat(call->in, bytes);
+    for (int i = 0; i < comm->size; i++) {
+        inter->blocks[i] = gathered(comm, call, rows, i);
+        inter->receives[i] = inter->blocks[i];
+        inter->sends[i] = jd__inter_strided_flat(call->in, bytes);
     }
-    if (jd__between_all_seen(clique))
-        return jd__between_gather_seen(clique, call, between->blocks, scratch);
-    between->sends[clique->index].rows = rows;
-    between->sends[clique->index].width = bytes_of(call);
-    between->sends[clique->index].pitch = bytes_of(call);
-    return jd__between_exchange(clique, scratch, false, NULL, NULL);
+    if (jd__inter_all_seen(comm))
+        return jd__inter_gather_seen(comm, call, inter->blocks, scratch);
+    inter->sends[comm->index].rows = rows;
+    inter->sends[comm->index].width = bytes_of(call);
+    inter->sends[comm->index].pitch = bytes_of(call);
+    return jd__inter_exchange(comm, scratch, false, NULL, NULL);
 }
 
-jd_status jd__between_all_gather(struct jd_clique *clique,
-                                 const struct jd_collective *call, size_t rows)
+jd_status jd__inter_all_gather(struct jd_comm *comm,
+                               const struct jd_collective *call, size_t rows)
 {
-    struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call) };
+    struct jd_inter_sync meeting = { .call = call,
+                                     .signature = jd__inter_sign(call) };
     size_t bytes = rows * bytes_of(call);
     char *scratch = NULL;
     meeting.signature.digest = rows;
-    if (!jd__between_bring(clique, &meeting, JD_BRING_ALL, bytes)) {
-        scratch = jd__between_scratch(clique, &meeting,
-                                      jd__between_exchange_scratch(clique));
+    if (!jd__inter_bring(comm, &meeting, JD_BRING_ALL, bytes)) {
+        scratch =
+            jd__inter_scratch(comm, &meeting, jd__inter_exchange_scratch(comm));
         meeting.in_bytes = bytes;
-        meeting.out_bytes = bytes * (size_t)clique->size;
+        meeting.out_bytes = bytes * (size_t)comm->size;
     }
-    jd_status status = jd__between_meet(clique, &meeting);
+    jd_status status = jd__inter_meet(comm, &meeting);
     if (status != JD_OK)
         return status;
-    if (!jd__between_has_come(clique, &meeting))
-        return all_gather_long(clique, call, rows, scratch);
-    take_gathered(clique, call, rows);
+    if (!jd__inter_has_come(comm, &meeting))
+        return all_gather_long(comm, call, rows, scratch);
+    take_gathered(comm, call, rows);
     return JD_OK;
 }
 
-static jd_status broadcast_long(struct jd_clique *clique,
+static jd_status broadcast_long(struct jd_comm *comm,
                                 const struct jd_collective *call, int source,
                                 char *scratch)
 {
-    struct jd_between *between = clique->between;
+    struct jd_inter *inter = comm->inter;
     size_t bytes = bytes_of(call);
-    if (jd__between_all_seen(clique))
-        return jd__between_broadcast_seen(clique, call, source, scratch);
-    jd__between_clear(clique);
-    for (int i = 0; i < clique->size && clique->index == source; i++)
-        between->sends[i] = jd__strip_flat(call->in, bytes);
-    between->receives[source] = jd__strip_flat(call->out, bytes);
-    return jd__between_exchange(clique, scratch, false, NULL, NULL);
+    if (jd__inter_all_seen(comm))
+        return jd__inter_broadcast_seen(comm, call, source, scratch);
+    jd__inter_clear(comm);
+    for (int i = 0; i < comm->size && comm->index == source; i++)
+        inter->sends[i] = jd__inter_strided_flat(call->in, bytes);
+    inter->receives[source] = jd__inter_strided_flat(call->out, bytes);
+    return jd__inter_exchange(comm, scratch, false, NULL, NULL);
 }
 
-jd_status jd__between_broadcast(struct jd_clique *clique,
-                                const struct jd_collective *call, int source)
+jd_status jd__inter_broadcast(struct jd_comm *comm,
+                              const struct jd_collective *call, int source)
 {
-    struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call) };
+    struct jd_inter_sync meeting = { .call = call,
+                                     .signature = jd__inter_sign(call) };
     size_t bytes = bytes_of(call);
     char *scratch = NULL;
     meeting.signature.source = source;
-    if (!jd__between_bring(clique, &meeting, JD_BRING_SOURCE, bytes)) {
-        scratch = jd__between_scratch(clique, &meeting,
-                                      jd__between_exchange_scratch(clique));
+    if (!jd__inter_bring(comm, &meeting, JD_BRING_SOURCE, bytes)) {
+        scratch =
+            jd__inter_scratch(comm, &meeting, jd__inter_exchange_scratch(comm));
         meeting.in_bytes = meeting.out_bytes = bytes;
     }
-    jd_status status = jd__between_meet(clique, &meeting);
+    jd_status status = jd__inter_meet(comm, &meeting);
     if (status != JD_OK)
         return status;
-    if (!jd__between_has_come(clique, &meeting))
-        return broadcast_long(clique, call, source, scratch);
+    if (!jd__inter_has_come(comm, &meeting))
+        return broadcast_long(comm, call, source, scratch);
     if (bytes)
-        memcpy(call->out, jd__between_brought(clique), bytes);
+        memcpy(call->out, jd__inter_brought(comm), bytes);
     return JD_OK;
 }
 
 /* ---- each with each ----------------------------------------------------- */
 
-static struct jd_strip piece_at(const struct jd_pieces *pieces, size_t element,
-                                const void *base, size_t offset, size_t pitch)
+static struct jd_strided piece_at(const struct jd_pieces *pieces,
+                                  size_t element, const void *base,
+                                  size_t offset, size_t pitch)
 {
-    return (struct jd_strip){
+    return (struct jd_strided){
         .base = (char *)base + offset * element,
         .rows = pieces->rows,
         .width = pieces->width * element,
@@ -323,46 +321,46 @@ static struct jd_strip piece_at(const struct jd_pieces *pieces, size_t element,
     };
 }
 
-jd_status jd__between_all_to_all(struct jd_clique *clique,
-                                 const struct jd_collective *call,
-                                 const struct jd_pieces *pieces)
+jd_status jd__inter_all_to_all(struct jd_comm *comm,
+                               const struct jd_collective *call,
+                               const struct jd_pieces *pieces)
 {
-    struct jd_between *between = clique->between;
-    struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call) };
+    struct jd_inter *inter = comm->inter;
+    struct jd_inter_sync meeting = { .call = call,
+                                     .signature = jd__inter_sign(call) };
     size_t element = jd_dtype_size(call->dtype);
     meeting.signature.digest = pieces->rest;
-    between->inside =
+    inter->inside =
         piece_at(pieces, element, call->in,
-                 (size_t)clique->index * pieces->in_step, pieces->in_pitch);
-    for (int i = 0; i < clique->size; i++) {
+                 (size_t)comm->index * pieces->in_step, pieces->in_pitch);
+    for (int i = 0; i < comm->size; i++) {
         size_t m = (size_t)i;
-        between->sends[i] = piece_at(pieces, element, call->in,
-                                     m * pieces->in_step, pieces->in_pitch);
-        between->receives[i] =
-            piece_at(pieces, element, call->out, m * pieces->out_step,
-                     pieces->out_pitch);
+        inter->sends[i] = piece_at(pieces, element, call->in,
+                                   m * pieces->in_step, pieces->in_pitch);
+        inter->receives[i] = piece_at(pieces, element, call->out,
+                                      m * pieces->out_step, pieces->out_pitch);
     }
-    return meet_and_exchange(clique, &meeting,
-                             (size_t)clique->size * bytes_of(call));
+    return meet_and_exchange(comm, &meeting,
+                             (size_t)comm->size * bytes_of(call));
 }
 
-jd_status jd__between_permute(struct jd_clique *clique,
-                              const struct jd_collective *call,
-                              const struct jd_permute *permute)
+jd_status jd__inter_permute(struct jd_comm *comm,
+                            const struct jd_collective *call,
+                            const struct jd_permute *permute)
 {
-    struct jd_between *between = clique->between;
-    struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call) };
+    struct jd_inter *inter = comm->inter;
+    struct jd_inter_sync meeting = { .call = call,
+                                     .signature = jd__inter_sign(call) };
     size_t bytes = bytes_of(call);
     meeting.signature.digest = permute->digest;
-    between->inside = jd__strip_flat(call->in, bytes);
-    jd__between_clear(clique);
+    inter->inside = jd__inter_strided_flat(call->in, bytes);
+    jd__inter_clear(comm);
     if (permute->to >= 0)
-        between->sends[permute->to] = jd__strip_flat(call->in, bytes);
+        inter->sends[permute->to] = jd__inter_strided_flat(call->in, bytes);
     if (permute->from >= 0)
-        between->receives[permute->from] = jd__strip_flat(call->out, bytes);
-    jd_status status = meet_and_exchange(clique, &meeting, bytes);
+        inter->receives[permute->from] =
+            jd__inter_strided_flat(call->out, bytes);
+    jd_status status = meet_and_exchange(comm, &meeting, bytes);
     if (status == JD_OK && permute->from < 0 && !permute->keeps && bytes)
         memset(call->out, 0, bytes);
     return status;

@@ -14,10 +14,10 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-size_t jd__between_piece(const struct jd_clique *clique)
+size_t jd__inter_piece(const struct jd_comm *comm)
 {
-    size_t most = jd__group_piece(clique->wire);
-    size_t share = 4 * JD_GROUP_PIECE / (size_t)clique->size;
+    size_t most = jd__channel_piece(comm->wire);
+    size_t share = 4 * JD_GROUP_PIECE / (size_t)comm->size;
     size_t piece = smaller(most, share > LEAST_PIECE ? share : LEAST_PIECE);
     return piece < ALIGNMENT ? ALIGNMENT : piece / ALIGNMENT * ALIGNMENT;
 }
@@ -26,10 +26,10 @@ size_t jd__between_piece(const struct jd_clique *clique)
 
 /* An exchange goes piece by piece, of every pair at once; this many pieces
  * are under way at a time. */
-#define DEPTH JD_BETWEEN_DEPTH
+#define DEPTH JD_INTER_DEPTH
 
 struct exchange {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     char *scratch;
     size_t piece;
     bool is_in_place;
@@ -37,29 +37,29 @@ struct exchange {
     void *arg;
 };
 
-static size_t piece_of(const struct jd_clique *clique)
+static size_t piece_of(const struct jd_comm *comm)
 {
-    return smaller(JD_GROUP_EAGER, jd__group_piece(clique->wire));
+    return smaller(JD_GROUP_EAGER, jd__channel_piece(comm->wire));
 }
 
-size_t jd__between_exchange_scratch(const struct jd_clique *clique)
+size_t jd__inter_exchange_scratch(const struct jd_comm *comm)
 {
-    size_t pieces = DEPTH * piece_of(clique), lone = jd__between_piece(clique);
-    return 2 * (size_t)clique->size * (pieces > lone ? pieces : lone);
+    size_t pieces = DEPTH * piece_of(comm), lone = jd__inter_piece(comm);
+    return 2 * (size_t)comm->size * (pieces > lone ? pieces : lone);
 }
 
 /* How many bytes of a strip are in piece k. */
 static size_t bytes_of(const struct exchange *x, size_t k,
-                       const struct jd_strip *strip)
+                       const struct jd_strided *strided)
 {
-    size_t all = jd__strip_bytes(strip), begin = k * x->piece;
+    size_t all = jd__inter_strided_bytes(strided), begin = k * x->piece;
     return all > begin ? smaller(x->piece, all - begin) : 0;
 }
 
 static char *slot_of(const struct exchange *x, size_t k, int direction,
                      int member)
 {
-    size_t first = k % DEPTH * (size_t)x->clique->size;
+    size_t first = k % DEPTH * (size_t)x->comm->size;
     size_t slot = 2 * (first + (size_t)member) + (size_t)direction;
     return x->scratch + slot * x->piece;
 }
@@ -68,47 +68,49 @@ static char *slot_of(const struct exchange *x, size_t k, int direction,
  * scratch. */
 static char *target_of(const struct exchange *x, size_t k, int member)
 {
-    const struct jd_strip *strip = &x->clique->between->receives[member];
+    const struct jd_strided *strided = &x->comm->inter->receives[member];
     char *at = NULL;
     if (!x->is_in_place)
-        at = jd__strip_at(strip, k * x->piece, bytes_of(x, k, strip));
+        at = jd__inter_strided_at(strided, k * x->piece,
+                                  bytes_of(x, k, strided));
     return at ? at : slot_of(x, k, 0, member);
 }
 
 static const char *source_of(const struct exchange *x, size_t k, int member)
 {
-    const struct jd_strip *strip = &x->clique->between->sends[member];
-    size_t bytes = bytes_of(x, k, strip), begin = k * x->piece;
-    char *at = jd__strip_at(strip, begin, bytes);
+    const struct jd_strided *strided = &x->comm->inter->sends[member];
+    size_t bytes = bytes_of(x, k, strided), begin = k * x->piece;
+    char *at = jd__inter_strided_at(strided, begin, bytes);
     if (at)
         return at;
-    jd__strip_read(strip, begin, bytes, slot_of(x, k, 1, member));
+    jd__inter_strided_read(strided, begin, bytes, slot_of(x, k, 1, member));
     return slot_of(x, k, 1, member);
 }
 
 static jd_status post_pair(const struct exchange *x, size_t k, int to, int from)
 {
-    struct jd_between *between = x->clique->between;
-    size_t in = bytes_of(x, k, &between->receives[from]);
-    size_t out = bytes_of(x, k, &between->sends[to]);
-    return jd__between_post(x->clique, &between->posts[k % DEPTH], from,
-                            in ? target_of(x, k, from) : NULL, in, to,
-                            out ? source_of(x, k, to) : NULL, out);
+    struct jd_inter *inter = x->comm->inter;
+    size_t in = bytes_of(x, k, &inter->receives[from]);
+    size_t out = bytes_of(x, k, &inter->sends[to]);
+    return jd__inter_post(x->comm, &inter->posts[k % DEPTH], from,
+                          in ? target_of(x, k, from) : NULL, in, to,
+                          out ? source_of(x, k, to) : NULL, out);
 }
 
 static void unpack(const struct exchange *x, size_t k, int member)
 {
-    const struct jd_strip *strip = &x->clique->between->receives[member];
-    size_t bytes = bytes_of(x, k, strip), begin = k * x->piece;
+    const struct jd_strided *strided = &x->comm->inter->receives[member];
+    size_t bytes = bytes_of(x, k, strided), begin = k * x->piece;
     if (bytes && target_of(x, k, member) == slot_of(x, k, 0, member))
-        jd__strip_write(strip, begin, bytes, slot_of(x, k, 0, member));
+        jd__inter_strided_write(strided, begin, bytes,
+                                slot_of(x, k, 0, member));
     if (bytes && x->arrived)
-        x->arrived(x->arg, strip, begin, bytes);
+        x->arrived(x->arg, strided, begin, bytes);
 }
 
 static jd_status start(const struct exchange *x, size_t k)
 {
-    int size = x->clique->size, index = x->clique->index;
+    int size = x->comm->size, index = x->comm->index;
     jd_status status = JD_OK;
     for (int i = 1; i < size && status == JD_OK; i++)
         status = post_pair(x, k, (index + i) % size, (index + size - i) % size);
@@ -117,11 +119,10 @@ static jd_status start(const struct exchange *x, size_t k)
 
 static jd_status finish(const struct exchange *x, size_t k)
 {
-    struct jd_clique *clique = x->clique;
-    jd_status status =
-        jd__between_finish(clique, &clique->between->posts[k % DEPTH]);
-    for (int i = 0; i < clique->size && status == JD_OK; i++)
-        if (i != clique->index)
+    struct jd_comm *comm = x->comm;
+    jd_status status = jd__inter_finish(comm, &comm->inter->posts[k % DEPTH]);
+    for (int i = 0; i < comm->size && status == JD_OK; i++)
+        if (i != comm->index)
             unpack(x, k, i);
     return status;
 }
@@ -129,15 +130,15 @@ static jd_status finish(const struct exchange *x, size_t k)
 /* ---- all of it ---------------------------------------------------------- */
 
 /* The longest strip, but for this member's own. */
-static size_t longest(const struct jd_clique *clique)
+static size_t longest(const struct jd_comm *comm)
 {
-    const struct jd_between *between = clique->between;
+    const struct jd_inter *inter = comm->inter;
     size_t most = 0;
-    for (int i = 0; i < clique->size; i++) {
-        size_t out = jd__strip_bytes(&between->sends[i]);
-        size_t in = jd__strip_bytes(&between->receives[i]);
+    for (int i = 0; i < comm->size; i++) {
+        size_t out = jd__inter_strided_bytes(&inter->sends[i]);
+        size_t in = jd__inter_strided_bytes(&inter->receives[i]);
         size_t more = in > out ? in : out;
-        if (i != clique->index && more > most)
+        if (i != comm->index && more > most)
             most = more;
     }
     return most;
@@ -157,20 +158,19 @@ static jd_status run(const struct exchange *x, size_t pieces)
     return status;
 }
 
-jd_status jd__between_exchange(struct jd_clique *clique, char *scratch,
-                               bool is_in_place, jd_arrived_f *arrived,
-                               void *arg)
+jd_status jd__inter_exchange(struct jd_comm *comm, char *scratch,
+                             bool is_in_place, jd_arrived_f *arrived, void *arg)
 {
-    struct exchange x = { .clique = clique,
+    struct exchange x = { .comm = comm,
                           .scratch = scratch,
-                          .piece = piece_of(clique),
+                          .piece = piece_of(comm),
                           .is_in_place = is_in_place,
                           .arrived = arrived,
                           .arg = arg };
-    jd_status status = run(&x, (longest(clique) + x.piece - 1) / x.piece);
+    jd_status status = run(&x, (longest(comm) + x.piece - 1) / x.piece);
     if (status != JD_OK)
-        return jd__between_break(clique, status);
-    jd__strip_copy(&clique->between->receives[clique->index],
-                   &clique->between->sends[clique->index]);
+        return jd__inter_break(comm, status);
+    jd__inter_strided_copy(&comm->inter->receives[comm->index],
+                           &comm->inter->sends[comm->index]);
     return JD_OK;
 }

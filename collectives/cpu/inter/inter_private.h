@@ -13,37 +13,41 @@
  * after the one before. A place in it is counted in the bytes that are in it,
  * row by row.
  */
-struct jd_strip {
+struct jd_strided {
     char *base;
     size_t rows, width, pitch;
 };
 
-static inline size_t jd__strip_bytes(const struct jd_strip *strip)
+static inline size_t jd__inter_strided_bytes(const struct jd_strided *strided)
 {
-    return strip->rows * strip->width;
+    return strided->rows * strided->width;
 }
 
 /* Bytes one after the other. */
-static inline struct jd_strip jd__strip_flat(const void *base, size_t bytes)
+static inline struct jd_strided jd__inter_strided_flat(const void *base,
+                                                       size_t bytes)
 {
-    return (struct jd_strip){ (char *)base, 1, bytes, bytes };
+    return (struct jd_strided){ (char *)base, 1, bytes, bytes };
 }
 
 /* Where the bytes [begin, begin + bytes) are, or NULL where they do not lie
  * one after the other. */
-char *jd__strip_at(const struct jd_strip *strip, size_t begin, size_t bytes);
+char *jd__inter_strided_at(const struct jd_strided *strided, size_t begin,
+                           size_t bytes);
 
 /* Copies the bytes [begin, begin + bytes) out, or in. */
-void jd__strip_read(const struct jd_strip *strip, size_t begin, size_t bytes,
-                    void *to);
-void jd__strip_write(const struct jd_strip *strip, size_t begin, size_t bytes,
-                     const void *from);
+void jd__inter_strided_read(const struct jd_strided *strided, size_t begin,
+                            size_t bytes, void *to);
+void jd__inter_strided_write(const struct jd_strided *strided, size_t begin,
+                             size_t bytes, const void *from);
 
 /* Copies these bytes, or all; the two have the same rows and widths, and
  * nothing in common unless they are the same. */
-void jd__strip_copy_part(const struct jd_strip *to, const struct jd_strip *from,
-                         size_t begin, size_t bytes);
-void jd__strip_copy(const struct jd_strip *to, const struct jd_strip *from);
+void jd__inter_strided_copy_part(const struct jd_strided *to,
+                                 const struct jd_strided *from, size_t begin,
+                                 size_t bytes);
+void jd__inter_strided_copy(const struct jd_strided *to,
+                            const struct jd_strided *from);
 
 /* ---- inter_posts.c ------------------------------------------------------ */
 
@@ -55,62 +59,62 @@ struct jd_posts {
 };
 
 /* How many pieces of a collective are under way at a time. */
-#define JD_BETWEEN_DEPTH 3
+#define JD_INTER_DEPTH 3
 
-bool jd__between_make_posts(struct jd_posts *posts, int capacity);
-void jd__between_free_posts(struct jd_posts *posts);
+bool jd__inter_make_posts(struct jd_posts *posts, int capacity);
+void jd__inter_free_posts(struct jd_posts *posts);
 
 /* Posts a message from one member and one to another; zero bytes are none. */
-jd_status jd__between_post(struct jd_clique *clique, struct jd_posts *posts,
-                           int from, void *target, size_t in_bytes, int to,
-                           const void *source, size_t out_bytes);
+jd_status jd__inter_post(struct jd_comm *comm, struct jd_posts *posts, int from,
+                         void *target, size_t in_bytes, int to,
+                         const void *source, size_t out_bytes);
 /* Waits for all of them. */
-jd_status jd__between_finish(struct jd_clique *clique, struct jd_posts *posts);
+jd_status jd__inter_finish(struct jd_comm *comm, struct jd_posts *posts);
 
-/* After a failure while the team's members may be in each other's buffers:
+/* After a failure while the group's members may be in each other's buffers:
  * gives up, and returns when they are not. Returns status. */
-jd_status jd__between_break(struct jd_clique *clique, jd_status status);
+jd_status jd__inter_break(struct jd_comm *comm, jd_status status);
 
 /* ---- inter.c ------------------------------------------------------------ */
 
-/* What the collectives of a clique keep between calls. */
-struct jd_between {
-    int team;  /* this member's */
+/* What the collectives of a communicator keep between calls. */
+struct jd_inter {
+    int group; /* this member's */
     int place; /* in it; 0: its leader */
-    int lanes; /* how many members the smallest team has */
+    int rails; /* how many members the smallest group has */
     bool is_deterministic;
-    int *sizes;    /* of each team */
-    int **members; /* of each team, by place */
-    int *list;     /* all members, team by team */
+    int *sizes;    /* of each group */
+    int **members; /* of each group, by place */
+    int *list;     /* all members, group by group */
 
-    struct jd_strip *sends; /* to each member; for jd__between_exchange */
-    struct jd_strip *receives;
-    struct jd_strip *blocks; /* of an all_gather's out */
-    struct jd_strip inside;  /* what each other gives this member, as if their
-                              * in were this one's */
-    const void **ins;        /* of each member; for folds */
+    struct jd_strided *sends; /* to each member; for jd__inter_exchange */
+    struct jd_strided *receives;
+    struct jd_strided *blocks; /* of an all_gather's out */
+    struct jd_strided inside;  /* what each other gives this member, as if their
+                                * in were this one's */
+    const void **ins;          /* of each member; for folds */
     void **outs;
 
-    struct jd_posts posts[JD_BETWEEN_DEPTH]; /* of pieces under way */
+    struct jd_posts posts[JD_INTER_DEPTH]; /* of pieces under way */
 
-    uint64_t meetings;          /* how many there were */
-    struct jd_summary *summary; /* of each team; inter_sync.c's */
+    uint64_t meetings;               /* how many there were */
+    struct jd_inter_result *summary; /* of each group; inter_sync.c's */
 
     struct jd_inbox *inboxes; /* of each member; inter_transfer.c's */
     struct jd_transfers *transfers;
 
-    struct jd_between *next; /* of those that are kept for MPI */
+    struct jd_inter *next; /* of those that are kept for MPI */
 };
 
 /* A signature of the call, without source and digest. */
-struct jd_signature jd__between_sign(const struct jd_collective *call);
+struct jd_signature jd__inter_sign(const struct jd_collective *call);
 
-/* Nothing moves in the next jd__between_exchange() unless it is said to. */
-void jd__between_clear(struct jd_clique *clique);
+/* Nothing moves in the next jd__inter_exchange() unless it is said to. */
+void jd__inter_clear(struct jd_comm *comm);
 
 /* ---- inter_sync.c ------------------------------------------------------- */
 
-size_t jd__between_summary_size(void);
+size_t jd__inter_summary_size(void);
 
 /* What members bring along to a meeting. */
 enum jd_bringing {
@@ -120,40 +124,39 @@ enum jd_bringing {
     JD_BRING_SUM,    /* their reduction becomes everybody's */
 };
 
-struct jd_meeting {
+struct jd_inter_sync {
     const struct jd_collective *call;
     struct jd_signature signature;
     enum jd_bringing brings;
     size_t bytes;      /* that a member brings: as many as each other */
     enum jd_reduce op; /* of JD_BRING_SUM */
 
-    /* They are more than fits into what a member tells its team, and come
-     * along where every team's leader can read its members' in: where
-     * jd__between_all_seen(). */
+    /* They are more than fits into what a member tells its group, and come
+     * along where every group's leader can read its members' in: where
+     * jd__inter_all_seen(). */
     bool offers;
 
     /* All that is read of in (at the source alone, where there is one) and
-     * written of out, to tell the team where the buffers are. */
+     * written of out, to tell the group where the buffers are. */
     size_t in_bytes, out_bytes;
     bool hides; /* in is not to be read after it: out lies over it */
 
-    /* Called in the meeting, once the team has met, by all members of a team
+    /* Called in the meeting, once the group has met, by all members of a group
      * whose buffers are not all seen: what is done in it is seen by those who
      * await the step that the meeting ends with. Or NULL. */
     void (*unless_seen)(void *arg);
     void *arg;
 };
 
-/* The most that a member tells its team; that all together may bring. */
-#define JD_BETWEEN_BRING 4032
-#define JD_BETWEEN_BRING_ALL ((size_t)32 << 10)
+/* The most that a member tells its group; that all together may bring. */
+#define JD_INTER_BRING 4032
+#define JD_INTER_BRING_ALL ((size_t)32 << 10)
 
 /* Lets so many bytes of each member (of one: JD_BRING_SOURCE) come along or be
  * offered, or nothing where they are too many. Returns whether they surely
  * come. */
-bool jd__between_bring(const struct jd_clique *clique,
-                       struct jd_meeting *meeting, enum jd_bringing brings,
-                       size_t bytes);
+bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *meeting,
+                     enum jd_bringing brings, size_t bytes);
 
 /*
  * The beginning of each collective: all members meet, and compare what they
@@ -162,50 +165,48 @@ bool jd__between_bring(const struct jd_clique *clique,
  *   not call the same; the status of a member that came with one, on every
  *   member; the failures of a wait.
  */
-jd_status jd__between_meet(struct jd_clique *clique,
-                           const struct jd_meeting *meeting);
+jd_status jd__inter_meet(struct jd_comm *comm,
+                         const struct jd_inter_sync *meeting);
 
 /* After a meeting that was INVALID_ARGUMENT: the first member that came with
  * that, where all call the same, else -1. */
-int jd__between_failed(const struct jd_clique *clique);
+int jd__inter_failed(const struct jd_comm *comm);
 
 /* After a meeting: whether what was brought, or offered, has come. */
-bool jd__between_has_come(const struct jd_clique *clique,
-                          const struct jd_meeting *meeting);
+bool jd__inter_has_come(const struct jd_comm *comm,
+                        const struct jd_inter_sync *meeting);
 
 /* What came of the bytes that were brought; until the next meeting. */
-const char *jd__between_brought(const struct jd_clique *clique);
+const char *jd__inter_brought(const struct jd_comm *comm);
 
-/* Whether each member's in and out can be seen by the others of its team. */
-bool jd__between_all_seen(const struct jd_clique *clique);
+/* Whether each member's in and out can be seen by the others of its group. */
+bool jd__inter_all_seen(const struct jd_comm *comm);
 
-/* A buffer of a member of this team, by its place; NULL where it cannot be
+/* A buffer of a member of this group, by its place; NULL where it cannot be
  * seen. */
-char *jd__between_in_of(const struct jd_clique *clique, int place,
-                        size_t bytes);
-char *jd__between_out_of(const struct jd_clique *clique, int place,
-                         size_t bytes);
+char *jd__inter_in_of(const struct jd_comm *comm, int place, size_t bytes);
+char *jd__inter_out_of(const struct jd_comm *comm, int place, size_t bytes);
 
-/* After a failure that leaves members out of step: the team is revoked.
+/* After a failure that leaves members out of step: the group is revoked.
  * Returns status. */
-jd_status jd__between_give_up(struct jd_clique *clique, jd_status status);
+jd_status jd__inter_give_up(struct jd_comm *comm, jd_status status);
 
 /* Memory for the call; where there is none, the signature says so to the
  * others at the meeting. */
-void *jd__between_scratch(struct jd_clique *clique, struct jd_meeting *meeting,
-                          size_t bytes);
+void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *meeting,
+                        size_t bytes);
 
 /* This member's bounce memory, behind what meetings need of it. */
-char *jd__between_bounce(const struct jd_clique *clique, int place);
-#define JD_BETWEEN_BOUNCE (JD_TEAM_BOUNCE - ((size_t)36 << 10))
+char *jd__inter_bounce(const struct jd_comm *comm, int place);
+#define JD_INTER_BOUNCE (JD_SHM_BOUNCE - ((size_t)36 << 10))
 
 /* ---- inter_exchange.c --------------------------------------------------- */
 
 /* How much goes between two members at once where each piece is waited for. */
-size_t jd__between_piece(const struct jd_clique *clique);
+size_t jd__inter_piece(const struct jd_comm *comm);
 
 /* How much scratch an exchange needs where none of it is contiguous. */
-size_t jd__between_exchange_scratch(const struct jd_clique *clique);
+size_t jd__inter_exchange_scratch(const struct jd_comm *comm);
 
 /*
  * Moves between->sends[i] to member i and what it sends to
@@ -214,11 +215,11 @@ size_t jd__between_exchange_scratch(const struct jd_clique *clique);
  * same part of what is sent lies. arrived (or NULL) is called for what has
  * come, while it is in the caches.
  */
-typedef void jd_arrived_f(void *arg, const struct jd_strip *strip, size_t begin,
-                          size_t bytes);
-jd_status jd__between_exchange(struct jd_clique *clique, char *scratch,
-                               bool is_in_place, jd_arrived_f *arrived,
-                               void *arg);
+typedef void jd_arrived_f(void *arg, const struct jd_strided *strided,
+                          size_t begin, size_t bytes);
+jd_status jd__inter_exchange(struct jd_comm *comm, char *scratch,
+                             bool is_in_place, jd_arrived_f *arrived,
+                             void *arg);
 
 /* ---- inter_spread.c ----------------------------------------------------- */
 
@@ -226,29 +227,29 @@ jd_status jd__between_exchange(struct jd_clique *clique, char *scratch,
  * After a meeting in which all buffers were seen. blocks: where each member's
  * rows go. scratch is an exchange's.
  */
-jd_status jd__between_gather_seen(struct jd_clique *clique,
-                                  const struct jd_collective *call,
-                                  const struct jd_strip *blocks, char *scratch);
-jd_status jd__between_broadcast_seen(struct jd_clique *clique,
-                                     const struct jd_collective *call,
-                                     int source, char *scratch);
+jd_status jd__inter_gather_seen(struct jd_comm *comm,
+                                const struct jd_collective *call,
+                                const struct jd_strided *blocks, char *scratch);
+jd_status jd__inter_broadcast_seen(struct jd_comm *comm,
+                                   const struct jd_collective *call, int source,
+                                   char *scratch);
 
 /* ---- inter_scatter.c ---------------------------------------------------- */
 
 /* After a meeting in which all inputs were seen; scratch is an exchange's. */
-jd_status jd__between_scatter_seen(struct jd_clique *clique,
-                                   const struct jd_meeting *meeting,
-                                   size_t rows, char *scratch);
+jd_status jd__inter_scatter_seen(struct jd_comm *comm,
+                                 const struct jd_inter_sync *meeting,
+                                 size_t rows, char *scratch);
 
 /* ---- inter_rails.c ------------------------------------------------------ */
 
-/* An all_reduce, meeting included, whose order is team by team; out is left
+/* An all_reduce, meeting included, whose order is group by group; out is left
  * alone where what the meeting offers has come. */
-jd_status jd__between_reduce_lanes(struct jd_clique *clique,
-                                   struct jd_meeting *meeting);
+jd_status jd__inter_reduce_lanes(struct jd_comm *comm,
+                                 struct jd_inter_sync *meeting);
 
 /* ---- inter_transfer.c --------------------------------------------------- */
 
-void jd__between_free_transfers(struct jd_clique *clique);
+void jd__inter_free_transfers(struct jd_comm *comm);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inter_reduce.c - sums and the like between teams, each element folded by
+ * inter_reduce.c - sums and the like between groups, each element folded by
  * one member from the first member's to the last one's.
  */
 #include "collectives/cpu/inter/inter_private.h"
@@ -9,7 +9,7 @@
 
 /* A reduction in numbers that all members agree on. */
 struct plan {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     const struct jd_collective *call;
     jd_fold_function *fold;
     bool scatter;
@@ -18,17 +18,17 @@ struct plan {
     char *scratch; /* a slot for each member's part, and one to send from */
 };
 
-static struct plan make_plan(struct jd_clique *clique,
+static struct plan make_plan(struct jd_comm *comm,
                              const struct jd_collective *call,
                              enum jd_reduce op)
 {
     return (struct plan){
-        .clique = clique,
+        .comm = comm,
         .call = call,
         .fold = jd__fold_find(call->dtype, op, JD_FOLD_WHOLE),
         .rows = 1,
         .element = jd_dtype_size(call->dtype),
-        .piece = jd__between_piece(clique),
+        .piece = jd__inter_piece(comm),
     };
 }
 
@@ -37,12 +37,12 @@ static void fold_to(const struct plan *plan, void *out, size_t count)
     if (count == 0)
         return;
     plan->fold(&(struct jd_fold){
-        .ins = plan->clique->between->ins,
-        .num_ins = plan->clique->size,
+        .ins = plan->comm->inter->ins,
+        .num_ins = plan->comm->size,
         .outs = &out,
         .num_outs = 1,
         .count = count,
-        .divisor = plan->clique->size,
+        .divisor = plan->comm->size,
     });
 }
 
@@ -53,17 +53,17 @@ static char *slot_of(const struct plan *plan, int direction, int member)
 }
 
 /* What member is to fold: its block, whose rows lie apart, or everything. */
-static struct jd_strip input_for(const struct plan *plan, const void *in,
-                                 int member)
+static struct jd_strided input_for(const struct plan *plan, const void *in,
+                                   int member)
 {
     size_t width = plan->call->count * plan->element;
     if (!plan->scatter)
-        return jd__strip_flat(in, width);
-    return (struct jd_strip){
+        return jd__inter_strided_flat(in, width);
+    return (struct jd_strided){
         .base = (char *)in + (size_t)member * width,
         .rows = plan->rows,
         .width = width,
-        .pitch = (size_t)plan->clique->size * width,
+        .pitch = (size_t)plan->comm->size * width,
     };
 }
 
@@ -71,17 +71,16 @@ static struct jd_strip input_for(const struct plan *plan, const void *in,
  * there. */
 static void take_brought(const struct plan *plan, bool is_folded)
 {
-    struct jd_clique *clique = plan->clique;
+    struct jd_comm *comm = plan->comm;
     size_t width = plan->call->count * plan->element;
-    size_t all =
-        width * plan->rows * (plan->scatter ? (size_t)clique->size : 1);
-    const char *brought = jd__between_brought(clique);
+    size_t all = width * plan->rows * (plan->scatter ? (size_t)comm->size : 1);
+    const char *brought = jd__inter_brought(comm);
     for (size_t row = 0; row < plan->rows && width; row++) {
         char *out = (char *)plan->call->out + row * width;
-        struct jd_strip part = input_for(plan, brought, clique->index);
+        struct jd_strided part = input_for(plan, brought, comm->index);
         const char *in = part.base + row * part.pitch;
-        for (int i = 0; i < clique->size && !is_folded; i++)
-            clique->between->ins[i] = in + (size_t)i * all;
+        for (int i = 0; i < comm->size && !is_folded; i++)
+            comm->inter->ins[i] = in + (size_t)i * all;
         if (is_folded)
             memcpy(out, in, width);
         else
@@ -110,7 +109,7 @@ static size_t smaller(size_t a, size_t b)
 static struct part part_of(const struct round *round, int member)
 {
     const struct plan *plan = round->plan;
-    size_t size = (size_t)plan->clique->size, m = (size_t)member;
+    size_t size = (size_t)plan->comm->size, m = (size_t)member;
     if (plan->scatter)
         return (struct part){ round->done, round->count };
     size_t base = round->count / size, longer = round->count % size;
@@ -122,13 +121,13 @@ static struct part part_of(const struct round *round, int member)
 static const char *input_at(const struct plan *plan, struct part part,
                             int member)
 {
-    struct jd_strip in = input_for(plan, plan->call->in, member);
+    struct jd_strided in = input_for(plan, plan->call->in, member);
     size_t begin = part.begin * plan->element;
     size_t bytes = part.count * plan->element;
-    const char *at = jd__strip_at(&in, begin, bytes);
+    const char *at = jd__inter_strided_at(&in, begin, bytes);
     if (at)
         return at;
-    jd__strip_read(&in, begin, bytes, slot_of(plan, 1, member));
+    jd__inter_strided_read(&in, begin, bytes, slot_of(plan, 1, member));
     return slot_of(plan, 1, member);
 }
 
@@ -136,51 +135,51 @@ static const char *input_at(const struct plan *plan, struct part part,
 static jd_status collect(const struct round *round)
 {
     const struct plan *plan = round->plan;
-    struct jd_clique *clique = plan->clique;
-    int size = clique->size, index = clique->index;
+    struct jd_comm *comm = plan->comm;
+    int size = comm->size, index = comm->index;
     struct part own = part_of(round, index);
     jd_status status = JD_OK;
-    clique->between->ins[index] = input_at(plan, own, index);
+    comm->inter->ins[index] = input_at(plan, own, index);
     for (int i = 1; i < size && status == JD_OK; i++) {
         int from = (index + size - i) % size, to = (index + i) % size;
         struct part part = part_of(round, to);
-        clique->between->ins[from] = slot_of(plan, 0, from);
-        status = jd__group_receive(clique->wire, from, slot_of(plan, 0, from),
-                                   own.count * plan->element);
+        comm->inter->ins[from] = slot_of(plan, 0, from);
+        status = jd__channel_receive(comm->wire, from, slot_of(plan, 0, from),
+                                     own.count * plan->element);
         if (status == JD_OK)
-            status = jd__group_send(clique->wire, to, input_at(plan, part, to),
-                                    part.count * plan->element);
+            status = jd__channel_send(comm->wire, to, input_at(plan, part, to),
+                                      part.count * plan->element);
     }
-    return status == JD_OK ? jd__group_wait(clique->wire) : status;
+    return status == JD_OK ? jd__channel_wait(comm->wire) : status;
 }
 
 /* Gives everybody our folded part, and gets theirs. */
 static jd_status spread(const struct round *round)
 {
     const struct plan *plan = round->plan;
-    struct jd_clique *clique = plan->clique;
-    int size = clique->size, index = clique->index;
+    struct jd_comm *comm = plan->comm;
+    int size = comm->size, index = comm->index;
     struct part own = part_of(round, index);
     char *out = plan->call->out;
     jd_status status = JD_OK;
     for (int i = 1; i < size && status == JD_OK; i++) {
         int from = (index + size - i) % size, to = (index + i) % size;
         struct part part = part_of(round, from);
-        status = jd__group_receive(clique->wire, from,
-                                   out + part.begin * plan->element,
-                                   part.count * plan->element);
+        status = jd__channel_receive(comm->wire, from,
+                                     out + part.begin * plan->element,
+                                     part.count * plan->element);
         if (status == JD_OK)
-            status = jd__group_send(clique->wire, to,
-                                    out + own.begin * plan->element,
-                                    own.count * plan->element);
+            status = jd__channel_send(comm->wire, to,
+                                      out + own.begin * plan->element,
+                                      own.count * plan->element);
     }
-    return status == JD_OK ? jd__group_wait(clique->wire) : status;
+    return status == JD_OK ? jd__channel_wait(comm->wire) : status;
 }
 
 static jd_status run_round(const struct round *round)
 {
     const struct plan *plan = round->plan;
-    struct part own = part_of(round, plan->clique->index);
+    struct part own = part_of(round, plan->comm->index);
     jd_status status = collect(round);
     if (status != JD_OK)
         return status;
@@ -189,68 +188,67 @@ static jd_status run_round(const struct round *round)
     return plan->scatter ? JD_OK : spread(round);
 }
 
-static jd_status reduce_long(struct plan *plan, struct jd_meeting *meeting)
+static jd_status reduce_long(struct plan *plan, struct jd_inter_sync *meeting)
 {
-    struct jd_clique *clique = plan->clique;
+    struct jd_comm *comm = plan->comm;
     size_t all = plan->call->count * plan->rows;
     size_t step = plan->piece / plan->element;
-    step *= plan->scatter ? 1 : (size_t)clique->size;
-    plan->scratch = jd__between_scratch(clique, meeting,
-                                        jd__between_exchange_scratch(clique));
-    bool by_teams = plan->scatter && !clique->between->is_deterministic;
+    step *= plan->scatter ? 1 : (size_t)comm->size;
+    plan->scratch =
+        jd__inter_scratch(comm, meeting, jd__inter_exchange_scratch(comm));
+    bool by_teams = plan->scatter && !comm->inter->is_deterministic;
     meeting->in_bytes = by_teams || meeting->offers ? meeting->bytes : 0;
-    jd_status status = jd__between_meet(clique, meeting);
-    if (status != JD_OK || jd__between_has_come(clique, meeting))
-        return jd__between_give_up(clique, status);
-    if (by_teams && jd__between_all_seen(clique))
-        return jd__between_scatter_seen(clique, meeting, plan->rows,
-                                        plan->scratch);
+    jd_status status = jd__inter_meet(comm, meeting);
+    if (status != JD_OK || jd__inter_has_come(comm, meeting))
+        return jd__inter_give_up(comm, status);
+    if (by_teams && jd__inter_all_seen(comm))
+        return jd__inter_scatter_seen(comm, meeting, plan->rows, plan->scratch);
     for (size_t at = 0; at < all && status == JD_OK; at += step)
         status =
             run_round(&(struct round){ plan, at, smaller(step, all - at) });
-    return jd__between_give_up(clique, status);
+    return jd__inter_give_up(comm, status);
 }
 
 /* What fits comes along to the meeting. */
-static jd_status reduce(struct plan *plan, struct jd_meeting *meeting)
+static jd_status reduce(struct plan *plan, struct jd_inter_sync *meeting)
 {
-    struct jd_clique *clique = plan->clique;
-    bool is_folded = !clique->between->is_deterministic;
+    struct jd_comm *comm = plan->comm;
+    bool is_folded = !comm->inter->is_deterministic;
     enum jd_bringing brings = is_folded ? JD_BRING_SUM : JD_BRING_ALL;
     jd_status status;
-    if (jd__between_bring(clique, meeting, brings, meeting->bytes))
-        status = jd__between_meet(clique, meeting);
+    if (jd__inter_bring(comm, meeting, brings, meeting->bytes))
+        status = jd__inter_meet(comm, meeting);
     else if (is_folded && !plan->scatter)
-        status = jd__between_reduce_lanes(clique, meeting);
+        status = jd__inter_reduce_lanes(comm, meeting);
     else
         status = reduce_long(plan, meeting);
-    if (status == JD_OK && jd__between_has_come(clique, meeting))
+    if (status == JD_OK && jd__inter_has_come(comm, meeting))
         take_brought(plan, is_folded);
     return status;
 }
 
-jd_status jd__between_all_reduce(struct jd_clique *clique,
-                                 const struct jd_collective *call,
-                                 enum jd_reduce op)
+jd_status jd__inter_all_reduce(struct jd_comm *comm,
+                               const struct jd_collective *call,
+                               enum jd_reduce op)
 {
-    struct plan plan = make_plan(clique, call, op);
-    struct jd_meeting meeting = { .call = call,
-                                  .signature = jd__between_sign(call),
-                                  .op = op,
-                                  .bytes = call->count * plan.element };
+    struct plan plan = make_plan(comm, call, op);
+    struct jd_inter_sync meeting = { .call = call,
+                                     .signature = jd__inter_sign(call),
+                                     .op = op,
+                                     .bytes = call->count * plan.element };
     return reduce(&plan, &meeting);
 }
 
-jd_status jd__between_reduce_scatter(struct jd_clique *clique,
-                                     const struct jd_collective *call,
-                                     enum jd_reduce op, size_t rows)
+jd_status jd__inter_reduce_scatter(struct jd_comm *comm,
+                                   const struct jd_collective *call,
+                                   enum jd_reduce op, size_t rows)
 {
-    struct plan plan = make_plan(clique, call, op);
-    struct jd_meeting meeting = {
+    struct plan plan = make_plan(comm, call, op);
+    struct jd_inter_sync meeting = {
         .call = call,
-        .signature = jd__between_sign(call),
+        .signature = jd__inter_sign(call),
         .op = op,
-        .bytes = call->count * rows * plan.element * (size_t)clique->size,
+        .bytes = call->count * rows * plan.element * (size_t)comm->size,
     };
     plan.scatter = true;
     plan.rows = rows;

@@ -4,15 +4,15 @@
 
 #include <stdbool.h>
 
-static bool is_of_a_call(const struct jd_between_head *got)
+static bool is_of_a_call(const struct jd_inter_head *got)
 {
-    return (got->kind == JD_BETWEEN_SUMMARY || got->kind == JD_BETWEEN_SEND ||
-            got->kind == JD_BETWEEN_RECEIVE) &&
+    return (got->kind == JD_INTER_SUMMARY || got->kind == JD_INTER_SEND ||
+            got->kind == JD_INTER_RECEIVE) &&
            got->signature.activity < JD_ACTIVITY_COUNT;
 }
 
-jd_status jd__between_fail_kind(const struct jd_between_head *got,
-                                const struct jd_between_ends *ends)
+jd_status jd__inter_fail_kind(const struct jd_inter_head *got,
+                              const struct jd_inter_ends *ends)
 {
     char text[JD_SIGNATURE_TEXT] = "sends data";
     if (is_of_a_call(got))
@@ -34,10 +34,10 @@ static bool is_member(int32_t member, int size)
     return member >= -1 && member < size;
 }
 
-static bool is_voice(const struct jd_voice *voice, int team, int size)
+static bool is_voice(const struct jd_vote *voice, int group, int size)
 {
     return is_member(voice->member, size) &&
-           (voice->member < 0 || (voice->count >= 0 && voice->count <= team));
+           (voice->member < 0 || (voice->count >= 0 && voice->count <= group));
 }
 
 static bool is_status(int32_t status)
@@ -45,15 +45,15 @@ static bool is_status(int32_t status)
     return status >= JD_OK && status <= JD_UNAUTHENTICATED;
 }
 
-jd_status jd__summary_check(const struct jd_summary_head *summary, int team,
-                            int size, size_t most_bytes,
-                            const struct jd_between_ends *ends)
+jd_status jd__inter_result_check(const struct jd_inter_result_head *summary,
+                                 int group, int size, size_t most_bytes,
+                                 const struct jd_inter_ends *ends)
 {
-    if (summary->head.kind != JD_BETWEEN_SUMMARY)
-        return jd__between_fail_kind(&summary->head, ends);
-    if (is_voice(&summary->voices[0], team, size) &&
+    if (summary->head.kind != JD_INTER_SUMMARY)
+        return jd__inter_fail_kind(&summary->head, ends);
+    if (is_voice(&summary->voices[0], group, size) &&
         summary->voices[0].member >= 0 && summary->voices[0].count > 0 &&
-        is_voice(&summary->voices[1], team, size) &&
+        is_voice(&summary->voices[1], group, size) &&
         is_member(summary->failed, size) && summary->bytes <= most_bytes &&
         (summary->failed < 0 ||
          (is_status(summary->status) && summary->status != JD_OK)))
@@ -63,7 +63,7 @@ jd_status jd__summary_check(const struct jd_summary_head *summary, int team,
                    "members cannot be (member %d, %d, failed %d, %u bytes); "
                    "do all processes run the same version of jd?",
                    ends->operation, ends->detail ? ends->detail : "",
-                   ends->from_process, ends->from, team,
+                   ends->from_process, ends->from, group,
                    (int)summary->voices[0].member,
                    (int)summary->voices[1].member, (int)summary->failed,
                    (unsigned)summary->bytes);

@@ -21,8 +21,8 @@ enum kind { SEND, RECEIVE };
 /* What fits into one goes at once over most networks. */
 #define MESSAGE 2048
 struct message {
-    struct jd_between_head head;
-    char data[MESSAGE - sizeof(struct jd_between_head)];
+    struct jd_inter_head head;
+    char data[MESSAGE - sizeof(struct jd_inter_head)];
 };
 #define HEAD offsetof(struct message, data)
 #define SHORT (MESSAGE - HEAD)
@@ -32,7 +32,7 @@ struct message {
  * never touched. */
 union incoming {
     struct message message;
-    char summary[sizeof(struct jd_summary_head) + 16 + JD_BETWEEN_BRING_ALL];
+    char summary[sizeof(struct jd_inter_result_head) + 16 + JD_INTER_BRING_ALL];
 };
 
 /* Announced by a member, and not asked for yet. */
@@ -62,7 +62,7 @@ enum { ANNOUNCING, PREPARING, MOVING_DATA, REQUESTS };
 
 /* The present call, and memory that stays for the next. */
 struct jd_transfers {
-    struct jd_clique *clique;
+    struct jd_comm *comm;
     int capacity, count;
     struct transfer *transfers;
     union incoming *messages;  /* of each member, the next */
@@ -86,31 +86,31 @@ static void free_transfers(struct jd_transfers *call)
     free(call);
 }
 
-void jd__between_free_transfers(struct jd_clique *clique)
+void jd__inter_free_transfers(struct jd_comm *comm)
 {
-    struct jd_between *between = clique->between;
-    for (int i = 0; between->inboxes && i < 2 * clique->size; i++) {
-        struct early **first = &between->inboxes[i / 2].first[i % 2];
+    struct jd_inter *inter = comm->inter;
+    for (int i = 0; inter->inboxes && i < 2 * comm->size; i++) {
+        struct early **first = &inter->inboxes[i / 2].first[i % 2];
         while (*first) {
             struct early *early = *first;
             *first = early->next;
             free(early);
         }
     }
-    free(between->inboxes);
-    if (between->transfers && jd__group_has_failed(clique->wire))
-        between->transfers->next = atomic_exchange(&kept, between->transfers);
+    free(inter->inboxes);
+    if (inter->transfers && jd__channel_has_failed(comm->wire))
+        inter->transfers->next = atomic_exchange(&kept, inter->transfers);
     else
-        free_transfers(between->transfers);
+        free_transfers(inter->transfers);
 }
 
-static struct jd_transfers *make_transfers(struct jd_clique *clique, int count)
+static struct jd_transfers *make_transfers(struct jd_comm *comm, int count)
 {
-    size_t n = (size_t)count, size = (size_t)clique->size;
+    size_t n = (size_t)count, size = (size_t)comm->size;
     struct jd_transfers *call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
-    call->clique = clique;
+    call->comm = comm;
     call->capacity = count;
     call->transfers = calloc(n, sizeof *call->transfers);
     call->messages = calloc(size, sizeof *call->messages);
@@ -123,20 +123,19 @@ static struct jd_transfers *make_transfers(struct jd_clique *clique, int count)
 }
 
 /* Memory for so many transfers, and for what comes early. */
-static bool prepare(struct jd_clique *clique, int count)
+static bool prepare(struct jd_comm *comm, int count)
 {
-    struct jd_between *between = clique->between;
-    if (!between->inboxes)
-        between->inboxes =
-            calloc((size_t)clique->size, sizeof *between->inboxes);
-    if (between->transfers && between->transfers->capacity >= count)
-        return between->inboxes != NULL;
-    struct jd_transfers *larger = make_transfers(clique, 2 * count);
+    struct jd_inter *inter = comm->inter;
+    if (!inter->inboxes)
+        inter->inboxes = calloc((size_t)comm->size, sizeof *inter->inboxes);
+    if (inter->transfers && inter->transfers->capacity >= count)
+        return inter->inboxes != NULL;
+    struct jd_transfers *larger = make_transfers(comm, 2 * count);
     if (!larger)
         return false;
-    free_transfers(between->transfers);
-    between->transfers = larger;
-    return between->inboxes != NULL;
+    free_transfers(inter->transfers);
+    inter->transfers = larger;
+    return inter->inboxes != NULL;
 }
 
 static size_t bytes_of(const struct transfer *t)
@@ -164,24 +163,25 @@ static jd_status fail_differs(const struct jd_transfers *call,
 {
     const struct jd_collective *own = &t->asked->call;
     char own_text[96], other_text[96];
-    struct jd_signature mine = jd__between_sign(own);
+    struct jd_signature mine = jd__inter_sign(own);
     jd__signature_print(&mine, own_text, sizeof own_text);
     jd__signature_print(theirs, other_text, sizeof other_text);
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) calls %s%s, and its other end, "
         "process %d (member %d), calls %s%s; %s",
-        jd__activity_name(own->activity), own->detail ? own->detail : "",
-        call->clique->processes[call->clique->index], call->clique->index,
-        own_text, jd__tag_text(t->asked->tag, tag).text,
-        call->clique->processes[t->asked->member], t->asked->member, other_text,
+        jd__signature_activity_name(own->activity),
+        own->detail ? own->detail : "",
+        call->comm->processes[call->comm->index], call->comm->index, own_text,
+        jd__tag_text(t->asked->tag, tag).text,
+        call->comm->processes[t->asked->member], t->asked->member, other_text,
         jd__tag_text(tag, t->asked->tag).text,
         jd__transfer_rule(t->asked->tag, tag));
 }
 
 static enum kind kind_of(const struct message *message)
 {
-    return message->head.kind == JD_BETWEEN_SEND ? SEND : RECEIVE;
+    return message->head.kind == JD_INTER_SEND ? SEND : RECEIVE;
 }
 
 /* The other end of a transfer has announced itself. */
@@ -216,7 +216,7 @@ static struct transfer *find(const struct jd_transfers *call, int member,
 
 static void match_early(struct jd_transfers *call, struct transfer *t)
 {
-    struct jd_inbox *inbox = &call->clique->between->inboxes[t->asked->member];
+    struct jd_inbox *inbox = &call->comm->inter->inboxes[t->asked->member];
     struct early **first = &inbox->first[t->kind == SEND ? RECEIVE : SEND];
     struct early *early = *first;
     if (!early)
@@ -230,13 +230,13 @@ static jd_status keep(struct jd_transfers *call, int member)
 {
     const struct message *message = &call->messages[member].message;
     struct early **last =
-        &call->clique->between->inboxes[member].first[kind_of(message)];
+        &call->comm->inter->inboxes[member].first[kind_of(message)];
     struct early *early = calloc(1, sizeof *early);
     if (!early)
         return jd_fail(JD_INTERNAL,
                        "%s: no memory to keep what process %d announced",
-                       jd__group_operation(call->clique->wire),
-                       call->clique->processes[member]);
+                       jd__channel_operation(call->comm->wire),
+                       call->comm->processes[member]);
     early->message = *message;
     while (*last)
         last = &(*last)->next;
@@ -249,14 +249,13 @@ static jd_status fail_half(const struct jd_transfers *call)
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: member %d sends to itself what it does not receive in "
                    "the same group, or the other way round",
-                   jd__group_operation(call->clique->wire),
-                   call->clique->index);
+                   jd__channel_operation(call->comm->wire), call->comm->index);
 }
 
 /* Transfers with this member itself, both ends of each. */
 static void match_self(struct jd_transfers *call)
 {
-    int self = call->clique->index;
+    int self = call->comm->index;
     for (;;) {
         struct transfer *from = find(call, self, SEND, UNMATCHED);
         struct transfer *to = find(call, self, RECEIVE, UNMATCHED);
@@ -272,7 +271,7 @@ static void match_self(struct jd_transfers *call)
         }
         const struct jd_collective *in = &from->asked->call;
         const struct jd_collective *out = &to->asked->call;
-        struct jd_signature theirs = jd__between_sign(in);
+        struct jd_signature theirs = jd__inter_sign(in);
         if (in->count != out->count || in->dtype != out->dtype ||
             from->asked->tag != to->asked->tag)
             call->status = fail_differs(call, to, &theirs, from->asked->tag);
@@ -288,14 +287,14 @@ static jd_status announce(struct jd_transfers *call, int index)
     struct transfer *t = &call->transfers[index];
     size_t bytes = t->kind == SEND && bytes_of(t) <= SHORT ? bytes_of(t) : 0;
     t->announcement.head.kind =
-        t->kind == SEND ? JD_BETWEEN_SEND : JD_BETWEEN_RECEIVE;
+        t->kind == SEND ? JD_INTER_SEND : JD_INTER_RECEIVE;
     t->announcement.head.tag = t->asked->tag;
-    t->announcement.head.signature = jd__between_sign(&t->asked->call);
+    t->announcement.head.signature = jd__inter_sign(&t->asked->call);
     if (bytes)
         memcpy(t->announcement.data, t->asked->call.in, bytes);
-    return jd__group_start_send(call->clique->wire, t->asked->member,
-                                &t->announcement, HEAD + bytes,
-                                request_of(call, index, ANNOUNCING));
+    return jd__channel_start_send(call->comm->wire, t->asked->member,
+                                  &t->announcement, HEAD + bytes,
+                                  request_of(call, index, ANNOUNCING));
 }
 
 /* Posts the next piece of what is agreed, or ends it. */
@@ -311,12 +310,12 @@ static jd_status move_on(struct jd_transfers *call, struct transfer *t)
     if (left == 0)
         return JD_OK;
     if (t->kind == SEND)
-        return jd__group_start_send(call->clique->wire, t->asked->member,
-                                    (const char *)t->asked->call.in + begin,
-                                    bytes, request);
-    return jd__group_start_receive(call->clique->wire, t->asked->member,
-                                   (char *)t->asked->call.out + begin, bytes,
-                                   request);
+        return jd__channel_start_send(call->comm->wire, t->asked->member,
+                                      (const char *)t->asked->call.in + begin,
+                                      bytes, request);
+    return jd__channel_start_receive(call->comm->wire, t->asked->member,
+                                     (char *)t->asked->call.out + begin, bytes,
+                                     request);
 }
 
 /* Sends begin in their order: the next one when the last is under way whole. */
@@ -326,10 +325,9 @@ static jd_status begin_sends(struct jd_transfers *call, int member)
     struct transfer *t;
     while (status == JD_OK && !find(call, member, SEND, MOVING) &&
            (t = find(call, member, SEND, AGREED))) {
-        t->data_follows = JD_BETWEEN_DATA_FOLLOWS;
-        status = jd__group_start_send(
-            call->clique->wire, member, &t->data_follows,
-            sizeof t->data_follows,
+        t->data_follows = JD_INTER_DATA_FOLLOWS;
+        status = jd__channel_start_send(
+            call->comm->wire, member, &t->data_follows, sizeof t->data_follows,
             request_of(call, (int)(t - call->transfers), PREPARING));
         if (status == JD_OK)
             status = move_on(call, t);
@@ -352,37 +350,37 @@ static jd_status ask(struct jd_transfers *call, int member)
     MPI_Request *request = &call->requests[message_index(call, member)];
     if (*request != MPI_REQUEST_NULL || !wants_message(call, member))
         return JD_OK;
-    return jd__group_start_receive(call->clique->wire, member,
-                                   &call->messages[member],
-                                   sizeof *call->messages, request);
+    return jd__channel_start_receive(call->comm->wire, member,
+                                     &call->messages[member],
+                                     sizeof *call->messages, request);
 }
 
 /* It is a collective's, or nothing that a transfer sends: messages to and from
  * the member are out of step. */
 static jd_status fail_kind(const struct jd_transfers *call, int member)
 {
-    const struct jd_clique *clique = call->clique;
-    struct jd_between_ends ends = {
-        .operation = jd__group_operation(clique->wire),
+    const struct jd_comm *comm = call->comm;
+    struct jd_inter_ends ends = {
+        .operation = jd__channel_operation(comm->wire),
         .detail = call->transfers[0].asked->call.detail,
-        .from_process = clique->processes[member],
+        .from_process = comm->processes[member],
         .from = member,
-        .to_process = clique->processes[clique->index],
-        .to = clique->index,
+        .to_process = comm->processes[comm->index],
+        .to = comm->index,
     };
-    return jd__group_note(
-        clique->wire,
-        jd__between_fail_kind(&call->messages[member].message.head, &ends));
+    return jd__channel_note(
+        comm->wire,
+        jd__inter_fail_kind(&call->messages[member].message.head, &ends));
 }
 
 static jd_status take_message(struct jd_transfers *call, int member)
 {
     const struct message *message = &call->messages[member].message;
     struct transfer *t = find(call, member, RECEIVE, AGREED);
-    if (message->head.kind == JD_BETWEEN_DATA_FOLLOWS && t)
+    if (message->head.kind == JD_INTER_DATA_FOLLOWS && t)
         return move_on(call, t);
-    if (message->head.kind != JD_BETWEEN_SEND &&
-        message->head.kind != JD_BETWEEN_RECEIVE)
+    if (message->head.kind != JD_INTER_SEND &&
+        message->head.kind != JD_INTER_RECEIVE)
         return fail_kind(call, member);
     t = find(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
              UNMATCHED);
@@ -417,7 +415,7 @@ static jd_status advance(struct jd_transfers *call, int index)
 static void begin(struct jd_transfers *call,
                   const struct jd_transfer *transfers, int count)
 {
-    const struct jd_clique *clique = call->clique;
+    const struct jd_comm *comm = call->comm;
     call->count = count;
     call->status = JD_OK;
     for (int i = 0; i < count; i++) {
@@ -432,11 +430,11 @@ static void begin(struct jd_transfers *call,
         t->moved = 0;
         for (int r = 0; r < REQUESTS; r++)
             call->processes[i * REQUESTS + r] =
-                clique->processes[transfers[i].member];
+                comm->processes[transfers[i].member];
     }
-    for (int i = 0; i < clique->size; i++)
-        call->processes[message_index(call, i)] = clique->processes[i];
-    for (int i = 0; i < message_index(call, clique->size); i++)
+    for (int i = 0; i < comm->size; i++)
+        call->processes[message_index(call, i)] = comm->processes[i];
+    for (int i = 0; i < message_index(call, comm->size); i++)
         call->requests[i] = MPI_REQUEST_NULL;
 }
 
@@ -449,7 +447,7 @@ static jd_status start(struct jd_transfers *call)
         status = announce(call, i);
         match_early(call, &call->transfers[i]);
     }
-    for (int i = 0; i < call->clique->size && status == JD_OK; i++) {
+    for (int i = 0; i < call->comm->size && status == JD_OK; i++) {
         status = begin_sends(call, i);
         if (status == JD_OK)
             status = ask(call, i);
@@ -461,9 +459,9 @@ static jd_status run(struct jd_transfers *call)
 {
     jd_status status = start(call);
     for (int index = 0; status == JD_OK;) {
-        status = jd__group_wait_any(
-            call->clique->wire, call->requests, call->processes,
-            message_index(call, call->clique->size), &index);
+        status = jd__channel_wait_any(
+            call->comm->wire, call->requests, call->processes,
+            message_index(call, call->comm->size), &index);
         if (status == JD_OK && index < 0)
             break;
         if (status == JD_OK)
@@ -472,18 +470,18 @@ static jd_status run(struct jd_transfers *call)
     return status == JD_OK ? call->status : status;
 }
 
-jd_status jd__between_transfer(struct jd_clique *clique,
-                               const struct jd_transfer *transfers, int count)
+jd_status jd__inter_transfer(struct jd_comm *comm,
+                             const struct jd_transfer *transfers, int count)
 {
     const struct jd_collective *first = &transfers[0].call;
-    const char *operation =
-        jd__activity_name(count == 1 ? first->activity : JD_ACTIVITY_GROUP);
-    if (!prepare(clique, count))
+    const char *operation = jd__signature_activity_name(
+        count == 1 ? first->activity : JD_ACTIVITY_GROUP);
+    if (!prepare(comm, count))
         return jd__fail_no_memory(operation,
                                   2 * (size_t)count * sizeof(struct transfer));
-    struct jd_transfers *call = clique->between->transfers;
-    jd__group_begin(clique->wire, operation, first->detail);
+    struct jd_transfers *call = comm->inter->transfers;
+    jd__channel_begin(comm->wire, operation, first->detail);
     begin(call, transfers, count);
     match_self(call);
-    return jd__between_give_up(clique, run(call));
+    return jd__inter_give_up(comm, run(call));
 }

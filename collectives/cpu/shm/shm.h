@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm.h - the members of a clique that can see each other's memory: how they
- * meet, keep step, and give up together.
+ * shm.h - the members of a communicator that can see each other's memory: how
+ * they meet, keep step, and give up together.
  *
- *     status = jd__team_meet(team, &signature, payload, bytes);
- *     ... jd__team_signature(team, i), jd__team_payload(team, i) ...
+ *     status = jd__shm_meet(group, &signature, payload, bytes);
+ *     ... jd__shm_signature(group, i), jd__shm_payload(group, i) ...
  *     ... read and write the buffers that the payloads told of ...
- *     status = jd__team_step(team);          nobody touches mine any more
+ *     status = jd__shm_step(group);          nobody touches mine any more
  *
- * Each member has a control block in its process's arena, which all members
+ * Each member has a segment in its process's heap, which all members
  * map. The owner alone writes its flags; the others read them. Flags only
  * grow, so no member resets anything: the round of a meeting, and steps
  * within. A collective is one meeting and as many steps as all members know of
@@ -18,7 +18,7 @@
  * owner's next but one meeting, which cannot begin before all have come to the
  * next.
  *
- * Giving up: a member whose deadline has passed revokes the team: all its
+ * Giving up: a member whose deadline has passed revokes the group: all its
  * flags become greater than any round or step. Whoever sees that in anybody's
  * flag revokes its own and returns ABORTED. A late member therefore sees it in
  * its first meeting, before it has touched anything; the one that gave up
@@ -45,29 +45,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jd_team;
-struct jd_arena_view;
+struct jd_shm_group;
+struct jd_heap_view;
 
 /* A member's memory that all members see; its bytes are zero before anybody
  * else knows of it. Aligned to JD_CONTROL_ALIGNMENT. */
-struct jd_control;
+struct jd_segment;
 #define JD_CONTROL_ALIGNMENT 4096
-size_t jd__control_size(int team_size);
+size_t jd__shm_segment_size(int team_size);
 
 /* One member, as it is seen from this process. */
-struct jd_team_member {
-    struct jd_control *control;
-    char *arena;                /* its process's, where it is mapped here */
-    uint64_t arena_size;        /* offsets beyond it are not believed */
-    struct jd_arena_view *view; /* NULL: all of it can be read */
-    uint64_t opened;            /* as far as it is known to be, with a view */
+struct jd_shm_member {
+    struct jd_segment *control;
+    char *heap;                /* its process's, where it is mapped here */
+    uint64_t arena_size;       /* offsets beyond it are not believed */
+    struct jd_heap_view *view; /* NULL: all of it can be read */
+    uint64_t opened;           /* as far as it is known to be, with a view */
     int process;
-    int number; /* in the clique, for sentences */
+    int number; /* in the communicator, for sentences */
     int pid;    /* for process_vm_readv; 0: not to be tried */
 };
 
-struct jd_team_spec {
-    const struct jd_team_member *members; /* copied */
+struct jd_shm_spec {
+    const struct jd_shm_member *members; /* copied */
     int size;
     int index;
     struct jd_wait wait; /* whose operation and detail each meeting replaces */
@@ -80,106 +80,106 @@ struct jd_team_spec {
 };
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming operation. */
-jd_status jd__team_create(const struct jd_team_spec *spec,
-                          const char *operation, struct jd_team **ret_team);
+jd_status jd__shm_create(const struct jd_shm_spec *spec, const char *operation,
+                         struct jd_shm_group **ret_team);
 
 /*
  * Frees this end and tells the other members that their blocks are not read
  * from here any more. Never waits. The own block may be freed or used again
- * when jd__control_is_left() says so: that all others have done the same.
+ * when jd__shm_segment_is_left() says so: that all others have done the same.
  */
-void jd__team_destroy(struct jd_team *team);
-bool jd__control_is_left(const struct jd_control *control, int team_size);
+void jd__shm_destroy(struct jd_shm_group *group);
+bool jd__shm_segment_is_left(const struct jd_segment *control, int team_size);
 
-int jd__team_size(const struct jd_team *team);
-int jd__team_index(const struct jd_team *team);
+int jd__shm_size(const struct jd_shm_group *group);
+int jd__shm_index(const struct jd_shm_group *group);
 
 /* ---- meeting ------------------------------------------------------------ */
 
 /* The first 48 bytes are in one cache line with the flag. */
-#define JD_TEAM_PAYLOAD 4080
+#define JD_SHM_PAYLOAD 4080
 
 /* What the next waits are for; texts stay until the next call of this. */
-void jd__team_begin(struct jd_team *team, const char *operation,
-                    const char *detail);
+void jd__shm_begin(struct jd_shm_group *group, const char *operation,
+                   const char *detail);
 
 /* Where the next meeting's payload may be written instead of being copied:
- * JD_TEAM_PAYLOAD bytes that nobody reads until then. */
-void *jd__team_payload_space(const struct jd_team *team);
+ * JD_SHM_PAYLOAD bytes that nobody reads until then. */
+void *jd__shm_payload_space(const struct jd_shm_group *group);
 
 /*
- * Tells all members the signature and the payload (at most JD_TEAM_PAYLOAD
+ * Tells all members the signature and the payload (at most JD_SHM_PAYLOAD
  * bytes; may differ in length), and waits for theirs. Signatures are not
  * compared.
  * Returns: JD_OK; DEADLINE_EXCEEDED naming those who did not come; ABORTED
  *   where another member gave up, or the job has failed.
  */
-jd_status jd__team_meet(struct jd_team *team,
-                        const struct jd_signature *signature,
-                        const void *payload, size_t bytes);
-const struct jd_signature *jd__team_signature(const struct jd_team *team,
-                                              int member);
+jd_status jd__shm_meet(struct jd_shm_group *group,
+                       const struct jd_signature *signature,
+                       const void *payload, size_t bytes);
+const struct jd_signature *jd__shm_signature(const struct jd_shm_group *group,
+                                             int member);
 /* Whether all came with the signature that this member came with, but for the
  * status. */
-bool jd__team_agrees(const struct jd_team *team);
+bool jd__shm_agrees(const struct jd_shm_group *group);
 /* Aligned to 8 bytes; stays until this member's next meeting begins. */
-const void *jd__team_payload(const struct jd_team *team, int member);
+const void *jd__shm_payload(const struct jd_shm_group *group, int member);
 
 /*
  * This member has done with the call that the last meeting began: it touches
  * nobody's buffers any more. To be said at each call's end, successful or not:
  * one that gives up later waits for those alone that have not said so.
  */
-void jd__team_leave(struct jd_team *team);
+void jd__shm_leave(struct jd_shm_group *group);
 
 /* ---- steps -------------------------------------------------------------- */
 
 /* Says that this member has done what comes before; the number of its step. */
-uint64_t jd__team_advance(struct jd_team *team);
-uint64_t jd__team_steps(const struct jd_team *team);
+uint64_t jd__shm_advance(struct jd_shm_group *group);
+uint64_t jd__shm_steps(const struct jd_shm_group *group);
 
 /* Waits until the member, or each member, has advanced to the step.
- * Returns: as jd__team_meet. */
-jd_status jd__team_await(struct jd_team *team, int member, uint64_t step);
-jd_status jd__team_await_all(struct jd_team *team, uint64_t step);
+ * Returns: as jd__shm_meet. */
+jd_status jd__shm_await(struct jd_shm_group *group, int member, uint64_t step);
+jd_status jd__shm_await_all(struct jd_shm_group *group, uint64_t step);
 
 /* Advances and waits for all. */
-jd_status jd__team_step(struct jd_team *team);
+jd_status jd__shm_step(struct jd_shm_group *group);
 
 /*
  * Waits for a word of shared memory to become at least value; for mailboxes
  * and other flags in bounce memory. member is whom it waits for. A word that
- * is to be waited for must become JD_TEAM_REVOKED when its writer gives up
- * (jd__mail_revoke()).
+ * is to be waited for must become JD_SHM_REVOKED when its writer gives up
+ * (jd__shm_p2p_revoke()).
  */
-#define JD_TEAM_REVOKED UINT64_MAX
-jd_status jd__team_await_word(struct jd_team *team, int member,
-                              const _Atomic uint64_t *word, uint64_t value);
+#define JD_SHM_REVOKED UINT64_MAX
+jd_status jd__shm_await_word(struct jd_shm_group *group, int member,
+                             const _Atomic uint64_t *word, uint64_t value);
 
 /* This member gives up, for a reason of its own (an MPI failure in the middle
  * of a collective): the others' waits return ABORTED. Never waits. */
-void jd__team_revoke(struct jd_team *team);
+void jd__shm_revoke(struct jd_shm_group *group);
 
 /* This member's waits and the others' return ABORTED, those that come later
  * too. Never waits. Threads: any. */
-void jd__team_abort(struct jd_team *team);
+void jd__shm_abort(struct jd_shm_group *group);
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Where a buffer is, for another member: an offset in its process's arena, or
+/* Where a buffer is, for another member: an offset in its process's heap, or
  * JD_PLACE_PRIVATE. Travels in payloads. */
 #define JD_PLACE_PRIVATE UINT64_MAX
-uint64_t jd__team_place(const struct jd_team *team, const void *data,
-                        size_t bytes);
+uint64_t jd__shm_place(const struct jd_shm_group *group, const void *data,
+                       size_t bytes);
 
 /* The same bytes as this process sees them; NULL for JD_PLACE_PRIVATE and for
- * what does not lie in that member's arena. */
-void *jd__team_at(const struct jd_team *team, int member, uint64_t place,
-                  size_t bytes);
+ * what does not lie in that member's heap. */
+void *jd__shm_at(const struct jd_shm_group *group, int member, uint64_t place,
+                 size_t bytes);
 
-/* A member's bounce memory: JD_TEAM_BOUNCE bytes that all members may read
+/* A member's bounce memory: JD_SHM_BOUNCE bytes that all members may read
  * and write, in the order that meetings and steps give. */
-#define JD_TEAM_BOUNCE ((size_t)1 << 20)
-char *jd__team_bounce(const struct jd_team *team, int member);
+#define JD_SHM_BOUNCE ((size_t)1 << 20)
+char *jd__shm_bounce(const struct jd_shm_group *group, int member);
 
 #endif

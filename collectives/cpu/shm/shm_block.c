@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-size_t jd__block_bytes(const struct jd_block *block)
+size_t jd__shm_block_bytes(const struct jd_shm_block *block)
 {
     return block->rows * block->width;
 }
 
-size_t jd__block_extent(const struct jd_block *block)
+size_t jd__shm_block_extent(const struct jd_shm_block *block)
 {
     if (block->rows == 0 || block->width == 0)
         return 0;
     return (block->rows - 1) * block->pitch + block->width;
 }
 
-bool jd__block_is_whole(const struct jd_block *block)
+bool jd__shm_block_is_whole(const struct jd_shm_block *block)
 {
     return block->rows <= 1 || block->pitch == block->width;
 }
@@ -31,8 +31,8 @@ struct stretch {
     size_t tail;   /* bytes of the last one */
 };
 
-static struct stretch find_stretch(const struct jd_block *block, size_t begin,
-                                   size_t bytes)
+static struct stretch find_stretch(const struct jd_shm_block *block,
+                                   size_t begin, size_t bytes)
 {
     struct stretch s = { .row = begin / block->width,
                          .column = begin % block->width };
@@ -47,17 +47,18 @@ static struct stretch find_stretch(const struct jd_block *block, size_t begin,
 }
 
 /* Where the stretch's whole rows begin in the block. */
-static char *whole_rows(const struct jd_block *block, const struct stretch *s)
+static char *whole_rows(const struct jd_shm_block *block,
+                        const struct stretch *s)
 {
     return block->data + (s->row + (s->column != 0)) * block->pitch;
 }
 
-void jd__block_pack(char *to, const struct jd_block *from, size_t begin,
-                    size_t bytes)
+void jd__shm_block_pack(char *to, const struct jd_shm_block *from, size_t begin,
+                        size_t bytes)
 {
     if (bytes == 0)
         return;
-    if (jd__block_is_whole(from)) {
+    if (jd__shm_block_is_whole(from)) {
         memcpy(to, from->data + begin, bytes);
         return;
     }
@@ -75,12 +76,12 @@ void jd__block_pack(char *to, const struct jd_block *from, size_t begin,
            s.tail);
 }
 
-void jd__block_unpack(const struct jd_block *to, size_t begin, const char *from,
-                      size_t bytes)
+void jd__shm_block_unpack(const struct jd_shm_block *to, size_t begin,
+                          const char *from, size_t bytes)
 {
     if (bytes == 0)
         return;
-    if (jd__block_is_whole(to)) {
+    if (jd__shm_block_is_whole(to)) {
         memcpy(to->data + begin, from, bytes);
         return;
     }
@@ -98,9 +99,10 @@ void jd__block_unpack(const struct jd_block *to, size_t begin, const char *from,
            s.tail);
 }
 
-void jd__block_copy(const struct jd_block *to, const struct jd_block *from)
+void jd__shm_block_copy(const struct jd_shm_block *to,
+                        const struct jd_shm_block *from)
 {
-    if (jd__block_bytes(from) == 0 || to->data == from->data)
+    if (jd__shm_block_bytes(from) == 0 || to->data == from->data)
         return;
     jd__rows_copy(&(struct jd_rows){ .to = to->data,
                                      .from = from->data,
@@ -108,5 +110,5 @@ void jd__block_copy(const struct jd_block *to, const struct jd_block *from)
                                      .from_pitch = from->pitch,
                                      .row = from->width,
                                      .count = from->rows },
-                  jd__block_bytes(from) >= JD_STREAMED_BYTES);
+                  jd__shm_block_bytes(from) >= JD_STREAMED_BYTES);
 }

@@ -2,10 +2,10 @@
 /*
  * shm_block.h - bytes that lie in rows some way apart, seen as one stream.
  *
- *     struct jd_block block = { in, rows, width, pitch };
- *     jd__block_pack(piece, &block, begin, bytes);      begin is in the stream
- *     jd__block_unpack(&other, begin, piece, bytes);
- *     jd__block_copy(&other, &block);                   all of it, straight
+ *     struct jd_shm_block block = { in, rows, width, pitch };
+ *     jd__shm_block_pack(piece, &block, begin, bytes);      begin is in the
+ * stream jd__shm_block_unpack(&other, begin, piece, bytes);
+ *     jd__shm_block_copy(&other, &block);                   all of it, straight
  *
  * Threads: any.
  */
@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 /* All but rows in bytes. */
-struct jd_block {
+struct jd_shm_block {
     char *data; /* the first row */
     size_t rows;
     size_t width; /* of a row */
@@ -24,22 +24,23 @@ struct jd_block {
 };
 
 /* How long the stream is. */
-size_t jd__block_bytes(const struct jd_block *block);
+size_t jd__shm_block_bytes(const struct jd_shm_block *block);
 
 /* From the first byte to the last, gaps included. */
-size_t jd__block_extent(const struct jd_block *block);
+size_t jd__shm_block_extent(const struct jd_shm_block *block);
 
 /* Whether there are no gaps. */
-bool jd__block_is_whole(const struct jd_block *block);
+bool jd__shm_block_is_whole(const struct jd_shm_block *block);
 
 /* Bytes [begin, begin + bytes) of the stream to or from plain memory. */
-void jd__block_pack(char *to, const struct jd_block *from, size_t begin,
-                    size_t bytes);
-void jd__block_unpack(const struct jd_block *to, size_t begin, const char *from,
-                      size_t bytes);
+void jd__shm_block_pack(char *to, const struct jd_shm_block *from, size_t begin,
+                        size_t bytes);
+void jd__shm_block_unpack(const struct jd_shm_block *to, size_t begin,
+                          const char *from, size_t bytes);
 
 /* Blocks of the same rows and width, which may have different pitches and have
  * nothing in common, or are the same memory: then nothing is done. */
-void jd__block_copy(const struct jd_block *to, const struct jd_block *from);
+void jd__shm_block_copy(const struct jd_shm_block *to,
+                        const struct jd_shm_block *from);
 
 #endif

@@ -9,28 +9,28 @@
 #include <sys/uio.h>
 
 /* Measured: bench/README.md. */
-size_t jd__sight_shortest = (size_t)32 << 10;
+size_t jd__shm_cma_shortest = (size_t)32 << 10;
 
 /* ---- may it be read? ---------------------------------------------------- */
 
 /* What control->reads says. */
 enum { NOT_TRIED, READS_ALL, READS_SOME };
 
-void jd__sight_publish(struct jd_team *team)
+void jd__shm_cma_publish(struct jd_shm_group *group)
 {
-    if (getrandom(&team->secret, sizeof team->secret, GRND_NONBLOCK) !=
-        sizeof team->secret)
+    if (getrandom(&group->secret, sizeof group->secret, GRND_NONBLOCK) !=
+        sizeof group->secret)
         return;
-    team->own->secret = team->secret;
-    atomic_store_explicit(&team->own->secret_at, (uintptr_t)&team->secret,
+    group->own->secret = group->secret;
+    atomic_store_explicit(&group->own->secret_at, (uintptr_t)&group->secret,
                           memory_order_release);
 }
 
 /* The word lies in private memory: a process that happens to have the number
  * which another has in its own namespace has something else there. */
-static bool can_read(const struct jd_team *team, int member)
+static bool can_read(const struct jd_shm_group *group, int member)
 {
-    const struct jd_team_member *m = &team->members[member];
+    const struct jd_shm_member *m = &group->members[member];
     uint64_t address =
         atomic_load_explicit(&m->control->secret_at, memory_order_acquire);
     uint64_t word = 0;
@@ -43,79 +43,81 @@ static bool can_read(const struct jd_team *team, int member)
 }
 
 /* Whether every other member's end exists. */
-static bool all_are_there(const struct jd_team *team)
+static bool all_are_there(const struct jd_shm_group *group)
 {
-    for (int i = 0; i < team->size; i++)
-        if (!atomic_load_explicit(&team->members[i].control->secret_at,
+    for (int i = 0; i < group->size; i++)
+        if (!atomic_load_explicit(&group->members[i].control->secret_at,
                                   memory_order_acquire))
             return false;
     return true;
 }
 
-void jd__sight_try(struct jd_team *team)
+void jd__shm_cma_try(struct jd_shm_group *group)
 {
-    if (team->has_tried || !all_are_there(team))
+    if (group->has_tried || !all_are_there(group))
         return;
     bool reads_all = true;
-    for (int i = 0; i < team->size && reads_all; i++)
-        reads_all = team->processes[i] == team->processes[team->index] ||
-                    can_read(team, i);
-    team->has_tried = true;
-    atomic_store_explicit(&team->own->reads, reads_all ? READS_ALL : READS_SOME,
+    for (int i = 0; i < group->size && reads_all; i++)
+        reads_all = group->processes[i] == group->processes[group->index] ||
+                    can_read(group, i);
+    group->has_tried = true;
+    atomic_store_explicit(&group->own->reads,
+                          reads_all ? READS_ALL : READS_SOME,
                           memory_order_relaxed);
 }
 
-static bool all_read_all(struct jd_team *team)
+static bool all_read_all(struct jd_shm_group *group)
 {
-    for (int i = 0; i < team->size && !team->is_read_by_all; i++)
-        if (atomic_load_explicit(&team->members[i].control->reads,
+    for (int i = 0; i < group->size && !group->is_read_by_all; i++)
+        if (atomic_load_explicit(&group->members[i].control->reads,
                                  memory_order_relaxed) != READS_ALL)
             return false;
-    team->is_read_by_all = true;
+    group->is_read_by_all = true;
     return true;
 }
 
-bool jd__sight_is_free(struct jd_team *team, size_t bytes)
+bool jd__shm_cma_is_free(struct jd_shm_group *group, size_t bytes)
 {
-    if (team->is_one_process)
+    if (group->is_one_process)
         return true;
-    return bytes >= jd__sight_shortest && all_read_all(team);
+    return bytes >= jd__shm_cma_shortest && all_read_all(group);
 }
 
 /* ---- reading ------------------------------------------------------------ */
 
-struct jd_sight jd__sight_of(const struct jd_team *team, int member,
-                             uint64_t place, uint64_t address, size_t bytes)
+struct jd_shm_cma jd__shm_cma_of(const struct jd_shm_group *group, int member,
+                                 uint64_t place, uint64_t address, size_t bytes)
 {
-    struct jd_sight sight = { .member = member };
+    struct jd_shm_cma cma = { .member = member };
     if (place != JD_PLACE_PRIVATE)
-        sight.data = (uintptr_t)jd__team_at(team, member, place, bytes);
+        cma.data = (uintptr_t)jd__shm_at(group, member, place, bytes);
     else
-        sight.data = address;
+        cma.data = address;
     if (place == JD_PLACE_PRIVATE &&
-        team->processes[member] != team->processes[team->index])
-        sight.pid = team->members[member].pid;
-    return sight;
+        group->processes[member] != group->processes[group->index])
+        cma.pid = group->members[member].pid;
+    return cma;
 }
 
-static jd_status fail_place(const struct jd_team *team, int member)
+static jd_status fail_place(const struct jd_shm_group *group, int member)
 {
-    const struct jd_wait *wait = &team->spec.wait;
+    const struct jd_wait *wait = &group->spec.wait;
     return jd_fail(JD_INTERNAL,
                    "%s%s: process %d (member %d) told of a buffer that is not "
                    "in its memory; please report this",
                    wait->operation, wait->detail ? wait->detail : "",
-                   team->processes[member], member);
+                   group->processes[member], member);
 }
 
-static jd_status fail_reading(const struct jd_team *team, int member, int error)
+static jd_status fail_reading(const struct jd_shm_group *group, int member,
+                              int error)
 {
-    const struct jd_wait *wait = &team->spec.wait;
+    const struct jd_wait *wait = &group->spec.wait;
     return jd_fail(JD_UNAVAILABLE,
                    "%s%s: the memory of process %d (member %d) cannot be read "
                    "any more: %s; has it ended?",
                    wait->operation, wait->detail ? wait->detail : "",
-                   team->processes[member], member, strerror(error));
+                   group->processes[member], member, strerror(error));
 }
 
 /* The system takes at most so many rows and bytes in one call. */
@@ -128,7 +130,7 @@ struct rows {
 };
 
 /* The rows from byte `begin` of the stream on. */
-static void find_rows(struct rows *rows, const struct jd_block *to,
+static void find_rows(struct rows *rows, const struct jd_shm_block *to,
                       uint64_t from, size_t pitch, size_t begin)
 {
     size_t row = begin / to->width, column = begin % to->width;
@@ -146,33 +148,35 @@ static void find_rows(struct rows *rows, const struct jd_block *to,
     }
 }
 
-static jd_status read_process(const struct jd_team *team, struct jd_sight sight,
-                              size_t offset, size_t pitch, struct jd_block to)
+static jd_status read_process(const struct jd_shm_group *group,
+                              struct jd_shm_cma cma, size_t offset,
+                              size_t pitch, struct jd_shm_block to)
 {
     struct rows rows;
-    size_t bytes = jd__block_bytes(&to), begin = 0;
-    if (jd__block_is_whole(&to) && (pitch == to.width || to.rows == 1))
-        to = (struct jd_block){ to.data, 1, bytes, bytes };
+    size_t bytes = jd__shm_block_bytes(&to), begin = 0;
+    if (jd__shm_block_is_whole(&to) && (pitch == to.width || to.rows == 1))
+        to = (struct jd_shm_block){ to.data, 1, bytes, bytes };
     while (begin < bytes) {
-        find_rows(&rows, &to, sight.data + offset, pitch, begin);
-        ssize_t got = process_vm_readv(sight.pid, rows.to, rows.count,
-                                       rows.from, rows.count, 0);
+        find_rows(&rows, &to, cma.data + offset, pitch, begin);
+        ssize_t got = process_vm_readv(cma.pid, rows.to, rows.count, rows.from,
+                                       rows.count, 0);
         if (got <= 0)
-            return fail_reading(team, sight.member, got ? errno : EFAULT);
+            return fail_reading(group, cma.member, got ? errno : EFAULT);
         begin += (size_t)got;
     }
     return JD_OK;
 }
 
-jd_status jd__sight_copy(struct jd_team *team, struct jd_sight sight,
-                         size_t offset, size_t pitch, const struct jd_block *to)
+jd_status jd__shm_cma_copy(struct jd_shm_group *group, struct jd_shm_cma cma,
+                           size_t offset, size_t pitch,
+                           const struct jd_shm_block *to)
 {
-    if (!sight.data)
-        return fail_place(team, sight.member);
-    if (sight.pid)
-        return read_process(team, sight, offset, pitch, *to);
-    char *data = (char *)(uintptr_t)sight.data;
-    struct jd_block from = { data + offset, to->rows, to->width, pitch };
-    jd__block_copy(to, &from);
+    if (!cma.data)
+        return fail_place(group, cma.member);
+    if (cma.pid)
+        return read_process(group, cma, offset, pitch, *to);
+    char *data = (char *)(uintptr_t)cma.data;
+    struct jd_shm_block from = { data + offset, to->rows, to->width, pitch };
+    jd__shm_block_copy(to, &from);
     return JD_OK;
 }

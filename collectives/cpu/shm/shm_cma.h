@@ -3,8 +3,8 @@
  * shm_cma.h - another member's buffer as it can be read from here: mapped,
  * or in a process whose memory the system lets this one read.
  *
- *     struct jd_sight in = jd__sight_of(team, member, place, address, bytes);
- *     status = jd__sight_copy(team, in, offset, pitch, &to);
+ *     struct jd_shm_cma in = jd__shm_cma_of(group, member, place, address,
+ * bytes); status = jd__shm_cma_copy(group, in, offset, pitch, &to);
  *
  * Threads: as shm.h.
  */
@@ -18,31 +18,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct jd_sight {
+struct jd_shm_cma {
     uint64_t data; /* an address; 0: cannot be seen */
     int pid;       /* in whose memory that is; 0: in this process's */
     int member;
 };
 
 /* Lets the others find out whether they can read this member; shm.c's. */
-void jd__sight_publish(struct jd_team *team);
+void jd__shm_cma_publish(struct jd_shm_group *group);
 
 /*
- * Finds out, once per team, whether this member may read the others' private
+ * Finds out, once per group, whether this member may read the others' private
  * memory, and tells them: yama, seccomp, a namespace of processes, or a process
  * that may not be dumped can forbid it. To be called now and then until it is
  * known of all; a flag, then.
  */
-void jd__sight_try(struct jd_team *team);
+void jd__shm_cma_try(struct jd_shm_group *group);
 
 /* Whether all other members can read this one's private memory, and faster
  * than a stream of that length goes through bounce memory. */
-bool jd__sight_is_free(struct jd_team *team, size_t bytes);
+bool jd__shm_cma_is_free(struct jd_shm_group *group, size_t bytes);
 
 /* member's buffer of that length: at place where that is not JD_PLACE_PRIVATE,
  * else at address in its process. */
-struct jd_sight jd__sight_of(const struct jd_team *team, int member,
-                             uint64_t place, uint64_t address, size_t bytes);
+struct jd_shm_cma jd__shm_cma_of(const struct jd_shm_group *group, int member,
+                                 uint64_t place, uint64_t address,
+                                 size_t bytes);
 
 /*
  * Copies rows, the first of which is offset after the sight's data and the next
@@ -51,11 +52,11 @@ struct jd_sight jd__sight_of(const struct jd_team *team, int member,
  *   memory; UNAVAILABLE naming the process, where that cannot be read any more.
  *   Then all members have to give up.
  */
-jd_status jd__sight_copy(struct jd_team *team, struct jd_sight sight,
-                         size_t offset, size_t pitch,
-                         const struct jd_block *to);
+jd_status jd__shm_cma_copy(struct jd_shm_group *group, struct jd_shm_cma cma,
+                           size_t offset, size_t pitch,
+                           const struct jd_shm_block *to);
 
 /* For measuring: shorter streams are not read out of other processes. */
-extern size_t jd__sight_shortest;
+extern size_t jd__shm_cma_shortest;
 
 #endif

@@ -1,56 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_flow.c - bytes that go from members of a team to members of it. */
+/* shm_flow.c - bytes that go from members of a group to members of it. */
 #include "collectives/cpu/shm/shm_flow.h"
 #include "collectives/cpu/shm/shm_private.h"
 
 /* Measured: bench/README.md. */
-struct jd_flow_limits jd__flow_limits = {
+struct jd_shm_flow_limits jd__shm_flow_limits = {
     .inline_bytes = 512,
     .straight_bytes = 0,
     .piece_bytes = 128 << 10,
 };
 
-#define HALF (JD_TEAM_BOUNCE / 2)
+#define HALF (JD_SHM_BOUNCE / 2)
 
 /* ---- streams ------------------------------------------------------------ */
 
-static size_t bytes_to(const struct jd_flow *flow, int taker)
+static size_t bytes_to(const struct jd_shm_flow *flow, int taker)
 {
-    return flow->ops->bytes(flow, flow->team->index, taker);
+    return flow->ops->bytes(flow, flow->group->index, taker);
 }
 
-static size_t bytes_from(const struct jd_flow *flow, int giver)
+static size_t bytes_from(const struct jd_shm_flow *flow, int giver)
 {
-    return flow->ops->bytes(flow, giver, flow->team->index);
+    return flow->ops->bytes(flow, giver, flow->group->index);
 }
 
-static size_t longest_given(const struct jd_flow *flow)
+static size_t longest_given(const struct jd_shm_flow *flow)
 {
     size_t longest = 0;
-    for (int i = 0; i < flow->team->size; i++)
-        if (i != flow->team->index && bytes_to(flow, i) > longest)
+    for (int i = 0; i < flow->group->size; i++)
+        if (i != flow->group->index && bytes_to(flow, i) > longest)
             longest = bytes_to(flow, i);
     return longest;
 }
 
 /* Streams of one giver to several takers share its half. */
-static size_t piece_of(const struct jd_flow *flow)
+static size_t piece_of(const struct jd_shm_flow *flow)
 {
-    size_t takers = flow->is_shared ? 1 : (size_t)flow->team->size - 1;
-    size_t most = JD_TEAM_EARLY / (takers ? takers : 1);
+    size_t takers = flow->is_shared ? 1 : (size_t)flow->group->size - 1;
+    size_t most = JD_SHM_EARLY / (takers ? takers : 1);
     if (most > JD_CACHE_LINE)
         most -= most % JD_CACHE_LINE;
-    size_t piece = jd__flow_limits.piece_bytes;
+    size_t piece = jd__shm_flow_limits.piece_bytes;
     return piece < most ? piece : most;
 }
 
 /* Where a giver's piece for a taker is. The first one's place changes from
  * meeting to meeting: some may not have taken that of the last one when it is
  * given. */
-static char *cell_of(const struct jd_flow *flow, int giver, int taker,
+static char *cell_of(const struct jd_shm_flow *flow, int giver, int taker,
                      size_t stage, uint64_t round)
 {
-    struct jd_control *control = flow->team->members[giver].control;
+    struct jd_segment *control = flow->group->members[giver].control;
     int cell = flow->is_shared ? 0 : taker < giver ? taker : taker - 1;
     size_t offset = (size_t)cell * piece_of(flow);
     if (stage == 0 && !flow->is_late)
@@ -68,18 +68,19 @@ static size_t part_of(size_t bytes, size_t stage, size_t piece)
 
 /* ---- giving ------------------------------------------------------------- */
 
-void jd__flow_choose(const struct jd_flow *flow, struct jd_given *ret_given)
+void jd__shm_flow_choose(const struct jd_shm_flow *flow,
+                         struct jd_given *ret_given)
 {
     struct jd_given given = { .place = JD_PLACE_PRIVATE,
                               .bytes = flow->in_bytes };
-    jd__sight_try(flow->team);
+    jd__shm_cma_try(flow->group);
     size_t longest = longest_given(flow);
     bool is_straight =
-        !flow->overwrites && longest >= jd__flow_limits.straight_bytes;
+        !flow->overwrites && longest >= jd__shm_flow_limits.straight_bytes;
     if (longest && is_straight)
-        given.place = jd__team_place(flow->team, flow->in, flow->in_bytes);
+        given.place = jd__shm_place(flow->group, flow->in, flow->in_bytes);
     if (longest && given.place == JD_PLACE_PRIVATE) {
-        if (is_straight && jd__sight_is_free(flow->team, longest))
+        if (is_straight && jd__shm_cma_is_free(flow->group, longest))
             given.address = (uintptr_t)flow->in;
         else
             given.longest = longest;
@@ -87,11 +88,12 @@ void jd__flow_choose(const struct jd_flow *flow, struct jd_given *ret_given)
     *ret_given = given;
 }
 
-static void give_stage(const struct jd_flow *flow, size_t stage, uint64_t round)
+static void give_stage(const struct jd_shm_flow *flow, size_t stage,
+                       uint64_t round)
 {
-    int own = flow->team->index;
+    int own = flow->group->index;
     size_t piece = piece_of(flow);
-    for (int i = 0; i < flow->team->size; i++) {
+    for (int i = 0; i < flow->group->size; i++) {
         size_t bytes = i == own ? 0 : part_of(bytes_to(flow, i), stage, piece);
         if (bytes == 0)
             continue;
@@ -102,18 +104,19 @@ static void give_stage(const struct jd_flow *flow, size_t stage, uint64_t round)
     }
 }
 
-void jd__flow_give(const struct jd_flow *flow, struct jd_given *ret_given)
+void jd__shm_flow_give(const struct jd_shm_flow *flow,
+                       struct jd_given *ret_given)
 {
-    jd__flow_choose(flow, ret_given);
+    jd__shm_flow_choose(flow, ret_given);
     if (ret_given->longest)
-        give_stage(flow, 0, flow->team->round + 1);
+        give_stage(flow, 0, flow->group->round + 1);
 }
 
 /* ---- stages ------------------------------------------------------------- */
 
 /* What a run knows from what all told. */
 struct run {
-    const struct jd_flow *flow;
+    const struct jd_shm_flow *flow;
     size_t stages;
     size_t piece;
     uint64_t base;    /* the step that says that stage s has been given is
@@ -121,13 +124,13 @@ struct run {
     bool is_straight; /* for somebody */
 };
 
-static struct run make_run(const struct jd_flow *flow)
+static struct run make_run(const struct jd_shm_flow *flow)
 {
     struct run run = { .flow = flow,
                        .piece = piece_of(flow),
-                       .base = jd__team_steps(flow->team) + flow->is_late };
+                       .base = jd__shm_steps(flow->group) + flow->is_late };
     size_t longest = 0;
-    for (int i = 0; i < flow->team->size; i++) {
+    for (int i = 0; i < flow->group->size; i++) {
         const struct jd_given *given = flow->ops->given(flow, i);
         if (given->longest > longest)
             longest = given->longest;
@@ -146,55 +149,55 @@ static bool is_announced(const struct run *run, size_t stage)
 /* A taker that has given a stage has taken the one before it. */
 static jd_status await_takers(const struct run *run, size_t stage)
 {
-    struct jd_team *team = run->flow->team;
+    struct jd_shm_group *group = run->flow->group;
     jd_status status = JD_OK;
-    for (int i = 0; i < team->size && status == JD_OK; i++)
-        if (i != team->index && bytes_to(run->flow, i))
-            status = jd__team_await(team, i, run->base + stage - 1);
+    for (int i = 0; i < group->size && status == JD_OK; i++)
+        if (i != group->index && bytes_to(run->flow, i))
+            status = jd__shm_await(group, i, run->base + stage - 1);
     return status;
 }
 
 static jd_status give(const struct run *run, size_t stage)
 {
-    struct jd_team *team = run->flow->team;
-    bool gives = run->flow->ops->given(run->flow, team->index)->longest;
+    struct jd_shm_group *group = run->flow->group;
+    bool gives = run->flow->ops->given(run->flow, group->index)->longest;
     jd_status status = JD_OK;
     if (gives && stage >= 2)
         status = await_takers(run, stage);
     if (status != JD_OK)
         return status;
     if (gives)
-        give_stage(run->flow, stage, team->round);
-    jd__team_advance(team);
+        give_stage(run->flow, stage, group->round);
+    jd__shm_advance(group);
     return JD_OK;
 }
 
 static jd_status take_from(const struct run *run, int giver, size_t stage)
 {
-    const struct jd_flow *flow = run->flow;
-    struct jd_team *team = flow->team;
+    const struct jd_shm_flow *flow = run->flow;
+    struct jd_shm_group *group = flow->group;
     if (flow->ops->given(flow, giver)->longest == 0)
         return JD_OK;
     size_t bytes = part_of(bytes_from(flow, giver), stage, run->piece);
     if (bytes == 0)
         return JD_OK;
     if (is_announced(run, stage)) {
-        jd_status status = jd__team_await(team, giver, run->base + stage);
+        jd_status status = jd__shm_await(group, giver, run->base + stage);
         if (status != JD_OK)
             return status;
     }
     flow->ops->take(flow, giver, stage * run->piece, bytes,
-                    cell_of(flow, giver, team->index, stage, team->round));
+                    cell_of(flow, giver, group->index, stage, group->round));
     return JD_OK;
 }
 
 /* Each member begins with the one after itself. */
 static jd_status take(const struct run *run, size_t stage)
 {
-    const struct jd_team *team = run->flow->team;
+    const struct jd_shm_group *group = run->flow->group;
     jd_status status = JD_OK;
-    for (int i = 1; i < team->size && status == JD_OK; i++)
-        status = take_from(run, (team->index + i) % team->size, stage);
+    for (int i = 1; i < group->size && status == JD_OK; i++)
+        status = take_from(run, (group->index + i) % group->size, stage);
     return status;
 }
 
@@ -212,33 +215,33 @@ static jd_status run_stages(const struct run *run)
 
 /* ---- straight ----------------------------------------------------------- */
 
-static jd_status copy_from(const struct jd_flow *flow, int giver)
+static jd_status copy_from(const struct jd_shm_flow *flow, int giver)
 {
     const struct jd_given *given = flow->ops->given(flow, giver);
-    struct jd_sight sight = { .data = (uintptr_t)flow->in };
+    struct jd_shm_cma cma = { .data = (uintptr_t)flow->in };
     if (bytes_from(flow, giver) == 0)
         return JD_OK;
-    if (giver != flow->team->index) {
+    if (giver != flow->group->index) {
         if (given->place == JD_PLACE_PRIVATE && !given->address)
             return JD_OK;
-        sight = jd__sight_of(flow->team, giver, given->place, given->address,
+        cma = jd__shm_cma_of(flow->group, giver, given->place, given->address,
                              given->bytes);
     }
-    jd_status status = flow->ops->copy(flow, giver, sight);
-    return status == JD_OK ? JD_OK : jd__team_let_go(flow->team, status);
+    jd_status status = flow->ops->copy(flow, giver, cma);
+    return status == JD_OK ? JD_OK : jd__shm_let_go(flow->group, status);
 }
 
 /* After all pieces have been given: what is taken here may lie over them. */
-static jd_status copy_all(const struct jd_flow *flow)
+static jd_status copy_all(const struct jd_shm_flow *flow)
 {
-    const struct jd_team *team = flow->team;
+    const struct jd_shm_group *group = flow->group;
     jd_status status = JD_OK;
-    for (int i = 1; i <= team->size && status == JD_OK; i++)
-        status = copy_from(flow, (team->index + i) % team->size);
+    for (int i = 1; i <= group->size && status == JD_OK; i++)
+        status = copy_from(flow, (group->index + i) % group->size);
     return status;
 }
 
-jd_status jd__flow_run(const struct jd_flow *flow)
+jd_status jd__shm_flow_run(const struct jd_shm_flow *flow)
 {
     struct run run = make_run(flow);
     jd_status status = run_stages(&run);
@@ -247,5 +250,5 @@ jd_status jd__flow_run(const struct jd_flow *flow)
     if (status != JD_OK)
         return status;
     bool has_steps = run.stages > 1 || (run.stages && flow->is_late);
-    return run.is_straight || has_steps ? jd__team_step(flow->team) : JD_OK;
+    return run.is_straight || has_steps ? jd__shm_step(flow->group) : JD_OK;
 }

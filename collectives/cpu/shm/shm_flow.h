@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_flow.h - bytes that go from members of a team to members of it, by the
+ * shm_flow.h - bytes that go from members of a group to members of it, by the
  * way that each giver's memory allows: what shm_move.h is made of.
  *
- *     struct jd_flow flow = { .team = team, .ops = &ops, .arg = &mine, ... };
- *     jd__flow_give(&flow, &given);       before the members meet
- *     ... jd__team_meet, each with its struct jd_given as payload ...
- *     status = jd__flow_run(&flow);
+ *     struct jd_shm_flow flow = { .group = group, .ops = &ops, .arg = &mine,
+ * ... }; jd__shm_flow_give(&flow, &given);       before the members meet
+ *     ... jd__shm_meet, each with its struct jd_given as payload ...
+ *     status = jd__shm_flow_run(&flow);
  *
  * A stream goes from each giver to each of its takers; what is in it, the ops
  * say. Ways, which the giver chooses and all members know from what it told:
  *   straight   the takers copy out of its buffer, which they can read (its
- *              arena, or private memory of a process that they may read), and
+ *              heap, or private memory of a process that they may read), and
  *              a step at the end lets it go.
  *   bounce     the giver copies into its bounce memory, piece by piece, and
  *              the takers out of it. The first piece is there when the members
@@ -36,35 +36,35 @@
 
 /* What a giver tells about its in. */
 struct jd_given {
-    uint64_t place;   /* jd__team_place(), or JD_PLACE_PRIVATE */
+    uint64_t place;   /* jd__shm_place(), or JD_PLACE_PRIVATE */
     uint64_t address; /* in its process, where the others may read that: or 0 */
     uint64_t bytes;   /* that these two span */
     uint64_t longest; /* bytes of its longest stream that bounces, or 0 */
 };
 
-struct jd_flow;
+struct jd_shm_flow;
 
 /* Each is asked for streams that this member gives or takes; own ones, of
  * which it is both, only of bytes and copy. */
-struct jd_flow_ops {
+struct jd_shm_flow_ops {
     /* How long a stream is. */
-    size_t (*bytes)(const struct jd_flow *flow, int giver, int taker);
+    size_t (*bytes)(const struct jd_shm_flow *flow, int giver, int taker);
     /* Copies [begin, begin + bytes) of the own stream to taker. */
-    void (*give)(const struct jd_flow *flow, int taker, size_t begin,
+    void (*give)(const struct jd_shm_flow *flow, int taker, size_t begin,
                  size_t bytes, char *to);
     /* Takes the same of the stream from giver. */
-    void (*take)(const struct jd_flow *flow, int giver, size_t begin,
+    void (*take)(const struct jd_shm_flow *flow, int giver, size_t begin,
                  size_t bytes, const char *from);
     /* Takes all of it from giver's in. */
-    jd_status (*copy)(const struct jd_flow *flow, int giver,
-                      struct jd_sight in);
+    jd_status (*copy)(const struct jd_shm_flow *flow, int giver,
+                      struct jd_shm_cma in);
     /* What giver told; known once the members have met. */
-    const struct jd_given *(*given)(const struct jd_flow *flow, int giver);
+    const struct jd_given *(*given)(const struct jd_shm_flow *flow, int giver);
 };
 
-struct jd_flow {
-    struct jd_team *team;
-    const struct jd_flow_ops *ops;
+struct jd_shm_flow {
+    struct jd_shm_group *group;
+    const struct jd_shm_flow_ops *ops;
     const void *arg; /* the ops' */
     const char *in;  /* this member's; NULL where it gives nothing */
     size_t in_bytes; /* all that is read of it */
@@ -75,21 +75,23 @@ struct jd_flow {
 };
 
 /* Chooses this member's way. */
-void jd__flow_choose(const struct jd_flow *flow, struct jd_given *ret_given);
+void jd__shm_flow_choose(const struct jd_shm_flow *flow,
+                         struct jd_given *ret_given);
 
 /* Chooses, and gives the first piece where it bounces. */
-void jd__flow_give(const struct jd_flow *flow, struct jd_given *ret_given);
+void jd__shm_flow_give(const struct jd_shm_flow *flow,
+                       struct jd_given *ret_given);
 
-/* Everything else. Returns: as jd__team_await_all; INTERNAL where a member
+/* Everything else. Returns: as jd__shm_await_all; INTERNAL where a member
  * told a place that does not exist. */
-jd_status jd__flow_run(const struct jd_flow *flow);
+jd_status jd__shm_flow_run(const struct jd_shm_flow *flow);
 
 /* For measuring; all members must have the same. */
-struct jd_flow_limits {
-    size_t inline_bytes;   /* up to JD_TEAM_PAYLOAD: streams in payloads */
-    size_t straight_bytes; /* shorter streams bounce out of an arena too */
+struct jd_shm_flow_limits {
+    size_t inline_bytes;   /* up to JD_SHM_PAYLOAD: streams in payloads */
+    size_t straight_bytes; /* shorter streams bounce out of a heap too */
     size_t piece_bytes;    /* the longest piece */
 };
-extern struct jd_flow_limits jd__flow_limits;
+extern struct jd_shm_flow_limits jd__shm_flow_limits;
 
 #endif

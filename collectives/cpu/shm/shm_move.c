@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_move.c - collectives inside a team that only move bytes. */
+/* shm_move.c - collectives inside a group that only move bytes. */
 #include "collectives/cpu/shm/shm_move.h"
 #include "collectives/cpu/shm/shm_flow.h"
 
@@ -7,20 +7,21 @@
 
 /* ---- the four ----------------------------------------------------------- */
 
-static struct jd_block make_block(const void *data, size_t rows, size_t width,
-                                  size_t pitch, size_t element)
+static struct jd_shm_block make_block(const void *data, size_t rows,
+                                      size_t width, size_t pitch,
+                                      size_t element)
 {
-    return (struct jd_block){ (char *)(uintptr_t)data, rows, width * element,
-                              pitch * element };
+    return (struct jd_shm_block){ (char *)(uintptr_t)data, rows,
+                                  width * element, pitch * element };
 }
 
-struct jd_move jd__move_all_gather(const struct jd_team *team,
-                                   const struct jd_collective *call,
-                                   size_t rows)
+struct jd_shm_move jd__shm_move_all_gather(const struct jd_shm_group *group,
+                                           const struct jd_collective *call,
+                                           size_t rows)
 {
     size_t element = jd_dtype_size(call->dtype), count = call->count;
-    size_t pitch = count * (size_t)jd__team_size(team);
-    return (struct jd_move){
+    size_t pitch = count * (size_t)jd__shm_size(group);
+    return (struct jd_shm_move){
         .in = make_block(call->in, rows, count, count, element),
         .out = make_block(call->out, rows, count, pitch, element),
         .out_step = count * element,
@@ -29,13 +30,13 @@ struct jd_move jd__move_all_gather(const struct jd_team *team,
     };
 }
 
-struct jd_move jd__move_all_to_all(const struct jd_team *team,
-                                   const struct jd_collective *call,
-                                   const struct jd_pieces *pieces)
+struct jd_shm_move jd__shm_move_all_to_all(const struct jd_shm_group *group,
+                                           const struct jd_collective *call,
+                                           const struct jd_pieces *pieces)
 {
     size_t element = jd_dtype_size(call->dtype);
-    (void)team;
-    return (struct jd_move){
+    (void)group;
+    return (struct jd_shm_move){
         .in = make_block(call->in, pieces->rows, pieces->width,
                          pieces->in_pitch, element),
         .out = make_block(call->out, pieces->rows, pieces->width,
@@ -48,13 +49,13 @@ struct jd_move jd__move_all_to_all(const struct jd_team *team,
     };
 }
 
-struct jd_move jd__move_permute(const struct jd_team *team,
-                                const struct jd_collective *call,
-                                const struct jd_permute *permute)
+struct jd_shm_move jd__shm_move_permute(const struct jd_shm_group *group,
+                                        const struct jd_collective *call,
+                                        const struct jd_permute *permute)
 {
     size_t element = jd_dtype_size(call->dtype), count = call->count;
-    (void)team;
-    return (struct jd_move){
+    (void)group;
+    return (struct jd_shm_move){
         .in = make_block(call->in, 1, count, count, element),
         .out = make_block(call->out, 1, count, count, element),
         .to = permute->to,
@@ -64,12 +65,13 @@ struct jd_move jd__move_permute(const struct jd_team *team,
     };
 }
 
-struct jd_move jd__move_broadcast(const struct jd_team *team,
-                                  const struct jd_collective *call, int source)
+struct jd_shm_move jd__shm_move_broadcast(const struct jd_shm_group *group,
+                                          const struct jd_collective *call,
+                                          int source)
 {
     size_t element = jd_dtype_size(call->dtype), count = call->count;
-    bool gives = jd__team_index(team) == source;
-    return (struct jd_move){
+    bool gives = jd__shm_index(group) == source;
+    return (struct jd_shm_move){
         .in = make_block(gives ? call->in : NULL, 1, count, count, element),
         .out = make_block(call->out, 1, count, count, element),
         .to = gives ? JD_MOVE_ALL : JD_MOVE_NONE,
@@ -79,7 +81,7 @@ struct jd_move jd__move_broadcast(const struct jd_team *team,
 
 /* ---- as a flow ---------------------------------------------------------- */
 
-static size_t number_of(const struct jd_move *move, int member)
+static size_t number_of(const struct jd_shm_move *move, int member)
 {
     return (size_t)(move->number ? move->number[member] : member);
 }
@@ -89,53 +91,54 @@ static bool is_among(int members, int member)
     return members == JD_MOVE_ALL || members == member;
 }
 
-static size_t stream_bytes(const struct jd_flow *flow, int giver, int taker)
+static size_t stream_bytes(const struct jd_shm_flow *flow, int giver, int taker)
 {
-    const struct jd_move *move = flow->arg;
-    int own = jd__team_index(flow->team);
+    const struct jd_shm_move *move = flow->arg;
+    int own = jd__shm_index(flow->group);
     if ((giver == own && !is_among(move->to, taker)) ||
         (taker == own && !is_among(move->from, giver)))
         return 0;
-    return jd__block_bytes(&move->in);
+    return jd__shm_block_bytes(&move->in);
 }
 
-static void give(const struct jd_flow *flow, int taker, size_t begin,
+static void give(const struct jd_shm_flow *flow, int taker, size_t begin,
                  size_t bytes, char *to)
 {
-    const struct jd_move *move = flow->arg;
-    struct jd_block block = move->in;
+    const struct jd_shm_move *move = flow->arg;
+    struct jd_shm_block block = move->in;
     block.data += number_of(move, taker) * move->in_step;
-    jd__block_pack(to, &block, begin, bytes);
+    jd__shm_block_pack(to, &block, begin, bytes);
 }
 
-static struct jd_block target_of(const struct jd_move *move, int giver)
+static struct jd_shm_block target_of(const struct jd_shm_move *move, int giver)
 {
-    struct jd_block block = move->out;
+    struct jd_shm_block block = move->out;
     block.data += number_of(move, giver) * move->out_step;
     return block;
 }
 
-static void take(const struct jd_flow *flow, int giver, size_t begin,
+static void take(const struct jd_shm_flow *flow, int giver, size_t begin,
                  size_t bytes, const char *from)
 {
-    struct jd_block block = target_of(flow->arg, giver);
-    jd__block_unpack(&block, begin, from, bytes);
+    struct jd_shm_block block = target_of(flow->arg, giver);
+    jd__shm_block_unpack(&block, begin, from, bytes);
 }
 
-static jd_status copy(const struct jd_flow *flow, int giver, struct jd_sight in)
+static jd_status copy(const struct jd_shm_flow *flow, int giver,
+                      struct jd_shm_cma in)
 {
-    const struct jd_move *move = flow->arg;
-    struct jd_block block = target_of(move, giver);
-    size_t offset = number_of(move, jd__team_index(flow->team)) * move->in_step;
-    return jd__sight_copy(flow->team, in, offset, move->in.pitch, &block);
+    const struct jd_shm_move *move = flow->arg;
+    struct jd_shm_block block = target_of(move, giver);
+    size_t offset = number_of(move, jd__shm_index(flow->group)) * move->in_step;
+    return jd__shm_cma_copy(flow->group, in, offset, move->in.pitch, &block);
 }
 
-static const struct jd_given *given(const struct jd_flow *flow, int giver)
+static const struct jd_given *given(const struct jd_shm_flow *flow, int giver)
 {
-    return jd__team_payload(flow->team, giver);
+    return jd__shm_payload(flow->group, giver);
 }
 
-static const struct jd_flow_ops ops = {
+static const struct jd_shm_flow_ops ops = {
     .bytes = stream_bytes,
     .give = give,
     .take = take,
@@ -144,24 +147,25 @@ static const struct jd_flow_ops ops = {
 };
 
 /* What is read of in. */
-static size_t extent_of(const struct jd_team *team, const struct jd_move *move)
+static size_t extent_of(const struct jd_shm_group *group,
+                        const struct jd_shm_move *move)
 {
     size_t last = 0;
-    for (int i = 0; i < jd__team_size(team); i++)
+    for (int i = 0; i < jd__shm_size(group); i++)
         if (number_of(move, i) > last)
             last = number_of(move, i);
-    return last * move->in_step + jd__block_extent(&move->in);
+    return last * move->in_step + jd__shm_block_extent(&move->in);
 }
 
-static struct jd_flow make_flow(struct jd_team *team,
-                                const struct jd_move *move)
+static struct jd_shm_flow make_flow(struct jd_shm_group *group,
+                                    const struct jd_shm_move *move)
 {
-    return (struct jd_flow){
-        .team = team,
+    return (struct jd_shm_flow){
+        .group = group,
         .ops = &ops,
         .arg = move,
         .in = move->in.data,
-        .in_bytes = extent_of(team, move),
+        .in_bytes = extent_of(group, move),
         .overwrites = move->overwrites,
         .is_shared = move->in_step == 0,
     };
@@ -169,33 +173,35 @@ static struct jd_flow make_flow(struct jd_team *team,
 
 /* ---- in payloads -------------------------------------------------------- */
 
-static bool is_short(const struct jd_team *team, const struct jd_move *move)
+static bool is_short(const struct jd_shm_group *group,
+                     const struct jd_shm_move *move)
 {
-    size_t streams = move->in_step ? (size_t)jd__team_size(team) : 1;
-    return jd__block_bytes(&move->in) <= jd__flow_limits.inline_bytes / streams;
+    size_t streams = move->in_step ? (size_t)jd__shm_size(group) : 1;
+    return jd__shm_block_bytes(&move->in) <=
+           jd__shm_flow_limits.inline_bytes / streams;
 }
 
-static size_t tell_data(const struct jd_flow *flow, char *payload)
+static size_t tell_data(const struct jd_shm_flow *flow, char *payload)
 {
-    const struct jd_move *move = flow->arg;
-    size_t bytes = jd__block_bytes(&move->in);
+    const struct jd_shm_move *move = flow->arg;
+    size_t bytes = jd__shm_block_bytes(&move->in);
     if (bytes == 0 || move->to == JD_MOVE_NONE)
         return 0;
     if (flow->is_shared) {
         give(flow, 0, 0, bytes, payload);
         return bytes;
     }
-    for (int i = 0; i < jd__team_size(flow->team); i++)
+    for (int i = 0; i < jd__shm_size(flow->group); i++)
         give(flow, i, 0, bytes, payload + (size_t)i * bytes);
-    return (size_t)jd__team_size(flow->team) * bytes;
+    return (size_t)jd__shm_size(flow->group) * bytes;
 }
 
-static void take_data(const struct jd_flow *flow)
+static void take_data(const struct jd_shm_flow *flow)
 {
-    int own = jd__team_index(flow->team);
-    for (int i = 0; i < jd__team_size(flow->team); i++) {
+    int own = jd__shm_index(flow->group);
+    for (int i = 0; i < jd__shm_size(flow->group); i++) {
         size_t bytes = stream_bytes(flow, i, own);
-        const char *payload = jd__team_payload(flow->team, i);
+        const char *payload = jd__shm_payload(flow->group, i);
         if (bytes)
             take(flow, i, 0, bytes,
                  payload + (flow->is_shared ? 0 : (size_t)own * bytes));
@@ -204,25 +210,26 @@ static void take_data(const struct jd_flow *flow)
 
 /* ---- both parts --------------------------------------------------------- */
 
-size_t jd__move_tell(struct jd_team *team, const struct jd_move *move,
-                     void *payload)
+size_t jd__shm_move_tell(struct jd_shm_group *group,
+                         const struct jd_shm_move *move, void *payload)
 {
-    struct jd_flow flow = make_flow(team, move);
-    if (is_short(team, move))
+    struct jd_shm_flow flow = make_flow(group, move);
+    if (is_short(group, move))
         return tell_data(&flow, payload);
-    jd__flow_give(&flow, payload);
+    jd__shm_flow_give(&flow, payload);
     return sizeof(struct jd_given);
 }
 
-jd_status jd__move_run(struct jd_team *team, const struct jd_move *move)
+jd_status jd__shm_move_run(struct jd_shm_group *group,
+                           const struct jd_shm_move *move)
 {
-    struct jd_flow flow = make_flow(team, move);
+    struct jd_shm_flow flow = make_flow(group, move);
     jd_status status = JD_OK;
-    if (is_short(team, move))
+    if (is_short(group, move))
         take_data(&flow);
     else
-        status = jd__flow_run(&flow);
-    size_t bytes = jd__block_bytes(&move->out);
+        status = jd__shm_flow_run(&flow);
+    size_t bytes = jd__shm_block_bytes(&move->out);
     if (status == JD_OK && move->clears && move->from == JD_MOVE_NONE && bytes)
         memset(move->out.data, 0, bytes);
     return status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_move_ragged.c - ragged_all_to_all inside a team: the takers first hear
+ * shm_move_ragged.c - ragged_all_to_all inside a group: the takers first hear
  * what they will get, and compare it with what they expect; each says in its
  * note what it found; only where nobody found anything wrong do data move.
  */
@@ -17,11 +17,11 @@ struct note {
     struct jd_given given;
     struct jd_ragged_fault fault;
 };
-static_assert(sizeof(struct note) <= JD_TEAM_NOTE, "fits");
+static_assert(sizeof(struct note) <= JD_SHM_NOTE, "fits");
 
 /* One call. */
 struct exchange {
-    struct jd_team *team;
+    struct jd_shm_group *group;
     const struct jd_ragged *ragged;
     size_t row; /* bytes */
     char *in, *out;
@@ -31,18 +31,18 @@ struct exchange {
 static struct jd_ragged_entry given_entry(const struct exchange *x, int taker,
                                           int piece)
 {
-    return jd__ragged_given(x->ragged, taker, piece);
+    return jd__ragged_fault_given(x->ragged, taker, piece);
 }
 
 static struct jd_ragged_entry taken_entry(const struct exchange *x, int giver,
                                           int piece)
 {
-    return x->table[jd__ragged_place(x->ragged, giver, piece)];
+    return x->table[jd__ragged_fault_place(x->ragged, giver, piece)];
 }
 
 /* ---- telling the takers ------------------------------------------------- */
 
-static size_t table_bytes(const struct jd_flow *flow, int giver, int taker)
+static size_t table_bytes(const struct jd_shm_flow *flow, int giver, int taker)
 {
     const struct exchange *x = flow->arg;
     return giver == taker
@@ -51,7 +51,7 @@ static size_t table_bytes(const struct jd_flow *flow, int giver, int taker)
 }
 
 /* Pieces of a stream end anywhere: also within an entry. */
-static void give_table(const struct jd_flow *flow, int taker, size_t begin,
+static void give_table(const struct jd_shm_flow *flow, int taker, size_t begin,
                        size_t bytes, char *to)
 {
     size_t size = sizeof(struct jd_ragged_entry);
@@ -67,31 +67,33 @@ static void give_table(const struct jd_flow *flow, int taker, size_t begin,
     }
 }
 
-static void take_table(const struct jd_flow *flow, int giver, size_t begin,
+static void take_table(const struct jd_shm_flow *flow, int giver, size_t begin,
                        size_t bytes, const char *from)
 {
     const struct exchange *x = flow->arg;
     if (x->table)
-        memcpy((char *)&x->table[jd__ragged_place(x->ragged, giver, 0)] + begin,
+        memcpy((char *)&x->table[jd__ragged_fault_place(x->ragged, giver, 0)] +
+                   begin,
                from, bytes);
 }
 
-static const struct jd_given *given_table(const struct jd_flow *flow, int giver)
+static const struct jd_given *given_table(const struct jd_shm_flow *flow,
+                                          int giver)
 {
-    return jd__team_payload(flow->team, giver);
+    return jd__shm_payload(flow->group, giver);
 }
 
-static const struct jd_flow_ops table_ops = {
+static const struct jd_shm_flow_ops table_ops = {
     .bytes = table_bytes,
     .give = give_table,
     .take = take_table,
     .given = given_table,
 };
 
-static struct jd_flow make_table_flow(const struct exchange *x)
+static struct jd_shm_flow make_table_flow(const struct exchange *x)
 {
-    return (struct jd_flow){
-        .team = x->team,
+    return (struct jd_shm_flow){
+        .group = x->group,
         .ops = &table_ops,
         .arg = x,
         .overwrites = true, /* it is nowhere to be read straight */
@@ -100,52 +102,52 @@ static struct jd_flow make_table_flow(const struct exchange *x)
 
 /* ---- comparing ---------------------------------------------------------- */
 
-static const struct note *note_of(const struct jd_team *team, int member)
+static const struct note *note_of(const struct jd_shm_group *group, int member)
 {
-    return (const void *)team->members[member].control->note;
+    return (const void *)group->members[member].control->note;
 }
 
-static jd_status fail(const struct jd_team *team,
+static jd_status fail(const struct jd_shm_group *group,
                       const struct jd_ragged_fault *fault)
 {
-    const struct jd_wait *wait = &team->spec.wait;
-    return jd__ragged_fail(wait->operation, wait->detail, team->processes,
-                           fault);
+    const struct jd_wait *wait = &group->spec.wait;
+    return jd__ragged_fault_fail(wait->operation, wait->detail,
+                                 group->processes, fault);
 }
 
 /* Everybody has the same answer. */
 static jd_status compare_all(const struct exchange *x,
-                             const struct jd_flow *data)
+                             const struct jd_shm_flow *data)
 {
-    struct jd_team *team = x->team;
+    struct jd_shm_group *group = x->group;
     struct note note = { .fault.kind = JD_RAGGED_FITS };
-    jd__ragged_compare(x->ragged, team->size, team->index, x->table,
-                       &note.fault);
+    jd__ragged_fault_compare(x->ragged, group->size, group->index, x->table,
+                             &note.fault);
     if (note.fault.kind == JD_RAGGED_FITS)
-        jd__flow_choose(data, &note.given);
-    memcpy(team->own->note, &note, sizeof note);
-    jd_status status = jd__team_step(team);
-    const struct jd_ragged_fault *said = &note_of(team, 0)->fault;
-    for (int i = 1; i < team->size && status == JD_OK; i++)
-        if (jd__ragged_goes_before(&note_of(team, i)->fault, said))
-            said = &note_of(team, i)->fault;
-    return status == JD_OK && said->kind != JD_RAGGED_FITS ? fail(team, said)
+        jd__shm_flow_choose(data, &note.given);
+    memcpy(group->own->note, &note, sizeof note);
+    jd_status status = jd__shm_step(group);
+    const struct jd_ragged_fault *said = &note_of(group, 0)->fault;
+    for (int i = 1; i < group->size && status == JD_OK; i++)
+        if (jd__ragged_fault_goes_before(&note_of(group, i)->fault, said))
+            said = &note_of(group, i)->fault;
+    return status == JD_OK && said->kind != JD_RAGGED_FITS ? fail(group, said)
                                                            : status;
 }
 
 /* ---- moving ------------------------------------------------------------- */
 
-static size_t data_bytes(const struct jd_flow *flow, int giver, int taker)
+static size_t data_bytes(const struct jd_shm_flow *flow, int giver, int taker)
 {
     const struct exchange *x = flow->arg;
     int64_t rows = 0;
     for (int i = 0; i < x->ragged->per_member; i++)
-        rows += giver == x->team->index ? given_entry(x, taker, i).size
-                                        : taken_entry(x, giver, i).size;
+        rows += giver == x->group->index ? given_entry(x, taker, i).size
+                                         : taken_entry(x, giver, i).size;
     return (size_t)rows * x->row;
 }
 
-static void give_data(const struct jd_flow *flow, int taker, size_t begin,
+static void give_data(const struct jd_shm_flow *flow, int taker, size_t begin,
                       size_t bytes, char *to)
 {
     const struct exchange *x = flow->arg;
@@ -164,7 +166,7 @@ static void give_data(const struct jd_flow *flow, int taker, size_t begin,
     }
 }
 
-static void take_data(const struct jd_flow *flow, int giver, size_t begin,
+static void take_data(const struct jd_shm_flow *flow, int giver, size_t begin,
                       size_t bytes, const char *from)
 {
     const struct exchange *x = flow->arg;
@@ -183,29 +185,30 @@ static void take_data(const struct jd_flow *flow, int giver, size_t begin,
     }
 }
 
-static jd_status copy_data(const struct jd_flow *flow, int giver,
-                           struct jd_sight in)
+static jd_status copy_data(const struct jd_shm_flow *flow, int giver,
+                           struct jd_shm_cma in)
 {
     const struct exchange *x = flow->arg;
     jd_status status = JD_OK;
     for (int i = 0; i < x->ragged->per_member && status == JD_OK; i++) {
         struct jd_ragged_entry entry = taken_entry(x, giver, i);
         size_t bytes = (size_t)entry.size * x->row;
-        struct jd_block to = { x->out + (size_t)entry.to * x->row, 1, bytes,
-                               bytes };
+        struct jd_shm_block to = { x->out + (size_t)entry.to * x->row, 1, bytes,
+                                   bytes };
         if (bytes)
-            status = jd__sight_copy(x->team, in, (size_t)entry.from * x->row,
-                                    bytes, &to);
+            status = jd__shm_cma_copy(x->group, in, (size_t)entry.from * x->row,
+                                      bytes, &to);
     }
     return status;
 }
 
-static const struct jd_given *given_data(const struct jd_flow *flow, int giver)
+static const struct jd_given *given_data(const struct jd_shm_flow *flow,
+                                         int giver)
 {
-    return &note_of(flow->team, giver)->given;
+    return &note_of(flow->group, giver)->given;
 }
 
-static const struct jd_flow_ops data_ops = {
+static const struct jd_shm_flow_ops data_ops = {
     .bytes = data_bytes,
     .give = give_data,
     .take = take_data,
@@ -215,58 +218,58 @@ static const struct jd_flow_ops data_ops = {
 
 /* ---- both parts --------------------------------------------------------- */
 
-size_t jd__move_tell_ragged(struct jd_team *team,
-                            const struct jd_ragged *ragged, void *payload)
+size_t jd__shm_move_tell_ragged(struct jd_shm_group *group,
+                                const struct jd_ragged *ragged, void *payload)
 {
-    struct exchange x = { .team = team, .ragged = ragged };
-    struct jd_flow flow = make_table_flow(&x);
-    jd__flow_give(&flow, payload);
+    struct exchange x = { .group = group, .ragged = ragged };
+    struct jd_shm_flow flow = make_table_flow(&x);
+    jd__shm_flow_give(&flow, payload);
     return sizeof(struct jd_given);
 }
 
-/* Room for the table, which the team keeps; NULL where there is none. */
+/* Room for the table, which the group keeps; NULL where there is none. */
 static struct jd_ragged_entry *make_table(const struct exchange *x)
 {
-    struct jd_team *team = x->team;
-    size_t bytes = jd__ragged_place(x->ragged, team->size, 0) *
+    struct jd_shm_group *group = x->group;
+    size_t bytes = jd__ragged_fault_place(x->ragged, group->size, 0) *
                    sizeof(struct jd_ragged_entry);
-    if (bytes > team->scratch_bytes) {
-        void *scratch = realloc(team->scratch, bytes);
+    if (bytes > group->scratch_bytes) {
+        void *scratch = realloc(group->scratch, bytes);
         if (!scratch)
             return NULL;
-        team->scratch = scratch;
-        team->scratch_bytes = bytes;
+        group->scratch = scratch;
+        group->scratch_bytes = bytes;
     }
-    struct jd_ragged_entry *table = team->scratch;
+    struct jd_ragged_entry *table = group->scratch;
     for (int i = 0; i < x->ragged->per_member; i++)
-        table[jd__ragged_place(x->ragged, team->index, i)] =
-            given_entry(x, team->index, i);
+        table[jd__ragged_fault_place(x->ragged, group->index, i)] =
+            given_entry(x, group->index, i);
     return table;
 }
 
-jd_status jd__move_run_ragged(struct jd_team *team,
-                              const struct jd_collective *call,
-                              const struct jd_ragged *ragged)
+jd_status jd__shm_move_run_ragged(struct jd_shm_group *group,
+                                  const struct jd_collective *call,
+                                  const struct jd_ragged *ragged)
 {
     struct exchange x = {
-        .team = team,
+        .group = group,
         .ragged = ragged,
         .row = call->count * jd_dtype_size(call->dtype),
         .in = (char *)(uintptr_t)call->in,
         .out = call->out,
     };
     x.table = make_table(&x);
-    struct jd_flow table = make_table_flow(&x);
-    struct jd_flow data = {
-        .team = team,
+    struct jd_shm_flow table = make_table_flow(&x);
+    struct jd_shm_flow data = {
+        .group = group,
         .ops = &data_ops,
         .arg = &x,
         .in = call->in,
         .in_bytes = ragged->in_rows * x.row,
         .is_late = true,
     };
-    jd_status status = jd__flow_run(&table);
+    jd_status status = jd__shm_flow_run(&table);
     if (status == JD_OK)
         status = compare_all(&x, &data);
-    return status == JD_OK ? jd__flow_run(&data) : status;
+    return status == JD_OK ? jd__shm_flow_run(&data) : status;
 }

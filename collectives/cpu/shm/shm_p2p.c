@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_p2p.c - sends and receives between pairs of a team's members. */
+/* shm_p2p.c - sends and receives between pairs of a group's members. */
 #include "collectives/cpu/shm/shm_cma.h"
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_private.h"
@@ -58,35 +58,36 @@ static size_t ring_bytes(int team_size)
     return bytes;
 }
 
-size_t jd__mail_size(int team_size)
+size_t jd__shm_p2p_size(int team_size)
 {
     size_t size = (size_t)team_size;
     return size * (sizeof(struct mailbox) + ring_bytes(team_size));
 }
 
-static struct mailbox *box_of(const struct jd_team *team, int owner, int other)
+static struct mailbox *box_of(const struct jd_shm_group *group, int owner,
+                              int other)
 {
-    struct mailbox *boxes = (void *)(team->members[owner].control + 1);
+    struct mailbox *boxes = (void *)(group->members[owner].control + 1);
     return &boxes[other];
 }
 
-static char *ring_of(const struct jd_team *team, int owner, int other)
+static char *ring_of(const struct jd_shm_group *group, int owner, int other)
 {
-    char *rings = (char *)box_of(team, owner, team->size);
-    return rings + (size_t)other * ring_bytes(team->size);
+    char *rings = (char *)box_of(group, owner, group->size);
+    return rings + (size_t)other * ring_bytes(group->size);
 }
 
-void jd__mail_revoke(struct jd_team *team)
+void jd__shm_p2p_revoke(struct jd_shm_group *group)
 {
-    for (int i = 0; i < team->size; i++) {
-        struct mailbox *box = box_of(team, team->index, i);
+    for (int i = 0; i < group->size; i++) {
+        struct mailbox *box = box_of(group, group->index, i);
         for (int j = 0; j < 2; j++) {
-            atomic_store(&box->letters[j].number, JD_TEAM_REVOKED);
-            atomic_store(&box->asks[j].number, JD_TEAM_REVOKED);
+            atomic_store(&box->letters[j].number, JD_SHM_REVOKED);
+            atomic_store(&box->asks[j].number, JD_SHM_REVOKED);
         }
-        atomic_store(&box->written, JD_TEAM_REVOKED);
-        atomic_store(&box->taken, JD_TEAM_REVOKED);
-        atomic_store(&box->done, JD_TEAM_REVOKED);
+        atomic_store(&box->written, JD_SHM_REVOKED);
+        atomic_store(&box->taken, JD_SHM_REVOKED);
+        atomic_store(&box->done, JD_SHM_REVOKED);
     }
 }
 
@@ -95,7 +96,7 @@ void jd__mail_revoke(struct jd_team *team)
 enum phase { COMPARING, MOVING };
 
 /* One direction between this member and another: one transfer at a time. */
-struct lane {
+struct rail {
     bool sends;
     int member;
     int transfer; /* its place in the list; -1: none any more */
@@ -105,48 +106,48 @@ struct lane {
     uint64_t ring;   /* bytes that went through the ring, ever */
 };
 
-struct jd_mail {
-    struct lane *lanes; /* the sending ones, then the receiving ones */
-    struct lane **open; /* those that the present call needs */
+struct jd_shm_p2p {
+    struct rail *rails; /* the sending ones, then the receiving ones */
+    struct rail **open; /* those that the present call needs */
     int num_open;
 };
 
-struct jd_mail *jd__mail_create(int team_size)
+struct jd_shm_p2p *jd__shm_p2p_create(int team_size)
 {
-    struct jd_mail *mail = calloc(1, sizeof *mail);
+    struct jd_shm_p2p *mail = calloc(1, sizeof *mail);
     size_t count = 2 * (size_t)team_size;
     if (!mail)
         return NULL;
-    mail->lanes = calloc(count, sizeof *mail->lanes);
+    mail->rails = calloc(count, sizeof *mail->rails);
     mail->open = calloc(count, sizeof *mail->open);
-    if (!mail->lanes || !mail->open) {
-        jd__mail_destroy(mail);
+    if (!mail->rails || !mail->open) {
+        jd__shm_p2p_destroy(mail);
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
-        mail->lanes[i] = (struct lane){ .sends = i < count / 2,
+        mail->rails[i] = (struct rail){ .sends = i < count / 2,
                                         .member = (int)(i % (count / 2)),
                                         .transfer = -1 };
     return mail;
 }
 
-void jd__mail_destroy(struct jd_mail *mail)
+void jd__shm_p2p_destroy(struct jd_shm_p2p *mail)
 {
     if (!mail)
         return;
-    free(mail->lanes);
+    free(mail->rails);
     free(mail->open);
     free(mail);
 }
 
 /* ---- one call ----------------------------------------------------------- */
 
-/* What a step of a lane came to. FAILED: with the post's failure. */
+/* What a step of a rail came to. FAILED: with the post's failure. */
 enum step { IDLE, MOVED, CLOSED, FAILED };
 
 struct post {
-    struct jd_team *team;
-    struct jd_mail *mail;
+    struct jd_shm_group *group;
+    struct jd_shm_p2p *mail;
     const struct jd_transfer *transfers;
     int count;
     jd_status status;  /* the first pair that did not match */
@@ -155,14 +156,14 @@ struct post {
 
 static enum step fail_revoked(struct post *post)
 {
-    post->failure = jd__team_fail_revoked(post->team);
+    post->failure = jd__shm_fail_revoked(post->group);
     return FAILED;
 }
 
 static const struct jd_collective *call_of(const struct post *post,
-                                           const struct lane *lane)
+                                           const struct rail *rail)
 {
-    return &post->transfers[lane->transfer].call;
+    return &post->transfers[rail->transfer].call;
 }
 
 static size_t bytes_of(const struct jd_collective *call)
@@ -175,15 +176,15 @@ static bool is_send(const struct jd_transfer *transfer)
     return transfer->call.activity == JD_ACTIVITY_SEND;
 }
 
-static struct mailbox *own_box(const struct post *post, const struct lane *lane)
+static struct mailbox *own_box(const struct post *post, const struct rail *rail)
 {
-    return box_of(post->team, post->team->index, lane->member);
+    return box_of(post->group, post->group->index, rail->member);
 }
 
 static struct mailbox *other_box(const struct post *post,
-                                 const struct lane *lane)
+                                 const struct rail *rail)
 {
-    return box_of(post->team, lane->member, post->team->index);
+    return box_of(post->group, rail->member, post->group->index);
 }
 
 /* What the two ends compare. */
@@ -200,39 +201,39 @@ static struct terms terms_of(const struct jd_transfer *transfer)
                            .tag = transfer->tag };
 }
 
-static jd_status fail_unequal(const struct post *post, const struct lane *lane,
+static jd_status fail_unequal(const struct post *post, const struct rail *rail,
                               struct terms theirs)
 {
-    const struct jd_collective *call = call_of(post, lane);
-    const struct jd_team *team = post->team;
-    struct terms own = terms_of(&post->transfers[lane->transfer]);
-    int sender = lane->sends ? team->index : lane->member;
-    int receiver = lane->sends ? lane->member : team->index;
-    struct terms sent = lane->sends ? own : theirs;
-    struct terms wanted = lane->sends ? theirs : own;
+    const struct jd_collective *call = call_of(post, rail);
+    const struct jd_shm_group *group = post->group;
+    struct terms own = terms_of(&post->transfers[rail->transfer]);
+    int sender = rail->sends ? group->index : rail->member;
+    int receiver = rail->sends ? rail->member : group->index;
+    struct terms sent = rail->sends ? own : theirs;
+    struct terms wanted = rail->sends ? theirs : own;
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) sends %" PRIu64
         " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
-        jd__activity_name(call->activity), call->detail ? call->detail : "",
-        team->processes[sender], sender, sent.count,
-        jd_dtype_name((jd_dtype)sent.dtype),
-        jd__tag_text(sent.tag, wanted.tag).text, team->processes[receiver],
+        jd__signature_activity_name(call->activity),
+        call->detail ? call->detail : "", group->processes[sender], sender,
+        sent.count, jd_dtype_name((jd_dtype)sent.dtype),
+        jd__tag_text(sent.tag, wanted.tag).text, group->processes[receiver],
         receiver, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
         jd__tag_text(wanted.tag, sent.tag).text,
         jd__transfer_rule(sent.tag, wanted.tag));
 }
 
 /* Remembers the first one's sentence. */
-static bool is_equal(struct post *post, const struct lane *lane,
+static bool is_equal(struct post *post, const struct rail *rail,
                      struct terms theirs)
 {
-    struct terms own = terms_of(&post->transfers[lane->transfer]);
+    struct terms own = terms_of(&post->transfers[rail->transfer]);
     if (own.count == theirs.count && own.dtype == theirs.dtype &&
         own.tag == theirs.tag)
         return true;
     if (post->status == JD_OK)
-        post->status = fail_unequal(post, lane, theirs);
+        post->status = fail_unequal(post, rail, theirs);
     return false;
 }
 
@@ -256,72 +257,72 @@ static void copy_ring(char *ring, size_t ring_size, uint64_t at, char *data,
 /* At most a quarter at a time, so that both sides are at work. */
 static size_t ring_part(const struct post *post, size_t left, uint64_t room)
 {
-    size_t part = ring_bytes(post->team->size) / 4;
+    size_t part = ring_bytes(post->group->size) / 4;
     if (room < part)
         part = (size_t)room;
     return left < part ? left : part;
 }
 
-static enum step write_ring(struct post *post, struct lane *lane)
+static enum step write_ring(struct post *post, struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, lane);
-    struct jd_team *team = post->team;
-    size_t size = ring_bytes(team->size), left = bytes_of(call) - lane->moved;
-    uint64_t taken = atomic_load_explicit(&other_box(post, lane)->taken,
+    const struct jd_collective *call = call_of(post, rail);
+    struct jd_shm_group *group = post->group;
+    size_t size = ring_bytes(group->size), left = bytes_of(call) - rail->moved;
+    uint64_t taken = atomic_load_explicit(&other_box(post, rail)->taken,
                                           memory_order_acquire);
-    if (taken == JD_TEAM_REVOKED)
+    if (taken == JD_SHM_REVOKED)
         return fail_revoked(post);
-    size_t part = ring_part(post, left, size - (lane->ring - taken));
+    size_t part = ring_part(post, left, size - (rail->ring - taken));
     if (part == 0)
         return IDLE;
-    copy_ring(ring_of(team, team->index, lane->member), size, lane->ring,
-              (char *)(uintptr_t)call->in + lane->moved, part, true);
-    lane->ring += part;
-    lane->moved += part;
-    atomic_store_explicit(&own_box(post, lane)->written, lane->ring,
+    copy_ring(ring_of(group, group->index, rail->member), size, rail->ring,
+              (char *)(uintptr_t)call->in + rail->moved, part, true);
+    rail->ring += part;
+    rail->moved += part;
+    atomic_store_explicit(&own_box(post, rail)->written, rail->ring,
                           memory_order_release);
     return part == left ? CLOSED : MOVED;
 }
 
-static void say_taken(const struct post *post, struct lane *lane, size_t bytes)
+static void say_taken(const struct post *post, struct rail *rail, size_t bytes)
 {
-    lane->ring += bytes;
-    atomic_store_explicit(&own_box(post, lane)->taken, lane->ring,
+    rail->ring += bytes;
+    atomic_store_explicit(&own_box(post, rail)->taken, rail->ring,
                           memory_order_release);
 }
 
-static enum step read_ring(struct post *post, struct lane *lane)
+static enum step read_ring(struct post *post, struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, lane);
-    struct jd_team *team = post->team;
-    size_t size = ring_bytes(team->size), left = bytes_of(call) - lane->moved;
-    uint64_t written = atomic_load_explicit(&other_box(post, lane)->written,
+    const struct jd_collective *call = call_of(post, rail);
+    struct jd_shm_group *group = post->group;
+    size_t size = ring_bytes(group->size), left = bytes_of(call) - rail->moved;
+    uint64_t written = atomic_load_explicit(&other_box(post, rail)->written,
                                             memory_order_acquire);
-    if (written == JD_TEAM_REVOKED)
+    if (written == JD_SHM_REVOKED)
         return fail_revoked(post);
-    size_t part = ring_part(post, left, written - lane->ring);
+    size_t part = ring_part(post, left, written - rail->ring);
     if (part == 0)
         return IDLE;
-    copy_ring(ring_of(team, lane->member, team->index), size, lane->ring,
-              (char *)call->out + lane->moved, part, false);
-    lane->moved += part;
-    say_taken(post, lane, part);
+    copy_ring(ring_of(group, rail->member, group->index), size, rail->ring,
+              (char *)call->out + rail->moved, part, false);
+    rail->moved += part;
+    say_taken(post, rail, part);
     return part == left ? CLOSED : MOVED;
 }
 
 /* ---- sending ------------------------------------------------------------ */
 
-static enum way choose_way(const struct post *post, const struct lane *lane,
+static enum way choose_way(const struct post *post, const struct rail *rail,
                            struct letter *letter)
 {
-    const struct jd_collective *call = call_of(post, lane);
+    const struct jd_collective *call = call_of(post, rail);
     size_t bytes = bytes_of(call);
     if (bytes <= LETTER_DATA)
         return IN_LETTER;
-    letter->place = jd__team_place(post->team, call->in, bytes);
+    letter->place = jd__shm_place(post->group, call->in, bytes);
     letter->address = 0;
     if (letter->place == JD_PLACE_PRIVATE &&
-        jd__sight_is_free(post->team, bytes))
+        jd__shm_cma_is_free(post->group, bytes))
         letter->address = (uintptr_t)call->in;
     return letter->place == JD_PLACE_PRIVATE && !letter->address ? IN_RING
                                                                  : STRAIGHT;
@@ -329,92 +330,92 @@ static enum way choose_way(const struct post *post, const struct lane *lane,
 
 /* The number's store is sequentially consistent, as a revocation's and an
  * ask's: shm.c says why. */
-static enum step post_letter(struct post *post, struct lane *lane)
+static enum step post_letter(struct post *post, struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, lane);
-    struct letter *letter = &own_box(post, lane)->letters[lane->number % 2];
+    const struct jd_collective *call = call_of(post, rail);
+    struct letter *letter = &own_box(post, rail)->letters[rail->number % 2];
     enum step step = MOVED;
     letter->count = call->count;
     letter->dtype = (uint32_t)call->dtype;
-    letter->tag = post->transfers[lane->transfer].tag;
-    letter->way = choose_way(post, lane, letter);
+    letter->tag = post->transfers[rail->transfer].tag;
+    letter->way = choose_way(post, rail, letter);
     if (letter->way == IN_LETTER && call->count)
         memcpy(letter->data, call->in, bytes_of(call));
     if (letter->way == IN_RING)
-        step = write_ring(post, lane);
-    letter->early = lane->moved;
-    atomic_store(&letter->number, lane->number);
+        step = write_ring(post, rail);
+    letter->early = rail->moved;
+    atomic_store(&letter->number, rail->number);
     return step == FAILED ? FAILED : MOVED;
 }
 
-static enum step find_ask(struct post *post, struct lane *lane)
+static enum step find_ask(struct post *post, struct rail *rail)
 {
-    const struct ask *ask = &other_box(post, lane)->asks[lane->number % 2];
+    const struct ask *ask = &other_box(post, rail)->asks[rail->number % 2];
     uint64_t number = atomic_load(&ask->number);
-    if (number == JD_TEAM_REVOKED)
+    if (number == JD_SHM_REVOKED)
         return fail_revoked(post);
-    if (number < lane->number)
+    if (number < rail->number)
         return IDLE;
-    if (!is_equal(post, lane,
+    if (!is_equal(post, rail,
                   (struct terms){ ask->count, ask->dtype, ask->tag }))
         return CLOSED;
     const struct letter *letter =
-        &own_box(post, lane)->letters[lane->number % 2];
-    lane->phase = MOVING;
+        &own_box(post, rail)->letters[rail->number % 2];
+    rail->phase = MOVING;
     return letter->way == IN_LETTER ||
                    (letter->way == IN_RING &&
-                    lane->moved == bytes_of(call_of(post, lane)))
+                    rail->moved == bytes_of(call_of(post, rail)))
                ? CLOSED
                : MOVED;
 }
 
-static enum step find_done(struct post *post, const struct lane *lane)
+static enum step find_done(struct post *post, const struct rail *rail)
 {
-    uint64_t done = atomic_load_explicit(&other_box(post, lane)->done,
+    uint64_t done = atomic_load_explicit(&other_box(post, rail)->done,
                                          memory_order_acquire);
-    if (done == JD_TEAM_REVOKED)
+    if (done == JD_SHM_REVOKED)
         return fail_revoked(post);
-    return done >= lane->number ? CLOSED : IDLE;
+    return done >= rail->number ? CLOSED : IDLE;
 }
 
-static enum step send_on(struct post *post, struct lane *lane)
+static enum step send_on(struct post *post, struct rail *rail)
 {
-    if (lane->phase == COMPARING)
-        return find_ask(post, lane);
-    return own_box(post, lane)->letters[lane->number % 2].way == STRAIGHT
-               ? find_done(post, lane)
-               : write_ring(post, lane);
+    if (rail->phase == COMPARING)
+        return find_ask(post, rail);
+    return own_box(post, rail)->letters[rail->number % 2].way == STRAIGHT
+               ? find_done(post, rail)
+               : write_ring(post, rail);
 }
 
 /* ---- receiving ---------------------------------------------------------- */
 
-static void post_ask(const struct post *post, const struct lane *lane)
+static void post_ask(const struct post *post, const struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, lane);
-    struct ask *ask = &own_box(post, lane)->asks[lane->number % 2];
+    const struct jd_collective *call = call_of(post, rail);
+    struct ask *ask = &own_box(post, rail)->asks[rail->number % 2];
     ask->count = call->count;
     ask->dtype = (uint32_t)call->dtype;
-    ask->tag = post->transfers[lane->transfer].tag;
-    atomic_store(&ask->number, lane->number);
+    ask->tag = post->transfers[rail->transfer].tag;
+    atomic_store(&ask->number, rail->number);
 }
 
-static enum step find_letter(struct post *post, struct lane *lane)
+static enum step find_letter(struct post *post, struct rail *rail)
 {
     const struct letter *letter =
-        &other_box(post, lane)->letters[lane->number % 2];
+        &other_box(post, rail)->letters[rail->number % 2];
     uint64_t number = atomic_load(&letter->number);
-    if (number == JD_TEAM_REVOKED)
+    if (number == JD_SHM_REVOKED)
         return fail_revoked(post);
-    if (number < lane->number)
+    if (number < rail->number)
         return IDLE;
-    const struct jd_collective *call = call_of(post, lane);
-    if (!is_equal(post, lane,
+    const struct jd_collective *call = call_of(post, rail);
+    if (!is_equal(post, rail,
                   (struct terms){ letter->count, letter->dtype,
                                   (int32_t)letter->tag })) {
-        say_taken(post, lane, (size_t)letter->early);
+        say_taken(post, rail, (size_t)letter->early);
         return CLOSED;
     }
-    lane->phase = MOVING;
+    rail->phase = MOVING;
     if (letter->way != IN_LETTER)
         return MOVED;
     if (call->count)
@@ -422,77 +423,77 @@ static enum step find_letter(struct post *post, struct lane *lane)
     return CLOSED;
 }
 
-/* The part that is copied before the other lanes get a turn. */
+/* The part that is copied before the other rails get a turn. */
 #define TURN ((size_t)1 << 20)
 
-static enum step read_straight(struct post *post, struct lane *lane)
+static enum step read_straight(struct post *post, struct rail *rail)
 {
     const struct letter *letter =
-        &other_box(post, lane)->letters[lane->number % 2];
-    const struct jd_collective *call = call_of(post, lane);
-    size_t bytes = bytes_of(call), left = bytes - lane->moved;
+        &other_box(post, rail)->letters[rail->number % 2];
+    const struct jd_collective *call = call_of(post, rail);
+    size_t bytes = bytes_of(call), left = bytes - rail->moved;
     size_t part = left < TURN ? left : TURN;
-    struct jd_sight in = jd__sight_of(post->team, lane->member, letter->place,
-                                      letter->address, bytes);
-    struct jd_block to = { (char *)call->out + lane->moved, 1, part, part };
-    post->failure = jd__sight_copy(post->team, in, lane->moved, part, &to);
+    struct jd_shm_cma in = jd__shm_cma_of(
+        post->group, rail->member, letter->place, letter->address, bytes);
+    struct jd_shm_block to = { (char *)call->out + rail->moved, 1, part, part };
+    post->failure = jd__shm_cma_copy(post->group, in, rail->moved, part, &to);
     if (post->failure != JD_OK)
         return FAILED;
-    lane->moved += part;
+    rail->moved += part;
     if (part < left)
         return MOVED;
-    atomic_store_explicit(&own_box(post, lane)->done, lane->number,
+    atomic_store_explicit(&own_box(post, rail)->done, rail->number,
                           memory_order_release);
     return CLOSED;
 }
 
-static enum step receive_on(struct post *post, struct lane *lane)
+static enum step receive_on(struct post *post, struct rail *rail)
 {
-    if (lane->phase == COMPARING)
-        return find_letter(post, lane);
-    return other_box(post, lane)->letters[lane->number % 2].way == STRAIGHT
-               ? read_straight(post, lane)
-               : read_ring(post, lane);
+    if (rail->phase == COMPARING)
+        return find_letter(post, rail);
+    return other_box(post, rail)->letters[rail->number % 2].way == STRAIGHT
+               ? read_straight(post, rail)
+               : read_ring(post, rail);
 }
 
-/* ---- all lanes ---------------------------------------------------------- */
+/* ---- all rails ---------------------------------------------------------- */
 
 static bool is_of(const struct post *post, int transfer,
-                  const struct lane *lane)
+                  const struct rail *rail)
 {
-    return post->transfers[transfer].member == lane->member &&
-           is_send(&post->transfers[transfer]) == lane->sends;
+    return post->transfers[transfer].member == rail->member &&
+           is_send(&post->transfers[transfer]) == rail->sends;
 }
 
-/* Says what the lane's next transfer is; closes it where there is none. */
-static enum step begin_next(struct post *post, struct lane *lane)
+/* Says what the rail's next transfer is; closes it where there is none. */
+static enum step begin_next(struct post *post, struct rail *rail)
 {
     do
-        lane->transfer++;
-    while (lane->transfer < post->count && !is_of(post, lane->transfer, lane));
-    if (lane->transfer == post->count) {
-        lane->transfer = -1;
+        rail->transfer++;
+    while (rail->transfer < post->count && !is_of(post, rail->transfer, rail));
+    if (rail->transfer == post->count) {
+        rail->transfer = -1;
         return CLOSED;
     }
-    lane->number++;
-    lane->moved = 0;
-    lane->phase = COMPARING;
-    if (lane->sends)
-        return post_letter(post, lane);
-    post_ask(post, lane);
+    rail->number++;
+    rail->moved = 0;
+    rail->phase = COMPARING;
+    if (rail->sends)
+        return post_letter(post, rail);
+    post_ask(post, rail);
     return MOVED;
 }
 
-static enum step advance(struct post *post, struct lane *lane)
+static enum step advance(struct post *post, struct rail *rail)
 {
-    enum step step = lane->sends ? send_on(post, lane) : receive_on(post, lane);
-    return step == CLOSED ? begin_next(post, lane) : step;
+    enum step step = rail->sends ? send_on(post, rail) : receive_on(post, rail);
+    return step == CLOSED ? begin_next(post, rail) : step;
 }
 
 static enum jd_work work(void *arg, jd_status *ret_status)
 {
     struct post *post = arg;
-    struct jd_mail *mail = post->mail;
+    struct jd_shm_p2p *mail = post->mail;
     enum jd_work result = JD_WORK_IDLE;
     for (int i = 0; i < mail->num_open;) {
         enum step step = advance(post, mail->open[i]);
@@ -512,10 +513,10 @@ static enum jd_work work(void *arg, jd_status *ret_status)
 static int find_missing(void *arg, int *members)
 {
     const struct post *post = arg;
-    const struct lane *lanes = post->mail->lanes;
-    int size = post->team->size, count = 0;
+    const struct rail *rails = post->mail->rails;
+    int size = post->group->size, count = 0;
     for (int i = 0; i < size; i++)
-        if (lanes[i].transfer >= 0 || lanes[size + i].transfer >= 0)
+        if (rails[i].transfer >= 0 || rails[size + i].transfer >= 0)
             members[count++] = i;
     return count;
 }
@@ -525,18 +526,18 @@ static int find_missing(void *arg, int *members)
 static bool holds_on(void *arg, int member)
 {
     const struct post *post = arg;
-    const struct lane *lane = &post->mail->lanes[member];
-    if (lane->transfer < 0)
+    const struct rail *rail = &post->mail->rails[member];
+    if (rail->transfer < 0)
         return false;
     const struct letter *letter =
-        &own_box(post, lane)->letters[lane->number % 2];
-    const struct mailbox *other = other_box(post, lane);
-    uint64_t asked = atomic_load(&other->asks[lane->number % 2].number);
-    return letter->way == STRAIGHT && asked >= lane->number &&
-           atomic_load(&other->done) < lane->number;
+        &own_box(post, rail)->letters[rail->number % 2];
+    const struct mailbox *other = other_box(post, rail);
+    uint64_t asked = atomic_load(&other->asks[rail->number % 2].number);
+    return letter->way == STRAIGHT && asked >= rail->number &&
+           atomic_load(&other->done) < rail->number;
 }
 
-static const struct jd_team_work mail_work = {
+static const struct jd_shm_work mail_work = {
     .work = work,
     .find_missing = find_missing,
     .holds_on = holds_on,
@@ -546,7 +547,7 @@ static const struct jd_team_work mail_work = {
 
 static int next_own(const struct post *post, int transfer, bool sends)
 {
-    struct lane own = { .sends = sends, .member = post->team->index };
+    struct rail own = { .sends = sends, .member = post->group->index };
     do
         transfer++;
     while (transfer < post->count && !is_of(post, transfer, &own));
@@ -556,14 +557,15 @@ static int next_own(const struct post *post, int transfer, bool sends)
 static jd_status fail_alone(const struct post *post, int transfer)
 {
     const struct jd_collective *call = &post->transfers[transfer].call;
-    return jd_fail(
-        JD_INVALID_ARGUMENT,
-        "%s%s: process %d (member %d) has a %s itself without its "
-        "%s in the same group; put both between jd_group_begin and "
-        "jd_group_end",
-        jd__activity_name(call->activity), call->detail ? call->detail : "",
-        post->team->processes[post->team->index], post->team->index,
-        call->out ? "receive from" : "send to", call->out ? "send" : "receive");
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s%s: process %d (member %d) has a %s itself without its "
+                   "%s in the same group; put both between jd_group_begin and "
+                   "jd_group_end",
+                   jd__signature_activity_name(call->activity),
+                   call->detail ? call->detail : "",
+                   post->group->processes[post->group->index],
+                   post->group->index, call->out ? "receive from" : "send to",
+                   call->out ? "send" : "receive");
 }
 
 static void transfer_to_self(struct post *post)
@@ -573,10 +575,10 @@ static void transfer_to_self(struct post *post)
          sent = next_own(post, sent, true), got = next_own(post, got, false)) {
         const struct jd_collective *from = &post->transfers[sent].call;
         const struct jd_collective *to = &post->transfers[got].call;
-        struct lane lane = { .sends = true,
-                             .member = post->team->index,
+        struct rail rail = { .sends = true,
+                             .member = post->group->index,
                              .transfer = sent };
-        if (is_equal(post, &lane, terms_of(&post->transfers[got])) && to->count)
+        if (is_equal(post, &rail, terms_of(&post->transfers[got])) && to->count)
             memmove(to->out, from->in, bytes_of(to));
     }
     int left = sent < post->count ? sent : got;
@@ -586,39 +588,40 @@ static void transfer_to_self(struct post *post)
 
 /* ---- the call ----------------------------------------------------------- */
 
-/* Each lane that has a transfer begins its first one. */
+/* Each rail that has a transfer begins its first one. */
 static void open_lanes(struct post *post)
 {
-    struct jd_mail *mail = post->mail;
+    struct jd_shm_p2p *mail = post->mail;
     mail->num_open = 0;
     for (int i = 0; i < post->count; i++) {
         int member = post->transfers[i].member;
         bool sends = is_send(&post->transfers[i]);
-        struct lane *lane =
-            &mail->lanes[sends ? member : post->team->size + member];
-        if (member == post->team->index || lane->transfer >= 0)
+        struct rail *rail =
+            &mail->rails[sends ? member : post->group->size + member];
+        if (member == post->group->index || rail->transfer >= 0)
             continue;
-        mail->open[mail->num_open++] = lane;
-        lane->transfer = i - 1;
-        begin_next(post, lane);
+        mail->open[mail->num_open++] = rail;
+        rail->transfer = i - 1;
+        begin_next(post, rail);
     }
 }
 
-jd_status jd__mail_transfer(struct jd_team *team,
-                            const struct jd_transfer *transfers, int count)
+jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
+                               const struct jd_transfer *transfers, int count)
 {
-    struct post post = {
-        .team = team, .mail = team->mail, .transfers = transfers, .count = count
-    };
-    if (atomic_load_explicit(&team->own->is_aborted, memory_order_relaxed))
-        jd__team_revoke(team);
-    if (team->is_revoked)
-        return jd__team_fail_revoked(team);
-    jd__sight_try(team);
+    struct post post = { .group = group,
+                         .mail = group->mail,
+                         .transfers = transfers,
+                         .count = count };
+    if (atomic_load_explicit(&group->own->is_aborted, memory_order_relaxed))
+        jd__shm_revoke(group);
+    if (group->is_revoked)
+        return jd__shm_fail_revoked(group);
+    jd__shm_cma_try(group);
     transfer_to_self(&post);
     open_lanes(&post);
     jd_status status = JD_OK;
     if (post.mail->num_open)
-        status = jd__team_await_work(team, &mail_work, &post);
+        status = jd__shm_await_work(group, &mail_work, &post);
     return status == JD_OK ? post.status : status;
 }

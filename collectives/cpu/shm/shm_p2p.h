@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_p2p.h - sends and receives between pairs of a team's members.
+ * shm_p2p.h - sends and receives between pairs of a group's members.
  *
- *     jd__team_begin(team, "jd_group_end", detail);
- *     status = jd__mail_transfer(team, transfers, count);
+ *     jd__shm_begin(group, "jd_group_end", detail);
+ *     status = jd__shm_p2p_transfer(group, transfers, count);
  *
  * No meeting: a transfer concerns its two members alone, while the others may
  * be in a collective. Each member has a mailbox for every other one, in its
- * own control block, and writes to its own alone:
+ * own segment, and writes to its own alone:
  *   letters  the sender's: what it sends, and where that is
  *   asks     the receiver's: what it expects
  *   a ring   bytes from this member to that one, which the receiver cannot
@@ -29,25 +29,25 @@
 #include <stddef.h>
 
 /* This end's part of the mail; shm.c's. */
-struct jd_mail;
+struct jd_shm_p2p;
 
 /* NULL where there is no memory. */
-struct jd_mail *jd__mail_create(int team_size);
-void jd__mail_destroy(struct jd_mail *mail);
+struct jd_shm_p2p *jd__shm_p2p_create(int team_size);
+void jd__shm_p2p_destroy(struct jd_shm_p2p *mail);
 
-/* What the mailboxes of a member need, after the rest of its control block. */
-size_t jd__mail_size(int team_size);
+/* What the mailboxes of a member need, after the rest of its segment. */
+size_t jd__shm_p2p_size(int team_size);
 
-/* Makes every word that another member may wait for JD_TEAM_REVOKED. */
-void jd__mail_revoke(struct jd_team *team);
+/* Makes every word that another member may wait for JD_SHM_REVOKED. */
+void jd__shm_p2p_revoke(struct jd_shm_group *group);
 
 /*
- * platform.h's transfer inside a team: all of them proceed, whatever their
+ * platform.h's transfer inside a group: all of them proceed, whatever their
  * order in the list.
  * Returns: JD_OK; INVALID_ARGUMENT naming the first pair that does not match,
- *   also on its other member, once all others are done; as jd__team_await_all.
+ *   also on its other member, once all others are done; as jd__shm_await_all.
  */
-jd_status jd__mail_transfer(struct jd_team *team,
-                            const struct jd_transfer *transfers, int count);
+jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
+                               const struct jd_transfer *transfers, int count);
 
 #endif

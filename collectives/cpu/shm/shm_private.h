@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_private.h - what a team's end and a control block are, for the files
+ * shm_private.h - what a group's end and a segment are, for the files
  * of its name.
  */
 #ifndef COLLECTIVES_CPU_SHM_SHM_PRIVATE_H
@@ -14,8 +14,8 @@
 
 #define JD_CACHE_LINE 64
 
-#define JD_TEAM_EARLY ((size_t)1 << 18)
-#define JD_TEAM_NOTE 128
+#define JD_SHM_EARLY ((size_t)1 << 18)
+#define JD_SHM_NOTE 128
 
 /* What a member brings to a meeting. Its flag is the meeting's number. The
  * signature's digest stands for it, so that a short payload is in the flag's
@@ -23,11 +23,11 @@
 struct jd_slot {
     alignas(JD_CACHE_LINE) _Atomic uint64_t round;
     uint64_t digest;
-    unsigned char payload[JD_TEAM_PAYLOAD];
+    unsigned char payload[JD_SHM_PAYLOAD];
 };
 static_assert(sizeof(struct jd_slot) == 4096, "whole pages");
 
-struct jd_control {
+struct jd_segment {
     struct jd_slot slots[2];
     /* Whole, of the same meetings: read where digests differ. */
     alignas(JD_CACHE_LINE) struct jd_signature signatures[2];
@@ -45,26 +45,26 @@ struct jd_control {
     _Atomic uint64_t secret_at;
     atomic_int reads;
     /* What a collective tells after its meeting; a step later it is there. */
-    alignas(JD_CACHE_LINE) unsigned char note[JD_TEAM_NOTE];
-    alignas(JD_CONTROL_ALIGNMENT) char bounce[JD_TEAM_BOUNCE];
+    alignas(JD_CACHE_LINE) unsigned char note[JD_SHM_NOTE];
+    alignas(JD_CONTROL_ALIGNMENT) char bounce[JD_SHM_BOUNCE];
     /* For what is given before a meeting, by turns as the slots. */
-    char early[2][JD_TEAM_EARLY];
+    char early[2][JD_SHM_EARLY];
 };
 
-struct jd_team {
-    struct jd_team_spec spec;
-    struct jd_team_member *members;
+struct jd_shm_group {
+    struct jd_shm_spec spec;
+    struct jd_shm_member *members;
     int *processes;   /* of each member, for sentences */
     const void **ins; /* a place for each member, for folds */
     void **outs;      /* and one more */
-    struct jd_mail *mail;
+    struct jd_shm_p2p *mail;
     uint64_t secret; /* shm_cma.h: for the others to be read */
     bool is_one_process;
     bool has_tried;      /* to read theirs */
     bool is_read_by_all; /* for certain */
     void *scratch;       /* grows and never shrinks */
     size_t scratch_bytes;
-    struct jd_control *own;
+    struct jd_segment *own;
     int size;
     int index;
     int spins; /* looks at a flag before the first yield */
@@ -79,16 +79,16 @@ enum jd_flag { JD_FLAG_ROUND, JD_FLAG_STEP };
 
 /* ---- shm_wait.c --------------------------------------------------------- */
 
-int jd__team_spins(const struct jd_team_spec *spec);
+int jd__shm_spins(const struct jd_shm_spec *spec);
 
 /* Waits until that flag of every member has the value. */
-jd_status jd__team_await_flags(struct jd_team *team, enum jd_flag flag,
-                               uint64_t value);
+jd_status jd__shm_await_flags(struct jd_shm_group *group, enum jd_flag flag,
+                              uint64_t value);
 
 /* What a member does while it waits for several others at a time. */
 enum jd_work { JD_WORK_IDLE, JD_WORK_MOVED, JD_WORK_DONE, JD_WORK_FAILED };
 
-struct jd_team_work {
+struct jd_shm_work {
     /* Does what can be done. IDLE: nothing could; FAILED: with that status and
      * its sentence. */
     enum jd_work (*work)(void *arg, jd_status *ret_status);
@@ -99,18 +99,18 @@ struct jd_team_work {
 };
 
 /* Works until all is done, each deadline beginning when something was.
- * Returns: as jd__team_await_all, or what the work failed with. */
-jd_status jd__team_await_work(struct jd_team *team,
-                              const struct jd_team_work *work, void *arg);
+ * Returns: as jd__shm_await_all, or what the work failed with. */
+jd_status jd__shm_await_work(struct jd_shm_group *group,
+                             const struct jd_shm_work *work, void *arg);
 
 /*
  * Gives up with that status and the sentence that is there: revokes, and waits
  * until no living member that has come to this meeting can touch this one's
  * buffers. Adds to the sentence where one does not let go. Returns status.
  */
-jd_status jd__team_let_go(struct jd_team *team, jd_status status);
+jd_status jd__shm_let_go(struct jd_shm_group *group, jd_status status);
 
-/* ABORTED: a call on a team that has been revoked. */
-jd_status jd__team_fail_revoked(const struct jd_team *team);
+/* ABORTED: a call on a group that has been revoked. */
+jd_status jd__shm_fail_revoked(const struct jd_shm_group *group);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_reduce.c - sums and the like inside a team. */
+/* shm_reduce.c - sums and the like inside a group. */
 #include "collectives/cpu/shm/shm_cma.h"
 #include "collectives/cpu/shm/shm_reduce.h"
 #include "collectives/cpu/shm/shm_reduce_private.h"
@@ -19,10 +19,10 @@ struct jd_reduce_limits jd__reduce_limits = {
 
 #define HEAD sizeof(uint64_t)
 
-static void fill(const struct jd_team *team, struct jd_team_reduction *r)
+static void fill(const struct jd_shm_group *group, struct jd_shm_reduction *r)
 {
     const struct jd_collective *call = r->call;
-    size_t members = r->scatter ? (size_t)team->size : 1;
+    size_t members = r->scatter ? (size_t)group->size : 1;
     r->fold = jd__fold_find(call->dtype, r->op, JD_FOLD_WHOLE);
     r->element = jd_dtype_size(call->dtype);
     r->block = call->count * (r->scatter ? r->rows : 1);
@@ -32,57 +32,58 @@ static void fill(const struct jd_team *team, struct jd_team_reduction *r)
 
 /* Short data go inline unless others can read them where they are, and that
  * is not cheaper by the line. */
-static bool goes_inline(const struct jd_team *team, const void *in,
+static bool goes_inline(const struct jd_shm_group *group, const void *in,
                         size_t bytes)
 {
     const struct jd_reduce_limits *limits = &jd__reduce_limits;
     if (bytes > limits->inline_bytes)
         return false;
     return bytes <= limits->inline_bytes / 4 ||
-           jd__team_place(team, in, bytes) == JD_PLACE_PRIVATE;
+           jd__shm_place(group, in, bytes) == JD_PLACE_PRIVATE;
 }
 
-/* Where it is in the arena, or else its address where others may read it. */
-static uint64_t tell_place(struct jd_team *team, const void *data, size_t bytes,
-                           uint64_t *ret_address)
+/* Where it is in the heap, or else its address where others may read it. */
+static uint64_t tell_place(struct jd_shm_group *group, const void *data,
+                           size_t bytes, uint64_t *ret_address)
 {
-    uint64_t place = jd__team_place(team, data, bytes);
-    bool is_read = place == JD_PLACE_PRIVATE && jd__sight_is_free(team, bytes);
+    uint64_t place = jd__shm_place(group, data, bytes);
+    bool is_read =
+        place == JD_PLACE_PRIVATE && jd__shm_cma_is_free(group, bytes);
     *ret_address = is_read ? (uintptr_t)data : 0;
     return place;
 }
 
-size_t jd__team_reduce_tell(struct jd_team *team,
-                            struct jd_team_reduction *reduction,
-                            unsigned char *payload)
+size_t jd__shm_reduce_tell(struct jd_shm_group *group,
+                           struct jd_shm_reduction *reduction,
+                           unsigned char *payload)
 {
     const struct jd_collective *call = reduction->call;
-    fill(team, reduction);
+    fill(group, reduction);
     size_t bytes = reduction->in_bytes;
-    struct jd_told told = { .in = JD_PLACE_INLINE, .out = 0 };
-    if (goes_inline(team, call->in, bytes)) {
+    struct jd_shm_reduce_desc told = { .in = JD_PLACE_INLINE, .out = 0 };
+    if (goes_inline(group, call->in, bytes)) {
         memcpy(payload, &told, HEAD);
         if (bytes)
             memcpy(payload + HEAD, call->in, bytes);
         return HEAD + bytes;
     }
-    jd__sight_try(team);
-    told.in = tell_place(team, call->in, bytes, &told.in_address);
+    jd__shm_cma_try(group);
+    told.in = tell_place(group, call->in, bytes, &told.in_address);
     told.out =
-        tell_place(team, call->out, reduction->out_bytes, &told.out_address);
+        tell_place(group, call->out, reduction->out_bytes, &told.out_address);
     memcpy(payload, &told, sizeof told);
     return sizeof told;
 }
 
-void jd__reduce_fold(const struct jd_reduce_plan *plan, int num_outs,
-                     size_t count, bool streams)
+void jd__shm_reduce_fold(const struct jd_reduce_plan *plan, int num_outs,
+                         size_t count, bool streams)
 {
     if (count == 0)
         return;
     plan->r->fold(&(struct jd_fold){
-        .ins = plan->team->ins,
-        .outs = plan->team->outs,
-        .num_ins = plan->team->size,
+        .ins = plan->group->ins,
+        .outs = plan->group->outs,
+        .num_ins = plan->group->size,
         .num_outs = num_outs,
         .count = count,
         .divisor = plan->r->divisor,
@@ -92,21 +93,21 @@ void jd__reduce_fold(const struct jd_reduce_plan *plan, int num_outs,
 
 /* ---- short -------------------------------------------------------------- */
 
-/* What a member told, as all members can touch it: in its arena, or anywhere
+/* What a member told, as all members can touch it: in its heap, or anywhere
  * where they are all of one process. NULL where it is neither. */
 static void *mapped(const struct jd_reduce_plan *plan, int member,
                     uint64_t place, uint64_t address, size_t bytes)
 {
     if (place == JD_PLACE_PRIVATE)
-        return plan->team->is_one_process ? (void *)(uintptr_t)address : NULL;
-    return jd__team_at(plan->team, member, place, bytes);
+        return plan->group->is_one_process ? (void *)(uintptr_t)address : NULL;
+    return jd__shm_at(plan->group, member, place, bytes);
 }
 
 /* Where member's input can be read: in its payload, or where it is. NULL where
  * it is neither. */
 static const char *input_of(const struct jd_reduce_plan *plan, int member)
 {
-    const struct jd_told *told = jd__told_by(plan->team, member);
+    const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, member);
     if (told->in == JD_PLACE_INLINE)
         return (const char *)told + HEAD;
     return mapped(plan, member, told->in, told->in_address, plan->in_bytes);
@@ -114,46 +115,46 @@ static const char *input_of(const struct jd_reduce_plan *plan, int member)
 
 static void set_inputs(const struct jd_reduce_plan *plan, size_t offset)
 {
-    for (int i = 0; i < plan->team->size; i++)
-        plan->team->ins[i] = input_of(plan, i) + offset;
+    for (int i = 0; i < plan->group->size; i++)
+        plan->group->ins[i] = input_of(plan, i) + offset;
 }
 
 /* A member's own block, row by row where the rows are apart; whole where there
  * is one. */
 static void fold_block(const struct jd_reduce_plan *plan, bool streams)
 {
-    const struct jd_team_reduction *r = plan->r;
+    const struct jd_shm_reduction *r = plan->r;
     size_t width = r->call->count * plan->element;
     size_t rows = r->scatter ? r->rows : 1;
-    size_t members = r->scatter ? (size_t)plan->team->size : 1;
-    size_t index = r->scatter ? (size_t)plan->team->index : 0;
+    size_t members = r->scatter ? (size_t)plan->group->size : 1;
+    size_t index = r->scatter ? (size_t)plan->group->index : 0;
     for (size_t row = 0; row < rows; row++) {
         set_inputs(plan, (row * members + index) * width);
-        plan->team->outs[0] = (char *)r->call->out + row * width;
-        jd__reduce_fold(plan, 1, r->call->count, streams);
+        plan->group->outs[0] = (char *)r->call->out + row * width;
+        jd__shm_reduce_fold(plan, 1, r->call->count, streams);
     }
 }
 
 static jd_status reduce_short(struct jd_reduce_plan *plan, bool has_places)
 {
     fold_block(plan, false);
-    return has_places ? jd__team_step(plan->team) : JD_OK;
+    return has_places ? jd__shm_step(plan->group) : JD_OK;
 }
 
 /* ---- zero copy ---------------------------------------------------------- */
 
 static char *output_of(const struct jd_reduce_plan *plan, int member)
 {
-    const struct jd_told *told = jd__told_by(plan->team, member);
+    const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, member);
     return mapped(plan, member, told->out, told->out_address, plan->out_bytes);
 }
 
-void jd__reduce_share(const struct jd_reduce_plan *plan, int member,
-                      size_t *ret_begin, size_t *ret_count)
+void jd__shm_reduce_share(const struct jd_reduce_plan *plan, int member,
+                          size_t *ret_begin, size_t *ret_count)
 {
     size_t line = JD_CACHE_LINE / plan->element;
     size_t lines = (plan->block + line - 1) / line;
-    size_t size = (size_t)plan->team->size, index = (size_t)member;
+    size_t size = (size_t)plan->group->size, index = (size_t)member;
     size_t begin = lines / size * index + lines % size * index / size;
     size_t end = lines / size * (index + 1) + lines % size * (index + 1) / size;
     begin = begin * line < plan->block ? begin * line : plan->block;
@@ -164,19 +165,19 @@ void jd__reduce_share(const struct jd_reduce_plan *plan, int member,
 
 static jd_status reduce_zero_copy(struct jd_reduce_plan *plan)
 {
-    struct jd_team *team = plan->team;
+    struct jd_shm_group *group = plan->group;
     bool streams = plan->in_bytes >= jd__reduce_limits.stream_bytes;
     size_t begin, count;
     if (plan->r->scatter) {
         fold_block(plan, streams);
-        return jd__team_step(team);
+        return jd__shm_step(group);
     }
-    jd__reduce_share(plan, team->index, &begin, &count);
+    jd__shm_reduce_share(plan, group->index, &begin, &count);
     set_inputs(plan, begin * plan->element);
-    for (int i = 0; i < team->size; i++)
-        team->outs[i] = output_of(plan, i) + begin * plan->element;
-    jd__reduce_fold(plan, team->size, count, streams);
-    return jd__team_step(team);
+    for (int i = 0; i < group->size; i++)
+        group->outs[i] = output_of(plan, i) + begin * plan->element;
+    jd__shm_reduce_fold(plan, group->size, count, streams);
+    return jd__shm_step(group);
 }
 
 /* ---- which -------------------------------------------------------------- */
@@ -189,7 +190,7 @@ struct told_by_all {
 };
 
 /* In place each would overwrite what the others read. */
-static bool is_in_place(const struct jd_told *told)
+static bool is_in_place(const struct jd_shm_reduce_desc *told)
 {
     return told->in == told->out && told->in_address == told->out_address;
 }
@@ -199,8 +200,8 @@ static struct told_by_all look(const struct jd_reduce_plan *plan)
     struct told_by_all all = { .inputs_are_seen = true,
                                .outputs_are_seen = true,
                                .is_in_place = true };
-    for (int i = 0; i < plan->team->size; i++) {
-        const struct jd_told *told = jd__told_by(plan->team, i);
+    for (int i = 0; i < plan->group->size; i++) {
+        const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, i);
         bool is_place = told->in != JD_PLACE_INLINE;
         bool in_place = is_place && is_in_place(told);
         all.inputs_are_seen &= input_of(plan, i) != NULL;
@@ -236,9 +237,9 @@ static bool is_zero_copy(const struct jd_reduce_plan *plan,
 /* A member that is alone. */
 static jd_status reduce_alone(struct jd_reduce_plan *plan)
 {
-    plan->team->ins[0] = plan->r->call->in;
-    plan->team->outs[0] = plan->r->call->out;
-    jd__reduce_fold(plan, 1, plan->block, false);
+    plan->group->ins[0] = plan->r->call->in;
+    plan->group->outs[0] = plan->r->call->out;
+    jd__shm_reduce_fold(plan, 1, plan->block, false);
     return JD_OK;
 }
 
@@ -246,27 +247,27 @@ static jd_status reduce_alone(struct jd_reduce_plan *plan)
  * would be waited for there. */
 static bool all_is_inline(const struct jd_reduce_plan *plan)
 {
-    for (int i = 0; i < plan->team->size; i++) {
-        const struct jd_told *told = jd__told_by(plan->team, i);
+    for (int i = 0; i < plan->group->size; i++) {
+        const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, i);
         if (told->in != JD_PLACE_INLINE)
             return false;
-        plan->team->ins[i] = (const char *)told + HEAD;
+        plan->group->ins[i] = (const char *)told + HEAD;
     }
-    plan->team->ins[plan->team->index] = plan->r->call->in;
+    plan->group->ins[plan->group->index] = plan->r->call->in;
     return true;
 }
 
 static jd_status reduce_inline(const struct jd_reduce_plan *plan)
 {
-    plan->team->outs[0] = plan->r->call->out;
-    jd__reduce_fold(plan, 1, plan->block, false);
+    plan->group->outs[0] = plan->r->call->out;
+    jd__shm_reduce_fold(plan, 1, plan->block, false);
     return JD_OK;
 }
 
-jd_status jd__team_reduce(struct jd_team *team,
-                          const struct jd_team_reduction *reduction)
+jd_status jd__shm_reduce(struct jd_shm_group *group,
+                         const struct jd_shm_reduction *reduction)
 {
-    struct jd_reduce_plan plan = { .team = team,
+    struct jd_reduce_plan plan = { .group = group,
                                    .r = reduction,
                                    .element = reduction->element,
                                    .in_bytes = reduction->in_bytes,
@@ -276,13 +277,13 @@ jd_status jd__team_reduce(struct jd_team *team,
         return JD_OK;
     if (!reduction->scatter && all_is_inline(&plan))
         return reduce_inline(&plan);
-    if (team->size == 1)
+    if (group->size == 1)
         return reduce_alone(&plan);
     struct told_by_all all = look(&plan);
     if (is_short(&plan, &all))
         return reduce_short(&plan, all.has_places);
     if (is_zero_copy(&plan, &all))
         return reduce_zero_copy(&plan);
-    return jd__reduce_is_seen(&plan) ? jd__reduce_by_sight(&plan)
-                                     : jd__reduce_bounce(&plan);
+    return jd__shm_reduce_is_seen(&plan) ? jd__shm_reduce_by_sight(&plan)
+                                         : jd__shm_reduce_bounce(&plan);
 }

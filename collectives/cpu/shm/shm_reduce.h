@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_reduce.h - sums and the like inside a team, each element folded by one
+ * shm_reduce.h - sums and the like inside a group, each element folded by one
  * member from the first member's to the last one's, so that all have the same
  * bits whatever path the data took.
  *
- *     struct jd_team_reduction r = { .call = call, .op = op, .divisor = n };
- *     size_t bytes = jd__team_reduce_tell(team, &r, payload);
- *     ... jd__team_meet(team, &signature, payload, bytes), compared ...
- *     status = jd__team_reduce(team, &r);
+ *     struct jd_shm_reduction r = { .call = call, .op = op, .divisor = n };
+ *     size_t bytes = jd__shm_reduce_tell(group, &r, payload);
+ *     ... jd__shm_meet(group, &signature, payload, bytes), compared ...
+ *     status = jd__shm_reduce(group, &r);
  *
  * Ways, chosen by all members alike from what they told each other:
  *   short      every member folds everything: from the payloads, or straight
- *              from the others' arenas. No way back is awaited but in the
+ *              from the others' heaps. No way back is awaited but in the
  *              second case.
  *   zero copy  each member folds its share from all inputs into all outputs.
  *   sight      each member reads its share of the others' private inputs out
@@ -20,7 +20,7 @@
  *   bounce     the same through the members' bounce memory, in pieces: for
  *              buffers that the others cannot see.
  *
- * Threads: as shm.h. Failures are those of jd__team_await_all.
+ * Threads: as shm.h. Failures are those of jd__shm_await_all.
  */
 #ifndef COLLECTIVES_CPU_SHM_SHM_REDUCE_H
 #define COLLECTIVES_CPU_SHM_SHM_REDUCE_H
@@ -31,14 +31,14 @@
 
 #include <stdint.h>
 
-struct jd_team_reduction {
+struct jd_shm_reduction {
     const struct jd_collective *call;
     enum jd_reduce op;
     int divisor;  /* of JD_REDUCE_MEAN */
     bool scatter; /* each member gets its block: platform.h's reduce_scatter */
     size_t rows;  /* of a scatter */
 
-    /* Filled in by jd__team_reduce_tell. */
+    /* Filled in by jd__shm_reduce_tell. */
     jd_fold_function *fold;
     size_t element;  /* bytes */
     size_t in_bytes; /* of the whole input */
@@ -46,20 +46,20 @@ struct jd_team_reduction {
     size_t block; /* elements of one member's block, or of all */
 };
 
-/* Writes what the others have to know, at most JD_TEAM_PAYLOAD bytes. */
-size_t jd__team_reduce_tell(struct jd_team *team,
-                            struct jd_team_reduction *reduction,
-                            unsigned char *payload);
+/* Writes what the others have to know, at most JD_SHM_PAYLOAD bytes. */
+size_t jd__shm_reduce_tell(struct jd_shm_group *group,
+                           struct jd_shm_reduction *reduction,
+                           unsigned char *payload);
 
 /* After the meeting. */
-jd_status jd__team_reduce(struct jd_team *team,
-                          const struct jd_team_reduction *reduction);
+jd_status jd__shm_reduce(struct jd_shm_group *group,
+                         const struct jd_shm_reduction *reduction);
 
 /*
  * The lengths in bytes at which the ways change, for measuring: a jd_psum of
- * private buffers up to `inline_bytes` travels in the payload, one of arena
+ * private buffers up to `inline_bytes` travels in the payload, one of heap
  * buffers up to `short_bytes` is folded by every member, and above
- * `zero_copy_bytes` (0: always, as in place) arena buffers are not bounced, nor
+ * `zero_copy_bytes` (0: always, as in place) heap buffers are not bounced, nor
  * private ones from `sight_bytes` on. From `stream_bytes` on stores pass the
  * caches. All members must have the same.
  */

@@ -20,9 +20,9 @@ struct bounce {
 
 static struct bounce make_bounce(const struct jd_reduce_plan *plan)
 {
-    size_t members = (size_t)plan->team->size;
+    size_t members = (size_t)plan->group->size;
     size_t line = JD_CACHE_LINE;
-    size_t most = JD_TEAM_BOUNCE / (2 * members + 2) / line * line;
+    size_t most = JD_SHM_BOUNCE / (2 * members + 2) / line * line;
     size_t stride = jd__reduce_limits.bounce_bytes;
     stride = stride < most ? stride : most;
     return (struct bounce){ .plan = plan,
@@ -37,7 +37,7 @@ static size_t next_count(const struct bounce *b)
     const struct jd_reduce_plan *plan = b->plan;
     size_t left = plan->block - b->done;
     size_t line = JD_CACHE_LINE / plan->element;
-    size_t size = (size_t)plan->team->size;
+    size_t size = (size_t)plan->group->size;
     if (!plan->r->scatter)
         left = (left + size - 1) / size;
     left = (left + line - 1) / line * line;
@@ -61,14 +61,14 @@ static size_t share_count(const struct bounce *b, int share)
 
 static char *chunk_of(const struct bounce *b, int member, int share)
 {
-    size_t place = b->half * (size_t)b->plan->team->size + (size_t)share;
-    return jd__team_bounce(b->plan->team, member) + place * b->stride;
+    size_t place = b->half * (size_t)b->plan->group->size + (size_t)share;
+    return jd__shm_bounce(b->plan->group, member) + place * b->stride;
 }
 
 static char *result_of(const struct bounce *b, int member)
 {
-    size_t place = 2 * (size_t)b->plan->team->size + b->half;
-    return jd__team_bounce(b->plan->team, member) + place * b->stride;
+    size_t place = 2 * (size_t)b->plan->group->size + b->half;
+    return jd__shm_bounce(b->plan->group, member) + place * b->stride;
 }
 
 /* Copies elements [begin, begin + count) of the block of a share, whose rows
@@ -76,9 +76,9 @@ static char *result_of(const struct bounce *b, int member)
 static void copy_in(const struct jd_reduce_plan *plan, char *to, int share,
                     size_t begin, size_t count)
 {
-    const struct jd_team_reduction *r = plan->r;
+    const struct jd_shm_reduction *r = plan->r;
     const char *in = r->call->in;
-    size_t width = r->call->count, size = (size_t)plan->team->size;
+    size_t width = r->call->count, size = (size_t)plan->group->size;
     if (!r->scatter) {
         memcpy(to, in + begin * plan->element, count * plan->element);
         return;
@@ -99,8 +99,8 @@ static void copy_in(const struct jd_reduce_plan *plan, char *to, int share,
 static void give_piece(const struct bounce *b)
 {
     const struct jd_reduce_plan *plan = b->plan;
-    int own = plan->team->index;
-    for (int share = 0; share < plan->team->size; share++)
+    int own = plan->group->index;
+    for (int share = 0; share < plan->group->size; share++)
         if (share != own || plan->r->scatter)
             copy_in(plan, chunk_of(b, own, share), share, share_begin(b, share),
                     share_count(b, share));
@@ -109,25 +109,26 @@ static void give_piece(const struct bounce *b)
 static void fold_piece(const struct bounce *b)
 {
     const struct jd_reduce_plan *plan = b->plan;
-    struct jd_team *team = plan->team;
+    struct jd_shm_group *group = plan->group;
     bool scatter = plan->r->scatter;
-    size_t begin = share_begin(b, team->index);
+    size_t begin = share_begin(b, group->index);
     size_t offset = begin * plan->element;
-    for (int i = 0; i < team->size; i++)
-        team->ins[i] = i == team->index && !scatter
-                           ? (const char *)plan->r->call->in + offset
-                           : chunk_of(b, i, team->index);
-    team->outs[0] = (char *)plan->r->call->out + offset;
-    team->outs[1] = result_of(b, team->index);
-    jd__reduce_fold(plan, scatter ? 1 : 2, share_count(b, team->index), false);
+    for (int i = 0; i < group->size; i++)
+        group->ins[i] = i == group->index && !scatter
+                            ? (const char *)plan->r->call->in + offset
+                            : chunk_of(b, i, group->index);
+    group->outs[0] = (char *)plan->r->call->out + offset;
+    group->outs[1] = result_of(b, group->index);
+    jd__shm_reduce_fold(plan, scatter ? 1 : 2, share_count(b, group->index),
+                        false);
 }
 
 static void take_results(const struct bounce *b)
 {
     const struct jd_reduce_plan *plan = b->plan;
-    for (int i = 0; i < plan->team->size; i++) {
+    for (int i = 0; i < plan->group->size; i++) {
         size_t count = share_count(b, i);
-        if (i != plan->team->index && count)
+        if (i != plan->group->index && count)
             memcpy((char *)plan->r->call->out +
                        share_begin(b, i) * plan->element,
                    result_of(b, i), count * plan->element);
@@ -138,7 +139,7 @@ static void take_results(const struct bounce *b)
 static struct bounce next_piece(const struct bounce *b)
 {
     struct bounce next = *b;
-    size_t shares = b->plan->r->scatter ? 1 : (size_t)b->plan->team->size;
+    size_t shares = b->plan->r->scatter ? 1 : (size_t)b->plan->group->size;
     next.done += b->count * shares;
     if (next.done > b->plan->block)
         next.done = b->plan->block;
@@ -152,18 +153,18 @@ static struct bounce next_piece(const struct bounce *b)
  * reads the half that the next but one goes to any more, nor, as each takes
  * the results before it goes on, the results before these.
  */
-jd_status jd__reduce_bounce(const struct jd_reduce_plan *plan)
+jd_status jd__shm_reduce_bounce(const struct jd_reduce_plan *plan)
 {
-    struct jd_team *team = plan->team;
+    struct jd_shm_group *group = plan->group;
     struct bounce piece = make_bounce(plan);
     piece.count = next_count(&piece);
     give_piece(&piece);
-    jd_status status = jd__team_step(team);
+    jd_status status = jd__shm_step(group);
     while (status == JD_OK && piece.count) {
         struct bounce next = next_piece(&piece);
         give_piece(&next);
         fold_piece(&piece);
-        status = jd__team_step(team);
+        status = jd__shm_step(group);
         if (status == JD_OK && !plan->r->scatter)
             take_results(&piece);
         piece = next;

@@ -6,27 +6,28 @@
 #include "collectives/cpu/shm/shm_cma.h"
 #include "collectives/cpu/shm/shm_reduce_private.h"
 
-static struct jd_sight input_of(const struct jd_reduce_plan *plan, int member)
+static struct jd_shm_cma input_of(const struct jd_reduce_plan *plan, int member)
 {
-    const struct jd_told *told = jd__told_by(plan->team, member);
-    return jd__sight_of(plan->team, member, told->in, told->in_address,
-                        plan->in_bytes);
+    const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, member);
+    return jd__shm_cma_of(plan->group, member, told->in, told->in_address,
+                          plan->in_bytes);
 }
 
-static struct jd_sight output_of(const struct jd_reduce_plan *plan, int member)
+static struct jd_shm_cma output_of(const struct jd_reduce_plan *plan,
+                                   int member)
 {
-    const struct jd_told *told = jd__told_by(plan->team, member);
-    return jd__sight_of(plan->team, member, told->out, told->out_address,
-                        plan->out_bytes);
+    const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, member);
+    return jd__shm_cma_of(plan->group, member, told->out, told->out_address,
+                          plan->out_bytes);
 }
 
-bool jd__reduce_is_seen(const struct jd_reduce_plan *plan)
+bool jd__shm_reduce_is_seen(const struct jd_reduce_plan *plan)
 {
     if (plan->in_bytes < jd__reduce_limits.sight_bytes ||
         (plan->r->scatter && plan->r->rows > 1))
         return false;
-    for (int i = 0; i < plan->team->size; i++) {
-        const struct jd_told *told = jd__told_by(plan->team, i);
+    for (int i = 0; i < plan->group->size; i++) {
+        const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, i);
         if (told->in == JD_PLACE_INLINE || !input_of(plan, i).data ||
             (!plan->r->scatter && !output_of(plan, i).data))
             return false;
@@ -38,7 +39,7 @@ bool jd__reduce_is_seen(const struct jd_reduce_plan *plan)
  * each other member's input. */
 static size_t piece_bytes(const struct jd_reduce_plan *plan)
 {
-    size_t most = JD_TEAM_BOUNCE / (size_t)plan->team->size;
+    size_t most = JD_SHM_BOUNCE / (size_t)plan->group->size;
     size_t bytes = jd__reduce_limits.read_bytes;
     bytes = bytes < most ? bytes : most;
     return bytes / JD_CACHE_LINE * JD_CACHE_LINE;
@@ -49,13 +50,13 @@ static size_t piece_bytes(const struct jd_reduce_plan *plan)
 static jd_status see(const struct jd_reduce_plan *plan, int member,
                      size_t offset, size_t bytes, char *room)
 {
-    struct jd_team *team = plan->team;
-    struct jd_sight sight = input_of(plan, member);
-    const struct jd_block block = { room, 1, bytes, bytes };
-    team->ins[member] = room;
-    if (sight.pid)
-        return jd__sight_copy(team, sight, offset, bytes, &block);
-    team->ins[member] = (const char *)(uintptr_t)sight.data + offset;
+    struct jd_shm_group *group = plan->group;
+    struct jd_shm_cma cma = input_of(plan, member);
+    const struct jd_shm_block block = { room, 1, bytes, bytes };
+    group->ins[member] = room;
+    if (cma.pid)
+        return jd__shm_cma_copy(group, cma, offset, bytes, &block);
+    group->ins[member] = (const char *)(uintptr_t)cma.data + offset;
     return JD_OK;
 }
 
@@ -63,19 +64,19 @@ static jd_status see(const struct jd_reduce_plan *plan, int member,
 static jd_status fold_piece(const struct jd_reduce_plan *plan, size_t begin,
                             size_t count, char *out)
 {
-    struct jd_team *team = plan->team;
+    struct jd_shm_group *group = plan->group;
     size_t offset = begin * plan->element, piece = piece_bytes(plan);
-    char *room = jd__team_bounce(team, team->index);
+    char *room = jd__shm_bounce(group, group->index);
     jd_status status = JD_OK;
-    for (int i = 0; i < team->size && status == JD_OK; i++)
-        if (i != team->index)
+    for (int i = 0; i < group->size && status == JD_OK; i++)
+        if (i != group->index)
             status = see(plan, i, offset, count * plan->element,
                          room + (size_t)i * piece);
     if (status != JD_OK)
         return status;
-    team->ins[team->index] = (const char *)plan->r->call->in + offset;
-    team->outs[0] = out;
-    jd__reduce_fold(plan, 1, count, false);
+    group->ins[group->index] = (const char *)plan->r->call->in + offset;
+    group->outs[0] = out;
+    jd__shm_reduce_fold(plan, 1, count, false);
     return JD_OK;
 }
 
@@ -85,12 +86,12 @@ static void find_share(const struct jd_reduce_plan *plan, size_t *ret_begin,
                        size_t *ret_out, size_t *ret_count)
 {
     if (plan->r->scatter) {
-        *ret_begin = (size_t)plan->team->index * plan->block;
+        *ret_begin = (size_t)plan->group->index * plan->block;
         *ret_out = 0;
         *ret_count = plan->block;
         return;
     }
-    jd__reduce_share(plan, plan->team->index, ret_begin, ret_count);
+    jd__shm_reduce_share(plan, plan->group->index, ret_begin, ret_count);
     *ret_out = *ret_begin;
 }
 
@@ -111,34 +112,34 @@ static jd_status fold_share(const struct jd_reduce_plan *plan)
 /* The others' shares of the result. */
 static jd_status take_results(const struct jd_reduce_plan *plan)
 {
-    struct jd_team *team = plan->team;
+    struct jd_shm_group *group = plan->group;
     jd_status status = JD_OK;
-    for (int k = 1; k < team->size && status == JD_OK; k++) {
-        int member = (team->index + k) % team->size;
+    for (int k = 1; k < group->size && status == JD_OK; k++) {
+        int member = (group->index + k) % group->size;
         size_t begin, count;
-        jd__reduce_share(plan, member, &begin, &count);
+        jd__shm_reduce_share(plan, member, &begin, &count);
         size_t offset = begin * plan->element, bytes = count * plan->element;
-        const struct jd_block to = { (char *)plan->r->call->out + offset, 1,
-                                     bytes, bytes };
+        const struct jd_shm_block to = { (char *)plan->r->call->out + offset, 1,
+                                         bytes, bytes };
         if (bytes)
-            status = jd__sight_copy(team, output_of(plan, member), offset,
-                                    bytes, &to);
+            status = jd__shm_cma_copy(group, output_of(plan, member), offset,
+                                      bytes, &to);
     }
     return status;
 }
 
 /* The first step says that all inputs have been read, so that results may lie
  * over them; the second that all results have. */
-jd_status jd__reduce_by_sight(const struct jd_reduce_plan *plan)
+jd_status jd__shm_reduce_by_sight(const struct jd_reduce_plan *plan)
 {
-    struct jd_team *team = plan->team;
+    struct jd_shm_group *group = plan->group;
     jd_status status = fold_share(plan);
     if (status != JD_OK)
-        return jd__team_let_go(team, status);
-    status = jd__team_step(team);
+        return jd__shm_let_go(group, status);
+    status = jd__shm_step(group);
     if (status != JD_OK || plan->r->scatter)
         return status;
     status = take_results(plan);
-    return status == JD_OK ? jd__team_step(team)
-                           : jd__team_let_go(team, status);
+    return status == JD_OK ? jd__shm_step(group)
+                           : jd__shm_let_go(group, status);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm_wait.c - how a team's members wait for each other, and give up. */
+/* shm_wait.c - how a group's members wait for each other, and give up. */
 #include "base/clock.h"
 #include "base/proc.h"
 #include "collectives/cpu/shm/shm_p2p.h"
@@ -28,8 +28,8 @@
 
 /* What one wait is for. */
 struct jd_target {
-    struct jd_team *team;
-    const struct jd_team_work *work; /* or, where this is NULL: */
+    struct jd_shm_group *group;
+    const struct jd_shm_work *work; /* or, where this is NULL: */
     void *arg;
     enum jd_flag flag;
     const _Atomic uint64_t *word; /* of member, where one is waited for */
@@ -37,7 +37,7 @@ struct jd_target {
     uint64_t value;
 };
 
-int jd__team_spins(const struct jd_team_spec *spec)
+int jd__shm_spins(const struct jd_shm_spec *spec)
 {
     return spec->size > 1 && spec->size <= spec->cores ? SPINS : 0;
 }
@@ -54,19 +54,19 @@ static void relax(void)
 static const _Atomic uint64_t *flag_of(const struct jd_target *target,
                                        int member)
 {
-    struct jd_control *control = target->team->members[member].control;
+    struct jd_segment *control = target->group->members[member].control;
     if (target->member >= 0)
         return target->word;
     return target->flag == JD_FLAG_STEP
                ? &control->step
-               : &control->slots[target->team->round % 2].round;
+               : &control->slots[target->group->round % 2].round;
 }
 
 /* ---- giving up ---------------------------------------------------------- */
 
-jd_status jd__team_fail_revoked(const struct jd_team *team)
+jd_status jd__shm_fail_revoked(const struct jd_shm_group *group)
 {
-    const struct jd_wait *wait = &team->spec.wait;
+    const struct jd_wait *wait = &group->spec.wait;
     return jd_fail(JD_ABORTED,
                    "%s%s: another member gave up waiting, or failed, and the "
                    "members are out of step; the job should end (the one that "
@@ -75,41 +75,42 @@ jd_status jd__team_fail_revoked(const struct jd_team *team)
 }
 
 /* No flag tells that this member has let go: its own thread may be copying. */
-void jd__team_abort(struct jd_team *team)
+void jd__shm_abort(struct jd_shm_group *group)
 {
-    atomic_store(&team->own->is_aborted, true);
+    atomic_store(&group->own->is_aborted, true);
 }
 
 /* The step comes last: who sees it revoked sees all of it. */
-void jd__team_revoke(struct jd_team *team)
+void jd__shm_revoke(struct jd_shm_group *group)
 {
-    if (team->is_revoked)
+    if (group->is_revoked)
         return;
-    team->is_revoked = true;
+    group->is_revoked = true;
     for (int i = 0; i < 2; i++)
-        atomic_store(&team->own->slots[i].round, JD_TEAM_REVOKED);
-    jd__mail_revoke(team);
-    atomic_store(&team->own->step, JD_TEAM_REVOKED);
+        atomic_store(&group->own->slots[i].round, JD_SHM_REVOKED);
+    jd__shm_p2p_revoke(group);
+    atomic_store(&group->own->step, JD_SHM_REVOKED);
 }
 
-/* Whether the member has come to this team's present meeting, and is still in
+/* Whether the member has come to this group's present meeting, and is still in
  * the call that it began. */
-static bool is_inside(const struct jd_team *team, int member)
+static bool is_inside(const struct jd_shm_group *group, int member)
 {
-    const struct jd_control *control = team->members[member].control;
-    return atomic_load(&control->slots[team->round % 2].round) >= team->round &&
-           atomic_load(&control->left) < team->round;
+    const struct jd_segment *control = group->members[member].control;
+    return atomic_load(&control->slots[group->round % 2].round) >=
+               group->round &&
+           atomic_load(&control->left) < group->round;
 }
 
 /* Whether the member may still read or write our buffers. */
 static bool holds_on(const struct jd_target *target, int member)
 {
-    const struct jd_team *team = target->team;
-    const struct jd_team_member *m = &team->members[member];
-    if (atomic_load(&m->control->step) == JD_TEAM_REVOKED)
+    const struct jd_shm_group *group = target->group;
+    const struct jd_shm_member *m = &group->members[member];
+    if (atomic_load(&m->control->step) == JD_SHM_REVOKED)
         return false;
     if (target->work ? !target->work->holds_on(target->arg, member)
-                     : !is_inside(team, member))
+                     : !is_inside(group, member))
         return false;
     char state = m->pid ? jd__proc_state(m->pid) : 'R';
     return state && state != 'Z' && state != 'X';
@@ -117,10 +118,10 @@ static bool holds_on(const struct jd_target *target, int member)
 
 static int count_holding(const struct jd_target *target, int *ret_member)
 {
-    const struct jd_team *team = target->team;
+    const struct jd_shm_group *group = target->group;
     int count = 0;
-    for (int i = 0; i < team->size; i++)
-        if (i != team->index && holds_on(target, i) && count++ == 0)
+    for (int i = 0; i < group->size; i++)
+        if (i != group->index && holds_on(target, i) && count++ == 0)
             *ret_member = i;
     return count;
 }
@@ -145,32 +146,32 @@ static void make_visible(void)
  * go. */
 static jd_status let_go(const struct jd_target *target, jd_status status)
 {
-    struct jd_team *team = target->team;
+    struct jd_shm_group *group = target->group;
     int member = -1;
     double begin = jd__clock_now();
-    jd__team_revoke(team);
+    jd__shm_revoke(group);
     make_visible();
     while (count_holding(target, &member) && jd__clock_now() < begin + PATIENCE)
         sleep_for(LONGEST_SLEEP);
     int count = count_holding(target, &member);
     if (count == 0)
         return status;
-    int process = team->members[member].process;
+    int process = group->members[member].process;
     char *why = strdup(jd_error_message());
     jd_fail(status,
             "%s; and process %d (member %d) has not let go of the buffers "
             "within %g s: do not use them",
-            why ? why : "out of memory", process, team->members[member].number,
+            why ? why : "out of memory", process, group->members[member].number,
             PATIENCE);
     free(why);
-    if (team->spec.on_stuck)
-        team->spec.on_stuck(team->spec.arg, process, jd_error_message());
+    if (group->spec.on_stuck)
+        group->spec.on_stuck(group->spec.arg, process, jd_error_message());
     return status;
 }
 
-jd_status jd__team_let_go(struct jd_team *team, jd_status status)
+jd_status jd__shm_let_go(struct jd_shm_group *group, jd_status status)
 {
-    struct jd_target target = { .team = team };
+    struct jd_target target = { .group = group };
     return let_go(&target, status);
 }
 
@@ -181,7 +182,7 @@ static bool has_come(const struct jd_target *target, int member,
 {
     uint64_t value =
         atomic_load_explicit(flag_of(target, member), memory_order_acquire);
-    *ret_revoked = value == JD_TEAM_REVOKED;
+    *ret_revoked = value == JD_SHM_REVOKED;
     return value >= target->value;
 }
 
@@ -192,7 +193,7 @@ static int find_places(void *arg, int *places)
     if (target->work)
         return target->work->find_missing(target->arg, places);
     int first = target->member < 0 ? 0 : target->member, count = 0;
-    int end = target->member < 0 ? target->team->size : first + 1;
+    int end = target->member < 0 ? target->group->size : first + 1;
     bool is_revoked;
     for (int i = first; i < end; i++)
         if (!has_come(target, i, &is_revoked))
@@ -206,15 +207,15 @@ static int find_missing(void *arg, int *processes)
     const struct jd_target *target = arg;
     int count = find_places(arg, processes);
     for (int i = 0; i < count; i++)
-        processes[i] = target->team->processes[processes[i]];
+        processes[i] = target->group->processes[processes[i]];
     return count;
 }
 
-static bool has_several(const struct jd_team *team)
+static bool has_several(const struct jd_shm_group *group)
 {
-    for (int i = 1; i < team->size; i++)
+    for (int i = 1; i < group->size; i++)
         for (int j = 0; j < i; j++)
-            if (team->processes[i] == team->processes[j])
+            if (group->processes[i] == group->processes[j])
                 return true;
     return false;
 }
@@ -222,33 +223,33 @@ static bool has_several(const struct jd_team *team)
 static int find_members(void *arg, int *members)
 {
     const struct jd_target *target = arg;
-    int count = has_several(target->team) ? find_places(arg, members) : 0;
+    int count = has_several(target->group) ? find_places(arg, members) : 0;
     for (int i = 0; i < count; i++)
-        members[i] = target->team->members[members[i]].number;
+        members[i] = target->group->members[members[i]].number;
     return count;
 }
 
-static struct jd_wait *wait_of(struct jd_team *team)
+static struct jd_wait *wait_of(struct jd_shm_group *group)
 {
-    struct jd_wait *wait = &team->spec.wait;
-    wait->processes = team->processes;
+    struct jd_wait *wait = &group->spec.wait;
+    wait->processes = group->processes;
     wait->find_members = find_members;
-    wait->member = team->members[team->index].number;
+    wait->member = group->members[group->index].number;
     return wait;
 }
 
-static bool has_given_up(const struct jd_control *control)
+static bool has_given_up(const struct jd_segment *control)
 {
     return atomic_load(&control->is_aborted) ||
            atomic_load_explicit(&control->step, memory_order_acquire) ==
-               JD_TEAM_REVOKED;
+               JD_SHM_REVOKED;
 }
 
 /* A member that has come may give up while others are waited for. */
-static bool somebody_revoked(const struct jd_team *team)
+static bool somebody_revoked(const struct jd_shm_group *group)
 {
-    for (int i = 0; i < team->size; i++)
-        if (has_given_up(team->members[i].control))
+    for (int i = 0; i < group->size; i++)
+        if (has_given_up(group->members[i].control))
             return true;
     return false;
 }
@@ -258,27 +259,27 @@ static bool somebody_revoked(const struct jd_team *team)
 static jd_status give_up_too(struct jd_target *target,
                              const struct jd_wait_state *state)
 {
-    struct jd_team *team = target->team;
-    struct jd_wait *wait = wait_of(team);
+    struct jd_shm_group *group = target->group;
+    struct jd_wait *wait = wait_of(group);
     jd_status status = jd__wait_check(wait);
     if (status == JD_OK)
         status =
-            jd__wait_give_up(wait, state, find_missing, target, team->size);
-    return status == JD_OK ? jd__team_fail_revoked(team) : status;
+            jd__wait_give_up(wait, state, find_missing, target, group->size);
+    return status == JD_OK ? jd__shm_fail_revoked(group) : status;
 }
 
 /* MPI's progress yields too where MPI is told to, as it is where processes are
  * more than cores: one of the two in a turn, so that the flags are looked at
  * each time that the processor has come back. */
-static void give_way(const struct jd_team *team, unsigned turns)
+static void give_way(const struct jd_shm_group *group, unsigned turns)
 {
     bool is_early = turns < YIELDS_BEFORE_SLEEP;
-    if (is_early && (turns % 2 || !team->spec.make_progress)) {
+    if (is_early && (turns % 2 || !group->spec.make_progress)) {
         sched_yield();
         return;
     }
-    if (team->spec.make_progress)
-        team->spec.make_progress(team->spec.arg);
+    if (group->spec.make_progress)
+        group->spec.make_progress(group->spec.arg);
     if (is_early)
         return;
     unsigned over = (turns - YIELDS_BEFORE_SLEEP) / 100;
@@ -289,20 +290,20 @@ static void give_way(const struct jd_team *team, unsigned turns)
 static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
                       unsigned turns)
 {
-    struct jd_team *team = target->team;
-    give_way(team, turns);
+    struct jd_shm_group *group = target->group;
+    give_way(group, turns);
     if (turns % YIELDS_PER_LOOK && turns < YIELDS_BEFORE_SLEEP)
         return JD_OK;
-    if (somebody_revoked(team))
+    if (somebody_revoked(group))
         return give_up_too(target, state);
-    struct jd_wait *wait = wait_of(team);
+    struct jd_wait *wait = wait_of(group);
     state->is_exact = true;
-    return jd__wait_look(wait, state, find_missing, target, team->size);
+    return jd__wait_look(wait, state, find_missing, target, group->size);
 }
 
 static jd_status await_slowly(struct jd_target *target, int member)
 {
-    struct jd_wait_state state = jd__wait_start(&target->team->spec.wait);
+    struct jd_wait_state state = jd__wait_start(&target->group->spec.wait);
     bool is_revoked;
     for (unsigned turns = 1; !has_come(target, member, &is_revoked); turns++) {
         jd_status status = turn(target, &state, turns);
@@ -315,7 +316,7 @@ static jd_status await_slowly(struct jd_target *target, int member)
 static jd_status await(struct jd_target *target, int member)
 {
     bool is_revoked;
-    for (int i = 0; i < target->team->spins; i++) {
+    for (int i = 0; i < target->group->spins; i++) {
         if (has_come(target, member, &is_revoked))
             return is_revoked ? await_slowly(target, member) : JD_OK;
         if (i > BARE_SPINS)
@@ -324,33 +325,33 @@ static jd_status await(struct jd_target *target, int member)
     return await_slowly(target, member);
 }
 
-jd_status jd__team_await_flags(struct jd_team *team, enum jd_flag flag,
-                               uint64_t value)
+jd_status jd__shm_await_flags(struct jd_shm_group *group, enum jd_flag flag,
+                              uint64_t value)
 {
     struct jd_target target = {
-        .team = team, .flag = flag, .member = -1, .value = value
+        .group = group, .flag = flag, .member = -1, .value = value
     };
     jd_status status = JD_OK;
-    for (int i = 0; i < team->size && status == JD_OK; i++)
-        if (i != team->index)
+    for (int i = 0; i < group->size && status == JD_OK; i++)
+        if (i != group->index)
             status = await(&target, i);
     return status;
 }
 
-jd_status jd__team_await_word(struct jd_team *team, int member,
-                              const _Atomic uint64_t *word, uint64_t value)
+jd_status jd__shm_await_word(struct jd_shm_group *group, int member,
+                             const _Atomic uint64_t *word, uint64_t value)
 {
     struct jd_target target = {
-        .team = team, .word = word, .member = member, .value = value
+        .group = group, .word = word, .member = member, .value = value
     };
-    return member == team->index ? JD_OK : await(&target, member);
+    return member == group->index ? JD_OK : await(&target, member);
 }
 
-jd_status jd__team_await_work(struct jd_team *team,
-                              const struct jd_team_work *work, void *arg)
+jd_status jd__shm_await_work(struct jd_shm_group *group,
+                             const struct jd_shm_work *work, void *arg)
 {
-    struct jd_target target = { .team = team, .work = work, .arg = arg };
-    struct jd_wait_state state = jd__wait_start(&team->spec.wait);
+    struct jd_target target = { .group = group, .work = work, .arg = arg };
+    struct jd_wait_state state = jd__wait_start(&group->spec.wait);
     jd_status status = JD_OK;
     int spins = 0;
     unsigned turns = 0;
@@ -359,10 +360,10 @@ jd_status jd__team_await_work(struct jd_team *team,
         if (done == JD_WORK_DONE)
             return JD_OK;
         if (done == JD_WORK_MOVED) {
-            state = jd__wait_start(&team->spec.wait);
+            state = jd__wait_start(&group->spec.wait);
             spins = 0;
             turns = 0;
-        } else if (done == JD_WORK_IDLE && spins++ < team->spins) {
+        } else if (done == JD_WORK_IDLE && spins++ < group->spins) {
             relax();
         } else if (done == JD_WORK_IDLE) {
             status = turn(&target, &state, ++turns);

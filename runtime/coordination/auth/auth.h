@@ -6,7 +6,7 @@
  *
  *     struct jd_auth auth;
  *     jd__auth_start();
- *     jd__auth_find(env, settings, &auth);
+ *     jd__secret_find(env, settings, &auth);
  *     jd__auth_hello_mac(&auth, challenge, &hello, mac);      at the agent
  *     jd__auth_hello_is_right(&auth, challenge, hello)        at the service
  *     jd__auth_agree(&auth, NULL, none, challenge, nonce, &keys);     at both
@@ -59,9 +59,9 @@ void jd__auth_make(struct jd_auth *auth);
  *   is empty, too long or no regular file; NOT_FOUND, PERMISSION_DENIED naming
  *   the file, what is wrong with it and the remedy.
  */
-jd_status jd__auth_find(const struct jd_env *env,
-                        const struct jd_settings *settings,
-                        struct jd_auth *ret_auth);
+jd_status jd__secret_find(const struct jd_env *env,
+                          const struct jd_settings *settings,
+                          struct jd_auth *ret_auth);
 
 /* The MAC of a Hello that answers the challenge; of its mac and credential
  * nothing counts. With JD_AUTH_OPEN and JD_AUTH_MUNGE the key is all zeros. */

@@ -151,12 +151,12 @@ static bool is_slurm_job(const struct jd_env *env)
     return jd__env_get_nonempty(env, "SLURM_JOB_ID") != NULL;
 }
 
-jd_status jd__auth_find(const struct jd_env *env,
-                        const struct jd_settings *settings,
-                        struct jd_auth *ret_auth)
+jd_status jd__secret_find(const struct jd_env *env,
+                          const struct jd_settings *settings,
+                          struct jd_auth *ret_auth)
 {
-    const char *secret = jd__settings_text(settings, JD_OPTION_SECRET);
-    const char *path = jd__settings_text(settings, JD_OPTION_SECRET_FILE);
+    const char *secret = jd__options_text(settings, JD_OPTION_SECRET);
+    const char *path = jd__options_text(settings, JD_OPTION_SECRET_FILE);
     if (secret && path)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "JD_SECRET and JD_SECRET_FILE (\"%s\") are both set, "

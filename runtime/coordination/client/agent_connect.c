@@ -56,8 +56,8 @@ static void current_address(const struct jd_agent *agent,
     if (agent->spec.fd >= 0 || agent->next_endpoint == 0)
         snprintf(text, JD_ENDPOINT_TEXT, "this process");
     else
-        jd__endpoint_format(&agent->endpoints.items[agent->next_endpoint - 1],
-                            text);
+        jd__addresses_format(&agent->endpoints.items[agent->next_endpoint - 1],
+                             text);
 }
 
 static void drop_link(struct jd_agent *agent)
@@ -200,7 +200,7 @@ static int start_connecting(struct jd_agent *agent,
 {
     static const struct timeval end = { CONNECT_SECONDS, 0 };
     struct sockaddr_storage address;
-    socklen_t length = jd__endpoint_sockaddr(endpoint, &address);
+    socklen_t length = jd__addresses_sockaddr(endpoint, &address);
     int fd = socket(address.ss_family,
                     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -265,7 +265,7 @@ static void try_next(struct jd_agent *agent)
         int error = start_connecting(agent, endpoint);
         if (!error)
             return;
-        jd__endpoint_format(endpoint, address);
+        jd__addresses_format(endpoint, address);
         note(agent, address, strerror(error));
     }
     pause_connecting(agent);

@@ -207,7 +207,7 @@ static void ask_for_credential(struct jd_agent *agent)
 static bool look_at_user(struct jd_agent *agent)
 {
     uid_t user = 0;
-    enum jd_peer_place place = jd__peer_user(agent->fd, &user);
+    enum jd_peer_place place = jd__port_owner_peer_user(agent->fd, &user);
     bool is_observer = agent->spec.role == JD__ROLE__OBSERVER;
     bool is_ours = user == geteuid() || (is_observer && geteuid() == 0);
     agent->greeting.is_known = place == JD_PEER_HERE && is_ours;

@@ -31,7 +31,7 @@ static jd_status create_agent(struct observer *o,
         .heartbeat_timeout = -1,
         .notice = -1,
         .max_message =
-            (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
+            (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
     };
     return jd__agent_create(&spec, &o->agent);
 }
@@ -73,9 +73,9 @@ jd_status jd__observe(const struct jd_env *env,
     struct observer observer = { .loop = NULL };
     jd_status status = jd__auth_start();
     if (status == JD_OK)
-        status = jd__auth_find(env, settings, &observer.auth);
+        status = jd__secret_find(env, settings, &observer.auth);
     if (status == JD_OK)
-        status = jd__address_resolve(address, timeout, &observer.endpoints);
+        status = jd__resolve_address(address, timeout, &observer.endpoints);
     if (status == JD_OK)
         status = run(&observer, settings, timeout, ret_answer);
     return status == JD_OK

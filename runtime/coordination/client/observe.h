@@ -16,7 +16,7 @@
 
 /*
  * Blocks: at most timeout seconds to look the name up and again to be let in.
- * Returns: JD_OK; as jd__address_resolve, jd__auth_find and jd__agent_meet,
+ * Returns: JD_OK; as jd__resolve_address, jd__secret_find and jd__agent_meet,
  *   with the address.
  */
 jd_status jd__observe(const struct jd_env *env,

@@ -30,7 +30,7 @@
 
 static struct {
     pid_t pid;               /* of the process that is being ended */
-    atomic_bool has_begun;   /* what jd__ending_check looks at */
+    atomic_bool has_begun;   /* what jd__failure_exit_check looks at */
     atomic_bool is_going_on; /* the process will be ended */
     pthread_mutex_t lock;
     void (*_Atomic listener)(void);
@@ -44,7 +44,7 @@ static struct {
     void *callback_arg;
     bool calls; /* the callback runs */
     bool stays; /* the store may still be used */
-    /* written before the threads start, freed by jd__ending_reset: */
+    /* written before the threads start, freed by jd__failure_exit_reset: */
     bool has_called; /* the callback runs or has run */
     struct jd_report report;
     char *text;
@@ -276,8 +276,9 @@ static bool take_report(const struct jd_report *report)
     return true;
 }
 
-void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
-                      bool (*stay)(void *arg), void *arg)
+void jd__failure_exit_begin(struct jd_loop *loop,
+                            const struct jd_report *report,
+                            bool (*stay)(void *arg), void *arg)
 {
     lock();
     if (take_report(report) && !ending.is_leaving) {
@@ -289,7 +290,7 @@ void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
     unlock();
 }
 
-void jd__ending_note(const char *text)
+void jd__failure_exit_note(const char *text)
 {
     lock();
     take_report(&(struct jd_report){ .text = text });
@@ -298,7 +299,7 @@ void jd__ending_note(const char *text)
 
 /* ---- looking ------------------------------------------------------------ */
 
-bool jd__ending_has_begun(void)
+bool jd__failure_exit_has_begun(void)
 {
     return atomic_load_explicit(&ending.has_begun, memory_order_relaxed);
 }
@@ -311,12 +312,12 @@ static jd_status fail_ended(const char *operation)
     return JD_ABORTED;
 }
 
-jd_status jd__ending_check(const char *operation)
+jd_status jd__failure_exit_check(const char *operation)
 {
-    return jd__ending_has_begun() ? fail_ended(operation) : JD_OK;
+    return jd__failure_exit_has_begun() ? fail_ended(operation) : JD_OK;
 }
 
-bool jd__ending_is_callback(void)
+bool jd__failure_exit_is_callback(void)
 {
     lock();
     bool is_callback =
@@ -326,16 +327,16 @@ bool jd__ending_is_callback(void)
 }
 
 /* A forked child is nobody's to end. */
-void jd__ending_await(void)
+void jd__failure_exit_await(void)
 {
     if (!atomic_load(&ending.is_going_on) || ending.pid != getpid() ||
-        jd__ending_is_callback())
+        jd__failure_exit_is_callback())
         return;
     for (;;)
         pause();
 }
 
-void jd__ending_await_news(double seconds)
+void jd__failure_exit_await_news(double seconds)
 {
     struct timespec until = jd__clock_timespec(jd__clock_now() + seconds);
     int error = 0;
@@ -343,26 +344,26 @@ void jd__ending_await_news(double seconds)
     while (!atomic_load(&ending.has_begun) && error == 0)
         error = pthread_cond_timedwait(&ending.changed, &ending.lock, &until);
     unlock();
-    jd__ending_await();
+    jd__failure_exit_await();
 }
 
 /* ---- settings ----------------------------------------------------------- */
 
-void jd__ending_configure(double grace)
+void jd__failure_exit_configure(double grace)
 {
     lock();
     ending.grace = grace;
     unlock();
 }
 
-void jd__ending_set_leaving(bool is_leaving)
+void jd__failure_exit_set_leaving(bool is_leaving)
 {
     lock();
     ending.is_leaving = is_leaving;
     unlock();
 }
 
-void jd__ending_set_callback(jd_peer_failure_f callback, void *arg)
+void jd__failure_exit_set_callback(jd_peer_failure_f callback, void *arg)
 {
     lock();
     ending.callback = callback;
@@ -370,12 +371,12 @@ void jd__ending_set_callback(jd_peer_failure_f callback, void *arg)
     unlock();
 }
 
-void jd__ending_set_listener(void (*listener)(void))
+void jd__failure_exit_set_listener(void (*listener)(void))
 {
     atomic_store(&ending.listener, listener);
 }
 
-void jd__ending_reset(void)
+void jd__failure_exit_reset(void)
 {
     lock();
     if (!atomic_load(&ending.is_going_on)) {

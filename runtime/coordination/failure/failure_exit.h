@@ -4,11 +4,11 @@
  * one sentence, within half a second of the death, and ends with exit code 117,
  * whatever its threads are in; or it runs the program's callback first.
  *
- *     jd__ending_configure(30);
+ *     jd__failure_exit_configure(30);
  *     ... on the loop's thread, when the service's Failure comes:
- *     jd__ending_begin(loop, &report, NULL, NULL);
+ *     jd__failure_exit_begin(loop, &report, NULL, NULL);
  *     ... in every operation that waits for others:
- *     status = jd__ending_check("jd_psum");
+ *     status = jd__failure_exit_check("jd_psum");
  *
  * Launchers leave survivors one second, MPI calls with a dead peer never
  * return, and so nothing here waits for a thread of the program, nor for
@@ -39,7 +39,7 @@ struct jd_report {
 };
 
 /* Once per process, before the loop starts: grace in seconds. */
-void jd__ending_configure(double grace);
+void jd__failure_exit_configure(double grace);
 
 /*
  * The job has failed. On the loop's thread; the first report stands, later
@@ -49,17 +49,18 @@ void jd__ending_configure(double grace);
  * within the same grace. The loop asks stay every 20 ms. While this process
  * is in jd_shutdown it does not end it: jd_shutdown returns the failure.
  */
-void jd__ending_begin(struct jd_loop *loop, const struct jd_report *report,
-                      bool (*stay)(void *arg), void *arg);
+void jd__failure_exit_begin(struct jd_loop *loop,
+                            const struct jd_report *report,
+                            bool (*stay)(void *arg), void *arg);
 
 /* This process has told the others of a failure of its own, and goes on:
- * from here on jd__ending_check says so. Threads: any. */
-void jd__ending_note(const char *text);
+ * from here on jd__failure_exit_check says so. Threads: any. */
+void jd__failure_exit_note(const char *text);
 
 /* JD_OK; or ABORTED with the report, after "operation: ". Some nanoseconds
  * where nothing has failed. Threads: any. */
-jd_status jd__ending_check(const char *operation);
-bool jd__ending_has_begun(void);
+jd_status jd__failure_exit_check(const char *operation);
+bool jd__failure_exit_has_begun(void);
 
 /*
  * For a thread that is about to end the process by itself, because of what
@@ -67,22 +68,22 @@ bool jd__ending_has_begun(void);
  * until that is done, so that the callback can finish; returns where it is
  * not, and on the callback's own thread.
  */
-void jd__ending_await(void);
+void jd__failure_exit_await(void);
 
-/* As jd__ending_await, and stays up to the seconds for news of a failure: what
- * has gone wrong here may be another process's death, which this process hears
- * of a moment later. */
-void jd__ending_await_news(double seconds);
+/* As jd__failure_exit_await, and stays up to the seconds for news of a failure:
+ * what has gone wrong here may be another process's death, which this process
+ * hears of a moment later. */
+void jd__failure_exit_await_news(double seconds);
 
 /* True on the thread of the callback. Threads: any. */
-bool jd__ending_is_callback(void);
+bool jd__failure_exit_is_callback(void);
 
-/* jd_shutdown begins (true) and ends: see jd__ending_begin. */
-void jd__ending_set_leaving(bool is_leaving);
+/* jd_shutdown begins (true) and ends: see jd__failure_exit_begin. */
+void jd__failure_exit_set_leaving(bool is_leaving);
 
 /* Forgets report and callback: jd is initialised anew. A process that is
  * being ended is still ended. */
-void jd__ending_reset(void);
+void jd__failure_exit_reset(void);
 
 /*
  * Is called when the job has failed, at the same time as the waits of this
@@ -90,9 +91,9 @@ void jd__ending_reset(void);
  * waits elsewhere than here, in a library of its own. One of the process, that
  * stays.
  */
-void jd__ending_set_listener(void (*listener)(void));
+void jd__failure_exit_set_listener(void (*listener)(void));
 
 /* The callback of jd_on_peer_failure; NULL: none. */
-void jd__ending_set_callback(jd_peer_failure_f callback, void *arg);
+void jd__failure_exit_set_callback(jd_peer_failure_f callback, void *arg);
 
 #endif

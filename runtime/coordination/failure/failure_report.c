@@ -38,7 +38,7 @@ static struct {
 } telling = { .lock = PTHREAD_MUTEX_INITIALIZER,
               .done = PTHREAD_COND_INITIALIZER };
 
-void jd__telling_open(struct jd_client *client)
+void jd__failure_report_open(struct jd_client *client)
 {
     pthread_mutex_lock(&telling.lock);
     telling.client = client;
@@ -47,7 +47,7 @@ void jd__telling_open(struct jd_client *client)
 }
 
 /* Their calls have deadlines. */
-void jd__telling_close(void)
+void jd__failure_report_close(void)
 {
     pthread_mutex_lock(&telling.lock);
     telling.client = NULL;
@@ -85,7 +85,8 @@ static void end_telling(void)
 /* Each is noted first: the service's own report of it comes to this process
  * too, and does not end it before it has said what it has to say. */
 
-static void keep_processes(const Jd__Reply *reply, struct jd_told *told)
+static void keep_processes(const Jd__Reply *reply,
+                           struct jd_report_answer *told)
 {
     told->processes = malloc((reply->n_processes + 1) * sizeof(int));
     if (!told->processes)
@@ -97,7 +98,7 @@ static void keep_processes(const Jd__Reply *reply, struct jd_told *told)
 
 /* ret_told may be NULL. */
 static jd_status report(struct jd_client *client, const char *operation,
-                        Jd__Report *body, struct jd_told *ret_told)
+                        Jd__Report *body, struct jd_report_answer *ret_told)
 {
     struct jd_call call = {
         .operation = operation,
@@ -128,17 +129,17 @@ static Jd__Report make_report(Jd__Report__Kind kind, int code, const char *text)
  * this process did not run. Where it is being ended, it stays here. */
 static void await_news(double patience)
 {
-    jd__ending_await_news(patience);
+    jd__failure_exit_await_news(patience);
     struct jd_client *client = begin_telling();
     if (!client)
         return;
     jd__loop_catch_up(jd__client_loop(client));
     end_telling();
-    jd__ending_await();
+    jd__failure_exit_await();
 }
 
 static bool tell(const char *operation, double patience, Jd__Report *body,
-                 struct jd_told *ret_told)
+                 struct jd_report_answer *ret_told)
 {
     struct jd_client *client = begin_telling();
     if (client && patience > 0) {
@@ -148,7 +149,7 @@ static bool tell(const char *operation, double patience, Jd__Report *body,
     }
     if (!client)
         return false;
-    jd__ending_note(body->text);
+    jd__failure_exit_note(body->text);
     jd_status status = report(client, operation, body, ret_told);
     /* Where this is process 0, the replies and reports that others get are sent
      * then: the loop has come out of what it was in. */
@@ -163,27 +164,27 @@ static double patience_with(jd_status status)
                                                             : NEWS_SECONDS;
 }
 
-bool jd__tell_start(jd_status status, const char *text)
+bool jd__failure_report_start(jd_status status, const char *text)
 {
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)status, text);
     return tell("jd_initialize", patience_with(status), &body, NULL);
 }
 
-bool jd__tell_check(jd_status status, const char *text,
-                    struct jd_told *ret_told)
+bool jd__failure_report_check(jd_status status, const char *text,
+                              struct jd_report_answer *ret_told)
 {
     Jd__Report body = make_report(JD__REPORT__KIND__CHECK, 1, text);
-    *ret_told = (struct jd_told){ .prints = true };
+    *ret_told = (struct jd_report_answer){ .prints = true };
     return tell("JD_CHECK", patience_with(status), &body, ret_told);
 }
 
-bool jd__tell_abort(int code, const char *why)
+bool jd__failure_report_abort(int code, const char *why)
 {
     Jd__Report body = make_report(JD__REPORT__KIND__ABORT, code, why);
     return tell("jd_abort", 0, &body, NULL);
 }
 
-void jd__tell_exit(int code)
+void jd__failure_report_exit(int code)
 {
     char text[64];
     snprintf(text, sizeof text, "this process exits with code %d", code);
@@ -192,7 +193,7 @@ void jd__tell_exit(int code)
          &body, NULL);
 }
 
-jd_status jd__tell_error(jd_status error, const char *text)
+jd_status jd__failure_report_error(jd_status error, const char *text)
 {
     struct jd_client *client = begin_telling();
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)error, text);
@@ -203,7 +204,7 @@ jd_status jd__tell_error(jd_status error, const char *text)
     return status;
 }
 
-void jd__tell_armed(void)
+void jd__failure_report_armed(void)
 {
     struct jd_client *client = begin_telling();
     Jd__Armed body = JD__ARMED__INIT;
@@ -224,17 +225,17 @@ void jd__tell_armed(void)
 
 static _Atomic uint64_t num_waits, last_look;
 
-uint64_t jd__tell_number(void)
+uint64_t jd__failure_report_number(void)
 {
     return atomic_fetch_add(&num_waits, 1) + 1;
 }
 
-uint64_t jd__tell_looks(void)
+uint64_t jd__failure_report_looks(void)
 {
     return atomic_load_explicit(&last_look, memory_order_acquire);
 }
 
-void jd__tell_on_look(uint64_t number)
+void jd__failure_report_on_look(uint64_t number)
 {
     atomic_store_explicit(&last_look, number, memory_order_release);
 }
@@ -253,7 +254,7 @@ static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
     body->look = wait->look;
 }
 
-void jd__tell_blocked(const struct jd_blocked_wait *wait)
+void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
 {
     char operation[160];
     Jd__Blocked body = JD__BLOCKED__INIT;
@@ -286,7 +287,7 @@ static char *ask(struct jd_client *client, const int *processes, int count)
     return text;
 }
 
-char *jd__tell_ask(const int *processes, int count)
+char *jd__failure_report_ask(const int *processes, int count)
 {
     struct jd_client *client = begin_telling();
     if (!client)

@@ -3,12 +3,12 @@
  * failure_report.h - this process's own failures, told to the service before
  * they end it, so that all others hear at once what it was.
  *
- *     jd__telling_open(client);       jd_initialize
+ *     jd__failure_report_open(client);       jd_initialize
  *     ...
- *     if (jd__tell_check(text, &told))      JD_CHECK, jd_abort, exit
+ *     if (jd__failure_report_check(text, &told))      JD_CHECK, jd_abort, exit
  *         ... the others know ...
  *     ...
- *     jd__telling_close();                  jd_shutdown
+ *     jd__failure_report_close();                  jd_shutdown
  *
  * Nothing here takes the runtime's lock: a process may fail on any thread and
  * in the middle of jd_initialize. In a world of one, in a forked child and
@@ -27,14 +27,14 @@
 struct jd_client;
 
 /* From here on failures are told to this service. */
-void jd__telling_open(struct jd_client *client);
+void jd__failure_report_open(struct jd_client *client);
 
 /* Not any more; waits for those that are just being told, at most three
  * seconds. */
-void jd__telling_close(void);
+void jd__failure_report_close(void);
 
 /* What the service answers to a JD_CHECK. */
-struct jd_told {
+struct jd_report_answer {
     bool prints;    /* this process prints the sentence */
     int *processes; /* of all that said the same, sorted; free() it */
     size_t num_processes;
@@ -46,41 +46,42 @@ struct jd_told {
  * first stay for a moment, to see whether it is
  * another process's failure that this one has run into: then that ends it.
  */
-bool jd__tell_check(jd_status status, const char *text,
-                    struct jd_told *ret_told);
-bool jd__tell_start(jd_status status, const char *text);
-bool jd__tell_abort(int code, const char *why);
-void jd__tell_exit(int code);
+bool jd__failure_report_check(jd_status status, const char *text,
+                              struct jd_report_answer *ret_told);
+bool jd__failure_report_start(jd_status status, const char *text);
+bool jd__failure_report_abort(int code, const char *why);
+void jd__failure_report_exit(int code);
 
 /* jd_report_error(): this process goes on. JD_OK where there is nobody to tell;
  * else as a call of the service returns. */
-jd_status jd__tell_error(jd_status error, const char *text);
+jd_status jd__failure_report_error(jd_status error, const char *text);
 /* A callback is set: process 0 stays for what it does. Does not block. */
-void jd__tell_armed(void);
+void jd__failure_report_armed(void);
 
 /* A wait of this process for others that lasts. */
 struct jd_blocked_wait {
-    uint64_t number;                /* of the wait, of jd__tell_number */
+    uint64_t number; /* of the wait, of jd__failure_report_number */
     const char *operation, *detail; /* "jd_psum", " over axis \"x\"" or NULL */
     const int *processes;           /* those that have not come, sorted */
     int count;
     double waited;
     bool is_far, is_alone;
-    uint64_t look; /* jd__tell_looks() before the processes were found out */
+    uint64_t look; /* jd__failure_report_looks() before the processes were found
+                      out */
 };
 
 /* Tells the service, which ends the job where the wait cannot end
  * (blocked.c). Does not block. */
-void jd__tell_blocked(const struct jd_blocked_wait *wait);
+void jd__failure_report_blocked(const struct jd_blocked_wait *wait);
 /* What these processes do, as they say it now: "process 3 (train, pid 99 on
  * n1), last heard ...", malloc'ed; NULL where it cannot be had. Of many only
  * the first sixteen are asked. Blocks: some 0.2 s, at most one second. */
-char *jd__tell_ask(const int *processes, int count);
+char *jd__failure_report_ask(const int *processes, int count);
 /* For a wait that is told the first time. */
-uint64_t jd__tell_number(void);
+uint64_t jd__failure_report_number(void);
 
 /* The last Look that has come: who waits tells again, for whom. */
-uint64_t jd__tell_looks(void);
-void jd__tell_on_look(uint64_t number);
+uint64_t jd__failure_report_looks(void);
+void jd__failure_report_on_look(uint64_t number);
 
 #endif

@@ -6,25 +6,25 @@
 #include <netinet/in.h>
 #include <string.h>
 
-void jd__endpoint_format_host(const struct jd_endpoint *endpoint,
-                              char text[JD_ENDPOINT_TEXT])
+void jd__addresses_format_host(const struct jd_endpoint *endpoint,
+                               char text[JD_ENDPOINT_TEXT])
 {
     if (!inet_ntop(endpoint->family, endpoint->bytes, text, JD_ENDPOINT_TEXT))
         strcpy(text, "?");
 }
 
-void jd__endpoint_format(const struct jd_endpoint *endpoint,
-                         char text[JD_ENDPOINT_TEXT])
+void jd__addresses_format(const struct jd_endpoint *endpoint,
+                          char text[JD_ENDPOINT_TEXT])
 {
     char host[JD_ENDPOINT_TEXT];
-    jd__endpoint_format_host(endpoint, host);
+    jd__addresses_format_host(endpoint, host);
     snprintf(text, JD_ENDPOINT_TEXT,
              endpoint->family == AF_INET6 ? "[%.46s]:%u" : "%.46s:%u", host,
              (unsigned)endpoint->port);
 }
 
-socklen_t jd__endpoint_sockaddr(const struct jd_endpoint *endpoint,
-                                struct sockaddr_storage *ret_address)
+socklen_t jd__addresses_sockaddr(const struct jd_endpoint *endpoint,
+                                 struct sockaddr_storage *ret_address)
 {
     memset(ret_address, 0, sizeof *ret_address);
     if (endpoint->family == AF_INET) {
@@ -45,8 +45,8 @@ socklen_t jd__endpoint_sockaddr(const struct jd_endpoint *endpoint,
     return 0;
 }
 
-bool jd__endpoint_from_sockaddr(const struct sockaddr *address,
-                                struct jd_endpoint *ret_endpoint)
+bool jd__addresses_from_sockaddr(const struct sockaddr *address,
+                                 struct jd_endpoint *ret_endpoint)
 {
     struct jd_endpoint endpoint = { .family = address->sa_family };
     if (address->sa_family == AF_INET) {
@@ -65,7 +65,7 @@ bool jd__endpoint_from_sockaddr(const struct sockaddr *address,
     return true;
 }
 
-bool jd__endpoint_is_loopback(const struct jd_endpoint *endpoint)
+bool jd__addresses_is_loopback(const struct jd_endpoint *endpoint)
 {
     static const uint8_t mapped[13] = { [10] = 0xff, 0xff, 127 };
     static const uint8_t one[16] = { [15] = 1 };
@@ -76,8 +76,8 @@ bool jd__endpoint_is_loopback(const struct jd_endpoint *endpoint)
             memcmp(endpoint->bytes, mapped, sizeof mapped) == 0);
 }
 
-bool jd__endpoint_in_network(const struct jd_endpoint *endpoint,
-                             const struct jd_endpoint *network, unsigned bits)
+bool jd__addresses_in_network(const struct jd_endpoint *endpoint,
+                              const struct jd_endpoint *network, unsigned bits)
 {
     unsigned most = endpoint->family == AF_INET ? 32 : 128;
     if (endpoint->family != network->family || bits > most)

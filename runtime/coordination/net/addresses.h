@@ -3,10 +3,10 @@
  * addresses.h - socket addresses: this host's own, those of a name, and which
  * of a host's addresses to try first. listen.h listens on them.
  *
- *     jd__address_list(interfaces, false, port, &mine);    process 0
+ *     jd__interfaces_list(interfaces, false, port, &mine);    process 0
  *     ... they travel to the other processes ...
- *     jd__address_sort(&theirs);                           each other one
- *     length = jd__endpoint_sockaddr(&theirs.items[0], &address);
+ *     jd__interfaces_sort(&theirs);                           each other one
+ *     length = jd__addresses_sockaddr(&theirs.items[0], &address);
  *     connect(fd, (struct sockaddr *)&address, length);
  *
  * Threads: any.
@@ -39,22 +39,22 @@ struct jd_endpoints {
 };
 
 /* "10.0.0.1:1234", "[fe80::1]:1234"; "?" where the family is neither. */
-void jd__endpoint_format(const struct jd_endpoint *endpoint,
-                         char text[JD_ENDPOINT_TEXT]);
+void jd__addresses_format(const struct jd_endpoint *endpoint,
+                          char text[JD_ENDPOINT_TEXT]);
 /* The same without its port and brackets. */
-void jd__endpoint_format_host(const struct jd_endpoint *endpoint,
-                              char text[JD_ENDPOINT_TEXT]);
+void jd__addresses_format_host(const struct jd_endpoint *endpoint,
+                               char text[JD_ENDPOINT_TEXT]);
 /* For connect() and bind(); returns its length, 0 where the family is
  * neither. */
-socklen_t jd__endpoint_sockaddr(const struct jd_endpoint *endpoint,
-                                struct sockaddr_storage *ret_address);
+socklen_t jd__addresses_sockaddr(const struct jd_endpoint *endpoint,
+                                 struct sockaddr_storage *ret_address);
 /* The opposite, without a prefix; false where the family is neither. */
-bool jd__endpoint_from_sockaddr(const struct sockaddr *address,
-                                struct jd_endpoint *ret_endpoint);
-bool jd__endpoint_is_loopback(const struct jd_endpoint *endpoint);
+bool jd__addresses_from_sockaddr(const struct sockaddr *address,
+                                 struct jd_endpoint *ret_endpoint);
+bool jd__addresses_is_loopback(const struct jd_endpoint *endpoint);
 /* True where the first bits of both addresses agree, and the families. */
-bool jd__endpoint_in_network(const struct jd_endpoint *endpoint,
-                             const struct jd_endpoint *network, unsigned bits);
+bool jd__addresses_in_network(const struct jd_endpoint *endpoint,
+                              const struct jd_endpoint *network, unsigned bits);
 
 /*
  * The addresses of this host's interfaces that are up and have a carrier,
@@ -69,12 +69,12 @@ bool jd__endpoint_in_network(const struct jd_endpoint *endpoint,
  * where nothing is left, naming JD_INTERFACE, its value and what there is;
  * NOT_FOUND where no interface is up; INTERNAL.
  */
-jd_status jd__address_list(const char *interfaces, bool loopback, int port,
-                           struct jd_endpoints *ret_endpoints);
+jd_status jd__interfaces_list(const char *interfaces, bool loopback, int port,
+                              struct jd_endpoints *ret_endpoints);
 
 /* "eth0 10.0.0.1/24, lo 127.0.0.1/8", of interfaces that are up, or "none":
  * for sentences. */
-void jd__address_print_own(FILE *out);
+void jd__interfaces_print(FILE *out);
 
 /*
  * Puts those first that are in a network which this host has too, by their
@@ -82,7 +82,7 @@ void jd__address_print_own(FILE *out);
  * of a bridge that every host has (docker0). The order stays otherwise, and
  * where all are this host's own.
  */
-void jd__address_sort(struct jd_endpoints *endpoints);
+void jd__interfaces_sort(struct jd_endpoints *endpoints);
 
 /*
  * The addresses of "host:port", looked up on a thread of its own that is left
@@ -91,7 +91,7 @@ void jd__address_sort(struct jd_endpoints *endpoints);
  *   resolver's words; DEADLINE_EXCEEDED; RESOURCE_EXHAUSTED. Blocks at most
  *   timeout seconds.
  */
-jd_status jd__address_resolve(const char *text, double timeout,
+jd_status jd__resolve_address(const char *text, double timeout,
                               struct jd_endpoints *ret_endpoints);
 
 #endif

@@ -47,7 +47,7 @@ static int raise_to(const struct rlimit *limit, rlim_t soft)
     return 0;
 }
 
-void jd__address_raise_files(void)
+void jd__file_limit_raise(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -96,7 +96,7 @@ static jd_status fail_limit(const struct rlimit *limit, size_t needed,
                    (uintmax_t)needed + (uintmax_t)open);
 }
 
-jd_status jd__address_allow_files(size_t needed, const char *what)
+jd_status jd__file_limit_allow(size_t needed, const char *what)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)

@@ -128,7 +128,7 @@ static bool matches(const struct entry *entry, const char *interface,
                     const struct jd_endpoint *address)
 {
     if (!entry->is_name)
-        return jd__endpoint_in_network(address, &entry->address, entry->bits);
+        return jd__addresses_in_network(address, &entry->address, entry->bits);
     size_t length = strlen(entry->text);
     return strncmp(interface, entry->text, length) == 0 &&
            (interface[length] == '\0' || interface[length] == ':');

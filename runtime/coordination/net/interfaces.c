@@ -23,7 +23,7 @@ enum kind {
 static enum kind kind_of(const struct jd_endpoint *endpoint)
 {
     const uint8_t *bytes = endpoint->bytes;
-    if (jd__endpoint_is_loopback(endpoint))
+    if (jd__addresses_is_loopback(endpoint))
         return KIND_LOOPBACK;
     if (endpoint->family == AF_INET)
         return bytes[0] == 169 && bytes[1] == 254 ? KIND_LINK_LOCAL_V4
@@ -39,7 +39,7 @@ static uint8_t prefix_of(const struct sockaddr *mask, uint16_t family)
 {
     struct jd_endpoint bits;
     unsigned count = 0;
-    if (!mask || !jd__endpoint_from_sockaddr(mask, &bits) ||
+    if (!mask || !jd__addresses_from_sockaddr(mask, &bits) ||
         bits.family != family)
         return 0;
     for (int i = 0; i < 16; i++)
@@ -53,7 +53,7 @@ static bool read_own(const struct ifaddrs *entry, struct jd_endpoint *ret_own)
 {
     unsigned needed = IFF_UP | IFF_RUNNING;
     if (!entry->ifa_addr || (entry->ifa_flags & needed) != needed ||
-        !jd__endpoint_from_sockaddr(entry->ifa_addr, ret_own))
+        !jd__addresses_from_sockaddr(entry->ifa_addr, ret_own))
         return false;
     ret_own->prefix = prefix_of(entry->ifa_netmask, ret_own->family);
     return true;
@@ -79,7 +79,7 @@ static void print_own(FILE *out, const struct ifaddrs *own)
     for (; own; own = own->ifa_next) {
         if (!read_own(own, &endpoint))
             continue;
-        jd__endpoint_format_host(&endpoint, text);
+        jd__addresses_format_host(&endpoint, text);
         fprintf(out, "%s%s %s/%d", separator, own->ifa_name, text,
                 endpoint.prefix);
         separator = ", ";
@@ -88,7 +88,7 @@ static void print_own(FILE *out, const struct ifaddrs *own)
         fputs("none", out);
 }
 
-void jd__address_print_own(FILE *out)
+void jd__interfaces_print(FILE *out)
 {
     struct ifaddrs *own = NULL;
     if (getifaddrs(&own) != 0)
@@ -166,8 +166,8 @@ static jd_status fail_none(const struct ifaddrs *own, const char *interfaces,
     return status;
 }
 
-jd_status jd__address_list(const char *interfaces, bool loopback, int port,
-                           struct jd_endpoints *ret_endpoints)
+jd_status jd__interfaces_list(const char *interfaces, bool loopback, int port,
+                              struct jd_endpoints *ret_endpoints)
 {
     struct ifaddrs *own;
     struct jd_endpoints endpoints;
@@ -200,17 +200,17 @@ static enum nearness nearness_of(const struct jd_endpoint *endpoint,
     for (; own; own = own->ifa_next) {
         if (!read_own(own, &mine))
             continue;
-        if (jd__endpoint_in_network(endpoint, &mine,
-                                    mine.family == AF_INET ? 32 : 128))
+        if (jd__addresses_in_network(endpoint, &mine,
+                                     mine.family == AF_INET ? 32 : 128))
             return NEAR_OWN;
         if (endpoint->prefix && endpoint->prefix == mine.prefix &&
-            jd__endpoint_in_network(endpoint, &mine, mine.prefix))
+            jd__addresses_in_network(endpoint, &mine, mine.prefix))
             nearness = NEAR_SHARED_NETWORK;
     }
     return nearness;
 }
 
-void jd__address_sort(struct jd_endpoints *endpoints)
+void jd__interfaces_sort(struct jd_endpoints *endpoints)
 {
     struct jd_endpoints sorted = { .count = 0 };
     struct ifaddrs *own;

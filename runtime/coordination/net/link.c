@@ -84,8 +84,8 @@ static void release(struct jd_link *link)
     pthread_mutex_unlock(&link->lock);
     if (left)
         return;
-    jd__bytes_finish(&link->in);
-    jd__bytes_finish(&link->out);
+    jd__wire_bytes_finish(&link->in);
+    jd__wire_bytes_finish(&link->out);
     jd__seal_finish(&link->received);
     jd__seal_finish(&link->sent);
     pthread_mutex_destroy(&link->lock);
@@ -140,7 +140,7 @@ static bool push_out(struct jd_link *link)
             link->is_broken = true;
             sent = (ssize_t)jd__bytes_size(&link->out);
         }
-        jd__bytes_consume(&link->out, (size_t)sent);
+        jd__wire_bytes_consume(&link->out, (size_t)sent);
     }
     return false;
 }
@@ -308,7 +308,7 @@ static ssize_t receive_rest(struct jd_link *link)
     size_t most = JD_WIRE_HEADER + link->limit + READ_BUFFER / 16;
     step = step > MAX_READ ? MAX_READ : step;
     step = step > most ? most : step; /* a stranger's frames are small */
-    uint8_t *at = jd__bytes_reserve(&link->in, step);
+    uint8_t *at = jd__wire_bytes_reserve(&link->in, step);
     if (!at) {
         errno = ENOMEM;
         return -1;
@@ -319,7 +319,7 @@ static ssize_t receive_rest(struct jd_link *link)
     link->in.end += (size_t)got;
     size_t used = handle_frames(link, link->in.data + link->in.begin,
                                 jd__bytes_size(&link->in));
-    jd__bytes_consume(&link->in, used);
+    jd__wire_bytes_consume(&link->in, used);
     return got;
 }
 
@@ -333,7 +333,7 @@ static ssize_t receive_fresh(struct jd_link *link)
     size_t left = (size_t)got - used;
     if (!left || link->is_gone || link->is_ending)
         return got;
-    uint8_t *at = jd__bytes_reserve(&link->in, left);
+    uint8_t *at = jd__wire_bytes_reserve(&link->in, left);
     if (!at) {
         errno = ENOMEM;
         return -1;

@@ -14,7 +14,7 @@ enum {
     MAX_TRIES = 16, /* ports tried until one is free on both families */
 };
 
-void jd__listeners_close(struct jd_listeners *listeners)
+void jd__listen_close(struct jd_listeners *listeners)
 {
     for (int i = 0; i < listeners->count; i++) {
         jd__child_forget(listeners->fds[i]);
@@ -36,7 +36,7 @@ static bool is_any(const struct jd_endpoint *endpoint)
 static int prepare(int fd, const struct jd_endpoint *endpoint)
 {
     struct sockaddr_storage address;
-    socklen_t length = jd__endpoint_sockaddr(endpoint, &address);
+    socklen_t length = jd__addresses_sockaddr(endpoint, &address);
     int yes = 1, no = 0;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0)
         return -1;
@@ -54,7 +54,7 @@ static int port_of(int fd)
     struct jd_endpoint endpoint;
     socklen_t length = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &length) != 0 ||
-        !jd__endpoint_from_sockaddr((struct sockaddr *)&address, &endpoint))
+        !jd__addresses_from_sockaddr((struct sockaddr *)&address, &endpoint))
         return 0;
     return endpoint.port;
 }
@@ -87,7 +87,7 @@ static char *print_owner(const struct jd_endpoint *endpoint)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    jd__print_port_owner(out, endpoint);
+    jd__port_owner_print(out, endpoint);
     fclose(out);
     return text;
 }
@@ -124,10 +124,10 @@ static jd_status fail_not_ours(const struct jd_endpoint *endpoint,
     size_t size;
     FILE *out = open_memstream(&own, &size);
     if (out) {
-        jd__address_print_own(out);
+        jd__interfaces_print(out);
         fclose(out);
     }
-    jd__endpoint_format_host(endpoint, host);
+    jd__addresses_format_host(endpoint, host);
     jd_fail(JD_NOT_FOUND,
             "cannot listen on %s (%s): %s is no address of this host, which "
             "has %s; give %s one of these, or start process 0 on the host "
@@ -161,7 +161,7 @@ static jd_status fail(int error, const struct jd_endpoint *endpoint,
                       const char *variable)
 {
     char where[JD_ENDPOINT_TEXT];
-    jd__endpoint_format(endpoint, where);
+    jd__addresses_format(endpoint, where);
     switch (error) {
     case EADDRINUSE:
         return fail_in_use(endpoint, where, variable);
@@ -217,7 +217,7 @@ static int try_all(const struct jd_endpoints *endpoints,
         if (is_missing(error)) {
             missing = error;
         } else if (error) {
-            jd__listeners_close(listeners);
+            jd__listen_close(listeners);
             return error;
         }
     }
@@ -277,7 +277,7 @@ static jd_status listen_on_text(const struct jd_listen *listen,
 {
     struct jd_endpoints endpoints;
     jd_status status =
-        jd__address_resolve(listen->bind, listen->timeout, &endpoints);
+        jd__resolve_address(listen->bind, listen->timeout, &endpoints);
     if (status != JD_OK)
         return jd__fail_prefix(status, "%s: ", listen->variable);
     const struct jd_endpoint *first = &endpoints.items[0];
@@ -297,8 +297,8 @@ static jd_status listen_somewhere(const struct jd_listen *listen,
     return listen_everywhere(listen->port, listen->variable, ret_listeners);
 }
 
-jd_status jd__address_listen(const struct jd_listen *listen,
-                             struct jd_listeners *ret_listeners)
+jd_status jd__listen_open(const struct jd_listen *listen,
+                          struct jd_listeners *ret_listeners)
 {
     jd_status status = listen_somewhere(listen, ret_listeners);
     for (int i = 0; status == JD_OK && i < ret_listeners->count; i++)

@@ -3,9 +3,9 @@
  * listen.h - sockets that listen, and room for the connections they bring.
  *
  *     struct jd_listen listen = { .port = 1234, .variable = "JD_..." };
- *     status = jd__address_listen(&listen, &listeners);
+ *     status = jd__listen_open(&listen, &listeners);
  *     ... listeners.port, listeners.fds ...
- *     jd__listeners_close(&listeners);
+ *     jd__listen_close(&listeners);
  *
  * Threads: any.
  */
@@ -43,18 +43,18 @@ struct jd_listeners {
  * Returns: JD_OK; ALREADY_EXISTS where the port is in use, naming it, its
  *   owner (program, pid, user) where /proc shows it, and the variable;
  *   NOT_FOUND where the address is none of this host; PERMISSION_DENIED
- *   (ports below 1024); RESOURCE_EXHAUSTED; as jd__address_resolve.
+ *   (ports below 1024); RESOURCE_EXHAUSTED; as jd__resolve_address.
  */
-jd_status jd__address_listen(const struct jd_listen *listen,
-                             struct jd_listeners *ret_listeners);
+jd_status jd__listen_open(const struct jd_listen *listen,
+                          struct jd_listeners *ret_listeners);
 /* Closes what is open; one that is closed or all zero is allowed. */
-void jd__listeners_close(struct jd_listeners *listeners);
+void jd__listen_close(struct jd_listeners *listeners);
 
 /*
  * Who has the port of this endpoint, as far as /proc shows: "python3 (pid 77,
  * user 1000)"; without a pid where that process is hidden.
  */
-void jd__print_port_owner(FILE *out, const struct jd_endpoint *endpoint);
+void jd__port_owner_print(FILE *out, const struct jd_endpoint *endpoint);
 
 /* Where the other end of a connected socket is. */
 enum jd_peer_place {
@@ -65,7 +65,7 @@ enum jd_peer_place {
 
 /* The user of the other end where that is on this host: the one who made that
  * socket. Both ends are open: one that has been closed is hidden. */
-enum jd_peer_place jd__peer_user(int fd, uid_t *ret_user);
+enum jd_peer_place jd__port_owner_peer_user(int fd, uid_t *ret_user);
 
 /*
  * Raises the soft RLIMIT_NOFILE to the hard one, at most to as many files as a
@@ -75,7 +75,7 @@ enum jd_peer_place jd__peer_user(int fd, uid_t *ret_user);
  * in theirs, which keep this one. No failure: where it cannot be raised, it is
  * as it was.
  */
-void jd__address_raise_files(void);
+void jd__file_limit_raise(void);
 
 /*
  * Raises the soft RLIMIT_NOFILE to the hard one where needed more files than
@@ -83,6 +83,6 @@ void jd__address_raise_files(void);
  * RESOURCE_EXHAUSTED naming both limits, what is needed and for what ("2000
  * processes").
  */
-jd_status jd__address_allow_files(size_t needed, const char *what);
+jd_status jd__file_limit_allow(size_t needed, const char *what);
 
 #endif

@@ -169,7 +169,7 @@ static bool is_of_this_host(const struct sockaddr_storage *address,
     return is_bound;
 }
 
-enum jd_peer_place jd__peer_user(int fd, uid_t *ret_user)
+enum jd_peer_place jd__port_owner_peer_user(int fd, uid_t *ret_user)
 {
     struct sockaddr_storage own, other;
     socklen_t own_length = sizeof own, other_length = sizeof other;
@@ -181,10 +181,10 @@ enum jd_peer_place jd__peer_user(int fd, uid_t *ret_user)
         *ret_user = geteuid();
         return JD_PEER_HERE;
     }
-    if (!jd__endpoint_from_sockaddr((struct sockaddr *)&own, &ends.own) ||
-        !jd__endpoint_from_sockaddr((struct sockaddr *)&other, &ends.other))
+    if (!jd__addresses_from_sockaddr((struct sockaddr *)&own, &ends.own) ||
+        !jd__addresses_from_sockaddr((struct sockaddr *)&other, &ends.other))
         return JD_PEER_HIDDEN;
-    bool is_here = jd__endpoint_is_loopback(&ends.other) ||
+    bool is_here = jd__addresses_is_loopback(&ends.other) ||
                    is_same(&ends.own, &ends.other);
     if (!is_here && !is_of_this_host(&other, other_length))
         return JD_PEER_AWAY;
@@ -248,7 +248,7 @@ static void print_process(FILE *out, int pid)
     fputs(name[0] ? name : "a process", out);
 }
 
-void jd__print_port_owner(FILE *out, const struct jd_endpoint *endpoint)
+void jd__port_owner_print(FILE *out, const struct jd_endpoint *endpoint)
 {
     struct port port = { .endpoint = endpoint };
     each_row("/proc/net/tcp", look_for_port, &port);

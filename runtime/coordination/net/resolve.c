@@ -140,12 +140,12 @@ static void collect(const struct addrinfo *found, int port,
     for (; found && endpoints.count < JD_MAX_ENDPOINTS;
          found = found->ai_next) {
         bool known = false;
-        if (!jd__endpoint_from_sockaddr(found->ai_addr, &endpoint))
+        if (!jd__addresses_from_sockaddr(found->ai_addr, &endpoint))
             continue;
         for (int i = 0; i < endpoints.count && !known; i++)
             known =
-                jd__endpoint_in_network(&endpoint, &endpoints.items[i],
-                                        endpoint.family == AF_INET ? 32 : 128);
+                jd__addresses_in_network(&endpoint, &endpoints.items[i],
+                                         endpoint.family == AF_INET ? 32 : 128);
         endpoint.port = (uint16_t)port;
         if (!known)
             endpoints.items[endpoints.count++] = endpoint;
@@ -175,7 +175,7 @@ static jd_status read_answer(const struct request *request, bool numeric,
         request->host);
 }
 
-jd_status jd__address_resolve(const char *text, double timeout,
+jd_status jd__resolve_address(const char *text, double timeout,
                               struct jd_endpoints *ret_endpoints)
 {
     size_t length;

@@ -48,7 +48,7 @@ bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
     if (!seal->is_on)
         return jd__wire_append(out, message);
     size_t size = jd__wire_size(message);
-    if (!jd__bytes_reserve(out, size + JD_SEAL_SIZE) ||
+    if (!jd__wire_bytes_reserve(out, size + JD_SEAL_SIZE) ||
         !jd__wire_append(out, message))
         return false;
     jd__seal_frame(seal, out->data + out->end - size, size);

@@ -31,7 +31,7 @@ static bool grow(struct jd_bytes *bytes, size_t wanted)
     return true;
 }
 
-uint8_t *jd__bytes_reserve(struct jd_bytes *bytes, size_t more)
+uint8_t *jd__wire_bytes_reserve(struct jd_bytes *bytes, size_t more)
 {
     size_t size = jd__bytes_size(bytes);
     if (more > SIZE_MAX / 2 - size)
@@ -48,17 +48,17 @@ uint8_t *jd__bytes_reserve(struct jd_bytes *bytes, size_t more)
     return bytes->data + bytes->end;
 }
 
-void jd__bytes_consume(struct jd_bytes *bytes, size_t count)
+void jd__wire_bytes_consume(struct jd_bytes *bytes, size_t count)
 {
     bytes->begin += count;
     if (bytes->begin < bytes->end)
         return;
     bytes->begin = bytes->end = 0;
     if (bytes->capacity > BYTES_KEPT)
-        jd__bytes_finish(bytes);
+        jd__wire_bytes_finish(bytes);
 }
 
-void jd__bytes_finish(struct jd_bytes *bytes)
+void jd__wire_bytes_finish(struct jd_bytes *bytes)
 {
     free(bytes->data);
     *bytes = (struct jd_bytes){ .data = NULL };
@@ -144,7 +144,7 @@ bool jd__wire_append(struct jd_bytes *out, const Jd__Message *message)
     size_t length = jd__message__get_packed_size(message);
     if (length > UINT32_MAX)
         return false;
-    uint8_t *at = jd__bytes_reserve(out, JD_WIRE_HEADER + length);
+    uint8_t *at = jd__wire_bytes_reserve(out, JD_WIRE_HEADER + length);
     if (!at)
         return false;
     jd__wire_put_u32(at, (uint32_t)length);
@@ -204,7 +204,7 @@ Jd__Message *jd__wire_copy(const Jd__Message *message)
     struct jd_wire_frame frame = { .message = NULL };
     if (jd__wire_append(&bytes, message))
         jd__wire_next(bytes.data, bytes.end, SIZE_MAX, NULL, &frame);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
     return frame.message;
 }
 

@@ -55,10 +55,10 @@ static inline size_t jd__bytes_size(const struct jd_bytes *bytes)
 }
 
 /* Room for more bytes behind the end; NULL where there is no memory. */
-uint8_t *jd__bytes_reserve(struct jd_bytes *bytes, size_t more);
+uint8_t *jd__wire_bytes_reserve(struct jd_bytes *bytes, size_t more);
 /* Takes bytes from the front; memory that lies idle is given back. */
-void jd__bytes_consume(struct jd_bytes *bytes, size_t count);
-void jd__bytes_finish(struct jd_bytes *bytes);
+void jd__wire_bytes_consume(struct jd_bytes *bytes, size_t count);
+void jd__wire_bytes_finish(struct jd_bytes *bytes);
 
 /*
  * Memory for the messages of one frame at a time: jd__wire_arena_reset frees

@@ -99,7 +99,7 @@ static void announce(void)
     message.body_case = JD__MESSAGE__BODY_PREEMPTED;
     message.preempted = &body;
     /* Launchers send the signal to the survivors of a failure too. */
-    if (jd__ending_has_begun())
+    if (jd__failure_exit_has_begun())
         return;
     if (!jd__client_tell(state.client, &message))
         event_add(state.retry,
@@ -235,8 +235,8 @@ static jd_status prepare(void)
     jd_status status = loop ? watch_on_loop(loop) : JD_OK;
     if (status != JD_OK)
         return status;
-    return jd__signal_catch(state.signal_number,
-                            loop ? notify_loop : notify_alone);
+    return jd__preemption_signal_catch(state.signal_number,
+                                       loop ? notify_loop : notify_alone);
 }
 
 /* Under life. */
@@ -290,7 +290,7 @@ static void warn_of_wait(const struct round *round, int64_t step)
             " has received %s); it goes on, and may stop at another step than "
             "the others",
             step, JD_PREEMPTION_SECONDS, round->process,
-            jd__signal_name(state.signal_number));
+            jd__preemption_signal_name(state.signal_number));
 }
 
 void jd__preemption_warn_of_failure(void)
@@ -303,7 +303,7 @@ void jd__preemption_warn_of_failure(void)
 static bool must_wait(void)
 {
     return state.round.phase == WAITING && !state.round.given_up &&
-           !jd__ending_has_begun();
+           !jd__failure_exit_has_begun();
 }
 
 /* Under the lock. True where the time was up. */
@@ -372,7 +372,7 @@ jd_status jd__preemption_start(struct jd_client *client,
                                const char *signal_name)
 {
     int number;
-    jd_status status = jd__signal_parse(signal_name, &number);
+    jd_status status = jd__preemption_signal_parse(signal_name, &number);
     if (status != JD_OK)
         return status;
     pthread_once(&state.once, make_condition);
@@ -410,9 +410,9 @@ void jd__preemption_stop(void)
         return;
     pthread_mutex_lock(&state.lock);
     if (state.round.phase != QUIET)
-        jd__signal_expect_copy();
+        jd__preemption_signal_expect_copy();
     pthread_mutex_unlock(&state.lock);
-    jd__signal_release();
+    jd__preemption_signal_release();
     /* All still stands for a callback that runs. */
     jd__preemption_callback_stop();
     pthread_mutex_lock(&state.life);
@@ -449,12 +449,12 @@ static jd_status tell_end(const struct round *round)
 static void end_round(void)
 {
     if (state.round.phase != QUIET)
-        jd__signal_expect_copy();
+        jd__preemption_signal_expect_copy();
     state.round.phase = QUIET;
     atomic_fetch_and(&state.attention, ~(unsigned)(SIGNALLED | ROUND));
     jd__preemption_callback_forget();
     pthread_cond_broadcast(&state.changed);
-    jd__signal_rearm();
+    jd__preemption_signal_rearm();
 }
 
 jd_status jd__preemption_acknowledge(void)

@@ -57,7 +57,7 @@ static bool is_meant(const char *text, int i)
            strcmp(text, digits) == 0;
 }
 
-jd_status jd__signal_parse(const char *text, int *ret_number)
+jd_status jd__preemption_signal_parse(const char *text, int *ret_number)
 {
     for (int i = 0; i < NUM_ALLOWED; i++)
         if (is_meant(text, i)) {
@@ -80,7 +80,7 @@ static int find(int number)
     return i;
 }
 
-const char *jd__signal_name(int number)
+const char *jd__preemption_signal_name(int number)
 {
     int i = find(number);
     return i < NUM_ALLOWED ? allowed[i].name : "the preemption signal";
@@ -194,7 +194,7 @@ static jd_status install(int i)
     return JD_OK;
 }
 
-jd_status jd__signal_catch(int number, void (*notify)(void))
+jd_status jd__preemption_signal_catch(int number, void (*notify)(void))
 {
     atomic_store(&caught.first_at, 0);
     atomic_store(&caught.number, number);
@@ -202,22 +202,22 @@ jd_status jd__signal_catch(int number, void (*notify)(void))
     atomic_store(&caught.notify, notify);
     jd_status status = install(find(number));
     if (status != JD_OK)
-        jd__signal_release();
+        jd__preemption_signal_release();
     return status;
 }
 
-void jd__signal_expect_copy(void)
+void jd__preemption_signal_expect_copy(void)
 {
     if (!atomic_load(&caught.first_at))
         atomic_store(&caught.copy_until, now() + LATE_COPY_NANOSECONDS);
 }
 
-void jd__signal_rearm(void)
+void jd__preemption_signal_rearm(void)
 {
     atomic_store(&caught.first_at, 0);
 }
 
-void jd__signal_release(void)
+void jd__preemption_signal_release(void)
 {
     atomic_store(&caught.notify, NULL);
 }

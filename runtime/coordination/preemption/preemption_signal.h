@@ -2,19 +2,23 @@
 /*
  * preemption_signal.h - the handler of the preemption signal.
  *
- *     jd__signal_parse("USR1", &number);
- *     jd__signal_catch(number, notify);     notify() runs in the handler
+ *     jd__preemption_signal_parse("USR1", &number);
+ *     jd__preemption_signal_catch(number, notify);     notify() runs in the
+ * handler
  *     ...
- *     jd__signal_rearm();                   the program has dealt with it
+ *     jd__preemption_signal_rearm();                   the program has dealt
+ * with it
  *     ...
- *     jd__signal_release();                 from now on it is passed on
+ *     jd__preemption_signal_release();                 from now on it is passed
+ * on
  *
  * The first signal calls notify() and then the handler that was there before;
- * a second one before jd__signal_rearm() ends the process, as the signal's
- * default action does, but not within a second: some senders send each signal
- * twice, timeout(1) among them. Once installed the handler stays, for a program
- * may have put its own on top of it. After jd__signal_release(), and in a
- * forked child, it is as if it were not there: what was there before happens.
+ * a second one before jd__preemption_signal_rearm() ends the process, as the
+ * signal's default action does, but not within a second: some senders send each
+ * signal twice, timeout(1) among them. Once installed the handler stays, for a
+ * program may have put its own on top of it. After
+ * jd__preemption_signal_release(), and in a forked child, it is as if it were
+ * not there: what was there before happens.
  *
  * Threads: catch and release one at a time; the rest any.
  */
@@ -28,27 +32,27 @@
  * nothing about the program itself.
  * Returns JD_OK; INVALID_ARGUMENT naming JD_PREEMPTION_SIGNAL and those.
  */
-jd_status jd__signal_parse(const char *text, int *ret_number);
+jd_status jd__preemption_signal_parse(const char *text, int *ret_number);
 
-/* "SIGTERM"; of the numbers that jd__signal_parse() gives. */
-const char *jd__signal_name(int number);
+/* "SIGTERM"; of the numbers that jd__preemption_signal_parse() gives. */
+const char *jd__preemption_signal_name(int number);
 
 /*
  * notify is async-signal-safe.
  * Returns JD_OK; INTERNAL where sigaction() fails.
  */
-jd_status jd__signal_catch(int number, void (*notify)(void));
+jd_status jd__preemption_signal_catch(int number, void (*notify)(void));
 
 /*
  * The round that is over began elsewhere, and this process has not had the
  * signal: launchers send it to all hosts, and one that comes late, within some
  * seconds, is of that round and does nothing. Nothing where it has had it.
  */
-void jd__signal_expect_copy(void);
+void jd__preemption_signal_expect_copy(void);
 
 /* The next signal is a first one again. */
-void jd__signal_rearm(void);
+void jd__preemption_signal_rearm(void);
 
-void jd__signal_release(void);
+void jd__preemption_signal_release(void);
 
 #endif

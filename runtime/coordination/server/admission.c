@@ -14,21 +14,23 @@
 
 static void refuse_duplicate(struct jd_service *service,
                              struct jd_connection *connection,
-                             const struct jd_member *member)
+                             const struct jd_service_process *member)
 {
     static const char *const states[] = {
-        [JD_MEMBER_ABSENT] = "has not come", [JD_MEMBER_CONNECTED] = "is there",
-        [JD_MEMBER_LEAVING] = "is leaving",  [JD_MEMBER_LEFT] = "has left",
-        [JD_MEMBER_FAILED] = "has failed",
+        [JD_PROCESS_STATE_ABSENT] = "has not come",
+        [JD_PROCESS_STATE_CONNECTED] = "is there",
+        [JD_PROCESS_STATE_LEAVING] = "is leaving",
+        [JD_PROCESS_STATE_LEFT] = "has left",
+        [JD_PROCESS_STATE_FAILED] = "has failed",
     };
-    jd__meeting_refuse(service, connection, JD_ALREADY_EXISTS,
-                       "it says that it is process %d, but process %d (%s, pid "
-                       "%u on %s) %s already; each process needs an index of "
-                       "its own (JD_PROCESS_ID), and a job of several attempts "
-                       "a new service",
-                       member->index, member->index, member->program,
-                       (unsigned)member->pid, jd__member_host(service, member),
-                       states[member->state]);
+    jd__greet_refuse(service, connection, JD_ALREADY_EXISTS,
+                     "it says that it is process %d, but process %d (%s, pid "
+                     "%u on %s) %s already; each process needs an index of "
+                     "its own (JD_PROCESS_ID), and a job of several attempts "
+                     "a new service",
+                     member->index, member->index, member->program,
+                     (unsigned)member->pid, jd__processes_host(service, member),
+                     states[member->state]);
 }
 
 static void say_admitted(struct jd_service *service,
@@ -40,7 +42,7 @@ static void say_admitted(struct jd_service *service,
     body.host = service->host;
     body.pid = service->pid;
     body.program = service->program;
-    jd__connection_set_state(service, connection, JD_CONNECTION_KNOWN);
+    jd__service_connection_set_state(service, connection, JD_CONNECTION_KNOWN);
     connection->role = hello->role;
     jd__service_send(service, connection, JD__MESSAGE__BODY_ADMITTED, &body);
 }
@@ -48,16 +50,16 @@ static void say_admitted(struct jd_service *service,
 /* One that lost its connection goes on where it was. */
 static void replace_connection(struct jd_service *service,
                                struct jd_connection *connection,
-                               struct jd_member *member)
+                               struct jd_service_process *member)
 {
     struct jd_connection *old = member->connection;
-    jd__member_set_connection(service, member, connection);
+    jd__processes_set_connection(service, member, connection);
     member->heard = service->now;
     connection->member = member;
     connection->is_back = member->num_answered;
     if (old) {
         old->member = NULL;
-        jd__connection_end(service, old);
+        jd__service_connection_end(service, old);
     }
 }
 
@@ -65,27 +67,28 @@ static void admit_process(struct jd_service *service,
                           struct jd_connection *connection,
                           const Jd__Hello *hello)
 {
-    struct jd_member *member = &service->members[hello->process];
+    struct jd_service_process *member = &service->members[hello->process];
     bool is_known = member->incarnation == hello->incarnation;
-    bool is_same = is_known && jd__member_is_alive(member);
-    if (hello->is_back && !is_known && member->state == JD_MEMBER_ABSENT) {
-        jd__meeting_refuse(service, connection, JD_ABORTED,
-                           "it was connected to another start of this service, "
-                           "which is gone; it should end");
+    bool is_same = is_known && jd__processes_is_alive(member);
+    if (hello->is_back && !is_known &&
+        member->state == JD_PROCESS_STATE_ABSENT) {
+        jd__greet_refuse(service, connection, JD_ABORTED,
+                         "it was connected to another start of this service, "
+                         "which is gone; it should end");
         return;
     }
-    if (!is_same && member->state != JD_MEMBER_ABSENT) {
+    if (!is_same && member->state != JD_PROCESS_STATE_ABSENT) {
         refuse_duplicate(service, connection, member);
         return;
     }
     if (!is_same) {
         member->num_answered = 0;
         memset(member->answered, 0, sizeof member->answered);
-        jd__member_fill(service, member, hello);
+        jd__processes_fill(service, member, hello);
     }
     replace_connection(service, connection, member);
     say_admitted(service, connection, hello);
-    jd__round_tell(service, member);
+    jd__preemption_sync_tell(service, member);
 }
 
 /* Observers may still look. */
@@ -96,11 +99,12 @@ static bool comes_too_late(const struct jd_service *service,
            (service->has_failed || service->is_failing);
 }
 
-void jd__meeting_admit(struct jd_service *service,
-                       struct jd_connection *connection, const Jd__Hello *hello)
+void jd__admission_admit(struct jd_service *service,
+                         struct jd_connection *connection,
+                         const Jd__Hello *hello)
 {
     if (comes_too_late(service, hello))
-        jd__meeting_refuse(
+        jd__greet_refuse(
             service, connection, JD_ABORTED, "the job has failed: %s",
             service->failure_text ? service->failure_text : "just now");
     else if (hello->role == JD__ROLE__PROCESS)
@@ -111,15 +115,15 @@ void jd__meeting_admit(struct jd_service *service,
 
 /* ---- all join ----------------------------------------------------------- */
 
-static bool is_absent(const struct jd_member *member, const void *arg)
+static bool is_absent(const struct jd_service_process *member, const void *arg)
 {
     (void)arg;
     return !member->has_joined;
 }
 
-void jd__meeting_describe_absent(FILE *out, const struct jd_service *service)
+void jd__admission_describe_absent(FILE *out, const struct jd_service *service)
 {
-    jd__members_describe(out, service, is_absent, NULL);
+    jd__processes_describe(out, service, is_absent, NULL);
 }
 
 static void complete(struct jd_service *service)
@@ -133,19 +137,20 @@ static void complete(struct jd_service *service)
     reply.hosts = hosts;
     reply.n_hosts = hosts ? count : 0;
     while (hosts && service->joining.first) {
-        struct jd_waiter *waiter = service->joining.first;
+        struct jd_pending_request *waiter = service->joining.first;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
     }
-    jd__wait_end_all(service, &service->joining, JD_RESOURCE_EXHAUSTED,
-                     "the service has no memory left");
+    jd__pending_end_all(service, &service->joining, JD_RESOURCE_EXHAUSTED,
+                        "the service has no memory left");
     free(hosts);
 }
 
-void jd__on_join(struct jd_service *service, struct jd_connection *connection,
-                 const Jd__Message *message)
+void jd__admission_on_join(struct jd_service *service,
+                           struct jd_connection *connection,
+                           const Jd__Message *message)
 {
-    struct jd_member *member = connection->member;
+    struct jd_service_process *member = connection->member;
     if (service->is_complete) {
         jd__service_reply(service, connection, message->id, JD_OK, "%s", "");
         return;
@@ -155,58 +160,60 @@ void jd__on_join(struct jd_service *service, struct jd_connection *connection,
                           service->failure_text);
         return;
     }
-    if (!jd__wait_begin(service, &service->joining, JD_WAIT_JOIN, connection,
-                        message))
+    if (!jd__pending_begin(service, &service->joining, JD_WAIT_JOIN, connection,
+                           message))
         return;
     service->num_joined += !member->has_joined;
-    jd__member_set(service, member, &member->has_joined, true);
+    jd__processes_set(service, member, &member->has_joined, true);
     if (service->num_joined == service->count)
         complete(service);
 }
 
-void jd__meeting_unjoin(struct jd_service *service, struct jd_member *member)
+void jd__admission_unjoin(struct jd_service *service,
+                          struct jd_service_process *member)
 {
     if (service->is_complete || !member->has_joined)
         return;
-    jd__member_set(service, member, &member->has_joined, false);
+    jd__processes_set(service, member, &member->has_joined, false);
     service->num_joined--;
 }
 
 /* ---- all part ----------------------------------------------------------- */
 
-static bool is_staying(const struct jd_member *member, const void *arg)
+static bool is_staying(const struct jd_service_process *member, const void *arg)
 {
     (void)arg;
-    return member->state != JD_MEMBER_LEAVING &&
-           member->state != JD_MEMBER_LEFT;
+    return member->state != JD_PROCESS_STATE_LEAVING &&
+           member->state != JD_PROCESS_STATE_LEFT;
 }
 
-void jd__meeting_describe_staying(FILE *out, const struct jd_service *service)
+void jd__admission_describe_staying(FILE *out, const struct jd_service *service)
 {
-    jd__members_describe(out, service, is_staying, NULL);
+    jd__processes_describe(out, service, is_staying, NULL);
 }
 
-static void let_go(struct jd_service *service, struct jd_waiter *waiter)
+static void let_go(struct jd_service *service,
+                   struct jd_pending_request *waiter)
 {
-    jd__member_leave(service, waiter->connection->member);
+    jd__processes_leave(service, waiter->connection->member);
     jd__service_reply(service, waiter->connection, waiter->id, JD_OK, "%s", "");
-    jd__wait_end(service, waiter);
+    jd__pending_end(service, waiter);
 }
 
 /* All but process 0, which is the service's own: it goes last. */
 static void let_others_go(struct jd_service *service)
 {
-    struct jd_waiter *next;
+    struct jd_pending_request *next;
     service->is_closing = true;
     service->closing_at = service->now + CLOSING_SECONDS;
-    for (struct jd_waiter *w = service->leaving.first; w; w = next) {
+    for (struct jd_pending_request *w = service->leaving.first; w; w = next) {
         next = w->next;
         if (w->connection->member->index != 0)
             let_go(service, w);
     }
 }
 
-void jd__meeting_check_leaving(struct jd_service *service)
+void jd__admission_check_leaving(struct jd_service *service)
 {
     if (!service->leaving.count || service->is_failing)
         return;
@@ -230,24 +237,25 @@ static void answer_leave(struct jd_service *service,
 
 /* One that has failed, and of whom the others have not heard yet, waits until
  * they have: it may be process 0, with which the service goes. */
-void jd__on_leave(struct jd_service *service, struct jd_connection *connection,
-                  const Jd__Message *message)
+void jd__admission_on_leave(struct jd_service *service,
+                            struct jd_connection *connection,
+                            const Jd__Message *message)
 {
-    struct jd_member *member = connection->member;
+    struct jd_service_process *member = connection->member;
     service->somebody_went = true;
     if (message->leave->at_once || service->has_failed ||
-        member->state == JD_MEMBER_LEFT) {
-        jd__member_leave(service, member);
+        member->state == JD_PROCESS_STATE_LEFT) {
+        jd__processes_leave(service, member);
         answer_leave(service, connection, message);
-    } else if (!jd__wait_begin(service, &service->leaving, JD_WAIT_LEAVE,
-                               connection, message)) {
+    } else if (!jd__pending_begin(service, &service->leaving, JD_WAIT_LEAVE,
+                                  connection, message)) {
         return;
-    } else if (jd__member_is_alive(member)) {
-        jd__member_set_state(service, member, JD_MEMBER_LEAVING);
+    } else if (jd__processes_is_alive(member)) {
+        jd__processes_set_state(service, member, JD_PROCESS_STATE_LEAVING);
         jd__blocked_on_leaving(service);
     }
-    jd__members_check_live(service);
+    jd__processes_check_live(service);
     jd__barriers_abort(service, member);
-    jd__round_check(service);
-    jd__meeting_check_leaving(service);
+    jd__preemption_sync_check(service);
+    jd__admission_check_leaving(service);
 }

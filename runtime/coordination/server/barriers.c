@@ -24,8 +24,8 @@ struct barrier {
 
 /* A barrier that failed because its participants came with different things:
  * those who had not come yet hear it when they do. */
-struct jd_mismatch {
-    struct jd_mismatch *next;
+struct jd_barrier_mismatch {
+    struct jd_barrier_mismatch *next;
     ProtobufCBinaryData name; /* behind the struct, before the text */
     char *text;
     bool *owes; /* for each process: it has not heard it yet */
@@ -84,7 +84,8 @@ static struct barrier *create(struct jd_service *service,
     return NULL;
 }
 
-void jd__barrier_forget(struct jd_service *service, struct jd_waiter *waiter)
+void jd__barriers_forget(struct jd_service *service,
+                         struct jd_pending_request *waiter)
 {
     struct barrier *barrier = waiter->owner;
     if (!barrier || barrier->queue.count)
@@ -103,7 +104,7 @@ void jd__barriers_finish(struct jd_service *service)
         free(barrier);
     }
     while (service->mismatches) {
-        struct jd_mismatch *mismatch = service->mismatches;
+        struct jd_barrier_mismatch *mismatch = service->mismatches;
         service->mismatches = mismatch->next;
         free(mismatch);
     }
@@ -125,9 +126,9 @@ static bool takes_part(const struct barrier *barrier, int index)
 }
 
 static bool has_arrived(const struct barrier *barrier,
-                        const struct jd_member *member)
+                        const struct jd_service_process *member)
 {
-    const struct jd_waiter *w =
+    const struct jd_pending_request *w =
         member->connection ? member->connection->waiters : NULL;
     while (w && w->owner != barrier)
         w = w->next_of_connection;
@@ -140,7 +141,7 @@ static bool has_given_up(const struct barrier *barrier, int index)
 }
 
 /* One who came and gave up is not to blame. */
-static bool is_missing(const struct jd_member *member, const void *arg)
+static bool is_missing(const struct jd_service_process *member, const void *arg)
 {
     const struct barrier *barrier = arg;
     return takes_part(barrier, member->index) &&
@@ -148,8 +149,8 @@ static bool is_missing(const struct jd_member *member, const void *arg)
            !has_given_up(barrier, member->index);
 }
 
-void jd__barrier_give_up(struct jd_service *service,
-                         const struct jd_waiter *waiter)
+void jd__barriers_give_up(struct jd_service *service,
+                          const struct jd_pending_request *waiter)
 {
     struct barrier *barrier = waiter->owner;
     if (!barrier->gave_up)
@@ -173,14 +174,15 @@ static void print_given_up(FILE *out, const struct jd_service *service,
     free(numbers);
 }
 
-void jd__barrier_describe(FILE *out, const struct jd_service *service,
-                          const struct jd_waiter *waiter)
+void jd__barriers_describe(FILE *out, const struct jd_service *service,
+                           const struct jd_pending_request *waiter)
 {
-    jd__members_describe(out, service, is_missing, waiter->owner);
+    jd__processes_describe(out, service, is_missing, waiter->owner);
     print_given_up(out, service, waiter->owner);
 }
 
-void jd__barrier_describe_doing(FILE *out, const struct jd_waiter *waiter)
+void jd__barriers_describe_doing(FILE *out,
+                                 const struct jd_pending_request *waiter)
 {
     const struct barrier *barrier = waiter->owner;
     ProtobufCBinaryData name = barrier->name;
@@ -188,11 +190,11 @@ void jd__barrier_describe_doing(FILE *out, const struct jd_waiter *waiter)
         fprintf(out, "waits in %.*s", (int)name.len - 1, name.data + 1);
     } else {
         fputs("waits at barrier ", out);
-        jd__key_print(out, name);
+        jd__key_text_print(out, name);
     }
     if (barrier->label.len) {
         fputs(" ", out);
-        jd__key_print(out, barrier->label);
+        jd__key_text_print(out, barrier->label);
     }
 }
 
@@ -264,8 +266,8 @@ static bool is_same(const struct barrier *barrier,
 static void print_waiting(FILE *out, const struct barrier *barrier)
 {
     int *numbers = malloc((size_t)barrier->queue.count * sizeof(int)), n = 0;
-    for (const struct jd_waiter *w = barrier->queue.first; numbers && w;
-         w = w->next)
+    for (const struct jd_pending_request *w = barrier->queue.first;
+         numbers && w; w = w->next)
         numbers[n++] = w->connection->member->index;
     qsort(numbers, (size_t)n, sizeof(int), compare_ints);
     fprintf(out, "process%s ", n == 1 ? "" : "es");
@@ -275,11 +277,11 @@ static void print_waiting(FILE *out, const struct barrier *barrier)
 }
 
 static void print_mismatch(FILE *out, const struct jd_service *service,
-                           const struct jd_member *member,
+                           const struct jd_service_process *member,
                            const struct barrier *barrier,
                            const struct arrival *arrival)
 {
-    jd__member_print(out, service, member);
+    jd__processes_print(out, service, member);
     if (!is_same(barrier, arrival)) {
         fputs(" came for ", out);
         print_list(out, arrival->participants, arrival->count);
@@ -289,21 +291,21 @@ static void print_mismatch(FILE *out, const struct jd_service *service,
         print_list(out, barrier->participants, barrier->count);
     } else {
         fputs(" came with the name ", out);
-        jd__key_print(out, arrival->label);
+        jd__key_text_print(out, arrival->label);
         fputs(", but ", out);
         print_waiting(out, barrier);
         fputs(" with ", out);
-        jd__key_print(out, barrier->label);
+        jd__key_text_print(out, barrier->label);
     }
     fputs("; all must come with the same", out);
 }
 
-static struct jd_mismatch *create_mismatch(const struct jd_service *service,
-                                           ProtobufCBinaryData name,
-                                           const char *text)
+static struct jd_barrier_mismatch *
+create_mismatch(const struct jd_service *service, ProtobufCBinaryData name,
+                const char *text)
 {
     size_t length = strlen(text) + 1, count = (size_t)service->count;
-    struct jd_mismatch *mismatch =
+    struct jd_barrier_mismatch *mismatch =
         calloc(1, sizeof *mismatch + name.len + length + count);
     if (!mismatch)
         return NULL;
@@ -319,11 +321,11 @@ static struct jd_mismatch *create_mismatch(const struct jd_service *service,
 /* The newest are first. */
 static void drop_old_mismatches(struct jd_service *service)
 {
-    struct jd_mismatch **link = &service->mismatches;
+    struct jd_barrier_mismatch **link = &service->mismatches;
     for (int kept = 0; *link && kept < MAX_MISMATCHES; kept++)
         link = &(*link)->next;
     while (*link) {
-        struct jd_mismatch *old = *link;
+        struct jd_barrier_mismatch *old = *link;
         *link = old->next;
         free(old);
     }
@@ -331,20 +333,20 @@ static void drop_old_mismatches(struct jd_service *service)
 
 /* Those whom either side waited for, and who have not come. */
 static void owe_mismatch(struct jd_service *service,
-                         const struct jd_member *newcomer,
+                         const struct jd_service_process *newcomer,
                          const struct barrier *barrier,
                          const struct arrival *arrival, const char *text)
 {
-    struct jd_mismatch *mismatch =
+    struct jd_barrier_mismatch *mismatch =
         create_mismatch(service, barrier->name, text);
     if (!mismatch)
         return;
     const struct barrier wanted = { .participants = arrival->participants,
                                     .count = arrival->count };
     for (int i = 0; i < service->count; i++) {
-        const struct jd_member *member = &service->members[i];
+        const struct jd_service_process *member = &service->members[i];
         mismatch->owes[i] =
-            member != newcomer && member->state == JD_MEMBER_CONNECTED &&
+            member != newcomer && member->state == JD_PROCESS_STATE_CONNECTED &&
             (takes_part(barrier, i) || takes_part(&wanted, i)) &&
             !has_arrived(barrier, member);
         mismatch->left += mismatch->owes[i];
@@ -359,9 +361,9 @@ static void owe_mismatch(struct jd_service *service,
 }
 
 /* One of these has heard it, or will not come any more. */
-static void settle_mismatch(struct jd_mismatch **link, int index)
+static void settle_mismatch(struct jd_barrier_mismatch **link, int index)
 {
-    struct jd_mismatch *mismatch = *link;
+    struct jd_barrier_mismatch *mismatch = *link;
     mismatch->owes[index] = false;
     if (--mismatch->left > 0)
         return;
@@ -371,9 +373,9 @@ static void settle_mismatch(struct jd_mismatch **link, int index)
 
 static void settle_mismatches(struct jd_service *service, int index)
 {
-    struct jd_mismatch **link = &service->mismatches;
+    struct jd_barrier_mismatch **link = &service->mismatches;
     while (*link) {
-        struct jd_mismatch *mismatch = *link;
+        struct jd_barrier_mismatch *mismatch = *link;
         if (mismatch->owes[index])
             settle_mismatch(link, index);
         if (*link == mismatch)
@@ -387,12 +389,12 @@ static bool hears_mismatch(struct jd_service *service,
                            const Jd__Message *message)
 {
     int index = connection->member->index;
-    struct jd_mismatch **link = &service->mismatches;
+    struct jd_barrier_mismatch **link = &service->mismatches;
     while (*link &&
            ((*link)->owes[index] == false ||
             jd__wire_compare((*link)->name, message->arrive->barrier) != 0))
         link = &(*link)->next;
-    struct jd_mismatch *mismatch = *link;
+    struct jd_barrier_mismatch *mismatch = *link;
     if (!mismatch)
         return false;
     jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
@@ -418,34 +420,34 @@ static void fail_mismatch(struct jd_service *service,
         owe_mismatch(service, connection->member, barrier, arrival, text);
     jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
                       "%s", text ? text : "its participants differ");
-    jd__wait_end_all(service, &barrier->queue, JD_INVALID_ARGUMENT,
-                     text ? text : "its participants differ");
+    jd__pending_end_all(service, &barrier->queue, JD_INVALID_ARGUMENT,
+                        text ? text : "its participants differ");
     free(text);
 }
 
 /* One who can never come, or NULL. */
-static const struct jd_member *find_gone(const struct jd_service *service,
-                                         const struct arrival *arrival)
+static const struct jd_service_process *
+find_gone(const struct jd_service *service, const struct arrival *arrival)
 {
     for (int i = 0; service->somebody_went && i < arrival->count; i++) {
         int index = arrival->participants ? arrival->participants[i] : i;
-        const struct jd_member *member = &service->members[index];
-        if (member->state != JD_MEMBER_CONNECTED)
+        const struct jd_service_process *member = &service->members[index];
+        if (member->state != JD_PROCESS_STATE_CONNECTED)
             return member;
     }
     return NULL;
 }
 
 static char *describe_gone(const struct jd_service *service,
-                           const struct jd_member *member)
+                           const struct jd_service_process *member)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    jd__member_print(out, service, member);
-    if (member->state == JD_MEMBER_FAILED)
+    jd__processes_print(out, service, member);
+    if (member->state == JD_PROCESS_STATE_FAILED)
         fprintf(out, " has failed: %s", member->failure);
     else
         fputs(" has called jd_shutdown and will not come", out);
@@ -456,7 +458,7 @@ static char *describe_gone(const struct jd_service *service,
 static void refuse_gone(struct jd_service *service,
                         struct jd_connection *connection,
                         const Jd__Message *message,
-                        const struct jd_member *gone)
+                        const struct jd_service_process *gone)
 {
     char *text = describe_gone(service, gone);
     jd__service_reply(service, connection, message->id, JD_ABORTED, "%s",
@@ -468,24 +470,25 @@ static void wait_there(struct jd_service *service,
                        struct jd_connection *connection,
                        const Jd__Message *message, struct barrier *barrier)
 {
-    struct jd_waiter *waiter = jd__wait_begin(
+    struct jd_pending_request *waiter = jd__pending_begin(
         service, &barrier->queue, JD_WAIT_BARRIER, connection, message);
     if (!waiter) {
-        jd__barrier_forget(service, &(struct jd_waiter){ .owner = barrier });
+        jd__barriers_forget(service,
+                            &(struct jd_pending_request){ .owner = barrier });
         return;
     }
     waiter->owner = barrier;
     if (barrier->gave_up)
         barrier->gave_up[connection->member->index] = false;
     if (barrier->queue.count == barrier->count)
-        jd__wait_end_all(service, &barrier->queue, JD_OK, "");
+        jd__pending_end_all(service, &barrier->queue, JD_OK, "");
 }
 
 static void arrive(struct jd_service *service, struct jd_connection *connection,
                    const Jd__Message *message, const struct arrival *arrival)
 {
     struct barrier *barrier = find(service, arrival->name);
-    const struct jd_member *gone = find_gone(service, arrival);
+    const struct jd_service_process *gone = find_gone(service, arrival);
     if (gone) {
         refuse_gone(service, connection, message, gone);
     } else if (barrier && has_arrived(barrier, connection->member)) {
@@ -506,8 +509,9 @@ static void arrive(struct jd_service *service, struct jd_connection *connection,
     }
 }
 
-void jd__on_arrive(struct jd_service *service, struct jd_connection *connection,
-                   const Jd__Message *message)
+void jd__barriers_on_arrive(struct jd_service *service,
+                            struct jd_connection *connection,
+                            const Jd__Message *message)
 {
     const Jd__Arrive *request = message->arrive;
     const struct arrival all = { request->barrier, request->label, NULL,
@@ -538,8 +542,9 @@ void jd__on_arrive(struct jd_service *service, struct jd_connection *connection,
 
 /* ---- endings ------------------------------------------------------------ */
 
-void jd__on_cancel(struct jd_service *service, struct jd_connection *connection,
-                   const Jd__Message *message)
+void jd__barriers_on_cancel(struct jd_service *service,
+                            struct jd_connection *connection,
+                            const Jd__Message *message)
 {
     struct barrier *barrier = find(service, message->cancel->barrier);
     char text[80];
@@ -553,13 +558,13 @@ void jd__on_cancel(struct jd_service *service, struct jd_connection *connection,
                  connection->member->index);
     else
         snprintf(text, sizeof text, "cancelled by a helper");
-    jd__wait_end_all(service, &barrier->queue, JD_CANCELLED, text);
+    jd__pending_end_all(service, &barrier->queue, JD_CANCELLED, text);
     jd__service_reply(service, connection, message->id, JD_OK, "%s", "");
 }
 
 /* For the walk below, which has no argument for its user. */
 struct search {
-    const struct jd_member *member;
+    const struct jd_service_process *member;
     struct barrier *found;
 };
 
@@ -573,7 +578,7 @@ static void look_at(const void *node, VISIT visit, void *arg)
 }
 
 void jd__barriers_abort(struct jd_service *service,
-                        const struct jd_member *member)
+                        const struct jd_service_process *member)
 {
     settle_mismatches(service, member->index);
     char *text = service->barriers ? describe_gone(service, member) : NULL;
@@ -582,8 +587,8 @@ void jd__barriers_abort(struct jd_service *service,
         twalk_r(service->barriers, look_at, &search);
         if (!search.found)
             break;
-        jd__wait_end_all(service, &search.found->queue, JD_ABORTED,
-                         text ? text : "a participant has gone");
+        jd__pending_end_all(service, &search.found->queue, JD_ABORTED,
+                            text ? text : "a participant has gone");
     }
     free(text);
 }

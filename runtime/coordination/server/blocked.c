@@ -21,7 +21,8 @@
 
 /* ---- what is told ------------------------------------------------------- */
 
-static struct jd_blocked *find(const struct jd_member *member, uint64_t wait)
+static struct jd_blocked *find(const struct jd_service_process *member,
+                               uint64_t wait)
 {
     struct jd_blocked *blocked = member->blocked;
     while (blocked && blocked->wait != wait)
@@ -29,8 +30,8 @@ static struct jd_blocked *find(const struct jd_member *member, uint64_t wait)
     return blocked;
 }
 
-static void forget_stale(struct jd_service *service, struct jd_member *member,
-                         double before)
+static void forget_stale(struct jd_service *service,
+                         struct jd_service_process *member, double before)
 {
     struct jd_blocked **at = &member->blocked;
     while (*at) {
@@ -46,13 +47,14 @@ static void forget_stale(struct jd_service *service, struct jd_member *member,
     }
 }
 
-void jd__blocked_forget(struct jd_service *service, struct jd_member *member)
+void jd__blocked_forget(struct jd_service *service,
+                        struct jd_service_process *member)
 {
     forget_stale(service, member, INFINITY);
 }
 
 static struct jd_blocked *add(struct jd_service *service,
-                              struct jd_member *member, uint64_t wait)
+                              struct jd_service_process *member, uint64_t wait)
 {
     int count = 0;
     forget_stale(service, member, service->now - STALE_SECONDS);
@@ -98,7 +100,8 @@ static void forget_suspicion(struct jd_service *service,
     blocked->asked = 0;
 }
 
-void jd__blocked_look(struct jd_service *service, struct jd_member *member)
+void jd__blocked_look(struct jd_service *service,
+                      struct jd_service_process *member)
 {
     Jd__Look look = JD__LOOK__INIT;
     look.number = ++service->num_looks;
@@ -136,14 +139,14 @@ static bool is_certain(const struct jd_blocked *blocked)
 /* ---- for one that leaves ------------------------------------------------ */
 
 /* In jd_shutdown, or out of it: it has given up waiting for the others. */
-static bool is_leaving(const struct jd_member *member)
+static bool is_leaving(const struct jd_service_process *member)
 {
-    return member->state == JD_MEMBER_LEAVING ||
-           member->state == JD_MEMBER_LEFT;
+    return member->state == JD_PROCESS_STATE_LEAVING ||
+           member->state == JD_PROCESS_STATE_LEFT;
 }
 
-static struct jd_member *find_leaving(const struct jd_service *service,
-                                      const struct jd_blocked *blocked)
+static struct jd_service_process *find_leaving(const struct jd_service *service,
+                                               const struct jd_blocked *blocked)
 {
     for (int i = 0; i < blocked->count; i++)
         if (is_leaving(&service->members[blocked->processes[i]]))
@@ -154,21 +157,24 @@ static struct jd_member *find_leaving(const struct jd_service *service,
 /* One that has left counts as leaving once more: only so can it fail. */
 static void fail_leaving(struct jd_service *service,
                          const struct jd_blocked *blocked,
-                         struct jd_member *leaving)
+                         struct jd_service_process *leaving)
 {
-    const char *where = leaving->state == JD_MEMBER_LEFT ? "has left the job"
-                                                         : "is in jd_shutdown";
-    jd__member_set_state(service, leaving, JD_MEMBER_LEAVING);
-    jd__member_fail(service, leaving,
-                    "it %s, and process %d has waited %.3g s for it in %s; all "
-                    "members must make the same calls before they leave",
-                    where, blocked->member->index,
-                    service->now - blocked->since, blocked->operation);
+    const char *where = leaving->state == JD_PROCESS_STATE_LEFT
+                            ? "has left the job"
+                            : "is in jd_shutdown";
+    jd__processes_set_state(service, leaving, JD_PROCESS_STATE_LEAVING);
+    jd__failures_add(
+        service, leaving,
+        "it %s, and process %d has waited %.3g s for it in %s; all "
+        "members must make the same calls before they leave",
+        where, blocked->member->index, service->now - blocked->since,
+        blocked->operation);
     leaving->is_stuck = true;
 }
 
 static void weigh_leaving(struct jd_service *service,
-                          struct jd_blocked *blocked, struct jd_member *leaving)
+                          struct jd_blocked *blocked,
+                          struct jd_service_process *leaving)
 {
     if (!blocked->asked)
         suspect(service, blocked);
@@ -206,7 +212,7 @@ static bool is_on(const struct path *path, const struct jd_blocked *blocked)
 static struct jd_blocked *step_to(const struct jd_service *service,
                                   const struct jd_blocked *from, int process)
 {
-    const struct jd_member *member = &service->members[process];
+    const struct jd_service_process *member = &service->members[process];
     bool is_step = jd__blocked_now(service, member) &&
                    can_be_in_circle(service, member->blocked) &&
                    strcmp(member->blocked->operation, from->operation) != 0;
@@ -263,8 +269,8 @@ static char *describe_circle(const struct jd_service *service,
 static void fail_circle(struct jd_service *service, const struct path *path)
 {
     char *text = describe_circle(service, path);
-    jd__member_fail(service, path->steps[0]->member, "%s",
-                    text ? text : "it waits in a circle of processes");
+    jd__failures_add(service, path->steps[0]->member, "%s",
+                     text ? text : "it waits in a circle of processes");
     path->steps[0]->member->is_stuck = true;
     free(text);
 }
@@ -287,7 +293,7 @@ static void weigh_circle(struct jd_service *service, const struct path *path)
 static void weigh(struct jd_service *service, struct jd_blocked *blocked)
 {
     struct path path;
-    struct jd_member *leaving = find_leaving(service, blocked);
+    struct jd_service_process *leaving = find_leaving(service, blocked);
     if (service->has_failed || service->is_failing)
         return;
     if (leaving)
@@ -298,11 +304,11 @@ static void weigh(struct jd_service *service, struct jd_blocked *blocked)
         forget_suspicion(service, blocked);
 }
 
-void jd__on_blocked(struct jd_service *service,
-                    struct jd_connection *connection,
-                    const Jd__Message *message)
+void jd__blocked_on_message(struct jd_service *service,
+                            struct jd_connection *connection,
+                            const Jd__Message *message)
 {
-    struct jd_member *member = connection->member;
+    struct jd_service_process *member = connection->member;
     struct jd_blocked *blocked = find(member, message->blocked->wait);
     if (!blocked)
         blocked = add(service, member, message->blocked->wait);
@@ -343,8 +349,9 @@ double jd__blocked_tick(struct jd_service *service)
     return next;
 }
 
-const struct jd_blocked *jd__blocked_now(const struct jd_service *service,
-                                         const struct jd_member *member)
+const struct jd_blocked *
+jd__blocked_now(const struct jd_service *service,
+                const struct jd_service_process *member)
 {
     const struct jd_blocked *newest = member->blocked;
     bool is_stale = newest && newest->told < service->now - STALE_SECONDS;

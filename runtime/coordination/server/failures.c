@@ -21,23 +21,24 @@
 
 /* ---- one fails ---------------------------------------------------------- */
 
-void jd__member_fail(struct jd_service *service, struct jd_member *member,
-                     const char *format, ...)
+void jd__failures_add(struct jd_service *service,
+                      struct jd_service_process *member, const char *format,
+                      ...)
 {
     va_list args;
-    if (!jd__member_is_alive(member))
+    if (!jd__processes_is_alive(member))
         return;
     va_start(args, format);
     if (vasprintf(&member->failure, format, args) < 0)
         member->failure = NULL;
     va_end(args);
-    jd__member_set_state(service, member, JD_MEMBER_FAILED);
+    jd__processes_set_state(service, member, JD_PROCESS_STATE_FAILED);
     member->failed_at = service->now;
     service->somebody_went = true;
-    jd__meeting_unjoin(service, member);
+    jd__admission_unjoin(service, member);
     if (service->has_failed) {
         jd__barriers_abort(service, member);
-        jd__members_check_live(service);
+        jd__processes_check_live(service);
     } else if (!service->is_failing) {
         service->is_failing = true;
         service->failing_at = service->now + GATHER_SECONDS;
@@ -46,9 +47,9 @@ void jd__member_fail(struct jd_service *service, struct jd_member *member,
 
 /* ---- the sentence ------------------------------------------------------- */
 
-static bool is_culprit(const struct jd_member *member)
+static bool is_culprit(const struct jd_service_process *member)
 {
-    return member->state == JD_MEMBER_FAILED;
+    return member->state == JD_PROCESS_STATE_FAILED;
 }
 
 static int *list_culprits(const struct jd_service *service, int *ret_count)
@@ -62,13 +63,13 @@ static int *list_culprits(const struct jd_service *service, int *ret_count)
 }
 
 static void print_culprit(FILE *out, const struct jd_service *service,
-                          const struct jd_member *member)
+                          const struct jd_service_process *member)
 {
-    jd__member_print(out, service, member);
+    jd__processes_print(out, service, member);
     fprintf(out, ": %s, %.2f s ago",
             member->failure ? member->failure : "it has failed",
             service->now - member->failed_at);
-    jd__member_print_doing(out, service, member);
+    jd__processes_print_doing(out, service, member);
 }
 
 /* The hosts that have no process left. */
@@ -115,9 +116,9 @@ static char *describe_failure(const struct jd_service *service,
 
 /* ---- who says it -------------------------------------------------------- */
 
-static bool is_survivor(const struct jd_member *member)
+static bool is_survivor(const struct jd_service_process *member)
 {
-    return jd__member_is_alive(member) && member->connection;
+    return jd__processes_is_alive(member) && member->connection;
 }
 
 static int count_survivors(const struct jd_service *service)
@@ -135,7 +136,7 @@ static int choose_speakers(const struct jd_service *service, bool *speaks)
                                 0 };
     bool *is_known = calloc((size_t)service->count, sizeof *is_known);
     for (int i = 0; is_known && i < service->count; i++) {
-        const struct jd_member *member = &service->members[i];
+        const struct jd_service_process *member = &service->members[i];
         if (!is_survivor(member))
             continue;
         speaks[i] = jd__speakers_next(&rule, !is_known[member->host]);
@@ -176,7 +177,7 @@ static void send_failure(struct jd_service *service, const int *culprits,
         (uint64_t)(1000 * (service->now - oldest_failure(service)));
     failure.silent = (uint32_t)silent;
     for (int i = 0; i < service->count; i++) {
-        struct jd_member *member = &service->members[i];
+        struct jd_service_process *member = &service->members[i];
         failure.speak = speaks[i];
         failure.includes_you = is_culprit(member);
         failure.is_stuck = member->is_stuck;
@@ -190,13 +191,13 @@ static void send_failure(struct jd_service *service, const int *culprits,
 static void end_hopeless_waits(struct jd_service *service, const int *culprits,
                                int count)
 {
-    jd__wait_end_all(service, &service->joining, JD_ABORTED,
-                     service->failure_text);
-    jd__wait_end_all(service, &service->leaving, JD_ABORTED,
-                     service->failure_text);
+    jd__pending_end_all(service, &service->joining, JD_ABORTED,
+                        service->failure_text);
+    jd__pending_end_all(service, &service->leaving, JD_ABORTED,
+                        service->failure_text);
     for (int i = 0; i < count; i++)
         jd__barriers_abort(service, &service->members[culprits[i]]);
-    jd__members_check_live(service);
+    jd__processes_check_live(service);
 }
 
 static void say_failure(struct jd_service *service)
@@ -206,7 +207,7 @@ static void say_failure(struct jd_service *service)
     bool *speaks = calloc((size_t)service->count, sizeof *speaks);
     service->is_failing = false;
     service->has_failed = true;
-    service->tally = jd__members_count(service); /* process 0 may not count */
+    service->tally = jd__processes_count(service); /* process 0 may not count */
     service->failure_text =
         culprits ? describe_failure(service, culprits, count) : NULL;
     if (!service->failure_text)
@@ -227,7 +228,7 @@ static double longest_silence(const struct jd_service *service)
 {
     double longest = 0;
     for (int i = 0; i < service->count; i++)
-        if (jd__member_is_alive(&service->members[i]))
+        if (jd__processes_is_alive(&service->members[i]))
             longest = fmax(longest, service->now - service->members[i].heard);
     return longest;
 }
@@ -244,14 +245,14 @@ static void look_for_silent(struct jd_service *service)
     if (has_slept || longest_silence(service) <= timeout)
         return;
     for (int i = 0; i < service->count; i++) {
-        struct jd_member *member = &service->members[i];
+        struct jd_service_process *member = &service->members[i];
         double silent = service->now - member->heard;
         if (silent > 0.8 * timeout)
-            jd__member_fail(service, member,
-                            "no sign of life for %.3g s (its host is down or "
-                            "cut off, or it is stopped; JD_HEARTBEAT_TIMEOUT "
-                            "is %.3g s)",
-                            silent, timeout);
+            jd__failures_add(service, member,
+                             "no sign of life for %.3g s (its host is down or "
+                             "cut off, or it is stopped; JD_HEARTBEAT_TIMEOUT "
+                             "is %.3g s)",
+                             silent, timeout);
     }
 }
 
@@ -265,26 +266,27 @@ struct jd_same_text {
     char text[]; /* without what is over MAX_TEXT */
 };
 
-static void fail_by_report(struct jd_service *service, struct jd_member *member,
+static void fail_by_report(struct jd_service *service,
+                           struct jd_service_process *member,
                            const Jd__Report *report)
 {
     switch (report->kind) {
     case JD__REPORT__KIND__ABORT:
-        jd__member_fail(service, member, "called jd_abort(%d): %.*s",
-                        (int)report->code, MAX_TEXT, report->text);
+        jd__failures_add(service, member, "called jd_abort(%d): %.*s",
+                         (int)report->code, MAX_TEXT, report->text);
         break;
     case JD__REPORT__KIND__EXIT:
-        jd__member_fail(service, member,
-                        "exited with code %d without jd_shutdown",
-                        (int)report->code);
+        jd__failures_add(service, member,
+                         "exited with code %d without jd_shutdown",
+                         (int)report->code);
         break;
     case JD__REPORT__KIND__CHECK:
-        jd__member_fail(service, member, "%.*s", MAX_TEXT, report->text);
+        jd__failures_add(service, member, "%.*s", MAX_TEXT, report->text);
         break;
     default:
-        jd__member_fail(service, member, "reported an error: %s: %.*s",
-                        jd_status_name((jd_status)report->code), MAX_TEXT,
-                        report->text);
+        jd__failures_add(service, member, "reported an error: %s: %.*s",
+                         jd_status_name((jd_status)report->code), MAX_TEXT,
+                         report->text);
     }
 }
 
@@ -336,7 +338,8 @@ static void list_processes(const struct jd_queue *queue, Jd__Reply *reply)
     size_t all = 0;
     reply->processes =
         malloc((size_t)(queue->count + 1) * sizeof *reply->processes);
-    for (struct jd_waiter *w = queue->first; reply->processes && w; w = w->next)
+    for (struct jd_pending_request *w = queue->first; reply->processes && w;
+         w = w->next)
         reply->processes[all++] = (uint32_t)w->connection->member->index;
     if (all)
         qsort(reply->processes, all, sizeof *reply->processes,
@@ -352,11 +355,11 @@ static void answer_same(struct jd_service *service, struct jd_queue *queue)
     Jd__Reply reply = JD__REPLY__INIT;
     list_processes(queue, &reply);
     while (queue->first) {
-        struct jd_waiter *waiter = queue->first;
+        struct jd_pending_request *waiter = queue->first;
         uint32_t index = (uint32_t)waiter->connection->member->index;
         reply.number = !reply.processes || reply.processes[0] == index;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
     }
     free(reply.processes);
 }
@@ -401,25 +404,26 @@ static void answer_told(struct jd_service *service)
     reply.processes = &process;
     reply.n_processes = 1;
     while (service->telling.first) {
-        struct jd_waiter *waiter = service->telling.first;
+        struct jd_pending_request *waiter = service->telling.first;
         process = (uint32_t)waiter->connection->member->index;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
     }
 }
 
 /* The reply comes when the others have been told: who has it may end at once,
  * and the service with it where that is process 0. */
-void jd__on_report(struct jd_service *service, struct jd_connection *connection,
-                   const Jd__Message *message)
+void jd__failures_on_report(struct jd_service *service,
+                            struct jd_connection *connection,
+                            const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     fail_by_report(service, connection->member, message->report);
     struct jd_queue *company =
         message->id ? find_company(service, message->report) : NULL;
     if (company) {
-        jd__wait_begin(service, company, JD_WAIT_SAME_TEXT, connection,
-                       message);
+        jd__pending_begin(service, company, JD_WAIT_SAME_TEXT, connection,
+                          message);
         return;
     }
     reply.number = 1;

@@ -11,9 +11,9 @@
 
 /* ---- the refused -------------------------------------------------------- */
 
-void jd__meeting_refuse(struct jd_service *service,
-                        struct jd_connection *connection, jd_status status,
-                        const char *format, ...)
+void jd__greet_refuse(struct jd_service *service,
+                      struct jd_connection *connection, jd_status status,
+                      const char *format, ...)
 {
     Jd__Refusal refusal = JD__REFUSAL__INIT;
     char text[512];
@@ -26,23 +26,22 @@ void jd__meeting_refuse(struct jd_service *service,
     jd__log(JD_LOG_INFO, "coordination service: %s is not let in: %s",
             connection->from, text);
     jd__service_send(service, connection, JD__MESSAGE__BODY_REFUSAL, &refusal);
-    jd__connection_end(service, connection);
+    jd__service_connection_end(service, connection);
 }
 
 static void refuse_job(struct jd_service *service,
                        struct jd_connection *connection, const Jd__Hello *hello)
 {
     if (strcmp(hello->job, service->job) != 0)
-        jd__meeting_refuse(service, connection, JD_PERMISSION_DENIED,
-                           "it belongs to another job (\"%.80s\"; this one is "
-                           "\"%.80s\"); two jobs need two ports",
-                           hello->job, service->job);
+        jd__greet_refuse(service, connection, JD_PERMISSION_DENIED,
+                         "it belongs to another job (\"%.80s\"; this one is "
+                         "\"%.80s\"); two jobs need two ports",
+                         hello->job, service->job);
     else
-        jd__meeting_refuse(service, connection, JD_ABORTED,
-                           "it belongs to attempt %u of the job, and this is "
-                           "attempt %u; it should end",
-                           (unsigned)hello->attempt,
-                           (unsigned)service->attempt);
+        jd__greet_refuse(service, connection, JD_ABORTED,
+                         "it belongs to attempt %u of the job, and this is "
+                         "attempt %u; it should end",
+                         (unsigned)hello->attempt, (unsigned)service->attempt);
 }
 
 /* ---- the Hello ---------------------------------------------------------- */
@@ -64,15 +63,15 @@ static bool check_job(struct jd_service *service,
          hello->attempt != service->attempt))
         refuse_job(service, connection, hello);
     else if (is_process && hello->count != (uint32_t)service->count)
-        jd__meeting_refuse(service, connection, JD_INVALID_ARGUMENT,
-                           "it believes that the job has %u processes, but it "
-                           "has %d",
-                           (unsigned)hello->count, service->count);
+        jd__greet_refuse(service, connection, JD_INVALID_ARGUMENT,
+                         "it believes that the job has %u processes, but it "
+                         "has %d",
+                         (unsigned)hello->count, service->count);
     else if (hello->process >= (uint32_t)service->count)
-        jd__meeting_refuse(service, connection, JD_OUT_OF_RANGE,
-                           "it says that it is process %u, but the processes "
-                           "are 0 to %d",
-                           (unsigned)hello->process, service->count - 1);
+        jd__greet_refuse(service, connection, JD_OUT_OF_RANGE,
+                         "it says that it is process %u, but the processes "
+                         "are 0 to %d",
+                         (unsigned)hello->process, service->count - 1);
     else
         return true;
     return false;
@@ -115,7 +114,7 @@ static void take_in(struct jd_service *service,
         connection->peer, auth->way == JD_AUTH_OPEN ? NULL : &connection->keys);
     jd__auth_wipe(&connection->keys, sizeof connection->keys);
     if (check_job(service, connection, hello))
-        jd__meeting_admit(service, connection, hello);
+        jd__admission_admit(service, connection, hello);
 }
 
 /* ---- who shows what ----------------------------------------------------- */
@@ -126,15 +125,15 @@ static void refuse_secret(struct jd_service *service,
 {
     const struct jd_auth *auth = auth_for(service, hello);
     if (hello->role == JD__ROLE__OBSERVER && strcmp(auth->source, "MPI") == 0)
-        jd__meeting_refuse(service, connection, JD_UNAUTHENTICATED,
-                           "only the job's own processes know its secret; "
-                           "start the job with JD_SECRET_FILE set, and "
-                           "jd-info with the same");
+        jd__greet_refuse(service, connection, JD_UNAUTHENTICATED,
+                         "only the job's own processes know its secret; "
+                         "start the job with JD_SECRET_FILE set, and "
+                         "jd-info with the same");
     else
-        jd__meeting_refuse(service, connection, JD_UNAUTHENTICATED,
-                           "it does not know the job's secret (here it is from "
-                           "%s); set the same everywhere",
-                           auth->source[0] ? auth->source : "nowhere");
+        jd__greet_refuse(service, connection, JD_UNAUTHENTICATED,
+                         "it does not know the job's secret (here it is from "
+                         "%s); set the same everywhere",
+                         auth->source[0] ? auth->source : "nowhere");
 }
 
 /* A root user may look at anybody's job. */
@@ -179,17 +178,18 @@ static void ask_munge(struct jd_service *service,
                                     hello->public_key, challenge_of(connection),
                                     hello->nonce, &connection->keys);
     connection->accepted_at = service->now;
-    jd__connection_set_state(service, connection, JD_CONNECTION_VOUCHING);
+    jd__service_connection_set_state(service, connection,
+                                     JD_CONNECTION_VOUCHING);
     if (!is_agreed)
-        jd__meeting_refuse(service, connection, JD_INVALID_ARGUMENT,
-                           "its public key of %zu bytes is none",
-                           hello->public_key.len);
+        jd__greet_refuse(service, connection, JD_INVALID_ARGUMENT,
+                         "its public key of %zu bytes is none",
+                         hello->public_key.len);
     else if (!begin_question(service, connection, hello))
-        jd__meeting_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
-                           "munge cannot be asked: no memory or thread");
+        jd__greet_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
+                         "munge cannot be asked: no memory or thread");
 }
 
-void jd__meeting_ask_munge(struct jd_service *service)
+void jd__greet_ask_munge(struct jd_service *service)
 {
     while (service->queued.first &&
            service->vouching.count < JD_SERVICE_QUESTIONS)
@@ -203,19 +203,19 @@ static void queue_for_munge(struct jd_service *service,
 {
     const Jd__Hello *hello = message->hello;
     if (!hello->credential[0]) {
-        jd__meeting_refuse(service, connection, JD_UNAUTHENTICATED,
-                           "it brings no munge credential, which this job asks "
-                           "for; set JD_SECRET_FILE where there is no munge");
+        jd__greet_refuse(service, connection, JD_UNAUTHENTICATED,
+                         "it brings no munge credential, which this job asks "
+                         "for; set JD_SECRET_FILE where there is no munge");
         return;
     }
     connection->hello = jd__wire_copy(message);
     if (!connection->hello) {
-        jd__meeting_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
-                           "munge cannot be asked: no memory");
+        jd__greet_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
+                         "munge cannot be asked: no memory");
         return;
     }
-    jd__connection_set_state(service, connection, JD_CONNECTION_QUEUED);
-    jd__meeting_ask_munge(service);
+    jd__service_connection_set_state(service, connection, JD_CONNECTION_QUEUED);
+    jd__greet_ask_munge(service);
 }
 
 static void check_secret(struct jd_service *service,
@@ -228,10 +228,10 @@ static void check_secret(struct jd_service *service,
         refuse_secret(service, connection, hello);
     } else if (auth->way == JD_AUTH_OPEN &&
                !service->hooks->is_ours(connection->peer)) {
-        jd__meeting_refuse(service, connection, JD_UNAUTHENTICATED,
-                           "it belongs to another user of this host; let its "
-                           "user start all processes, or set JD_SECRET_FILE, "
-                           "the same for all");
+        jd__greet_refuse(service, connection, JD_UNAUTHENTICATED,
+                         "it belongs to another user of this host; let its "
+                         "user start all processes, or set JD_SECRET_FILE, "
+                         "the same for all");
     } else {
         jd__auth_agree(auth, NULL, none, challenge_of(connection), hello->nonce,
                        &connection->keys);
@@ -239,23 +239,24 @@ static void check_secret(struct jd_service *service,
     }
 }
 
-void jd__on_hello(struct jd_service *service, struct jd_connection *connection,
-                  const Jd__Message *message)
+void jd__greet_on_hello(struct jd_service *service,
+                        struct jd_connection *connection,
+                        const Jd__Message *message)
 {
     const Jd__Hello *hello = message->hello;
     if (message->body_case != JD__MESSAGE__BODY_HELLO)
-        jd__meeting_refuse(service, connection, JD_INVALID_ARGUMENT,
-                           "it began with \"%s\", not with \"hello\"",
-                           jd__wire_body_name(message));
+        jd__greet_refuse(service, connection, JD_INVALID_ARGUMENT,
+                         "it began with \"%s\", not with \"hello\"",
+                         jd__wire_body_name(message));
     else if (hello->protocol != JD_WIRE_PROTOCOL)
-        jd__meeting_refuse(service, connection, JD_UNIMPLEMENTED,
-                           "it speaks protocol %u, this service %d; all "
-                           "processes need the same version of jd",
-                           (unsigned)hello->protocol, JD_WIRE_PROTOCOL);
+        jd__greet_refuse(service, connection, JD_UNIMPLEMENTED,
+                         "it speaks protocol %u, this service %d; all "
+                         "processes need the same version of jd",
+                         (unsigned)hello->protocol, JD_WIRE_PROTOCOL);
     else if (hello->nonce.len != JD_AUTH_NONCE)
-        jd__meeting_refuse(service, connection, JD_INVALID_ARGUMENT,
-                           "its nonce has %zu bytes, not %d", hello->nonce.len,
-                           JD_AUTH_NONCE);
+        jd__greet_refuse(service, connection, JD_INVALID_ARGUMENT,
+                         "its nonce has %zu bytes, not %d", hello->nonce.len,
+                         JD_AUTH_NONCE);
     else if (auth_for(service, hello)->way == JD_AUTH_MUNGE)
         queue_for_munge(service, connection, message);
     else
@@ -270,7 +271,7 @@ void jd__service_vouched(struct jd_service *service,
     if (connection->state != JD_CONNECTION_VOUCHING)
         return;
     if (status != JD_OK)
-        jd__meeting_refuse(service, connection, status, "%s", text);
+        jd__greet_refuse(service, connection, status, "%s", text);
     else
         take_in(service, connection, connection->hello->hello, text);
 }

@@ -61,12 +61,13 @@ static void drop_if_empty(struct jd_service *service, struct awaited *awaited)
     free(awaited);
 }
 
-void jd__keys_forget(struct jd_service *service, struct jd_waiter *waiter)
+void jd__kv_forget(struct jd_service *service,
+                   struct jd_pending_request *waiter)
 {
     drop_if_empty(service, waiter->owner);
 }
 
-void jd__keys_finish(struct jd_service *service)
+void jd__kv_finish(struct jd_service *service)
 {
     while (service->awaited_keys) {
         struct awaited *awaited = *(struct awaited **)service->awaited_keys;
@@ -111,15 +112,15 @@ static void print_missing(FILE *out, const struct jd_service *service,
             continue;
         if (missing++ < MAX_NAMED) {
             fputs(missing > 1 ? ", " : "", out);
-            jd__key_print(out, get->keys[i]);
+            jd__key_text_print(out, get->keys[i]);
         }
     }
     if (missing > MAX_NAMED)
         fprintf(out, " and %zu more", missing - MAX_NAMED);
 }
 
-void jd__keys_describe(FILE *out, const struct jd_service *service,
-                       const struct jd_waiter *waiter)
+void jd__kv_describe(FILE *out, const struct jd_service *service,
+                     const struct jd_pending_request *waiter)
 {
     const Jd__Get *get = waiter->keys->get;
     print_missing(out, service, get);
@@ -260,7 +261,7 @@ static void wait_for_key(struct jd_service *service,
                           "the service has no memory left");
         return;
     }
-    struct jd_waiter *waiter = jd__wait_begin(
+    struct jd_pending_request *waiter = jd__pending_begin(
         service, &awaited->queue, JD_WAIT_KEYS, connection, message);
     if (!waiter) {
         jd__message__free_unpacked(copy, NULL);
@@ -272,8 +273,8 @@ static void wait_for_key(struct jd_service *service,
     waiter->next_key = missing;
 }
 
-void jd__on_get(struct jd_service *service, struct jd_connection *connection,
-                const Jd__Message *message)
+void jd__kv_on_get(struct jd_service *service, struct jd_connection *connection,
+                   const Jd__Message *message)
 {
     const Jd__Get *get = message->get;
     for (size_t i = 0; i < get->n_keys; i++)
@@ -292,7 +293,7 @@ void jd__on_get(struct jd_service *service, struct jd_connection *connection,
 
 /* Looks on for a waiter whose key has come: it moves to the queue of the next
  * key that is missing, or gets its reply. */
-static void wake(struct jd_service *service, struct jd_waiter *waiter)
+static void wake(struct jd_service *service, struct jd_pending_request *waiter)
 {
     const Jd__Get *get = waiter->keys->get;
     size_t missing = find_missing(service, get, waiter->next_key);
@@ -300,7 +301,7 @@ static void wake(struct jd_service *service, struct jd_waiter *waiter)
         missing = find_missing(service, get, 0);
     if (missing == get->n_keys) {
         answer_get(service, waiter->connection, waiter->id, get);
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
         return;
     }
     struct awaited *old = waiter->owner;
@@ -309,12 +310,12 @@ static void wake(struct jd_service *service, struct jd_waiter *waiter)
         jd__service_reply(service, waiter->connection, waiter->id,
                           JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
         return;
     }
     waiter->owner = next;
     waiter->next_key = missing;
-    jd__wait_move(waiter, &next->queue);
+    jd__pending_move(waiter, &next->queue);
     drop_if_empty(service, old);
 }
 
@@ -335,7 +336,7 @@ static void refuse_set(struct jd_service *service,
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out) {
-        jd__key_print(out, key);
+        jd__key_text_print(out, key);
         fputs(" is there already (allow_overwrite is 0)", out);
         fclose(out);
     }
@@ -370,8 +371,8 @@ static jd_status set_all(struct jd_service *service, const Jd__Set *set,
     return status;
 }
 
-void jd__on_set(struct jd_service *service, struct jd_connection *connection,
-                const Jd__Message *message)
+void jd__kv_on_set(struct jd_service *service, struct jd_connection *connection,
+                   const Jd__Message *message)
 {
     const Jd__Set *set = message->set;
     Jd__Reply reply = JD__REPLY__INIT;
@@ -404,8 +405,9 @@ static bool add_to_list(const struct jd_item *item, void *entries)
     return entries_add(entries, item);
 }
 
-void jd__on_list(struct jd_service *service, struct jd_connection *connection,
-                 const Jd__Message *message)
+void jd__kv_on_list(struct jd_service *service,
+                    struct jd_connection *connection,
+                    const Jd__Message *message)
 {
     struct entries entries = { .items = NULL };
     jd__store_list(service->store, message->list->directory, add_to_list,
@@ -414,8 +416,9 @@ void jd__on_list(struct jd_service *service, struct jd_connection *connection,
     entries_finish(&entries);
 }
 
-void jd__on_delete(struct jd_service *service, struct jd_connection *connection,
-                   const Jd__Message *message)
+void jd__kv_on_delete(struct jd_service *service,
+                      struct jd_connection *connection,
+                      const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     if (!check_key(service, connection, message, message->delete_->key))
@@ -436,7 +439,7 @@ static void refuse_increment(struct jd_service *service,
     FILE *out = item ? open_memstream(&text, &size) : NULL;
     if (out) {
         fputs("its value is ", out);
-        jd__key_print(out, item->value);
+        jd__key_text_print(out, item->value);
         if (status == JD_OUT_OF_RANGE)
             fprintf(out, ", and with %lld added it is no 64-bit number",
                     (long long)message->increment->by);
@@ -449,9 +452,9 @@ static void refuse_increment(struct jd_service *service,
     free(text);
 }
 
-void jd__on_increment(struct jd_service *service,
-                      struct jd_connection *connection,
-                      const Jd__Message *message)
+void jd__kv_on_increment(struct jd_service *service,
+                         struct jd_connection *connection,
+                         const Jd__Message *message)
 {
     const Jd__Increment *increment = message->increment;
     Jd__Reply reply = JD__REPLY__INIT;

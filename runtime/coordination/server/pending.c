@@ -13,15 +13,16 @@
 
 /* ---- by deadline: a binary heap ----------------------------------------- */
 
-static void heap_put(struct jd_heap *heap, size_t at, struct jd_waiter *waiter)
+static void heap_put(struct jd_deadline_heap *heap, size_t at,
+                     struct jd_pending_request *waiter)
 {
     heap->items[at] = waiter;
     waiter->heap_index = at;
 }
 
-static void heap_up(struct jd_heap *heap, size_t at)
+static void heap_up(struct jd_deadline_heap *heap, size_t at)
 {
-    struct jd_waiter *waiter = heap->items[at];
+    struct jd_pending_request *waiter = heap->items[at];
     while (at > 0 && heap->items[(at - 1) / 2]->deadline > waiter->deadline) {
         heap_put(heap, at, heap->items[(at - 1) / 2]);
         at = (at - 1) / 2;
@@ -29,9 +30,9 @@ static void heap_up(struct jd_heap *heap, size_t at)
     heap_put(heap, at, waiter);
 }
 
-static void heap_down(struct jd_heap *heap, size_t at)
+static void heap_down(struct jd_deadline_heap *heap, size_t at)
 {
-    struct jd_waiter *waiter = heap->items[at];
+    struct jd_pending_request *waiter = heap->items[at];
     for (size_t child; (child = 2 * at + 1) < heap->count; at = child) {
         if (child + 1 < heap->count &&
             heap->items[child + 1]->deadline < heap->items[child]->deadline)
@@ -43,12 +44,13 @@ static void heap_down(struct jd_heap *heap, size_t at)
     heap_put(heap, at, waiter);
 }
 
-static bool heap_add(struct jd_heap *heap, struct jd_waiter *waiter)
+static bool heap_add(struct jd_deadline_heap *heap,
+                     struct jd_pending_request *waiter)
 {
     if (heap->count == heap->capacity) {
         size_t capacity = heap->capacity ? 2 * heap->capacity : 64;
-        struct jd_waiter **items =
-            realloc(heap->items, capacity * sizeof(struct jd_waiter *));
+        struct jd_pending_request **items = realloc(
+            heap->items, capacity * sizeof(struct jd_pending_request *));
         if (!items)
             return false;
         heap->items = items;
@@ -59,12 +61,13 @@ static bool heap_add(struct jd_heap *heap, struct jd_waiter *waiter)
     return true;
 }
 
-static void heap_remove(struct jd_heap *heap, struct jd_waiter *waiter)
+static void heap_remove(struct jd_deadline_heap *heap,
+                        struct jd_pending_request *waiter)
 {
     size_t at = waiter->heap_index;
     if (at == NOT_IN_HEAP)
         return;
-    struct jd_waiter *last = heap->items[--heap->count];
+    struct jd_pending_request *last = heap->items[--heap->count];
     if (last == waiter)
         return;
     heap_put(heap, at, last);
@@ -75,13 +78,14 @@ static void heap_remove(struct jd_heap *heap, struct jd_waiter *waiter)
 /* ---- queues ------------------------------------------------------------- */
 
 /* One whose connection is of no process (any more) is above all. */
-static int process_of(const struct jd_waiter *waiter)
+static int process_of(const struct jd_pending_request *waiter)
 {
-    const struct jd_member *member = waiter->connection->member;
+    const struct jd_service_process *member = waiter->connection->member;
     return member ? member->index : INT_MAX;
 }
 
-static void queue_append(struct jd_queue *queue, struct jd_waiter *waiter)
+static void queue_append(struct jd_queue *queue,
+                         struct jd_pending_request *waiter)
 {
     if (!queue->count ||
         (queue->lowest && process_of(waiter) < process_of(queue->lowest)))
@@ -94,10 +98,11 @@ static void queue_append(struct jd_queue *queue, struct jd_waiter *waiter)
     queue->count++;
 }
 
-static void queue_remove(struct jd_waiter *waiter)
+static void queue_remove(struct jd_pending_request *waiter)
 {
     struct jd_queue *queue = waiter->queue;
-    struct jd_waiter *next = waiter->next, *previous = waiter->previous;
+    struct jd_pending_request *next = waiter->next,
+                              *previous = waiter->previous;
     *(previous ? &previous->next : &queue->first) = next;
     *(next ? &next->previous : &queue->last) = previous;
     queue->count--;
@@ -106,14 +111,14 @@ static void queue_remove(struct jd_waiter *waiter)
     waiter->queue = NULL;
 }
 
-void jd__wait_move(struct jd_waiter *waiter, struct jd_queue *queue)
+void jd__pending_move(struct jd_pending_request *waiter, struct jd_queue *queue)
 {
     queue_remove(waiter);
     queue_append(queue, waiter);
 }
 
 static void connection_add(struct jd_connection *connection,
-                           struct jd_waiter *waiter)
+                           struct jd_pending_request *waiter)
 {
     waiter->connection = connection;
     waiter->next_of_connection = connection->waiters;
@@ -122,10 +127,10 @@ static void connection_add(struct jd_connection *connection,
     connection->waiters = waiter;
 }
 
-static void connection_remove(struct jd_waiter *waiter)
+static void connection_remove(struct jd_pending_request *waiter)
 {
-    struct jd_waiter *next = waiter->next_of_connection;
-    struct jd_waiter *previous = waiter->previous_of_connection;
+    struct jd_pending_request *next = waiter->next_of_connection;
+    struct jd_pending_request *previous = waiter->previous_of_connection;
     *(previous ? &previous->next_of_connection : &waiter->connection->waiters) =
         next;
     if (next)
@@ -134,13 +139,14 @@ static void connection_remove(struct jd_waiter *waiter)
 
 /* ---- the life of a wait ------------------------------------------------- */
 
-struct jd_waiter *jd__wait_begin(struct jd_service *service,
-                                 struct jd_queue *queue, enum jd_wait_kind kind,
-                                 struct jd_connection *connection,
-                                 const Jd__Message *message)
+struct jd_pending_request *jd__pending_begin(struct jd_service *service,
+                                             struct jd_queue *queue,
+                                             enum jd_wait_kind kind,
+                                             struct jd_connection *connection,
+                                             const Jd__Message *message)
 {
     int64_t timeout = message->timeout_ms;
-    struct jd_waiter *waiter = calloc(1, sizeof *waiter);
+    struct jd_pending_request *waiter = calloc(1, sizeof *waiter);
     if (!waiter) {
         jd__service_reply(service, connection, message->id,
                           JD_RESOURCE_EXHAUSTED,
@@ -165,17 +171,18 @@ struct jd_waiter *jd__wait_begin(struct jd_service *service,
     return waiter;
 }
 
-static void forget_owner(struct jd_service *service, struct jd_waiter *waiter)
+static void forget_owner(struct jd_service *service,
+                         struct jd_pending_request *waiter)
 {
     switch (waiter->kind) {
     case JD_WAIT_KEYS:
-        jd__keys_forget(service, waiter);
+        jd__kv_forget(service, waiter);
         break;
     case JD_WAIT_BARRIER:
-        jd__barrier_forget(service, waiter);
+        jd__barriers_forget(service, waiter);
         break;
     case JD_WAIT_LIVE:
-        jd__live_forget(service, waiter);
+        jd__processes_live_forget(service, waiter);
         break;
     case JD_WAIT_JOIN:
     case JD_WAIT_LEAVE:
@@ -185,7 +192,8 @@ static void forget_owner(struct jd_service *service, struct jd_waiter *waiter)
     }
 }
 
-void jd__wait_end(struct jd_service *service, struct jd_waiter *waiter)
+void jd__pending_end(struct jd_service *service,
+                     struct jd_pending_request *waiter)
 {
     heap_remove(&service->heap, waiter);
     queue_remove(waiter);
@@ -196,37 +204,38 @@ void jd__wait_end(struct jd_service *service, struct jd_waiter *waiter)
     free(waiter);
 }
 
-void jd__wait_end_all(struct jd_service *service, struct jd_queue *queue,
-                      jd_status status, const char *text)
+void jd__pending_end_all(struct jd_service *service, struct jd_queue *queue,
+                         jd_status status, const char *text)
 {
     for (int left = queue->count; left > 0; left--) {
-        struct jd_waiter *waiter = queue->first; /* the last frees the queue */
+        struct jd_pending_request *waiter =
+            queue->first; /* the last frees the queue */
         jd__service_reply(service, waiter->connection, waiter->id, status, "%s",
                           text);
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
     }
 }
 
 /* ---- what is said ------------------------------------------------------- */
 
-void jd__wait_describe(FILE *out, const struct jd_service *service,
-                       const struct jd_waiter *waiter)
+void jd__pending_describe(FILE *out, const struct jd_service *service,
+                          const struct jd_pending_request *waiter)
 {
     switch (waiter->kind) {
     case JD_WAIT_JOIN:
-        jd__meeting_describe_absent(out, service);
+        jd__admission_describe_absent(out, service);
         break;
     case JD_WAIT_LEAVE:
-        jd__meeting_describe_staying(out, service);
+        jd__admission_describe_staying(out, service);
         break;
     case JD_WAIT_KEYS:
-        jd__keys_describe(out, service, waiter);
+        jd__kv_describe(out, service, waiter);
         break;
     case JD_WAIT_BARRIER:
-        jd__barrier_describe(out, service, waiter);
+        jd__barriers_describe(out, service, waiter);
         break;
     case JD_WAIT_LIVE:
-        jd__members_describe_not_live(out, service);
+        jd__processes_describe_not_live(out, service);
         break;
     case JD_WAIT_SAME_TEXT:
         fputs("others to say the same", out);
@@ -237,8 +246,8 @@ void jd__wait_describe(FILE *out, const struct jd_service *service,
     }
 }
 
-void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
-                             const struct jd_waiter *waiter)
+void jd__pending_describe_doing(FILE *out, const struct jd_service *service,
+                                const struct jd_pending_request *waiter)
 {
     static const char *const doing[] = {
         [JD_WAIT_JOIN] = "waits for all to join",
@@ -249,30 +258,31 @@ void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
         [JD_WAIT_DOING] = "asks what others do",
     };
     if (waiter->kind == JD_WAIT_BARRIER)
-        jd__barrier_describe_doing(out, waiter);
+        jd__barriers_describe_doing(out, waiter);
     else
         fputs(doing[waiter->kind], out);
     if (waiter->kind == JD_WAIT_KEYS)
-        jd__keys_describe(out, service, waiter);
+        jd__kv_describe(out, service, waiter);
     fprintf(out, ", for %.3g s", service->now - waiter->since);
 }
 
 /* One that asks about others does nothing that they wait for. */
-const struct jd_waiter *jd__wait_of(const struct jd_member *member)
+const struct jd_pending_request *
+jd__pending_of(const struct jd_service_process *member)
 {
-    const struct jd_waiter *waiter =
+    const struct jd_pending_request *waiter =
         member->connection ? member->connection->waiters : NULL;
     while (waiter && waiter->kind == JD_WAIT_DOING)
         waiter = waiter->next_of_connection;
     return waiter;
 }
 
-bool jd__wait_is_lowest(const struct jd_waiter *waiter)
+bool jd__pending_is_lowest(const struct jd_pending_request *waiter)
 {
     struct jd_queue *queue = waiter->queue;
     if (!queue->lowest) {
         queue->lowest = queue->first;
-        for (struct jd_waiter *w = queue->first; w; w = w->next)
+        for (struct jd_pending_request *w = queue->first; w; w = w->next)
             if (process_of(w) < process_of(queue->lowest))
                 queue->lowest = w;
     }
@@ -281,14 +291,14 @@ bool jd__wait_is_lowest(const struct jd_waiter *waiter)
 }
 
 static char *describe(const struct jd_service *service,
-                      const struct jd_waiter *waiter)
+                      const struct jd_pending_request *waiter)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    jd__wait_describe(out, service, waiter);
+    jd__pending_describe(out, service, waiter);
     fclose(out);
     return text;
 }
@@ -302,7 +312,7 @@ static void forget_text(struct jd_service *service)
 /* Those whose time is up together wait for the same; only those who wait for
  * keys may each lack others. The text stands until the next call. */
 static const char *describe_once(struct jd_service *service,
-                                 const struct jd_waiter *waiter)
+                                 const struct jd_pending_request *waiter)
 {
     struct jd_wait_text *last = &service->wait_text;
     if (last->queue != waiter->queue || waiter->kind == JD_WAIT_KEYS) {
@@ -316,26 +326,27 @@ static const char *describe_once(struct jd_service *service,
 /* One who no longer waits to leave has left all the same, which is a failure
  * where others need it (blocked.c); one who no longer waits for all to join is
  * not among them. */
-static void give_up(struct jd_service *service, struct jd_waiter *waiter)
+static void give_up(struct jd_service *service,
+                    struct jd_pending_request *waiter)
 {
     if (waiter->kind == JD_WAIT_BARRIER)
-        jd__barrier_give_up(service, waiter);
+        jd__barriers_give_up(service, waiter);
     else if (waiter->kind == JD_WAIT_LEAVE)
-        jd__member_leave(service, waiter->connection->member);
+        jd__processes_leave(service, waiter->connection->member);
     else if (waiter->kind == JD_WAIT_JOIN)
-        jd__meeting_unjoin(service, waiter->connection->member);
-    jd__wait_end(service, waiter);
+        jd__admission_unjoin(service, waiter->connection->member);
+    jd__pending_end(service, waiter);
 }
 
 /* The time of one is up: all that still wait hear why, before it ends, and
  * the service with it where that is process 0. */
 static void expire_meeting(struct jd_service *service,
-                           const struct jd_waiter *first)
+                           const struct jd_pending_request *first)
 {
     double waited = service->now - first->since;
     const char *text = describe_once(service, first);
     while (service->joining.first) {
-        struct jd_waiter *waiter = service->joining.first;
+        struct jd_pending_request *waiter = service->joining.first;
         jd__service_reply(service, waiter->connection, waiter->id,
                           JD_DEADLINE_EXCEEDED,
                           "gave up after %.3g s, waiting for %s", waited, text);
@@ -343,15 +354,16 @@ static void expire_meeting(struct jd_service *service,
     }
 }
 
-static void expire(struct jd_service *service, struct jd_waiter *waiter)
+static void expire(struct jd_service *service,
+                   struct jd_pending_request *waiter)
 {
     if (waiter->kind == JD_WAIT_JOIN) {
         expire_meeting(service, waiter);
         return;
     }
     if (waiter->kind == JD_WAIT_DOING) {
-        jd__inquiry_answer(service, waiter);
-        jd__wait_end(service, waiter);
+        jd__processes_inquiry_answer(service, waiter);
+        jd__pending_end(service, waiter);
         return;
     }
     jd__service_reply(
@@ -361,29 +373,29 @@ static void expire(struct jd_service *service, struct jd_waiter *waiter)
     give_up(service, waiter);
 }
 
-double jd__waits_expire(struct jd_service *service)
+double jd__pending_expire(struct jd_service *service)
 {
-    struct jd_heap *heap = &service->heap;
+    struct jd_deadline_heap *heap = &service->heap;
     while (heap->count && heap->items[0]->deadline <= service->now)
         expire(service, heap->items[0]);
     forget_text(service);
     return heap->count ? heap->items[0]->deadline : INFINITY;
 }
 
-struct jd_waiter *
+struct jd_pending_request *
 jd__connection_find_waiter(const struct jd_connection *connection, uint64_t id)
 {
-    struct jd_waiter *waiter = connection->waiters;
+    struct jd_pending_request *waiter = connection->waiters;
     while (waiter && waiter->id != id)
         waiter = waiter->next_of_connection;
     return waiter;
 }
 
-void jd__on_withdraw(struct jd_service *service,
-                     struct jd_connection *connection,
-                     const Jd__Message *message)
+void jd__pending_on_withdraw(struct jd_service *service,
+                             struct jd_connection *connection,
+                             const Jd__Message *message)
 {
-    struct jd_waiter *waiter =
+    struct jd_pending_request *waiter =
         jd__connection_find_waiter(connection, message->withdraw->id);
     if (waiter)
         give_up(service, waiter);

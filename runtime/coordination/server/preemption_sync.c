@@ -10,7 +10,7 @@ static void send_all(struct jd_service *service, Jd__Message__BodyCase body,
                      void *message)
 {
     for (int i = 0; i < service->count; i++)
-        if (jd__member_is_in(&service->members[i]))
+        if (jd__processes_is_in(&service->members[i]))
             jd__service_send(service, service->members[i].connection, body,
                              message);
 }
@@ -26,7 +26,7 @@ static void open_round(struct jd_service *service, uint32_t process)
     for (int i = 0; i < service->count; i++)
         service->members[i].has_stepped = service->members[i].has_acknowledged =
             false;
-    service->tally = jd__members_count(service);
+    service->tally = jd__processes_count(service);
     service->round_process = process;
     notice.round = service->round;
     notice.process = process;
@@ -50,7 +50,8 @@ static void decide(struct jd_service *service)
 }
 
 /* It has been away: it may have missed what the others heard. */
-void jd__round_tell(struct jd_service *service, struct jd_member *member)
+void jd__preemption_sync_tell(struct jd_service *service,
+                              struct jd_service_process *member)
 {
     Jd__Preemption notice = JD__PREEMPTION__INIT;
     Jd__Decision decision = JD__DECISION__INIT;
@@ -67,7 +68,7 @@ void jd__round_tell(struct jd_service *service, struct jd_member *member)
                      &decision);
 }
 
-void jd__round_check(struct jd_service *service)
+void jd__preemption_sync_check(struct jd_service *service)
 {
     if (!service->round_is_open)
         return;
@@ -80,9 +81,9 @@ void jd__round_check(struct jd_service *service)
         open_round(service, service->round_wanted_by);
 }
 
-void jd__on_preempted(struct jd_service *service,
-                      struct jd_connection *connection,
-                      const Jd__Message *message)
+void jd__preemption_sync_on_preempted(struct jd_service *service,
+                                      struct jd_connection *connection,
+                                      const Jd__Message *message)
 {
     uint32_t process = (uint32_t)connection->member->index;
     (void)message;
@@ -96,28 +97,29 @@ void jd__on_preempted(struct jd_service *service,
     }
 }
 
-void jd__on_step(struct jd_service *service, struct jd_connection *connection,
-                 const Jd__Message *message)
+void jd__preemption_sync_on_step(struct jd_service *service,
+                                 struct jd_connection *connection,
+                                 const Jd__Message *message)
 {
     const Jd__Step *step = message->step;
     if (!service->round_is_open || step->round != service->round ||
         service->round_is_decided)
         return;
-    jd__member_set(service, connection->member,
-                   &connection->member->has_stepped, true);
+    jd__processes_set(service, connection->member,
+                      &connection->member->has_stepped, true);
     if (step->step > service->round_step)
         service->round_step = step->step;
-    jd__round_check(service);
+    jd__preemption_sync_check(service);
 }
 
-void jd__on_acknowledge(struct jd_service *service,
-                        struct jd_connection *connection,
-                        const Jd__Message *message)
+void jd__preemption_sync_on_acknowledge(struct jd_service *service,
+                                        struct jd_connection *connection,
+                                        const Jd__Message *message)
 {
     if (!service->round_is_open ||
         message->acknowledge->round != service->round)
         return;
-    jd__member_set(service, connection->member,
-                   &connection->member->has_acknowledged, true);
-    jd__round_check(service);
+    jd__processes_set(service, connection->member,
+                      &connection->member->has_acknowledged, true);
+    jd__preemption_sync_check(service);
 }

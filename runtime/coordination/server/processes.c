@@ -40,17 +40,18 @@ static int find_host(struct jd_service *service, const Jd__Hello *hello)
     return service->num_hosts++;
 }
 
-void jd__hosts_finish(struct jd_service *service)
+void jd__processes_hosts_finish(struct jd_service *service)
 {
     while (service->hosts_by_name)
         tdelete(*(struct jd_known_host **)service->hosts_by_name,
                 &service->hosts_by_name, compare_hosts);
 }
 
-jd_status jd__member_fill(struct jd_service *service, struct jd_member *member,
-                          const Jd__Hello *hello)
+jd_status jd__processes_fill(struct jd_service *service,
+                             struct jd_service_process *member,
+                             const Jd__Hello *hello)
 {
-    jd__member_set_state(service, member, JD_MEMBER_CONNECTED);
+    jd__processes_set_state(service, member, JD_PROCESS_STATE_CONNECTED);
     member->incarnation = hello->incarnation;
     member->pid = hello->pid;
     member->host = find_host(service, hello);
@@ -59,56 +60,57 @@ jd_status jd__member_fill(struct jd_service *service, struct jd_member *member,
     return JD_OK;
 }
 
-const char *jd__member_host(const struct jd_service *service,
-                            const struct jd_member *member)
+const char *jd__processes_host(const struct jd_service *service,
+                               const struct jd_service_process *member)
 {
     return service->hosts[member->host].name;
 }
 
-bool jd__member_is_alive(const struct jd_member *member)
+bool jd__processes_is_alive(const struct jd_service_process *member)
 {
-    return member->state == JD_MEMBER_CONNECTED ||
-           member->state == JD_MEMBER_LEAVING;
+    return member->state == JD_PROCESS_STATE_CONNECTED ||
+           member->state == JD_PROCESS_STATE_LEAVING;
 }
 
-void jd__member_leave(struct jd_service *service, struct jd_member *member)
+void jd__processes_leave(struct jd_service *service,
+                         struct jd_service_process *member)
 {
-    if (!jd__member_is_alive(member))
+    if (!jd__processes_is_alive(member))
         return;
-    jd__member_set_state(service, member, JD_MEMBER_LEFT);
-    jd__meeting_unjoin(service, member);
+    jd__processes_set_state(service, member, JD_PROCESS_STATE_LEFT);
+    jd__admission_unjoin(service, member);
 }
 
 /* ---- how many ----------------------------------------------------------- */
 
-bool jd__member_is_in(const struct jd_member *member)
+bool jd__processes_is_in(const struct jd_service_process *member)
 {
-    return member->state == JD_MEMBER_CONNECTED && member->has_joined;
+    return member->state == JD_PROCESS_STATE_CONNECTED && member->has_joined;
 }
 
 /* Whether the others wait for it in jd_live_processes. Process 0 stays for
  * others after a failure: it counts then if it has something to do itself. */
 static bool is_counted_live(const struct jd_service *service,
-                            const struct jd_member *member)
+                            const struct jd_service_process *member)
 {
     bool only_stays = service->has_failed && member->index == 0 &&
                       !member->is_armed && !member->has_asked_live;
-    return jd__member_is_in(member) && !only_stays;
+    return jd__processes_is_in(member) && !only_stays;
 }
 
 static bool is_late_for_live(const struct jd_service *service,
-                             const struct jd_member *member)
+                             const struct jd_service_process *member)
 {
     return is_counted_live(service, member) && !member->asks_live;
 }
 
 static void count(const struct jd_service *service,
-                  const struct jd_member *member, int by,
+                  const struct jd_service_process *member, int by,
                   struct jd_tally *tally)
 {
-    bool is_in = jd__member_is_in(member);
-    bool is_staying =
-        member->state != JD_MEMBER_LEAVING && member->state != JD_MEMBER_LEFT;
+    bool is_in = jd__processes_is_in(member);
+    bool is_staying = member->state != JD_PROCESS_STATE_LEAVING &&
+                      member->state != JD_PROCESS_STATE_LEFT;
     tally->staying += is_staying ? by : 0;
     tally->connected += member->connection ? by : 0;
     tally->late_live += is_late_for_live(service, member) ? by : 0;
@@ -116,7 +118,7 @@ static void count(const struct jd_service *service,
     tally->to_acknowledge += is_in && !member->has_acknowledged ? by : 0;
 }
 
-struct jd_tally jd__members_count(const struct jd_service *service)
+struct jd_tally jd__processes_count(const struct jd_service *service)
 {
     struct jd_tally tally = { .staying = 0 };
     for (int i = 0; i < service->count; i++)
@@ -124,25 +126,27 @@ struct jd_tally jd__members_count(const struct jd_service *service)
     return tally;
 }
 
-void jd__member_set_state(struct jd_service *service, struct jd_member *member,
-                          enum jd_member_state state)
+void jd__processes_set_state(struct jd_service *service,
+                             struct jd_service_process *member,
+                             enum jd_process_state state)
 {
     count(service, member, -1, &service->tally);
     member->state = state;
     count(service, member, 1, &service->tally);
 }
 
-void jd__member_set_connection(struct jd_service *service,
-                               struct jd_member *member,
-                               struct jd_connection *connection)
+void jd__processes_set_connection(struct jd_service *service,
+                                  struct jd_service_process *member,
+                                  struct jd_connection *connection)
 {
     count(service, member, -1, &service->tally);
     member->connection = connection;
     count(service, member, 1, &service->tally);
 }
 
-void jd__member_set(struct jd_service *service, struct jd_member *member,
-                    bool *flag, bool value)
+void jd__processes_set(struct jd_service *service,
+                       struct jd_service_process *member, bool *flag,
+                       bool value)
 {
     count(service, member, -1, &service->tally);
     *flag = value;
@@ -151,18 +155,18 @@ void jd__member_set(struct jd_service *service, struct jd_member *member,
 
 /* ---- in words ----------------------------------------------------------- */
 
-void jd__member_print(FILE *out, const struct jd_service *service,
-                      const struct jd_member *member)
+void jd__processes_print(FILE *out, const struct jd_service *service,
+                         const struct jd_service_process *member)
 {
     fprintf(out, "process %d", member->index);
     if (member->pid)
         fprintf(out, " (%s, pid %u on %s)", member->program,
-                (unsigned)member->pid, jd__member_host(service, member));
+                (unsigned)member->pid, jd__processes_host(service, member));
 }
 
 /* What it has said itself is as old as its last word about it. */
 static void print_progress(FILE *out, const struct jd_service *service,
-                           const struct jd_member *member)
+                           const struct jd_service_process *member)
 {
     double lasted = member->told - member->since;
     fprintf(out, "; %.2g s ago it was %s %s, its operation %llu",
@@ -172,14 +176,14 @@ static void print_progress(FILE *out, const struct jd_service *service,
         fprintf(out, ", for %.3g s already", lasted);
 }
 
-void jd__member_print_doing(FILE *out, const struct jd_service *service,
-                            const struct jd_member *member)
+void jd__processes_print_doing(FILE *out, const struct jd_service *service,
+                               const struct jd_service_process *member)
 {
     const struct jd_blocked *blocked = jd__blocked_now(service, member);
-    const struct jd_waiter *waiter = jd__wait_of(member);
+    const struct jd_pending_request *waiter = jd__pending_of(member);
     if (waiter) {
         fputs("; it ", out);
-        jd__wait_describe_doing(out, service, waiter);
+        jd__pending_describe_doing(out, service, waiter);
     } else if (blocked) {
         fputs("; it ", out);
         jd__blocked_describe(out, service, blocked);
@@ -189,25 +193,25 @@ void jd__member_print_doing(FILE *out, const struct jd_service *service,
 }
 
 static void print_state(FILE *out, const struct jd_service *service,
-                        const struct jd_member *member)
+                        const struct jd_service_process *member)
 {
-    jd__member_print(out, service, member);
+    jd__processes_print(out, service, member);
     switch (member->state) {
-    case JD_MEMBER_ABSENT:
+    case JD_PROCESS_STATE_ABSENT:
         fputs(member->pid ? ", which came and went again"
                           : ", which has not come",
               out);
         return;
-    case JD_MEMBER_LEFT:
+    case JD_PROCESS_STATE_LEFT:
         fputs(", which has left", out);
         return;
-    case JD_MEMBER_FAILED:
+    case JD_PROCESS_STATE_FAILED:
         fprintf(out, ", which failed: %s", member->failure);
         return;
-    case JD_MEMBER_CONNECTED:
-    case JD_MEMBER_LEAVING:
+    case JD_PROCESS_STATE_CONNECTED:
+    case JD_PROCESS_STATE_LEAVING:
         fprintf(out, ", last heard %.3g s ago", service->now - member->heard);
-        jd__member_print_doing(out, service, member);
+        jd__processes_print_doing(out, service, member);
     }
 }
 
@@ -243,8 +247,8 @@ static void print_whole_hosts(FILE *out, const struct jd_service *service,
     free(all);
 }
 
-void jd__members_describe(FILE *out, const struct jd_service *service,
-                          jd_pick_f *pick, const void *arg)
+void jd__processes_describe(FILE *out, const struct jd_service *service,
+                            jd_pick_f *pick, const void *arg)
 {
     int count;
     int *numbers = pick_numbers(service, pick, arg, &count);
@@ -265,7 +269,8 @@ void jd__members_describe(FILE *out, const struct jd_service *service,
 
 /* ---- signs of life ------------------------------------------------------ */
 
-static void take_progress(struct jd_service *service, struct jd_member *member,
+static void take_progress(struct jd_service *service,
+                          struct jd_service_process *member,
                           const Jd__Progress *progress)
 {
     if (!progress)
@@ -278,9 +283,9 @@ static void take_progress(struct jd_service *service, struct jd_member *member,
     member->since = service->now - (double)progress->since_ms / 1000;
 }
 
-void jd__on_heartbeat(struct jd_service *service,
-                      struct jd_connection *connection,
-                      const Jd__Message *message)
+void jd__processes_on_heartbeat(struct jd_service *service,
+                                struct jd_connection *connection,
+                                const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     if (connection->member)
@@ -289,26 +294,28 @@ void jd__on_heartbeat(struct jd_service *service,
     jd__service_answer(service, connection, message->id, &reply);
 }
 
-void jd__on_armed(struct jd_service *service, struct jd_connection *connection,
-                  const Jd__Message *message)
+void jd__processes_on_armed(struct jd_service *service,
+                            struct jd_connection *connection,
+                            const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    jd__member_set(service, connection->member, &connection->member->is_armed,
-                   true);
+    jd__processes_set(service, connection->member,
+                      &connection->member->is_armed, true);
     jd__service_answer(service, connection, message->id, &reply);
 }
 
 /* ---- the living --------------------------------------------------------- */
 
 /* Who it is that is late; arg is the service. */
-static bool pick_late(const struct jd_member *member, const void *arg)
+static bool pick_late(const struct jd_service_process *member, const void *arg)
 {
     return is_late_for_live(arg, member);
 }
 
-void jd__members_describe_not_live(FILE *out, const struct jd_service *service)
+void jd__processes_describe_not_live(FILE *out,
+                                     const struct jd_service *service)
 {
-    jd__members_describe(out, service, pick_late, service);
+    jd__processes_describe(out, service, pick_late, service);
 }
 
 static void answer_live(struct jd_service *service)
@@ -321,44 +328,46 @@ static void answer_live(struct jd_service *service)
     if (!reply.processes)
         reply.status = JD_RESOURCE_EXHAUSTED;
     while (service->live.first) {
-        struct jd_waiter *waiter = service->live.first;
+        struct jd_pending_request *waiter = service->live.first;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
-        jd__wait_end(service, waiter);
+        jd__pending_end(service, waiter);
     }
     free(reply.processes);
 }
 
-void jd__members_check_live(struct jd_service *service)
+void jd__processes_check_live(struct jd_service *service)
 {
     if (service->live.count && !service->tally.late_live)
         answer_live(service);
 }
 
-void jd__live_forget(struct jd_service *service, struct jd_waiter *waiter)
+void jd__processes_live_forget(struct jd_service *service,
+                               struct jd_pending_request *waiter)
 {
-    struct jd_member *member = waiter->owner;
+    struct jd_service_process *member = waiter->owner;
     if (member)
-        jd__member_set(service, member, &member->asks_live, false);
+        jd__processes_set(service, member, &member->asks_live, false);
 }
 
-void jd__on_live(struct jd_service *service, struct jd_connection *connection,
-                 const Jd__Message *message)
+void jd__processes_on_live(struct jd_service *service,
+                           struct jd_connection *connection,
+                           const Jd__Message *message)
 {
-    struct jd_member *member = connection->member;
+    struct jd_service_process *member = connection->member;
     if (member->asks_live) {
         jd__service_reply(service, connection, message->id,
                           JD_FAILED_PRECONDITION,
                           "another thread of this process waits there already");
         return;
     }
-    struct jd_waiter *waiter = jd__wait_begin(
+    struct jd_pending_request *waiter = jd__pending_begin(
         service, &service->live, JD_WAIT_LIVE, connection, message);
     if (!waiter)
         return;
     waiter->owner = member;
-    jd__member_set(service, member, &member->asks_live, true);
-    jd__member_set(service, member, &member->has_asked_live, true);
-    jd__members_check_live(service);
+    jd__processes_set(service, member, &member->asks_live, true);
+    jd__processes_set(service, member, &member->has_asked_live, true);
+    jd__processes_check_live(service);
 }
 
 /* ---- the table ---------------------------------------------------------- */
@@ -368,14 +377,14 @@ static void answer_about_wait(struct jd_service *service,
                               const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    const struct jd_waiter *waiter =
+    const struct jd_pending_request *waiter =
         jd__connection_find_waiter(connection, message->inquiry->wait);
     char *text = NULL;
     size_t size;
-    reply.number = waiter && jd__wait_is_lowest(waiter);
+    reply.number = waiter && jd__pending_is_lowest(waiter);
     FILE *out = reply.number ? open_memstream(&text, &size) : NULL;
     if (out) {
-        jd__wait_describe(out, service, waiter);
+        jd__pending_describe(out, service, waiter);
         fclose(out);
     }
     reply.text = text ? text : reply.text;
@@ -384,17 +393,17 @@ static void answer_about_wait(struct jd_service *service,
 }
 
 static char *describe_waits(const struct jd_service *service,
-                            const struct jd_member *member)
+                            const struct jd_service_process *member)
 {
     char *text = NULL;
     size_t size;
     const struct jd_blocked *blocked = jd__blocked_now(service, member);
-    const struct jd_waiter *waiter = jd__wait_of(member);
+    const struct jd_pending_request *waiter = jd__pending_of(member);
     FILE *out = waiter || blocked ? open_memstream(&text, &size) : NULL;
     if (!out)
         return NULL;
     if (waiter)
-        jd__wait_describe_doing(out, service, waiter);
+        jd__pending_describe_doing(out, service, waiter);
     else
         jd__blocked_describe(out, service, blocked);
     fclose(out);
@@ -409,7 +418,7 @@ static uint64_t milliseconds_since(const struct jd_service *service, double at)
 }
 
 static void fill_row(const struct jd_service *service,
-                     const struct jd_member *member, Jd__Row *row,
+                     const struct jd_service_process *member, Jd__Row *row,
                      Jd__Progress *progress)
 {
     jd__row__init(row);
@@ -417,7 +426,7 @@ static void fill_row(const struct jd_service *service,
     row->process = (uint32_t)member->index;
     row->state = (Jd__Row__State)member->state;
     if (member->pid)
-        row->host = (char *)jd__member_host(service, member);
+        row->host = (char *)jd__processes_host(service, member);
     row->pid = member->pid;
     row->program = (char *)member->program;
     if (member->pid)
@@ -469,7 +478,7 @@ static void answer_table(struct jd_service *service,
 
 /* ---- what some of them do ----------------------------------------------- */
 
-static bool pick_asked(const struct jd_member *member, const void *arg)
+static bool pick_asked(const struct jd_service_process *member, const void *arg)
 {
     const Jd__Inquiry *inquiry = arg;
     for (size_t i = 0; i < inquiry->n_processes; i++)
@@ -483,7 +492,7 @@ static void ask_about(struct jd_service *service,
                       const Jd__Message *message)
 {
     const Jd__Inquiry *inquiry = message->inquiry;
-    struct jd_waiter *waiter = jd__wait_begin(
+    struct jd_pending_request *waiter = jd__pending_begin(
         service, &service->asking, JD_WAIT_DOING, connection, message);
     if (waiter)
         waiter->keys = jd__wire_copy(message);
@@ -492,14 +501,15 @@ static void ask_about(struct jd_service *service,
             jd__blocked_look(service, &service->members[inquiry->processes[i]]);
 }
 
-void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter)
+void jd__processes_inquiry_answer(struct jd_service *service,
+                                  struct jd_pending_request *waiter)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     char *text = NULL;
     size_t size;
     FILE *out = waiter->keys ? open_memstream(&text, &size) : NULL;
     if (out) {
-        jd__members_describe(out, service, pick_asked, waiter->keys->inquiry);
+        jd__processes_describe(out, service, pick_asked, waiter->keys->inquiry);
         fclose(out);
     }
     reply.text = text ? text : reply.text;
@@ -507,9 +517,9 @@ void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter)
     free(text);
 }
 
-void jd__on_inquiry(struct jd_service *service,
-                    struct jd_connection *connection,
-                    const Jd__Message *message)
+void jd__processes_on_inquiry(struct jd_service *service,
+                              struct jd_connection *connection,
+                              const Jd__Message *message)
 {
     size_t count = (size_t)service->count;
     if (message->inquiry->n_processes) {

@@ -48,7 +48,7 @@ void jd__quota_refuse(struct jd_service *service,
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (out) {
-        jd__key_print(out, key);
+        jd__key_text_print(out, key);
         fprintf(out, " with its %zu bytes has no room: ", value);
         print_owner(out, connection);
         fprintf(out,

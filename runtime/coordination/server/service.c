@@ -38,11 +38,12 @@ static bool answers_once(const struct jd_service *service,
     const Jd__Message *handled = service->handled;
     if (handled && service->handled_of == connection && handled->id == id)
         return is_once(handled->body_case);
-    const struct jd_waiter *waiter = jd__connection_find_waiter(connection, id);
+    const struct jd_pending_request *waiter =
+        jd__connection_find_waiter(connection, id);
     return waiter && waiter->kind == JD_WAIT_BARRIER;
 }
 
-static void remember(struct jd_member *member, uint64_t id,
+static void remember(struct jd_service_process *member, uint64_t id,
                      const Jd__Reply *reply)
 {
     struct jd_answered *kept =
@@ -126,9 +127,9 @@ list_of(struct jd_service *service, const struct jd_connection *connection)
     return &service->known;
 }
 
-void jd__connection_set_state(struct jd_service *service,
-                              struct jd_connection *connection,
-                              enum jd_connection_state state)
+void jd__service_connection_set_state(struct jd_service *service,
+                                      struct jd_connection *connection,
+                                      enum jd_connection_state state)
 {
     list_remove(list_of(service, connection), connection);
     connection->state = state;
@@ -189,11 +190,11 @@ struct jd_connection *jd__service_accept_alone(struct jd_service *service,
     connection->state = JD_CONNECTION_KNOWN;
     connection->was_known = true;
     list_append(&service->known, connection);
-    struct jd_member *member = &service->members[0];
+    struct jd_service_process *member = &service->members[0];
     connection->member = member;
-    jd__member_set_connection(service, member, connection);
-    jd__member_set_state(service, member, JD_MEMBER_CONNECTED);
-    jd__member_set(service, member, &member->has_joined, true);
+    jd__processes_set_connection(service, member, connection);
+    jd__processes_set_state(service, member, JD_PROCESS_STATE_CONNECTED);
+    jd__processes_set(service, member, &member->has_joined, true);
     service->is_complete = true;
     return connection;
 }
@@ -202,44 +203,46 @@ static void end_waits(struct jd_service *service,
                       struct jd_connection *connection)
 {
     while (connection->waiters)
-        jd__wait_end(service, connection->waiters);
+        jd__pending_end(service, connection->waiters);
 }
 
-void jd__connection_end(struct jd_service *service,
-                        struct jd_connection *connection)
+void jd__service_connection_end(struct jd_service *service,
+                                struct jd_connection *connection)
 {
     if (connection->state == JD_CONNECTION_ENDED)
         return;
     end_waits(service, connection);
-    jd__connection_set_state(service, connection, JD_CONNECTION_ENDED);
+    jd__service_connection_set_state(service, connection, JD_CONNECTION_ENDED);
     service->hooks->end(connection->peer);
 }
 
-void jd__connection_destroy(struct jd_service *service,
-                            struct jd_connection *connection)
+void jd__service_connection_destroy(struct jd_service *service,
+                                    struct jd_connection *connection)
 {
     end_waits(service, connection);
     list_remove(list_of(service, connection), connection);
     if (connection->member && connection->member->connection == connection) {
         jd__blocked_forget(service, connection->member);
-        jd__member_set_connection(service, connection->member, NULL);
+        jd__processes_set_connection(service, connection->member, NULL);
     }
     if (connection->hello)
         jd__message__free_unpacked(connection->hello, NULL);
     free(connection);
 }
 
-static void lose_member(struct jd_service *service, struct jd_member *member,
-                        int error, const char *why)
+static void lose_member(struct jd_service *service,
+                        struct jd_service_process *member, int error,
+                        const char *why)
 {
     char text[JD_WIRE_END_TEXT];
-    if (!service->is_complete && member->state == JD_MEMBER_CONNECTED) {
+    if (!service->is_complete && member->state == JD_PROCESS_STATE_CONNECTED) {
         /* It may be started again. */
-        jd__member_set_state(service, member, JD_MEMBER_ABSENT);
-        jd__meeting_unjoin(service, member);
-    } else if (jd__member_is_alive(member) && !jd__wire_may_come_back(error)) {
-        jd__member_fail(service, member, "%s",
-                        jd__wire_describe_end(error, why, text));
+        jd__processes_set_state(service, member, JD_PROCESS_STATE_ABSENT);
+        jd__admission_unjoin(service, member);
+    } else if (jd__processes_is_alive(member) &&
+               !jd__wire_may_come_back(error)) {
+        jd__failures_add(service, member, "%s",
+                         jd__wire_describe_end(error, why, text));
     }
 }
 
@@ -248,7 +251,7 @@ void jd__service_lost(struct jd_service *service,
                       const char *why, double now)
 {
     service->now = now;
-    struct jd_member *member = connection->member;
+    struct jd_service_process *member = connection->member;
     bool was_its = member && member->connection == connection;
     bool was_ended = connection->state == JD_CONNECTION_ENDED;
     if (connection->state == JD_CONNECTION_STRANGER)
@@ -256,10 +259,10 @@ void jd__service_lost(struct jd_service *service,
                 "coordination service: %s went away without having said who "
                 "it is%s%s",
                 connection->from, why ? ": " : "", why ? why : "");
-    jd__connection_destroy(service, connection);
+    jd__service_connection_destroy(service, connection);
     if (was_its && !was_ended)
         lose_member(service, member, error, why);
-    jd__meeting_check_leaving(service);
+    jd__admission_check_leaving(service);
 }
 
 /* ---- requests ----------------------------------------------------------- */
@@ -269,34 +272,34 @@ static void on_nothing(struct jd_service *service,
                        const Jd__Message *message)
 {
     if (connection->member)
-        jd__member_fail(service, connection->member,
-                        "it broke the protocol (it sent \"%s\")",
-                        jd__wire_body_name(message));
-    jd__connection_end(service, connection);
+        jd__failures_add(service, connection->member,
+                         "it broke the protocol (it sent \"%s\")",
+                         jd__wire_body_name(message));
+    jd__service_connection_end(service, connection);
 }
 
 static jd_request_f *handler_of(Jd__Message__BodyCase body)
 {
     static jd_request_f *const handlers[] = {
-        [JD__MESSAGE__BODY_HEARTBEAT] = jd__on_heartbeat,
-        [JD__MESSAGE__BODY_JOIN] = jd__on_join,
-        [JD__MESSAGE__BODY_LEAVE] = jd__on_leave,
-        [JD__MESSAGE__BODY_SET] = jd__on_set,
-        [JD__MESSAGE__BODY_GET] = jd__on_get,
-        [JD__MESSAGE__BODY_LIST] = jd__on_list,
-        [JD__MESSAGE__BODY_DELETE] = jd__on_delete,
-        [JD__MESSAGE__BODY_INCREMENT] = jd__on_increment,
-        [JD__MESSAGE__BODY_ARRIVE] = jd__on_arrive,
-        [JD__MESSAGE__BODY_CANCEL] = jd__on_cancel,
-        [JD__MESSAGE__BODY_LIVE] = jd__on_live,
-        [JD__MESSAGE__BODY_REPORT] = jd__on_report,
-        [JD__MESSAGE__BODY_PREEMPTED] = jd__on_preempted,
-        [JD__MESSAGE__BODY_STEP] = jd__on_step,
-        [JD__MESSAGE__BODY_ACKNOWLEDGE] = jd__on_acknowledge,
-        [JD__MESSAGE__BODY_ARMED] = jd__on_armed,
-        [JD__MESSAGE__BODY_INQUIRY] = jd__on_inquiry,
-        [JD__MESSAGE__BODY_WITHDRAW] = jd__on_withdraw,
-        [JD__MESSAGE__BODY_BLOCKED] = jd__on_blocked,
+        [JD__MESSAGE__BODY_HEARTBEAT] = jd__processes_on_heartbeat,
+        [JD__MESSAGE__BODY_JOIN] = jd__admission_on_join,
+        [JD__MESSAGE__BODY_LEAVE] = jd__admission_on_leave,
+        [JD__MESSAGE__BODY_SET] = jd__kv_on_set,
+        [JD__MESSAGE__BODY_GET] = jd__kv_on_get,
+        [JD__MESSAGE__BODY_LIST] = jd__kv_on_list,
+        [JD__MESSAGE__BODY_DELETE] = jd__kv_on_delete,
+        [JD__MESSAGE__BODY_INCREMENT] = jd__kv_on_increment,
+        [JD__MESSAGE__BODY_ARRIVE] = jd__barriers_on_arrive,
+        [JD__MESSAGE__BODY_CANCEL] = jd__barriers_on_cancel,
+        [JD__MESSAGE__BODY_LIVE] = jd__processes_on_live,
+        [JD__MESSAGE__BODY_REPORT] = jd__failures_on_report,
+        [JD__MESSAGE__BODY_PREEMPTED] = jd__preemption_sync_on_preempted,
+        [JD__MESSAGE__BODY_STEP] = jd__preemption_sync_on_step,
+        [JD__MESSAGE__BODY_ACKNOWLEDGE] = jd__preemption_sync_on_acknowledge,
+        [JD__MESSAGE__BODY_ARMED] = jd__processes_on_armed,
+        [JD__MESSAGE__BODY_INQUIRY] = jd__processes_on_inquiry,
+        [JD__MESSAGE__BODY_WITHDRAW] = jd__pending_on_withdraw,
+        [JD__MESSAGE__BODY_BLOCKED] = jd__blocked_on_message,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -382,16 +385,16 @@ void jd__service_receive(struct jd_service *service,
     service->now = now;
     switch (connection->state) {
     case JD_CONNECTION_STRANGER:
-        jd__on_hello(service, connection, message);
+        jd__greet_on_hello(service, connection, message);
         break;
     case JD_CONNECTION_KNOWN:
         handle(service, connection, message);
         break;
     case JD_CONNECTION_QUEUED:
     case JD_CONNECTION_VOUCHING:
-        jd__meeting_refuse(service, connection, JD_INVALID_ARGUMENT,
-                           "it went on (\"%s\") before it was let in",
-                           jd__wire_body_name(message));
+        jd__greet_refuse(service, connection, JD_INVALID_ARGUMENT,
+                         "it went on (\"%s\") before it was let in",
+                         jd__wire_body_name(message));
         break;
     case JD_CONNECTION_ENDED:
         break;
@@ -404,11 +407,11 @@ double jd__service_tick(struct jd_service *service, double now)
 {
     service->now = now;
     double next = jd__strangers_end_slow(service);
-    jd__meeting_ask_munge(service);
-    next = fmin(next, jd__waits_expire(service));
+    jd__greet_ask_munge(service);
+    next = fmin(next, jd__pending_expire(service));
     next = fmin(next, jd__blocked_tick(service));
     next = fmin(next, jd__failures_tick(service));
-    jd__meeting_check_leaving(service);
+    jd__admission_check_leaving(service);
     if (service->is_closing && service->leaving.count && !service->is_failing)
         next = fmin(next, service->closing_at);
     return next;
@@ -423,7 +426,7 @@ bool jd__service_has_armed(const struct jd_service *service)
 {
     for (int i = 1; i < service->count; i++)
         if (service->members[i].connection && service->members[i].is_armed &&
-            jd__member_is_alive(&service->members[i]))
+            jd__processes_is_alive(&service->members[i]))
             return true;
     return false;
 }
@@ -458,7 +461,7 @@ jd_status jd__service_create(const struct jd_service_spec *spec,
                              struct jd_service **ret_service)
 {
     size_t bytes = sizeof(struct jd_service) +
-                   (size_t)spec->count * sizeof(struct jd_member);
+                   (size_t)spec->count * sizeof(struct jd_service_process);
     struct jd_service *service = calloc(1, sizeof *service);
     if (!service)
         return jd__fail_no_memory("the coordination service", bytes);
@@ -472,7 +475,7 @@ jd_status jd__service_create(const struct jd_service_spec *spec,
     jd__auth_random(&service->incarnation, sizeof service->incarnation);
     for (int i = 0; i < spec->count; i++)
         service->members[i].index = i;
-    service->tally = jd__members_count(service);
+    service->tally = jd__processes_count(service);
     *ret_service = service;
     return JD_OK;
 }
@@ -481,7 +484,7 @@ static void destroy_connections(struct jd_service *service,
                                 struct jd_connection_list *list)
 {
     while (list->first)
-        jd__connection_destroy(service, list->first);
+        jd__service_connection_destroy(service, list->first);
 }
 
 void jd__service_destroy(struct jd_service *service)
@@ -495,10 +498,10 @@ void jd__service_destroy(struct jd_service *service)
     destroy_connections(service, &service->vouching);
     destroy_connections(service, &service->refused);
     destroy_connections(service, &service->known);
-    jd__keys_finish(service);
+    jd__kv_finish(service);
     jd__barriers_finish(service);
     jd__failures_finish(service);
-    jd__hosts_finish(service);
+    jd__processes_hosts_finish(service);
     for (int i = 0; service->members && i < service->count; i++) {
         jd__blocked_forget(service, &service->members[i]);
         free(service->members[i].failure);

@@ -92,7 +92,7 @@ void jd__service_own(struct jd_service *service,
 
 /* Descriptors are short: drops a stranger, one that is closing first. False
  * where there is none. */
-bool jd__service_shed(struct jd_service *service, double now);
+bool jd__strangers_shed(struct jd_service *service, double now);
 
 /* A connection that needs no meeting: the one process of a world of one. */
 struct jd_connection *jd__service_accept_alone(struct jd_service *service,

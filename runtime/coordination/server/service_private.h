@@ -23,13 +23,14 @@ enum jd_wait_kind {
 
 /* Those who wait for the same, in the order in which they came. */
 struct jd_queue {
-    struct jd_waiter *first, *last;
-    struct jd_waiter *lowest; /* by process; NULL: not looked for yet */
+    struct jd_pending_request *first, *last;
+    struct jd_pending_request
+        *lowest; /* by process; NULL: not looked for yet */
     int count;
 };
 
 /* One request that has no reply yet. */
-struct jd_waiter {
+struct jd_pending_request {
     enum jd_wait_kind kind;
     struct jd_connection *connection;
     uint64_t id;
@@ -37,8 +38,8 @@ struct jd_waiter {
     double deadline; /* INFINITY: none */
     size_t heap_index;
     struct jd_queue *queue;
-    struct jd_waiter *next, *previous; /* in the queue */
-    struct jd_waiter *next_of_connection, *previous_of_connection;
+    struct jd_pending_request *next, *previous; /* in the queue */
+    struct jd_pending_request *next_of_connection, *previous_of_connection;
     void *owner; /* the barrier, the awaited key, ... */
     Jd__Message
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
@@ -52,19 +53,19 @@ struct jd_wait_text {
 };
 
 /* Waiters by deadline. */
-struct jd_heap {
-    struct jd_waiter **items;
+struct jd_deadline_heap {
+    struct jd_pending_request **items;
     size_t count, capacity;
 };
 
 /* ---- members ------------------------------------------------------------ */
 
-enum jd_member_state {
-    JD_MEMBER_ABSENT,
-    JD_MEMBER_CONNECTED,
-    JD_MEMBER_LEAVING,
-    JD_MEMBER_LEFT,
-    JD_MEMBER_FAILED,
+enum jd_process_state {
+    JD_PROCESS_STATE_ABSENT,
+    JD_PROCESS_STATE_CONNECTED,
+    JD_PROCESS_STATE_LEAVING,
+    JD_PROCESS_STATE_LEFT,
+    JD_PROCESS_STATE_FAILED,
 };
 
 enum { JD_BLOCKED_NAMED = 16 };
@@ -72,7 +73,7 @@ enum { JD_BLOCKED_NAMED = 16 };
 /* A wait of a member for others, as it has told it last. */
 struct jd_blocked {
     struct jd_blocked *next; /* older */
-    struct jd_member *member;
+    struct jd_service_process *member;
     uint64_t wait;
     char operation[160];
     double since, told;
@@ -92,10 +93,10 @@ struct jd_answered {
 enum { JD_ANSWERS_KEPT = 64 };
 
 /* One process of the job. */
-struct jd_member {
+struct jd_service_process {
     int index;
-    enum jd_member_state state;
-    /* Set by jd__member_set: */
+    enum jd_process_state state;
+    /* Set by jd__processes_set: */
     bool has_joined;
     bool is_armed;
     bool asks_live; /* waits in jd_live_processes */
@@ -151,17 +152,17 @@ struct jd_connection {
     void *peer;
     enum jd_connection_state state;
     Jd__Role role;
-    struct jd_member *member; /* NULL for helpers and observers */
-    Jd__Message *hello;       /* its own copy, while munge is asked */
-    double accepted_at;       /* or when munge was asked */
-    bool is_back;             /* it may ask again what was answered */
-    bool is_own;              /* of the service's own process */
-    bool was_known;           /* it was let in */
+    struct jd_service_process *member; /* NULL for helpers and observers */
+    Jd__Message *hello;                /* its own copy, while munge is asked */
+    double accepted_at;                /* or when munge was asked */
+    bool is_back;                      /* it may ask again what was answered */
+    bool is_own;                       /* of the service's own process */
+    bool was_known;                    /* it was let in */
     char from[64];
     uint8_t nonce[JD_AUTH_NONCE];
     uint8_t public_key[JD_AUTH_KEY]; /* the service's, with munge */
     struct jd_auth_keys keys;        /* until the Welcome */
-    struct jd_waiter *waiters;
+    struct jd_pending_request *waiters;
     struct jd_connection *next, *previous; /* all of a state's, oldest first */
 };
 
@@ -191,18 +192,18 @@ struct jd_service {
     struct jd_connection_list strangers, queued, vouching;
     struct jd_connection_list refused; /* never let in, and being closed */
     struct jd_connection_list known;   /* and those of them being closed */
-    struct jd_member *members;
+    struct jd_service_process *members;
     struct jd_tally tally;
     struct jd_known_host *hosts;
     void *hosts_by_name; /* tsearch tree of them */
     int num_hosts;
-    struct jd_heap heap;
+    struct jd_deadline_heap heap;
     struct jd_wait_text wait_text; /* while waits expire */
 
     struct jd_store *store;
     void *awaited_keys; /* tsearch tree */
     void *barriers;     /* tsearch tree */
-    struct jd_mismatch *mismatches;
+    struct jd_barrier_mismatch *mismatches;
 
     struct jd_queue joining, leaving, live, asking;
     int num_joined;
@@ -246,15 +247,15 @@ void jd__service_send(struct jd_service *service,
                       struct jd_connection *connection,
                       Jd__Message__BodyCase body, void *message);
 /* Nothing it says counts any more; the connection closes. */
-void jd__connection_end(struct jd_service *service,
-                        struct jd_connection *connection);
+void jd__service_connection_end(struct jd_service *service,
+                                struct jd_connection *connection);
 /* And moves it into the list of those that are so. */
-void jd__connection_set_state(struct jd_service *service,
-                              struct jd_connection *connection,
-                              enum jd_connection_state state);
+void jd__service_connection_set_state(struct jd_service *service,
+                                      struct jd_connection *connection,
+                                      enum jd_connection_state state);
 /* Frees it. */
-void jd__connection_destroy(struct jd_service *service,
-                            struct jd_connection *connection);
+void jd__service_connection_destroy(struct jd_service *service,
+                                    struct jd_connection *connection);
 
 /* ---- strangers.c -------------------------------------------------------- */
 
@@ -274,106 +275,123 @@ typedef void jd_request_f(struct jd_service *service,
 
 /* Has the request wait in the queue; replies RESOURCE_EXHAUSTED and gives NULL
  * where there is no memory. */
-struct jd_waiter *jd__wait_begin(struct jd_service *service,
-                                 struct jd_queue *queue, enum jd_wait_kind kind,
-                                 struct jd_connection *connection,
-                                 const Jd__Message *message);
+struct jd_pending_request *jd__pending_begin(struct jd_service *service,
+                                             struct jd_queue *queue,
+                                             enum jd_wait_kind kind,
+                                             struct jd_connection *connection,
+                                             const Jd__Message *message);
 /* Takes it out of everything and frees it, without a reply. Its owner, where
  * it has nobody left, goes too. */
-void jd__wait_end(struct jd_service *service, struct jd_waiter *waiter);
+void jd__pending_end(struct jd_service *service,
+                     struct jd_pending_request *waiter);
 /* Replies to all of a queue with the same and ends their waits. */
-void jd__wait_end_all(struct jd_service *service, struct jd_queue *queue,
-                      jd_status status, const char *text);
-void jd__wait_move(struct jd_waiter *waiter, struct jd_queue *queue);
+void jd__pending_end_all(struct jd_service *service, struct jd_queue *queue,
+                         jd_status status, const char *text);
+void jd__pending_move(struct jd_pending_request *waiter,
+                      struct jd_queue *queue);
 /* Ends those whose time is up; returns the next deadline. */
-double jd__waits_expire(struct jd_service *service);
+double jd__pending_expire(struct jd_service *service);
 /* What it still waits for, as a phrase. */
-void jd__wait_describe(FILE *out, const struct jd_service *service,
-                       const struct jd_waiter *waiter);
+void jd__pending_describe(FILE *out, const struct jd_service *service,
+                          const struct jd_pending_request *waiter);
 /* What a process with this wait is doing: "waits at barrier "a", for 2 s". */
-void jd__wait_describe_doing(FILE *out, const struct jd_service *service,
-                             const struct jd_waiter *waiter);
+void jd__pending_describe_doing(FILE *out, const struct jd_service *service,
+                                const struct jd_pending_request *waiter);
 /* What a member waits for at the service; NULL: nothing. */
-const struct jd_waiter *jd__wait_of(const struct jd_member *member);
+const struct jd_pending_request *
+jd__pending_of(const struct jd_service_process *member);
 /* No process below its own waits for the same. */
-bool jd__wait_is_lowest(const struct jd_waiter *waiter);
-struct jd_waiter *
+bool jd__pending_is_lowest(const struct jd_pending_request *waiter);
+struct jd_pending_request *
 jd__connection_find_waiter(const struct jd_connection *connection, uint64_t id);
-jd_request_f jd__on_withdraw;
+jd_request_f jd__pending_on_withdraw;
 
 /* ---- greet.c ------------------------------------------------------------ */
 
-void jd__on_hello(struct jd_service *service, struct jd_connection *connection,
-                  const Jd__Message *message);
+void jd__greet_on_hello(struct jd_service *service,
+                        struct jd_connection *connection,
+                        const Jd__Message *message);
 __attribute__((format(printf, 4, 5))) void
-jd__meeting_refuse(struct jd_service *service, struct jd_connection *connection,
-                   jd_status status, const char *format, ...);
+jd__greet_refuse(struct jd_service *service, struct jd_connection *connection,
+                 jd_status status, const char *format, ...);
 /* Asks munge about those who wait for their turn. */
-void jd__meeting_ask_munge(struct jd_service *service);
+void jd__greet_ask_munge(struct jd_service *service);
 
 /* ---- admission.c -------------------------------------------------------- */
 
 /* It has shown who it is, and belongs to the job. */
-void jd__meeting_admit(struct jd_service *service,
-                       struct jd_connection *connection,
-                       const Jd__Hello *hello);
-jd_request_f jd__on_join, jd__on_leave;
+void jd__admission_admit(struct jd_service *service,
+                         struct jd_connection *connection,
+                         const Jd__Hello *hello);
+jd_request_f jd__admission_on_join, jd__admission_on_leave;
 /* The member does not wait for the others any more: it has not joined. */
-void jd__meeting_unjoin(struct jd_service *service, struct jd_member *member);
-void jd__meeting_check_leaving(struct jd_service *service);
-void jd__meeting_describe_absent(FILE *out, const struct jd_service *service);
-void jd__meeting_describe_staying(FILE *out, const struct jd_service *service);
+void jd__admission_unjoin(struct jd_service *service,
+                          struct jd_service_process *member);
+void jd__admission_check_leaving(struct jd_service *service);
+void jd__admission_describe_absent(FILE *out, const struct jd_service *service);
+void jd__admission_describe_staying(FILE *out,
+                                    const struct jd_service *service);
 
 /* ---- processes.c -------------------------------------------------------- */
 
 /* Puts the Hello's words into the member; RESOURCE_EXHAUSTED. */
-jd_status jd__member_fill(struct jd_service *service, struct jd_member *member,
-                          const Jd__Hello *hello);
-const char *jd__member_host(const struct jd_service *service,
-                            const struct jd_member *member);
-bool jd__member_is_alive(const struct jd_member *member);
+jd_status jd__processes_fill(struct jd_service *service,
+                             struct jd_service_process *member,
+                             const Jd__Hello *hello);
+const char *jd__processes_host(const struct jd_service *service,
+                               const struct jd_service_process *member);
+bool jd__processes_is_alive(const struct jd_service_process *member);
 /* All that the tally counts is changed by these: the member's state, its
- * connection, one of its flags; and jd__members_count counts anew. */
-void jd__member_set_state(struct jd_service *service, struct jd_member *member,
-                          enum jd_member_state state);
-void jd__member_set_connection(struct jd_service *service,
-                               struct jd_member *member,
-                               struct jd_connection *connection);
-void jd__member_set(struct jd_service *service, struct jd_member *member,
-                    bool *flag, bool value);
-struct jd_tally jd__members_count(const struct jd_service *service);
+ * connection, one of its flags; and jd__processes_count counts anew. */
+void jd__processes_set_state(struct jd_service *service,
+                             struct jd_service_process *member,
+                             enum jd_process_state state);
+void jd__processes_set_connection(struct jd_service *service,
+                                  struct jd_service_process *member,
+                                  struct jd_connection *connection);
+void jd__processes_set(struct jd_service *service,
+                       struct jd_service_process *member, bool *flag,
+                       bool value);
+struct jd_tally jd__processes_count(const struct jd_service *service);
 /* It takes part in what is agreed on: it is connected and has joined. */
-bool jd__member_is_in(const struct jd_member *member);
+bool jd__processes_is_in(const struct jd_service_process *member);
 /* It has left, in order or not; one that has failed stays so. */
-void jd__member_leave(struct jd_service *service, struct jd_member *member);
+void jd__processes_leave(struct jd_service *service,
+                         struct jd_service_process *member);
 /* "process 3 (train, pid 99 on h0)". */
-void jd__member_print(FILE *out, const struct jd_service *service,
-                      const struct jd_member *member);
+void jd__processes_print(FILE *out, const struct jd_service *service,
+                         const struct jd_service_process *member);
 /* The same of those picked: "process 3 (...), last heard 0.4 s ago, ...",
  * some by name and the rest as ranges. */
-typedef bool jd_pick_f(const struct jd_member *member, const void *arg);
-void jd__members_describe(FILE *out, const struct jd_service *service,
-                          jd_pick_f *pick, const void *arg);
+typedef bool jd_pick_f(const struct jd_service_process *member,
+                       const void *arg);
+void jd__processes_describe(FILE *out, const struct jd_service *service,
+                            jd_pick_f *pick, const void *arg);
 /* "; 0.4 s ago it was in jd_psum, its operation 7, for 3.1 s already", or
  * "; it waits at barrier "a", for 3.1 s", or nothing. */
-void jd__member_print_doing(FILE *out, const struct jd_service *service,
-                            const struct jd_member *member);
-jd_request_f jd__on_heartbeat, jd__on_inquiry, jd__on_live, jd__on_armed;
+void jd__processes_print_doing(FILE *out, const struct jd_service *service,
+                               const struct jd_service_process *member);
+jd_request_f jd__processes_on_heartbeat, jd__processes_on_inquiry,
+    jd__processes_on_live, jd__processes_on_armed;
 /* Answers an inquiry about what some processes do, when they have said so. */
-void jd__inquiry_answer(struct jd_service *service, struct jd_waiter *waiter);
-void jd__members_check_live(struct jd_service *service);
-void jd__live_forget(struct jd_service *service, struct jd_waiter *waiter);
-void jd__hosts_finish(struct jd_service *service);
-void jd__members_describe_not_live(FILE *out, const struct jd_service *service);
+void jd__processes_inquiry_answer(struct jd_service *service,
+                                  struct jd_pending_request *waiter);
+void jd__processes_check_live(struct jd_service *service);
+void jd__processes_live_forget(struct jd_service *service,
+                               struct jd_pending_request *waiter);
+void jd__processes_hosts_finish(struct jd_service *service);
+void jd__processes_describe_not_live(FILE *out,
+                                     const struct jd_service *service);
 
 /* ---- kv.c --------------------------------------------------------------- */
 
-jd_request_f jd__on_set, jd__on_get, jd__on_list, jd__on_delete,
-    jd__on_increment;
-void jd__keys_forget(struct jd_service *service, struct jd_waiter *waiter);
-void jd__keys_describe(FILE *out, const struct jd_service *service,
-                       const struct jd_waiter *waiter);
-void jd__keys_finish(struct jd_service *service);
+jd_request_f jd__kv_on_set, jd__kv_on_get, jd__kv_on_list, jd__kv_on_delete,
+    jd__kv_on_increment;
+void jd__kv_forget(struct jd_service *service,
+                   struct jd_pending_request *waiter);
+void jd__kv_describe(FILE *out, const struct jd_service *service,
+                     const struct jd_pending_request *waiter);
+void jd__kv_finish(struct jd_service *service);
 
 /* ---- quota.c ------------------------------------------------------------ */
 
@@ -387,44 +405,49 @@ void jd__quota_refuse(struct jd_service *service,
 
 /* ---- barriers.c --------------------------------------------------------- */
 
-jd_request_f jd__on_arrive, jd__on_cancel;
-void jd__barrier_forget(struct jd_service *service, struct jd_waiter *waiter);
+jd_request_f jd__barriers_on_arrive, jd__barriers_on_cancel;
+void jd__barriers_forget(struct jd_service *service,
+                         struct jd_pending_request *waiter);
 /* Its time is up; the others are not to blame it. */
-void jd__barrier_give_up(struct jd_service *service,
-                         const struct jd_waiter *waiter);
-void jd__barrier_describe(FILE *out, const struct jd_service *service,
-                          const struct jd_waiter *waiter);
-void jd__barrier_describe_doing(FILE *out, const struct jd_waiter *waiter);
+void jd__barriers_give_up(struct jd_service *service,
+                          const struct jd_pending_request *waiter);
+void jd__barriers_describe(FILE *out, const struct jd_service *service,
+                           const struct jd_pending_request *waiter);
+void jd__barriers_describe_doing(FILE *out,
+                                 const struct jd_pending_request *waiter);
 /* Ends the barriers that wait for the member, which is no more. */
 void jd__barriers_abort(struct jd_service *service,
-                        const struct jd_member *member);
+                        const struct jd_service_process *member);
 void jd__barriers_finish(struct jd_service *service);
 
 /* ---- blocked.c ---------------------------------------------------------- */
 
-jd_request_f jd__on_blocked;
+jd_request_f jd__blocked_on_message;
 /* A member has come to jd_shutdown. */
 void jd__blocked_on_leaving(struct jd_service *service);
 /* Asks about what is suspected; returns when to call again. */
 double jd__blocked_tick(struct jd_service *service);
 /* Its newest wait, as far as is known; NULL: none. */
-const struct jd_blocked *jd__blocked_now(const struct jd_service *service,
-                                         const struct jd_member *member);
+const struct jd_blocked *
+jd__blocked_now(const struct jd_service *service,
+                const struct jd_service_process *member);
 /* "waits in jd_psum for process 1, for 3.1 s". */
 void jd__blocked_describe(FILE *out, const struct jd_service *service,
                           const struct jd_blocked *blocked);
 /* The member says what it does. */
-void jd__blocked_look(struct jd_service *service, struct jd_member *member);
+void jd__blocked_look(struct jd_service *service,
+                      struct jd_service_process *member);
 /* The member is no more, or cannot be asked. */
-void jd__blocked_forget(struct jd_service *service, struct jd_member *member);
+void jd__blocked_forget(struct jd_service *service,
+                        struct jd_service_process *member);
 
 /* ---- failures.c --------------------------------------------------------- */
 
 /* The member has failed, in these words ("connection closed ..."). */
 __attribute__((format(printf, 3, 4))) void
-jd__member_fail(struct jd_service *service, struct jd_member *member,
-                const char *format, ...);
-jd_request_f jd__on_report;
+jd__failures_add(struct jd_service *service, struct jd_service_process *member,
+                 const char *format, ...);
+jd_request_f jd__failures_on_report;
 /* Looks for those who are silent, and says what there is to say; returns when
  * to look again. */
 double jd__failures_tick(struct jd_service *service);
@@ -432,10 +455,12 @@ void jd__failures_finish(struct jd_service *service);
 
 /* ---- preemption_sync.c -------------------------------------------------- */
 
-jd_request_f jd__on_preempted, jd__on_step, jd__on_acknowledge;
+jd_request_f jd__preemption_sync_on_preempted, jd__preemption_sync_on_step,
+    jd__preemption_sync_on_acknowledge;
 /* A member has gone: the round may be complete without it. */
-void jd__round_check(struct jd_service *service);
+void jd__preemption_sync_check(struct jd_service *service);
 /* Says again what the member may have missed. */
-void jd__round_tell(struct jd_service *service, struct jd_member *member);
+void jd__preemption_sync_tell(struct jd_service *service,
+                              struct jd_service_process *member);
 
 #endif

@@ -216,7 +216,7 @@ static void on_acceptable(evutil_socket_t listener, short what, void *arg)
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && is_shortage(errno)) {
             int error = errno;
-            if (jd__service_shed(server->service, jd__clock_now()))
+            if (jd__strangers_shed(server->service, jd__clock_now()))
                 continue;
             pause_accepting(server, error);
         }
@@ -229,7 +229,7 @@ static void on_acceptable(evutil_socket_t listener, short what, void *arg)
     tick(server);
 }
 
-int jd__server_connect(struct jd_server *server)
+int jd__sockets_connect(struct jd_server *server)
 {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
@@ -303,7 +303,7 @@ static bool hook_is_ours(void *arg)
 {
     const struct peer *peer = arg;
     uid_t user = 0;
-    enum jd_peer_place place = jd__peer_user(peer->fd, &user);
+    enum jd_peer_place place = jd__port_owner_peer_user(peer->fd, &user);
     return place == JD_PEER_AWAY ||
            (place == JD_PEER_HERE && (user == geteuid() || user == 0));
 }
@@ -317,7 +317,7 @@ static const struct jd_service_hooks service_hooks = {
     .is_ours = hook_is_ours,
 };
 
-bool jd__server_has_armed(const struct jd_server *server)
+bool jd__sockets_has_armed(const struct jd_server *server)
 {
     return jd__service_has_armed(server->service);
 }
@@ -344,14 +344,14 @@ static jd_status open_server(struct jd_server *server)
                : jd__fail_no_memory("the coordination service", sizeof *server);
 }
 
-jd_status jd__server_create(const struct jd_server_spec *spec,
-                            struct jd_server **ret_server)
+jd_status jd__sockets_create(const struct jd_server_spec *spec,
+                             struct jd_server **ret_server)
 {
     struct jd_service_spec service = spec->service;
     struct jd_listeners listeners = spec->listeners;
     struct jd_server *server = calloc(1, sizeof *server);
     if (!server) {
-        jd__listeners_close(&listeners);
+        jd__listen_close(&listeners);
         return jd__fail_no_memory("the coordination service", sizeof *server);
     }
     server->loop = spec->loop;
@@ -365,7 +365,7 @@ jd_status jd__server_create(const struct jd_server_spec *spec,
     if (status == JD_OK)
         *ret_server = server;
     else
-        jd__server_destroy(server);
+        jd__sockets_destroy(server);
     return status;
 }
 
@@ -375,10 +375,10 @@ static void stop_listening(void *arg)
     for (int i = 0; i < server->listeners.count; i++)
         if (server->accept_events[i])
             event_free(server->accept_events[i]);
-    jd__listeners_close(&server->listeners);
+    jd__listen_close(&server->listeners);
 }
 
-void jd__server_stop_listening(struct jd_server *server)
+void jd__sockets_stop_listening(struct jd_server *server)
 {
     jd__loop_run(server->loop, stop_listening, server);
 }
@@ -401,7 +401,7 @@ static void close_all(void *arg)
     free(server);
 }
 
-void jd__server_destroy(struct jd_server *server)
+void jd__sockets_destroy(struct jd_server *server)
 {
     if (server)
         jd__loop_run(server->loop, close_all, server);

@@ -22,7 +22,7 @@
 static void drop(struct jd_service *service, struct jd_connection *connection)
 {
     void *peer = connection->peer;
-    jd__connection_destroy(service, connection);
+    jd__service_connection_destroy(service, connection);
     service->hooks->drop(peer);
 }
 
@@ -76,16 +76,16 @@ void jd__strangers_make_room(struct jd_service *service,
         if (!connection && !(connection = choose(service, newcomer)))
             return;
         if (connection->state != JD_CONNECTION_ENDED)
-            jd__meeting_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
-                               "more than %d connections have not shown yet "
-                               "who they are, and it is one of them; it may "
-                               "come again",
-                               allowed);
+            jd__greet_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
+                             "more than %d connections have not shown yet "
+                             "who they are, and it is one of them; it may "
+                             "come again",
+                             allowed);
         drop(service, connection);
     }
 }
 
-bool jd__service_shed(struct jd_service *service, double now)
+bool jd__strangers_shed(struct jd_service *service, double now)
 {
     service->now = now;
     struct jd_connection *connection = service->refused.first;
@@ -107,9 +107,8 @@ static double end_slow(struct jd_service *service,
         double end = connection->accepted_at + STRANGER_SECONDS;
         if (service->now < end)
             return end;
-        jd__meeting_refuse(service, connection, JD_DEADLINE_EXCEEDED,
-                           "it has not said who it is in %g s",
-                           STRANGER_SECONDS);
+        jd__greet_refuse(service, connection, JD_DEADLINE_EXCEEDED,
+                         "it has not said who it is in %g s", STRANGER_SECONDS);
     }
     return INFINITY;
 }

@@ -28,7 +28,7 @@ jd_status jd__session_allow_files(const struct jd_session_spec *spec)
 {
     char what[64];
     snprintf(what, sizeof what, "%d processes", spec->count);
-    return jd__address_allow_files((size_t)spec->count + SPARE_FILES, what);
+    return jd__file_limit_allow((size_t)spec->count + SPARE_FILES, what);
 }
 
 /* ---- an address that is said -------------------------------------------- */
@@ -38,7 +38,7 @@ bool jd__session_says_loopback(const char *address,
 {
     bool is_number = address[0] == '[' || isdigit((unsigned char)address[0]);
     return strncmp(address, "localhost:", strlen("localhost:")) == 0 ||
-           (is_number && jd__endpoint_is_loopback(&endpoints->items[0]));
+           (is_number && jd__addresses_is_loopback(&endpoints->items[0]));
 }
 
 jd_status jd__session_listen(const struct jd_session_spec *spec,
@@ -47,7 +47,7 @@ jd_status jd__session_listen(const struct jd_session_spec *spec,
                              struct jd_listeners *ret_listeners)
 {
     const struct jd_setting *bind =
-        jd__setting(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
+        jd__options_find(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
     struct jd_listen listen = {
         .bind = bind->text,
         .variable = bind->text ? bind->origin : origin,
@@ -55,7 +55,7 @@ jd_status jd__session_listen(const struct jd_session_spec *spec,
         .loopback = jd__session_says_loopback(address, endpoints),
         .timeout = jd__session_remaining(spec, RESOLVE_SECONDS),
     };
-    return jd__address_listen(&listen, ret_listeners);
+    return jd__listen_open(&listen, ret_listeners);
 }
 
 /* ---- the service, on process 0 ------------------------------------------ */
@@ -67,9 +67,9 @@ jd_status jd__session_start_server(struct jd_session *session,
     const struct jd_settings *settings = spec->settings;
     struct jd_listeners taken = *listeners;
     struct jd_auth observer_auth;
-    jd_status status = jd__auth_find(spec->env, settings, &observer_auth);
+    jd_status status = jd__secret_find(spec->env, settings, &observer_auth);
     if (status != JD_OK) {
-        jd__listeners_close(&taken);
+        jd__listen_close(&taken);
         return status;
     }
     bool has_own = observer_auth.way != JD_AUTH_OPEN;
@@ -83,19 +83,19 @@ jd_status jd__session_start_server(struct jd_session *session,
             .attempt = session->client.key.attempt,
             .count = spec->count,
             .heartbeat_timeout =
-                jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
+                jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
             .max_message =
-                (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
+                (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
             .max_store =
-                (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
+                (size_t)jd__options_integer(settings, JD_OPTION_MAX_STORE),
             .speakers = session->speakers,
-            .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
+            .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
             .host = spec->facts->host,
             .program = spec->facts->program,
             .pid = (uint32_t)spec->facts->pid,
         },
     };
-    status = jd__server_create(&server, &session->server);
+    status = jd__sockets_create(&server, &session->server);
     jd__auth_wipe(&observer_auth, sizeof observer_auth);
     return status;
 }
@@ -123,10 +123,10 @@ static jd_status create_agent(struct jd_session *session,
         .is_search = is_search,
         .endpoints = &session->client.key.endpoints,
         .heartbeat_timeout =
-            jd__settings_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
-        .notice = jd__settings_seconds(settings, JD_OPTION_WAIT_NOTICE),
+            jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
+        .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
         .max_message =
-            (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
+            (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
         .on_push = jd__session_on_push,
         .on_lost = jd__session_on_lost,
         .arg = session,
@@ -140,7 +140,7 @@ jd_status jd__session_open_agent(struct jd_session *session,
 {
     int fd = -1;
     if (session->server) {
-        fd = jd__server_connect(session->server);
+        fd = jd__sockets_connect(session->server);
         if (fd < 0)
             return jd_fail(JD_RESOURCE_EXHAUSTED,
                            "jd_initialize: socketpair failed: %s",
@@ -203,7 +203,7 @@ jd_status jd__session_enrol(struct jd_session *session,
 {
     jd_status status = jd__preemption_start(
         &session->client,
-        jd__settings_text(spec->settings, JD_OPTION_PREEMPTION_SIGNAL));
+        jd__options_text(spec->settings, JD_OPTION_PREEMPTION_SIGNAL));
     return status == JD_OK ? register_self(session, spec) : status;
 }
 

@@ -54,7 +54,7 @@ static jd_status resolve(const struct jd_session_spec *spec,
 {
     const struct jd_cluster_text *address = &spec->cluster->coordinator_address;
     for (;;) {
-        jd_status status = jd__address_resolve(
+        jd_status status = jd__resolve_address(
             address->value, jd__session_remaining(spec, RESOLVE_SECONDS),
             endpoints);
         if (status == JD_OK || status == JD_INVALID_ARGUMENT ||
@@ -119,7 +119,7 @@ static void warn_open(const struct jd_session *session,
                       const struct jd_session_spec *spec)
 {
     bool is_bound =
-        jd__settings_text(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
+        jd__options_text(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
     if (session->client.key.auth.way != JD_AUTH_OPEN ||
         (is_loopback(session, spec) && !is_bound))
         return;
@@ -136,7 +136,7 @@ static jd_status check_secret(const struct jd_session *session,
                               const struct jd_session_spec *spec)
 {
     if (session->client.key.auth.way != JD_AUTH_OPEN ||
-        !jd__settings_integer(spec->settings, JD_OPTION_REQUIRE_SECRET))
+        !jd__options_integer(spec->settings, JD_OPTION_REQUIRE_SECRET))
         return JD_OK;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "JD_REQUIRE_SECRET is set, and the job has neither a secret "
@@ -169,7 +169,7 @@ jd_status jd__session_meet_by_address(struct jd_session *session,
 {
     struct jd_job_key *key = &session->client.key;
     name_job(spec->env, key);
-    jd_status status = jd__auth_find(spec->env, spec->settings, &key->auth);
+    jd_status status = jd__secret_find(spec->env, spec->settings, &key->auth);
     if (status == JD_OK)
         status = check_secret(session, spec);
     if (status != JD_OK)
@@ -183,7 +183,7 @@ jd_status jd__session_meet_by_address(struct jd_session *session,
         status = start_service(session, spec);
     if (status != JD_OK)
         return status;
-    jd__address_sort(&key->endpoints);
+    jd__interfaces_sort(&key->endpoints);
     status = jd__session_join(session, spec);
     return explain_reach(status, session, spec);
 }

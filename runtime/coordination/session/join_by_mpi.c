@@ -21,24 +21,24 @@ struct handout {
 
 static const struct jd_setting *address(const struct jd_session_spec *spec)
 {
-    return jd__setting(spec->settings, JD_OPTION_COORDINATOR_ADDRESS);
+    return jd__options_find(spec->settings, JD_OPTION_COORDINATOR_ADDRESS);
 }
 
 static bool is_explicit(const struct jd_session_spec *spec)
 {
-    return jd__setting_is_explicit(spec->settings,
+    return jd__options_is_explicit(spec->settings,
                                    JD_OPTION_COORDINATOR_ADDRESS);
 }
 
 static jd_status resolve_explicit(const struct jd_session_spec *spec,
                                   struct jd_endpoints *endpoints)
 {
-    jd_status status = jd__address_resolve(
+    jd_status status = jd__resolve_address(
         address(spec)->text, jd__session_remaining(spec, RESOLVE_SECONDS),
         endpoints);
     if (status != JD_OK)
         return jd__fail_prefix(status, "%s: ", address(spec)->origin);
-    jd__address_sort(endpoints);
+    jd__interfaces_sort(endpoints);
     return JD_OK;
 }
 
@@ -78,21 +78,21 @@ static jd_status listen_anywhere(const struct jd_session_spec *spec,
                                  struct jd_listeners *listeners)
 {
     const struct jd_setting *bind =
-        jd__setting(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
+        jd__options_find(spec->settings, JD_OPTION_COORDINATOR_BIND_ADDRESS);
     struct jd_listen listen = {
         .bind = bind->text,
         .variable = bind->text ? bind->origin : "JD_COORDINATOR_ADDRESS",
         .timeout = jd__session_remaining(spec, RESOLVE_SECONDS),
         .loopback = spec->topology->num_hosts == 1,
     };
-    jd_status status = jd__address_listen(&listen, listeners);
+    jd_status status = jd__listen_open(&listen, listeners);
     if (status != JD_OK)
         return status;
-    status = jd__address_list(
-        jd__settings_text(spec->settings, JD_OPTION_INTERFACE),
+    status = jd__interfaces_list(
+        jd__options_text(spec->settings, JD_OPTION_INTERFACE),
         spec->topology->num_hosts == 1, listeners->port, endpoints);
     if (status != JD_OK)
-        jd__listeners_close(listeners);
+        jd__listen_close(listeners);
     return status;
 }
 
@@ -128,7 +128,7 @@ static jd_status start_service(struct jd_session *session,
 static jd_status share(const struct jd_session_spec *spec,
                        struct handout *handout)
 {
-    jd_status status = jd__check_mpi(MPI_Bcast(handout, (int)sizeof *handout,
+    jd_status status = jd__mpi_check(MPI_Bcast(handout, (int)sizeof *handout,
                                                MPI_BYTE, 0, spec->world->comm),
                                      "MPI_Bcast", "jd_initialize");
     if (status != JD_OK)
@@ -167,7 +167,7 @@ static jd_status find_service(struct jd_session *session,
         return JD_OK;
     if (is_explicit(spec))
         return resolve_explicit(spec, &session->client.key.endpoints);
-    jd__address_sort(&session->client.key.endpoints);
+    jd__interfaces_sort(&session->client.key.endpoints);
     return JD_OK;
 }
 

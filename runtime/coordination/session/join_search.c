@@ -45,9 +45,9 @@ static jd_status look_up(const struct search *search,
     if (candidate->endpoints.count)
         return JD_OK;
     jd_status status =
-        jd__address_resolve(candidate->address, timeout, &candidate->endpoints);
+        jd__resolve_address(candidate->address, timeout, &candidate->endpoints);
     if (status == JD_OK)
-        jd__address_sort(&candidate->endpoints);
+        jd__interfaces_sort(&candidate->endpoints);
     return status;
 }
 

@@ -35,7 +35,7 @@ struct jd_client *jd__session_client(struct jd_session *session)
 static bool must_stay(void *arg)
 {
     struct jd_session *session = arg;
-    return session->server && jd__server_has_armed(session->server);
+    return session->server && jd__sockets_has_armed(session->server);
 }
 
 /* For a thread that is not the loop's. */
@@ -56,7 +56,7 @@ static void begin_ending(struct jd_session *session,
     if (session->client.agent)
         jd__agent_expect_end(session->client.agent);
     jd__preemption_on_failure();
-    jd__ending_begin(session->client.loop, report, must_stay, session);
+    jd__failure_exit_begin(session->client.loop, report, must_stay, session);
 }
 
 /*
@@ -75,7 +75,7 @@ static void on_failure(struct jd_session *session, const Jd__Failure *failure)
         .silent = (int)failure->silent,
     };
     jd__preemption_on_failure();
-    if (failure->includes_you && jd__ending_has_begun())
+    if (failure->includes_you && jd__failure_exit_has_begun())
         return;
     if (failure->includes_you && !failure->is_stuck &&
         asprintf(&own, "the others take this process for dead: %s",
@@ -98,7 +98,7 @@ void jd__session_on_push(void *arg, const Jd__Message *message)
         jd__preemption_on_decision(message->decision);
         break;
     case JD__MESSAGE__BODY_LOOK:
-        jd__tell_on_look(message->look->number);
+        jd__failure_report_on_look(message->look->number);
         break;
     default: /* of a later version */
         break;
@@ -155,7 +155,7 @@ void jd__session_give_up(struct jd_session *session, jd_status error,
     Jd__Report body = JD__REPORT__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
     jd__preemption_on_failure();
-    jd__ending_begin(session->client.loop, &report, must_stay, session);
+    jd__failure_exit_begin(session->client.loop, &report, must_stay, session);
     body.kind = JD__REPORT__KIND__ERROR;
     body.code = (int)error;
     body.text = (char *)why; /* only read */
@@ -171,7 +171,7 @@ static enum jd_failure_speakers
 read_speakers(const struct jd_settings *settings)
 {
     static const char *const names[] = { "some", "all", "one", "none" };
-    const char *text = jd__settings_text(settings, JD_OPTION_FAILURE_REPORT);
+    const char *text = jd__options_text(settings, JD_OPTION_FAILURE_REPORT);
     for (int i = 0; i < 4; i++)
         if (strcmp(text, names[i]) == 0)
             return (enum jd_failure_speakers)i;
@@ -184,7 +184,7 @@ static jd_status create_empty(struct jd_session **ret_session)
     if (!session)
         return jd__fail_no_memory("jd_initialize", sizeof *session);
     session->client.pid = getpid();
-    jd__ending_reset();
+    jd__failure_exit_reset();
     jd_status status = jd__auth_start();
     if (status != JD_OK) {
         free(session);
@@ -200,7 +200,7 @@ static void say_where(const struct jd_session *session)
     char address[JD_ENDPOINT_TEXT];
     if (session->index != 0)
         return;
-    jd__endpoint_format(&session->client.key.endpoints.items[0], address);
+    jd__addresses_format(&session->client.key.endpoints.items[0], address);
     jd__log(JD_LOG_INFO,
             "the coordination service listens at %s (jd-info --job shows what "
             "each process does)",
@@ -213,12 +213,12 @@ static jd_status meet(struct jd_session *session,
                       const struct jd_session_spec *spec)
 {
     jd_status status = jd__loop_create("jd-coordinate", &session->client.loop);
-    jd__ending_set_leaving(true);
+    jd__failure_exit_set_leaving(true);
     if (status == JD_OK)
         status = spec->world ? jd__session_meet_by_mpi(session, spec)
                              : jd__session_meet_by_address(session, spec);
-    jd__ending_set_leaving(false);
-    return status == JD_OK ? jd__ending_check("jd_initialize") : status;
+    jd__failure_exit_set_leaving(false);
+    return status == JD_OK ? jd__failure_exit_check("jd_initialize") : status;
 }
 
 jd_status jd__session_create(const struct jd_session_spec *spec,
@@ -232,16 +232,16 @@ jd_status jd__session_create(const struct jd_session_spec *spec,
     session->count = spec->count;
     session->speakers = read_speakers(spec->settings);
     session->grace =
-        jd__settings_seconds(spec->settings, JD_OPTION_FAILURE_GRACE);
-    jd__ending_configure(session->grace);
-    jd__address_raise_files();
+        jd__options_seconds(spec->settings, JD_OPTION_FAILURE_GRACE);
+    jd__failure_exit_configure(session->grace);
+    jd__file_limit_raise();
     status = meet(session, spec);
     if (status != JD_OK) {
         jd__session_destroy(session);
         return status;
     }
     say_where(session);
-    jd__telling_open(&session->client);
+    jd__failure_report_open(&session->client);
     *ret_session = session;
     return JD_OK;
 }
@@ -255,13 +255,13 @@ jd_status jd__session_create_local(const struct jd_settings *settings,
         return status;
     session->count = 1;
     status = jd__local_create(
-        (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE),
-        (size_t)jd__settings_integer(settings, JD_OPTION_MAX_STORE),
+        (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
+        (size_t)jd__options_integer(settings, JD_OPTION_MAX_STORE),
         &session->client.local);
     if (status == JD_OK)
         status = jd__preemption_start(
             &session->client,
-            jd__settings_text(settings, JD_OPTION_PREEMPTION_SIGNAL));
+            jd__options_text(settings, JD_OPTION_PREEMPTION_SIGNAL));
     if (status == JD_OK)
         *ret_session = session;
     else
@@ -294,11 +294,11 @@ jd_status jd__session_leave(struct jd_session *session, double timeout)
     };
     if (session->client.local || session->client.pid != getpid())
         return JD_OK;
-    jd__ending_set_leaving(true);
-    jd__ending_await(); /* one that began just before */
-    body.at_once = jd__ending_has_begun();
+    jd__failure_exit_set_leaving(true);
+    jd__failure_exit_await(); /* one that began just before */
+    body.at_once = jd__failure_exit_has_begun();
     jd__call_init(&call, JD__MESSAGE__BODY_LEAVE, &body);
-    jd_status status = jd__ending_check("jd_shutdown");
+    jd_status status = jd__failure_exit_check("jd_shutdown");
     if (status == JD_OK)
         status = jd__client_call(&session->client, &call);
     else
@@ -324,11 +324,11 @@ static void end_service(struct jd_session *session)
     if (session->keeps_service && session->server) {
         kept = session->server;
         kept_loop = session->client.loop;
-        jd__server_stop_listening(kept);
+        jd__sockets_stop_listening(kept);
         (void)kept, (void)kept_loop; /* only to be found by leak checkers */
         return;
     }
-    jd__server_destroy(session->server);
+    jd__sockets_destroy(session->server);
     jd__loop_destroy(session->client.loop);
 }
 
@@ -337,12 +337,12 @@ void jd__session_destroy(struct jd_session *session)
     if (!session)
         return;
     if (session->client.pid == getpid()) {
-        jd__telling_close();
+        jd__failure_report_close();
         jd__preemption_stop();
         jd__agent_destroy(session->client.agent);
         end_service(session);
         jd__local_destroy(session->client.local);
-        jd__ending_set_leaving(false);
+        jd__failure_exit_set_leaving(false);
     }
     free(atomic_load(&session->client.hosts));
     jd__auth_wipe(&session->client.key, sizeof session->client.key);

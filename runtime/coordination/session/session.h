@@ -27,7 +27,7 @@ struct jd_session;
  * process of the job does so. With a world, MPI tells all where the service is
  * and its secret, and the same failure comes on every process where it cannot
  * start; without one they meet at the cluster's coordinator address, with the
- * secret of jd__auth_find. deadline is a jd__clock_now().
+ * secret of jd__secret_find. deadline is a jd__clock_now().
  */
 struct jd_session_spec {
     const struct jd_env *env;

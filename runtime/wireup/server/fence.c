@@ -40,7 +40,7 @@ static void destroy(struct fence *fence)
 {
     if (!fence)
         return;
-    jd__bytes_finish(&fence->all);
+    jd__wire_bytes_finish(&fence->all);
     free(fence->hosts);
     free(fence->own);
     free(fence);
@@ -143,7 +143,7 @@ static void host_key(const struct fence *fence, size_t host,
 
 static bool append(struct jd_bytes *all, const void *data, size_t size)
 {
-    uint8_t *at = size ? jd__bytes_reserve(all, size) : NULL;
+    uint8_t *at = size ? jd__wire_bytes_reserve(all, size) : NULL;
     if (at) {
         memcpy(at, data, size);
         all->end += size;
@@ -243,7 +243,7 @@ static void *run(void *arg)
         say(JD_LOG_ERROR, "PMIx_Fence %llu of %s: %s",
             (unsigned long long)fence->number, fence->who, jd_error_message());
     if (status != JD_OK)
-        jd__bytes_finish(&fence->all);
+        jd__wire_bytes_finish(&fence->all);
     fence->done(code_of(status),
                 (const char *)fence->all.data + fence->all.begin,
                 jd__bytes_size(&fence->all), fence->arg, release, fence);

@@ -280,7 +280,8 @@ static jd_status frame_handout(struct serving *serving,
                                const Jd__Handout *handout)
 {
     size_t size = jd__handout__get_packed_size(handout);
-    uint8_t *at = jd__bytes_reserve(&serving->handouts, JD_WIRE_HEADER + size);
+    uint8_t *at =
+        jd__wire_bytes_reserve(&serving->handouts, JD_WIRE_HEADER + size);
     if (!at)
         return jd__fail_no_memory("what a process is handed out", size);
     jd__wire_put_u32(at, (uint32_t)size);
@@ -312,7 +313,7 @@ static bool may_be_handed(char *variable)
     if (!equals)
         return false;
     *equals = '\0';
-    bool is_allowed = jd__handed_allows(variable, equals + 1);
+    bool is_allowed = jd__environment_allows(variable, equals + 1);
     if (!is_allowed)
         say(JD_LOG_DEBUG, "libpmix's %s is not handed out", variable);
     *equals = '=';

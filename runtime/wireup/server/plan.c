@@ -208,7 +208,7 @@ jd_status plan_endpoints(const Jd__Plan *plan,
     struct jd_endpoints all = { .count = 0 }, some;
     for (size_t i = 0; i < plan->n_addresses; i++) {
         jd_status status =
-            jd__address_resolve(plan->addresses[i], RESOLVE_SECONDS, &some);
+            jd__resolve_address(plan->addresses[i], RESOLVE_SECONDS, &some);
         if (status != JD_OK)
             return status;
         for (int k = 0; k < some.count && all.count < JD_MAX_ENDPOINTS; k++)

@@ -40,7 +40,7 @@ void plan_print_host(FILE *out, const Jd__Plan *plan, size_t host);
 bool plan_has_process(const Jd__PlanHost *host, uint32_t process);
 
 /* The service's addresses and the job's secret. Returns as
- * jd__address_resolve. */
+ * jd__resolve_address. */
 jd_status plan_endpoints(const Jd__Plan *plan,
                          struct jd_endpoints *ret_endpoints);
 struct jd_auth plan_auth(const Jd__Plan *plan);

@@ -77,12 +77,12 @@ static jd_status read_settings(const struct jd_env *env,
                                struct serving *serving)
 {
     struct jd_settings *settings;
-    jd_status status = jd__settings_resolve(env, NULL, 0, &settings);
+    jd_status status = jd__options_resolve(env, NULL, 0, &settings);
     if (status != JD_OK)
         return status;
     serving->max_message =
-        (size_t)jd__settings_integer(settings, JD_OPTION_MAX_MESSAGE);
-    jd__settings_destroy(settings);
+        (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE);
+    jd__options_destroy(settings);
     return JD_OK;
 }
 
@@ -282,7 +282,7 @@ jd_status serve(const Jd__Plan *plan, const struct directory *directory,
     if (status != JD_OK)
         return status;
     on_ready(&serving.handouts);
-    jd__bytes_finish(&serving.handouts);
+    jd__wire_bytes_finish(&serving.handouts);
     say(JD_LOG_DEBUG, "serves %zu of %u processes", serving.own->n_processes,
         (unsigned)plan->count);
     if (plan->is_held)

@@ -18,8 +18,8 @@ static void detect(const char *variables, const jd_options *options,
 {
     struct jd_env *env = unit_env(variables);
     *d = (struct detection){ .env = env };
-    UNIT_OK(jd__settings_resolve(env, options, options ? sizeof *options : 0,
-                                 &d->settings));
+    UNIT_OK(jd__options_resolve(env, options, options ? sizeof *options : 0,
+                                &d->settings));
     d->status = jd__cluster_detect(env, d->settings, &d->cluster);
     ck_assert_ptr_nonnull(d->cluster);
 }
@@ -27,7 +27,7 @@ static void detect(const char *variables, const jd_options *options,
 static void finish(struct detection *d)
 {
     jd__cluster_destroy(d->cluster);
-    jd__settings_destroy(d->settings);
+    jd__options_destroy(d->settings);
     jd__env_destroy(d->env);
 }
 

@@ -9,7 +9,7 @@ static void expect(const void *key, size_t size, const char *wanted)
     size_t length;
     FILE *out = open_memstream(&text, &length);
     ck_assert_ptr_nonnull(out);
-    jd__key_print(out, (ProtobufCBinaryData){ size, (uint8_t *)key });
+    jd__key_text_print(out, (ProtobufCBinaryData){ size, (uint8_t *)key });
     fclose(out);
     ck_assert_str_eq(text, wanted);
     ck_assert_uint_eq(length, strlen(wanted));
@@ -48,7 +48,7 @@ START_TEST(the_longest_text_has_room)
     uint8_t key[81] = { 0 };
     char text[JD_KEY_TEXT_SIZE];
     ProtobufCBinaryData bytes = { SIZE_MAX, key }; /* 80 are looked at */
-    jd__key_format(text, bytes);
+    jd__key_text_format(text, bytes);
     ck_assert_uint_lt(strlen(text), sizeof text - 1);
     ck_assert_str_eq(text + 1 + 80 * 4, "...\" (18446744073709551615 bytes)");
 }

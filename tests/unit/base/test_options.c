@@ -11,7 +11,7 @@ static jd_status resolve(const char *variables, const jd_options *options,
 {
     struct jd_env *env = unit_env(variables);
     *settings = NULL;
-    jd_status status = jd__settings_resolve(
+    jd_status status = jd__options_resolve(
         env, options, options ? sizeof *options : 0, settings);
     jd__env_destroy(env);
     return status;
@@ -38,20 +38,20 @@ START_TEST(defaults)
     struct jd_settings *s;
     UNIT_OK(resolve("", NULL, &s));
     ck_assert_double_eq(
-        jd__settings_seconds(s, JD_OPTION_INITIALIZATION_TIMEOUT), 300);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_HEARTBEAT_TIMEOUT),
+        jd__options_seconds(s, JD_OPTION_INITIALIZATION_TIMEOUT), 300);
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_HEARTBEAT_TIMEOUT),
                         100);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_SHUTDOWN_TIMEOUT),
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_SHUTDOWN_TIMEOUT),
                         300);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_COLLECTIVE_TIMEOUT),
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_COLLECTIVE_TIMEOUT),
                         1800);
-    ck_assert_str_eq(jd__setting(s, JD_OPTION_LOG)->origin, "default");
-    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_LOG), "warning");
-    ck_assert_int_eq(jd__setting(s, JD_OPTION_NUM_PROCESSES)->source,
+    ck_assert_str_eq(jd__options_find(s, JD_OPTION_LOG)->origin, "default");
+    ck_assert_str_eq(jd__options_text(s, JD_OPTION_LOG), "warning");
+    ck_assert_int_eq(jd__options_find(s, JD_OPTION_NUM_PROCESSES)->source,
                      JD_SOURCE_NONE);
-    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_NUM_PROCESSES));
-    ck_assert(!jd__setting_is_explicit(s, JD_OPTION_LOG));
-    jd__settings_destroy(s);
+    ck_assert_ptr_null(jd__options_text(s, JD_OPTION_NUM_PROCESSES));
+    ck_assert(!jd__options_is_explicit(s, JD_OPTION_LOG));
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -62,23 +62,22 @@ START_TEST(option_over_variable_over_jax_over_detected)
                             "JAX_COORDINATOR_ADDRESS=a:1\n";
     struct jd_settings *s;
     UNIT_OK(resolve(variables, NULL, &s));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_NUM_PROCESSES), 4);
-    ck_assert_str_eq(jd__setting(s, JD_OPTION_NUM_PROCESSES)->origin,
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_NUM_PROCESSES), 4);
+    ck_assert_str_eq(jd__options_find(s, JD_OPTION_NUM_PROCESSES)->origin,
                      "JD_NUM_PROCESSES");
-    UNIT_OK(jd__settings_set_detected(s, JD_OPTION_COORDINATOR_ADDRESS, "b:2",
-                                      "SLURM"));
-    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_COORDINATOR_ADDRESS),
-                     "a:1");
-    UNIT_OK(jd__settings_set_detected(s, JD_OPTION_PROCESS_ID, "3", "RANK"));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_PROCESS_ID), 3);
-    ck_assert(!jd__setting_is_explicit(s, JD_OPTION_PROCESS_ID));
-    jd__settings_destroy(s);
+    UNIT_OK(jd__options_set_detected(s, JD_OPTION_COORDINATOR_ADDRESS, "b:2",
+                                     "SLURM"));
+    ck_assert_str_eq(jd__options_text(s, JD_OPTION_COORDINATOR_ADDRESS), "a:1");
+    UNIT_OK(jd__options_set_detected(s, JD_OPTION_PROCESS_ID, "3", "RANK"));
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_PROCESS_ID), 3);
+    ck_assert(!jd__options_is_explicit(s, JD_OPTION_PROCESS_ID));
+    jd__options_destroy(s);
     UNIT_OK(resolve(variables, &options, &s));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_NUM_PROCESSES), 2);
-    ck_assert_str_eq(jd__setting(s, JD_OPTION_NUM_PROCESSES)->origin,
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_NUM_PROCESSES), 2);
+    ck_assert_str_eq(jd__options_find(s, JD_OPTION_NUM_PROCESSES)->origin,
                      "option num_processes");
-    ck_assert(jd__setting_is_explicit(s, JD_OPTION_PROCESS_ID));
-    jd__settings_destroy(s);
+    ck_assert(jd__options_is_explicit(s, JD_OPTION_PROCESS_ID));
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -86,8 +85,8 @@ START_TEST(an_empty_jax_variable_is_not_set)
 {
     struct jd_settings *s;
     UNIT_OK(resolve("JAX_NUM_PROCESSES=\n", NULL, &s));
-    ck_assert(!jd__setting_is_explicit(s, JD_OPTION_NUM_PROCESSES));
-    jd__settings_destroy(s);
+    ck_assert(!jd__options_is_explicit(s, JD_OPTION_NUM_PROCESSES));
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -98,16 +97,16 @@ START_TEST(durations_have_units_zero_and_off)
     UNIT_OK(resolve("JD_HEARTBEAT_TIMEOUT=500ms\nJD_COLLECTIVE_TIMEOUT=-1\n"
                     "JD_SHUTDOWN_TIMEOUT=0\nJD_WAIT_NOTICE=5m\n",
                     &options, &s));
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_HEARTBEAT_TIMEOUT),
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_HEARTBEAT_TIMEOUT),
                         0.5);
-    ck_assert_double_lt(jd__settings_seconds(s, JD_OPTION_COLLECTIVE_TIMEOUT),
+    ck_assert_double_lt(jd__options_seconds(s, JD_OPTION_COLLECTIVE_TIMEOUT),
                         0);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_SHUTDOWN_TIMEOUT),
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_SHUTDOWN_TIMEOUT),
                         300);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_WAIT_NOTICE), 300);
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_WAIT_NOTICE), 300);
     ck_assert_double_eq(
-        jd__settings_seconds(s, JD_OPTION_INITIALIZATION_TIMEOUT), 0.25);
-    jd__settings_destroy(s);
+        jd__options_seconds(s, JD_OPTION_INITIALIZATION_TIMEOUT), 0.25);
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -115,23 +114,22 @@ START_TEST(the_service_has_variables)
 {
     struct jd_settings *s;
     UNIT_OK(resolve("", NULL, &s));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_MAX_MESSAGE), 64 << 20);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_BARRIER_TIMEOUT),
-                        600);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_FAILURE_GRACE), 30);
-    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_FAILURE_REPORT), "some");
-    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_PREEMPTION_SIGNAL), "TERM");
-    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_INTERFACE));
-    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_SECRET));
-    ck_assert_ptr_null(jd__settings_text(s, JD_OPTION_SECRET_FILE));
-    jd__settings_destroy(s);
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_MAX_MESSAGE), 64 << 20);
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_BARRIER_TIMEOUT), 600);
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_FAILURE_GRACE), 30);
+    ck_assert_str_eq(jd__options_text(s, JD_OPTION_FAILURE_REPORT), "some");
+    ck_assert_str_eq(jd__options_text(s, JD_OPTION_PREEMPTION_SIGNAL), "TERM");
+    ck_assert_ptr_null(jd__options_text(s, JD_OPTION_INTERFACE));
+    ck_assert_ptr_null(jd__options_text(s, JD_OPTION_SECRET));
+    ck_assert_ptr_null(jd__options_text(s, JD_OPTION_SECRET_FILE));
+    jd__options_destroy(s);
     UNIT_OK(resolve("JD_MAX_MESSAGE=2G\nJD_BARRIER_TIMEOUT=-1\n", NULL, &s));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_MAX_MESSAGE), 1ll << 31);
-    ck_assert_double_lt(jd__settings_seconds(s, JD_OPTION_BARRIER_TIMEOUT), 0);
-    jd__settings_destroy(s);
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_MAX_MESSAGE), 1ll << 31);
+    ck_assert_double_lt(jd__options_seconds(s, JD_OPTION_BARRIER_TIMEOUT), 0);
+    jd__options_destroy(s);
     UNIT_OK(resolve("JD_MAX_MESSAGE=65536\n", NULL, &s));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_MAX_MESSAGE), 65536);
-    jd__settings_destroy(s);
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_MAX_MESSAGE), 65536);
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -139,14 +137,14 @@ START_TEST(a_secret_is_not_shown)
 {
     struct jd_settings *s;
     UNIT_OK(resolve("JD_SECRET=open sesame\n", NULL, &s));
-    ck_assert_str_eq(jd__settings_text(s, JD_OPTION_SECRET), "open sesame");
-    ck_assert_str_eq(jd__settings_shown(s, JD_OPTION_SECRET), "(hidden)");
-    ck_assert_str_eq(jd__settings_shown(s, JD_OPTION_LOG), "warning");
-    ck_assert_ptr_null(jd__settings_shown(s, JD_OPTION_SECRET_FILE));
-    jd__settings_destroy(s);
+    ck_assert_str_eq(jd__options_text(s, JD_OPTION_SECRET), "open sesame");
+    ck_assert_str_eq(jd__options_shown(s, JD_OPTION_SECRET), "(hidden)");
+    ck_assert_str_eq(jd__options_shown(s, JD_OPTION_LOG), "warning");
+    ck_assert_ptr_null(jd__options_shown(s, JD_OPTION_SECRET_FILE));
+    jd__options_destroy(s);
     UNIT_OK(resolve("", NULL, &s));
-    ck_assert_ptr_null(jd__settings_shown(s, JD_OPTION_SECRET));
-    jd__settings_destroy(s);
+    ck_assert_ptr_null(jd__options_shown(s, JD_OPTION_SECRET));
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -274,9 +272,8 @@ START_TEST(each_member_has_its_option)
     struct jd_settings *s;
     UNIT_OK(resolve("", &options, &s));
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        ck_assert_str_eq(jd__settings_text(s, values[i].option),
-                         values[i].text);
-    jd__settings_destroy(s);
+        ck_assert_str_eq(jd__options_text(s, values[i].option), values[i].text);
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -285,9 +282,9 @@ START_TEST(minus_one_is_detected)
     jd_options options = { .num_processes = 2, .process_id = -1 };
     struct jd_settings *s;
     UNIT_OK(resolve("", &options, &s));
-    ck_assert(jd__setting_is_explicit(s, JD_OPTION_NUM_PROCESSES));
-    ck_assert(!jd__setting_is_explicit(s, JD_OPTION_PROCESS_ID));
-    jd__settings_destroy(s);
+    ck_assert(jd__options_is_explicit(s, JD_OPTION_NUM_PROCESSES));
+    ck_assert(!jd__options_is_explicit(s, JD_OPTION_PROCESS_ID));
+    jd__options_destroy(s);
 }
 END_TEST
 
@@ -299,12 +296,12 @@ START_TEST(device_ids_are_copied)
     UNIT_OK(resolve("", &options, &s));
     ids[0] = 9;
     const struct jd_setting *setting =
-        jd__setting(s, JD_OPTION_LOCAL_DEVICE_IDS);
+        jd__options_find(s, JD_OPTION_LOCAL_DEVICE_IDS);
     ck_assert_uint_eq(setting->num_integers, 2);
     ck_assert_int_eq(setting->integers[0], 3);
     ck_assert_str_eq(setting->text, "3,0");
-    jd__settings_destroy(s);
-    jd__settings_destroy(NULL);
+    jd__options_destroy(s);
+    jd__options_destroy(NULL);
 }
 END_TEST
 
@@ -316,18 +313,18 @@ START_TEST(programs_of_other_versions)
     unsigned char newer[sizeof options + 8] = { 0 };
     char sentence[256];
     /* An older program's jd_options ends before collective_timeout. */
-    UNIT_OK(jd__settings_resolve(env, &options,
-                                 offsetof(jd_options, collective_timeout), &s));
-    ck_assert_int_eq(jd__settings_integer(s, JD_OPTION_NUM_PROCESSES), 2);
-    ck_assert_double_eq(jd__settings_seconds(s, JD_OPTION_COLLECTIVE_TIMEOUT),
+    UNIT_OK(jd__options_resolve(env, &options,
+                                offsetof(jd_options, collective_timeout), &s));
+    ck_assert_int_eq(jd__options_integer(s, JD_OPTION_NUM_PROCESSES), 2);
+    ck_assert_double_eq(jd__options_seconds(s, JD_OPTION_COLLECTIVE_TIMEOUT),
                         1800);
-    jd__settings_destroy(s);
+    jd__options_destroy(s);
     snprintf(sentence, sizeof sentence,
              "jd_initialize: the program's jd_options has %zu bytes, this "
              "library's %zu: the program was built for a newer jd than %s; run "
              "it with that library",
              sizeof newer, sizeof options, jd_version());
-    UNIT_FAILS(jd__settings_resolve(env, (void *)newer, sizeof newer, &s),
+    UNIT_FAILS(jd__options_resolve(env, (void *)newer, sizeof newer, &s),
                JD_INVALID_ARGUMENT, sentence);
     jd__env_destroy(env);
 }
@@ -336,7 +333,7 @@ END_TEST
 START_TEST(the_table_is_complete)
 {
     for (int i = 0; i < JD_OPTION_COUNT; i++) {
-        const struct jd_option_row *row = jd__option_row(i);
+        const struct jd_option_row *row = jd__option_table_row(i);
         ck_assert_ptr_nonnull(row->variable);
         ck_assert_int_eq(strncmp(row->variable, "JD_", 3), 0);
         ck_assert_ptr_nonnull(row->field);
@@ -354,12 +351,12 @@ static void expect_unknown(const char *variables, const char *name,
     struct jd_env *env = unit_env(variables);
     const char *found = NULL, *near = NULL;
     size_t at = 0;
-    bool any = jd__settings_next_unknown(env, &at, &found, &near);
+    bool any = jd__option_table_next_unknown(env, &at, &found, &near);
     ck_assert_int_eq(any, name != NULL);
     if (name) {
         ck_assert_str_eq(found, name);
         ck_assert_str_eq(near, nearest);
-        ck_assert(!jd__settings_next_unknown(env, &at, &found, &near));
+        ck_assert(!jd__option_table_next_unknown(env, &at, &found, &near));
     }
     jd__env_destroy(env);
 }

@@ -56,7 +56,7 @@ static void expect_values(const jd_array *array)
 static size_t allocations(void)
 {
     size_t bytes, count;
-    jd__arena_usage(jd__arena_get("test"), &bytes, &count);
+    jd__heap_usage(jd__heap_get("test"), &bytes, &count);
     return count;
 }
 

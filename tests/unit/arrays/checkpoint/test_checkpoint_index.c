@@ -23,11 +23,14 @@ static const int four_two[] = { 4, 2 }, one_two[] = { 1, 2 };
 static struct jd_index make_index(void)
 {
     struct jd_index index = { 0 };
-    UNIT_OK(jd__index_reserve(&index, 4));
-    UNIT_OK(jd__index_add(&index, "m x", JD_F32, 2, matrix, four_two));
-    UNIT_OK(jd__index_add(&index, "step", JD_S64, 0, NULL, NULL));
-    UNIT_OK(jd__index_add(&index, "large", JD_F64, 2, large, one_two));
-    UNIT_OK(jd__index_add(&index, "empty", JD_BF16, 2, empty, one_two));
+    UNIT_OK(jd__checkpoint_index_reserve(&index, 4));
+    UNIT_OK(
+        jd__checkpoint_index_add(&index, "m x", JD_F32, 2, matrix, four_two));
+    UNIT_OK(jd__checkpoint_index_add(&index, "step", JD_S64, 0, NULL, NULL));
+    UNIT_OK(
+        jd__checkpoint_index_add(&index, "large", JD_F64, 2, large, one_two));
+    UNIT_OK(
+        jd__checkpoint_index_add(&index, "empty", JD_BF16, 2, empty, one_two));
     for (size_t i = 0; i < index.count; i++) {
         struct jd_saved_array *array = &index.arrays[i];
         for (size_t k = 0; k < array->first_crcs[array->num_blocks]; k++)
@@ -41,9 +44,9 @@ static char *make_text(size_t *ret_bytes)
 {
     struct jd_index index = make_index();
     char *text;
-    UNIT_OK(jd__index_write(&index, &text, ret_bytes));
+    UNIT_OK(jd__checkpoint_index_write(&index, &text, ret_bytes));
     ck_assert_uint_eq(strlen(text), *ret_bytes);
-    jd__index_finish(&index);
+    jd__checkpoint_index_finish(&index);
     return text;
 }
 
@@ -84,19 +87,20 @@ START_TEST(what_was_written_is_read)
     struct jd_index back = { 0 };
     size_t bytes, again_bytes;
     char *text = make_text(&bytes), *again;
-    UNIT_OK(jd__index_read(text, bytes, "x", &back));
+    UNIT_OK(jd__checkpoint_index_read(text, bytes, "x", &back));
     ck_assert_uint_eq(back.count, 4);
-    const struct jd_saved_array *array = jd__index_find(&back, "large");
+    const struct jd_saved_array *array =
+        jd__checkpoint_index_find(&back, "large");
     ck_assert_ptr_nonnull(array);
     ck_assert_int_eq(array->dtype, JD_F64);
     ck_assert_int_eq(array->ndim, 2);
     ck_assert_int_eq(array->shape[1], 1 << 20);
     ck_assert_int_eq(array->num_blocks, 2);
     ck_assert_uint_eq(array->crcs[5], 2 * 0x1234567 + 5);
-    ck_assert_ptr_null(jd__index_find(&back, "small"));
-    UNIT_OK(jd__index_write(&back, &again, &again_bytes));
+    ck_assert_ptr_null(jd__checkpoint_index_find(&back, "small"));
+    UNIT_OK(jd__checkpoint_index_write(&back, &again, &again_bytes));
     ck_assert_str_eq(text, again);
-    jd__index_finish(&back);
+    jd__checkpoint_index_finish(&back);
     free(text);
     free(again);
 }
@@ -107,7 +111,8 @@ static void refuse(const char *text, size_t bytes, jd_status status,
                    const char *sentence)
 {
     struct jd_index index = { .count = 7 };
-    jd_status got = jd__index_read(text, bytes, "d/index.jd", &index);
+    jd_status got =
+        jd__checkpoint_index_read(text, bytes, "d/index.jd", &index);
     ck_assert_str_eq(jd_status_name(got), jd_status_name(status));
     if (sentence)
         ck_assert_str_eq(jd_error_message(), sentence);
@@ -143,11 +148,13 @@ START_TEST(each_changed_byte_is_seen)
     for (size_t i = 0; i < bytes; i++) {
         struct jd_index index;
         text[i] ^= 1;
-        ck_assert_int_ne(jd__index_read(text, bytes, "x", &index), JD_OK);
+        ck_assert_int_ne(jd__checkpoint_index_read(text, bytes, "x", &index),
+                         JD_OK);
         text[i] ^= 1;
     }
     text[60] ^= 1;
-    ck_assert_int_eq(jd__index_read(text, bytes, "x", NULL), JD_DATA_LOSS);
+    ck_assert_int_eq(jd__checkpoint_index_read(text, bytes, "x", NULL),
+                     JD_DATA_LOSS);
     ck_assert_ptr_nonnull(
         strstr(jd_error_message(), "x was changed: its checksum is "));
     free(text);
@@ -169,13 +176,13 @@ START_TEST(each_changed_byte_that_was_signed_is_seen)
             work[i] = with[k];
             uint32_t crc = jd__crc32c(0, work, end);
             sprintf(work + end, "end %08" PRIx32 "\n", crc);
-            if (jd__index_read(work, bytes, "x", &index) != JD_OK)
+            if (jd__checkpoint_index_read(work, bytes, "x", &index) != JD_OK)
                 continue;
-            UNIT_OK(jd__index_write(&index, &again, &again_bytes));
+            UNIT_OK(jd__checkpoint_index_write(&index, &again, &again_bytes));
             ck_assert_str_eq(again, work);
             ck_assert_uint_eq(again_bytes, bytes);
             free(again);
-            jd__index_finish(&index);
+            jd__checkpoint_index_finish(&index);
         }
     free(text);
     free(work);
@@ -257,20 +264,21 @@ START_TEST(each_of_many_names_is_found)
     enum { MANY = 2000 };
     struct jd_index index = { 0 };
     char name[16];
-    UNIT_OK(jd__index_reserve(&index, MANY));
+    UNIT_OK(jd__checkpoint_index_reserve(&index, MANY));
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "w%d", i * 7919 % MANY);
-        UNIT_OK(jd__index_add(&index, name, JD_S64, 0, NULL, NULL));
+        UNIT_OK(jd__checkpoint_index_add(&index, name, JD_S64, 0, NULL, NULL));
     }
     bool are_found = true;
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "w%d", i * 7919 % MANY);
-        are_found &= jd__index_find(&index, name) == &index.arrays[i];
+        are_found &=
+            jd__checkpoint_index_find(&index, name) == &index.arrays[i];
     }
     ck_assert(are_found);
-    ck_assert_ptr_null(jd__index_find(&index, "w2000"));
-    jd__index_finish(&index);
-    ck_assert_ptr_null(jd__index_find(&index, "w1"));
+    ck_assert_ptr_null(jd__checkpoint_index_find(&index, "w2000"));
+    jd__checkpoint_index_finish(&index);
+    ck_assert_ptr_null(jd__checkpoint_index_find(&index, "w1"));
 }
 END_TEST
 
@@ -358,15 +366,16 @@ static void go_through(const jd_range *from, const jd_range *to, int ndim,
 {
     struct jd_runs runs;
     int64_t count = jd__box_count(from, ndim), step = 1 + draw(20);
-    if (!jd__runs_begin(from, to, ndim, sizeof *source, &runs))
+    if (!jd__checkpoint_runs_begin(from, to, ndim, sizeof *source, &runs))
         return;
     for (int64_t begin = 0; begin < count; begin += step) {
         int64_t end = begin + step < count ? begin + step : count;
-        if (jd__runs_reach(&runs, end))
-            jd__runs_take(&runs, begin, end, (const char *)(source + begin),
-                          (char *)result);
+        if (jd__checkpoint_runs_reach(&runs, end))
+            jd__checkpoint_runs_take(&runs, begin, end,
+                                     (const char *)(source + begin),
+                                     (char *)result);
     }
-    ck_assert(!jd__runs_reach(&runs, count));
+    ck_assert(!jd__checkpoint_runs_reach(&runs, count));
 }
 
 START_TEST(runs_are_what_boxes_share)

@@ -223,38 +223,39 @@ END_TEST
 START_TEST(no_more_memory_is_kept_than_allowed)
 {
     reshard_once(8, 8);
-    ck_assert_uint_eq(jd__spare_bytes() % (8 * 8), 0);
-    ck_assert_uint_gt(jd__spare_bytes(), 0);
+    ck_assert_uint_eq(jd__block_cache_bytes() % (8 * 8), 0);
+    ck_assert_uint_gt(jd__block_cache_bytes(), 0);
     for (int i = 1; i < 32; i++)
         reshard_once(32, 16 * i);
-    ck_assert_uint_gt(jd__spare_bytes(), DEVICES * (8 << 10));
-    ck_assert_uint_le(jd__spare_bytes(), DEVICES * (32 << 10));
-    size_t before = jd__spare_bytes();
+    ck_assert_uint_gt(jd__block_cache_bytes(), DEVICES * (8 << 10));
+    ck_assert_uint_le(jd__block_cache_bytes(), DEVICES * (32 << 10));
+    size_t before = jd__block_cache_bytes();
     reshard_once(512, 256); /* longer than what may be kept */
-    ck_assert_uint_eq(jd__spare_bytes(), before);
+    ck_assert_uint_eq(jd__block_cache_bytes(), before);
 }
 END_TEST
 
 START_TEST(spare_memory_is_found_again)
 {
     const jd_device *device = jd_local_devices(NULL)[0];
-    struct jd_spare_request request = { mesh->world, 1 << 16, device, 4096 };
+    struct jd_block_cache_request request = { mesh->world, 1 << 16, device,
+                                              4096 };
     void *memory, *again, *other;
-    UNIT_OK(jd__spare_take(&request, &memory));
-    jd__spare_give(request.world, device, 4096, memory);
+    UNIT_OK(jd__block_cache_take(&request, &memory));
+    jd__block_cache_give(request.world, device, 4096, memory);
     request.device = jd_local_devices(NULL)[1];
-    UNIT_OK(jd__spare_take(&request, &other));
+    UNIT_OK(jd__block_cache_take(&request, &other));
     ck_assert_ptr_ne(other, memory);
     request.device = device;
     request.bytes = 4000;
-    UNIT_OK(jd__spare_take(&request, &again));
+    UNIT_OK(jd__block_cache_take(&request, &again));
     ck_assert_ptr_eq(again, memory);
-    jd__spare_give(request.world, device, 4000, again);
+    jd__block_cache_give(request.world, device, 4000, again);
     request.world++; /* what was kept goes */
-    UNIT_OK(jd__spare_take(&request, &again));
-    ck_assert_uint_eq(jd__spare_bytes(), 0);
-    jd__spare_give(request.world - 1, device, 4000, again);
-    ck_assert_uint_eq(jd__spare_bytes(), 0);
+    UNIT_OK(jd__block_cache_take(&request, &again));
+    ck_assert_uint_eq(jd__block_cache_bytes(), 0);
+    jd__block_cache_give(request.world - 1, device, 4000, again);
+    ck_assert_uint_eq(jd__block_cache_bytes(), 0);
     jd_device_free(other);
 }
 END_TEST

@@ -29,14 +29,15 @@ static void finish(void)
 static void expect_call(const char *function, const char *name, size_t count)
 {
     ck_assert_str_eq(fake.last.function, function);
-    ck_assert_str_eq(jd__activity_name(fake.last.call.activity), name);
+    ck_assert_str_eq(jd__signature_activity_name(fake.last.call.activity),
+                     name);
     ck_assert_uint_eq(fake.last.call.count, count);
     ck_assert_int_eq(fake.last.call.dtype, JD_F32);
     ck_assert_ptr_eq(fake.last.call.in, in);
     ck_assert_ptr_eq(fake.last.call.out, out);
     ck_assert_str_eq(fake.last.call.detail, " over axis \"model\"");
-    ck_assert_int_eq(fake.last.clique->size, 4);
-    ck_assert_int_eq(fake.last.clique->index, 2);
+    ck_assert_int_eq(fake.last.comm->size, 4);
+    ck_assert_int_eq(fake.last.comm->index, 2);
 }
 
 /* Fails with the sentence, and has not come to the platform. */
@@ -527,7 +528,7 @@ START_TEST(barrier_only_meets)
     UNIT_OK(jd_barrier(me, "data,model"));
     ck_assert_str_eq(fake.last.function, "barrier");
     ck_assert_uint_eq(fake.last.call.count, 0);
-    ck_assert_int_eq(fake.last.clique->size, 8);
+    ck_assert_int_eq(fake.last.comm->size, 8);
     UNIT_OK(jd_shard_synchronize(me));
     REFUSED(jd_barrier(me, "datum"), JD_INVALID_ARGUMENT,
             "jd_barrier: the mesh has no axis \"datum\" (of \"datum\"); its "
@@ -569,7 +570,7 @@ START_TEST(streams_are_the_platforms)
         .synchronize = synchronize_stream,
     };
     const struct jd_platform *before = mesh->platform;
-    static struct jd_platform with; /* the clique keeps it */
+    static struct jd_platform with; /* the communicator keeps it */
     with = *before;
     with.streams = &table;
     mesh->platform = &with;

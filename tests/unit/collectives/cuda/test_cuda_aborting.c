@@ -223,11 +223,11 @@ START_TEST(all_are_aborted_at_once)
         comms[i] = make(&ncclComms[i]);
     atomic_store(&ncclComms[3].hangs, true);
     cuda_end_seconds = short_end;
-    jd__ending_note("process 3 has failed");
+    jd__failure_exit_note("process 3 has failed");
     for (int i = 0; i < COUNT; i++)
         while (i != 3 && !atomic_load(&ncclComms[i].aborted))
             sched_yield();
-    jd__ending_reset();
+    jd__failure_exit_reset();
     for (int i = 0; i < COUNT; i++)
         jd__cuda_comm_put(comms[i]);
     ck_assert(!jd__cuda_comms_await(LONG));

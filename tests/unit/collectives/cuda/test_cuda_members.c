@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cuda_members.c - what the members of a clique of GPUs find out from each
- * other's records, and every sentence of it.
+ * test_cuda_members.c - what the members of a communicator of GPUs find out
+ * from each other's records, and every sentence of it.
  */
 #include "collectives/cuda/members.h"
 #include "tests/unit/unit.h"
@@ -13,7 +13,7 @@ enum { SIZE = 4 };
 static jd_device devices[SIZE];
 static const jd_device *pointers[SIZE];
 static struct jd_runtime runtime;
-static struct jd_clique_spec spec;
+static struct jd_comm_spec spec;
 static struct jd_cuda_member members[SIZE];
 
 /* Processes 0, 10, 20, 30 with a GPU each, as all of them see each other from
@@ -23,7 +23,7 @@ static void set_up(void)
     static const char *const uuids[SIZE] = { "GPU-00", "GPU-11", "GPU-22",
                                              "GPU-33" };
     struct jd_env *env = unit_env("");
-    UNIT_OK(jd__settings_resolve(env, NULL, 0, &runtime.settings));
+    UNIT_OK(jd__options_resolve(env, NULL, 0, &runtime.settings));
     jd__env_destroy(env);
     for (int i = 0; i < SIZE; i++) {
         devices[i] = (jd_device){
@@ -37,7 +37,7 @@ static void set_up(void)
         };
         pointers[i] = &devices[i];
     }
-    spec = (struct jd_clique_spec){
+    spec = (struct jd_comm_spec){
         .runtime = &runtime,
         .members = pointers,
         .size = SIZE,
@@ -54,7 +54,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    jd__settings_destroy(runtime.settings);
+    jd__options_destroy(runtime.settings);
 }
 
 START_TEST(a_member_describes_its_device)
@@ -69,8 +69,8 @@ END_TEST
 START_TEST(it_says_that_it_may_share)
 {
     struct jd_env *env = unit_env("JD_OVERSUBSCRIBE=1\n");
-    jd__settings_destroy(runtime.settings);
-    UNIT_OK(jd__settings_resolve(env, NULL, 0, &runtime.settings));
+    jd__options_destroy(runtime.settings);
+    UNIT_OK(jd__options_resolve(env, NULL, 0, &runtime.settings));
     jd__env_destroy(env);
     jd__cuda_member_describe(&spec, &members[0]);
     ck_assert_int_eq(members[0].shares, 1);

@@ -158,7 +158,7 @@ static void all_reduce(struct steps *steps, struct pair pair, size_t count,
     for (int i = 0; i < steps->size; i++) {
         struct steps_member *m = &steps->members[i];
         m->call.count = count;
-        UNIT_OK(jd__cuda_all_reduce(&m->clique, &m->call, pair.op));
+        UNIT_OK(jd__cuda_all_reduce(&m->comm, &m->call, pair.op));
     }
     steps_run(steps);
     want_reduced(pair.op, 0, 0, count);
@@ -220,7 +220,7 @@ static void reduce_scatter(struct steps *steps, struct pair pair, size_t rows,
     for (int i = 0; i < steps->size; i++) {
         struct steps_member *m = &steps->members[i];
         m->call.count = count;
-        UNIT_OK(jd__cuda_reduce_scatter(&m->clique, &m->call, pair.op, rows));
+        UNIT_OK(jd__cuda_reduce_scatter(&m->comm, &m->call, pair.op, rows));
         ck_assert_uint_eq(m->terms.digest, rows);
     }
     steps_run(steps);
@@ -287,7 +287,7 @@ static void all_gather(struct steps *steps, size_t rows, size_t count,
     for (int i = 0; i < steps->size; i++) {
         struct steps_member *m = &steps->members[i];
         m->call.count = count;
-        UNIT_OK(jd__cuda_all_gather(&m->clique, &m->call, rows));
+        UNIT_OK(jd__cuda_all_gather(&m->comm, &m->call, rows));
         ck_assert_uint_eq(m->terms.digest, rows);
     }
     steps_run(steps);
@@ -341,7 +341,7 @@ static void all_to_all(struct steps *steps, const struct jd_pieces *pieces,
     for (int i = 0; i < steps->size; i++) {
         struct steps_member *m = &steps->members[i];
         m->call.count = each;
-        UNIT_OK(jd__cuda_all_to_all(&m->clique, &m->call, pieces));
+        UNIT_OK(jd__cuda_all_to_all(&m->comm, &m->call, pieces));
         ck_assert_uint_eq(m->terms.digest, 7);
     }
     steps_run(steps);
@@ -389,7 +389,7 @@ static void permute(struct steps *steps, const int *from, size_t count,
             if (from[j] == i)
                 permute.to = j;
         m->call.count = count;
-        UNIT_OK(jd__cuda_permute(&m->clique, &m->call, &permute));
+        UNIT_OK(jd__cuda_permute(&m->comm, &m->call, &permute));
         ck_assert_uint_eq(m->terms.digest, 5);
     }
     steps_run(steps);
@@ -441,7 +441,7 @@ static void broadcast(struct steps *steps, int source, size_t count,
         m->call.count = count;
         if (i != source)
             m->call.in = NULL;
-        UNIT_OK(jd__cuda_broadcast(&m->clique, &m->call, source));
+        UNIT_OK(jd__cuda_broadcast(&m->comm, &m->call, source));
         ck_assert_int_eq(m->terms.source, source);
     }
     steps_run(steps);

@@ -178,11 +178,11 @@ static char *numbers_of(const int *processes, int count)
         .ndim = 1, .shape = { count }, .size = count, .devices = list
     };
     struct jd_shard shard = { .mesh = &line };
-    struct jd_span span = { .shard = &shard,
-                            .axes = { .count = 1 },
-                            .size = count,
-                            .axes_text = (char[]){ "\"p\"" } };
-    return jd__span_numbers(&span);
+    struct jd_axis_comm axis_comm = { .shard = &shard,
+                                      .axes = { .count = 1 },
+                                      .size = count,
+                                      .axes_text = (char[]){ "\"p\"" } };
+    return jd__axis_comm_numbers(&axis_comm);
 }
 
 START_TEST(processes_that_are_other_indices_are_told)

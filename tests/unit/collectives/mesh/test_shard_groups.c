@@ -37,13 +37,13 @@ START_TEST(collectives_stay_in_the_group)
     ck_assert_int_eq(jd_axis_index(derived, "model"), 1);
     ck_assert_int_eq(jd_axis_size(derived, "model"), 2);
     UNIT_OK(jd_pmean(derived, "model", in, out, 1, JD_F32));
-    ck_assert_int_eq(fake.last.clique->size, 2);
-    ck_assert_int_eq(fake.last.clique->index, 1);
-    ck_assert_int_eq(fake.last.clique->members[0], 7);
-    ck_assert_int_eq(fake.last.clique->members[1], 6);
+    ck_assert_int_eq(fake.last.comm->size, 2);
+    ck_assert_int_eq(fake.last.comm->index, 1);
+    ck_assert_int_eq(fake.last.comm->members[0], 7);
+    ck_assert_int_eq(fake.last.comm->members[1], 6);
     ck_assert_str_eq(fake.last.call.detail,
                      " over axis \"model\", group 1 of 2");
-    ck_assert_str_eq(fake.last.clique->axes, "\"model\" in groups");
+    ck_assert_str_eq(fake.last.comm->axes, "\"model\" in groups");
     UNIT_OK(jd_all_gather(derived, "model", out + 1, out, 1, JD_F32));
     ck_assert_int_eq(jd_axis_index(me, "model"), 2);
     ck_assert_int_eq(jd_axis_size(me, "model"), 4);
@@ -64,9 +64,9 @@ START_TEST(groups_may_be_uneven_and_along_several_axes)
     UNIT_OK(groups("model,data", 4, (int[]){ 2, 2, 2, 2 },
                    (int[]){ 0, 1, 2, 5, 3, 4, 6, 7 }));
     UNIT_OK(jd_barrier(derived, "model,data"));
-    ck_assert_int_eq(fake.last.clique->size, 2);
-    ck_assert_int_eq(fake.last.clique->members[0], 1); /* data 0, model 1 */
-    ck_assert_int_eq(fake.last.clique->members[1], 6);
+    ck_assert_int_eq(fake.last.comm->size, 2);
+    ck_assert_int_eq(fake.last.comm->members[0], 1); /* data 0, model 1 */
+    ck_assert_int_eq(fake.last.comm->members[1], 6);
 }
 END_TEST
 
@@ -130,7 +130,7 @@ START_TEST(derived_shard_knows_its_axes_alone)
                "groups along \"model\"; name these, in this order, or none "
                "(NULL), or take the shard that the groups were made from");
     UNIT_OK(jd_barrier(derived, NULL)); /* along its own */
-    ck_assert_int_eq(fake.last.clique->size, 2);
+    ck_assert_int_eq(fake.last.comm->size, 2);
     ck_assert_int_eq(jd_axis_size(derived, NULL), 2);
     ck_assert_int_eq(jd_axis_index(derived, NULL),
                      jd_axis_index(derived, "model"));
@@ -166,7 +166,7 @@ END_TEST
 
 /* ---- no allocation ------------------------------------------------------ */
 
-/* Bytes in use, of this thread's arena and all others. */
+/* Bytes in use, of this thread's heap and all others. */
 static size_t in_use(void)
 {
     struct mallinfo2 info = mallinfo2();
@@ -195,14 +195,14 @@ START_TEST(axes_are_told_by_their_text)
 {
     char text[8] = "model";
     UNIT_OK(jd_barrier(me, text));
-    ck_assert_int_eq(fake.last.clique->size, 4);
+    ck_assert_int_eq(fake.last.comm->size, 4);
     strcpy(text, "data");
     UNIT_OK(jd_barrier(me, text));
-    ck_assert_int_eq(fake.last.clique->size, 2);
+    ck_assert_int_eq(fake.last.comm->size, 2);
     UNIT_OK(jd_barrier(me, NULL));
-    ck_assert_int_eq(fake.last.clique->size, 8);
+    ck_assert_int_eq(fake.last.comm->size, 8);
     UNIT_OK(jd_barrier(me, (char[]){ "model" }));
-    ck_assert_int_eq(fake.last.clique->size, 4);
+    ck_assert_int_eq(fake.last.comm->size, 4);
     ck_assert_int_eq(fake.made, 3);
 }
 END_TEST

@@ -212,7 +212,7 @@ START_TEST(a_body_does_not_fail_with_anothers_sentence)
 }
 END_TEST
 
-/* In derived shards' cliques too. */
+/* In derived shards' communicators too. */
 static jd_status fail_among_groups(jd_shard *shard, void *arg)
 {
     jd_shard *half;

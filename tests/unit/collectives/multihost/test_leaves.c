@@ -28,13 +28,13 @@ START_TEST(pieces_of_any_size_make_the_whole)
     size_t total = 0;
     for (;;) {
         struct jd_leaf_walk begin = walk, measured = walk;
-        size_t n = jd__walk_pack(&walk, packed + total, size);
+        size_t n = jd__leaves_walk_pack(&walk, packed + total, size);
         ck_assert_uint_le(n, size);
-        ck_assert_uint_eq(jd__walk_pack(&measured, NULL, size), n);
+        ck_assert_uint_eq(jd__leaves_walk_pack(&measured, NULL, size), n);
         if (n == 0)
             break;
         begin.leaves = copy;
-        jd__walk_unpack(&begin, packed + total, n, copy, 0);
+        jd__leaves_walk_unpack(&begin, packed + total, n, copy, 0);
         total += n;
     }
     ck_assert_uint_eq(total, 7 + 24 + 1);
@@ -50,7 +50,7 @@ START_TEST(no_element_is_cut)
 {
     struct jd_leaf_walk walk = { .leaves = list, .count = 4 };
     char packed[16];
-    ck_assert_uint_eq(jd__walk_pack(&walk, packed, 16), 15);
+    ck_assert_uint_eq(jd__leaves_walk_pack(&walk, packed, 16), 15);
     ck_assert_uint_eq(walk.leaf, 2);
     ck_assert_uint_eq(walk.offset, 8);
 }

@@ -3,7 +3,7 @@
  * in a process that is alone. */
 #include "collectives/cpu/heap/heap_private.h"
 #include "jd_memory.h"
-#include "tests/unit/arena_refusals.h"
+#include "tests/unit/heap_refusals.h"
 #include "tests/unit/unit.h"
 
 #include <stdint.h>
@@ -45,9 +45,9 @@ static void take_and_give_all(bool shared)
             uint64_t offset;
             expect_good(memory, sizes[i]);
             memset(memory, 1, sizes[i]);
-            ck_assert_int_eq(jd__arena_offset(jd__arena_existing(), memory,
-                                              sizes[i], &offset),
-                             shared);
+            ck_assert_int_eq(
+                jd__heap_offset(jd__heap_existing(), memory, sizes[i], &offset),
+                shared);
             UNIT_OK(jd_device_free(memory));
         }
 }
@@ -122,7 +122,7 @@ static void give_wrong_pointers(void)
 
 START_TEST(wrong_pointers_are_refused)
 {
-    expect_refused((void *)sizes); /* before there is an arena */
+    expect_refused((void *)sizes); /* before there is a heap */
     give_wrong_pointers();
 }
 END_TEST
@@ -158,7 +158,7 @@ START_TEST(bad_arguments_of_copy)
 }
 END_TEST
 
-/* ---- without an arena --------------------------------------------------- */
+/* ---- without a heap ----------------------------------------------------- */
 
 START_TEST(without_an_arena_memory_is_plain)
 {
@@ -166,7 +166,7 @@ START_TEST(without_an_arena_memory_is_plain)
     refuse_files();
     take_and_give_all(false);
     give_wrong_pointers();
-    ck_assert_ptr_null(jd__arena_existing());
+    ck_assert_ptr_null(jd__heap_existing());
 }
 END_TEST
 
@@ -174,7 +174,7 @@ END_TEST
 
 static void run_child(unsigned char *parents)
 {
-    ck_assert_ptr_null(jd__arena_existing());
+    ck_assert_ptr_null(jd__heap_existing());
     ck_assert_int_eq(parents[0], 7); /* still to be read */
     ck_assert_int_eq(jd_device_free(parents), JD_FAILED_PRECONDITION);
     exit(0);

@@ -25,12 +25,12 @@ static struct {
     int several;  /* members of a process */
 } world;
 
-static jd_status broadcast(struct jd_clique *clique,
+static jd_status broadcast(struct jd_comm *comm,
                            const struct jd_collective *call, int source)
 {
     int32_t *out = call->out;
     int begin = world.broadcasts / 2 * 512;
-    ck_assert_ptr_null(clique);
+    ck_assert_ptr_null(comm);
     ck_assert_int_eq(source, world.broadcasts % 2 ? OTHER : ODD);
     ck_assert_uint_le(call->count, 512);
     if (world.broadcasts++ == world.fails_at)

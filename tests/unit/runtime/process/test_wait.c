@@ -218,7 +218,7 @@ START_TEST(any_wait_has_a_deadline)
     ck_assert_ptr_nonnull(strstr(
         jd_error_message(), " s for processes 1-2" THEY_RUN "; the deadline "));
     ck_assert_int_eq(num_tests, 0);
-    jd__ending_note("process 1 has failed");
+    jd__failure_exit_note("process 1 has failed");
     UNIT_FAILS(jd__wait_look(&wait, &state, find_two, &asked, 3), JD_ABORTED,
                "jd_psum: process 1 has failed");
 }
@@ -290,7 +290,7 @@ START_TEST(the_end_of_the_job_ends_it)
 {
     struct jd_wait wait = WAIT_FOR(0, 1);
     wait.timeout = -1;
-    jd__ending_note("process 1 has failed");
+    jd__failure_exit_note("process 1 has failed");
     UNIT_FAILS(run(&wait), JD_ABORTED, "jd_psum: process 1 has failed");
     ck_assert_int_le(num_tests, 64);
     tests_until_done = 1; /* what is complete is complete */

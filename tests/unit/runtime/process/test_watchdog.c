@@ -14,14 +14,14 @@
 
 static const char *const step_names[] = { "first", "second" };
 
-static const struct jd_meeting two_steps = {
+static const struct jd_phases two_steps = {
     .operation = "jd_test()",
     .thread_name = "jd-test:",
     .step_names = step_names,
     .num_steps = 2,
 };
 
-static const struct jd_meeting one_step = {
+static const struct jd_phases one_step = {
     .operation = "jd_end()",
     .thread_name = "jd-test:",
     .step_names = step_names,
@@ -49,12 +49,12 @@ static const struct jd_cluster cluster = {
     .local_num_processes = { true, 2, "MPI_LOCALNRANKS" },
 };
 
-static struct jd_watchdog *start(const struct jd_meeting *meeting,
+static struct jd_watchdog *start(const struct jd_phases *phases,
                                  const struct jd_env *env, double timeout,
                                  double notice)
 {
     struct jd_watchdog_spec spec = {
-        .meeting = meeting,
+        .phases = phases,
         .timeout = timeout,
         .notice = notice,
         .variable = "JD_TEST_TIMEOUT",
@@ -173,14 +173,14 @@ static void write_unflushed(void)
     printf("on stdout");
 }
 
-static void expire(const struct jd_meeting *meeting, double timeout,
+static void expire(const struct jd_phases *phases, double timeout,
                    double notice, const struct jd_cluster *known)
 {
     struct jd_env *env = make_env();
-    struct jd_watchdog *dog = start(meeting, env, timeout, notice);
+    struct jd_watchdog *dog = start(phases, env, timeout, notice);
     if (known)
         jd__watchdog_set_cluster(dog, known);
-    jd__watchdog_step(dog, meeting->num_steps - 1);
+    jd__watchdog_step(dog, phases->num_steps - 1);
     write_unflushed();
     for (;;)
         pause();
@@ -195,7 +195,7 @@ static int count_of(const char *text, const char *part)
 }
 
 /* Ends it where so many notices have come; 0: it ends by itself. */
-static struct end watch_child(const struct jd_meeting *meeting, double timeout,
+static struct end watch_child(const struct jd_phases *phases, double timeout,
                               double notice, const struct jd_cluster *known,
                               int notices)
 {
@@ -208,7 +208,7 @@ static struct end watch_child(const struct jd_meeting *meeting, double timeout,
         dup2(out[1], STDERR_FILENO);
         dup2(out[1], STDOUT_FILENO);
         close(out[1]);
-        expire(meeting, timeout, notice, known);
+        expire(phases, timeout, notice, known);
     }
     close(out[1]);
     for (ssize_t n; (n = read(out[0], end.text + length,
@@ -222,11 +222,11 @@ static struct end watch_child(const struct jd_meeting *meeting, double timeout,
     return end;
 }
 
-static struct end expire_in_child(const struct jd_meeting *meeting,
+static struct end expire_in_child(const struct jd_phases *phases,
                                   double timeout, double notice,
                                   const struct jd_cluster *known)
 {
-    return watch_child(meeting, timeout, notice, known, 0);
+    return watch_child(phases, timeout, notice, known, 0);
 }
 
 static void expect_parts(const struct end *end, const char *const *parts)
@@ -271,7 +271,7 @@ END_TEST
 START_TEST(a_step_that_waits_for_other_hosts_has_a_hint)
 {
     static const char *const hints[] = { NULL, "try the other network" };
-    struct jd_meeting hinted = two_steps;
+    struct jd_phases hinted = two_steps;
     struct jd_cluster apart = cluster;
     hinted.step_hints = hints;
     apart.num_processes.value = 4;

@@ -131,7 +131,7 @@ static void expect(struct jd_records *records, const char *own,
 {
     char text[256];
     const char *chosen;
-    UNIT_OK(jd__devices_choose(records, &chosen));
+    UNIT_OK(jd__device_choice_choose(records, &chosen));
     describe(records, text);
     ck_assert_str_eq(text, own);
     ck_assert_str_eq(chosen, platform);
@@ -145,7 +145,7 @@ static void refuse(struct jd_records *records, jd_status status,
     char before[256], after[256];
     const char *chosen = "none";
     describe(records, before);
-    UNIT_FAILS(jd__devices_choose(records, &chosen), status, sentence);
+    UNIT_FAILS(jd__device_choice_choose(records, &chosen), status, sentence);
     describe(records, after);
     ck_assert_str_eq(before, after);
     ck_assert_str_eq(chosen, "none");
@@ -211,20 +211,20 @@ START_TEST(the_platform_hears_its_own_numbers)
 {
     const char *platform;
     struct jd_records *records = PROCESSES({ .sees = "ab" }, { .sees = "ba" });
-    UNIT_OK(jd__devices_choose(records, &platform));
-    UNIT_OK(jd__devices_settle(records->items[1]));
+    UNIT_OK(jd__device_choice_choose(records, &platform));
+    UNIT_OK(jd__device_choice_settle(records->items[1]));
     ck_assert_int_eq(num_settled, 1);
     ck_assert_int_eq(settled[0], 0);
     jd__records_destroy(records);
     records = PROCESSES({ .sees = "abcd", .ids = "31" });
-    UNIT_OK(jd__devices_choose(records, &platform));
-    UNIT_OK(jd__devices_settle(records->items[0]));
+    UNIT_OK(jd__device_choice_choose(records, &platform));
+    UNIT_OK(jd__device_choice_settle(records->items[0]));
     ck_assert_int_eq(num_settled, 2);
     ck_assert_int_eq(settled[0], 3);
     ck_assert_int_eq(settled[1], 1);
     jd__records_destroy(records);
     records = PROCESSES({ .sees = NULL });
-    UNIT_OK(jd__devices_settle(records->items[0]));
+    UNIT_OK(jd__device_choice_settle(records->items[0]));
     ck_assert_int_eq(num_settled, 0);
     jd__records_destroy(records);
 }
@@ -422,7 +422,7 @@ START_TEST(what_is_not_the_default_may_not_be_shared_out)
                                            { .sees = NULL, .host = "n2" });
     const char *platform;
     char text[64];
-    UNIT_OK(jd__devices_choose(records, &platform));
+    UNIT_OK(jd__device_choice_choose(records, &platform));
     describe(records, text);
     ck_assert_str_eq(text, ":a|:a||");
     ck_assert_str_eq(platform, "cpu");
@@ -444,7 +444,7 @@ START_TEST(there_may_be_none)
     struct jd_records *records =
         PROCESSES({ .sees = "a", .no_cpu = true }, { .sees = NULL });
     const char *platform = "";
-    UNIT_OK(jd__devices_choose(records, &platform));
+    UNIT_OK(jd__device_choice_choose(records, &platform));
     ck_assert_ptr_null(platform);
     jd__records_destroy(records);
 }

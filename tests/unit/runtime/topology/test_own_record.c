@@ -36,7 +36,7 @@ static jd_status find_cpus(const struct jd_settings *settings,
                            struct jd_found_devices *found)
 {
     found->count =
-        (int)jd__settings_integer(settings, JD_OPTION_NUM_CPU_DEVICES);
+        (int)jd__options_integer(settings, JD_OPTION_NUM_CPU_DEVICES);
     found->items = calloc((size_t)found->count, sizeof *found->items);
     for (int i = 0; i < found->count; i++)
         snprintf(found->items[i].kind, sizeof found->items[i].kind, "%s",
@@ -57,11 +57,11 @@ static jd_status create(const char *variables, struct jd_record **ret_record)
                                                  .cpu_model = "Xeon" };
     struct jd_settings *settings;
     struct jd_env *env = unit_env(variables);
-    UNIT_OK(jd__settings_resolve(env, NULL, 0, &settings));
+    UNIT_OK(jd__options_resolve(env, NULL, 0, &settings));
     jd__env_destroy(env);
     num_asked = 0;
     jd_status status = jd__own_record_create(settings, &facts, ret_record);
-    jd__settings_destroy(settings);
+    jd__options_destroy(settings);
     return status;
 }
 

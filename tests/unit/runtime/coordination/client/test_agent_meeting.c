@@ -440,8 +440,8 @@ START_TEST(process_0_has_a_connection_within_the_process)
                      .host = "h0",
                      .program = "train" },
     };
-    UNIT_OK(jd__server_create(&server, &home.server));
-    spec.fd = jd__server_connect(home.server);
+    UNIT_OK(jd__sockets_create(&server, &home.server));
+    spec.fd = jd__sockets_connect(home.server);
     ck_assert_int_ge(spec.fd, 0);
     UNIT_OK(jd__loop_start(home.loop));
     add_endpoint(&first, 1);

@@ -43,8 +43,8 @@ START_TEST(enough_is_left_alone)
     if (!netns_is_own_process("enough_is_left_alone"))
         return;
     int open = begin_with_limits();
-    UNIT_OK(jd__address_allow_files(0, "no processes"));
-    UNIT_OK(jd__address_allow_files((size_t)(64 - open), "34 processes"));
+    UNIT_OK(jd__file_limit_allow(0, "no processes"));
+    UNIT_OK(jd__file_limit_allow((size_t)(64 - open), "34 processes"));
     ck_assert_uint_eq(soft_limit(), 64);
 }
 END_TEST
@@ -54,7 +54,7 @@ START_TEST(too_few_are_raised)
     if (!netns_is_own_process("too_few_are_raised"))
         return;
     int open = begin_with_limits();
-    UNIT_OK(jd__address_allow_files((size_t)(65 - open), "35 processes"));
+    UNIT_OK(jd__file_limit_allow((size_t)(65 - open), "35 processes"));
     ck_assert_uint_eq(soft_limit(), 200);
 }
 END_TEST
@@ -64,7 +64,7 @@ START_TEST(all_that_can_be_had)
     if (!netns_is_own_process("all_that_can_be_had"))
         return;
     int open = begin_with_limits();
-    UNIT_OK(jd__address_allow_files((size_t)(200 - open), "170 processes"));
+    UNIT_OK(jd__file_limit_allow((size_t)(200 - open), "170 processes"));
     ck_assert_uint_eq(soft_limit(), 200);
 }
 END_TEST
@@ -81,10 +81,10 @@ START_TEST(too_few_cannot_be_raised)
              "raise the hard limit to 201 or more where the job is started "
              "(ulimit -n, LimitNOFILE)",
              needed, open);
-    UNIT_FAILS(jd__address_allow_files((size_t)needed, "2000 processes"),
+    UNIT_FAILS(jd__file_limit_allow((size_t)needed, "2000 processes"),
                JD_RESOURCE_EXHAUSTED, sentence);
     ck_assert_uint_eq(soft_limit(), 64);
-    ck_assert_int_eq(jd__address_allow_files(SIZE_MAX, "all"),
+    ck_assert_int_eq(jd__file_limit_allow(SIZE_MAX, "all"),
                      JD_RESOURCE_EXHAUSTED);
 }
 END_TEST
@@ -102,9 +102,9 @@ START_TEST(the_soft_limit_is_raised_to_the_hard_one)
     if (!netns_is_own_process("the_soft_limit_is_raised_to_the_hard_one"))
         return;
     set_limits(64, 200);
-    jd__address_raise_files();
+    jd__file_limit_raise();
     ck_assert_uint_eq(soft_limit(), 200);
-    jd__address_raise_files();
+    jd__file_limit_raise();
     ck_assert_uint_eq(soft_limit(), 200);
 }
 END_TEST
@@ -123,7 +123,7 @@ START_TEST(not_to_more_than_a_child_closes)
         }
     }
     set_limits(64, limit.rlim_max);
-    jd__address_raise_files();
+    jd__file_limit_raise();
     ck_assert_uint_eq(soft_limit(), JD_CHILD_FILES);
 }
 END_TEST
@@ -154,7 +154,7 @@ START_TEST(children_have_the_limit_from_before)
     if (!netns_is_own_process("children_have_the_limit_from_before"))
         return;
     set_limits(64, 200);
-    jd__address_raise_files();
+    jd__file_limit_raise();
     ck_assert_int_eq(limit_of_child(false), 64);
     ck_assert_int_eq(limit_of_child(true), 64);
     ck_assert_uint_eq(soft_limit(), 200);
@@ -166,7 +166,7 @@ START_TEST(a_limit_that_the_program_sets_is_its_childrens)
     if (!netns_is_own_process("a_limit_that_the_program_sets_is_its_childrens"))
         return;
     set_limits(64, 200);
-    jd__address_raise_files();
+    jd__file_limit_raise();
     set_limits(100, 200);
     ck_assert_int_eq(limit_of_child(true), 100);
 }

@@ -70,7 +70,7 @@ static struct sockaddr_storage address_of(const char *host, int port,
         endpoint.family = AF_INET6;
         ck_assert_int_eq(inet_pton(AF_INET6, host, endpoint.bytes), 1);
     }
-    *ret_length = jd__endpoint_sockaddr(&endpoint, &address);
+    *ret_length = jd__addresses_sockaddr(&endpoint, &address);
     return address;
 }
 
@@ -130,7 +130,7 @@ static void expect_failure(struct jd_listen spec, jd_status status,
 {
     struct jd_listeners listeners = { .count = -5 };
     int before = count_fds();
-    UNIT_FAILS(jd__address_listen(&spec, &listeners), status, sentence);
+    UNIT_FAILS(jd__listen_open(&spec, &listeners), status, sentence);
     ck_assert_int_eq(listeners.count, -5);
     ck_assert_int_eq(count_fds(), before);
 }
@@ -160,7 +160,7 @@ START_TEST(everywhere_is_both_families)
     struct jd_listen spec = everywhere(0);
     struct jd_listeners listeners;
     int before = count_fds();
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(listeners.count, 1);
     ck_assert_int_gt(listeners.port, 0);
     ck_assert(can_reach("127.0.0.1", listeners.port));
@@ -171,9 +171,9 @@ START_TEST(everywhere_is_both_families)
     int limit = backlog_limit();
     ck_assert_int_eq(backlog_of(fd), limit < 4096 ? limit : 4096);
     int port = listeners.port;
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     ck_assert_int_eq(listeners.count, 0);
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     ck_assert_int_eq(count_fds(), before);
     ck_assert(!can_reach("127.0.0.1", port));
 }
@@ -190,10 +190,10 @@ START_TEST(everywhere_where_v6_means_v6_only)
         fprintf(stderr, "# %s: skipped, bindv6only cannot be set\n", name);
         return;
     }
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert(can_reach("127.0.0.1", listeners.port));
     ck_assert(can_reach("::1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
 }
 END_TEST
 
@@ -203,17 +203,17 @@ START_TEST(loopback_is_both_families_and_no_more)
     struct jd_listeners listeners;
     if (!netns_enter("loopback_is_both_families_and_no_more"))
         return;
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(listeners.count, 2);
     ck_assert(can_reach("127.0.0.1", listeners.port));
     ck_assert(can_reach("::1", listeners.port));
     ck_assert(!can_reach("127.0.0.2", listeners.port));
     /* the port that it had can be had again by its number */
     spec.port = listeners.port;
-    jd__listeners_close(&listeners);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    jd__listen_close(&listeners);
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(listeners.port, spec.port);
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
 }
 END_TEST
 
@@ -224,34 +224,34 @@ START_TEST(an_address_alone)
     struct jd_listen spec = on_loopback(0);
     if (!netns_enter("an_address_alone"))
         return;
-    UNIT_OK(jd__address_listen(&spec, &free_port));
-    jd__listeners_close(&free_port);
+    UNIT_OK(jd__listen_open(&spec, &free_port));
+    jd__listen_close(&free_port);
     spec = on_text(text, "127.0.0.1", free_port.port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(listeners.count, 1);
     ck_assert_int_eq(listeners.port, free_port.port);
     ck_assert(can_reach("127.0.0.1", listeners.port));
     ck_assert(!can_reach("::1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec = on_text(text, "[::1]", free_port.port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert(!can_reach("127.0.0.1", listeners.port));
     ck_assert(can_reach("::1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec = on_text(text, "0.0.0.0", free_port.port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert(can_reach("127.0.0.1", listeners.port));
     ck_assert(!can_reach("::1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec = on_text(text, "[::]", free_port.port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert(can_reach("127.0.0.1", listeners.port));
     ck_assert(can_reach("::1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec = on_text(text, "localhost", free_port.port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert(can_reach("127.0.0.1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
 }
 END_TEST
 
@@ -262,20 +262,20 @@ static void expect_v4_alone(void)
     struct jd_listen spec = on_loopback(0);
     struct jd_listeners listeners;
     int before = count_fds();
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(listeners.count, 1);
     ck_assert(can_reach("127.0.0.1", listeners.port));
     int port = listeners.port;
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec = everywhere(port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(listeners.count, 1);
     ck_assert(can_reach("127.0.0.1", port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec = on_text(text, "[::]", port);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert(can_reach("127.0.0.1", port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     ck_assert_int_eq(count_fds(), before);
 }
 
@@ -314,19 +314,19 @@ START_TEST(a_port_that_both_families_have)
         return;
     int before = count_fds();
     refused_on_v6 = 15;
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     ck_assert_int_eq(asked_on_v6, 16);
     ck_assert_int_eq(listeners.count, 2);
     ck_assert_int_eq(count_fds(), before + 2);
     ck_assert(can_reach("::1", listeners.port));
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     refused_on_v6 = INT_MAX;
-    ck_assert_int_eq(jd__address_listen(&spec, &listeners), JD_ALREADY_EXISTS);
+    ck_assert_int_eq(jd__listen_open(&spec, &listeners), JD_ALREADY_EXISTS);
     ck_assert_int_eq(asked_on_v6, 32);
     ck_assert_int_eq(count_fds(), before);
     refused_on_v6 = 1; /* a port that was asked for is tried once */
     spec.port = 5000;
-    ck_assert_int_eq(jd__address_listen(&spec, &listeners), JD_ALREADY_EXISTS);
+    ck_assert_int_eq(jd__listen_open(&spec, &listeners), JD_ALREADY_EXISTS);
     ck_assert_int_eq(asked_on_v6, 33);
     ck_assert_int_eq(count_fds(), before);
 }
@@ -347,17 +347,17 @@ START_TEST(a_port_in_time_wait)
     struct jd_listen spec = on_loopback(0);
     struct jd_listeners listeners;
     char byte;
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     int client = reach("127.0.0.1", listeners.port);
     ck_assert_int_ge(client, 0);
     int server = accept_one(listeners.fds[0]);
     close(server);
     ck_assert_int_eq(read(client, &byte, 1), 0);
     close(client);
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     spec.port = listeners.port;
-    UNIT_OK(jd__address_listen(&spec, &listeners));
-    jd__listeners_close(&listeners);
+    UNIT_OK(jd__listen_open(&spec, &listeners));
+    jd__listen_close(&listeners);
 }
 END_TEST
 
@@ -372,7 +372,7 @@ static int hold(const char *text)
     struct jd_listeners listeners;
     prctl(PR_SET_NAME, "holder");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (jd__address_listen(&spec, &listeners) != JD_OK)
+    if (jd__listen_open(&spec, &listeners) != JD_OK)
         return 2;
     if (write(STDOUT_FILENO, "!", 1) != 1)
         return 2;
@@ -491,10 +491,10 @@ START_TEST(in_use_beside_a_connection)
     struct jd_listeners listeners;
     if (!netns_enter("in_use_beside_a_connection"))
         return;
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     int client = reach("127.0.0.1", 5000);
     int server = accept_one(listeners.fds[0]);
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
     expect_holder("[::]:5000");
     close(client);
     close(server);
@@ -507,12 +507,12 @@ START_TEST(in_use_by_this_process)
     struct jd_listen spec = on_loopback(0);
     struct jd_listeners listeners;
     ck_assert_int_eq(prctl(PR_GET_NAME, name), 0);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     snprintf(owner, sizeof owner, "this process itself, %s (pid %d, user %u)",
              name, (int)getpid(), user());
     expect_in_use(on_loopback(listeners.port), "127.0.0.1", listeners.port,
                   owner);
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
 }
 END_TEST
 
@@ -525,7 +525,7 @@ START_TEST(in_use_by_a_connection)
     struct sockaddr_in local;
     socklen_t length = sizeof local;
     ck_assert_int_eq(prctl(PR_GET_NAME, name), 0);
-    UNIT_OK(jd__address_listen(&spec, &listeners));
+    UNIT_OK(jd__listen_open(&spec, &listeners));
     int client = reach("127.0.0.1", listeners.port);
     ck_assert_int_eq(getsockname(client, (struct sockaddr *)&local, &length),
                      0);
@@ -534,7 +534,7 @@ START_TEST(in_use_by_a_connection)
              name, (int)getpid(), user());
     expect_in_use(on_loopback(port), "127.0.0.1", port, owner);
     close(client);
-    jd__listeners_close(&listeners);
+    jd__listen_close(&listeners);
 }
 END_TEST
 
@@ -547,8 +547,8 @@ START_TEST(in_use_on_this_address)
     if (!netns_enter("in_use_on_this_address"))
         return;
     pid_t other = start_holder("127.0.0.2:5000");
-    UNIT_OK(jd__address_listen(&spec, &listeners));
-    jd__listeners_close(&listeners);
+    UNIT_OK(jd__listen_open(&spec, &listeners));
+    jd__listen_close(&listeners);
     pid_t another = start_holder("127.0.0.1:5001");
     pid_t culprit = start_holder("127.0.0.1:5000");
     snprintf(owner, sizeof owner, "holder (pid %d, user %u)", (int)culprit,
@@ -660,7 +660,7 @@ START_TEST(no_file_left)
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){ 0, before.rlim_max };
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-    jd_status status = jd__address_listen(&spec, &listeners);
+    jd_status status = jd__listen_open(&spec, &listeners);
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
     ck_assert_int_eq(status, JD_RESOURCE_EXHAUSTED);
     ck_assert_str_eq(jd_error_message(),

@@ -23,7 +23,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
     jd__seal_finish(&sent);
     jd__seal_finish(&received);
 }
@@ -53,7 +53,7 @@ static void hear(uint64_t id)
     ck_assert_int_eq(look(&frame), JD_WIRE_MESSAGE);
     ck_assert_uint_eq(frame.message->id, id);
     jd__message__free_unpacked(frame.message, NULL);
-    jd__bytes_consume(&bytes, frame.bytes);
+    jd__wire_bytes_consume(&bytes, frame.bytes);
 }
 
 static void expect_broken(void)
@@ -121,14 +121,14 @@ START_TEST(none_is_left_out_or_said_twice)
     size_t size = bytes.end;
     memcpy(copy, bytes.data, size);
     hear(1);
-    uint8_t *at = jd__bytes_reserve(&bytes, size);
+    uint8_t *at = jd__wire_bytes_reserve(&bytes, size);
     memcpy(at, copy, size);
     bytes.end += size;
     expect_broken();
-    jd__bytes_consume(&bytes, size);
+    jd__wire_bytes_consume(&bytes, size);
     say(2, 20);
     say(3, 20);
-    jd__bytes_consume(&bytes, jd__bytes_size(&bytes) / 2);
+    jd__wire_bytes_consume(&bytes, jd__bytes_size(&bytes) / 2);
     expect_broken();
     tear_down();
 }
@@ -156,7 +156,7 @@ START_TEST(a_bare_frame_is_none)
     for (int i = 0; i < 10; i++)
         ck_assert(jd__seal_append(&bare, &bytes, &message));
     expect_broken();
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
     ck_assert(jd__seal_append(&bare, &bytes, &message));
     ck_assert_int_eq(
         jd__seal_next(&bare, bytes.data, bytes.end, LIMIT, NULL, &frame),

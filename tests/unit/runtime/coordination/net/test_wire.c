@@ -67,7 +67,7 @@ START_TEST(a_frame_is_a_length_and_a_message)
     ck_assert_uint_eq(size, jd__wire_size(make_set(&m, 7, "x\0y", 3)));
     ck_assert_uint_eq(bytes.data[0], size - JD_WIRE_HEADER);
     ck_assert_uint_eq(bytes.data[1] + bytes.data[2] + bytes.data[3], 0);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -92,7 +92,7 @@ START_TEST(a_frame_is_partial_at_every_byte)
     }
     check_set(frame.message, 1 << 20, "value", 5);
     jd__wire_arena_finish(&arena);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -109,12 +109,12 @@ START_TEST(several_frames_stand_behind_each_other)
                                        &frame),
                          JD_WIRE_MESSAGE);
         check_set(frame.message, id, "abcdefghij", id % 11);
-        jd__bytes_consume(&bytes, frame.bytes);
+        jd__wire_bytes_consume(&bytes, frame.bytes);
         jd__wire_arena_reset(&arena);
     }
     ck_assert_uint_eq(jd__bytes_size(&bytes), 0);
     jd__wire_arena_finish(&arena);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -222,7 +222,7 @@ START_TEST(garbage_harms_nobody)
             jd__wire_arena_reset(&arena);
         }
     jd__wire_arena_finish(&arena);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -240,7 +240,7 @@ START_TEST(a_big_frame_comes_whole)
                      JD_WIRE_MESSAGE);
     check_set(frame.message, 3, value, SIZE);
     jd__message__free_unpacked(frame.message, NULL);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
     free(value);
 }
 END_TEST
@@ -282,7 +282,7 @@ START_TEST(an_arena_keeps_one_block_and_no_large_one)
                              JD_WIRE_MESSAGE);
             check_set(frame.message, size, value, size);
             ck_assert_ptr_nonnull(arena.block);
-            jd__bytes_consume(&bytes, jd__bytes_size(&bytes));
+            jd__wire_bytes_consume(&bytes, jd__bytes_size(&bytes));
             jd__wire_arena_reset(&arena);
             ck_assert_uint_eq(arena.used, 0);
             if (size <= 1024)
@@ -292,7 +292,7 @@ START_TEST(an_arena_keeps_one_block_and_no_large_one)
         }
     }
     jd__wire_arena_finish(&arena);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -301,7 +301,7 @@ END_TEST
 static void put(struct jd_bytes *bytes, const char *text)
 {
     size_t size = strlen(text);
-    uint8_t *at = jd__bytes_reserve(bytes, size);
+    uint8_t *at = jd__wire_bytes_reserve(bytes, size);
     ck_assert_ptr_nonnull(at);
     memcpy(at, text, size);
     bytes->end += size;
@@ -313,7 +313,7 @@ START_TEST(bytes_come_out_in_order)
     unsigned in = 0, out = 0;
     for (int round = 0; round < 2000; round++) {
         for (unsigned i = 0; i < 40 + (unsigned)round % 97; i++) {
-            uint8_t *at = jd__bytes_reserve(&bytes, 1);
+            uint8_t *at = jd__wire_bytes_reserve(&bytes, 1);
             if (!at)
                 ck_abort_msg("no memory for byte %u", in);
             *at = (uint8_t)(in++ * 31);
@@ -324,11 +324,11 @@ START_TEST(bytes_come_out_in_order)
             if (bytes.data[bytes.begin] != (uint8_t)(out * 31))
                 ck_abort_msg("byte %u is another", out);
             out++;
-            jd__bytes_consume(&bytes, 1);
+            jd__wire_bytes_consume(&bytes, 1);
         }
     }
     ck_assert_uint_eq(jd__bytes_size(&bytes), in - out);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -340,12 +340,12 @@ START_TEST(what_waits_moves_to_the_front_instead_of_growing)
     const uint8_t *data = bytes.data;
     for (unsigned i = 0; i < 10 * capacity; i++) {
         put(&bytes, "x");
-        jd__bytes_consume(&bytes, 1);
+        jd__wire_bytes_consume(&bytes, 1);
     }
     ck_assert_uint_eq(bytes.capacity, capacity);
     ck_assert_ptr_eq(bytes.data, data);
     ck_assert_uint_eq(jd__bytes_size(&bytes), 10);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 
@@ -353,13 +353,13 @@ START_TEST(idle_memory_is_given_back)
 {
     struct jd_bytes bytes = { .data = NULL };
     put(&bytes, "a");
-    jd__bytes_consume(&bytes, 1);
+    jd__wire_bytes_consume(&bytes, 1);
     ck_assert_ptr_nonnull(bytes.data);
-    ck_assert_ptr_nonnull(jd__bytes_reserve(&bytes, 5000));
+    ck_assert_ptr_nonnull(jd__wire_bytes_reserve(&bytes, 5000));
     bytes.end += 5000;
-    jd__bytes_consume(&bytes, 4999);
+    jd__wire_bytes_consume(&bytes, 4999);
     ck_assert_ptr_nonnull(bytes.data);
-    jd__bytes_consume(&bytes, 1);
+    jd__wire_bytes_consume(&bytes, 1);
     ck_assert_ptr_null(bytes.data);
     ck_assert_uint_eq(bytes.capacity, 0);
 }
@@ -369,10 +369,10 @@ START_TEST(what_cannot_be_is_not_reserved)
 {
     struct jd_bytes bytes = { .data = NULL };
     put(&bytes, "a");
-    ck_assert_ptr_null(jd__bytes_reserve(&bytes, SIZE_MAX));
-    ck_assert_ptr_null(jd__bytes_reserve(&bytes, SIZE_MAX / 2));
+    ck_assert_ptr_null(jd__wire_bytes_reserve(&bytes, SIZE_MAX));
+    ck_assert_ptr_null(jd__wire_bytes_reserve(&bytes, SIZE_MAX / 2));
     ck_assert_uint_eq(jd__bytes_size(&bytes), 1);
-    jd__bytes_finish(&bytes);
+    jd__wire_bytes_finish(&bytes);
 }
 END_TEST
 

@@ -36,9 +36,9 @@ static const char *const bad_names[] = {
 START_TEST(names_are_read)
 {
     int number = 0;
-    UNIT_OK(jd__signal_parse(good_names[_i].text, &number));
+    UNIT_OK(jd__preemption_signal_parse(good_names[_i].text, &number));
     ck_assert_int_eq(number, good_names[_i].number);
-    ck_assert_str_eq(jd__signal_name(SIGUSR1), "SIGUSR1");
+    ck_assert_str_eq(jd__preemption_signal_name(SIGUSR1), "SIGUSR1");
 }
 END_TEST
 
@@ -51,8 +51,8 @@ START_TEST(other_names_are_refused)
              "HUP, QUIT, USR1, USR2, XCPU and PWR, by name (TERM, SIGTERM) or "
              "by number (15); correct it or leave it out",
              bad_names[_i]);
-    UNIT_FAILS(jd__signal_parse(bad_names[_i], &number), JD_INVALID_ARGUMENT,
-               text);
+    UNIT_FAILS(jd__preemption_signal_parse(bad_names[_i], &number),
+               JD_INVALID_ARGUMENT, text);
     ck_assert_int_eq(number, -1);
     UNIT_FAILS(jd__preemption_start(&client, bad_names[_i]),
                JD_INVALID_ARGUMENT, text);

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* comm.c - one device's end of a communicator on the cuda platform. */
+#include "collectives/cuda/comm.h"
+#include "base/ranges.h"
+#include "collectives/cuda/aborting.h"
+#include "collectives/cuda/check.h"
+#include "collectives/cuda/devices.h"
+#include "collectives/cuda/errors.h"
+#include "collectives/cuda/host.h"
+#include "collectives/cuda/ids.h"
+#include "collectives/cuda/joining.h"
+#include "collectives/cuda/pause.h"
+#include "collectives/cuda/stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- creating ----------------------------------------------------------- */
+
+static jd_status allocate(const struct jd_comm_spec *spec,
+                          struct jd_comm **ret_clique)
+{
+    size_t size = (size_t)spec->size;
+    struct jd_comm *comm = calloc(1, sizeof *comm);
+    int *processes = malloc(size * sizeof *processes);
+    bool *is_connected = calloc(size, sizeof *is_connected);
+    char *detail = strdup(spec->detail);
+    *ret_clique = comm;
+    if (!comm || !processes || !is_connected || !detail) {
+        free(processes);
+        free(is_connected);
+        free(detail);
+        return jd__fail_no_memory(spec->operation,
+                                  sizeof *comm + size * sizeof *processes);
+    }
+    comm->runtime = spec->runtime;
+    comm->size = spec->size;
+    comm->index = spec->index;
+    comm->processes = processes;
+    comm->is_connected = is_connected;
+    comm->detail = detail;
+    comm->device = spec->members[spec->index];
+    comm->native = jd__cuda_native(comm->device);
+    for (int i = 0; i < spec->size; i++)
+        processes[i] = spec->members[i]->process_index;
+    jd_status status =
+        jd__cuda_comm_create(detail, spec->operation, &comm->ending);
+    if (status == JD_OK)
+        comm->is_aborted = jd__cuda_comm_is_aborted(comm->ending);
+    return status;
+}
+
+/* On the thread's device; status is how this member comes. */
+static jd_status join(struct jd_comm *comm, const struct jd_comm_spec *spec,
+                      jd_status status, struct jd_cuda_member *members,
+                      int32_t *progress)
+{
+    status = jd__cuda_ids_exchange(spec, comm->control, status, members);
+    if (status != JD_OK)
+        return status;
+    status = jd__cuda_join(comm, spec, members, progress);
+    jd__cuda_comm_set(comm->ending, comm->comm);
+    return status;
+}
+
+/* With the control communicator, and room for what the members tell. */
+static jd_status meet(struct jd_comm *comm, const struct jd_comm_spec *spec,
+                      struct jd_cuda_member *members, int32_t *progress)
+{
+    const struct jd_platform *cpu = jd__host_cpu();
+    struct jd_cuda_visit visit;
+    jd_status status = cpu->clique_create(spec, &comm->control);
+    if (status != JD_OK)
+        return status;
+    status = jd__cuda_enter(comm->native, spec->operation, &visit);
+    status = join(comm, spec, status, members, progress);
+    jd__cuda_leave(&visit);
+    return status;
+}
+
+static jd_status make(struct jd_comm *comm, const struct jd_comm_spec *spec)
+{
+    size_t size = (size_t)spec->size;
+    struct jd_cuda_member *members = calloc(size, sizeof *members);
+    int32_t *progress = calloc(size, sizeof *progress);
+    jd_status status =
+        members && progress
+            ? meet(comm, spec, members, progress)
+            : jd__fail_no_memory(spec->operation, size * sizeof *members);
+    free(members);
+    free(progress);
+    return status;
+}
+
+jd_status jd__cuda_clique_create(const struct jd_comm_spec *spec,
+                                 struct jd_comm **ret_clique)
+{
+    struct jd_comm *comm;
+    jd_status status = allocate(spec, &comm);
+    if (status == JD_OK)
+        status = make(comm, spec);
+    if (status == JD_OK) {
+        *ret_clique = comm;
+        return JD_OK;
+    }
+    if (comm)
+        comm->has_failed = true;
+    jd__cuda_clique_destroy(comm);
+    return status;
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+void jd__cuda_clique_destroy(struct jd_comm *comm)
+{
+    if (!comm)
+        return;
+    jd__cuda_streams_forget(comm);
+    if (comm->ending)
+        jd__cuda_comm_end(comm->ending, !comm->has_failed);
+    jd__cuda_comm_put(comm->ending);
+    jd__host_cpu()->clique_destroy(comm->control);
+    jd__cuda_inboxes_destroy(comm->inboxes, comm->size);
+    free(comm->processes);
+    free(comm->is_connected);
+    free(comm->detail);
+    free(comm);
+}
+
+void jd__cuda_clique_abort(struct jd_comm *comm)
+{
+    jd__host_cpu()->clique_abort(comm->control);
+    jd__cuda_comm_end(comm->ending, false);
+}
+
+/* A failure of this end, after which nothing but destroy is called: the others
+ * hear of it by NCCL, and why from the job. */
+static jd_status fail(struct jd_comm *comm, jd_status status)
+{
+    comm->has_failed = true;
+    jd__cuda_comm_end(comm->ending, false);
+    return status;
+}
+
+/* ---- using -------------------------------------------------------------- */
+
+static struct jd_wait describe_wait(const struct jd_comm *comm,
+                                    const char *operation, const char *detail)
+{
+    struct jd_wait wait = jd__runtime_wait(comm->runtime, operation);
+    wait.detail = detail;
+    wait.processes = comm->processes;
+    wait.is_cancelled = comm->is_aborted;
+    return wait;
+}
+
+/* Why it is: the job has failed, or a call of this end, or another end of this
+ * process. */
+static jd_status fail_aborted(struct jd_comm *comm, const char *operation,
+                              const char *detail)
+{
+    struct jd_wait wait = describe_wait(comm, operation, detail);
+    if (comm->has_failed)
+        wait.is_cancelled = NULL;
+    comm->has_failed = true;
+    jd_status status = jd__wait_check(&wait);
+    return status == JD_OK ? jd_fail(JD_ABORTED,
+                                     "%s%s: NCCL's communicator was aborted "
+                                     "after a call that failed",
+                                     operation, detail)
+                           : status;
+}
+
+jd_status jd__cuda_clique_enter(struct jd_comm *comm,
+                                const struct jd_collective *call)
+{
+    if (jd__cuda_comm_lock(comm->ending))
+        return JD_OK;
+    return fail_aborted(comm, jd__signature_activity_name(call->activity),
+                        call->detail);
+}
+
+/* The processes of the others, as NCCL does not say whom it waits for; of a
+ * communicator of one, its own. */
+static int find_others(void *arg, int *processes)
+{
+    const struct jd_comm *comm = arg;
+    int count = 0;
+    for (int i = 0; i < comm->size; i++)
+        if (i != comm->index)
+            processes[count++] = comm->processes[i];
+    if (count == 0)
+        processes[count++] = comm->processes[comm->index];
+    return count;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+/* The same, sorted, each once. */
+static int list_others(struct jd_comm *comm, int *others)
+{
+    int found = find_others(comm, others), count = 0;
+    if (found)
+        qsort(others, (size_t)found, sizeof *others, compare_ints);
+    for (int i = 0; i < found; i++)
+        if (i == 0 || others[i] != others[i - 1])
+            others[count++] = others[i];
+    return count;
+}
+
+/* "process 1" or "one of processes 0-2,5", cut where it does not fit. */
+static void print_others(struct jd_comm *comm, char *text, size_t size)
+{
+    int *others = malloc((size_t)comm->size * sizeof *others);
+    int count = others ? list_others(comm, others) : 0;
+    FILE *out = fmemopen(text, size, "w");
+    if (out) {
+        fputs(count == 1 ? "process " : "one of processes ", out);
+        jd__ranges_print(out, others, count);
+        fclose(out);
+    }
+    text[size - 1] = '\0';
+    free(others);
+}
+
+/* What NCCL has returned, as a status; locked, as the communicator is asked.
+ * detail may be "". */
+static jd_status check(struct jd_comm *comm, ncclResult_t result,
+                       const char *operation, const char *detail,
+                       const char *nccl_call)
+{
+    char where[256], others[128] = "";
+    if (result == ncclSuccess || result == ncclInProgress)
+        return JD_OK;
+    snprintf(where, sizeof where, "%s%s", operation, detail);
+    jd_status status = jd__nccl_check(result, comm->comm, where, nccl_call);
+    if (status != JD_UNAVAILABLE)
+        return status;
+    print_others(comm, others, sizeof others);
+    return jd_fail(status, "%s; whom it has lost is %s", jd_error_message(),
+                   others);
+}
+
+/* Asks the communicator how it is. */
+static jd_status ask(struct jd_comm *comm, ncclResult_t *ret_result)
+{
+    if (!jd__cuda_comm_lock(comm->ending))
+        return JD_ABORTED;
+    if (ncclCommGetAsyncError(comm->comm, ret_result) != ncclSuccess)
+        *ret_result = ncclInternalError;
+    return JD_OK;
+}
+
+jd_status jd__cuda_clique_poll(struct jd_comm *comm, const char *operation)
+{
+    ncclResult_t result;
+    if (ask(comm, &result) != JD_OK)
+        return fail_aborted(comm, operation, comm->detail);
+    jd_status status =
+        check(comm, result, operation, comm->detail, "a collective on the GPU");
+    jd__cuda_comm_unlock(comm->ending);
+    return status == JD_OK ? JD_OK : fail(comm, status);
+}
+
+/* Until it has taken the call, or refused: then the result is not
+ * ncclInProgress. */
+static jd_status await_result(struct jd_comm *comm,
+                              const struct jd_collective *call,
+                              ncclResult_t *result)
+{
+    const char *operation = jd__signature_activity_name(call->activity);
+    struct jd_wait wait = describe_wait(comm, operation, call->detail);
+    struct jd_wait_state state = jd__wait_start(&wait);
+    struct jd_cuda_patience patience = jd__cuda_patience(-1);
+    jd_status status = JD_OK;
+    while (status == JD_OK && *result == ncclInProgress) {
+        bool is_short = jd__cuda_pause_is_short(&patience);
+        jd__cuda_pause(&patience);
+        if (!is_short) {
+            jd__host_make_progress(comm->runtime);
+            status =
+                jd__wait_look(&wait, &state, find_others, comm, comm->size);
+        }
+        if (status == JD_OK && ask(comm, result) != JD_OK)
+            status = fail_aborted(comm, operation, call->detail);
+        else if (status == JD_OK)
+            jd__cuda_comm_unlock(comm->ending);
+    }
+    return status;
+}
+
+jd_status jd__cuda_clique_settle(struct jd_comm *comm, ncclResult_t result,
+                                 const struct jd_collective *call,
+                                 const char *nccl_call)
+{
+    jd_status status = JD_OK;
+    if (result == ncclInProgress) {
+        jd__cuda_comm_unlock(comm->ending);
+        status = await_result(comm, call, &result);
+        if (status == JD_OK && !jd__cuda_comm_lock(comm->ending))
+            status =
+                fail_aborted(comm, jd__signature_activity_name(call->activity),
+                             call->detail);
+        if (status != JD_OK)
+            return fail(comm, status);
+    }
+    if (result != ncclSuccess)
+        status =
+            check(comm, result, jd__signature_activity_name(call->activity),
+                  call->detail, nccl_call);
+    jd__cuda_comm_unlock(comm->ending);
+    return status == JD_OK ? JD_OK : fail(comm, status);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * comm.h - one device's end of a communicator on the cuda platform: an NCCL
+ * communicator of its own, and a communicator of the cpu platform of the same
+ * members, through which they meet on the host (the control communicator).
+ *
+ * Making one (comm.c):
+ *   1. The control communicator is made, as on cpu: who is missing is named
+ * there.
+ *   2. One all_gather of it carries each member's record (ids.h): process,
+ *      device, UUID, NCCL's version and, of the roots, a unique id. A GPU that
+ *      is there twice is named, with both processes, before NCCL sees it.
+ *   3. ncclCommInitRankConfig, non-blocking, polled with the deadline.
+ * No ncclCommSplit: it is collective over the parent, and communicators are
+ * not.
+ *
+ * Failure: an end is aborted on a helper thread (aborting.h), because
+ * ncclCommAbort may hang itself. It may happen at any time, and so each use of
+ * the communicator is between two calls:
+ *
+ *     status = jd__cuda_clique_enter(communicator, call);
+ *     if (status == JD_OK)
+ *         status = jd__cuda_clique_settle(communicator, ncclAllReduce(...),
+ * call, "ncclAllReduce");
+ */
+#ifndef COLLECTIVES_CUDA_COMM_H
+#define COLLECTIVES_CUDA_COMM_H
+
+#include "collectives/platform/platform.h"
+
+#include <nccl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* The cpu platform's struct of the same name is another one: control is only
+ * handed to jd__host_cpu()'s functions. */
+struct jd_comm {
+    const struct jd_runtime *runtime;
+    int size;
+    int index;
+    int *processes; /* of each member */
+    const jd_device *device;
+    int native; /* CUDA's number of it */
+    char *detail;
+    ncclComm_t comm; /* used between enter and settle alone */
+    struct jd_comm *control;
+    bool *is_connected;            /* each member: transfer.c's */
+    struct jd_cuda_inbox *inboxes; /* check.h's; NULL before the first */
+    struct jd_cuda_comm *ending;   /* aborting.h's */
+    const atomic_bool *is_aborted; /* by whomever */
+    bool has_failed; /* nothing but destroy comes; of the end's thread */
+};
+
+jd_status jd__cuda_clique_create(const struct jd_comm_spec *spec,
+                                 struct jd_comm **ret_clique);
+void jd__cuda_clique_destroy(struct jd_comm *comm);
+void jd__cuda_clique_abort(struct jd_comm *comm);
+
+/*
+ * Before a call of NCCL with the communicator, or a group of them; what is done
+ * until settle does not wait.
+ * Returns: JD_OK, and then settle is called once, whatever comes between;
+ *   ABORTED where the communicator is aborted.
+ */
+jd_status jd__cuda_clique_enter(struct jd_comm *comm,
+                                const struct jd_collective *call);
+
+/*
+ * Leaves, and waits until the communicator has taken the call (it is
+ * non-blocking: a call may return ncclInProgress); result is what the call
+ * returned, or ncclGroupEnd.
+ * Returns: JD_OK; the failures of a wait and of NCCL: then the communicator is
+ *   aborted.
+ */
+jd_status jd__cuda_clique_settle(struct jd_comm *comm, ncclResult_t result,
+                                 const struct jd_collective *call,
+                                 const char *nccl_call);
+
+/*
+ * What NCCL reports of the communicator, without waiting.
+ * Returns: JD_OK; ABORTED where the communicator is aborted; UNAVAILABLE naming
+ * the
+ *   other processes where NCCL has lost one; INTERNAL. Then the communicator is
+ *   aborted.
+ */
+jd_status jd__cuda_clique_poll(struct jd_comm *comm, const char *operation);
+
+#endif

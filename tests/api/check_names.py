@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""One word is one thing: a function of the library begins with the name of its
+file or its room, a struct tag is defined once, and words that were given up
+do not come back (doc/glossary.md has those in use).
+
+usage: tests/api/check_names.py [SOURCE_DIR]
+
+Prints each breach as FILE: TEXT and fails where there is one.
+"""
+import os
+import re
+import sys
+
+from check_layers import ABOVE, DEFINITION, LIBRARY, bare, files_of, read
+
+# Words that stand for something else today: in code and in comments.
+RETIRED = [
+    'clique', 'cliques', 'team', 'teams', 'teammate', 'jd_between',
+    'jd_summary', 'jd_voice', 'jd_belief', 'jd_purpose', 'jd_span',
+    'jd_gathering', 'jd_holders', 'jd_arena', 'jd_mail', 'jd_strip',
+    'jd_meeting', 'jd_member', 'jd_coordination', 'control block',
+    'control blocks',
+]
+RETIRED_PREFIXES = [
+    'jd__between_', 'jd__clique_', 'jd__team_', 'jd__arena_', 'jd__mail_',
+    'jd__span_', 'jd__group_', 'jd__ending_', 'jd__tell_', 'jd__telling_',
+    'jd__gathering_', 'jd__holders_', 'jd__kept_', 'jd__registry_',
+    'jd__agreement_', 'jd__peers_', 'jd__coordination_', 'jd__tune_',
+]
+WORD = re.compile(r'\b(' + '|'.join(RETIRED) + r')\b(?!\.h)|\b(' +
+                  '|'.join(RETIRED_PREFIXES) + r')\w+')
+STRUCT = re.compile(r'^(?:static )?(?:struct|enum|union) (jd_\w+) \{', re.M)
+
+# What a file's functions may begin with beside its own name and its room's.
+ALSO = {
+    'arrays/array/replicas_values.c': ('replica',),
+    'base/status.c': ('fail', 'message'),
+    'collectives/mesh/axis_comm.c': ('shard',),  # a shard's end of its list
+    'collectives/multihost/leaves.c': ('leaf',),
+    'runtime/coordination/auth/munge_absent.c': ('munge',),
+    'runtime/coordination/server/greet.c': ('service',),
+}
+# Each platform has its own.
+DEFINED_TWICE = ('jd_comm',)
+
+
+def beginnings(path):
+    """What the functions of the file may begin with."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    words = stem.split('_')
+    found = ['_'.join(words[:n]) for n in range(1, len(words) + 1)]
+    found.append(stem[:-1] if stem.endswith('s') else stem)
+    found.append(os.path.basename(os.path.dirname(path)))
+    return (*found, *ALSO.get(path, ()))
+
+
+def check_functions(path, code):
+    for name in DEFINITION.findall(code):
+        plain = name[len('jd__'):]
+        if name.startswith('jd__') and not any(
+                plain == begin or plain.startswith(begin + '_')
+                for begin in beginnings(path)):
+            yield f'{path}: {name} does not begin with its file or its room'
+
+
+def check_words(path, text):
+    for match in WORD.finditer(text):
+        line = text.count('\n', 0, match.start()) + 1
+        yield f'{path}: line {line}: "{match.group()}" was given up'
+
+
+def check_tags(texts):
+    homes = {}
+    for path, text in texts.items():
+        for tag in STRUCT.findall(text):
+            homes.setdefault(tag, []).append(path)
+    for tag, paths in homes.items():
+        if len(paths) > 1 and tag not in DEFINED_TWICE:
+            yield f'{paths[0]}: {tag} is defined in {paths[1]} too'
+
+
+def main(arguments):
+    if arguments and arguments[0] in ('-h', '--help'):
+        print(__doc__.strip())
+        return 0
+    os.chdir(arguments[0] if arguments else
+             os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
+    texts = {path: read(path) for path in files_of(LIBRARY + ABOVE)}
+    library = {path: text for path, text in texts.items()
+               if path.startswith(LIBRARY)}
+    found = [breach for path, text in texts.items()
+             for breach in check_words(path, text)]
+    found += [breach for path, text in library.items()
+              if path.endswith('.c') and
+              not path.startswith(('autodetect/', 'collectives/cuda/'))
+              for breach in check_functions(path, bare(text))]
+    found += check_tags(library)
+    print('\n'.join(found), end='\n' if found else '')
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Internals: how cliques of cpu devices are made and destroyed, a thread for
+ * each device of a process.
+ *   together ROUNDS  eight cliques at a time, over random devices in random
+ *                    order, each thread at its own pace; all work
+ *   many COUNT       one after the other; nothing stays behind
+ *   missing          a device, or a process, that does not come is named
+ *   beliefs          so are members who mean different cliques
+ *   cancelled        a wait ends when it is told to
+ *   late             all waits together have one deadline, from the call on
+ */
+#include "jd.h"
+
+#include "base/clock.h"
+#include "collectives/cpu/bootstrap.h"
+#include "collectives/cpu/comm.h"
+#include "collectives/cpu/local_rendezvous.h"
+
+#include "expect.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { CLIQUES = 8, MOST_DEVICES = 32, MOST_THREADS = 8 };
+
+static const struct jd_runtime *runtime;
+static const jd_device *const *devices;
+static int num_devices, num_threads, self, count;
+
+/* The devices of one clique. */
+struct plan {
+    const jd_device *members[MOST_DEVICES];
+    int size;
+};
+
+/* A device's thread. */
+struct worker {
+    pthread_t thread;
+    int ordinal;
+    void (*body)(struct worker *worker);
+};
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
+static void *run_body(void *arg)
+{
+    struct worker *worker = arg;
+    worker->body(worker);
+    return NULL;
+}
+
+static void run_on_all(void (*body)(struct worker *worker))
+{
+    struct worker workers[MOST_THREADS];
+    for (int i = 0; i < num_threads; i++) {
+        workers[i] = (struct worker){ .ordinal = i, .body = body };
+        EXPECT(pthread_create(&workers[i].thread, NULL, run_body,
+                              &workers[i]) == 0,
+               "no thread %d", i);
+    }
+    for (int i = 0; i < num_threads; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+/* The worker's place in the plan, or -1. */
+static int place_of(const struct plan *plan, const struct worker *worker)
+{
+    for (int i = 0; i < plan->size; i++)
+        if (plan->members[i]->process_index == self &&
+            plan->members[i]->local_ordinal == worker->ordinal)
+            return i;
+    return -1;
+}
+
+static struct jd_comm_spec spec_of(const struct plan *plan, int place)
+{
+    return (struct jd_comm_spec){
+        .runtime = runtime,
+        .members = plan->members,
+        .size = plan->size,
+        .index = place,
+        .axes = "\"data\"",
+        .detail = " over axis \"data\"",
+        .operation = "jd_psum",
+    };
+}
+
+static struct jd_comm *make(const struct plan *plan, int place)
+{
+    struct jd_comm_spec spec = spec_of(plan, place);
+    struct jd_comm *comm = NULL;
+    EXPECT_OK(jd__comm_create(&spec, &comm));
+    return comm;
+}
+
+/* ---- does it work? ------------------------------------------------------ */
+
+struct words {
+    int64_t from, to, round;
+};
+
+/* Each member writes to each other one. */
+static void write_to_all(struct jd_comm *comm, const struct plan *plan,
+                         int round)
+{
+    struct words said[MOST_DEVICES], heard[MOST_DEVICES];
+    int self_place = comm->index;
+    for (int i = 0; i < comm->size; i++) {
+        said[i] = (struct words){ plan->members[self_place]->id,
+                                  plan->members[i]->id, round };
+        EXPECT_OK(
+            jd__channel_receive(comm->wire, i, &heard[i], sizeof heard[i]));
+        EXPECT_OK(jd__channel_send(comm->wire, i, &said[i], sizeof said[i]));
+    }
+    EXPECT_OK(jd__channel_wait(comm->wire));
+    for (int i = 0; i < comm->size; i++)
+        EXPECT(heard[i].from == plan->members[i]->id &&
+                   heard[i].to == plan->members[self_place]->id &&
+                   heard[i].round == round,
+               "member %d wrote %lld, %lld, %lld", i, (long long)heard[i].from,
+               (long long)heard[i].to, (long long)heard[i].round);
+}
+
+/* All members of the team, and all of the clique by messages, tell each other
+ * who they are. */
+static void talk(struct jd_comm *comm, const struct plan *plan, int round)
+{
+    struct jd_signature signature = { .activity = JD_ACTIVITY_BARRIER };
+    int64_t mine[2] = { plan->members[comm->index]->id, round };
+    EXPECT_OK(jd__shm_meet(comm->group, &signature, mine, sizeof mine));
+    for (int i = 0; i < comm->size; i++) {
+        if (comm->groups[i] != comm->groups[comm->index])
+            continue;
+        const int64_t *said = jd__shm_payload(comm->group, comm->places[i]);
+        EXPECT(said[0] == plan->members[i]->id && said[1] == round,
+               "member %d said %lld, %lld", i, (long long)said[0],
+               (long long)said[1]);
+    }
+    EXPECT((comm->wire != NULL) == (comm->num_groups > 1), "%d teams",
+           comm->num_groups);
+    if (comm->wire)
+        write_to_all(comm, plan, round);
+}
+
+/* Teams are processes where memory is not shared, and one where it is. */
+static void check_teams(const struct jd_comm *comm, const struct plan *plan)
+{
+    bool shares =
+        jd__options_integer(runtime->settings, JD_OPTION_SHARED_MEMORY) != 0;
+    for (int i = 0; i < plan->size; i++) {
+        int process = plan->members[i]->process_index;
+        EXPECT(comm->processes[i] == process, "%d", comm->processes[i]);
+        for (int j = 0; j < i; j++)
+            EXPECT((comm->groups[i] == comm->groups[j]) ==
+                       (shares || process == comm->processes[j]),
+                   "members %d and %d", j, i);
+    }
+}
+
+/* ---- together ----------------------------------------------------------- */
+
+static struct plan plans[CLIQUES];
+static uint32_t seed;
+
+/* The same on all processes: each clique some of all devices, shuffled. */
+static void make_plans(void)
+{
+    for (int c = 0; c < CLIQUES; c++) {
+        const jd_device *all[MOST_DEVICES];
+        memcpy(all, devices, (size_t)num_devices * sizeof *all);
+        plans[c].size = num_devices > 2
+                            ? 2 + (int)next_random(&seed) % (num_devices - 1)
+                            : num_devices;
+        for (int i = 0; i < plans[c].size; i++) {
+            int from = i + (int)next_random(&seed) % (num_devices - i);
+            plans[c].members[i] = all[from];
+            all[from] = all[i];
+        }
+    }
+}
+
+static void dawdle(uint32_t *state)
+{
+    for (uint32_t i = next_random(state) % 64; i; i--)
+        sched_yield();
+}
+
+static void use_all(struct worker *worker)
+{
+    struct jd_comm *comms[CLIQUES] = { NULL };
+    uint32_t state = seed + (uint32_t)(self * MOST_THREADS + worker->ordinal);
+    for (int c = 0; c < CLIQUES; c++) {
+        int place = place_of(&plans[c], worker);
+        if (place < 0)
+            continue;
+        dawdle(&state);
+        comms[c] = make(&plans[c], place);
+        check_teams(comms[c], &plans[c]);
+    }
+    for (int round = 0; round < 5; round++)
+        for (int c = CLIQUES - 1; c >= 0; c--)
+            if (comms[c])
+                talk(comms[c], &plans[c], round);
+    for (int c = 0; c < CLIQUES; c++) {
+        dawdle(&state);
+        jd__comm_destroy(comms[c]);
+    }
+}
+
+static void try_together(void)
+{
+    seed = 4711;
+    for (int round = 0; round < count; round++) {
+        make_plans();
+        run_on_all(use_all);
+    }
+}
+
+/* ---- many --------------------------------------------------------------- */
+
+static int count_files(void)
+{
+    int files = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder))
+        files++;
+    closedir(folder);
+    return files;
+}
+
+struct usage {
+    int files, maps, tags, blocks;
+    size_t heap, allocated;
+};
+
+static int count_lines(const char *path)
+{
+    int lines = 0;
+    FILE *file = fopen(path, "r");
+    for (int c; (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+static struct usage measure(void)
+{
+    struct usage usage = {
+        .files = count_files(),
+        .maps = count_lines("/proc/self/maps"),
+        .tags = jd__bootstrap_tags_lent(),
+        .allocated = mallinfo2().uordblks,
+    };
+    size_t allocations;
+    struct jd_heap *heap = jd__heap_get("test");
+    while ((usage.blocks = jd__segment_sweep()) > 0)
+        sched_yield(); /* the others' ends are being destroyed */
+    jd__heap_usage(heap, &usage.heap, &allocations);
+    usage.blocks = (int)allocations;
+    return usage;
+}
+
+static void make_many(struct worker *worker)
+{
+    for (int i = 0; i < count; i++) {
+        int place = place_of(&plans[i % CLIQUES], worker);
+        if (place < 0)
+            continue;
+        struct jd_comm *comm = make(&plans[i % CLIQUES], place);
+        if (i % 7 == 0)
+            talk(comm, &plans[i % CLIQUES], i);
+        jd__comm_destroy(comm);
+    }
+}
+
+/* The arenas that this process has mapped, its own among them. */
+static int count_arenas(void)
+{
+    unsigned long inodes[16], inode;
+    int heaps = 0, i;
+    char line[512];
+    FILE *file = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, file)) {
+        if (!strstr(line, "/memfd:jd") ||
+            sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1)
+            continue;
+        for (i = 0; i < heaps && inodes[i] != inode; i++)
+            continue;
+        if (i == heaps && heaps < 16)
+            inodes[heaps++] = inode;
+    }
+    fclose(file);
+    return heaps;
+}
+
+/* MPI keeps some memory for the next messages. */
+static size_t heap_slack(void)
+{
+    return runtime->world.count == 1 ? 8 << 10
+                                     : (128 << 10) + (size_t)count * 100;
+}
+
+static void try_many(void)
+{
+    int wanted = count;
+    seed = 4712;
+    make_plans();
+    count = 2 * CLIQUES;
+    run_on_all(make_many);
+    EXPECT_OK(jd_sync_global_devices("warm"));
+    struct usage before = measure();
+    count = wanted;
+    run_on_all(make_many);
+    EXPECT_OK(jd_sync_global_devices("done"));
+    struct usage after = measure();
+    EXPECT(after.files <= before.files, "%d files before, %d after",
+           before.files, after.files);
+    EXPECT(after.tags == 0, "%d ranges of tags", after.tags);
+    EXPECT(after.blocks == before.blocks && after.heap == before.heap,
+           "%d blocks of %zu bytes before, %d of %zu after", before.blocks,
+           before.heap, after.blocks, after.heap);
+    EXPECT(after.maps < before.maps + 16, "%d mappings before, %d after",
+           before.maps, after.maps);
+    EXPECT(after.allocated < before.allocated + heap_slack(),
+           "%zu bytes of heap before, %zu after", before.allocated,
+           after.allocated);
+    EXPECT(count_arenas() <= 1, "%d arenas are mapped", count_arenas());
+    EXPECT(jd__local_rendezvous_count() == 0, "somebody is left");
+}
+
+/* ---- not made ----------------------------------------------------------- */
+
+static void plan_all(void)
+{
+    plans[0].size = num_devices;
+    memcpy(plans[0].members, devices, (size_t)num_devices * sizeof *devices);
+}
+
+/* The last device of the last process does not come. */
+static void miss_last(struct worker *worker)
+{
+    struct jd_comm_spec spec = spec_of(&plans[0], place_of(&plans[0], worker));
+    struct jd_comm *comm = NULL;
+    char text[160];
+    if (spec.index == num_devices - 1)
+        return;
+    jd_status status = jd__comm_create(&spec, &comm);
+    EXPECT(status == JD_DEADLINE_EXCEEDED && !comm, "%s",
+           jd_status_name(status));
+    int last = runtime->world.count - 1;
+    if (self == last)
+        snprintf(text, sizeof text,
+                 " s for device %d of the same process, whose thread has not "
+                 "made this call",
+                 num_threads - 1);
+    else
+        snprintf(text, sizeof text, " s for process %d", last);
+    EXPECT(strstr(jd_error_message(), text), "%s\nwanted: %s",
+           jd_error_message(), text);
+    EXPECT(strncmp(jd_error_message(), "jd_psum over axis \"data\": ", 25) == 0,
+           "%s", jd_error_message());
+}
+
+/* Those of the last process come with another axis, and, where it has several
+ * devices, in another order. */
+static void disagree(struct worker *worker)
+{
+    struct jd_comm_spec spec = spec_of(&plans[0], place_of(&plans[0], worker));
+    struct jd_comm *comm = NULL;
+    if (self == runtime->world.count - 1)
+        spec.axes = "\"model\"";
+    EXPECT_STATUS(jd__comm_create(&spec, &comm), JD_INVALID_ARGUMENT,
+                  "jd_psum: process ");
+    const char *text = jd_error_message();
+    char wanted[160];
+    snprintf(wanted, sizeof wanted,
+             "process %d comes with a mesh \"model\" of %d devices, of "
+             "processes 0-%d",
+             runtime->world.count - 1, num_devices, runtime->world.count - 1);
+    EXPECT(strstr(text, wanted), "%s\nwanted: %s", text, wanted);
+    snprintf(wanted, sizeof wanted,
+             "process 0 with a mesh \"data\" of %d devices", num_devices);
+    EXPECT(strstr(text, wanted), "%s\nwanted: %s", text, wanted);
+}
+
+/* After that they agree, and it works. */
+static void agree(struct worker *worker)
+{
+    struct jd_comm *comm = make(&plans[0], place_of(&plans[0], worker));
+    talk(comm, &plans[0], 1);
+    jd__comm_destroy(comm);
+}
+
+static atomic_bool is_cancelled;
+
+/* Process 0 comes, and is told that it need not wait any more. */
+static void be_cancelled(struct worker *worker)
+{
+    struct jd_comm_spec spec = spec_of(&plans[0], place_of(&plans[0], worker));
+    struct jd_comm *comm = NULL;
+    spec.is_cancelled = &is_cancelled;
+    if (self != 0)
+        return;
+    if (worker->ordinal == num_threads - 1)
+        atomic_store(&is_cancelled, true);
+    EXPECT_STATUS(jd__comm_create(&spec, &comm), JD_ABORTED,
+                  "jd_psum over axis \"data\": another device of this process "
+                  "has failed, and this one waits no longer");
+}
+
+/* Process 0 comes alone, and its call began long before its deadline. */
+static void come_late(void)
+{
+    struct jd_comm_spec spec = spec_of(&plans[0], -1);
+    struct jd_comm_desc desc = { .digest = 1, .text = "\"data\"" };
+    struct jd_layout *layout;
+    for (int i = 0; i < plans[0].size && spec.index < 0; i++)
+        if (plans[0].members[i]->process_index == self)
+            spec.index = i;
+    EXPECT_OK(jd__layout_create(&spec, &layout));
+    struct jd_bootstrap a = {
+        .spec = &spec,
+        .layout = layout,
+        .begin = jd__clock_now() - 2000,
+    };
+    if (self == 0) {
+        EXPECT_STATUS(jd__bootstrap_meet(&a, &desc), JD_DEADLINE_EXCEEDED,
+                      "process 0 has waited 2e+03 s for process 1");
+        jd__bootstrap_finish(&a);
+    }
+    jd__layout_destroy(layout);
+    EXPECT_OK(jd_wait_at_barrier("was late", 60, NULL, 0));
+}
+
+int main(int argc, char **argv)
+{
+    EXPECT(argc >= 2, "what?");
+    JD_CHECK(jd_initialize());
+    EXPECT_OK(jd__runtime_get(&runtime, "test"));
+    devices = jd_platform_devices("cpu", &num_devices);
+    num_threads = jd_local_device_count();
+    self = jd_process_index();
+    count = argc > 2 ? atoi(argv[2]) : 1;
+    EXPECT(num_devices <= MOST_DEVICES && num_threads <= MOST_THREADS,
+           "%d devices", num_devices);
+    plan_all();
+    if (strcmp(argv[1], "together") == 0) {
+        try_together();
+    } else if (strcmp(argv[1], "many") == 0) {
+        try_many();
+    } else if (strcmp(argv[1], "missing") == 0) {
+        EXPECT_OK(jd_sync_global_devices("begin together"));
+        run_on_all(miss_last);
+        /* One that left while others wait for it would end the job. */
+        EXPECT_OK(jd_wait_at_barrier("gave up", 60, NULL, 0));
+    } else if (strcmp(argv[1], "beliefs") == 0) {
+        run_on_all(disagree);
+        run_on_all(agree);
+    } else if (strcmp(argv[1], "late") == 0) {
+        come_late();
+    } else {
+        run_on_all(be_cancelled);
+    }
+    if (jd_shutdown() != JD_OK)
+        return 1;
+    return 0;
+}

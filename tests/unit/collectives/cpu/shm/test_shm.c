@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_shm.c - meetings, steps, and giving up. */
+#include "base/clock.h"
+#include "collectives/cpu/shm/shm_private.h"
+#include "tests/unit/shm.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+static struct jd_signature sign(uint64_t count)
+{
+    return (struct jd_signature){ .activity = JD_ACTIVITY_PSUM,
+                                  .source = -1,
+                                  .count = count };
+}
+
+/* ---- meetings ----------------------------------------------------------- */
+
+enum { ROUNDS = 1000 };
+
+static void meet_often(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    unsigned seed = (unsigned)member + 1;
+    (void)arg;
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        struct jd_signature mine = sign(i);
+        uint64_t payload[8] = { i, (uint64_t)member };
+        if (rand_r(&seed) % 8 == 0)
+            sched_yield();
+        UNIT_OK(jd__shm_meet(group, &mine, payload, sizeof payload));
+        for (int j = 0; j < crowd->size; j++) {
+            const uint64_t *other = jd__shm_payload(group, j);
+            ck_assert_int_eq(jd__shm_signature(group, j)->count, i);
+            ck_assert_int_eq(other[0], i);
+            ck_assert_int_eq(other[1], j);
+        }
+    }
+}
+
+START_TEST(everybody_hears_everybody)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, _i);
+    crowd_run(&crowd, meet_often, NULL);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(a_long_payload_comes_whole)
+{
+    struct crowd crowd;
+    char payload[JD_SHM_PAYLOAD];
+    struct jd_signature mine = sign(1);
+    memset(payload, 7, sizeof payload);
+    crowd_start(&crowd, 1);
+    UNIT_OK(jd__shm_meet(crowd.groups[0], &mine, payload, sizeof payload));
+    ck_assert(memcmp(jd__shm_payload(crowd.groups[0], 0), payload,
+                     sizeof payload) == 0);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* Every other meeting's signature is the same, or differs in the status alone,
+ * or one member's in something else. */
+static void meet_and_compare(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    const int *odd = arg;
+    for (int i = 0; i < 60; i++) {
+        struct jd_signature mine = sign(7);
+        bool differs = i % 5 == 4;
+        mine.status = i % 3 == 2 ? member : 0;
+        mine.source += member == *odd && differs;
+        UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+        ck_assert_int_eq(jd__shm_agrees(group), !differs);
+        for (int j = 0; j < crowd->size; j++) {
+            const struct jd_signature *theirs = jd__shm_signature(group, j);
+            ck_assert_int_eq(theirs->status, i % 3 == 2 ? j : 0);
+            ck_assert_int_eq(theirs->source, -1 + (j == *odd && differs));
+            ck_assert_uint_eq(theirs->count, 7);
+        }
+    }
+}
+
+START_TEST(a_signature_is_heard_as_it_is)
+{
+    struct crowd crowd;
+    int odd = _i % 3;
+    crowd_start(&crowd, 3);
+    crowd_run(&crowd, meet_and_compare, &odd);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(signatures_that_differ_have_other_digests)
+{
+    struct jd_signature a = sign(1), b[] = { a, a, a, a, a, a };
+    b[0].activity++;
+    b[1].dtype++;
+    b[2].source++;
+    b[3].count++;
+    b[4].digest++;
+    b[5].activity--, b[5].dtype++;
+    for (int i = 0; i < 6; i++)
+        ck_assert_uint_ne(jd__signature_digest(&a),
+                          jd__signature_digest(&b[i]));
+    a.status = JD_ABORTED;
+    ck_assert_uint_eq(jd__signature_digest(&a),
+                      jd__signature_digest(&(struct jd_signature){
+                          .activity = JD_ACTIVITY_PSUM,
+                          .source = -1,
+                          .count = 1,
+                      }));
+}
+END_TEST
+
+/* ---- steps -------------------------------------------------------------- */
+
+/* Not atomic: the steps order the accesses. */
+static long board[CROWD_MAX];
+
+static void step_often(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    (void)arg;
+    for (long i = 1; i <= ROUNDS; i++) {
+        board[member] = i;
+        UNIT_OK(jd__shm_step(group));
+        for (int j = 0; j < crowd->size; j++)
+            ck_assert_int_eq(board[j], i);
+        UNIT_OK(jd__shm_step(group));
+    }
+    ck_assert_int_eq(jd__shm_steps(group), 2 * ROUNDS);
+}
+
+START_TEST(a_step_orders_what_comes_before_it)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, _i);
+    crowd_run(&crowd, step_often, NULL);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+static void hand_on(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    (void)arg;
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        if (member > 0)
+            UNIT_OK(jd__shm_await(group, member - 1, i));
+        else if (i > 1)
+            UNIT_OK(jd__shm_await(group, crowd->size - 1, i - 1));
+        board[0]++;
+        ck_assert_int_eq(jd__shm_advance(group), i);
+    }
+}
+
+START_TEST(one_member_can_be_awaited)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, 3);
+    board[0] = 0;
+    crowd_run(&crowd, hand_on, NULL);
+    ck_assert_int_eq(board[0], 3 * ROUNDS);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* ---- places ------------------------------------------------------------- */
+
+START_TEST(places_are_inside_the_arena)
+{
+    struct crowd crowd;
+    char mine[8];
+    crowd_start(&crowd, 2);
+    char *heap = crowd.members[0].heap;
+    struct jd_shm_group *group = crowd.groups[0], *other = crowd.groups[1];
+    uint64_t end = CROWD_ARENA;
+    ck_assert_int_eq(jd__shm_place(group, heap + 5, 10), 5);
+    ck_assert_int_eq(jd__shm_place(group, heap + end - 10, 10), end - 10);
+    ck_assert(jd__shm_place(group, heap + end - 9, 10) == JD_PLACE_PRIVATE);
+    ck_assert(jd__shm_place(group, heap + end, 0) == JD_PLACE_PRIVATE);
+    ck_assert(jd__shm_place(group, mine, 8) == JD_PLACE_PRIVATE);
+    ck_assert_ptr_eq(jd__shm_at(other, 0, 5, 10), heap + 5);
+    ck_assert_ptr_null(jd__shm_at(other, 0, JD_PLACE_PRIVATE, 1));
+    ck_assert_ptr_null(jd__shm_at(other, 0, end - 9, 10));
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* ---- giving up ---------------------------------------------------------- */
+
+static void come_late(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(0);
+    atomic_int *gone = arg;
+    if (member == 0) {
+        ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0),
+                         JD_DEADLINE_EXCEEDED);
+        double waited = 0;
+        sscanf(jd_error_message(), "test: process 0 has waited %lf s", &waited);
+        ck_assert_msg(waited >= 0.2, "%s", jd_error_message());
+        atomic_fetch_add(gone, 1);
+        return;
+    }
+    if (member == 1)
+        while (atomic_load(gone) == 0)
+            sched_yield();
+    ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0), JD_ABORTED);
+    ck_assert_ptr_nonnull(
+        strstr(jd_error_message(), "test: another member gave up waiting"));
+    ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0), JD_ABORTED);
+}
+
+/* Process 2 has no deadline of its own: it hears of it. */
+START_TEST(a_late_member_hears_that_others_gave_up)
+{
+    struct crowd crowd;
+    atomic_int gone = 0;
+    crowd_start_with(&crowd, 3, (double[]){ 0.2, 60, 60 });
+    crowd_run(&crowd, come_late, &gone);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* From here on: the meeting before that is no race. */
+static void be_impatient(struct jd_shm_group *group)
+{
+    group->spec.wait.timeout = 0.2;
+}
+
+static void give_up_inside(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(0);
+    atomic_int *copying = arg;
+    UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+    if (member == 0) {
+        /* The other is still at work in our buffers until it says so. */
+        be_impatient(group);
+        ck_assert_int_eq(jd__shm_step(group), JD_DEADLINE_EXCEEDED);
+        ck_assert_int_eq(atomic_load(copying), 0);
+        return;
+    }
+    while (atomic_load(&crowd->members[0].control->step) != JD_SHM_REVOKED)
+        sched_yield();
+    double begin = jd__clock_now(); /* so that it most likely waits */
+    while (jd__clock_now() < begin + 0.2)
+        sched_yield();
+    atomic_store(copying, 0);
+    ck_assert_int_eq(jd__shm_step(group), JD_ABORTED);
+}
+
+START_TEST(nobody_leaves_while_a_member_holds_its_buffers)
+{
+    struct crowd crowd;
+    atomic_int copying = 1;
+    crowd_start(&crowd, 2);
+    crowd_run(&crowd, give_up_inside, &copying);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+static void leave_or_wait(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(0);
+    (void)arg;
+    UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+    if (member == 1) {
+        jd__shm_leave(group);
+        return;
+    }
+    if (member == 0)
+        be_impatient(group);
+    ck_assert_int_eq(jd__shm_step(group),
+                     member == 0 ? JD_DEADLINE_EXCEEDED : JD_ABORTED);
+    ck_assert_ptr_null(strstr(jd_error_message(), "let go"));
+}
+
+START_TEST(who_has_left_is_not_waited_for)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, 3);
+    crowd_run(&crowd, leave_or_wait, NULL);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+static void revoke_or_wait(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(0);
+    (void)arg;
+    if (member == 1) {
+        UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+        jd__shm_revoke(group);
+    } else if (jd__shm_meet(group, &mine, NULL, 0) == JD_OK) {
+        ck_assert_int_eq(jd__shm_step(group), JD_ABORTED);
+    }
+    ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0), JD_ABORTED);
+}
+
+START_TEST(a_member_that_fails_ends_the_others_waits)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, 3);
+    crowd_run(&crowd, revoke_or_wait, NULL);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* Member 0 is in a wait while another of its threads aborts its end. */
+static void be_aborted(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(0);
+    atomic_int *waiting = arg;
+    if (member == 1) {
+        while (!atomic_load(waiting))
+            sched_yield();
+        jd__shm_abort(crowd->groups[0]);
+    } else {
+        atomic_store(waiting, 1);
+    }
+    /* Both may have come to the first already. */
+    if (jd__shm_meet(group, &mine, NULL, 0) == JD_OK)
+        ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0), JD_ABORTED);
+}
+
+START_TEST(another_thread_ends_a_wait)
+{
+    struct crowd crowd;
+    atomic_int waiting;
+    for (int i = 0; i < 20; i++) {
+        atomic_init(&waiting, 0);
+        crowd_start(&crowd, 2);
+        crowd_run(&crowd, be_aborted, &waiting);
+        crowd_stop(&crowd);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("team");
+    TCase *meetings = unit_case(suite, "meetings");
+    tcase_add_loop_test(meetings, everybody_hears_everybody, 1, 6);
+    tcase_add_test(meetings, a_long_payload_comes_whole);
+    tcase_add_loop_test(meetings, a_signature_is_heard_as_it_is, 0, 3);
+    tcase_add_test(meetings, signatures_that_differ_have_other_digests);
+    tcase_add_loop_test(meetings, a_step_orders_what_comes_before_it, 1, 6);
+    tcase_add_test(meetings, one_member_can_be_awaited);
+    tcase_add_test(meetings, places_are_inside_the_arena);
+    TCase *ends = unit_case(suite, "giving up");
+    tcase_add_test(ends, a_late_member_hears_that_others_gave_up);
+    tcase_add_test(ends, nobody_leaves_while_a_member_holds_its_buffers);
+    tcase_add_test(ends, who_has_left_is_not_waited_for);
+    tcase_add_test(ends, a_member_that_fails_ends_the_others_waits);
+    tcase_add_test(ends, another_thread_ends_a_wait);
+    return unit_main(suite);
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_shm_p2p.c - sends and receives between pairs of a group's members. */
+#include "collectives/cpu/shm/shm_p2p.h"
+#include "tests/unit/shm.h"
+
+#include <sched.h>
+
+enum { LONGEST = 300001, MOST = 12, ROOM = 4 << 20, GROUPS = 60 };
+
+static const size_t counts[] = { 0,    1,    7,       976,         977,
+                                 1000, 4096, 1 << 17, 1 << 17 | 1, LONGEST };
+enum { NUM_COUNTS = sizeof counts / sizeof *counts };
+
+/* What all members know of a group: who sends how much to whom. */
+struct plan {
+    int count;
+    struct {
+        int from, to;
+        size_t bytes;
+        const unsigned char *data;
+    } items[MOST];
+};
+
+static unsigned char pattern[LONGEST + 4096];
+
+static void make_pattern(void)
+{
+    unsigned seed = 7;
+    for (size_t i = 0; i < sizeof pattern; i++)
+        pattern[i] = (unsigned char)(rand_r(&seed) >> 8);
+}
+
+static struct plan draw_plan(int size, unsigned seed)
+{
+    struct plan plan = { .count = rand_r(&seed) % (MOST + 1) };
+    for (int i = 0; i < plan.count; i++) {
+        plan.items[i].from = rand_r(&seed) % size;
+        plan.items[i].to = rand_r(&seed) % size;
+        plan.items[i].bytes = counts[rand_r(&seed) % NUM_COUNTS];
+        plan.items[i].data = pattern + rand_r(&seed) % 4096;
+    }
+    return plan;
+}
+
+static struct jd_transfer make_send(int to, const void *in, size_t count)
+{
+    return (struct jd_transfer){ .member = to,
+                                 .call = { .activity = JD_ACTIVITY_SEND,
+                                           .detail = " over axis \"x\"",
+                                           .in = in,
+                                           .count = count,
+                                           .dtype = JD_U8 } };
+}
+
+static struct jd_transfer make_receive(int from, void *out, size_t count)
+{
+    return (struct jd_transfer){ .member = from,
+                                 .call = { .activity = JD_ACTIVITY_RECV,
+                                           .detail = " over axis \"x\"",
+                                           .out = out,
+                                           .count = count,
+                                           .dtype = JD_U8 } };
+}
+
+/* ---- groups of any order ------------------------------------------------ */
+
+/* One member's part of a group: what it sends and, after that, receives. */
+struct part {
+    struct jd_transfer transfers[2 * MOST];
+    int items[2 * MOST];
+    int count;
+};
+
+static char *memory_of(struct crowd *crowd, int member, char *private,
+                       unsigned *seed)
+{
+    return rand_r(seed) % 2 ? private : (char *)crowd_memory(crowd, member);
+}
+
+/* Swaps neighbours that are not of the same pair and direction. */
+static void shuffle(struct part *part, unsigned *seed)
+{
+    for (int i = 0; i < 200 && part->count > 1; i++) {
+        int a = rand_r(seed) % (part->count - 1), b = a + 1;
+        struct jd_transfer t = part->transfers[a];
+        int item = part->items[a];
+        if (t.member == part->transfers[b].member &&
+            t.call.activity == part->transfers[b].call.activity)
+            continue;
+        part->transfers[a] = part->transfers[b];
+        part->items[a] = part->items[b];
+        part->transfers[b] = t;
+        part->items[b] = item;
+    }
+}
+
+static void add(struct part *part, struct jd_transfer transfer, int item)
+{
+    part->items[part->count] = item;
+    part->transfers[part->count++] = transfer;
+}
+
+/* Ins lie in the one half of the memory, outs in the other. */
+static void make_part(const struct plan *plan, int member, char *in, char *out,
+                      struct part *part)
+{
+    part->count = 0;
+    for (int i = 0; i < plan->count; i++) {
+        size_t bytes = plan->items[i].bytes;
+        if (plan->items[i].from == member) {
+            memcpy(in, plan->items[i].data, bytes);
+            add(part, make_send(plan->items[i].to, in, bytes), i);
+            in += bytes;
+        }
+        if (plan->items[i].to == member) {
+            memset(out, 0xa5, bytes);
+            add(part, make_receive(plan->items[i].from, out, bytes), i);
+            out += bytes;
+        }
+    }
+}
+
+static void check_part(const struct plan *plan, const struct part *part)
+{
+    for (int i = 0; i < part->count; i++) {
+        const struct jd_collective *call = &part->transfers[i].call;
+        if (call->activity == JD_ACTIVITY_RECV && call->count)
+            ck_assert(memcmp(call->out, plan->items[part->items[i]].data,
+                             call->count) == 0);
+    }
+}
+
+static void exchange(struct crowd *crowd, int member, void *arg)
+{
+    unsigned seed = (unsigned)member + 1;
+    char *private = malloc(ROOM);
+    struct part part;
+    (void)arg;
+    /* What is not one half is the other: each has room for all items. */
+    ck_assert(MOST * LONGEST < ROOM);
+    for (unsigned i = 0; i < GROUPS; i++) {
+        struct plan plan = draw_plan(crowd->size, i);
+        char *in = memory_of(crowd, member, private, &seed);
+        char *other = in == private ? crowd_memory(crowd, member) : private;
+        make_part(&plan, member, in, other, &part);
+        shuffle(&part, &seed);
+        if (rand_r(&seed) % 3 == 0)
+            sched_yield();
+        UNIT_OK(jd__shm_p2p_transfer(crowd->groups[member], part.transfers,
+                                     part.count));
+        memset(in, 0x5a, ROOM);
+        check_part(&plan, &part);
+    }
+    free(private);
+}
+
+static const int sizes[] = { 1, 2, 3, 4, 6, 8 };
+enum { NUM_SIZES = sizeof sizes / sizeof *sizes };
+
+static void run_crowd(int size, crowd_body *body, void *arg)
+{
+    struct crowd crowd;
+    make_pattern();
+    crowd_start(&crowd, size);
+    crowd_run(&crowd, body, arg);
+    crowd_stop(&crowd);
+}
+
+START_TEST(groups_proceed_in_any_order)
+{
+    run_crowd(sizes[_i], exchange, NULL);
+}
+END_TEST
+
+/* Each waits for both of its neighbours at a time; the long ones are sent
+ * first. */
+static void pass_round(struct crowd *crowd, int member, void *arg)
+{
+    int size = crowd->size, left = (member + size - 1) % size;
+    char *in = malloc(LONGEST), *out = malloc(LONGEST), byte;
+    (void)arg;
+    for (int i = 0; i < 50; i++) {
+        struct jd_transfer transfers[] = {
+            make_send((member + 1) % size, in, LONGEST),
+            make_send((member + 1) % size, in, 1),
+            make_receive(left, out, LONGEST),
+            make_receive(left, &byte, 1),
+        };
+        memcpy(in, pattern + member + i, LONGEST);
+        UNIT_OK(jd__shm_p2p_transfer(crowd->groups[member], transfers, 4));
+        memset(in, 0x5a, LONGEST);
+        ck_assert(memcmp(out, pattern + left + i, LONGEST) == 0);
+        ck_assert_int_eq((unsigned char)byte, pattern[left + i]);
+    }
+    free(in);
+    free(out);
+}
+
+START_TEST(a_ring_of_sends_before_receives_does_not_lock)
+{
+    run_crowd(_i, pass_round, NULL);
+}
+END_TEST
+
+/* Member 2 is in a meeting meanwhile. */
+static void transfer_beside(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_signature mine = { .activity = JD_ACTIVITY_BARRIER };
+    struct jd_shm_group *group = crowd->groups[member];
+    char out[2000] = "", in[2000] = "in";
+    (void)arg;
+    for (int i = 0; i < 300; i++) {
+        struct jd_transfer send = make_send(1, in, sizeof in);
+        struct jd_transfer receive = make_receive(0, out, sizeof out);
+        if (member == 0)
+            UNIT_OK(jd__shm_p2p_transfer(group, &send, 1));
+        if (member == 1)
+            UNIT_OK(jd__shm_p2p_transfer(group, &receive, 1));
+        UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+    }
+    if (member == 1)
+        ck_assert_str_eq(out, "in");
+}
+
+START_TEST(transfers_do_not_concern_the_others)
+{
+    run_crowd(3, transfer_beside, NULL);
+}
+END_TEST
+
+/* ---- what does not match ------------------------------------------------ */
+
+#define UNEQUAL(text)                                                          \
+    " over axis \"x\": process 0 (member 0) sends " text                       \
+    "; a send and its receive have the same count and type, and match in the " \
+    "order of the calls"
+
+static const struct mismatch {
+    size_t sent, wanted;
+    jd_dtype sent_type, wanted_type;
+    const char *text[2];
+} mismatches[] = {
+    { 5,
+      4,
+      JD_U8,
+      JD_U8,
+      { "jd_send" UNEQUAL("5 x U8, where process 1 (member 1) receives 4 x U8"),
+        "jd_recv" UNEQUAL(
+            "5 x U8, where process 1 (member 1) receives 4 x U8") } },
+    { 5,
+      5,
+      JD_U8,
+      JD_S8,
+      { "jd_send" UNEQUAL("5 x U8, where process 1 (member 1) receives 5 x S8"),
+        "jd_recv" UNEQUAL(
+            "5 x U8, where process 1 (member 1) receives 5 x S8") } },
+    { LONGEST,
+      70000,
+      JD_U8,
+      JD_F32,
+      { "jd_send" UNEQUAL(
+            "300001 x U8, where process 1 (member 1) receives 70000 x F32"),
+        "jd_recv" UNEQUAL(
+            "300001 x U8, where process 1 (member 1) receives 70000 x F32") } },
+};
+#define TAGGED                                                                 \
+    " over axis \"x\": process 0 (member 0) sends 1 x U8 with tag 0, where "   \
+    "process 1 (member 1) receives 1 x U8 with tag -1; a send and its "        \
+    "receive "                                                                 \
+    "have the same tag; between two members the transfers of a group match "   \
+    "in "                                                                      \
+    "the order of their tags, others in that of the calls"
+enum { NUM_MISMATCHES = sizeof mismatches / sizeof *mismatches };
+
+/* The second of three does not match. */
+static void transfer_three(struct crowd *crowd, int member, void *arg)
+{
+    const struct mismatch *m = arg;
+    char *buffer = calloc(1, LONGEST), first = 0, last = 0;
+    struct jd_transfer transfers[] = {
+        make_send(1, "a", 1),
+        make_send(1, buffer, m->sent),
+        make_send(1, "b", 1),
+    };
+    if (member == 1) {
+        transfers[0] = make_receive(0, &first, 1);
+        transfers[1] = make_receive(0, buffer, m->wanted);
+        transfers[2] = make_receive(0, &last, 1);
+    }
+    transfers[1].call.dtype = member == 0 ? m->sent_type : m->wanted_type;
+    for (int i = 0; i < 20; i++) {
+        first = last = 0;
+        if (member < 2)
+            UNIT_FAILS(
+                jd__shm_p2p_transfer(crowd->groups[member], transfers, 3),
+                JD_INVALID_ARGUMENT, m->text[member]);
+        if (member == 1) {
+            ck_assert_int_eq(first, 'a');
+            ck_assert_int_eq(last, 'b');
+        }
+    }
+    pass_round(crowd, member, NULL);
+    free(buffer);
+}
+
+START_TEST(both_hear_of_a_pair_that_does_not_match)
+{
+    run_crowd(2, transfer_three, (void *)(uintptr_t)&mismatches[_i]);
+}
+END_TEST
+
+/* Of three that go together the tags of the second are unlike. */
+static void transfer_tagged(struct crowd *crowd, int member, void *arg)
+{
+    char bytes[3] = "ab";
+    struct jd_transfer transfers[3];
+    (void)arg;
+    for (int i = 0; i < 3; i++) {
+        transfers[i] = member == 0 ? make_send(1, &bytes[i], 1)
+                                   : make_receive(0, &bytes[i], 1);
+        transfers[i].tag = i - 1 - (i == 1 && member == 1);
+    }
+    if (member < 2)
+        UNIT_FAILS(jd__shm_p2p_transfer(crowd->groups[member], transfers, 3),
+                   JD_INVALID_ARGUMENT,
+                   member == 0 ? "jd_send" TAGGED : "jd_recv" TAGGED);
+    pass_round(crowd, member, NULL);
+}
+
+START_TEST(both_hear_of_tags_that_do_not_match)
+{
+    run_crowd(2, transfer_tagged, NULL);
+}
+END_TEST
+
+/* ---- to itself ---------------------------------------------------------- */
+
+START_TEST(a_member_sends_to_itself)
+{
+    struct crowd crowd;
+    char one = 0, two = 0;
+    crowd_start(&crowd, 2);
+    struct jd_transfer transfers[] = {
+        make_receive(0, &one, 1),
+        make_send(0, "1", 1),
+        make_send(0, "2", 1),
+        make_receive(0, &two, 1),
+    };
+    UNIT_OK(jd__shm_p2p_transfer(crowd.groups[0], transfers, 4));
+    ck_assert_int_eq(one, '1');
+    ck_assert_int_eq(two, '2');
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(it_cannot_wait_for_itself)
+{
+    struct crowd crowd;
+    char one = 0;
+    crowd_start(&crowd, 2);
+    struct jd_transfer send = make_send(0, "1", 1);
+    struct jd_transfer receive = make_receive(0, &one, 1);
+    UNIT_FAILS(jd__shm_p2p_transfer(crowd.groups[0], &send, 1),
+               JD_INVALID_ARGUMENT,
+               "jd_send over axis \"x\": process 0 (member 0) has a send to "
+               "itself without its receive in the same group; put both between "
+               "jd_group_begin and jd_group_end");
+    UNIT_FAILS(jd__shm_p2p_transfer(crowd.groups[0], &receive, 1),
+               JD_INVALID_ARGUMENT,
+               "jd_recv over axis \"x\": process 0 (member 0) has a receive "
+               "from itself without its send in the same group; put both "
+               "between jd_group_begin and jd_group_end");
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* ---- giving up ---------------------------------------------------------- */
+
+/* Member 1 is busy, and comes when the other has given up. */
+static void come_late(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    atomic_int *gone = arg;
+    static char in[1 << 20], out[1 << 20];
+    char *data = member == 0 ? crowd_memory(crowd, 0) : out;
+    struct jd_transfer transfers[] = { make_send(1, data, sizeof in),
+                                       make_receive(0, data, sizeof in) };
+    if (member == 0) {
+        ck_assert_int_eq(jd__shm_p2p_transfer(group, transfers, 1),
+                         JD_DEADLINE_EXCEEDED);
+        ck_assert_ptr_nonnull(strstr(jd_error_message(), " s for process 1"));
+        ck_assert_ptr_null(strstr(jd_error_message(), "let go"));
+        atomic_store(gone, 1);
+        return;
+    }
+    while (!atomic_load(gone))
+        sched_yield();
+    ck_assert_int_eq(jd__shm_p2p_transfer(group, &transfers[1], 1), JD_ABORTED);
+    ck_assert_int_eq(jd__shm_p2p_transfer(group, &transfers[1], 1), JD_ABORTED);
+}
+
+START_TEST(a_late_receiver_hears_that_its_sender_gave_up)
+{
+    struct crowd crowd;
+    atomic_int gone = 0;
+    crowd_start_with(&crowd, 2, (double[]){ 0.2, 60 });
+    crowd_run(&crowd, come_late, &gone);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* Members 0 and 1 wait for each other's other half; 2 gives up. */
+static void wait_for_none(struct crowd *crowd, int member, void *arg)
+{
+    char byte;
+    struct jd_transfer receive = make_receive((member + 1) % 3, &byte, 1);
+    (void)arg;
+    ck_assert_int_eq(jd__shm_p2p_transfer(crowd->groups[member], &receive, 1),
+                     member == 2 ? JD_DEADLINE_EXCEEDED : JD_ABORTED);
+}
+
+START_TEST(one_that_gives_up_ends_the_others_waits)
+{
+    struct crowd crowd;
+    crowd_start_with(&crowd, 3, (double[]){ 60, 60, 0.2 });
+    crowd_run(&crowd, wait_for_none, NULL);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mail");
+    TCase *groups = unit_case(suite, "groups");
+    tcase_set_timeout(groups, 60);
+    tcase_add_loop_test(groups, groups_proceed_in_any_order, 0, NUM_SIZES);
+    tcase_add_loop_test(groups, a_ring_of_sends_before_receives_does_not_lock,
+                        2, 5);
+    tcase_add_test(groups, transfers_do_not_concern_the_others);
+    TCase *pairs = unit_case(suite, "pairs");
+    tcase_set_timeout(pairs, 60);
+    tcase_add_loop_test(pairs, both_hear_of_a_pair_that_does_not_match, 0,
+                        NUM_MISMATCHES);
+    tcase_add_test(pairs, both_hear_of_tags_that_do_not_match);
+    tcase_add_test(pairs, a_member_sends_to_itself);
+    tcase_add_test(pairs, it_cannot_wait_for_itself);
+    TCase *ends = unit_case(suite, "giving up");
+    tcase_set_timeout(ends, 60);
+    tcase_add_test(ends, a_late_receiver_hears_that_its_sender_gave_up);
+    tcase_add_test(ends, one_that_gives_up_ends_the_others_waits);
+    return unit_main(suite);
+}
