@@ -9,7 +9,7 @@
  *     jd__options_destroy(settings);
  *
  * Option (member of jd_options) > JD_* variable > JAX_* variable > detected >
- * default. README's table and jd-info --options are printed from the rows.
+ * default. The table of doc/options.md and jd-info --options are printed from the rows.
  * Threads: resolve and set on one thread; reading on any afterwards.
  */
 #ifndef BASE_OPTIONS_H

@@ -26,7 +26,7 @@ extern "C" {
  * means "detect everything". num_processes > 0 makes process_id explicit and
  * num_slices > 0 makes slice_index explicit, 0 included; -1 is "detected".
  * Durations are seconds; 0 is the default; negative switches off what may be
- * switched off. Each member has a JD_* variable (README, "Options"). Option >
+ * switched off. Each member has a JD_* variable (doc/options.md). Option >
  * variable > detected > default. Members are only ever appended.
  */
 typedef struct jd_options {

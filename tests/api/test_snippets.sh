@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_snippets.sh - the C in README.md compiles without a warning: whole
+# test_snippets.sh - the C in README.md and doc/ compiles without a warning: whole
 # programs as they stand, parts of one between what their text leaves out. A
 # part that is new wants a row in surround().
 # usage: test_snippets.sh SOURCE_DIR
@@ -16,11 +16,11 @@ trap 'rm -rf "$work"' EXIT
 read -ra cc <<<"${CC:-cc}"
 read -ra cxx <<<"${CXX:-}"
 
-# extract FILE FOLDER: each block of C into FOLDER/LINE.c
+# extract FILE FOLDER NAME: each block of C into FOLDER/NAME.LINE.c
 extract() {
-    awk -v folder="$2" '
+    awk -v folder="$2" -v page="$3" '
         /^```/ && out { close(out); out = ""; next }
-        /^```c$/ { out = folder "/" NR ".c"; next }
+        /^```c$/ { out = folder "/" page "." NR ".c"; next }
         /^```/ { skipped = !skipped; next }
         out && !skipped { print >out }' "$1"
 }
@@ -86,9 +86,12 @@ compile() {
     ! is_cxx "$1" || "${cxx[@]}" -std=c++11 -x c++ "${flags[@]}" "$1"
 }
 
-extract "$source_dir/README.md" "$work"
+for page in "$source_dir"/README.md "$source_dir"/doc/*.md; do
+    extract "$page" "$work" "$(basename "$page" .md)"
+done
 for block in "$work"/*.c; do
-    name="README.md, line $(basename "$block" .c)"
+    name=$(basename "$block" .c)
+    name="${name%.*}.md, line ${name##*.}"
     status=0
     surround "$block" >"$work/program.txt" || status=$?
     case $status in

@@ -33,7 +33,7 @@ static const char usage[] =
     "               print what each process of a running job does, asked of\n"
     "               its coordination service (JD_LOG=info says where that is;\n"
     "               JD_SECRET_FILE, the same as the job's, lets you in)\n"
-    "  --markdown   print the table of options as README.md has it\n"
+    "  --markdown   print the table of options as doc/options.md has it\n"
     "  --help       print this text\n"
     "  --version    print the version\n";
 

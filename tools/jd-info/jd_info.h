@@ -19,7 +19,7 @@ int jd_info_detection(const struct jd_env *env, bool is_live, bool json);
 /* Each option's value in force and where it came from. */
 int jd_info_options(const struct jd_env *env);
 
-/* The rows of the options table for README.md. */
+/* The rows of the options table for doc/options.md. */
 int jd_info_options_markdown(void);
 
 /* The job's hosts, processes and devices, printed by process 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report_options.c - the options table: with the values in force, or as
- * Markdown for README.md. */
+ * Markdown for doc/options.md. */
 #include "autodetect/cluster.h"
 #include "tools/jd-info/jd_info.h"
 
@@ -85,7 +85,7 @@ int jd_info_options(const struct jd_env *env)
     return code;
 }
 
-/* ---- README's table ----------------------------------------------------- */
+/* ---- the manual's table ----------------------------------------------------- */
 
 /* A '|' would end the table's cell. */
 static void print_list(const char *choices)

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_readme_errors.sh - the sentences that README's table of errors quotes
+# test_manual_errors.sh - the sentences that the table of errors of doc/errors.md quotes
 # are still in the source. A quotation is the first `code` of a row between the
 # errors:begin and errors:end comments; "..." in it stands for what differs.
-# usage: test_readme_errors.sh SOURCE_DIR
+# usage: test_manual_errors.sh SOURCE_DIR
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,7 +22,7 @@ literals() {
 # shellcheck disable=SC2016 # backquotes of Markdown
 quotations() {
     sed -n '/<!-- errors:begin -->/,/<!-- errors:end -->/p' \
-        "$source_dir/README.md" | sed -nE 's/^\| `([^`]+)`.*/\1/p'
+        "$source_dir/doc/errors.md" | sed -nE 's/^\| `([^`]+)`.*/\1/p'
 }
 
 # missing_part QUOTATION: the first part that no literal has; nothing if none.
@@ -50,5 +50,5 @@ if [[ -z $(missing_part "there is no such sentence in the source") ]]; then
 else
     tap_ok "a sentence that is gone would be seen"
 fi
-((tap_count > 10)) || tap_not_ok "README has a table of errors"
+((tap_count > 10)) || tap_not_ok "doc/errors.md has a table of errors"
 tap_done

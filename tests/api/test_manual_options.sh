@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_readme_options.sh - README.md's table of options, between the lines
+# test_manual_options.sh - doc/options.md's table of options, between the lines
 # <!-- options:begin --> and <!-- options:end -->, is what jd-info --options
-# --markdown prints. usage: test_readme_options.sh SOURCE_DIR BUILD_DIR
+# --markdown prints. usage: test_manual_options.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
-readme=$1/README.md
+readme=$1/doc/options.md
 jd_info=$2/tools/jd-info
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -29,10 +29,10 @@ compare() {
 
 status=0
 compare "$readme" >"$work/out" 2>&1 || status=$?
-tap_result "README.md has the table of options" "$status" "$work/out"
+tap_result "doc/options.md has the table of options" "$status" "$work/out"
 
-sed 's/JD_HEARTBEAT_TIMEOUT/JD_HEARTBEAT/' "$readme" >"$work/README.md"
-if compare "$work/README.md" >/dev/null 2>&1; then
+sed 's/JD_HEARTBEAT_TIMEOUT/JD_HEARTBEAT/' "$readme" >"$work/options.md"
+if compare "$work/options.md" >/dev/null 2>&1; then
     tap_not_ok "a row that differs is seen"
 else
     tap_ok "a row that differs is seen"
