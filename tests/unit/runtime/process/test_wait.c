@@ -427,10 +427,12 @@ END_TEST
 
 static int num_late;
 
-/* Of processes with four members each, the last of each that has not come. */
+/* Of processes with four members each, the last of each that has not come; no
+ * more than the wait has requests. */
 static int find_late(void *arg, int *members)
 {
     ck_assert_ptr_nonnull(arg);
+    ck_assert_int_le(num_late, num_requests);
     for (int i = 0; i < num_late; i++)
         members[i] = 7 - 4 * i;
     return num_late;
@@ -438,7 +440,7 @@ static int find_late(void *arg, int *members)
 
 START_TEST(members_are_named_too)
 {
-    struct jd_wait wait = WAIT_FOR(0, 1);
+    struct jd_wait wait = WAIT_FOR(0, 1, 1);
     int behind = 1;
     wait.find_members = find_late;
     wait.member = 2;
