@@ -111,6 +111,15 @@ bed_on() {
     nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -r --wdns="$PWD" -- "$@"
 }
 
+# bed_exec HOST COMMAND...: the same in this shell's place, so that $! of one in
+# the background is the command's own.
+bed_exec() {
+    local host=$1
+    shift
+    exec nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -r --wdns="$PWD" \
+        -- "$@"
+}
+
 # What mpirun calls in place of ssh: the host, then the parts of a command
 # line for a shell.
 bed_write_agent() {

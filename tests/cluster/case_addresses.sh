@@ -38,7 +38,7 @@ refused "${two_hosts[@]}" -x JD_COORDINATOR_ADDRESS=127.0.0.1:5678 "$hello"
 expect 'JD_COORDINATOR_ADDRESS is 127\.0\.0\.1:5678, which only processes of process 0.s own host can reach, but the job is on 2 hosts'
 
 # A port in use has an owner.
-bed_on h0 python3 -c '
+bed_exec h0 python3 -c '
 import socket, time
 s = socket.socket()
 s.bind(("0.0.0.0", 5678))

@@ -8,7 +8,7 @@
 evil=OMPI_MCA_mca_base_component_path=$work/plugins
 id=$(salloc --no-shell -N2 -n2 2>&1 |
     sed -n 's/.*Granted job allocation \([0-9]*\)/\1/p')
-bed_on h0 setpriv --reuid=65534 --regid=65534 --clear-groups \
+bed_exec h0 setpriv --reuid=65534 --regid=65534 --clear-groups \
     "$build/tests/wireup/rogue" 4321 2 "$evil" "slurm-$id.0" \
     >"$work/rogue" 2>&1 </dev/null &
 rogue=$!
