@@ -99,9 +99,8 @@ enum jd_source {
 
 struct jd_setting {
     enum jd_source source;
-    char
-        *origin; /* "default", "SLURM_NTASKS (slurm)", "JD_LOG", "option ..." */
-    char *text;  /* the value as text; NULL where source is NONE */
+    char *origin; /* "default", "SLURM_NTASKS (slurm)", "JD_LOG", ... */
+    char *text;   /* the value as text; NULL where source is NONE */
     long long integer;
     double seconds; /* negative: switched off */
     int *integers;

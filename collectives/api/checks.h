@@ -3,12 +3,12 @@
  * checks.h - what a public collective looks at before it communicates. A call
  * that is refused here has sent nothing and changed nothing.
  *
- *     struct jd_axis_comm *axis communicator;
- *     status = jd__checks_call(shard, axes, &call, 1, &axis communicator);
+ *     struct jd_axis_comm *axis_comm;
+ *     status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
  *     if (status == JD_OK)
  *         status = jd__checks_buffers(&call, &(struct jd_buffers){ ... });
  *     if (status == JD_OK)
- *         status = jd__axis_comm_enter(axis communicator, call.activity);
+ *         status = jd__axis_comm_enter(axis_comm, call.activity);
  */
 #ifndef COLLECTIVES_API_CHECKS_H
 #define COLLECTIVES_API_CHECKS_H

@@ -239,7 +239,7 @@ static void say_unmapped(const struct jd_bootstrap *a, int process)
                  "too");
 }
 
-static struct jd_heap *find_arena(const struct jd_bootstrap *a)
+static struct jd_heap *find_heap(const struct jd_bootstrap *a)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     const struct jd_topology *topology = a->spec->runtime->topology;
@@ -293,10 +293,10 @@ static jd_status make_card(struct jd_bootstrap *a,
         status = borrow_tags(a);
     if (status != JD_OK)
         return status;
-    a->heap = find_arena(a);
+    a->heap = find_heap(a);
     if (a->heap)
         jd__heap_describe(a->heap, &ret_card->heap);
-    ret_card->has_arena = a->heap != NULL;
+    ret_card->has_heap = a->heap != NULL;
     ret_card->first_tag = a->first_tag;
     list_cores(ret_card->cores);
     return JD_OK;
@@ -329,7 +329,7 @@ static bool is_neighbour(const struct jd_bootstrap *a, int process)
 {
     const struct jd_peer_info *own = &a->cards[a->layout->self];
     const struct jd_peer_info *other = &a->cards[process];
-    return own->has_arena && other->has_arena &&
+    return own->has_heap && other->has_heap &&
            strncmp(own->heap.host, other->heap.host, sizeof own->heap.host) ==
                0;
 }
@@ -391,7 +391,7 @@ static jd_status look_around(struct jd_bootstrap *a)
 }
 
 /* From all rows of sights, one behind the other. */
-static void derive_teams(struct jd_bootstrap *a)
+static void derive_groups(struct jd_bootstrap *a)
 {
     int count = a->layout->num_processes;
     size_t bytes = jd__reach_bytes(count);
@@ -414,7 +414,7 @@ jd_status jd__bootstrap_see(struct jd_bootstrap *a)
         a->is_told = jd__channel_has_failed(a->channel);
         return status;
     }
-    derive_teams(a);
+    derive_groups(a);
     if (a->num_groups == 1) {
         jd__bootstrap_give_tags(a->first_tag);
         a->first_tag = -1;

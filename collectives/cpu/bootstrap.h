@@ -17,8 +17,8 @@
  * Collective: the processes of the layout; once one step has failed, only
  *   finish follows, and end where see was JD_OK.
  * Blocks: all steps together with one collective deadline, from begin on. A
- * process that fails on its own comes
- *   all the same, with its status, and all return that.
+ *   process that fails on its own comes all the same, with its status, and all
+ *   return that.
  * Threads: one bootstrap, one thread; several bootstraps at once, whose
  *   processes' lowest devices differ.
  */
@@ -37,7 +37,7 @@ enum { JD_CORE_WORDS = 16 }; /* 1024 cores */
 /* What a process tells of itself; plain bytes. */
 struct jd_peer_info {
     struct jd_heap_desc heap;
-    int32_t has_arena;
+    int32_t has_heap;
     int32_t first_tag;             /* of the messages to its members */
     uint64_t cores[JD_CORE_WORDS]; /* that it may run on, a bit each */
 };
@@ -45,8 +45,7 @@ struct jd_peer_info {
 struct jd_bootstrap {
     const struct jd_comm_spec *spec; /* the leader's */
     const struct jd_layout *layout;
-    double
-        begin; /* on the clock, of the call that needs the communicator first */
+    double begin; /* on the clock, of the call that needs it first */
 
     struct jd_channel *channel; /* the processes */
     struct jd_heap *heap;       /* NULL: this process has none */

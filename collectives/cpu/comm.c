@@ -144,8 +144,8 @@ static jd_status fail_control(const struct jd_bootstrap *a, int process)
 }
 
 /* The members of this process's group, as they are seen from here. */
-static jd_status list_team(const struct jd_bootstrap *a,
-                           struct jd_shm_member *members, int *ret_size)
+static jd_status list_group(const struct jd_bootstrap *a,
+                            struct jd_shm_member *members, int *ret_size)
 {
     const struct jd_layout *layout = a->layout;
     int group = a->groups[layout->self];
@@ -161,7 +161,7 @@ static jd_status list_team(const struct jd_bootstrap *a,
             .control = control,
             .heap =
                 a->views[owner] ? jd__heap_view_base(a->views[owner]) : NULL,
-            .arena_size = a->views[owner] ? a->cards[owner].heap.size : 0,
+            .heap_size = a->views[owner] ? a->cards[owner].heap.size : 0,
             .view = a->views[owner],
             .process = process,
             .number = i,
@@ -264,7 +264,7 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
     };
     if (!members)
         return jd__fail_no_memory(a->spec->operation, bytes);
-    jd_status status = list_team(a, members, &group.size);
+    jd_status status = list_group(a, members, &group.size);
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++)
         status = create_end(a, home, i, &group, &ends[i]);
     free(members);
@@ -356,8 +356,7 @@ static jd_status speak(const struct jd_comm_spec *spec,
 /* ---- the table's functions ---------------------------------------------- */
 
 static jd_status come(const struct jd_comm_spec *spec,
-                      const struct jd_layout *layout,
-                      struct jd_comm **ret_clique)
+                      const struct jd_layout *layout, struct jd_comm **ret_comm)
 {
     struct jd_comm_desc desc = describe(spec, layout);
     struct jd_wait wait = jd__runtime_wait(spec->runtime, spec->operation);
@@ -373,7 +372,7 @@ static jd_status come(const struct jd_comm_spec *spec,
         .device = spec->members[spec->index]->local_ordinal,
         .devices = layout->devices,
         .num_devices = layout->counts[layout->self],
-        .item = ret_clique,
+        .item = ret_comm,
         .make_progress = make_progress,
         .arg = (void *)(uintptr_t)spec->runtime,
     };
@@ -390,7 +389,7 @@ static jd_status come(const struct jd_comm_spec *spec,
 }
 
 jd_status jd__comm_create(const struct jd_comm_spec *spec,
-                          struct jd_comm **ret_clique)
+                          struct jd_comm **ret_comm)
 {
     struct jd_layout *layout;
     struct jd_comm *comm = NULL;
@@ -403,7 +402,7 @@ jd_status jd__comm_create(const struct jd_comm_spec *spec,
         status = come(spec, layout, &comm);
     jd__layout_destroy(layout);
     if (status == JD_OK)
-        *ret_clique = comm;
+        *ret_comm = comm;
     return status;
 }
 
@@ -412,14 +411,14 @@ void jd__comm_destroy(struct jd_comm *comm)
     if (!comm)
         return;
     struct end *end = (struct end *)(void *)comm;
-    int team_size = comm->group ? jd__shm_size(comm->group) : 1;
+    int group_size = comm->group ? jd__shm_size(comm->group) : 1;
     if (comm->wire && jd__channel_has_failed(comm->wire))
         atomic_store(&end->home->has_failed, true);
     if (comm->inter)
         jd__inter_destroy(comm);
     jd__channel_destroy(comm->wire);
     jd__shm_destroy(comm->group);
-    jd__segment_give(end->control, team_size);
+    jd__segment_give(end->control, group_size);
     leave_home(end->home);
     free(end);
 }

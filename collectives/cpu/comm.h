@@ -20,9 +20,9 @@
 #include "collectives/cpu/inter/comm_handle.h"
 #include "collectives/platform/platform.h"
 
-/* struct jd_platform's clique_create, clique_destroy and clique_abort. */
+/* struct jd_platform's comm_create, comm_destroy and comm_abort. */
 jd_status jd__comm_create(const struct jd_comm_spec *spec,
-                          struct jd_comm **ret_clique);
+                          struct jd_comm **ret_comm);
 void jd__comm_destroy(struct jd_comm *comm);
 void jd__comm_abort(struct jd_comm *comm);
 

@@ -99,7 +99,7 @@ static int count_processes_here(const struct jd_runtime *runtime)
 }
 
 /* The process's heap; NULL where there is none, said once. */
-static struct jd_heap *find_arena(const struct jd_runtime *runtime)
+static struct jd_heap *find_heap(const struct jd_runtime *runtime)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     jd__heap_expect(count_processes_here(runtime));
@@ -115,7 +115,7 @@ static struct jd_heap *find_arena(const struct jd_runtime *runtime)
 static jd_status alloc(const struct jd_runtime *runtime,
                        const jd_device *device, size_t bytes, void **ret_memory)
 {
-    struct jd_heap *heap = find_arena(runtime);
+    struct jd_heap *heap = find_heap(runtime);
     struct jd_heap_request request = { .operation = ALLOC,
                                        .bytes = bytes,
                                        .numa_node = device->numa_node };

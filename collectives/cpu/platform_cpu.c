@@ -103,10 +103,10 @@ static jd_status compare_calls(struct jd_comm *comm,
 }
 
 /* Meets with all members, whose calls are compared. */
-static jd_status call_team(struct jd_comm *comm,
-                           const struct jd_collective *call,
-                           const struct jd_signature *signature,
-                           const void *payload, size_t bytes)
+static jd_status call_group(struct jd_comm *comm,
+                            const struct jd_collective *call,
+                            const struct jd_signature *signature,
+                            const void *payload, size_t bytes)
 {
     jd__shm_begin(comm->group, jd__signature_activity_name(call->activity),
                   call->detail);
@@ -136,7 +136,7 @@ static jd_status barrier(struct jd_comm *comm, const struct jd_collective *call)
     if (comm->wire)
         return leave(comm, jd__inter_barrier(comm, call));
     struct jd_signature signature = sign(call);
-    return leave(comm, call_team(comm, call, &signature, NULL, 0));
+    return leave(comm, call_group(comm, call, &signature, NULL, 0));
 }
 
 /* ---- reductions --------------------------------------------------------- */
@@ -149,7 +149,7 @@ static jd_status reduce(struct jd_comm *comm,
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_reduce_tell(comm->group, reduction, payload);
     jd_status status =
-        call_team(comm, reduction->call, &signature, payload, bytes);
+        call_group(comm, reduction->call, &signature, payload, bytes);
     if (status == JD_OK)
         status = jd__shm_reduce(comm->group, reduction);
     return leave(comm, status);
@@ -189,7 +189,7 @@ static jd_status move(struct jd_comm *comm, const struct jd_collective *call,
 {
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_move_tell(comm->group, move, payload);
-    jd_status status = call_team(comm, call, signature, payload, bytes);
+    jd_status status = call_group(comm, call, signature, payload, bytes);
     if (status == JD_OK)
         status = jd__shm_move_run(comm->group, move);
     return leave(comm, status);
@@ -251,7 +251,7 @@ static jd_status ragged_all_to_all(struct jd_comm *comm,
     signature.digest = (uint64_t)ragged->per_member;
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_move_tell_ragged(comm->group, ragged, payload);
-    jd_status status = call_team(comm, call, &signature, payload, bytes);
+    jd_status status = call_group(comm, call, &signature, payload, bytes);
     if (status == JD_OK)
         status = jd__shm_move_run_ragged(comm->group, call, ragged);
     return leave(comm, status);
@@ -281,9 +281,9 @@ const struct jd_platform jd__platform_cpu = {
     .source = &jd__device_source_cpu,
     .memory = &jd__memory_cpu,
     .check_reduce = check_reduce,
-    .clique_create = jd__comm_create,
-    .clique_destroy = jd__comm_destroy,
-    .clique_abort = jd__comm_abort,
+    .comm_create = jd__comm_create,
+    .comm_destroy = jd__comm_destroy,
+    .comm_abort = jd__comm_abort,
     .barrier = barrier,
     .all_reduce = all_reduce,
     .reduce_scatter = reduce_scatter,

@@ -34,14 +34,14 @@ static bool fits(const unsigned char *rows, int count, const int *groups,
     return true;
 }
 
-void jd__reach_derive(const unsigned char *rows, int count, int *ret_teams)
+void jd__reach_derive(const unsigned char *rows, int count, int *ret_groups)
 {
     int num_groups = 0;
     for (int i = 0; i < count; i++) {
         int group = 0;
-        while (group < num_groups && !fits(rows, count, ret_teams, group, i))
+        while (group < num_groups && !fits(rows, count, ret_groups, group, i))
             group++;
-        ret_teams[i] = group;
+        ret_groups[i] = group;
         num_groups += group == num_groups;
     }
 }

@@ -26,7 +26,7 @@ bool jd__reach_has(const unsigned char *rows, int count, int process,
  * each joins the first group whose processes all see it and are seen by it, or
  * begins one. Every process sees itself.
  */
-void jd__reach_derive(const unsigned char *rows, int count, int *ret_teams);
+void jd__reach_derive(const unsigned char *rows, int count, int *ret_groups);
 
 /* Whether the processes of the group all have each other in these rows. */
 bool jd__reach_is_mutual(const unsigned char *rows, int count,

@@ -30,12 +30,12 @@
 /* For the exit handlers of jd and of CUDA, where a communicator hangs. */
 #define EXIT_SECONDS JD_CUDA_END_SECONDS
 
-struct jd_cuda_comm {
+struct jd_cuda_nccl_comm {
     pthread_mutex_t lock; /* around NCCL's calls; guards nccl */
     ncclComm_t nccl;      /* NULL: none, or its end has taken it */
     atomic_bool is_aborted;
     /* Guarded by the table's lock: */
-    struct jd_cuda_comm *next;
+    struct jd_cuda_nccl_comm *next;
     int references; /* the creator's, and one of each thread */
     bool is_ending; /* end was called */
     bool in_order;
@@ -54,7 +54,7 @@ static struct {
     pthread_cond_t changed;
     pid_t pid; /* whose exit handler is installed */
     /* Guarded by lock: */
-    struct jd_cuda_comm *first;
+    struct jd_cuda_nccl_comm *first;
     int num_watched; /* threads that wait for an end */
     int num_left;    /* communicators that hang */
     bool is_exiting; /* none is ended any more: CUDA may be gone */
@@ -82,11 +82,11 @@ static bool start_thread(const char *name, void *(*body)(void *), void *arg)
 
 /* ---- those there are ---------------------------------------------------- */
 
-jd_status jd__cuda_comm_create(const char *detail, const char *operation,
-                               struct jd_cuda_comm **ret_comm)
+jd_status jd__cuda_nccl_comm_create(const char *detail, const char *operation,
+                                    struct jd_cuda_nccl_comm **ret_comm)
 {
     size_t length = strlen(detail) + 1;
-    struct jd_cuda_comm *comm = calloc(1, sizeof *comm + length);
+    struct jd_cuda_nccl_comm *comm = calloc(1, sizeof *comm + length);
     if (!comm)
         return jd__fail_no_memory(operation, sizeof *comm + length);
     memcpy(comm->detail, detail, length);
@@ -101,11 +101,11 @@ jd_status jd__cuda_comm_create(const char *detail, const char *operation,
 }
 
 /* Takes it out where nobody uses it any more. */
-static bool drop(struct jd_cuda_comm *comm)
+static bool drop(struct jd_cuda_nccl_comm *comm)
 {
     lock_table();
     bool is_last = --comm->references == 0;
-    struct jd_cuda_comm **link = &table.first;
+    struct jd_cuda_nccl_comm **link = &table.first;
     while (is_last && *link != comm)
         link = &(*link)->next;
     if (is_last)
@@ -114,7 +114,7 @@ static bool drop(struct jd_cuda_comm *comm)
     return is_last;
 }
 
-void jd__cuda_comm_put(struct jd_cuda_comm *comm)
+void jd__cuda_nccl_comm_put(struct jd_cuda_nccl_comm *comm)
 {
     if (!comm || !drop(comm))
         return;
@@ -122,7 +122,7 @@ void jd__cuda_comm_put(struct jd_cuda_comm *comm)
     free(comm);
 }
 
-bool jd__cuda_comm_lock(struct jd_cuda_comm *comm)
+bool jd__cuda_nccl_comm_lock(struct jd_cuda_nccl_comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
     if (comm->nccl &&
@@ -132,12 +132,13 @@ bool jd__cuda_comm_lock(struct jd_cuda_comm *comm)
     return false;
 }
 
-void jd__cuda_comm_unlock(struct jd_cuda_comm *comm)
+void jd__cuda_nccl_comm_unlock(struct jd_cuda_nccl_comm *comm)
 {
     pthread_mutex_unlock(&comm->lock);
 }
 
-const atomic_bool *jd__cuda_comm_is_aborted(const struct jd_cuda_comm *comm)
+const atomic_bool *
+jd__cuda_nccl_comm_is_aborted(const struct jd_cuda_nccl_comm *comm)
 {
     return &comm->is_aborted;
 }
@@ -145,7 +146,7 @@ const atomic_bool *jd__cuda_comm_is_aborted(const struct jd_cuda_comm *comm)
 /* ---- NCCL's calls ------------------------------------------------------- */
 
 /* Locked. */
-static void set_call(struct jd_cuda_comm *comm, const char *call)
+static void set_call(struct jd_cuda_nccl_comm *comm, const char *call)
 {
     bool is_patient = comm->in_order && !atomic_load(&comm->is_aborted);
     comm->call = call;
@@ -154,7 +155,7 @@ static void set_call(struct jd_cuda_comm *comm, const char *call)
     pthread_cond_broadcast(&table.changed);
 }
 
-static void begin_call(struct jd_cuda_comm *comm, const char *call,
+static void begin_call(struct jd_cuda_nccl_comm *comm, const char *call,
                        bool in_order)
 {
     lock_table();
@@ -163,7 +164,7 @@ static void begin_call(struct jd_cuda_comm *comm, const char *call,
     unlock_table();
 }
 
-static ncclComm_t take(struct jd_cuda_comm *comm)
+static ncclComm_t take(struct jd_cuda_nccl_comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
     ncclComm_t nccl = comm->nccl;
@@ -173,7 +174,7 @@ static ncclComm_t take(struct jd_cuda_comm *comm)
 }
 
 /* Until all that it has queued is done, and no graph has its calls. */
-static bool finalize(const struct jd_cuda_comm *comm, ncclComm_t nccl)
+static bool finalize(const struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
 {
     struct timespec pause = jd__clock_timespec(POLL_SECONDS);
     ncclResult_t result = ncclCommFinalize(nccl);
@@ -185,7 +186,7 @@ static bool finalize(const struct jd_cuda_comm *comm, ncclComm_t nccl)
     return result == ncclSuccess;
 }
 
-static void end_nccl(struct jd_cuda_comm *comm, ncclComm_t nccl)
+static void end_nccl(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
 {
     bool in_order = comm->in_order && !atomic_load(&comm->is_aborted);
     if (in_order) {
@@ -203,7 +204,7 @@ static void end_nccl(struct jd_cuda_comm *comm, ncclComm_t nccl)
 /* ---- the threads -------------------------------------------------------- */
 
 /* Locked. */
-static void finish(struct jd_cuda_comm *comm)
+static void finish(struct jd_cuda_nccl_comm *comm)
 {
     comm->is_over = true;
     table.num_left -= comm->is_left;
@@ -213,19 +214,19 @@ static void finish(struct jd_cuda_comm *comm)
 
 static void *run_end(void *arg)
 {
-    struct jd_cuda_comm *comm = arg;
+    struct jd_cuda_nccl_comm *comm = arg;
     ncclComm_t nccl = take(comm);
     if (nccl)
         end_nccl(comm, nccl);
     lock_table();
     finish(comm);
     unlock_table();
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_put(comm);
     return NULL;
 }
 
 /* Locked: until it is over, or late; the deadline moves with each call. */
-static void wait_for_end(struct jd_cuda_comm *comm)
+static void wait_for_end(struct jd_cuda_nccl_comm *comm)
 {
     while (!comm->is_over && jd__clock_now() < comm->deadline) {
         struct timespec until = jd__clock_timespec(comm->deadline);
@@ -237,7 +238,7 @@ static void wait_for_end(struct jd_cuda_comm *comm)
 
 static void *watch_end(void *arg)
 {
-    struct jd_cuda_comm *comm = arg;
+    struct jd_cuda_nccl_comm *comm = arg;
     lock_table();
     wait_for_end(comm);
     bool is_left = comm->is_left;
@@ -253,12 +254,12 @@ static void *watch_end(void *arg)
     table.num_watched--;
     pthread_cond_broadcast(&table.changed);
     unlock_table();
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_put(comm);
     return NULL;
 }
 
 /* Locked. */
-static void start_end(struct jd_cuda_comm *comm)
+static void start_end(struct jd_cuda_nccl_comm *comm)
 {
     if (start_thread("jd-nccl-end", run_end, comm)) {
         comm->references++;
@@ -276,7 +277,7 @@ static void start_end(struct jd_cuda_comm *comm)
 }
 
 /* Locked. Once CUDA may be gone, communicators are left as they are. */
-static void end(struct jd_cuda_comm *comm, bool in_order)
+static void end(struct jd_cuda_nccl_comm *comm, bool in_order)
 {
     bool is_first = !in_order && !atomic_exchange(&comm->is_aborted, true);
     if (is_first && comm->is_ending && !comm->is_over)
@@ -290,14 +291,14 @@ static void end(struct jd_cuda_comm *comm, bool in_order)
     start_end(comm);
 }
 
-void jd__cuda_comm_end(struct jd_cuda_comm *comm, bool in_order)
+void jd__cuda_nccl_comm_end(struct jd_cuda_nccl_comm *comm, bool in_order)
 {
     lock_table();
     end(comm, in_order);
     unlock_table();
 }
 
-void jd__cuda_comm_set(struct jd_cuda_comm *comm, ncclComm_t nccl)
+void jd__cuda_nccl_comm_set(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
 {
     pthread_mutex_lock(&comm->lock);
     comm->nccl = nccl;
@@ -310,10 +311,10 @@ void jd__cuda_comm_set(struct jd_cuda_comm *comm, ncclComm_t nccl)
     unlock_table();
 }
 
-void jd__cuda_comms_abort(void)
+void jd__cuda_nccl_comms_abort(void)
 {
     lock_table();
-    for (struct jd_cuda_comm *comm = table.first; comm; comm = comm->next)
+    for (struct jd_cuda_nccl_comm *comm = table.first; comm; comm = comm->next)
         end(comm, false);
     unlock_table();
 }
@@ -329,7 +330,7 @@ static void await_ends(double seconds)
         error = pthread_cond_timedwait(&table.changed, &table.lock, &until);
 }
 
-bool jd__cuda_comms_await(double seconds)
+bool jd__cuda_nccl_comms_await(double seconds)
 {
     lock_table();
     await_ends(seconds);
@@ -376,5 +377,5 @@ static void prepare(void)
     table.pid = getpid();
     if (on_exit(at_exit, NULL) != 0)
         table.pid = 0;
-    jd__failure_exit_set_listener(jd__cuda_comms_abort);
+    jd__failure_exit_set_listener(jd__cuda_nccl_comms_abort);
 }

@@ -5,14 +5,14 @@
  * hang, and because the communicators of one process may have to be aborted at
  * the same time, none after another.
  *
- *     status = jd__cuda_comm_create(" over axis \"data\"", "jd_psum", &comm);
- *     jd__cuda_comm_set(comm, nccl);
- *     if (jd__cuda_comm_lock(comm)) {
+ *     status = jd__cuda_nccl_comm_create(" over axis \"data\"", "jd_psum",
+ * &comm); jd__cuda_nccl_comm_set(comm, nccl); if
+ * (jd__cuda_nccl_comm_lock(comm)) {
  *         ... calls of NCCL with it that do not wait ...
- *         jd__cuda_comm_unlock(comm);
+ *         jd__cuda_nccl_comm_unlock(comm);
  *     }
- *     jd__cuda_comm_end(comm, false);
- *     jd__cuda_comm_put(comm);
+ *     jd__cuda_nccl_comm_end(comm, false);
+ *     jd__cuda_nccl_comm_put(comm);
  *
  * An end in order takes as long as the other members of its host do, which NCCL
  * waits for, and the graphs that its calls were captured into. What is aborted
@@ -33,39 +33,40 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct jd_cuda_comm;
+struct jd_cuda_nccl_comm;
 
 /* Without a communicator yet. detail is for the log, and is copied. Returns
  * JD_OK; RESOURCE_EXHAUSTED naming the operation. */
-jd_status jd__cuda_comm_create(const char *detail, const char *operation,
-                               struct jd_cuda_comm **ret_comm);
+jd_status jd__cuda_nccl_comm_create(const char *detail, const char *operation,
+                                    struct jd_cuda_nccl_comm **ret_comm);
 
 /* Gives it NCCL's communicator; one that is ending already ends that too. */
-void jd__cuda_comm_set(struct jd_cuda_comm *comm, ncclComm_t nccl);
+void jd__cuda_nccl_comm_set(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl);
 
 /* False where it is ending, or has none: then it is not locked. */
-bool jd__cuda_comm_lock(struct jd_cuda_comm *comm);
-void jd__cuda_comm_unlock(struct jd_cuda_comm *comm);
+bool jd__cuda_nccl_comm_lock(struct jd_cuda_nccl_comm *comm);
+void jd__cuda_nccl_comm_unlock(struct jd_cuda_nccl_comm *comm);
 
 /*
  * Ends it, aborted or in order (finalised and destroyed; aborted where that
  * fails); once: again is nothing, but that one that is ending in order is
  * aborted. Never waits.
  */
-void jd__cuda_comm_end(struct jd_cuda_comm *comm, bool in_order);
+void jd__cuda_nccl_comm_end(struct jd_cuda_nccl_comm *comm, bool in_order);
 
 /* Becomes true where it is aborted; lives as long as the comm. */
-const atomic_bool *jd__cuda_comm_is_aborted(const struct jd_cuda_comm *comm);
+const atomic_bool *
+jd__cuda_nccl_comm_is_aborted(const struct jd_cuda_nccl_comm *comm);
 
 /* The creator's use is over; it goes when its end is over too. NULL is allowed.
  */
-void jd__cuda_comm_put(struct jd_cuda_comm *comm);
+void jd__cuda_nccl_comm_put(struct jd_cuda_nccl_comm *comm);
 
 /* Aborts all of the process. Never waits. */
-void jd__cuda_comms_abort(void);
+void jd__cuda_nccl_comms_abort(void);
 
 /* Waits until none is ending that may still end, up to the seconds; whether
  * none has been left behind. */
-bool jd__cuda_comms_await(double seconds);
+bool jd__cuda_nccl_comms_await(double seconds);
 
 #endif

@@ -34,8 +34,7 @@ struct jd_cuda_buffer {
 
 struct jd_cuda_growth {
     size_t bytes; /* more than the buffer has */
-    bool
-        is_idle; /* nothing uses the old ones: where memory is short, they go */
+    bool is_idle; /* nothing uses the old ones: they may go */
     const char *operation;
     const char *purpose; /* "for a host buffer" */
 };

@@ -19,14 +19,14 @@
 /* ---- creating ----------------------------------------------------------- */
 
 static jd_status allocate(const struct jd_comm_spec *spec,
-                          struct jd_comm **ret_clique)
+                          struct jd_comm **ret_comm)
 {
     size_t size = (size_t)spec->size;
     struct jd_comm *comm = calloc(1, sizeof *comm);
     int *processes = malloc(size * sizeof *processes);
     bool *is_connected = calloc(size, sizeof *is_connected);
     char *detail = strdup(spec->detail);
-    *ret_clique = comm;
+    *ret_comm = comm;
     if (!comm || !processes || !is_connected || !detail) {
         free(processes);
         free(is_connected);
@@ -45,9 +45,9 @@ static jd_status allocate(const struct jd_comm_spec *spec,
     for (int i = 0; i < spec->size; i++)
         processes[i] = spec->members[i]->process_index;
     jd_status status =
-        jd__cuda_comm_create(detail, spec->operation, &comm->ending);
+        jd__cuda_nccl_comm_create(detail, spec->operation, &comm->ending);
     if (status == JD_OK)
-        comm->is_aborted = jd__cuda_comm_is_aborted(comm->ending);
+        comm->is_aborted = jd__cuda_nccl_comm_is_aborted(comm->ending);
     return status;
 }
 
@@ -60,7 +60,7 @@ static jd_status join(struct jd_comm *comm, const struct jd_comm_spec *spec,
     if (status != JD_OK)
         return status;
     status = jd__cuda_join(comm, spec, members, progress);
-    jd__cuda_comm_set(comm->ending, comm->comm);
+    jd__cuda_nccl_comm_set(comm->ending, comm->comm);
     return status;
 }
 
@@ -70,7 +70,7 @@ static jd_status meet(struct jd_comm *comm, const struct jd_comm_spec *spec,
 {
     const struct jd_platform *cpu = jd__host_cpu();
     struct jd_cuda_visit visit;
-    jd_status status = cpu->clique_create(spec, &comm->control);
+    jd_status status = cpu->comm_create(spec, &comm->control);
     if (status != JD_OK)
         return status;
     status = jd__cuda_enter(comm->native, spec->operation, &visit);
@@ -93,34 +93,34 @@ static jd_status make(struct jd_comm *comm, const struct jd_comm_spec *spec)
     return status;
 }
 
-jd_status jd__cuda_clique_create(const struct jd_comm_spec *spec,
-                                 struct jd_comm **ret_clique)
+jd_status jd__cuda_comm_create(const struct jd_comm_spec *spec,
+                               struct jd_comm **ret_comm)
 {
     struct jd_comm *comm;
     jd_status status = allocate(spec, &comm);
     if (status == JD_OK)
         status = make(comm, spec);
     if (status == JD_OK) {
-        *ret_clique = comm;
+        *ret_comm = comm;
         return JD_OK;
     }
     if (comm)
         comm->has_failed = true;
-    jd__cuda_clique_destroy(comm);
+    jd__cuda_comm_destroy(comm);
     return status;
 }
 
 /* ---- ending ------------------------------------------------------------- */
 
-void jd__cuda_clique_destroy(struct jd_comm *comm)
+void jd__cuda_comm_destroy(struct jd_comm *comm)
 {
     if (!comm)
         return;
     jd__cuda_streams_forget(comm);
     if (comm->ending)
-        jd__cuda_comm_end(comm->ending, !comm->has_failed);
-    jd__cuda_comm_put(comm->ending);
-    jd__host_cpu()->clique_destroy(comm->control);
+        jd__cuda_nccl_comm_end(comm->ending, !comm->has_failed);
+    jd__cuda_nccl_comm_put(comm->ending);
+    jd__host_cpu()->comm_destroy(comm->control);
     jd__cuda_inboxes_destroy(comm->inboxes, comm->size);
     free(comm->processes);
     free(comm->is_connected);
@@ -128,10 +128,10 @@ void jd__cuda_clique_destroy(struct jd_comm *comm)
     free(comm);
 }
 
-void jd__cuda_clique_abort(struct jd_comm *comm)
+void jd__cuda_comm_abort(struct jd_comm *comm)
 {
-    jd__host_cpu()->clique_abort(comm->control);
-    jd__cuda_comm_end(comm->ending, false);
+    jd__host_cpu()->comm_abort(comm->control);
+    jd__cuda_nccl_comm_end(comm->ending, false);
 }
 
 /* A failure of this end, after which nothing but destroy is called: the others
@@ -139,7 +139,7 @@ void jd__cuda_clique_abort(struct jd_comm *comm)
 static jd_status fail(struct jd_comm *comm, jd_status status)
 {
     comm->has_failed = true;
-    jd__cuda_comm_end(comm->ending, false);
+    jd__cuda_nccl_comm_end(comm->ending, false);
     return status;
 }
 
@@ -172,10 +172,10 @@ static jd_status fail_aborted(struct jd_comm *comm, const char *operation,
                            : status;
 }
 
-jd_status jd__cuda_clique_enter(struct jd_comm *comm,
-                                const struct jd_collective *call)
+jd_status jd__cuda_comm_enter(struct jd_comm *comm,
+                              const struct jd_collective *call)
 {
-    if (jd__cuda_comm_lock(comm->ending))
+    if (jd__cuda_nccl_comm_lock(comm->ending))
         return JD_OK;
     return fail_aborted(comm, jd__signature_activity_name(call->activity),
                         call->detail);
@@ -249,21 +249,21 @@ static jd_status check(struct jd_comm *comm, ncclResult_t result,
 /* Asks the communicator how it is. */
 static jd_status ask(struct jd_comm *comm, ncclResult_t *ret_result)
 {
-    if (!jd__cuda_comm_lock(comm->ending))
+    if (!jd__cuda_nccl_comm_lock(comm->ending))
         return JD_ABORTED;
     if (ncclCommGetAsyncError(comm->comm, ret_result) != ncclSuccess)
         *ret_result = ncclInternalError;
     return JD_OK;
 }
 
-jd_status jd__cuda_clique_poll(struct jd_comm *comm, const char *operation)
+jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
 {
     ncclResult_t result;
     if (ask(comm, &result) != JD_OK)
         return fail_aborted(comm, operation, comm->detail);
     jd_status status =
         check(comm, result, operation, comm->detail, "a collective on the GPU");
-    jd__cuda_comm_unlock(comm->ending);
+    jd__cuda_nccl_comm_unlock(comm->ending);
     return status == JD_OK ? JD_OK : fail(comm, status);
 }
 
@@ -289,20 +289,20 @@ static jd_status await_result(struct jd_comm *comm,
         if (status == JD_OK && ask(comm, result) != JD_OK)
             status = fail_aborted(comm, operation, call->detail);
         else if (status == JD_OK)
-            jd__cuda_comm_unlock(comm->ending);
+            jd__cuda_nccl_comm_unlock(comm->ending);
     }
     return status;
 }
 
-jd_status jd__cuda_clique_settle(struct jd_comm *comm, ncclResult_t result,
-                                 const struct jd_collective *call,
-                                 const char *nccl_call)
+jd_status jd__cuda_comm_settle(struct jd_comm *comm, ncclResult_t result,
+                               const struct jd_collective *call,
+                               const char *nccl_call)
 {
     jd_status status = JD_OK;
     if (result == ncclInProgress) {
-        jd__cuda_comm_unlock(comm->ending);
+        jd__cuda_nccl_comm_unlock(comm->ending);
         status = await_result(comm, call, &result);
-        if (status == JD_OK && !jd__cuda_comm_lock(comm->ending))
+        if (status == JD_OK && !jd__cuda_nccl_comm_lock(comm->ending))
             status =
                 fail_aborted(comm, jd__signature_activity_name(call->activity),
                              call->detail);
@@ -313,6 +313,6 @@ jd_status jd__cuda_clique_settle(struct jd_comm *comm, ncclResult_t result,
         status =
             check(comm, result, jd__signature_activity_name(call->activity),
                   call->detail, nccl_call);
-    jd__cuda_comm_unlock(comm->ending);
+    jd__cuda_nccl_comm_unlock(comm->ending);
     return status == JD_OK ? JD_OK : fail(comm, status);
 }

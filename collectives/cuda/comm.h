@@ -18,9 +18,9 @@
  * ncclCommAbort may hang itself. It may happen at any time, and so each use of
  * the communicator is between two calls:
  *
- *     status = jd__cuda_clique_enter(communicator, call);
+ *     status = jd__cuda_comm_enter(comm, call);
  *     if (status == JD_OK)
- *         status = jd__cuda_clique_settle(communicator, ncclAllReduce(...),
+ *         status = jd__cuda_comm_settle(comm, ncclAllReduce(...),
  * call, "ncclAllReduce");
  */
 #ifndef COLLECTIVES_CUDA_COMM_H
@@ -44,17 +44,17 @@ struct jd_comm {
     char *detail;
     ncclComm_t comm; /* used between enter and settle alone */
     struct jd_comm *control;
-    bool *is_connected;            /* each member: transfer.c's */
-    struct jd_cuda_inbox *inboxes; /* check.h's; NULL before the first */
-    struct jd_cuda_comm *ending;   /* aborting.h's */
-    const atomic_bool *is_aborted; /* by whomever */
+    bool *is_connected;               /* each member: transfer.c's */
+    struct jd_cuda_inbox *inboxes;    /* check.h's; NULL before the first */
+    struct jd_cuda_nccl_comm *ending; /* aborting.h's */
+    const atomic_bool *is_aborted;    /* by whomever */
     bool has_failed; /* nothing but destroy comes; of the end's thread */
 };
 
-jd_status jd__cuda_clique_create(const struct jd_comm_spec *spec,
-                                 struct jd_comm **ret_clique);
-void jd__cuda_clique_destroy(struct jd_comm *comm);
-void jd__cuda_clique_abort(struct jd_comm *comm);
+jd_status jd__cuda_comm_create(const struct jd_comm_spec *spec,
+                               struct jd_comm **ret_comm);
+void jd__cuda_comm_destroy(struct jd_comm *comm);
+void jd__cuda_comm_abort(struct jd_comm *comm);
 
 /*
  * Before a call of NCCL with the communicator, or a group of them; what is done
@@ -62,8 +62,8 @@ void jd__cuda_clique_abort(struct jd_comm *comm);
  * Returns: JD_OK, and then settle is called once, whatever comes between;
  *   ABORTED where the communicator is aborted.
  */
-jd_status jd__cuda_clique_enter(struct jd_comm *comm,
-                                const struct jd_collective *call);
+jd_status jd__cuda_comm_enter(struct jd_comm *comm,
+                              const struct jd_collective *call);
 
 /*
  * Leaves, and waits until the communicator has taken the call (it is
@@ -72,17 +72,16 @@ jd_status jd__cuda_clique_enter(struct jd_comm *comm,
  * Returns: JD_OK; the failures of a wait and of NCCL: then the communicator is
  *   aborted.
  */
-jd_status jd__cuda_clique_settle(struct jd_comm *comm, ncclResult_t result,
-                                 const struct jd_collective *call,
-                                 const char *nccl_call);
+jd_status jd__cuda_comm_settle(struct jd_comm *comm, ncclResult_t result,
+                               const struct jd_collective *call,
+                               const char *nccl_call);
 
 /*
  * What NCCL reports of the communicator, without waiting.
  * Returns: JD_OK; ABORTED where the communicator is aborted; UNAVAILABLE naming
- * the
- *   other processes where NCCL has lost one; INTERNAL. Then the communicator is
+ *   the other processes where NCCL has lost one; INTERNAL. Then the communicator is
  *   aborted.
  */
-jd_status jd__cuda_clique_poll(struct jd_comm *comm, const char *operation);
+jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation);
 
 #endif

@@ -15,14 +15,15 @@
 #include "collectives/cuda/members.h"
 
 /*
- * Fills in communicator->comm, of a communicator that has its control; after a
- * failure too there may be one, which is to be aborted. The device is the
- * thread's. members are the records of all, which are written over; progress is
- * room for a number of each. Collective: all members. Blocks: until it is made,
- * with the collective deadline. Returns: JD_OK; the same failure on all
- * members, which names the one that
+ * Fills in comm->comm, of a communicator that has its control; after a failure
+ * too there may be one, which is to be aborted. The device is the thread's.
+ * members are the records of all, which are written over; progress is room for
+ * a number of each.
+ * Collective: all members. Blocks: until it is made, with the collective
+ *   deadline.
+ * Returns: JD_OK; the same failure on all members, which names the one that
  *   failed: NCCL's, DEADLINE_EXCEEDED, ABORTED; those of the control
- * communicator.
+ *   communicator.
  */
 jd_status jd__cuda_join(struct jd_comm *comm, const struct jd_comm_spec *spec,
                         struct jd_cuda_member *members, int32_t *progress);

@@ -124,15 +124,15 @@ static int find_missing(void *arg, int *processes)
 
 /* What NCCL says of those that have work here; of one that is aborted, where
  * nothing else is asked for. */
-static jd_status poll_cliques(struct jd_stream *stream, const char *operation,
-                              bool only_aborted)
+static jd_status poll_comms(struct jd_stream *stream, const char *operation,
+                            bool only_aborted)
 {
     jd_status status = JD_OK;
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < stream->num_works && status == JD_OK; i++) {
         struct jd_comm *comm = stream->works[i].comm;
         if (!only_aborted || atomic_load(comm->is_aborted))
-            status = jd__cuda_clique_poll(comm, operation);
+            status = jd__cuda_comm_poll(comm, operation);
     }
     pthread_mutex_unlock(&stream->lock);
     return status;
@@ -141,7 +141,7 @@ static jd_status poll_cliques(struct jd_stream *stream, const char *operation,
 static jd_status look(struct watch *watch)
 {
     const struct jd_runtime *runtime = watch->stream->runtime;
-    jd_status status = poll_cliques(watch->stream, watch->operation, false);
+    jd_status status = poll_comms(watch->stream, watch->operation, false);
     if (status != JD_OK || !runtime)
         return status;
     jd__host_make_progress(runtime);
@@ -211,11 +211,11 @@ static void forget_done(struct jd_stream *stream)
 }
 
 /* Their kernels would spin for ever. */
-static void abort_cliques(struct jd_stream *stream)
+static void abort_comms(struct jd_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     for (int i = 0; i < stream->num_works; i++)
-        jd__cuda_clique_abort(stream->works[i].comm);
+        jd__cuda_comm_abort(stream->works[i].comm);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -234,11 +234,11 @@ static jd_status wait_inside(struct watch *watch)
     jd_status status = await(watch);
     cudaGetLastError(); /* "not ready" is none */
     if (status == JD_OK)
-        status = poll_cliques(watch->stream, watch->operation, true);
+        status = poll_comms(watch->stream, watch->operation, true);
     if (status == JD_OK)
         forget_done(watch->stream);
     else
-        abort_cliques(watch->stream);
+        abort_comms(watch->stream);
     free(watch->processes);
     return status;
 }

@@ -129,14 +129,14 @@ static bool enter(struct jd_cuda_task *task)
         task->status =
             jd__cuda_stream_note(task->call->stream, task->comm, task->call);
     if (task->status == JD_OK)
-        task->status = jd__cuda_clique_enter(task->comm, task->call);
+        task->status = jd__cuda_comm_enter(task->comm, task->call);
     return task->status == JD_OK;
 }
 
 static void settle(struct jd_cuda_task *task, ncclResult_t result,
                    const char *call)
 {
-    task->status = jd__cuda_clique_settle(task->comm, result, task->call, call);
+    task->status = jd__cuda_comm_settle(task->comm, result, task->call, call);
 }
 
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,

@@ -4,7 +4,7 @@
  * that the platform's collectives are made of.
  *
  *     struct jd_cuda_task task;
- *     jd__task_begin(&task, communicator, call, in_bytes, out_bytes, false);
+ *     jd__task_begin(&task, comm, call, in_bytes, out_bytes, false);
  *     jd__task_copy(&task, to, task.call->in, bytes);
  *     jd__task_all_gather(&task, to, task.call->out, bytes);
  *     return jd__task_end(&task);

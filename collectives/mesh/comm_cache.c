@@ -85,7 +85,7 @@ void jd__comm_cache_put(struct jd_cached_comm *end)
 {
     if (!end || !drop(end))
         return;
-    end->platform->clique_destroy(atomic_load(&end->comm));
+    end->platform->comm_destroy(atomic_load(&end->comm));
     jd__failure_finish(&end->failure);
     free(end);
 }
@@ -126,7 +126,7 @@ jd_status jd__comm_cache_make(struct jd_cached_comm *end,
     struct jd_comm *comm;
     if (atomic_load_explicit(&end->comm, memory_order_relaxed))
         return JD_OK;
-    jd_status status = end->platform->clique_create(spec, &comm);
+    jd_status status = end->platform->comm_create(spec, &comm);
     if (status == JD_OK)
         atomic_store(&end->comm, comm);
     return status;
@@ -143,5 +143,5 @@ void jd__comm_cache_abort(struct jd_cached_comm *end)
 {
     struct jd_comm *comm = end ? atomic_load(&end->comm) : NULL;
     if (comm)
-        end->platform->clique_abort(comm);
+        end->platform->comm_abort(comm);
 }

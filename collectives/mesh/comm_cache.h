@@ -8,7 +8,7 @@
  *     status = jd__comm_cache_get(platform, &spec, &end);
  *     if (jd__comm_cache_enter(end, "jd_psum", detail) == JD_OK) {
  *         status = jd__comm_cache_make(end, &spec);        the first time
- *         ... platform->all_reduce(end->communicator, ...) ...
+ *         ... platform->all_reduce(end->comm, ...) ...
  *         status = jd__comm_cache_leave(end, status);
  *     }
  *     jd__comm_cache_put(end);

@@ -4,12 +4,12 @@
  * list of axes that its collectives have named, the members along them and
  * this device's end of their communicator (an axis communicator).
  *
- *     struct jd_axis_comm *axis communicator;
- *     status = jd__axis_comm_of(shard, "data", "jd_psum", &axis communicator);
- *     ... axis communicator->size, axis communicator->index ...
- *     status = jd__axis_comm_enter(axis communicator, JD_ACTIVITY_PSUM);
- *     status = jd__axis_comm_leave(axis communicator,
- * platform->...(jd__axis_comm_handle(axis communicator), ...));
+ *     struct jd_axis_comm *axis_comm;
+ *     status = jd__axis_comm_of(shard, "data", "jd_psum", &axis_comm);
+ *     ... axis_comm->size, axis_comm->index ...
+ *     status = jd__axis_comm_enter(axis_comm, JD_ACTIVITY_PSUM);
+ *     status = platform->...(jd__axis_comm_handle(axis_comm), ...);
+ *     status = jd__axis_comm_leave(axis_comm, JD_ACTIVITY_PSUM, status);
  *
  * Threads: one shard, one thread at a time; jd__shard_abort from any.
  */
@@ -72,8 +72,7 @@ struct jd_shard {
     struct jd_axis_comm *_Atomic axis_comms; /* grows at its head */
     struct jd_axis_comm *last;               /* that was named */
     struct jd_grouping *grouping;            /* NULL: a shard of the mesh */
-    struct jd_shard
-        *_Atomic derived;  /* by jd_shard_groups; grows at its head */
+    struct jd_shard *_Atomic derived; /* by jd_shard_groups; as axis_comms */
     struct jd_shard *next; /* derived from the same; does not change */
     struct jd_transfer_group group;
 };
@@ -109,7 +108,8 @@ void jd__shard_abort(struct jd_shard *shard);
 /*
  * The shard's axis communicator of the axes; found by its text, and made where
  * it is new. No allocation, and no reading of the text, where it was the last
- * one's too. Returns: as jd__shard_axes; RESOURCE_EXHAUSTED.
+ * one's too.
+ * Returns: as jd__shard_axes; RESOURCE_EXHAUSTED.
  */
 jd_status jd__axis_comm_of(struct jd_shard *shard, const char *axes,
                            const char *operation,
@@ -120,7 +120,7 @@ jd_status jd__axis_comm_of(struct jd_shard *shard, const char *axes,
  * others. The first one of a device set makes its communicator.
  * Returns: JD_OK; ABORTED where the job, a body of jd_shard_map() or an earlier
  *   call has failed; FAILED_PRECONDITION where another thread is in a
- *   collective of the same device set; the failures of clique_create. After a
+ *   collective of the same device set; the failures of comm_create. After a
  *   failure there is nothing to leave.
  */
 jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,

@@ -3,7 +3,7 @@
  * mismatch.h - what all members of a meeting hear where their calls differ: the
  * same words on each, on every platform.
  *
- *     struct jd_mismatch mismatch = { .communicator = communicator, ... };
+ *     struct jd_mismatch mismatch = { .comm = comm, ... };
  *     if (jd__signature_find_odd(get, arg, size, &mismatch.odd, ...))
  *         return jd__mismatch_fail(&mismatch);
  *

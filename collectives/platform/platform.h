@@ -4,8 +4,8 @@
  * finds in this process, and how its devices communicate.
  *
  *     const struct jd_platform *cpu = jd__platform_find("cpu");
- *     cpu->clique_create(&spec, &communicator);
- *     cpu->all_reduce(communicator, &call, JD_REDUCE_SUM);
+ *     cpu->comm_create(&spec, &comm);
+ *     cpu->all_reduce(comm, &call, JD_REDUCE_SUM);
  *
  * Arguments are checked above (collectives.c); a platform sees valid ones.
  */
@@ -45,7 +45,7 @@ struct jd_comm_spec {
     const char *detail;    /* " over axis \"data\"" */
     const char *operation; /* the call that needs it first */
 
-    /* Becomes true where clique_create is to wait no longer, and return
+    /* Becomes true where comm_create is to wait no longer, and return
      * ABORTED; only looked at in there. NULL: nobody says so. */
     const atomic_bool *is_cancelled;
 };
@@ -177,7 +177,7 @@ struct jd_stream_table {
  * same: if not, all return INVALID_ARGUMENT and the communicator can go on (a
  * platform with streams finds out where JD_CHECK_CALLS is set, and for
  * ragged_all_to_all). After a failure other than INVALID_ARGUMENT and
- * RESOURCE_EXHAUSTED nothing but clique_destroy is called on the communicator
+ * RESOURCE_EXHAUSTED nothing but comm_destroy is called on the communicator
  * any more.
  */
 struct jd_platform {
@@ -202,19 +202,19 @@ struct jd_platform {
      * (a thread each). Returns JD_OK; INVALID_ARGUMENT where the members do
      * not mean the same set; the failures of a wait.
      */
-    jd_status (*clique_create)(const struct jd_comm_spec *spec,
-                               struct jd_comm **ret_clique);
+    jd_status (*comm_create)(const struct jd_comm_spec *spec,
+                             struct jd_comm **ret_comm);
 
     /* Gives this end back; never waits; NULL is allowed. After a failure, and
      * after jd_shutdown() too. */
-    void (*clique_destroy)(struct jd_comm *comm);
+    void (*comm_destroy)(struct jd_comm *comm);
 
     /*
      * The waits of this end and of all other members on the communicator return
      * ABORTED, those that come later too. From any thread, while another may
      * be in one of the functions below; never waits; again is nothing.
      */
-    void (*clique_abort)(struct jd_comm *comm);
+    void (*comm_abort)(struct jd_comm *comm);
 
     /* Only meets. */
     jd_status (*barrier)(struct jd_comm *comm,

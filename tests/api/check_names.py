@@ -23,7 +23,7 @@ RETIRED = [
     'control blocks',
 ]
 RETIRED_PREFIXES = [
-    'jd__between_', 'jd__clique_', 'jd__team_', 'jd__arena_', 'jd__mail_',
+    'jd__between_', 'jd__clique_', 'jd__cuda_clique_', 'jd__team_', 'jd__arena_', 'jd__mail_',
     'jd__span_', 'jd__group_', 'jd__ending_', 'jd__tell_', 'jd__telling_',
     'jd__gathering_', 'jd__holders_', 'jd__kept_', 'jd__registry_',
     'jd__agreement_', 'jd__peers_', 'jd__coordination_', 'jd__tune_',

@@ -113,7 +113,7 @@ void memory_destroy(struct memory *memory);
 
 /*
  * Makes the attempt: data, call, comparison. Says on stderr what is wrong.
- * Returns: the call's status where the clique can no longer be used.
+ * Returns: the call's status where the comm can no longer be used.
  */
 jd_status attempt_make(struct attempt *attempt, struct memory *memory,
                        const struct settings *settings, struct tally *tally,

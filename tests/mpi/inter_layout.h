@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inter_layout.h - a clique of all processes, a member each, numbered
+ * inter_layout.h - a comm of all processes, a member each, numbered
  * backwards, whose teams are what the test says: "0,0,1,1" is the team of each
  * member. Each process has one window of memory that the others map: the
  * control block, and what layout_memory() cuts off.
@@ -66,8 +66,8 @@ static inline void layout_find_ranks(MPI_Comm shared, int *ranks)
     MPI_Group_free(&host);
 }
 
-static inline void layout_open_team(const struct jd_runtime *runtime,
-                                    MPI_Comm shared)
+static inline void layout_open_group(const struct jd_runtime *runtime,
+                                     MPI_Comm shared)
 {
     struct jd_comm *comm = &layout.comm;
     struct jd_shm_member members[LAYOUT_MOST];
@@ -90,7 +90,7 @@ static inline void layout_open_team(const struct jd_runtime *runtime,
         members[spec.size++] =
             (struct jd_shm_member){ .control = (void *)base,
                                     .heap = base,
-                                    .arena_size = LAYOUT_WINDOW - 4096,
+                                    .heap_size = LAYOUT_WINDOW - 4096,
                                     .process = layout.processes[i],
                                     .number = i };
     }
@@ -120,7 +120,7 @@ static inline struct jd_comm *layout_open(const char *text)
     MPI_Win_allocate_shared((MPI_Aint)LAYOUT_WINDOW, 1, MPI_INFO_NULL, shared,
                             &layout.own, &layout.window);
     layout.own = layout_align(layout.own);
-    layout_open_team(runtime, shared);
+    layout_open_group(runtime, shared);
     MPI_Comm_free(&shared);
     struct jd_channel_spec spec = { .runtime = runtime,
                                     .processes = layout.processes,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Internals: how cliques of cpu devices are made and destroyed, a thread for
+ * Internals: how comms of cpu devices are made and destroyed, a thread for
  * each device of a process.
- *   together ROUNDS  eight cliques at a time, over random devices in random
+ *   together ROUNDS  eight comms at a time, over random devices in random
  *                    order, each thread at its own pace; all work
  *   many COUNT       one after the other; nothing stays behind
  *   missing          a device, or a process, that does not come is named
- *   beliefs          so are members who mean different cliques
+ *   beliefs          so are members who mean different comms
  *   cancelled        a wait ends when it is told to
  *   late             all waits together have one deadline, from the call on
  */
@@ -32,7 +32,7 @@ static const struct jd_runtime *runtime;
 static const jd_device *const *devices;
 static int num_devices, num_threads, self, count;
 
-/* The devices of one clique. */
+/* The devices of one comm. */
 struct plan {
     const jd_device *members[MOST_DEVICES];
     int size;
@@ -130,7 +130,7 @@ static void write_to_all(struct jd_comm *comm, const struct plan *plan,
                (long long)heard[i].to, (long long)heard[i].round);
 }
 
-/* All members of the team, and all of the clique by messages, tell each other
+/* All members of the team, and all of the comm by messages, tell each other
  * who they are. */
 static void talk(struct jd_comm *comm, const struct plan *plan, int round)
 {
@@ -152,7 +152,7 @@ static void talk(struct jd_comm *comm, const struct plan *plan, int round)
 }
 
 /* Teams are processes where memory is not shared, and one where it is. */
-static void check_teams(const struct jd_comm *comm, const struct plan *plan)
+static void check_groups(const struct jd_comm *comm, const struct plan *plan)
 {
     bool shares =
         jd__options_integer(runtime->settings, JD_OPTION_SHARED_MEMORY) != 0;
@@ -171,7 +171,7 @@ static void check_teams(const struct jd_comm *comm, const struct plan *plan)
 static struct plan plans[CLIQUES];
 static uint32_t seed;
 
-/* The same on all processes: each clique some of all devices, shuffled. */
+/* The same on all processes: each comm some of all devices, shuffled. */
 static void make_plans(void)
 {
     for (int c = 0; c < CLIQUES; c++) {
@@ -204,7 +204,7 @@ static void use_all(struct worker *worker)
             continue;
         dawdle(&state);
         comms[c] = make(&plans[c], place);
-        check_teams(comms[c], &plans[c]);
+        check_groups(comms[c], &plans[c]);
     }
     for (int round = 0; round < 5; round++)
         for (int c = CLIQUES - 1; c >= 0; c--)
@@ -283,7 +283,7 @@ static void make_many(struct worker *worker)
 }
 
 /* The arenas that this process has mapped, its own among them. */
-static int count_arenas(void)
+static int count_heaps(void)
 {
     unsigned long inodes[16], inode;
     int heaps = 0, i;
@@ -333,7 +333,7 @@ static void try_many(void)
     EXPECT(after.allocated < before.allocated + heap_slack(),
            "%zu bytes of heap before, %zu after", before.allocated,
            after.allocated);
-    EXPECT(count_arenas() <= 1, "%d arenas are mapped", count_arenas());
+    EXPECT(count_heaps() <= 1, "%d arenas are mapped", count_heaps());
     EXPECT(jd__local_rendezvous_count() == 0, "somebody is left");
 }
 

@@ -2,7 +2,7 @@
 /*
  * Internals of the cuda platform: NCCL's own unique ids, made by
  * ncclGetUniqueId (which needs no GPU and no driver), come to all members by
- * the clique of the cpu platform through which those of a clique of GPUs meet.
+ * the comm of the cpu platform through which those of a comm of GPUs meet.
  * Here its members are cpu devices, and every two of them have a root.
  */
 #include "jd.h"
@@ -37,7 +37,7 @@ static void open_control(void)
     spec.axes = "\"data\"";
     spec.detail = " over axis \"data\"";
     spec.operation = "jd_psum";
-    EXPECT_OK(jd__platform_cpu.clique_create(&spec, &control));
+    EXPECT_OK(jd__platform_cpu.comm_create(&spec, &control));
 }
 
 static void exchange(struct jd_cuda_member *members)
@@ -133,7 +133,7 @@ int main(void)
     try_twice();
     try_failure();
     try_twice();
-    jd__platform_cpu.clique_destroy(control);
+    jd__platform_cpu.comm_destroy(control);
     return jd_shutdown();
 }
 

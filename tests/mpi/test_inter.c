@@ -489,7 +489,7 @@ static void try_order(size_t count)
     compare("the same", JD_F32, count);
 }
 
-/* Who calls something else is named on every member, and the clique goes on. */
+/* Who calls something else is named on every member, and the comm goes on. */
 static void try_mismatch(size_t count)
 {
     struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, count);

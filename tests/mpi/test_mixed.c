@@ -60,7 +60,7 @@ static void mix(jd_shard *me, collective *call, double *buffer, int count)
     free(message);
 }
 
-/* With a first call, which is where the members of a clique find each other,
+/* With a first call, which is where the members of a comm find each other,
  * and with a later one. */
 static void try_collective(collective *call, double *buffer, int count)
 {

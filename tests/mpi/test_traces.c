@@ -72,7 +72,7 @@ static jd_status use(jd_shard *me, void *arg)
     return JD_OK;
 }
 
-/* In another order each time, so that cliques are made for each. */
+/* In another order each time, so that comms are made for each. */
 static void make_and_use(int round)
 {
     int n;

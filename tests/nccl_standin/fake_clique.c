@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fake_clique.c - what NCCL would report, as the test says. */
+/* fake_comm.c - what NCCL would report, as the test says. */
 #include "fake_clique.h"
 #include "fake_host.h"
 
-atomic_int fake_clique_polls;
-atomic_bool fake_clique_is_lost;
+atomic_int fake_comm_polls;
+atomic_bool fake_comm_is_lost;
 
-void fake_clique_init(struct jd_comm *comm, atomic_bool *is_aborted,
-                      char *detail)
+void fake_comm_init(struct jd_comm *comm, atomic_bool *is_aborted, char *detail)
 {
     static int processes[FAKE_PROCESSES] = { 0, 1, 2, 3 };
     *comm = (struct jd_comm){ .runtime = fake_runtime(),
@@ -19,18 +18,18 @@ void fake_clique_init(struct jd_comm *comm, atomic_bool *is_aborted,
                               .is_aborted = is_aborted };
 }
 
-void jd__cuda_clique_abort(struct jd_comm *comm)
+void jd__cuda_comm_abort(struct jd_comm *comm)
 {
     atomic_store((atomic_bool *)(uintptr_t)comm->is_aborted, true);
 }
 
-jd_status jd__cuda_clique_poll(struct jd_comm *comm, const char *operation)
+jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
 {
-    atomic_fetch_add(&fake_clique_polls, 1);
+    atomic_fetch_add(&fake_comm_polls, 1);
     if (atomic_load(comm->is_aborted))
         return jd_fail(JD_ABORTED, "%s: the clique is aborted", operation);
-    if (!atomic_load(&fake_clique_is_lost))
+    if (!atomic_load(&fake_comm_is_lost))
         return JD_OK;
-    jd__cuda_clique_abort(comm);
+    jd__cuda_comm_abort(comm);
     return jd_fail(JD_UNAVAILABLE, "%s: a peer is lost", operation);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_cliques WHAT RANK [FAIL] - the life of cliques of GPUs, on the
+ * test_comms WHAT RANK [FAIL] - the life of comms of GPUs, on the
  * stand-ins. FAIL is STANDIN_FAIL in process RANK.
  *
  *   good       communicators are made, used, ended, and made again

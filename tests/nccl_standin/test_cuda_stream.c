@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_stream.c - a shard's stream on the cuda platform: how it is waited
  * for, replaced and captured, and its scratch memory; on the stand-in, with
- * cliques that have no communicator. */
+ * comms that have no communicator. */
 #include "fake_clique.h"
 #include "test_cuda.h"
 
@@ -14,7 +14,7 @@
 
 static char over_data[] = " over axis \"data\"";
 static char over_model[] = " over axis \"model\"";
-static struct jd_comm data_clique, model_clique;
+static struct jd_comm data_comm, model_comm;
 static atomic_bool data_is_aborted, model_is_aborted;
 static struct gate gate;
 
@@ -57,8 +57,8 @@ static void start(void)
 {
     setenv("STANDIN_DEVICES", "2", 1);
     fake_host_start();
-    fake_clique_init(&data_clique, &data_is_aborted, over_data);
-    fake_clique_init(&model_clique, &model_is_aborted, over_model);
+    fake_comm_init(&data_comm, &data_is_aborted, over_data);
+    fake_comm_init(&model_comm, &model_is_aborted, over_model);
 }
 
 /* ---- waiting ------------------------------------------------------------ */
@@ -71,7 +71,7 @@ START_TEST(what_is_queued_is_waited_for)
         GOOD(cudaMemsetAsync(memory, i, 100, stream->handle));
         GOOD(cudaMemcpyAsync(there, memory, 100, cudaMemcpyDefault,
                              stream->handle));
-        note(stream, &data_clique, JD_ACTIVITY_PSUM);
+        note(stream, &data_comm, JD_ACTIVITY_PSUM);
         UNIT_OK(synchronize(stream));
         ck_assert_int_eq(there[99], i);
         ck_assert_int_eq(stream->num_works, 0);
@@ -95,11 +95,11 @@ START_TEST(a_wait_looks_after_what_must_go_on)
 {
     pthread_t thread;
     struct jd_stream *stream = make();
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
     pthread_create(&thread, NULL, open_later, NULL);
     UNIT_OK(synchronize(stream));
     pthread_join(thread, NULL);
-    ck_assert_int_ge(fake_clique_polls, 2500);
+    ck_assert_int_ge(fake_comm_polls, 2500);
     ck_assert(!data_is_aborted);
 }
 END_TEST
@@ -108,7 +108,7 @@ START_TEST(a_wait_has_a_deadline_and_names_the_collective)
 {
     struct jd_stream *stream = make();
     fake_host.timeout = 0.05;
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
     double begin = jd__clock_now();
     UNIT_FAILS(synchronize(stream), JD_DEADLINE_EXCEEDED,
                "jd_shard_synchronize of jd_psum over axis \"data\": process 1 "
@@ -125,9 +125,9 @@ START_TEST(all_that_may_be_late_is_named)
 {
     struct jd_stream *stream = make();
     fake_host.timeout = 0.05;
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
-    note(stream, &model_clique, JD_ACTIVITY_PSUM);
-    note(stream, &model_clique, JD_ACTIVITY_ALL_GATHER);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
+    note(stream, &model_comm, JD_ACTIVITY_PSUM);
+    note(stream, &model_comm, JD_ACTIVITY_ALL_GATHER);
     UNIT_FAILS(synchronize(stream), JD_DEADLINE_EXCEEDED,
                "jd_shard_synchronize of jd_psum over axis \"data\", "
                "jd_all_gather over axis \"model\": process 1 has waited for "
@@ -142,8 +142,8 @@ START_TEST(a_call_that_waits_names_what_came_before)
 {
     struct jd_stream *stream = make();
     fake_host.timeout = 0.05;
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
-    note(stream, &model_clique, JD_ACTIVITY_ALL_GATHER);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
+    note(stream, &model_comm, JD_ACTIVITY_ALL_GATHER);
     UNIT_FAILS(jd__cuda_stream_wait(stream, "jd_all_gather", over_model),
                JD_DEADLINE_EXCEEDED,
                "jd_all_gather over axis \"model\", after jd_psum over axis "
@@ -171,9 +171,9 @@ START_TEST(devices_of_one_process_wait_for_each_other)
     static int own[] = { 1, 1 };
     struct jd_stream *stream = make();
     fake_host.timeout = 0.05;
-    data_clique.processes = own;
-    data_clique.size = 2;
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
+    data_comm.processes = own;
+    data_comm.size = 2;
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
     UNIT_FAILS(synchronize(stream), JD_DEADLINE_EXCEEDED,
                "jd_shard_synchronize of jd_psum over axis \"data\": what is "
                "queued on the stream of device 131072 (GPU 0, \"stand-in "
@@ -187,9 +187,9 @@ END_TEST
 START_TEST(a_lost_peer_ends_a_wait)
 {
     struct jd_stream *stream = make();
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
-    note(stream, &model_clique, JD_ACTIVITY_PSUM);
-    atomic_store(&fake_clique_is_lost, true);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
+    note(stream, &model_comm, JD_ACTIVITY_PSUM);
+    atomic_store(&fake_comm_is_lost, true);
     UNIT_FAILS(synchronize(stream), JD_UNAVAILABLE,
                "jd_shard_synchronize: a peer is lost");
     ck_assert(model_is_aborted);
@@ -201,7 +201,7 @@ START_TEST(a_failed_job_ends_a_wait)
 {
     struct jd_stream *stream = make();
     atomic_store(&fake_host.is_ended, true);
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
     UNIT_FAILS(synchronize(stream), JD_ABORTED,
                "jd_shard_synchronize: the job has failed");
     ck_assert(data_is_aborted);
@@ -209,11 +209,11 @@ START_TEST(a_failed_job_ends_a_wait)
 }
 END_TEST
 
-/* NCCL's kernels end when their clique is aborted, without a result. */
+/* NCCL's kernels end when their comm is aborted, without a result. */
 START_TEST(what_was_aborted_is_no_result)
 {
     struct jd_stream *stream = make();
-    note(stream, &data_clique, JD_ACTIVITY_PSUM);
+    note(stream, &data_comm, JD_ACTIVITY_PSUM);
     data_is_aborted = true;
     UNIT_FAILS(synchronize(stream), JD_ABORTED,
                "jd_shard_synchronize: the clique is aborted");
@@ -225,7 +225,7 @@ START_TEST(cudas_errors_end_a_wait)
     setenv("STANDIN_FAIL", "cudaStreamQuery:1:719", 1);
     start();
     struct jd_stream *stream = make();
-    note(stream, &data_clique, JD_ACTIVITY_PSUM);
+    note(stream, &data_comm, JD_ACTIVITY_PSUM);
     ck_assert_int_eq(synchronize(stream), JD_INTERNAL);
     ck_assert_ptr_nonnull(strstr(jd_error_message(),
                                  "jd_shard_synchronize: cudaStreamQuery "
@@ -240,7 +240,7 @@ START_TEST(a_broken_gpu_is_left)
     setenv("STANDIN_FAIL", "cudaStreamQuery:1:700", 1);
     start();
     struct jd_stream *stream = make();
-    note(stream, &data_clique, JD_ACTIVITY_PSUM);
+    note(stream, &data_comm, JD_ACTIVITY_PSUM);
     ck_assert_int_eq(synchronize(stream), JD_INTERNAL);
     ck_assert_int_eq(synchronize(stream), JD_INTERNAL);
     ck_assert_ptr_nonnull(
@@ -251,18 +251,18 @@ START_TEST(a_broken_gpu_is_left)
 }
 END_TEST
 
-START_TEST(a_clique_that_goes_is_forgotten)
+START_TEST(a_comm_that_goes_is_forgotten)
 {
     struct jd_stream *stream = make(), *other = make();
-    note(stream, &data_clique, JD_ACTIVITY_PSUM);
-    note(stream, &model_clique, JD_ACTIVITY_PSUM);
-    note(other, &data_clique, JD_ACTIVITY_PSUM);
-    jd__cuda_streams_forget(&data_clique);
+    note(stream, &data_comm, JD_ACTIVITY_PSUM);
+    note(stream, &model_comm, JD_ACTIVITY_PSUM);
+    note(other, &data_comm, JD_ACTIVITY_PSUM);
+    jd__cuda_streams_forget(&data_comm);
     ck_assert_int_eq(stream->num_works, 1);
-    ck_assert_ptr_eq(stream->works[0].comm, &model_clique);
+    ck_assert_ptr_eq(stream->works[0].comm, &model_comm);
     ck_assert_int_eq(other->num_works, 0);
     jd__cuda_streams.destroy(stream, fake_runtime());
-    jd__cuda_streams_forget(&data_clique);
+    jd__cuda_streams_forget(&data_comm);
     jd__cuda_streams.destroy(other, fake_runtime());
 }
 END_TEST
@@ -293,7 +293,7 @@ START_TEST(a_stream_that_hangs_is_left)
 {
     struct jd_stream *stream = make();
     fake_host.timeout = 0.05;
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
     jd__cuda_streams.destroy(stream, fake_runtime());
     ck_assert_str_eq(fake_host.log,
                      "jd_mesh_destroy of jd_psum over axis \"data\": process "
@@ -426,7 +426,7 @@ START_TEST(a_captured_collective_is_looked_after)
     cudaGraphExec_t launchable;
     struct jd_stream *stream = make();
     GOOD(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeGlobal));
-    queue(stream, &data_clique, JD_ACTIVITY_PSUM);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
     GOOD(cudaStreamEndCapture(stream->handle, &graph));
     GOOD(cudaGraphInstantiate(&launchable, graph, 0));
     UNIT_OK(synchronize(stream));
@@ -491,7 +491,7 @@ START_TEST(scratch_grows_after_what_uses_it)
 {
     struct jd_stream *stream = make();
     struct jd_collective call =
-        call_of(stream, JD_ACTIVITY_PSUM, data_clique.detail);
+        call_of(stream, JD_ACTIVITY_PSUM, data_comm.detail);
     void *small, *same, *large;
     UNIT_OK(jd__cuda_scratch(stream, 1, &call, &small));
     UNIT_OK(jd__cuda_scratch(stream, 65536, &call, &same));
@@ -512,7 +512,7 @@ START_TEST(scratch_waits_for_no_other_gpu)
     static struct gate own_gate;
     struct jd_stream *stream = make();
     struct jd_collective call =
-        call_of(stream, JD_ACTIVITY_PSUM, data_clique.detail);
+        call_of(stream, JD_ACTIVITY_PSUM, data_comm.detail);
     void *memory, *larger;
     UNIT_OK(jd__cuda_scratch(stream, 1, &call, &memory));
     GOOD(cudaSetDevice(1));
@@ -533,7 +533,7 @@ START_TEST(scratch_takes_what_it_needs_where_memory_is_short)
 {
     struct jd_stream *stream = make();
     struct jd_collective call =
-        call_of(stream, JD_ACTIVITY_PSUM, data_clique.detail);
+        call_of(stream, JD_ACTIVITY_PSUM, data_comm.detail);
     void *memory;
     UNIT_OK(jd__cuda_scratch(stream, (size_t)400 << 20, &call, &memory));
     UNIT_OK(jd__cuda_scratch(stream, (size_t)500 << 20, &call, &memory));
@@ -546,7 +546,7 @@ START_TEST(scratch_that_is_too_large_is_told)
 {
     struct jd_stream *stream = make();
     struct jd_collective call =
-        call_of(stream, JD_ACTIVITY_PSUM, data_clique.detail);
+        call_of(stream, JD_ACTIVITY_PSUM, data_comm.detail);
     void *memory;
     UNIT_FAILS(
         jd__cuda_scratch(stream, (size_t)1 << 40, &call, &memory),
@@ -565,7 +565,7 @@ START_TEST(scratch_of_a_graph_stays)
     cudaGraphExec_t launchable;
     struct jd_stream *stream = make();
     struct jd_collective call =
-        call_of(stream, JD_ACTIVITY_PSUM, data_clique.detail);
+        call_of(stream, JD_ACTIVITY_PSUM, data_comm.detail);
     void *captured, *larger;
     UNIT_OK(jd__cuda_scratch(stream, 100, &call, &captured));
     GOOD(cudaStreamBeginCapture(stream->handle, cudaStreamCaptureModeGlobal));
@@ -605,7 +605,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, a_lost_peer_ends_a_wait);
     tcase_add_test(tcase, a_failed_job_ends_a_wait);
     tcase_add_test(tcase, what_was_aborted_is_no_result);
-    tcase_add_test(tcase, a_clique_that_goes_is_forgotten);
+    tcase_add_test(tcase, a_comm_that_goes_is_forgotten);
     tcase_add_test(tcase, a_stream_goes_after_what_is_queued);
     tcase_add_test(tcase, a_stream_that_hangs_is_left);
     tcase = unit_case(suite, "threads");

@@ -5,7 +5,7 @@
  * memory, when all members have queued theirs.
  *
  *     struct steps *steps = steps_of(size);
- *     ... jd__cuda_all_gather(&steps->members[i].communicator, &call, 1) for
+ *     ... jd__cuda_all_gather(&steps->members[i].comm, &call, 1) for
  * each i steps_run(steps);
  *
  * It fails the test where members' steps do not go together (other lengths,

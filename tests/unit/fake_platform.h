@@ -51,10 +51,10 @@ static struct {
     struct fake_call last;
     int calls;         /* of collectives */
     int made, freed;   /* communicators */
-    int aborts;        /* calls of clique_abort */
+    int aborts;        /* calls of comm_abort */
     jd_status fails;   /* what the next calls return */
     bool waits;        /* barrier meets, */
-    bool create_waits; /* and clique_create waits until it is cancelled */
+    bool create_waits; /* and comm_create waits until it is cancelled */
     int waiting;       /* threads that do */
     bool is_aborted;   /* some communicator is */
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -93,7 +93,7 @@ static jd_status fake_await_cancel(const struct jd_comm_spec *spec)
 }
 
 static jd_status fake_create(const struct jd_comm_spec *spec,
-                             struct jd_comm **ret_clique)
+                             struct jd_comm **ret_comm)
 {
     if (fake.create_waits)
         return fake_await_cancel(spec);
@@ -112,7 +112,7 @@ static jd_status fake_create(const struct jd_comm_spec *spec,
         free(comm);
         return jd_fail(status, "the fake makes no clique");
     }
-    *ret_clique = comm;
+    *ret_comm = comm;
     return JD_OK;
 }
 
@@ -233,9 +233,9 @@ static jd_status fake_transfer(struct jd_comm *comm,
 
 static const struct jd_platform fake_platform = {
     .check_reduce = fake_check_reduce,
-    .clique_create = fake_create,
-    .clique_destroy = fake_destroy,
-    .clique_abort = fake_abort,
+    .comm_create = fake_create,
+    .comm_destroy = fake_destroy,
+    .comm_abort = fake_abort,
     .barrier = fake_barrier,
     .all_reduce = fake_all_reduce,
     .reduce_scatter = fake_reduce_scatter,

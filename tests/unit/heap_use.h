@@ -11,22 +11,22 @@
 
 #include <sys/stat.h>
 
-static inline struct jd_heap *make_arena(const struct jd_heap_spec *spec)
+static inline struct jd_heap *make_heap(const struct jd_heap_spec *spec)
 {
-    struct jd_heap *arena = NULL;
-    UNIT_OK(jd__heap_create(spec, "test", &arena));
-    return arena;
+    struct jd_heap *heap = NULL;
+    UNIT_OK(jd__heap_create(spec, "test", &heap));
+    return heap;
 }
 
-static inline struct jd_heap *make_small_arena(void)
+static inline struct jd_heap *make_small_heap(void)
 {
-    return make_arena(&(struct jd_heap_spec){ .size = 256 << 20 });
+    return make_heap(&(struct jd_heap_spec){ .size = 256 << 20 });
 }
 
-static inline char *take(struct jd_heap *arena, size_t bytes, size_t alignment)
+static inline char *take(struct jd_heap *heap, size_t bytes, size_t alignment)
 {
     void *memory = NULL;
-    UNIT_OK(jd__heap_alloc(arena,
+    UNIT_OK(jd__heap_alloc(heap,
                            &(struct jd_heap_request){
                                .operation = "test",
                                .bytes = bytes,
@@ -39,10 +39,10 @@ static inline char *take(struct jd_heap *arena, size_t bytes, size_t alignment)
 }
 
 /* What the file behind it has of the system's memory. */
-static inline uint64_t file_bytes(const struct jd_heap *arena)
+static inline uint64_t file_bytes(const struct jd_heap *heap)
 {
     struct stat facts;
-    ck_assert_int_eq(fstat(arena->fd, &facts), 0);
+    ck_assert_int_eq(fstat(heap->fd, &facts), 0);
     return (uint64_t)facts.st_blocks * 512;
 }
 

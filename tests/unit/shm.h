@@ -68,7 +68,7 @@ static inline void crowd_start_with(struct crowd *crowd, int size,
         crowd->members[i] = (struct jd_shm_member){
             .control = (void *)heap,
             .heap = heap,
-            .arena_size = CROWD_ARENA,
+            .heap_size = CROWD_ARENA,
             .process = i,
             .number = i,
         };

@@ -68,10 +68,10 @@ static inline const unsigned char *stream(const struct test_call *call,
 static inline char *memory_of(const struct member *m,
                               const struct test_call *call)
 {
-    bool is_arena =
+    bool is_heap =
         call->kind == ARENA ||
         (call->kind == MIXED && ((unsigned)m->index + call->number) % 2 == 0);
-    return (is_arena ? m->heap : m->private) + call->number % 9;
+    return (is_heap ? m->heap : m->private) + call->number % 9;
 }
 
 static inline void come_at_any_time(struct member *m)

@@ -82,7 +82,7 @@ struct jd_heap_spec {
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED, PERMISSION_DENIED naming operation. */
 jd_status jd__heap_create(const struct jd_heap_spec *spec,
-                          const char *operation, struct jd_heap **ret_arena);
+                          const char *operation, struct jd_heap **ret_heap);
 void jd__heap_destroy(struct jd_heap *heap);
 
 /* The whole file, at a multiple of a huge page, for nobody to read or write

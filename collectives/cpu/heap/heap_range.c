@@ -280,7 +280,7 @@ static jd_status build(struct jd_heap *heap, const struct jd_heap_spec *spec,
 }
 
 jd_status jd__heap_create(const struct jd_heap_spec *spec,
-                          const char *operation, struct jd_heap **ret_arena)
+                          const char *operation, struct jd_heap **ret_heap)
 {
     struct jd_heap *heap = calloc(1, sizeof *heap);
     if (!heap)
@@ -294,7 +294,7 @@ jd_status jd__heap_create(const struct jd_heap_spec *spec,
     look_around(heap, spec);
     jd_status status = build(heap, spec, operation);
     if (status == JD_OK)
-        *ret_arena = heap;
+        *ret_heap = heap;
     else
         jd__heap_destroy(heap);
     return status;

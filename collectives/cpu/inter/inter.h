@@ -4,12 +4,12 @@
  * data goes between the groups as bytes, by MPI, and jd's own folds do the
  * arithmetic.
  *
- *     communicator->wire = ...; communicator->num_teams = 2;
- *     status = jd__inter_create(communicator, "jd_psum");
+ *     comm->wire = ...; comm->num_groups = 2;
+ *     status = jd__inter_create(comm, "jd_psum");
  *     ...
- *     status = jd__inter_all_reduce(communicator, &call, JD_REDUCE_SUM);
+ *     status = jd__inter_all_reduce(comm, &call, JD_REDUCE_SUM);
  *     ...
- *     jd__inter_destroy(communicator);
+ *     jd__inter_destroy(comm);
  *
  * The functions are those of struct jd_platform, and keep its promises. Each
  * but transfer begins with a meeting of all members, where what they call is

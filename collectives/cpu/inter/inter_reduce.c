@@ -196,12 +196,12 @@ static jd_status reduce_long(struct plan *plan, struct jd_inter_sync *meeting)
     step *= plan->scatter ? 1 : (size_t)comm->size;
     plan->scratch =
         jd__inter_scratch(comm, meeting, jd__inter_exchange_scratch(comm));
-    bool by_teams = plan->scatter && !comm->inter->is_deterministic;
-    meeting->in_bytes = by_teams || meeting->offers ? meeting->bytes : 0;
+    bool by_groups = plan->scatter && !comm->inter->is_deterministic;
+    meeting->in_bytes = by_groups || meeting->offers ? meeting->bytes : 0;
     jd_status status = jd__inter_meet(comm, meeting);
     if (status != JD_OK || jd__inter_has_come(comm, meeting))
         return jd__inter_give_up(comm, status);
-    if (by_teams && jd__inter_all_seen(comm))
+    if (by_groups && jd__inter_all_seen(comm))
         return jd__inter_scatter_seen(comm, meeting, plan->rows, plan->scratch);
     for (size_t at = 0; at < all && status == JD_OK; at += step)
         status =

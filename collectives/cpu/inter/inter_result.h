@@ -56,7 +56,8 @@ struct jd_inter_ends {
 
 /*
  * What a leader got: a summary of a group of so many members of a communicator
- * of size. Returns: JD_OK; ABORTED where it is a transfer's message;
+ * of size.
+ * Returns: JD_OK; ABORTED where it is a transfer's message;
  *   INTERNAL where a number cannot be.
  */
 jd_status jd__inter_result_check(const struct jd_inter_result_head *summary,

@@ -71,19 +71,19 @@ static int helper_of(const struct jd_comm *comm, int group, int member)
 static jd_status exchange(const struct scatter *s, size_t begin, size_t count)
 {
     struct jd_comm *comm = s->comm;
-    int own_team = comm->inter->group, size = comm->size;
+    int own_group = comm->inter->group, size = comm->size;
     size_t bytes = count * s->wide;
     jd_status status = JD_OK;
     for (int t = 0; t < comm->num_groups && status == JD_OK; t++) {
         int from = helper_of(comm, t, comm->index);
-        if (t != own_team)
+        if (t != own_group)
             status = jd__channel_receive(comm->wire, from, slot_of(s, 0, from),
                                          bytes);
     }
     for (int i = 1; i < size && status == JD_OK; i++) {
         int to = (comm->index + i) % size;
-        if (comm->groups[to] == own_team ||
-            helper_of(comm, own_team, to) != comm->index)
+        if (comm->groups[to] == own_group ||
+            helper_of(comm, own_group, to) != comm->index)
             continue;
         fold_block(s, to, begin, count, slot_of(s, 1, to));
         status = jd__channel_send(comm->wire, to, slot_of(s, 1, to), bytes);

@@ -14,7 +14,7 @@ struct spread {
     size_t out_bytes; /* of all of out */
 };
 
-static int team_size(const struct jd_comm *comm)
+static int group_size(const struct jd_comm *comm)
 {
     return comm->inter->sizes[comm->inter->group];
 }
@@ -25,7 +25,7 @@ static void pass_on(void *arg, const struct jd_strided *own, size_t begin,
 {
     const struct spread *s = arg;
     ptrdiff_t offset = own->base - (char *)s->call->out;
-    for (int i = 0; i < team_size(s->comm); i++) {
+    for (int i = 0; i < group_size(s->comm); i++) {
         struct jd_strided theirs = *own;
         if (i == s->comm->inter->place)
             continue;
@@ -50,7 +50,7 @@ jd_status jd__inter_gather_seen(struct jd_comm *comm,
     size_t bytes = jd__inter_strided_bytes(own);
     struct jd_strided in = jd__inter_strided_flat(call->in, bytes);
     struct spread s = { comm, call, bytes * (size_t)comm->size };
-    int size = team_size(comm);
+    int size = group_size(comm);
     in.rows = own->rows;
     in.width = in.pitch = own->width;
     jd__inter_strided_copy(own, &in);
@@ -90,11 +90,11 @@ jd_status jd__inter_broadcast_seen(struct jd_comm *comm,
     struct jd_inter *inter = comm->inter;
     size_t bytes = call->count * jd_dtype_size(call->dtype);
     struct spread s = { comm, call, bytes };
-    int source_team = comm->groups[source];
+    int source_group = comm->groups[source];
     bool carries = inter->place < inter->rails;
     jd__inter_clear(comm);
-    if (source_team != inter->group) {
-        int from = carries ? inter->members[source_team][inter->place] : 0;
+    if (source_group != inter->group) {
+        int from = carries ? inter->members[source_group][inter->place] : 0;
         if (carries)
             inter->receives[from] = lane_of(inter, call->out, bytes);
         return run(&s, scratch);
@@ -103,7 +103,7 @@ jd_status jd__inter_broadcast_seen(struct jd_comm *comm,
     if (comm->index != source)
         in = jd__inter_in_of(comm, comm->places[source], bytes);
     for (int t = 0; t < comm->num_groups && carries; t++)
-        if (t != source_team)
+        if (t != source_group)
             inter->sends[inter->members[t][inter->place]] =
                 lane_of(inter, in, bytes);
     if (call->out != in)

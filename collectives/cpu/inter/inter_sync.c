@@ -163,8 +163,8 @@ static bool tells_bytes(const struct jd_comm *comm,
             meeting->signature.source == comm->index);
 }
 
-static jd_status meet_team(struct jd_comm *comm,
-                           const struct jd_inter_sync *meeting)
+static jd_status meet_group(struct jd_comm *comm,
+                            const struct jd_inter_sync *meeting)
 {
     const struct jd_collective *call = meeting->call;
     char *payload = jd__shm_payload_space(comm->group);
@@ -208,8 +208,8 @@ static void listen(const struct jd_comm *comm, struct jd_inter_result *summary)
     }
 }
 
-static bool team_is_seen(const struct jd_comm *comm,
-                         const struct jd_inter_sync *meeting)
+static bool group_is_seen(const struct jd_comm *comm,
+                          const struct jd_inter_sync *meeting)
 {
     const struct jd_inter *inter = comm->inter;
     int source = meeting->signature.source;
@@ -227,8 +227,8 @@ static bool team_is_seen(const struct jd_comm *comm,
 }
 
 /* Folds what the group brought; the result is wide. */
-static size_t fold_team(struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting, void *out)
+static size_t fold_group(struct jd_comm *comm,
+                         const struct jd_inter_sync *meeting, void *out)
 {
     const struct jd_inter *inter = comm->inter;
     const struct jd_collective *call = meeting->call;
@@ -255,7 +255,7 @@ static size_t collect(struct jd_comm *comm, const struct jd_inter_sync *meeting,
     int size = inter->sizes[inter->group];
     size_t bytes = meeting->bytes;
     if (meeting->brings == JD_BRING_SUM)
-        return fold_team(comm, meeting, data);
+        return fold_group(comm, meeting, data);
     if (meeting->brings == JD_BRING_SOURCE) {
         if (comm->groups[source] != inter->group)
             return 0;
@@ -274,7 +274,7 @@ static void summarise(struct jd_comm *comm, const struct jd_inter_sync *meeting)
     struct jd_inter_result *own = &comm->inter->summary[comm->inter->group];
     listen(comm, own);
     bool goes_on = own->said.voices[1].member < 0 && own->said.failed < 0;
-    own->said.is_seen = goes_on && team_is_seen(comm, meeting);
+    own->said.is_seen = goes_on && group_is_seen(comm, meeting);
     bool has_data = meeting->offers ? own->said.is_seen : goes_on;
     own->said.bytes =
         has_data ? (uint32_t)collect(comm, meeting, own->data) : 0;
@@ -394,8 +394,8 @@ static void spread_all(const struct jd_comm *comm, size_t bytes, char *data)
                    inter->summary[t].data + (size_t)i * bytes, bytes);
 }
 
-static void fold_teams(struct jd_comm *comm,
-                       const struct jd_inter_sync *meeting, void *out)
+static void fold_groups(struct jd_comm *comm,
+                        const struct jd_inter_sync *meeting, void *out)
 {
     const struct jd_inter *inter = comm->inter;
     const struct jd_collective *call = meeting->call;
@@ -420,7 +420,7 @@ static void conclude(struct jd_comm *comm, const struct jd_inter_sync *meeting)
         (meeting->offers && !verdict->is_seen))
         return;
     if (meeting->brings == JD_BRING_SUM)
-        fold_teams(comm, meeting, verdict->data);
+        fold_groups(comm, meeting, verdict->data);
     else if (meeting->brings == JD_BRING_ALL)
         spread_all(comm, meeting->bytes, verdict->data);
     else if (meeting->brings == JD_BRING_SOURCE)
@@ -446,7 +446,7 @@ static jd_status publish_failure(struct jd_comm *comm, jd_status status)
 static void use_time(const struct jd_comm *comm,
                      const struct jd_inter_sync *meeting)
 {
-    if (meeting->unless_seen && !team_is_seen(comm, meeting))
+    if (meeting->unless_seen && !group_is_seen(comm, meeting))
         meeting->unless_seen(meeting->arg);
 }
 
@@ -530,7 +530,7 @@ jd_status jd__inter_meet(struct jd_comm *comm,
     comm->inter->meetings++;
     jd__shm_begin(comm->group, operation, call->detail);
     jd__channel_begin(comm->wire, operation, call->detail);
-    jd_status status = meet_team(comm, meeting);
+    jd_status status = meet_group(comm, meeting);
     if (status == JD_OK)
         status = comm->inter->place == 0 ? lead(comm, meeting)
                                          : follow(comm, meeting);

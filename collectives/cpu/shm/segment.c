@@ -72,11 +72,11 @@ static void free_held(struct jd_held_segment *held)
     free(held);
 }
 
-void jd__segment_give(struct jd_held_segment *held, int team_size)
+void jd__segment_give(struct jd_held_segment *held, int group_size)
 {
     if (!held)
         return;
-    held->team_size = team_size;
+    held->group_size = group_size;
     pthread_mutex_lock(&given.lock);
     held->next = given.first;
     given.first = held;
@@ -92,7 +92,7 @@ static struct jd_held_segment *take_left(int *ret_remaining)
     pthread_mutex_lock(&given.lock);
     for (struct jd_held_segment **at = &given.first; *at;) {
         struct jd_held_segment *held = *at;
-        if (!jd__shm_segment_is_left(held->control, held->team_size)) {
+        if (!jd__shm_segment_is_left(held->control, held->group_size)) {
             at = &held->next;
             remaining++;
             continue;

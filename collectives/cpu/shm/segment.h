@@ -23,7 +23,7 @@ struct jd_held_segment {
     struct jd_segment *control;
     uint64_t offset; /* in the heap; 0 without one */
     struct jd_heap *heap;
-    int team_size; /* once it is given */
+    int group_size; /* once it is given */
     struct jd_held_segment *next;
 };
 
@@ -33,15 +33,15 @@ struct jd_segment_request {
     int numa_node;
 };
 
-/* A segment, all zeros, in the heap, or in plain memory where heap is
- * NULL. Returns: as jd__heap_alloc. */
+/* A segment, all zeros, in the heap, or in plain memory where heap is NULL.
+ * Returns: as jd__heap_alloc. */
 jd_status jd__segment_take(struct jd_heap *heap,
                            const struct jd_segment_request *request,
                            struct jd_held_segment **ret_held);
 
 /* Of how many members the group was, whose end here is destroyed already; 1:
  * nobody else knows of the block. NULL is allowed. */
-void jd__segment_give(struct jd_held_segment *held, int team_size);
+void jd__segment_give(struct jd_held_segment *held, int group_size);
 
 /* A group size of which nobody knows when the last of them has left: the block
  * is kept for ever. */

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t jd__shm_segment_size(int team_size)
+size_t jd__shm_segment_size(int group_size)
 {
-    return sizeof(struct jd_segment) + jd__shm_p2p_size(team_size);
+    return sizeof(struct jd_segment) + jd__shm_p2p_size(group_size);
 }
 
 static bool make_arrays(struct jd_shm_group *group,
@@ -37,7 +37,7 @@ static bool make_arrays(struct jd_shm_group *group,
     return true;
 }
 
-static void free_team(struct jd_shm_group *group)
+static void free_group(struct jd_shm_group *group)
 {
     free(group->members);
     free(group->processes);
@@ -49,12 +49,12 @@ static void free_team(struct jd_shm_group *group)
 }
 
 jd_status jd__shm_create(const struct jd_shm_spec *spec, const char *operation,
-                         struct jd_shm_group **ret_team)
+                         struct jd_shm_group **ret_group)
 {
     struct jd_shm_group *group = calloc(1, sizeof *group);
     if (!group || !make_arrays(group, spec)) {
         if (group)
-            free_team(group);
+            free_group(group);
         return jd__fail_no_memory(operation,
                                   (size_t)spec->size * sizeof *group->members);
     }
@@ -65,7 +65,7 @@ jd_status jd__shm_create(const struct jd_shm_spec *spec, const char *operation,
     group->own = group->members[spec->index].control;
     group->spins = jd__shm_spins(spec);
     jd__shm_cma_publish(group);
-    *ret_team = group;
+    *ret_group = group;
     return JD_OK;
 }
 
@@ -76,12 +76,12 @@ void jd__shm_destroy(struct jd_shm_group *group)
     for (int i = 0; i < group->size; i++)
         if (i != group->index)
             atomic_fetch_add(&group->members[i].control->departed, 1);
-    free_team(group);
+    free_group(group);
 }
 
-bool jd__shm_segment_is_left(const struct jd_segment *control, int team_size)
+bool jd__shm_segment_is_left(const struct jd_segment *control, int group_size)
 {
-    return atomic_load(&control->departed) >= (uint64_t)team_size - 1;
+    return atomic_load(&control->departed) >= (uint64_t)group_size - 1;
 }
 
 int jd__shm_size(const struct jd_shm_group *group)
@@ -220,8 +220,8 @@ uint64_t jd__shm_place(const struct jd_shm_group *group, const void *data,
 {
     const struct jd_shm_member *own = &group->members[group->index];
     uint64_t offset = (uintptr_t)data - (uintptr_t)own->heap;
-    if (!own->heap || offset >= own->arena_size ||
-        bytes > own->arena_size - offset)
+    if (!own->heap || offset >= own->heap_size ||
+        bytes > own->heap_size - offset)
         return JD_PLACE_PRIVATE;
     return offset;
 }
@@ -231,7 +231,7 @@ static bool is_open(struct jd_shm_member *member, uint64_t end)
 {
     if (end > member->opened)
         member->opened = member->view ? jd__heap_view_open(member->view, end)
-                                      : member->arena_size;
+                                      : member->heap_size;
     return end <= member->opened;
 }
 
@@ -239,7 +239,7 @@ void *jd__shm_at(const struct jd_shm_group *group, int member, uint64_t place,
                  size_t bytes)
 {
     struct jd_shm_member *m = &group->members[member];
-    if (!m->heap || place >= m->arena_size || bytes > m->arena_size - place)
+    if (!m->heap || place >= m->heap_size || bytes > m->heap_size - place)
         return NULL;
     return is_open(m, place + bytes) ? m->heap + place : NULL;
 }

@@ -52,13 +52,13 @@ struct jd_heap_view;
  * else knows of it. Aligned to JD_CONTROL_ALIGNMENT. */
 struct jd_segment;
 #define JD_CONTROL_ALIGNMENT 4096
-size_t jd__shm_segment_size(int team_size);
+size_t jd__shm_segment_size(int group_size);
 
 /* One member, as it is seen from this process. */
 struct jd_shm_member {
     struct jd_segment *control;
     char *heap;                /* its process's, where it is mapped here */
-    uint64_t arena_size;       /* offsets beyond it are not believed */
+    uint64_t heap_size;        /* offsets beyond it are not believed */
     struct jd_heap_view *view; /* NULL: all of it can be read */
     uint64_t opened;           /* as far as it is known to be, with a view */
     int process;
@@ -81,7 +81,7 @@ struct jd_shm_spec {
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED naming operation. */
 jd_status jd__shm_create(const struct jd_shm_spec *spec, const char *operation,
-                         struct jd_shm_group **ret_team);
+                         struct jd_shm_group **ret_group);
 
 /*
  * Frees this end and tells the other members that their blocks are not read
@@ -89,7 +89,7 @@ jd_status jd__shm_create(const struct jd_shm_spec *spec, const char *operation,
  * when jd__shm_segment_is_left() says so: that all others have done the same.
  */
 void jd__shm_destroy(struct jd_shm_group *group);
-bool jd__shm_segment_is_left(const struct jd_segment *control, int team_size);
+bool jd__shm_segment_is_left(const struct jd_segment *control, int group_size);
 
 int jd__shm_size(const struct jd_shm_group *group);
 int jd__shm_index(const struct jd_shm_group *group);

@@ -75,8 +75,7 @@ jd_status jd__shm_move_run(struct jd_shm_group *group,
  * platform.h's ragged_all_to_all: the same two parts. per_member is the same on
  * all, which the signatures say.
  * Returns: as jd__shm_move_run; INVALID_ARGUMENT on all members naming the
- * pair,
- *   RESOURCE_EXHAUSTED on all naming the member; nothing is written then.
+ *   pair, RESOURCE_EXHAUSTED on all naming the member; nothing is written then.
  */
 size_t jd__shm_move_tell_ragged(struct jd_shm_group *group,
                                 const struct jd_ragged *ragged, void *payload);

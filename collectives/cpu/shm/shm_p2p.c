@@ -50,18 +50,18 @@ struct mailbox {
 enum { MOST_RINGS = 1 << 20, SHORTEST_RING = 1 << 14, LONGEST_RING = 1 << 17 };
 
 /* A power of two: what all rings of a member need stays small. */
-static size_t ring_bytes(int team_size)
+static size_t ring_bytes(int group_size)
 {
     size_t bytes = LONGEST_RING;
-    while (bytes > SHORTEST_RING && bytes * (size_t)team_size > MOST_RINGS)
+    while (bytes > SHORTEST_RING && bytes * (size_t)group_size > MOST_RINGS)
         bytes /= 2;
     return bytes;
 }
 
-size_t jd__shm_p2p_size(int team_size)
+size_t jd__shm_p2p_size(int group_size)
 {
-    size_t size = (size_t)team_size;
-    return size * (sizeof(struct mailbox) + ring_bytes(team_size));
+    size_t size = (size_t)group_size;
+    return size * (sizeof(struct mailbox) + ring_bytes(group_size));
 }
 
 static struct mailbox *box_of(const struct jd_shm_group *group, int owner,
@@ -112,10 +112,10 @@ struct jd_shm_p2p {
     int num_open;
 };
 
-struct jd_shm_p2p *jd__shm_p2p_create(int team_size)
+struct jd_shm_p2p *jd__shm_p2p_create(int group_size)
 {
     struct jd_shm_p2p *mail = calloc(1, sizeof *mail);
-    size_t count = 2 * (size_t)team_size;
+    size_t count = 2 * (size_t)group_size;
     if (!mail)
         return NULL;
     mail->rails = calloc(count, sizeof *mail->rails);

@@ -32,11 +32,11 @@
 struct jd_shm_p2p;
 
 /* NULL where there is no memory. */
-struct jd_shm_p2p *jd__shm_p2p_create(int team_size);
+struct jd_shm_p2p *jd__shm_p2p_create(int group_size);
 void jd__shm_p2p_destroy(struct jd_shm_p2p *mail);
 
 /* What the mailboxes of a member need, after the rest of its segment. */
-size_t jd__shm_p2p_size(int team_size);
+size_t jd__shm_p2p_size(int group_size);
 
 /* Makes every word that another member may wait for JD_SHM_REVOKED. */
 void jd__shm_p2p_revoke(struct jd_shm_group *group);

@@ -24,8 +24,7 @@ enum jd_wait_kind {
 /* Those who wait for the same, in the order in which they came. */
 struct jd_queue {
     struct jd_pending_request *first, *last;
-    struct jd_pending_request
-        *lowest; /* by process; NULL: not looked for yet */
+    struct jd_pending_request *lowest; /* by process; NULL: not known yet */
     int count;
 };
 
@@ -108,8 +107,7 @@ struct jd_service_process {
     int host; /* into hosts */
     uint64_t incarnation;
     char program[64];
-    struct jd_connection
-        *connection; /* NULL: none, or its connection was lost */
+    struct jd_connection *connection; /* NULL: none, or it was lost */
     double heard;
     char operation[48];
     uint64_t number;

@@ -166,7 +166,7 @@ START_TEST(a_failure_is_everybodys)
 END_TEST
 
 /* Communicators of different devices are made side by side. */
-START_TEST(cliques_do_not_mix)
+START_TEST(comms_do_not_mix)
 {
     static const int others[] = { 2, 3 };
     start(prepare(0, 2, 1));
@@ -403,7 +403,7 @@ int main(void)
     tcase_add_test(together, the_last_speaks_for_all);
     tcase_add_test(together, platforms_do_not_disturb_each_other);
     tcase_add_test(together, a_failure_is_everybodys);
-    tcase_add_test(together, cliques_do_not_mix);
+    tcase_add_test(together, comms_do_not_mix);
     TCase *apart = unit_case(suite, "apart");
     tcase_set_timeout(apart, 60);
     tcase_add_test(apart, who_is_early_waits);

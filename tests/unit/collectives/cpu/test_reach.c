@@ -34,7 +34,7 @@ static void blind(int process, int other)
 }
 
 /* The groups as letters, the first one 'a'. */
-static void expect_teams(const char *expected)
+static void expect_groups(const char *expected)
 {
     int groups[MOST];
     char text[MOST + 1] = "";
@@ -44,16 +44,16 @@ static void expect_teams(const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-START_TEST(hosts_are_teams)
+START_TEST(hosts_are_groups)
 {
     see_hosts("x");
-    expect_teams("a");
+    expect_groups("a");
     see_hosts("xxxx");
-    expect_teams("aaaa");
+    expect_groups("aaaa");
     see_hosts("xyxyz");
-    expect_teams("ababc");
+    expect_groups("ababc");
     see_hosts("xxxxxxxxxyyx");
-    expect_teams("aaaaaaaaabba");
+    expect_groups("aaaaaaaaabba");
 }
 END_TEST
 
@@ -62,7 +62,7 @@ START_TEST(the_blind_are_alone)
 {
     see_hosts("xyz");
     memset(rows, 0, sizeof rows);
-    expect_teams("abc");
+    expect_groups("abc");
 }
 END_TEST
 
@@ -70,18 +70,18 @@ START_TEST(sight_is_mutual_or_none)
 {
     see_hosts("xxxx");
     blind(2, 0);
-    expect_teams("aaba"); /* 2 does not see 0 */
+    expect_groups("aaba"); /* 2 does not see 0 */
     see_hosts("xxxx");
     blind(0, 2);
-    expect_teams("aaba");
+    expect_groups("aaba");
     see_hosts("xxxx");
     blind(1, 2);
     blind(3, 0);
-    expect_teams("aabb"); /* 3 joins the first that has no quarrel with it */
+    expect_groups("aabb"); /* 3 joins the first that has no quarrel with it */
 }
 END_TEST
 
-START_TEST(a_team_may_have_more_in_common)
+START_TEST(a_group_may_have_more_in_common)
 {
     int groups[] = { 0, 0, 1, 0, 1 };
     see_hosts("xxxxx");
@@ -170,10 +170,10 @@ int main(void)
 {
     Suite *suite = suite_create("teams");
     TCase *groups = unit_case(suite, "teams");
-    tcase_add_test(groups, hosts_are_teams);
+    tcase_add_test(groups, hosts_are_groups);
     tcase_add_test(groups, the_blind_are_alone);
     tcase_add_test(groups, sight_is_mutual_or_none);
-    tcase_add_test(groups, a_team_may_have_more_in_common);
+    tcase_add_test(groups, a_group_may_have_more_in_common);
     TCase *layouts = unit_case(suite, "layouts");
     tcase_add_test(layouts, processes_come_in_the_order_of_their_members);
     tcase_add_test(layouts, a_layout_knows_its_own);

@@ -81,11 +81,11 @@ static void await_finalize(struct ncclComm *nccl)
         sched_yield();
 }
 
-static struct jd_cuda_comm *make(struct ncclComm *nccl)
+static struct jd_cuda_nccl_comm *make(struct ncclComm *nccl)
 {
-    struct jd_cuda_comm *comm;
-    UNIT_OK(jd__cuda_comm_create(" over axis \"data\"", "jd_psum", &comm));
-    jd__cuda_comm_set(comm, nccl);
+    struct jd_cuda_nccl_comm *comm;
+    UNIT_OK(jd__cuda_nccl_comm_create(" over axis \"data\"", "jd_psum", &comm));
+    jd__cuda_nccl_comm_set(comm, nccl);
     return comm;
 }
 
@@ -100,12 +100,12 @@ static void expect(struct ncclComm *nccl, int finalized, int destroyed,
 START_TEST(in_order)
 {
     struct ncclComm nccl = { .in_progress = 3 };
-    struct jd_cuda_comm *comm = make(&nccl);
-    ck_assert(jd__cuda_comm_lock(comm));
-    jd__cuda_comm_unlock(comm);
-    jd__cuda_comm_end(comm, true);
-    jd__cuda_comm_put(comm);
-    ck_assert(jd__cuda_comms_await(LONG));
+    struct jd_cuda_nccl_comm *comm = make(&nccl);
+    ck_assert(jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_unlock(comm);
+    jd__cuda_nccl_comm_end(comm, true);
+    jd__cuda_nccl_comm_put(comm);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
     expect(&nccl, 1, 1, 0);
 }
 END_TEST
@@ -113,27 +113,27 @@ END_TEST
 START_TEST(aborted)
 {
     struct ncclComm nccl = { .in_progress = 0 };
-    struct jd_cuda_comm *comm = make(&nccl);
-    ck_assert(!atomic_load(jd__cuda_comm_is_aborted(comm)));
-    jd__cuda_comm_end(comm, false);
-    ck_assert(atomic_load(jd__cuda_comm_is_aborted(comm)));
-    ck_assert(!jd__cuda_comm_lock(comm));
-    jd__cuda_comm_end(comm, false);
-    jd__cuda_comm_end(comm, true);
-    ck_assert(jd__cuda_comms_await(LONG));
+    struct jd_cuda_nccl_comm *comm = make(&nccl);
+    ck_assert(!atomic_load(jd__cuda_nccl_comm_is_aborted(comm)));
+    jd__cuda_nccl_comm_end(comm, false);
+    ck_assert(atomic_load(jd__cuda_nccl_comm_is_aborted(comm)));
+    ck_assert(!jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_end(comm, false);
+    jd__cuda_nccl_comm_end(comm, true);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
     expect(&nccl, 0, 0, 1);
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_put(comm);
 }
 END_TEST
 
 START_TEST(without_a_communicator)
 {
-    struct jd_cuda_comm *comm = make(NULL);
-    ck_assert(!jd__cuda_comm_lock(comm));
-    jd__cuda_comm_end(comm, true);
-    jd__cuda_comm_put(comm);
-    jd__cuda_comm_put(NULL);
-    ck_assert(jd__cuda_comms_await(LONG));
+    struct jd_cuda_nccl_comm *comm = make(NULL);
+    ck_assert(!jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_end(comm, true);
+    jd__cuda_nccl_comm_put(comm);
+    jd__cuda_nccl_comm_put(NULL);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
 }
 END_TEST
 
@@ -141,25 +141,25 @@ END_TEST
 START_TEST(aborted_before_it_was_there)
 {
     struct ncclComm nccl = { .in_progress = 0 };
-    struct jd_cuda_comm *comm = make(NULL);
-    jd__cuda_comms_abort();
-    ck_assert(jd__cuda_comms_await(LONG));
-    jd__cuda_comm_set(comm, &nccl);
-    ck_assert(jd__cuda_comms_await(LONG));
+    struct jd_cuda_nccl_comm *comm = make(NULL);
+    jd__cuda_nccl_comms_abort();
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
+    jd__cuda_nccl_comm_set(comm, &nccl);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
     expect(&nccl, 0, 0, 1);
-    ck_assert(!jd__cuda_comm_lock(comm));
-    jd__cuda_comm_put(comm);
+    ck_assert(!jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_put(comm);
 }
 END_TEST
 
 START_TEST(an_end_in_order_can_be_aborted)
 {
     struct ncclComm nccl = { .in_progress = -1 };
-    struct jd_cuda_comm *comm = make(&nccl);
-    jd__cuda_comm_end(comm, true);
-    jd__cuda_comm_end(comm, false);
-    jd__cuda_comm_put(comm);
-    ck_assert(jd__cuda_comms_await(LONG));
+    struct jd_cuda_nccl_comm *comm = make(&nccl);
+    jd__cuda_nccl_comm_end(comm, true);
+    jd__cuda_nccl_comm_end(comm, false);
+    jd__cuda_nccl_comm_put(comm);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
     ck_assert_int_eq(atomic_load(&nccl.aborted), 1);
     ck_assert_int_eq(atomic_load(&nccl.destroyed), 0);
 }
@@ -169,31 +169,32 @@ END_TEST
 START_TEST(an_end_in_order_has_no_deadline)
 {
     struct ncclComm nccl = { .in_progress = -1 };
-    struct jd_cuda_comm *comm = make(&nccl);
+    struct jd_cuda_nccl_comm *comm = make(&nccl);
     cuda_end_seconds = short_end;
-    jd__cuda_comm_end(comm, true);
+    jd__cuda_nccl_comm_end(comm, true);
     await_finalize(&nccl);
-    ck_assert(!jd__cuda_comms_await(3 * short_end));
+    ck_assert(!jd__cuda_nccl_comms_await(3 * short_end));
     expect(&nccl, 1, 0, 0);
     atomic_store(&nccl.in_progress, 0);
-    ck_assert(jd__cuda_comms_await(LONG));
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
     expect(&nccl, 1, 1, 0);
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_put(comm);
 }
 END_TEST
 
 START_TEST(until_it_is_aborted)
 {
     static struct ncclComm nccl = { .hangs = true };
-    struct jd_cuda_comm *comm = make(&nccl);
+    struct jd_cuda_nccl_comm *comm = make(&nccl);
     cuda_end_seconds = short_end;
-    jd__cuda_comm_end(comm, true);
+    jd__cuda_nccl_comm_end(comm, true);
     await_finalize(&nccl);
-    ck_assert(!jd__cuda_comms_await(3 * short_end));
-    jd__cuda_comm_end(comm, false);
-    ck_assert(!jd__cuda_comms_await(LONG)); /* Check's limit comes before */
+    ck_assert(!jd__cuda_nccl_comms_await(3 * short_end));
+    jd__cuda_nccl_comm_end(comm, false);
+    ck_assert(
+        !jd__cuda_nccl_comms_await(LONG)); /* Check's limit comes before */
     expect(&nccl, 1, 0, 0);
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_put(comm);
 }
 END_TEST
 
@@ -202,15 +203,15 @@ END_TEST
 START_TEST(who_uses_it_is_waited_for)
 {
     struct ncclComm nccl = { .in_progress = 0 };
-    struct jd_cuda_comm *comm = make(&nccl);
-    ck_assert(jd__cuda_comm_lock(comm));
-    jd__cuda_comm_end(comm, false);
-    ck_assert(!jd__cuda_comms_await(0.05));
+    struct jd_cuda_nccl_comm *comm = make(&nccl);
+    ck_assert(jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_end(comm, false);
+    ck_assert(!jd__cuda_nccl_comms_await(0.05));
     ck_assert_int_eq(atomic_load(&nccl.aborted), 0);
-    jd__cuda_comm_unlock(comm);
-    ck_assert(jd__cuda_comms_await(LONG));
+    jd__cuda_nccl_comm_unlock(comm);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
     ck_assert_int_eq(atomic_load(&nccl.aborted), 1);
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_put(comm);
 }
 END_TEST
 
@@ -218,7 +219,7 @@ START_TEST(all_are_aborted_at_once)
 {
     enum { COUNT = 8 };
     static struct ncclComm ncclComms[COUNT];
-    struct jd_cuda_comm *comms[COUNT];
+    struct jd_cuda_nccl_comm *comms[COUNT];
     for (int i = 0; i < COUNT; i++)
         comms[i] = make(&ncclComms[i]);
     atomic_store(&ncclComms[3].hangs, true);
@@ -229,8 +230,8 @@ START_TEST(all_are_aborted_at_once)
             sched_yield();
     jd__failure_exit_reset();
     for (int i = 0; i < COUNT; i++)
-        jd__cuda_comm_put(comms[i]);
-    ck_assert(!jd__cuda_comms_await(LONG));
+        jd__cuda_nccl_comm_put(comms[i]);
+    ck_assert(!jd__cuda_nccl_comms_await(LONG));
 }
 END_TEST
 
@@ -240,10 +241,10 @@ static struct ncclComm hanging = { .hangs = true };
 
 static void abort_hanging(void)
 {
-    struct jd_cuda_comm *comm = make(&hanging);
+    struct jd_cuda_nccl_comm *comm = make(&hanging);
     cuda_end_seconds = short_end;
-    jd__cuda_comm_end(comm, false);
-    jd__cuda_comm_put(comm);
+    jd__cuda_nccl_comm_end(comm, false);
+    jd__cuda_nccl_comm_put(comm);
 }
 
 static void exit_at_once(void)
@@ -255,7 +256,7 @@ static void exit_at_once(void)
 static void exit_with_3(void)
 {
     abort_hanging();
-    jd__cuda_comms_await(LONG);
+    jd__cuda_nccl_comms_await(LONG);
     exit(3);
 }
 
@@ -276,9 +277,9 @@ static void check_slow(void)
 static void exit_in_order(void)
 {
     atexit(check_slow); /* as CUDA may, which is gone then */
-    struct jd_cuda_comm *comm = make(&slow);
-    jd__cuda_comm_end(comm, true);
-    jd__cuda_comm_put(comm);
+    struct jd_cuda_nccl_comm *comm = make(&slow);
+    jd__cuda_nccl_comm_end(comm, true);
+    jd__cuda_nccl_comm_put(comm);
     exit(0);
 }
 

@@ -20,7 +20,7 @@ static void sum(jd_shard *shard, const char *axes)
     UNIT_OK(jd_psum(shard, axes, &x, &x, 1, JD_F32));
 }
 
-START_TEST(clique_is_of_the_members_along_the_axes)
+START_TEST(comm_is_of_the_members_along_the_axes)
 {
     jd_mesh *mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
     sum(&mesh->shards[6], "data");
@@ -43,7 +43,7 @@ START_TEST(clique_is_of_the_members_along_the_axes)
 }
 END_TEST
 
-START_TEST(same_devices_share_a_clique)
+START_TEST(same_devices_share_a_comm)
 {
     jd_mesh *mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
     jd_mesh *line = fake_mesh(1, (int[]){ 8 }, names);
@@ -68,7 +68,7 @@ START_TEST(same_devices_share_a_clique)
 }
 END_TEST
 
-START_TEST(another_order_is_another_clique)
+START_TEST(another_order_is_another_comm)
 {
     jd_mesh *forth = fake_mesh(1, (int[]){ 8 }, names), *back;
     const jd_device *order[8];
@@ -147,7 +147,7 @@ START_TEST(failure_is_remembered_by_all_who_share)
 }
 END_TEST
 
-START_TEST(clique_that_members_disagree_about_can_be_made_again)
+START_TEST(comm_that_members_disagree_about_can_be_made_again)
 {
     jd_mesh *mesh = fake_mesh(1, (int[]){ 8 }, names);
     fake.fails = JD_INVALID_ARGUMENT;
@@ -164,7 +164,7 @@ START_TEST(clique_that_members_disagree_about_can_be_made_again)
 }
 END_TEST
 
-START_TEST(clique_that_failed_to_be_made_stays_so)
+START_TEST(comm_that_failed_to_be_made_stays_so)
 {
     jd_mesh *mesh = fake_mesh(1, (int[]){ 8 }, names);
     fake.fails = JD_INTERNAL;
@@ -225,7 +225,7 @@ static void *make_and_free(void *arg)
     return NULL;
 }
 
-START_TEST(many_threads_make_and_free_cliques)
+START_TEST(many_threads_make_and_free_comms)
 {
     pthread_t threads[8];
     int numbers[8];
@@ -247,21 +247,21 @@ int main(void)
     TCase *sharing = unit_case(suite, "sharing");
     tcase_set_timeout(sharing, 60);
     tcase_add_checked_fixture(sharing, start, NULL);
-    tcase_add_test(sharing, clique_is_of_the_members_along_the_axes);
-    tcase_add_test(sharing, same_devices_share_a_clique);
-    tcase_add_test(sharing, another_order_is_another_clique);
+    tcase_add_test(sharing, comm_is_of_the_members_along_the_axes);
+    tcase_add_test(sharing, same_devices_share_a_comm);
+    tcase_add_test(sharing, another_order_is_another_comm);
     tcase_add_test(sharing, worlds_do_not_share);
     tcase_add_test(sharing, thousands_of_meshes_leave_nothing);
     TCase *failures = unit_case(suite, "failures");
     tcase_add_checked_fixture(failures, start, NULL);
     tcase_add_test(failures, failure_is_remembered_by_all_who_share);
     tcase_add_test(failures,
-                   clique_that_members_disagree_about_can_be_made_again);
-    tcase_add_test(failures, clique_that_failed_to_be_made_stays_so);
+                   comm_that_members_disagree_about_can_be_made_again);
+    tcase_add_test(failures, comm_that_failed_to_be_made_stays_so);
     TCase *threads = unit_case(suite, "threads");
     tcase_add_checked_fixture(threads, start, NULL);
     tcase_set_timeout(threads, 60);
     tcase_add_test(threads, second_thread_of_a_device_is_refused);
-    tcase_add_test(threads, many_threads_make_and_free_cliques);
+    tcase_add_test(threads, many_threads_make_and_free_comms);
     return unit_main(suite);
 }

@@ -156,7 +156,7 @@ static jd_status fail_among_waiting(jd_shard *shard, void *arg)
     return status;
 }
 
-START_TEST(failure_ends_waits_on_cliques)
+START_TEST(failure_ends_waits_on_comms)
 {
     jd_mesh *mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
     fake.waits = true;
@@ -171,7 +171,7 @@ START_TEST(failure_ends_waits_on_cliques)
 }
 END_TEST
 
-START_TEST(failure_ends_waits_for_cliques)
+START_TEST(failure_ends_waits_for_comms)
 {
     jd_mesh *mesh = fake_mesh(2, (int[]){ 2, 4 }, names);
     fake.create_waits = true;
@@ -346,8 +346,8 @@ int main(void)
     tcase_add_test(eight, each_device_has_a_thread);
     tcase_add_test(eight, a_body_does_not_end_the_world);
     tcase_add_test(eight, devices_that_are_not_in_the_mesh_have_none);
-    tcase_add_test(eight, failure_ends_waits_on_cliques);
-    tcase_add_test(eight, failure_ends_waits_for_cliques);
+    tcase_add_test(eight, failure_ends_waits_on_comms);
+    tcase_add_test(eight, failure_ends_waits_for_comms);
     tcase_add_test(eight, failure_ends_waits_in_groups);
     tcase_add_loop_test(eight, failure_ends_waits_that_begin, 0, 20);
     tcase_add_test(eight, failure_is_the_jobs_and_the_meshs);

@@ -160,7 +160,7 @@ END_TEST
 
 /* ---- without a heap ----------------------------------------------------- */
 
-START_TEST(without_an_arena_memory_is_plain)
+START_TEST(without_a_heap_memory_is_plain)
 {
     local_device();
     refuse_files();
@@ -180,7 +180,7 @@ static void run_child(unsigned char *parents)
     exit(0);
 }
 
-START_TEST(a_forked_child_has_no_arena)
+START_TEST(a_forked_child_has_no_heap)
 {
     unsigned char *memory = take(100);
     int how = -1;
@@ -209,7 +209,7 @@ int main(void)
     tcase_add_test(tcase, copies);
     tcase_add_test(tcase, bad_arguments_of_copy);
     tcase = unit_case(suite, "system");
-    tcase_add_test(tcase, without_an_arena_memory_is_plain);
-    tcase_add_test(tcase, a_forked_child_has_no_arena);
+    tcase_add_test(tcase, without_a_heap_memory_is_plain);
+    tcase_add_test(tcase, a_forked_child_has_no_heap);
     return unit_main(suite);
 }

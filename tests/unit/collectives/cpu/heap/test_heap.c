@@ -102,7 +102,7 @@ static void run_model(struct jd_heap *heap, int rounds)
 
 START_TEST(allocations_are_apart_zeroed_and_aligned)
 {
-    struct jd_heap *heap = make_arena(&(struct jd_heap_spec){ 0 });
+    struct jd_heap *heap = make_heap(&(struct jd_heap_spec){ 0 });
     run_model(heap, ROUNDS);
     expect_usage(heap, 0, 0);
     jd__heap_destroy(heap);
@@ -113,7 +113,7 @@ END_TEST
 
 START_TEST(freed_memory_goes_back_to_the_system)
 {
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     uint64_t before = file_bytes(heap);
     char *large = take(heap, 5 << 20, 0);
     char *middle = take(heap, 100 << 10, 0);
@@ -134,7 +134,7 @@ END_TEST
 
 START_TEST(only_the_begin_of_an_allocation_is_freed)
 {
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     char *large = take(heap, 100 << 10, 0), *small = take(heap, 100, 0);
     int other;
     ck_assert(jd__heap_free(heap, NULL));
@@ -157,7 +157,7 @@ END_TEST
 
 START_TEST(offsets_are_of_what_lies_inside)
 {
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     uint64_t offset = 7;
     const char *end = heap->base + heap->size;
     ck_assert(!jd__heap_offset(NULL, heap->base, 1, &offset));
@@ -180,7 +180,7 @@ END_TEST
 #define THREAD_ROUNDS 2000
 
 /* Each thread keeps a few allocations, filled with a byte of its own. */
-static void *use_arena(void *arg)
+static void *use_heap(void *arg)
 {
     static atomic_int numbers;
     struct jd_heap *heap = arg;
@@ -201,10 +201,10 @@ static void *use_arena(void *arg)
 
 START_TEST(threads_use_it_at_once)
 {
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, use_arena, heap), 0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, use_heap, heap), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     expect_usage(heap, 0, 0);
@@ -212,7 +212,7 @@ START_TEST(threads_use_it_at_once)
 }
 END_TEST
 
-static void *get_arena(void *barrier)
+static void *get_heap(void *barrier)
 {
     pthread_barrier_wait(barrier);
     return jd__heap_get("test");
@@ -225,7 +225,7 @@ START_TEST(threads_get_the_same_one)
     void *first = NULL;
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, get_arena, &barrier),
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, get_heap, &barrier),
                          0);
     for (int i = 0; i < THREADS; i++) {
         void *heap;

@@ -173,7 +173,7 @@ START_TEST(memory_outlives_its_owner)
 }
 END_TEST
 
-START_TEST(the_own_arena_is_its_view)
+START_TEST(the_own_heap_is_its_view)
 {
     struct jd_heap *heap = jd__heap_get("test");
     struct jd_heap_desc card;
@@ -231,8 +231,7 @@ static uint64_t writable_bytes(const char *base, uint64_t size)
 
 START_TEST(the_range_opens_as_memory_is_handed_out)
 {
-    struct jd_heap *heap =
-        make_arena(&(struct jd_heap_spec){ .size = 1 << 30 });
+    struct jd_heap *heap = make_heap(&(struct jd_heap_spec){ .size = 1 << 30 });
     char *base = heap->base;
     ck_assert_uint_eq(writable_bytes(base, heap->size), STEP);
     char *first = take(heap, (size_t)STEP - (8 << 20), 0);
@@ -360,7 +359,7 @@ int main(void)
     tcase_add_test(tcase, both_see_what_either_writes);
     tcase_add_test(tcase, a_file_serves_where_memfd_is_refused);
     tcase_add_test(tcase, memory_outlives_its_owner);
-    tcase_add_test(tcase, the_own_arena_is_its_view);
+    tcase_add_test(tcase, the_own_heap_is_its_view);
     tcase_add_test(tcase, a_child_maps_its_parents);
     tcase = unit_case(suite, "opened");
     tcase_add_test(tcase, the_range_opens_as_memory_is_handed_out);

@@ -43,7 +43,7 @@ START_TEST(a_limit_on_files_makes_it_smaller)
                                        .bytes = 64 << 20,
                                        .numa_node = -1 };
     set_limit(RLIMIT_FSIZE, (64 << 20) + 4096);
-    struct jd_heap *heap = make_arena(&(struct jd_heap_spec){ 0 });
+    struct jd_heap *heap = make_heap(&(struct jd_heap_spec){ 0 });
     ck_assert_uint_eq(heap->size, 64 << 20);
     char *small = take(heap, 100, 0);
     UNIT_FAILS(jd__heap_alloc(heap, &request, &memory), JD_RESOURCE_EXHAUSTED,
@@ -117,7 +117,7 @@ START_TEST(mlockall_does_not_fill_it)
         printf("# skip: mlockall(MCL_FUTURE): %s\n", strerror(errno));
         return;
     }
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     ck_assert_uint_le(file_bytes(heap), 1 << 20);
     memset(take(heap, 1 << 20, 0), 1, 1 << 20);
     jd__heap_destroy(heap);
@@ -126,7 +126,7 @@ END_TEST
 
 START_TEST(signals_do_not_keep_it_from_pages)
 {
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     uint64_t before = file_bytes(heap);
     interrupt_long_takes();
     char *memory = take(heap, (40 << 20) + 12288, 0);
@@ -140,7 +140,7 @@ START_TEST(memory_is_zeroed_where_files_have_no_holes)
 {
     static const size_t sizes[] = { 100, 50000, 200000, 3 << 20 };
     refuse_holes();
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *first = take(heap, sizes[i], 0);
         memset(first, 1, sizes[i]);
@@ -159,7 +159,7 @@ END_TEST
  * own, which stays as it is. */
 START_TEST(a_closed_descriptor_is_not_used)
 {
-    struct jd_heap *heap = make_small_arena();
+    struct jd_heap *heap = make_small_heap();
     if (madvise(heap->base, heap->page, MADV_POPULATE_WRITE) != 0) {
         printf("# skip: MADV_POPULATE_WRITE: %s\n", strerror(errno));
         return;
@@ -212,7 +212,7 @@ START_TEST(a_small_dev_shm_is_named)
         return;
     }
     refuse_memfd();
-    struct jd_heap *heap = make_arena(&spec);
+    struct jd_heap *heap = make_heap(&spec);
     UNIT_FAILS(jd__heap_alloc(heap, &request, &memory), JD_RESOURCE_EXHAUSTED,
                "test: 16777216 bytes of memory are needed and 16773120 can be "
                "had: /dev/shm has 16773120 free; allocate less, or give it a "
@@ -232,7 +232,7 @@ START_TEST(the_rest_of_huge_pages_goes_back)
     put("/sys/kernel/mm/transparent_hugepage/shmem_enabled",
         "always [within_size] advise never deny force\n");
     struct jd_heap *heap =
-        make_arena(&(struct jd_heap_spec){ .root = root, .size = 64 << 20 });
+        make_heap(&(struct jd_heap_spec){ .root = root, .size = 64 << 20 });
     uint64_t before = file_bytes(heap);
     char *first = take(heap, 1 << 20, 0), *second = take(heap, 1 << 20, 0);
     second[1 << 20] = 1;
@@ -257,7 +257,7 @@ static int policy_of(const void *memory)
 START_TEST(pages_come_from_the_node)
 {
     struct jd_heap_spec spec = { .size = 64 << 20, .with_nodes = true };
-    struct jd_heap *heap = make_arena(&spec);
+    struct jd_heap *heap = make_heap(&spec);
     struct jd_heap_request request = { .operation = "test",
                                        .bytes = 1 << 20,
                                        .numa_node = 0 };

@@ -170,7 +170,7 @@ END_TEST
 
 /* ---- places ------------------------------------------------------------- */
 
-START_TEST(places_are_inside_the_arena)
+START_TEST(places_are_inside_the_heap)
 {
     struct crowd crowd;
     char mine[8];
@@ -354,7 +354,7 @@ int main(void)
     tcase_add_test(meetings, signatures_that_differ_have_other_digests);
     tcase_add_loop_test(meetings, a_step_orders_what_comes_before_it, 1, 6);
     tcase_add_test(meetings, one_member_can_be_awaited);
-    tcase_add_test(meetings, places_are_inside_the_arena);
+    tcase_add_test(meetings, places_are_inside_the_heap);
     TCase *ends = unit_case(suite, "giving up");
     tcase_add_test(ends, a_late_member_hears_that_others_gave_up);
     tcase_add_test(ends, nobody_leaves_while_a_member_holds_its_buffers);

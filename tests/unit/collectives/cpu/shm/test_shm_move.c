@@ -218,7 +218,7 @@ START_TEST(so_it_does_in_long_pieces)
 }
 END_TEST
 
-START_TEST(so_it_does_where_short_data_bounce_out_of_arenas)
+START_TEST(so_it_does_where_short_data_bounce_out_of_heaps)
 {
     jd__shm_flow_limits.piece_bytes = PIECE;
     jd__shm_flow_limits.straight_bytes = 2 * PIECE;
@@ -438,7 +438,7 @@ int main(void)
     tcase_set_timeout(moves, 250);
     tcase_add_loop_test(moves, everybody_gets_what_it_should, 0, NUM_SIZES);
     tcase_add_test(moves, so_it_does_in_long_pieces);
-    tcase_add_test(moves, so_it_does_where_short_data_bounce_out_of_arenas);
+    tcase_add_test(moves, so_it_does_where_short_data_bounce_out_of_heaps);
     tcase_add_loop_test(moves, so_do_members_of_one_process, 1, 4);
     tcase_add_loop_test(moves, blocks_may_be_some_of_many, 0, 2);
     tcase_add_test(moves, a_long_block_is_copied_whole);

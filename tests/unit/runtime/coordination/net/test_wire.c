@@ -75,7 +75,7 @@ END_TEST
 START_TEST(a_frame_is_partial_at_every_byte)
 {
     struct jd_bytes bytes = { .data = NULL };
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     struct jd_wire_frame frame;
     append_set(&bytes, 1 << 20, "value", 5);
     size_t size = jd__bytes_size(&bytes);
@@ -83,7 +83,7 @@ START_TEST(a_frame_is_partial_at_every_byte)
         uint8_t *part = malloc(n ? n : 1);
         memcpy(part, bytes.data, n);
         enum jd_wire_result result =
-            jd__wire_next(part, n, LIMIT, &arena, &frame);
+            jd__wire_next(part, n, LIMIT, &heap, &frame);
         ck_assert_int_eq(result, n < size ? JD_WIRE_PARTIAL : JD_WIRE_MESSAGE);
         ck_assert_uint_eq(frame.bytes,
                           n < JD_WIRE_HEADER ? JD_WIRE_HEADER : size);
@@ -91,7 +91,7 @@ START_TEST(a_frame_is_partial_at_every_byte)
         free(part);
     }
     check_set(frame.message, 1 << 20, "value", 5);
-    jd__wire_arena_finish(&arena);
+    jd__wire_arena_finish(&heap);
     jd__wire_bytes_finish(&bytes);
 }
 END_TEST
@@ -99,21 +99,21 @@ END_TEST
 START_TEST(several_frames_stand_behind_each_other)
 {
     struct jd_bytes bytes = { .data = NULL };
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     struct jd_wire_frame frame;
     for (uint64_t id = 1; id <= 100; id++)
         append_set(&bytes, id, "abcdefghij", id % 11);
     for (uint64_t id = 1; id <= 100; id++) {
         ck_assert_int_eq(jd__wire_next(bytes.data + bytes.begin,
-                                       jd__bytes_size(&bytes), LIMIT, &arena,
+                                       jd__bytes_size(&bytes), LIMIT, &heap,
                                        &frame),
                          JD_WIRE_MESSAGE);
         check_set(frame.message, id, "abcdefghij", id % 11);
         jd__wire_bytes_consume(&bytes, frame.bytes);
-        jd__wire_arena_reset(&arena);
+        jd__wire_arena_reset(&heap);
     }
     ck_assert_uint_eq(jd__bytes_size(&bytes), 0);
-    jd__wire_arena_finish(&arena);
+    jd__wire_arena_finish(&heap);
     jd__wire_bytes_finish(&bytes);
 }
 END_TEST
@@ -156,16 +156,16 @@ END_TEST
 
 static void check_broken(const char *bytes, size_t size, const char *why)
 {
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     struct jd_wire_frame frame;
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(jd__wire_next((const uint8_t *)bytes, size, LIMIT,
-                                       i ? &arena : NULL, &frame),
+                                       i ? &heap : NULL, &frame),
                          JD_WIRE_BROKEN);
         ck_assert_str_eq(frame.why, why);
         ck_assert_ptr_null(frame.message);
     }
-    jd__wire_arena_finish(&arena);
+    jd__wire_arena_finish(&heap);
 }
 
 START_TEST(what_is_no_message_is_broken)
@@ -207,7 +207,7 @@ END_TEST
 START_TEST(garbage_harms_nobody)
 {
     struct jd_bytes bytes = { .data = NULL };
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     struct jd_wire_frame frame;
     append_set(&bytes, 77, "value", 5);
     size_t size = jd__bytes_size(&bytes);
@@ -216,12 +216,12 @@ START_TEST(garbage_harms_nobody)
             uint8_t *copy = malloc(size);
             memcpy(copy, bytes.data, size);
             copy[at] = (uint8_t)value;
-            ck_assert_int_ne(jd__wire_next(copy, size, LIMIT, &arena, &frame),
+            ck_assert_int_ne(jd__wire_next(copy, size, LIMIT, &heap, &frame),
                              JD_WIRE_PARTIAL);
             free(copy);
-            jd__wire_arena_reset(&arena);
+            jd__wire_arena_reset(&heap);
         }
-    jd__wire_arena_finish(&arena);
+    jd__wire_arena_finish(&heap);
     jd__wire_bytes_finish(&bytes);
 }
 END_TEST
@@ -267,31 +267,31 @@ END_TEST
 
 /* ---- the arena ---------------------------------------------------------- */
 
-START_TEST(an_arena_keeps_one_block_and_no_large_one)
+START_TEST(a_heap_keeps_one_block_and_no_large_one)
 {
     static uint8_t value[2 << 20];
     struct jd_bytes bytes = { .data = NULL };
-    struct jd_wire_arena arena = { .block = NULL };
+    struct jd_wire_arena heap = { .block = NULL };
     struct jd_wire_frame frame;
-    jd__wire_arena_reset(&arena);
+    jd__wire_arena_reset(&heap);
     for (int round = 0; round < 3; round++) {
         for (size_t size = 1; size <= sizeof value; size *= 2) {
             append_set(&bytes, size, value, size);
             ck_assert_int_eq(jd__wire_next(bytes.data, jd__bytes_size(&bytes),
-                                           64 << 20, &arena, &frame),
+                                           64 << 20, &heap, &frame),
                              JD_WIRE_MESSAGE);
             check_set(frame.message, size, value, size);
-            ck_assert_ptr_nonnull(arena.block);
+            ck_assert_ptr_nonnull(heap.block);
             jd__wire_bytes_consume(&bytes, jd__bytes_size(&bytes));
-            jd__wire_arena_reset(&arena);
-            ck_assert_uint_eq(arena.used, 0);
+            jd__wire_arena_reset(&heap);
+            ck_assert_uint_eq(heap.used, 0);
             if (size <= 1024)
-                ck_assert_ptr_nonnull(arena.block);
+                ck_assert_ptr_nonnull(heap.block);
             if (size >= (1 << 20))
-                ck_assert_ptr_null(arena.block);
+                ck_assert_ptr_null(heap.block);
         }
     }
-    jd__wire_arena_finish(&arena);
+    jd__wire_arena_finish(&heap);
     jd__wire_bytes_finish(&bytes);
 }
 END_TEST
@@ -392,7 +392,7 @@ int main(void)
     tcase_add_test(tcase, a_copy_is_a_message_of_its_own);
     tcase_add_test(tcase, bodies_have_names);
     tcase = unit_case(suite, "memory");
-    tcase_add_test(tcase, an_arena_keeps_one_block_and_no_large_one);
+    tcase_add_test(tcase, a_heap_keeps_one_block_and_no_large_one);
     tcase_add_test(tcase, bytes_come_out_in_order);
     tcase_add_test(tcase, what_waits_moves_to_the_front_instead_of_growing);
     tcase_add_test(tcase, idle_memory_is_given_back);
