@@ -225,14 +225,14 @@ static jd_status fail_mismatch(struct jd_array_agree *g,
     jd_status status = meet(g, signature, text, strlen(text) + 1);
     if (status != JD_OK)
         return status;
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s: process %d calls %s, process %d calls %s; all "
-                   "processes of the meshes make the same calls in the same "
-                   "order",
-                   g->operation, g->processes[odd],
-                   (const char *)jd__channel_payload(g->group, odd),
-                   g->processes[other],
-                   (const char *)jd__channel_payload(g->group, other));
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s: process %d calls %s, process %d calls %s; all "
+        "processes of the meshes must make the same calls in the same "
+        "order",
+        g->operation, g->processes[odd],
+        (const char *)jd__channel_payload(g->group, odd), g->processes[other],
+        (const char *)jd__channel_payload(g->group, other));
 }
 
 /* One message's worth of the record. */

@@ -87,7 +87,7 @@ static jd_status fail_difference(const struct jd_io *io, const char *what,
         size_t at = first_difference(first, second);
         status = jd_fail(JD_INVALID_ARGUMENT,
                          "%s: processes disagree: process 0 has %.*s, process "
-                         "%d has %.*s; all pass the same",
+                         "%d has %.*s; all processes must pass the same",
                          io->operation, shown_length(first + at), first + at,
                          other, shown_length(second + at), second + at);
     }

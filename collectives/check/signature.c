@@ -111,11 +111,12 @@ jd_status jd__signature_fail(const char *operation, const char *detail,
     char odd_text[JD_SIGNATURE_TEXT], other_text[JD_SIGNATURE_TEXT];
     jd__signature_print(odd.signature, odd_text, sizeof odd_text);
     jd__signature_print(other.signature, other_text, sizeof other_text);
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s%s: process %d%s calls %s, process %d%s calls %s%s; all "
-                   "members make the same calls in the same order, with the "
-                   "same count and type",
-                   operation, detail ? detail : "", odd.process,
-                   jd__member_text(odd.member).text, odd_text, other.process,
-                   jd__member_text(other.member).text, other_text, more);
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s%s: process %d%s calls %s, process %d%s calls %s%s; all "
+        "members must make the same calls in the same order, with the "
+        "same count and type",
+        operation, detail ? detail : "", odd.process,
+        jd__member_text(odd.member).text, odd_text, other.process,
+        jd__member_text(other.member).text, other_text, more);
 }

@@ -198,7 +198,7 @@ static jd_status read_answer(struct jd_channel *channel,
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s: process %d comes with a mesh %.*s, process %d with a mesh %.*s; "
-        "all processes of a mesh make it of the same devices in the same "
+        "all processes of a mesh must make it of the same devices in the same "
         "order, with the same axes, and use their meshes in the same order",
         jd__channel_operation(channel), answer->odd, most, answer->desc.text,
         answer->other, most, answer->other_belief.text);

@@ -124,12 +124,13 @@ static void refuse_conflict(struct jd_rendezvous *arrival,
                             struct jd_rendezvous *other)
 {
     const struct jd_wait *wait = arrival->wait;
-    jd_fail(JD_INVALID_ARGUMENT,
-            "%s: device %d of process %d comes with a mesh %s, device %d of "
-            "the same process with a mesh %s; all devices of a mesh use it "
-            "with the same axes, and use their meshes in the same order",
-            wait->operation, arrival->device, wait->self, arrival->desc,
-            other->device, other->desc);
+    jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s: device %d of process %d comes with a mesh %s, device %d of "
+        "the same process with a mesh %s; all devices of a mesh must use it "
+        "with the same axes, and use their meshes in the same order",
+        wait->operation, arrival->device, wait->self, arrival->desc,
+        other->device, other->desc);
     end_all(arrival, JD_INVALID_ARGUMENT);
     end_all(other, JD_INVALID_ARGUMENT);
 }

@@ -99,13 +99,13 @@ static jd_status fail_mismatch(struct jd_channel *group,
         jd__channel_meet(group, &purpose->signature, own, strlen(own) + 1);
     if (status != JD_OK)
         return status;
-    return jd_fail(
-        JD_INVALID_ARGUMENT,
-        "%s: process %d calls %s, process %d calls %s; all processes make the "
-        "same calls in the same order, with equal lists of leaves",
-        jd__channel_operation(group), odd,
-        (const char *)jd__channel_payload(group, odd), other,
-        (const char *)jd__channel_payload(group, other));
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s: process %d calls %s, process %d calls %s; all "
+                   "processes must make the "
+                   "same calls in the same order, with equal lists of leaves",
+                   jd__channel_operation(group), odd,
+                   (const char *)jd__channel_payload(group, odd), other,
+                   (const char *)jd__channel_payload(group, other));
 }
 
 jd_status jd__agree_meet(struct jd_channel *group,

@@ -15,7 +15,7 @@
 
 #define OVER " over axis \"data\""
 #define ALIKE                                                                  \
-    "; all members make the same calls in the same order, with the same "      \
+    "; all members must make the same calls in the same order, with the same " \
     "count and type"
 #define IN_ORDER                                                               \
     "; a send and its receive have the same count and type, and match in the " \

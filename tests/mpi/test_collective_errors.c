@@ -164,7 +164,7 @@ static void try_types(void)
 }
 
 #define ALIKE                                                                  \
-    "; all members make the same calls in the same order, with the same "      \
+    "; all members must make the same calls in the same order, with the same " \
     "count and type"
 
 /* The last process makes another call than the others. */
@@ -201,7 +201,7 @@ static void try_mismatch(void)
 }
 
 #define SAME_MESH                                                              \
-    "; all processes of a mesh make it of the same devices in the same "       \
+    "; all processes of a mesh must make it of the same devices in the same "  \
     "order, "                                                                  \
     "with the same axes, and use their meshes in the same order"
 

@@ -13,7 +13,7 @@
 /* ---- processes that disagree --------------------------------------------- */
 
 #define CALLS                                                                  \
-    "all processes of the meshes make the same calls in the same order"
+    "all processes of the meshes must make the same calls in the same order"
 
 static void try_other_value(int odd)
 {

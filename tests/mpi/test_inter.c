@@ -498,12 +498,13 @@ static void try_mismatch(size_t count)
         call.activity = JD_ACTIVITY_PMAX;
         call.count++;
     }
-    snprintf(text, sizeof text,
-             "%s over axis \"test\": process %d calls jd_pmax of %zu x F32, "
-             "process %d calls jd_psum of %zu x F32; all members make the same "
-             "calls in the same order, with the same count and type",
-             self == 1 ? "jd_pmax" : "jd_psum", comm->processes[1], count + 1,
-             comm->processes[0], count);
+    snprintf(
+        text, sizeof text,
+        "%s over axis \"test\": process %d calls jd_pmax of %zu x F32, "
+        "process %d calls jd_psum of %zu x F32; all members must make the same "
+        "calls in the same order, with the same count and type",
+        self == 1 ? "jd_pmax" : "jd_psum", comm->processes[1], count + 1,
+        comm->processes[0], count);
     EXPECT_STATUS(jd__inter_all_reduce(
                       comm, &call, self == 1 ? JD_REDUCE_MAX : JD_REDUCE_SUM),
                   JD_INVALID_ARGUMENT, text);

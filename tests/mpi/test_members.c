@@ -16,7 +16,7 @@
 
 #define OVER " over axis \"data\""
 #define ALIKE                                                                  \
-    "; all members make the same calls in the same order, with the same "      \
+    "; all members must make the same calls in the same order, with the same " \
     "count and type"
 
 static atomic_int num_done, num_late;

@@ -213,7 +213,8 @@ static void try_sync(void)
 }
 
 #define AGREE                                                                  \
-    "all processes make the same calls in the same order, with equal lists "   \
+    "all processes must make the same calls in the same order, with equal "    \
+    "lists "                                                                   \
     "of leaves"
 
 /* One process is the odd one; of two, it is the second. */

@@ -219,7 +219,8 @@ START_TEST(beliefs_that_differ_are_named)
     static const char sentence[] =
         "jd_psum: device 2 of process 3 comes with a mesh \"model\" of 4 "
         "devices, device %d of the same process with a mesh \"data\" of 4 "
-        "devices; all devices of a mesh use it with the same axes, and use "
+        "devices; all devices of a mesh must use it with the same axes, and "
+        "use "
         "their meshes in the same order";
     char either[2][512];
     for (int i = 0; i < 2; i++)

@@ -14,7 +14,7 @@ enum { MEMBERS = 1300, ODD = 3, OTHER = 0 };
     "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process 10 calls "  \
     "jd_ppermute of 5 x F32"
 #define ALIKE                                                                  \
-    "; all members make the same calls in the same order, with the same "      \
+    "; all members must make the same calls in the same order, with the same " \
     "count and type"
 
 static struct {
