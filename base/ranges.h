@@ -2,12 +2,20 @@
 /*
  * ranges.h - lists of numbers as people write them.
  *
+ *     qsort(numbers, count, sizeof *numbers, jd__ranges_compare);
  *     jd__ranges_print(out, numbers, count);      "0-6,9"
  */
 #ifndef BASE_RANGES_H
 #define BASE_RANGES_H
 
 #include <stdio.h>
+
+/* For qsort() and bsearch(), of ints. */
+static inline int jd__ranges_compare(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
 
 /* Prints sorted numbers as ranges. */
 void jd__ranges_print(FILE *out, const int *numbers, int count);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* chunks.c - all-gather and broadcast of long buffers. */
 #include "collectives/channel/chunks.h"
+#include "base/numbers.h"
 
 #include <string.h>
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* A share of n bytes: member's out of parts. */
 struct share {
@@ -20,7 +16,7 @@ static struct share share_of(size_t n, int parts, int member)
     size_t base = n / (size_t)parts, longer = n % (size_t)parts;
     size_t m = (size_t)member;
     return (struct share){
-        .begin = m * base + smaller(m, longer),
+        .begin = m * base + jd__numbers_smaller(m, longer),
         .count = base + (m < longer ? 1 : 0),
     };
 }
@@ -50,7 +46,7 @@ jd_status jd__chunks_all_gather(struct jd_channel *channel, const void *in,
     for (size_t at = 0; at < bytes && status == JD_OK; at += piece)
         status =
             all_gather_piece(channel, (const char *)in + at, (char *)out + at,
-                             bytes, smaller(piece, bytes - at));
+                             bytes, jd__numbers_smaller(piece, bytes - at));
     if (status == JD_OK && in != own && bytes)
         memcpy(own, in, bytes);
     return status;
@@ -106,7 +102,7 @@ jd_status jd__chunks_broadcast(struct jd_channel *channel, void *data,
         return JD_OK;
     for (size_t at = 0; at < bytes && status == JD_OK; at += piece) {
         char *data_at = (char *)data + at;
-        size_t length = smaller(piece, bytes - at);
+        size_t length = jd__numbers_smaller(piece, bytes - at);
         status = scatter_piece(channel, data_at, length, source);
         if (status == JD_OK && jd__channel_index(channel) != source)
             status = spread_piece(channel, data_at, length, source);

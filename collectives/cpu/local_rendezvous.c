@@ -144,12 +144,6 @@ static void take_all(const struct jd_rendezvous *speaker)
 
 /* ---- waiting ------------------------------------------------------------ */
 
-static int compare_ints(const void *a, const void *b)
-{
-    int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
 /* The devices that have not come, sorted; NULL without memory. */
 static int *list_missing(const struct jd_rendezvous *arrival, int *ret_count)
 {
@@ -162,7 +156,7 @@ static int *list_missing(const struct jd_rendezvous *arrival, int *ret_count)
             missing[count++] = arrival->devices[i];
     }
     if (count)
-        qsort(missing, (size_t)count, sizeof *missing, compare_ints);
+        qsort(missing, (size_t)count, sizeof *missing, jd__ranges_compare);
     *ret_count = count;
     return missing;
 }

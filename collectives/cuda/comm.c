@@ -195,18 +195,12 @@ static int find_others(void *arg, int *processes)
     return count;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
 /* The same, sorted, each once. */
 static int list_others(struct jd_comm *comm, int *others)
 {
     int found = find_others(comm, others), count = 0;
     if (found)
-        qsort(others, (size_t)found, sizeof *others, compare_ints);
+        qsort(others, (size_t)found, sizeof *others, jd__ranges_compare);
     for (int i = 0; i < found; i++)
         if (i == 0 || others[i] != others[i - 1])
             others[count++] = others[i];

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* plan.c - into which parts a collective is cut. */
 #include "collectives/cuda/plan.h"
+#include "base/numbers.h"
 
 struct jd_cuda_limits jd__cuda_limits = {
     .chunk = (size_t)256 << 20,
     .gather = (size_t)512 << 10,
     .row = (size_t)1 << 20,
 };
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Kernels take several elements at once where vectors begin at a multiple. */
 enum { MULTIPLE = 64 };
@@ -26,8 +22,9 @@ struct jd_cuda_part jd__cuda_part(size_t count, int size, int member)
     size_t members = (size_t)size, index = (size_t)member;
     size_t each =
         count % members ? jd__cuda_longest_part(count, size) : count / members;
-    size_t begin = least(each * index, count);
-    return (struct jd_cuda_part){ begin, least(each, count - begin) };
+    size_t begin = jd__numbers_smaller(each * index, count);
+    return (struct jd_cuda_part){ begin,
+                                  jd__numbers_smaller(each, count - begin) };
 }
 
 bool jd__cuda_next_chunk(size_t rows, size_t columns, size_t most,
@@ -45,7 +42,8 @@ bool jd__cuda_next_chunk(size_t rows, size_t columns, size_t most,
     most = most ? most : 1;
     chunk->row = row;
     chunk->column = column;
-    chunk->columns = least(columns - column, most);
-    chunk->rows = columns > most ? 1 : least(rows - row, most / columns);
+    chunk->columns = jd__numbers_smaller(columns - column, most);
+    chunk->rows =
+        columns > most ? 1 : jd__numbers_smaller(rows - row, most / columns);
     return true;
 }

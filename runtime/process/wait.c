@@ -31,12 +31,6 @@ struct missing {
     int most;
 };
 
-static int compare_ints(const void *a, const void *b)
-{
-    int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
 /* Asks the wait who is missing: each process once, sorted. None where memory
  * has run out. */
 static struct missing list_missing(jd_wait_missing_f find_missing, void *arg,
@@ -48,7 +42,7 @@ static struct missing list_missing(jd_wait_missing_f find_missing, void *arg,
         return missing;
     int *processes = missing.processes, found = find_missing(arg, processes);
     if (found)
-        qsort(processes, (size_t)found, sizeof(int), compare_ints);
+        qsort(processes, (size_t)found, sizeof(int), jd__ranges_compare);
     for (int i = 0; i < found; i++)
         if (i == 0 || processes[i] != processes[i - 1])
             processes[missing.count++] = processes[i];

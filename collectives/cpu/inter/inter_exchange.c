@@ -3,22 +3,19 @@
  * inter_exchange.c - data between all pairs of members at once, piece by
  * piece.
  */
+#include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 /* Less than this at once costs more in messages than it spares in memory. */
 #define LEAST_PIECE ((size_t)64 << 10)
 #define ALIGNMENT 64
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 size_t jd__inter_piece(const struct jd_comm *comm)
 {
     size_t most = jd__channel_piece(comm->wire);
     size_t share = 4 * JD_GROUP_PIECE / (size_t)comm->size;
-    size_t piece = smaller(most, share > LEAST_PIECE ? share : LEAST_PIECE);
+    size_t piece =
+        jd__numbers_smaller(most, share > LEAST_PIECE ? share : LEAST_PIECE);
     return piece < ALIGNMENT ? ALIGNMENT : piece / ALIGNMENT * ALIGNMENT;
 }
 
@@ -39,7 +36,7 @@ struct exchange {
 
 static size_t piece_of(const struct jd_comm *comm)
 {
-    return smaller(JD_GROUP_EAGER, jd__channel_piece(comm->wire));
+    return jd__numbers_smaller(JD_GROUP_EAGER, jd__channel_piece(comm->wire));
 }
 
 size_t jd__inter_exchange_scratch(const struct jd_comm *comm)
@@ -53,7 +50,7 @@ static size_t bytes_of(const struct exchange *x, size_t k,
                        const struct jd_strided *strided)
 {
     size_t all = jd__inter_strided_bytes(strided), begin = k * x->piece;
-    return all > begin ? smaller(x->piece, all - begin) : 0;
+    return all > begin ? jd__numbers_smaller(x->piece, all - begin) : 0;
 }
 
 static char *slot_of(const struct exchange *x, size_t k, int direction,

@@ -18,6 +18,7 @@
  * goes through bounce memory, with a step for each piece: two halves of
  * inputs, three places for results.
  */
+#include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 #include <string.h>
@@ -45,24 +46,21 @@ struct part {
     size_t begin, count;
 };
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The i-th of n equal parts. */
 static struct part cut(struct part part, int n, int i)
 {
     size_t base = part.count / (size_t)n, longer = part.count % (size_t)n;
     size_t m = (size_t)i;
-    return (struct part){ part.begin + m * base + smaller(m, longer),
+    return (struct part){ part.begin + m * base +
+                              jd__numbers_smaller(m, longer),
                           base + (m < longer) };
 }
 
 static struct part piece_part(const struct rails *l, size_t k)
 {
     size_t begin = k * l->piece;
-    return (struct part){ begin, smaller(l->piece, l->call->count - begin) };
+    return (struct part){ begin, jd__numbers_smaller(l->piece,
+                                                     l->call->count - begin) };
 }
 
 static struct part lane_part(const struct rails *l, size_t k, int rail)
@@ -364,8 +362,10 @@ static size_t choose_piece(const struct rails *l, size_t most)
     struct jd_comm *comm = l->comm;
     size_t rails = (size_t)comm->inter->rails;
     size_t parts = l->finishes_all ? 1 : (size_t)comm->num_groups;
-    size_t message = smaller(JD_GROUP_EAGER, jd__channel_piece(comm->wire));
-    return smaller(most / l->element, rails * parts * (message / l->wide));
+    size_t message =
+        jd__numbers_smaller(JD_GROUP_EAGER, jd__channel_piece(comm->wire));
+    return jd__numbers_smaller(most / l->element,
+                               rails * parts * (message / l->wide));
 }
 
 /* The longest rail of a piece, in cache lines. */

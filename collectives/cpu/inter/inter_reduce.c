@@ -3,6 +3,7 @@
  * inter_reduce.c - sums and the like between groups, each element folded by
  * one member from the first member's to the last one's.
  */
+#include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 #include <string.h>
@@ -101,11 +102,6 @@ struct part {
     size_t begin, count;
 };
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static struct part part_of(const struct round *round, int member)
 {
     const struct plan *plan = round->plan;
@@ -113,7 +109,8 @@ static struct part part_of(const struct round *round, int member)
     if (plan->scatter)
         return (struct part){ round->done, round->count };
     size_t base = round->count / size, longer = round->count % size;
-    return (struct part){ round->done + m * base + smaller(m, longer),
+    return (struct part){ round->done + m * base +
+                              jd__numbers_smaller(m, longer),
                           base + (m < longer) };
 }
 
@@ -204,8 +201,8 @@ static jd_status reduce_long(struct plan *plan, struct jd_inter_sync *meeting)
     if (by_groups && jd__inter_all_seen(comm))
         return jd__inter_scatter_seen(comm, meeting, plan->rows, plan->scratch);
     for (size_t at = 0; at < all && status == JD_OK; at += step)
-        status =
-            run_round(&(struct round){ plan, at, smaller(step, all - at) });
+        status = run_round(
+            &(struct round){ plan, at, jd__numbers_smaller(step, all - at) });
     return jd__inter_give_up(comm, status);
 }
 

@@ -112,17 +112,11 @@ void jd__barriers_finish(struct jd_service *service)
 
 /* ---- in words ----------------------------------------------------------- */
 
-static int compare_ints(const void *a, const void *b)
-{
-    int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
 static bool takes_part(const struct barrier *barrier, int index)
 {
     return !barrier->participants ||
            bsearch(&index, barrier->participants, (size_t)barrier->count,
-                   sizeof(int), compare_ints);
+                   sizeof(int), jd__ranges_compare);
 }
 
 static bool has_arrived(const struct barrier *barrier,
@@ -233,7 +227,7 @@ static bool read_participants(struct jd_service *service,
         }
     }
     qsort(arrival->participants, arrive->n_processes, sizeof(int),
-          compare_ints);
+          jd__ranges_compare);
     for (int i = 1; i < arrival->count; i++) {
         if (arrival->participants[i] == arrival->participants[i - 1]) {
             jd__service_reply(service, connection, message->id,
@@ -269,7 +263,7 @@ static void print_waiting(FILE *out, const struct barrier *barrier)
     for (const struct jd_pending_request *w = barrier->queue.first;
          numbers && w; w = w->next)
         numbers[n++] = w->connection->member->index;
-    qsort(numbers, (size_t)n, sizeof(int), compare_ints);
+    qsort(numbers, (size_t)n, sizeof(int), jd__ranges_compare);
     fprintf(out, "process%s ", n == 1 ? "" : "es");
     jd__ranges_print(out, numbers, n);
     fprintf(out, " wait%s", n == 1 ? "s" : "");
