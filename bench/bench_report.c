@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench_report.c - a figure beside its target. */
-#include "bench/bench_coordination.h"
 #include "bench/jd_bench.h"
 
 #include <stdio.h>
@@ -23,12 +22,4 @@ void bench_report_least(const char *name, double value, const char *unit,
                         double least)
 {
     report(name, value, unit, "at least", least, value >= least);
-}
-
-double bench_maximum(const double *values, int n)
-{
-    double greatest = values[0];
-    for (int i = 1; i < n; i++)
-        greatest = values[i] > greatest ? values[i] : greatest;
-    return greatest;
 }

@@ -16,7 +16,6 @@ struct bench {
 
 extern const struct bench bench_checkpoint;
 extern const struct bench bench_collectives;
-extern const struct bench bench_coordination;
 extern const struct bench bench_init;
 extern const struct bench bench_reshard;
 
@@ -25,6 +24,8 @@ const char *bench_program(void);
 
 /* The middle and the least of n values, which are sorted by the call. */
 double bench_median(double *values, int n);
+/* The greatest of n values. */
+double bench_maximum(const double *values, int n);
 double bench_minimum(double *values, int n);
 
 /* The values of flags: a number from 1 to most; a comma list of them, as many

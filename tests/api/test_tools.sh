@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test_tools.sh - jd-info's live reports and jd-bench's answers to its flags.
-# usage: test_tools.sh JD_INFO JD_BENCH
+# usage: test_tools.sh JD_INFO JD_BENCH BENCH_SERVICE
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -11,6 +11,7 @@ source "$here/../lib/tap.sh"
 clear_foreign_variables
 jd_info=$1
 jd_bench=$2
+bench_service=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -122,8 +123,8 @@ says "no such directory" 2 '--dir is "/nowhere", but it must be a directory' \
     "${checkpoint[@]}" --dir /nowhere
 says "more than the disk has" 1 "name another directory with --dir" \
     "${checkpoint[@]}" --dir "$work" --bytes 1048576GiB
-coordination=("$jd_bench" coordination)
-says "jd-bench coordination --help" 0 "Usage: jd-bench coordination" \
+coordination=("$bench_service")
+says "bench-service --help" 0 "Usage: bench-service" \
     "${coordination[@]}" --help
 says "too few samples" 2 '--samples is "0", but it must be from 1 to 200' \
     "${coordination[@]}" --samples 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_frames.c - jd's messages as a client writes them: all that the raw
- * clients of `jd-bench coordination` know of the protocol. */
-#include "bench/bench_coordination.h"
+/* frames.c - jd's messages as a client writes them: all that the raw
+ * clients of `bench-service` know of the protocol. */
+#include "bench/service/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ bool bench_frame_hello(struct jd_bytes *out, const struct bench_server *server,
     body.incarnation = (uint64_t)process + 1;
     body.host = (char *)"localhost";
     body.boot_id = (char *)"00000000-0000-0000-0000-000000000000";
-    body.program = (char *)"jd-bench";
+    body.program = (char *)"bench-service";
     body.pid = (uint32_t)getpid();
     body.nonce = jd__wire_bytes(some_bytes, JD_AUTH_NONCE);
     jd__auth_hello_mac(&server->auth, challenge->nonce, &body, mac);
@@ -84,7 +84,7 @@ bool bench_frame_admitted(struct jd_bytes *out)
     body.incarnation = 1;
     body.host = (char *)"localhost";
     body.pid = (uint32_t)getpid();
-    body.program = (char *)"jd-bench";
+    body.program = (char *)"bench-service";
     return append(out, 0, 0, JD__MESSAGE__BODY_ADMITTED, &body);
 }
 

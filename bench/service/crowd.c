@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_crowd.c - the service with many agents: how fast they come, meet and
+/* crowd.c - the service with many agents: how fast they come, meet and
  * go, and what they cost. Beside it the echo, with the same clients. */
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 #include "bench/jd_bench.h"
 
 #include <stdio.h>

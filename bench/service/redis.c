@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_redis.c - a redis-server of our own: on loopback, without a file. */
+/* redis.c - a redis-server of our own: on loopback, without a file. */
 #include "base/clock.h"
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 
 #include <netinet/in.h>
 #include <poll.h>

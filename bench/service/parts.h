@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_coordination.h - the parts of `jd-bench coordination`: servers in
- * child processes, clients of them in this one, and jobs under a launcher.
+ * parts.h - the parts of `bench-service`: servers in child processes, clients
+ * of them in this one, and jobs under a launcher.
  *
  *     bench_service_start(&settings, &server);
  *     agents = bench_agents_create(&server, 2000);
@@ -13,8 +13,8 @@
  * What fails prints its sentence on stderr. No child outlives this process,
  * whatever ends it: the kernel kills it then.
  */
-#ifndef BENCH_BENCH_COORDINATION_H
-#define BENCH_BENCH_COORDINATION_H
+#ifndef BENCH_SERVICE_PARTS_H
+#define BENCH_SERVICE_PARTS_H
 
 #include "runtime/coordination/auth/auth.h"
 #include "runtime/coordination/net/wire.h"
@@ -22,9 +22,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define BENCH_DEADLINE                                                         \
-    60.0 /* seconds: of every wait without one of its own                      \
-          */
+#define BENCH_DEADLINE 60.0 /* seconds: of every wait without its own */
 
 enum {
     BENCH_KEY = 16,         /* bytes of a key */
@@ -46,16 +44,11 @@ struct bench_plan {
     int failures; /* of each kind */
 };
 
-/* Prints "jd-bench: " and the sentence; returns false. */
+/* Prints "bench-service: " and the sentence; returns false. */
 __attribute__((format(printf, 1, 2))) bool bench_complain(const char *format,
                                                           ...);
 
-/* ---- bench_report.c ----------------------------------------------------- */
-
-/* The greatest of n values. */
-double bench_maximum(const double *values, int n);
-
-/* ---- bench_child.c: processes ------------------------------------------- */
+/* ---- child.c: processes -------------------------------------------------- */
 
 /* The first and the second core that this process may use, where there are
  * two: servers run on the one, clients on the other. */
@@ -101,17 +94,16 @@ int bench_program_end(struct bench_program *program, double deadline);
 /* Makes room for that many open files; complains where the limit is lower. */
 bool bench_allow_files(int count);
 
-/* ---- the servers -------------------------------------------------------- */
+/* ---- the servers --------------------------------------------------------- */
 
-/* bench_echo.c: answers each frame with one of jd's size, at once. */
+/* echo.c: answers each frame with one of jd's size, at once. */
 bool bench_echo_start(struct bench_server *server);
-/* bench_redis.c: not there where redis-server is not installed: pid 0 and
- * true. */
+/* redis.c: not there where redis-server is not installed: pid 0 and true. */
 bool bench_redis_start(struct bench_server *server);
-/* bench_service.c: the real service, of a job of count processes. */
+/* service.c: the real service, of a job of count processes. */
 bool bench_service_start(int count, struct bench_server *server);
 
-/* ---- bench_frames.c: jd's messages as a client writes them -------------- */
+/* ---- frames.c: jd's messages as a client writes them --------------------- */
 
 /* The id of the first of a client's requests: from here on ids have three
  * bytes, which stand at this place in a frame. */
@@ -135,7 +127,7 @@ bool bench_frame_heartbeat(struct jd_bytes *out, uint64_t id);
 bool bench_frame_set(struct jd_bytes *out, uint64_t id, int first, int count);
 bool bench_frame_get(struct jd_bytes *out, uint64_t id, int count);
 
-/* ---- bench_agents.c: many agents in one process -------------------------- */
+/* ---- agents.c: many agents in one process -------------------------------- */
 
 enum bench_phase {
     BENCH_CONNECTING,
@@ -163,7 +155,7 @@ bool bench_agents_beat(struct bench_agents *agents, double per_second,
 int bench_agents_fd(const struct bench_agents *agents, int i);
 struct jd_seal *bench_agents_seal(struct bench_agents *agents, int i);
 
-/* ---- bench_client.c: one process that asks ------------------------------- */
+/* ---- client.c: one process that asks ------------------------------------- */
 
 /* Connections on which the same request is sent again and again. */
 struct bench_client {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_child.c - the processes that jd-bench starts, looks at and ends. */
+/* child.c - the processes that it starts, looks at and ends. */
 #include "base/clock.h"
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ bool bench_complain(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("jd-bench: ", stderr);
+    fputs("bench-service: ", stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);

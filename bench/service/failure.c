@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_failure.c - how soon a job of 8 processes knows of a death among
+ * failure.c - how soon a job of 8 processes knows of a death among
  * them, and is gone. This process kills or stops process 3 itself, reads the
  * others' stderr and watches their ends (pidfd), so that all times are of one
  * clock. The survivors are all in a blocking MPI_Barrier. Their stderr is a
  * pipe of this process's: launchers may lose the last words of a job.
  */
 #include "base/clock.h"
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 #include "bench/jd_bench.h"
 #include "jd_mpi.h"
 #include "jd_process.h"
@@ -244,7 +244,6 @@ static bool start_job(const struct kind *kind, struct job *job)
     for (; kind->words[n]; n++)
         command[n] = kind->words[n];
     command[n++] = bench_program();
-    command[n++] = "coordination";
     command[n++] = "--child";
     command[n++] = "failure";
     command[n++] = path;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_call.c - what a program pays: jd_kv_set and jd_kv_get_many of process
+ * call.c - what a program pays: jd_kv_set and jd_kv_get_many of process
  * 1 of two under mpirun, where the service is in process 0's background
  * thread. Beside it the same set of a raw client, without an agent.
  */
 #include "base/clock.h"
 #include "base/parse.h"
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 #include "bench/jd_bench.h"
 #include "jd_coordination.h"
 #include "jd_process.h"
@@ -96,10 +96,15 @@ static void read_samples(char *text, struct call_samples *samples)
 static bool run_job(int wanted, struct call_samples *samples)
 {
     char count[16];
-    const char *command[] = {
-        "mpirun",       "--oversubscribe", "-n",   "2",   bench_program(),
-        "coordination", "--child",         "call", count, NULL
-    };
+    const char *command[] = { "mpirun",
+                              "--oversubscribe",
+                              "-n",
+                              "2",
+                              bench_program(),
+                              "--child",
+                              "call",
+                              count,
+                              NULL };
     struct bench_program program;
     struct jd_bytes out = { .data = NULL }, err = { .data = NULL };
     double deadline = jd__clock_now() + JOB_SECONDS;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_coordination.c - the coordination service's figures, each beside its
+ * main.c - bench-service: the coordination service's figures, each beside its
  * target and, where there is one, its peer: the flags and the sections.
  */
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
+#include "base/env.h"
 #include "base/parse.h"
 #include "bench/jd_bench.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 
 static const char usage[] =
-    "Usage: jd-bench coordination [--quick] [--samples N] [--only SECTION]\n"
+    "Usage: bench-service [--quick] [--samples N] [--only SECTION]\n"
     "\n"
     "Measures the coordination service and prints each figure with its target\n"
     "and \"met\" or \"missed\", and beside it a plain libevent echo of the "
@@ -90,14 +91,13 @@ static bool is_section(const char *name)
 static int fail_usage(const char *flag, const char *value, const char *allowed)
 {
     if (flag)
-        fprintf(stderr,
-                "jd-bench coordination: %s is \"%s\", but it must be %s\n",
+        fprintf(stderr, "bench-service: %s is \"%s\", but it must be %s\n",
                 flag, value, allowed);
     fputs(usage, stderr);
     return 2;
 }
 
-static int run(int argc, char **argv)
+int main(int argc, char **argv)
 {
     static const struct option flags[] = {
         { "quick", no_argument, NULL, 'q' },
@@ -109,6 +109,8 @@ static int run(int argc, char **argv)
     };
     struct bench_plan plan = whole;
     const char *only = NULL;
+    if (jd__env_export("JD_PLATFORM", "cpu") != JD_OK)
+        return EXIT_FAILURE;
     long long samples = 0;
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
         switch (flag) {
@@ -140,9 +142,3 @@ static int run(int argc, char **argv)
     plan.samples = samples ? (int)samples : plan.samples;
     return measure(&plan, only);
 }
-
-const struct bench bench_coordination = {
-    .name = "coordination",
-    .doc = "the coordination service beside an echo and Redis",
-    .run = run,
-};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_echo.c - what a server of jd's frames could reach at best: a plain
+ * echo.c - what a server of jd's frames could reach at best: a plain
  * libevent loop that looks at the length of each frame and answers it at once
  * with a fixed one of the size that jd's answer has: a Challenge to whoever
  * comes, then a Welcome, then Replies. One read, one write.
  */
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 
 #include <event2/event.h>
 #include <netinet/in.h>

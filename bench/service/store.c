@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_store.c - sets and gets of one client process, beside an echo of the
+/* store.c - sets and gets of one client process, beside an echo of the
  * same frames and Redis, which are asked by the same code in turn. */
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 #include "bench/jd_bench.h"
 
 #include <stdarg.h>

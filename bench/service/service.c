@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_service.c - the coordination service of a job, in a process of its
+/* service.c - the coordination service of a job, in a process of its
  * own: what runs in process 0's background thread, and nothing else. */
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 #include "runtime/coordination/server/sockets.h"
 #include "runtime/coordination/server/speakers.h"
 
@@ -13,7 +13,7 @@ enum { MAX_MESSAGE = 64 << 20 };
 /* Loopback alone, on a port of the kernel's. */
 static bool listen_on_loopback(struct jd_listeners *listeners)
 {
-    struct jd_listen listen = { .loopback = true, .variable = "jd-bench" };
+    struct jd_listen listen = { .loopback = true, .variable = "bench-service" };
     return jd__listen_open(&listen, listeners) == JD_OK;
 }
 
@@ -35,7 +35,7 @@ static jd_status start(const struct bench_server *server,
                      .max_message = MAX_MESSAGE,
                      .speakers = JD_SPEAK_SOME,
                      .host = "localhost",
-                     .program = "jd-bench",
+                     .program = "bench-service",
                      .pid = (uint32_t)getpid() },
     };
     status = jd__sockets_create(&spec, &running);

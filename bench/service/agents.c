@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_agents.c - many agents of one job in one process: each connects,
+ * agents.c - many agents of one job in one process: each connects,
  * shows that it knows the secret, joins, passes a barrier and leaves, at its
  * own pace. At most 512 are in their handshake at a time.
  */
 #include "base/clock.h"
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench_client.c - one process that sends the same request again and again
+ * client.c - one process that sends the same request again and again
  * and waits for replies, which all have one size: the same code for each
  * server, so that its own share of the time is the same.
  */
 #include "base/clock.h"
-#include "bench/bench_coordination.h"
+#include "bench/service/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
