@@ -49,6 +49,18 @@ tap_result() {
     esac
 }
 
+# Takes in the results on standard input, which another shell counted.
+tap_replay() {
+    local line
+    while IFS= read -r line; do
+        case $line in
+        'ok '*) tap_ok "${line#ok * - }" ;;
+        'not ok '*) tap_not_ok "${line#not ok * - }" ;;
+        *) echo "$line" ;;
+        esac
+    done
+}
+
 # tap_check NAME COMMAND...: the command, which looks at the last run, succeeds.
 # That run's exit status is in $status, its output in $work/out and $work/err.
 tap_check() {
