@@ -22,11 +22,11 @@ extern const struct bench bench_reshard;
 /* The path of this program, to start it again under mpirun. */
 const char *bench_program(void);
 
-/* The middle and the least of n values, which are sorted by the call. */
+/* The middle and the least of n values, which are sorted by the call; and the
+ * greatest. */
 double bench_median(double *values, int n);
-/* The greatest of n values. */
-double bench_maximum(const double *values, int n);
 double bench_minimum(double *values, int n);
+double bench_maximum(const double *values, int n);
 
 /* The values of flags: a number from 1 to most; a comma list of them, as many
  * as there is room for; a type by its name, in any case, 0 where there is
@@ -41,6 +41,10 @@ void bench_report_most(const char *name, double value, const char *unit,
                        double most);
 void bench_report_least(const char *name, double value, const char *unit,
                         double least);
+
+/* A list of JSON: what stands before each row, and after all. */
+void bench_json_begin_row(bool is_first);
+void bench_json_end(void);
 
 /* Prints the CPU's model, its number of cores and MPI's name: what every
  * figure needs beside it. */

@@ -216,10 +216,15 @@ of 2 processes that mpirun started (OMPI_COMM_WORLD_SIZE), and each of them" \
     done
     says "processes that cannot be started" 1 "this failed; its own message" \
         env PATH=/nowhere "${quick[@]}"
-    says "a launch that fails" 1 'jd-bench: mpirun -n 1 of "mpi" failed' \
+    says "a launch that fails" 1 "this failed; its own message is above: \
+mpirun --oversubscribe -n 1" \
         env PATH=/nowhere "$jd_bench" init --launches 1 --processes 1
     says "one launch of each" 0 "jd - mpi-same" \
         env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         "$jd_bench" init --launches 1 --processes 1
+    says "and as rows" 0 '"mpi_same_ms"' "${allow[@]}" \
+        "$jd_bench" init --launches 1 --processes 1 --json
+    cp "$work/out" "$work/json"
+    says "which are JSON" 0 "" python3 -m json.tool "$work/json"
 fi
 tap_done

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* table.c - the results of `jd-bench collectives`: a table, JSON, a
+ * picture. */
+#include "bench/collectives/collectives.h"
+#include "bench/jd_bench.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ------------------------------------------------------------ */
+
+static int find_op(const char *name)
+{
+    for (int i = 0; i < BENCH_OPS; i++)
+        if (strcmp(name, bench_op_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* The cell, made where it is not there. */
+static struct bench_cell *cell_of(struct bench_results *results, int op,
+                                  jd_dtype dtype, size_t bytes, int ranks)
+{
+    for (int i = 0; i < results->count; i++) {
+        struct bench_cell *cell = &results->cells[i];
+        if ((int)cell->op == op && cell->dtype == dtype &&
+            cell->bytes == bytes && cell->ranks == ranks)
+            return cell;
+    }
+    size_t count = (size_t)results->count + 1;
+    struct bench_cell *more =
+        realloc(results->cells, count * sizeof *results->cells);
+    if (!more)
+        return NULL;
+    results->cells = more;
+    more[results->count] = (struct bench_cell){ .op = (enum bench_op)op,
+                                                .dtype = dtype,
+                                                .bytes = bytes,
+                                                .wrong = SIZE_MAX,
+                                                .ranks = ranks };
+    return &more[results->count++];
+}
+
+bool bench_results_read(struct bench_results *results, const char *line)
+{
+    char kind[8], op[32], type[16];
+    size_t bytes, wrong = 0;
+    int ranks, side = 0, used = 0;
+    if (sscanf(line, "%7s %31s %15s %zu %d %n", kind, op, type, &bytes, &ranks,
+               &used) != 5 ||
+        find_op(op) < 0 || !bench_read_type(type))
+        return false;
+    struct bench_cell *cell =
+        cell_of(results, find_op(op), bench_read_type(type), bytes, ranks);
+    if (!cell)
+        return false;
+    if (strcmp(kind, "wrong") == 0 && sscanf(line + used, "%zu", &wrong) == 1) {
+        cell->wrong = (cell->wrong == SIZE_MAX ? 0 : cell->wrong) + wrong;
+        return true;
+    }
+    int head = 0;
+    bool is_queue = strcmp(kind, "queue") == 0;
+    if ((!is_queue && strcmp(kind, "cell") != 0) ||
+        sscanf(line + used, "%d %n", &side, &head) != 1 || side < 0 ||
+        side >= BENCH_SIDES)
+        return false;
+    return bench_samples_add(is_queue ? &cell->queued[side]
+                                      : &cell->samples[side],
+                             line + used + head);
+}
+
+static void free_cell_side(struct bench_cell *cell, int side)
+{
+    bench_samples_free(&cell->samples[side]);
+    bench_samples_free(&cell->queued[side]);
+}
+
+void bench_results_free(struct bench_results *results)
+{
+    for (int i = 0; i < results->count; i++)
+        for (int side = 0; side < BENCH_SIDES; side++)
+            free_cell_side(&results->cells[i], side);
+    free(results->cells);
+}
+
+/* ---- figures ------------------------------------------------------------ */
+
+static double median_us(const struct bench_cell *cell, int side)
+{
+    return 1e6 * bench_samples_median(&cell->samples[side]);
+}
+
+/* nccl-tests' bandwidths: bytes by time; and what each link carries. */
+static double algorithm_gbs(const struct bench_cell *cell, double us)
+{
+    return (double)cell->bytes / us * 1e-3;
+}
+
+static double bus_gbs(const struct bench_cell *cell, double us)
+{
+    int parts = bench_op_parts[cell->op], n = cell->ranks;
+    double factor = parts ? (double)parts * (n - 1) / n : 1;
+    return algorithm_gbs(cell, us) * factor;
+}
+
+static double queued_us(const struct bench_cell *cell, int side)
+{
+    return 1e6 * bench_samples_median(&cell->queued[side]);
+}
+
+static void print_queued(const struct bench_cell *cell)
+{
+    for (int side = 0; side < BENCH_SIDES; side++)
+        if (cell->queued[side].count)
+            printf("  %8.2f", queued_us(cell, side));
+}
+
+static void print_row(const struct bench_cell *cell)
+{
+    char wrong[24] = "-";
+    printf("%-13s %-8s %10zu", bench_op_names[cell->op],
+           jd_dtype_name(cell->dtype), cell->bytes);
+    double median[BENCH_SIDES] = { 0 };
+    for (int side = 0; side < BENCH_SIDES; side++) {
+        if (!cell->samples[side].count) {
+            printf("  %29s", "-");
+            continue;
+        }
+        median[side] = median_us(cell, side);
+        bench_samples_print_columns(&cell->samples[side], &bench_us);
+    }
+    int shown = cell->samples[BENCH_JD].count ? BENCH_JD : BENCH_PEER;
+    printf("  %7.2f %7.2f", algorithm_gbs(cell, median[shown]),
+           bus_gbs(cell, median[shown]));
+    if (cell->samples[BENCH_JD].count && cell->samples[BENCH_PEER].count)
+        printf("  %6.2f", median[BENCH_PEER] / median[BENCH_JD]);
+    else
+        printf("  %6s", "-");
+    if (cell->wrong != SIZE_MAX)
+        snprintf(wrong, sizeof wrong, "%zu", cell->wrong);
+    printf("  %5s", wrong);
+    print_queued(cell);
+    putchar('\n');
+}
+
+/* Whether calls only queue. */
+static bool is_queued(const struct bench_results *results)
+{
+    return results->count && results->cells[0].queued[BENCH_JD].count;
+}
+
+void bench_results_print(const struct bench_results *results, const char *peer)
+{
+    char queue[64] = "";
+    printf("# microseconds: minimum, median, 99th percentile of the rounds' "
+           "slowest rank; GB/s of jd's\n# median (algbw, busbw: as nccl-tests "
+           "has them); ratio: %s's median / jd's\n",
+           peer);
+    if (is_queued(results)) {
+        puts("# queue: the median of the CPU's microseconds to queue a call");
+        snprintf(queue, sizeof queue, "  queue jd %9s", peer);
+    }
+    printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %5s%s\n", "op", "type",
+           "bytes", "jd", peer, "algbw", "busbw", "ratio", "wrong", queue);
+    for (int i = 0; i < results->count; i++)
+        print_row(&results->cells[i]);
+}
+
+static void print_json_side(const struct bench_cell *cell, int side,
+                            const char *name)
+{
+    if (cell->samples[side].count)
+        bench_samples_print_json(&cell->samples[side], &bench_us, name);
+    if (cell->queued[side].count)
+        printf(", \"%s_queue_us\": %.4g", name, queued_us(cell, side));
+}
+
+void bench_results_print_json(const struct bench_results *results,
+                              const char *peer, const char *against,
+                              const char *measure)
+{
+    for (int i = 0; i < results->count; i++) {
+        const struct bench_cell *cell = &results->cells[i];
+        bench_json_begin_row(i == 0);
+        printf("{\"op\": \"%s\", \"type\": \"%s\", \"bytes\": %zu, "
+               "\"ranks\": %d, \"measure\": \"%s\", \"against\": \"%s\"",
+               bench_op_names[cell->op], jd_dtype_name(cell->dtype),
+               cell->bytes, cell->ranks, measure, against);
+        print_json_side(cell, BENCH_JD, "jd");
+        print_json_side(cell, BENCH_PEER, peer);
+        if (cell->samples[BENCH_JD].count && cell->samples[BENCH_PEER].count)
+            printf(", \"ratio\": %.4g",
+                   median_us(cell, BENCH_PEER) / median_us(cell, BENCH_JD));
+        if (cell->wrong != SIZE_MAX)
+            printf(", \"wrong\": %zu", cell->wrong);
+        printf("}");
+    }
+    if (results->count == 0)
+        putchar('[');
+    bench_json_end();
+}
+
+/* ---- the picture -------------------------------------------------------- */
+
+static void plot_curves(const struct bench_results *results, FILE *gnuplot)
+{
+    const struct bench_cell *last = NULL;
+    for (int side = 0; side < BENCH_SIDES; side++)
+        for (int i = 0; i < results->count; i++) {
+            const struct bench_cell *cell = &results->cells[i];
+            if (!cell->samples[side].count)
+                continue;
+            if (!last || last->op != cell->op || last->dtype != cell->dtype)
+                fprintf(gnuplot, "%s$%s_%s_%d << EOD\n", last ? "EOD\n" : "",
+                        bench_op_names[cell->op], jd_dtype_name(cell->dtype),
+                        side);
+            fprintf(gnuplot, "%zu %.6g\n", cell->bytes, median_us(cell, side));
+            last = cell;
+            if (i + 1 == results->count)
+                last = NULL, fputs("EOD\n", gnuplot);
+        }
+}
+
+static void plot_lines(const struct bench_results *results, const char *peer,
+                       FILE *gnuplot)
+{
+    bool begun = false;
+    for (int side = 0; side < BENCH_SIDES; side++)
+        for (int i = 0; i < results->count; i++) {
+            const struct bench_cell *c = &results->cells[i];
+            const struct bench_cell *before = i ? c - 1 : NULL;
+            if (!c->samples[side].count ||
+                (before && before->op == c->op && before->dtype == c->dtype))
+                continue;
+            fprintf(gnuplot,
+                    "%s$%s_%s_%d using 1:2 with linespoints title '%s %s %s'",
+                    begun ? ", " : "plot ", bench_op_names[c->op],
+                    jd_dtype_name(c->dtype), side, side ? peer : "jd",
+                    bench_op_names[c->op], jd_dtype_name(c->dtype));
+            begun = true;
+        }
+    fputs("\n", gnuplot);
+}
+
+int bench_results_plot(const struct bench_results *results, const char *peer,
+                       const char *path)
+{
+    FILE *gnuplot = popen("gnuplot", "w");
+    if (gnuplot) {
+        fprintf(gnuplot,
+                "set terminal svg size 900,600\nset output '%s'\n"
+                "set logscale xy\nset format x '%%.0s%%c'\nset grid\n"
+                "set xlabel 'bytes'\nset ylabel 'microseconds (median)'\n"
+                "set key top left noenhanced\n",
+                path);
+        plot_curves(results, gnuplot);
+        plot_lines(results, peer, gnuplot);
+    }
+    if (gnuplot && pclose(gnuplot) == 0)
+        return 0;
+    fprintf(stderr,
+            "jd-bench: gnuplot could not draw %s; is it installed? The table "
+            "is complete without it\n",
+            path);
+    return -1;
+}

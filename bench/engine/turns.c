@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* turns.c - the sides of a measurement by turns. */
+#include "bench/engine/turns.h"
+#include "base/clock.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { MOST_CALLS = 20000, MOST_SIDES = 4 };
+
+double bench_slowest(MPI_Comm comm, double seconds)
+{
+    double most = 0;
+    MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return most;
+}
+
+static double thread_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Seconds of one call, over that many, of the slowest rank. */
+static double sample(const struct bench_turns *turns, int side, int calls,
+                     double *ret_queued)
+{
+    MPI_Barrier(turns->comm);
+    double begin = jd__clock_now(), thread = ret_queued ? thread_seconds() : 0;
+    for (int i = 0; i < calls; i++)
+        turns->call(turns->arg, side);
+    if (ret_queued)
+        *ret_queued = (thread_seconds() - thread) / calls;
+    if (turns->finish)
+        turns->finish(turns->arg, side);
+    double seconds =
+        bench_slowest(turns->comm, (jd__clock_now() - begin) / calls);
+    if (ret_queued)
+        *ret_queued = bench_slowest(turns->comm, *ret_queued);
+    return seconds;
+}
+
+/* As many calls as fill a sample; at least three have warmed up. */
+static int calibrate(const struct bench_turns *turns, int side)
+{
+    sample(turns, side, 3, NULL);
+    double calls = turns->sample_seconds / sample(turns, side, 3, NULL);
+    return calls < 1 ? 1 : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
+}
+
+void bench_turns_run(const struct bench_turns *turns, const bool *takes_part,
+                     int num_sides, double (*samples)[BENCH_MAX_ROUNDS])
+{
+    int calls[MOST_SIDES] = { 0 };
+    for (int side = 0; side < num_sides; side++)
+        if (takes_part[side])
+            calls[side] = calibrate(turns, side);
+    for (int i = 0; i < turns->rounds; i++)
+        for (int side = 0; side < num_sides; side++)
+            if (takes_part[side])
+                samples[side][i] =
+                    sample(turns, side, calls[side],
+                           turns->queued ? &turns->queued[side][i] : NULL);
+}
+
+/* 0 or 1, or 0 where this MPI does not say. */
+static int yields_when_idle(void)
+{
+    int index, yield = 0, provided, count;
+    MPI_T_cvar_handle handle;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (MPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS &&
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+        MPI_T_cvar_read(handle, &yield); /* a byte of it */
+        MPI_T_cvar_handle_free(&handle);
+    }
+    MPI_T_finalize();
+    return yield;
+}
+
+static const char *level_name(void)
+{
+    int level;
+    MPI_Query_thread(&level);
+    return level == MPI_THREAD_SINGLE       ? "SINGLE"
+           : level == MPI_THREAD_FUNNELED   ? "FUNNELED"
+           : level == MPI_THREAD_SERIALIZED ? "SERIALIZED"
+                                            : "MULTIPLE";
+}
+
+void bench_print_conditions(MPI_Comm comm, const char *what)
+{
+    cpu_set_t cores;
+    int rank, size, cores_allowed = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0)
+        cores_allowed = CPU_COUNT(&cores);
+    int yield = yields_when_idle();
+    if (rank == 0)
+        printf("# %s: %d processes, thread level %s, %d cores allowed to each, "
+               "mpi_yield_when_idle %d\n",
+               what, size, level_name(), cores_allowed, yield);
+}
