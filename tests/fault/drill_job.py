@@ -50,8 +50,8 @@ def make_place(build):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def left_files():
-    """What is there that has not been from the beginning, one path each."""
+def found_files():
+    """What is in those directories, one path each."""
     found = []
     for top in EMPTY:
         device = os.lstat(top).st_dev
@@ -330,13 +330,15 @@ def shorten(prefix, lines):
 
 def run(drill, build, strict):
     make_place(build)
+    before = found_files()
     env = environment(drill)
     jobs = start(drill, build, strict)
     seen = watch(drill, jobs)
     if drill['kind'] == 'both':
         start_another(build)
     seen.update(failed=os.path.exists(mark('failed')),
-                files=left_files(), memory=left_memory(),
+                files=[path for path in found_files()
+                       if path not in before], memory=left_memory(),
                 err=read(f'{WORK}/err').splitlines(),
                 out=read(f'{WORK}/out').splitlines())
     limit = None
