@@ -33,6 +33,11 @@ struct jd_watchdog {
 #define LOOK_BEFORE 1.0 /* seconds before the deadline, a tenth of it at most  \
                          */
 
+/* Who wakes so many seconds late was stopped, or the whole machine was: then
+ * those who have waited are given a moment to say why, as they know more. */
+#define STOOD_STILL 1.0
+#define MOMENT 1.0
+
 /* All that can be on other hosts are not known to be here. */
 static bool may_span_hosts(const struct jd_cluster *cluster)
 {
@@ -146,13 +151,22 @@ static void name_thread(const struct jd_watchdog *dog)
     pthread_setname_np(dog->thread, name);
 }
 
+/* The time in which nothing ran is nobody's fault, and does not count. */
+static void excuse(struct jd_watchdog *dog, double late)
+{
+    if (late > STOOD_STILL)
+        dog->begin += late + MOMENT;
+}
+
 static void *watch(void *arg)
 {
     struct jd_watchdog *dog = arg;
     pthread_mutex_lock(&dog->lock);
     while (!dog->stopped) {
-        struct timespec until = jd__clock_timespec(next_event(dog));
+        double next = next_event(dog);
+        struct timespec until = jd__clock_timespec(next);
         pthread_cond_timedwait(&dog->changed, &dog->lock, &until);
+        excuse(dog, jd__clock_now() - next);
         double waited = jd__clock_now() - dog->begin;
         if (dog->stopped || jd__clock_now() < next_event(dog))
             continue;

@@ -10,6 +10,9 @@
  *     MPI_Init_thread(...);
  *     jd__watchdog_stop(dog);
  *
+ * Time in which the process, or the whole machine, stood still (SIGSTOP, a
+ * virtual machine that was paused) does not count.
+ *
  * It makes no MPI call and blocks all signals. Threads: step and stop on the
  * thread that started it.
  */

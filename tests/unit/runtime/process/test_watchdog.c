@@ -333,6 +333,42 @@ START_TEST(the_lowest_gives_notice)
 }
 END_TEST
 
+/* ---- standing still ----------------------------------------------------- */
+
+/* Waits for a byte, works for a moment, and is done. */
+static void work_on(int in, int out)
+{
+    struct jd_env *env = make_env();
+    struct jd_watchdog *dog = start(&one_step, env, 0.5, -1);
+    char byte = 0;
+    if (write(out, &byte, 1) != 1 || read(in, &byte, 1) != 1)
+        _exit(2);
+    usleep(200000);
+    jd__watchdog_stop(dog);
+    _exit(0);
+}
+
+/* It was stopped beyond its deadline, and is no later than before. */
+START_TEST(time_that_it_is_stopped_does_not_count)
+{
+    int to[2], from[2], status;
+    char byte = 0;
+    ck_assert(pipe(to) == 0 && pipe(from) == 0);
+    pid_t child = fork();
+    if (child == 0)
+        work_on(to[0], from[1]);
+    ck_assert_int_eq(read(from[0], &byte, 1), 1);
+    kill(child, SIGSTOP);
+    ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+    usleep(2000000);
+    ck_assert_int_eq(write(to[1], &byte, 1), 1);
+    kill(child, SIGCONT);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (helper_is_wanted(argc, argv))
@@ -353,5 +389,9 @@ int main(int argc, char **argv)
     tcase_add_test(deadline, notices_come_at_doubling_intervals);
     tcase_add_test(deadline, only_the_lowest_gives_notice);
     tcase_add_test(deadline, the_lowest_gives_notice);
+    TCase *still = unit_case(suite, "standing still");
+    tcase_add_checked_fixture(still, name_job, NULL);
+    tcase_set_timeout(still, 30);
+    tcase_add_test(still, time_that_it_is_stopped_does_not_count);
     return unit_main(suite);
 }
