@@ -150,10 +150,10 @@ static void take_inside(struct jd_comm *comm,
             continue;
         if (is_read)
             inter->sends[members[i]].rows = 0;
-        if (in && jd__inter_strided_bytes(to)) {
+        if (in && jd__strided_bytes(to)) {
             struct jd_strided from = inter->inside;
             from.base += in - (char *)meeting->call->in;
-            jd__inter_strided_copy(to, &from);
+            jd__strided_copy(to, &from);
         }
         if (in)
             to->rows = 0;
@@ -171,8 +171,8 @@ static void take_brought(struct jd_comm *comm,
     for (int i = 0; i < comm->size; i++) {
         struct jd_strided from = inter->inside;
         from.base = (char *)brought + (size_t)i * meeting->bytes + offset;
-        if (jd__inter_strided_bytes(&inter->receives[i]))
-            jd__inter_strided_copy(&inter->receives[i], &from);
+        if (jd__strided_bytes(&inter->receives[i]))
+            jd__strided_copy(&inter->receives[i], &from);
     }
 }
 
@@ -223,7 +223,7 @@ static void take_gathered(struct jd_comm *comm,
     const char *brought = jd__inter_brought(comm);
     for (int i = 0; i < comm->size; i++) {
         struct jd_strided to = gathered(comm, call, rows, i);
-        jd__inter_strided_write(&to, 0, bytes, brought + (size_t)i * bytes);
+        jd__strided_write(&to, 0, bytes, brought + (size_t)i * bytes);
     }
 }
 
@@ -236,7 +236,7 @@ static jd_status all_gather_long(struct jd_comm *comm,
     for (int i = 0; i < comm->size; i++) {
         inter->blocks[i] = gathered(comm, call, rows, i);
         inter->receives[i] = inter->blocks[i];
-        inter->sends[i] = jd__inter_strided_flat(call->in, bytes);
+        inter->sends[i] = jd__strided_flat(call->in, bytes);
     }
     if (jd__inter_all_seen(comm))
         return jd__inter_gather_seen(comm, call, inter->blocks, scratch);
@@ -279,8 +279,8 @@ static jd_status broadcast_long(struct jd_comm *comm,
         return jd__inter_broadcast_seen(comm, call, source, scratch);
     jd__inter_clear(comm);
     for (int i = 0; i < comm->size && comm->index == source; i++)
-        inter->sends[i] = jd__inter_strided_flat(call->in, bytes);
-    inter->receives[source] = jd__inter_strided_flat(call->out, bytes);
+        inter->sends[i] = jd__strided_flat(call->in, bytes);
+    inter->receives[source] = jd__strided_flat(call->out, bytes);
     return jd__inter_exchange(comm, scratch, false, NULL, NULL);
 }
 
@@ -353,13 +353,13 @@ jd_status jd__inter_permute(struct jd_comm *comm,
                                      .signature = jd__inter_sign(call) };
     size_t bytes = bytes_of(call);
     meeting.signature.digest = permute->digest;
-    inter->inside = jd__inter_strided_flat(call->in, bytes);
+    inter->inside = jd__strided_flat(call->in, bytes);
     jd__inter_clear(comm);
     if (permute->to >= 0)
-        inter->sends[permute->to] = jd__inter_strided_flat(call->in, bytes);
+        inter->sends[permute->to] = jd__strided_flat(call->in, bytes);
     if (permute->from >= 0)
         inter->receives[permute->from] =
-            jd__inter_strided_flat(call->out, bytes);
+            jd__strided_flat(call->out, bytes);
     jd_status status = meet_and_exchange(comm, &meeting, bytes);
     if (status == JD_OK && permute->from < 0 && !permute->keeps && bytes)
         memset(call->out, 0, bytes);

@@ -49,7 +49,7 @@ size_t jd__inter_exchange_scratch(const struct jd_comm *comm)
 static size_t bytes_of(const struct exchange *x, size_t k,
                        const struct jd_strided *strided)
 {
-    size_t all = jd__inter_strided_bytes(strided), begin = k * x->piece;
+    size_t all = jd__strided_bytes(strided), begin = k * x->piece;
     return all > begin ? jd__numbers_smaller(x->piece, all - begin) : 0;
 }
 
@@ -68,7 +68,7 @@ static char *target_of(const struct exchange *x, size_t k, int member)
     const struct jd_strided *strided = &x->comm->inter->receives[member];
     char *at = NULL;
     if (!x->is_in_place)
-        at = jd__inter_strided_at(strided, k * x->piece,
+        at = jd__strided_at(strided, k * x->piece,
                                   bytes_of(x, k, strided));
     return at ? at : slot_of(x, k, 0, member);
 }
@@ -77,10 +77,10 @@ static const char *source_of(const struct exchange *x, size_t k, int member)
 {
     const struct jd_strided *strided = &x->comm->inter->sends[member];
     size_t bytes = bytes_of(x, k, strided), begin = k * x->piece;
-    char *at = jd__inter_strided_at(strided, begin, bytes);
+    char *at = jd__strided_at(strided, begin, bytes);
     if (at)
         return at;
-    jd__inter_strided_read(strided, begin, bytes, slot_of(x, k, 1, member));
+    jd__strided_read(strided, begin, bytes, slot_of(x, k, 1, member));
     return slot_of(x, k, 1, member);
 }
 
@@ -99,7 +99,7 @@ static void unpack(const struct exchange *x, size_t k, int member)
     const struct jd_strided *strided = &x->comm->inter->receives[member];
     size_t bytes = bytes_of(x, k, strided), begin = k * x->piece;
     if (bytes && target_of(x, k, member) == slot_of(x, k, 0, member))
-        jd__inter_strided_write(strided, begin, bytes,
+        jd__strided_write(strided, begin, bytes,
                                 slot_of(x, k, 0, member));
     if (bytes && x->arrived)
         x->arrived(x->arg, strided, begin, bytes);
@@ -132,8 +132,8 @@ static size_t longest(const struct jd_comm *comm)
     const struct jd_inter *inter = comm->inter;
     size_t most = 0;
     for (int i = 0; i < comm->size; i++) {
-        size_t out = jd__inter_strided_bytes(&inter->sends[i]);
-        size_t in = jd__inter_strided_bytes(&inter->receives[i]);
+        size_t out = jd__strided_bytes(&inter->sends[i]);
+        size_t in = jd__strided_bytes(&inter->receives[i]);
         size_t more = in > out ? in : out;
         if (i != comm->index && more > most)
             most = more;
@@ -167,7 +167,7 @@ jd_status jd__inter_exchange(struct jd_comm *comm, char *scratch,
     jd_status status = run(&x, (longest(comm) + x.piece - 1) / x.piece);
     if (status != JD_OK)
         return jd__inter_break(comm, status);
-    jd__inter_strided_copy(&comm->inter->receives[comm->index],
+    jd__strided_copy(&comm->inter->receives[comm->index],
                            &comm->inter->sends[comm->index]);
     return JD_OK;
 }

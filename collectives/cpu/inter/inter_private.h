@@ -1,53 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inter_private.h - what the files of between*.c share. */
+/* inter_private.h - what the files of inter*.c share. */
 #ifndef COLLECTIVES_CPU_INTER_INTER_PRIVATE_H
 #define COLLECTIVES_CPU_INTER_INTER_PRIVATE_H
 
 #include "collectives/cpu/inter/inter.h"
 #include "collectives/kernels/fold.h"
-
-/* ---- inter_strided.c ---------------------------------------------------- */
-
-/*
- * Bytes that lie in rows: `rows` rows of `width` bytes, each `pitch` bytes
- * after the one before. A place in it is counted in the bytes that are in it,
- * row by row.
- */
-struct jd_strided {
-    char *base;
-    size_t rows, width, pitch;
-};
-
-static inline size_t jd__inter_strided_bytes(const struct jd_strided *strided)
-{
-    return strided->rows * strided->width;
-}
-
-/* Bytes one after the other. */
-static inline struct jd_strided jd__inter_strided_flat(const void *base,
-                                                       size_t bytes)
-{
-    return (struct jd_strided){ (char *)base, 1, bytes, bytes };
-}
-
-/* Where the bytes [begin, begin + bytes) are, or NULL where they do not lie
- * one after the other. */
-char *jd__inter_strided_at(const struct jd_strided *strided, size_t begin,
-                           size_t bytes);
-
-/* Copies the bytes [begin, begin + bytes) out, or in. */
-void jd__inter_strided_read(const struct jd_strided *strided, size_t begin,
-                            size_t bytes, void *to);
-void jd__inter_strided_write(const struct jd_strided *strided, size_t begin,
-                             size_t bytes, const void *from);
-
-/* Copies these bytes, or all; the two have the same rows and widths, and
- * nothing in common unless they are the same. */
-void jd__inter_strided_copy_part(const struct jd_strided *to,
-                                 const struct jd_strided *from, size_t begin,
-                                 size_t bytes);
-void jd__inter_strided_copy(const struct jd_strided *to,
-                            const struct jd_strided *from);
+#include "collectives/kernels/strided.h"
 
 /* ---- inter_posts.c ------------------------------------------------------ */
 

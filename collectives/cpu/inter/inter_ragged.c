@@ -82,9 +82,9 @@ static jd_status tell(const struct ragged *r)
         for (int k = 0; k < a->per_member; k++)
             r->tell[first + (size_t)k] = jd__ragged_fault_given(a, i, k);
         r->comm->inter->sends[i] =
-            jd__inter_strided_flat(r->tell + first, bytes);
+            jd__strided_flat(r->tell + first, bytes);
         r->comm->inter->receives[i] =
-            jd__inter_strided_flat(r->told + first, bytes);
+            jd__strided_flat(r->told + first, bytes);
     }
     return jd__inter_exchange(r->comm, r->scratch, false, NULL, NULL);
 }
@@ -108,10 +108,10 @@ static jd_status move(const struct ragged *r, int k)
     for (int i = 0; i < r->comm->size; i++) {
         int entry = i * a->per_member + k;
         inter->sends[i] =
-            jd__inter_strided_flat((const char *)r->call->in +
+            jd__strided_flat((const char *)r->call->in +
                                        (size_t)a->input_offsets[entry] * r->row,
                                    (size_t)a->send_sizes[entry] * r->row);
-        inter->receives[i] = jd__inter_strided_flat(
+        inter->receives[i] = jd__strided_flat(
             (char *)r->call->out + (size_t)r->told[entry].to * r->row,
             (size_t)r->told[entry].size * r->row);
     }

@@ -59,7 +59,7 @@ static struct jd_strided input_for(const struct plan *plan, const void *in,
 {
     size_t width = plan->call->count * plan->element;
     if (!plan->scatter)
-        return jd__inter_strided_flat(in, width);
+        return jd__strided_flat(in, width);
     return (struct jd_strided){
         .base = (char *)in + (size_t)member * width,
         .rows = plan->rows,
@@ -121,10 +121,10 @@ static const char *input_at(const struct plan *plan, struct part part,
     struct jd_strided in = input_for(plan, plan->call->in, member);
     size_t begin = part.begin * plan->element;
     size_t bytes = part.count * plan->element;
-    const char *at = jd__inter_strided_at(&in, begin, bytes);
+    const char *at = jd__strided_at(&in, begin, bytes);
     if (at)
         return at;
-    jd__inter_strided_read(&in, begin, bytes, slot_of(plan, 1, member));
+    jd__strided_read(&in, begin, bytes, slot_of(plan, 1, member));
     return slot_of(plan, 1, member);
 }
 

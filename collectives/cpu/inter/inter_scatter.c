@@ -50,7 +50,7 @@ static void fold_block(const struct scatter *s, int member, size_t begin,
         part = left < count - done ? left : count - done;
         for (int i = 0; i < size; i++) {
             struct jd_strided block = block_of(s, i, member);
-            inter->ins[i] = jd__inter_strided_at(
+            inter->ins[i] = jd__strided_at(
                 &block, (begin + done) * s->element, part * s->element);
         }
         s->partial(&(struct jd_fold){ .ins = inter->ins,

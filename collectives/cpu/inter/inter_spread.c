@@ -30,7 +30,7 @@ static void pass_on(void *arg, const struct jd_strided *own, size_t begin,
         if (i == s->comm->inter->place)
             continue;
         theirs.base = jd__inter_out_of(s->comm, i, s->out_bytes) + offset;
-        jd__inter_strided_copy_part(&theirs, own, begin, bytes);
+        jd__strided_copy_part(&theirs, own, begin, bytes);
     }
 }
 
@@ -47,21 +47,21 @@ jd_status jd__inter_gather_seen(struct jd_comm *comm,
 {
     struct jd_inter *inter = comm->inter;
     const struct jd_strided *own = &blocks[comm->index];
-    size_t bytes = jd__inter_strided_bytes(own);
-    struct jd_strided in = jd__inter_strided_flat(call->in, bytes);
+    size_t bytes = jd__strided_bytes(own);
+    struct jd_strided in = jd__strided_flat(call->in, bytes);
     struct spread s = { comm, call, bytes * (size_t)comm->size };
     int size = group_size(comm);
     in.rows = own->rows;
     in.width = in.pitch = own->width;
-    jd__inter_strided_copy(own, &in);
+    jd__strided_copy(own, &in);
     pass_on(&s, own, 0, bytes);
     for (int i = 0; i < comm->size; i++) {
         bool is_ours = comm->groups[i] == inter->group;
         bool comes_here = comm->places[i] % size == inter->place;
         inter->receives[i] = blocks[i];
         if (is_ours || !comes_here)
-            inter->receives[i] = jd__inter_strided_flat(NULL, 0);
-        inter->sends[i] = jd__inter_strided_flat(NULL, 0);
+            inter->receives[i] = jd__strided_flat(NULL, 0);
+        inter->sends[i] = jd__strided_flat(NULL, 0);
     }
     for (int t = 0; t < comm->num_groups; t++) {
         int place = inter->place % inter->sizes[t];
@@ -80,7 +80,7 @@ static struct jd_strided lane_of(const struct jd_inter *inter, const void *base,
     size_t begin = place * share < bytes ? place * share : bytes;
     size_t end =
         place + 1 < rails && begin + share < bytes ? begin + share : bytes;
-    return jd__inter_strided_flat((const char *)base + begin, end - begin);
+    return jd__strided_flat((const char *)base + begin, end - begin);
 }
 
 jd_status jd__inter_broadcast_seen(struct jd_comm *comm,

@@ -130,7 +130,7 @@ struct rows {
 };
 
 /* The rows from byte `begin` of the stream on. */
-static void find_rows(struct rows *rows, const struct jd_shm_block *to,
+static void find_rows(struct rows *rows, const struct jd_strided *to,
                       uint64_t from, size_t pitch, size_t begin)
 {
     size_t row = begin / to->width, column = begin % to->width;
@@ -138,7 +138,7 @@ static void find_rows(struct rows *rows, const struct jd_shm_block *to,
         size_t bytes = to->width - column;
         uint64_t address = from + row * pitch + column;
         bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
-        rows->to[rows->count].iov_base = to->data + row * to->pitch + column;
+        rows->to[rows->count].iov_base = to->base + row * to->pitch + column;
         rows->from[rows->count].iov_base = (void *)(uintptr_t)address;
         rows->to[rows->count].iov_len = bytes;
         rows->from[rows->count++].iov_len = bytes;
@@ -150,12 +150,12 @@ static void find_rows(struct rows *rows, const struct jd_shm_block *to,
 
 static jd_status read_process(const struct jd_shm_group *group,
                               struct jd_shm_cma cma, size_t offset,
-                              size_t pitch, struct jd_shm_block to)
+                              size_t pitch, struct jd_strided to)
 {
     struct rows rows;
-    size_t bytes = jd__shm_block_bytes(&to), begin = 0;
-    if (jd__shm_block_is_whole(&to) && (pitch == to.width || to.rows == 1))
-        to = (struct jd_shm_block){ to.data, 1, bytes, bytes };
+    size_t bytes = jd__strided_bytes(&to), begin = 0;
+    if (jd__strided_is_flat(&to) && (pitch == to.width || to.rows == 1))
+        to = jd__strided_flat(to.base, bytes);
     while (begin < bytes) {
         find_rows(&rows, &to, cma.data + offset, pitch, begin);
         ssize_t got = process_vm_readv(cma.pid, rows.to, rows.count, rows.from,
@@ -169,14 +169,14 @@ static jd_status read_process(const struct jd_shm_group *group,
 
 jd_status jd__shm_cma_copy(struct jd_shm_group *group, struct jd_shm_cma cma,
                            size_t offset, size_t pitch,
-                           const struct jd_shm_block *to)
+                           const struct jd_strided *to)
 {
     if (!cma.data)
         return fail_place(group, cma.member);
     if (cma.pid)
         return read_process(group, cma, offset, pitch, *to);
     char *data = (char *)(uintptr_t)cma.data;
-    struct jd_shm_block from = { data + offset, to->rows, to->width, pitch };
-    jd__shm_block_copy(to, &from);
+    struct jd_strided from = { data + offset, to->rows, to->width, pitch };
+    jd__strided_copy(to, &from);
     return JD_OK;
 }

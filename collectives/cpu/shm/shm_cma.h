@@ -12,7 +12,7 @@
 #define COLLECTIVES_CPU_SHM_SHM_CMA_H
 
 #include "collectives/cpu/shm/shm.h"
-#include "collectives/cpu/shm/shm_block.h"
+#include "collectives/kernels/strided.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ struct jd_shm_cma jd__shm_cma_of(const struct jd_shm_group *group, int member,
  */
 jd_status jd__shm_cma_copy(struct jd_shm_group *group, struct jd_shm_cma cma,
                            size_t offset, size_t pitch,
-                           const struct jd_shm_block *to);
+                           const struct jd_strided *to);
 
 /* For measuring: shorter streams are not read out of other processes. */
 extern size_t jd__shm_cma_shortest;

@@ -7,11 +7,11 @@
 
 /* ---- the four ----------------------------------------------------------- */
 
-static struct jd_shm_block make_block(const void *data, size_t rows,
+static struct jd_strided make_block(const void *data, size_t rows,
                                       size_t width, size_t pitch,
                                       size_t element)
 {
-    return (struct jd_shm_block){ (char *)(uintptr_t)data, rows,
+    return (struct jd_strided){ (char *)(uintptr_t)data, rows,
                                   width * element, pitch * element };
 }
 
@@ -98,37 +98,37 @@ static size_t stream_bytes(const struct jd_shm_flow *flow, int giver, int taker)
     if ((giver == own && !is_among(move->to, taker)) ||
         (taker == own && !is_among(move->from, giver)))
         return 0;
-    return jd__shm_block_bytes(&move->in);
+    return jd__strided_bytes(&move->in);
 }
 
 static void give(const struct jd_shm_flow *flow, int taker, size_t begin,
                  size_t bytes, char *to)
 {
     const struct jd_shm_move *move = flow->arg;
-    struct jd_shm_block block = move->in;
-    block.data += number_of(move, taker) * move->in_step;
-    jd__shm_block_pack(to, &block, begin, bytes);
+    struct jd_strided block = move->in;
+    block.base += number_of(move, taker) * move->in_step;
+    jd__strided_read(&block, begin, bytes, to);
 }
 
-static struct jd_shm_block target_of(const struct jd_shm_move *move, int giver)
+static struct jd_strided target_of(const struct jd_shm_move *move, int giver)
 {
-    struct jd_shm_block block = move->out;
-    block.data += number_of(move, giver) * move->out_step;
+    struct jd_strided block = move->out;
+    block.base += number_of(move, giver) * move->out_step;
     return block;
 }
 
 static void take(const struct jd_shm_flow *flow, int giver, size_t begin,
                  size_t bytes, const char *from)
 {
-    struct jd_shm_block block = target_of(flow->arg, giver);
-    jd__shm_block_unpack(&block, begin, from, bytes);
+    struct jd_strided block = target_of(flow->arg, giver);
+    jd__strided_write(&block, begin, bytes, from);
 }
 
 static jd_status copy(const struct jd_shm_flow *flow, int giver,
                       struct jd_shm_cma in)
 {
     const struct jd_shm_move *move = flow->arg;
-    struct jd_shm_block block = target_of(move, giver);
+    struct jd_strided block = target_of(move, giver);
     size_t offset = number_of(move, jd__shm_index(flow->group)) * move->in_step;
     return jd__shm_cma_copy(flow->group, in, offset, move->in.pitch, &block);
 }
@@ -154,7 +154,7 @@ static size_t extent_of(const struct jd_shm_group *group,
     for (int i = 0; i < jd__shm_size(group); i++)
         if (number_of(move, i) > last)
             last = number_of(move, i);
-    return last * move->in_step + jd__shm_block_extent(&move->in);
+    return last * move->in_step + jd__strided_extent(&move->in);
 }
 
 static struct jd_shm_flow make_flow(struct jd_shm_group *group,
@@ -164,7 +164,7 @@ static struct jd_shm_flow make_flow(struct jd_shm_group *group,
         .group = group,
         .ops = &ops,
         .arg = move,
-        .in = move->in.data,
+        .in = move->in.base,
         .in_bytes = extent_of(group, move),
         .overwrites = move->overwrites,
         .is_shared = move->in_step == 0,
@@ -177,14 +177,14 @@ static bool is_short(const struct jd_shm_group *group,
                      const struct jd_shm_move *move)
 {
     size_t streams = move->in_step ? (size_t)jd__shm_size(group) : 1;
-    return jd__shm_block_bytes(&move->in) <=
+    return jd__strided_bytes(&move->in) <=
            jd__shm_flow_limits.inline_bytes / streams;
 }
 
 static size_t tell_data(const struct jd_shm_flow *flow, char *payload)
 {
     const struct jd_shm_move *move = flow->arg;
-    size_t bytes = jd__shm_block_bytes(&move->in);
+    size_t bytes = jd__strided_bytes(&move->in);
     if (bytes == 0 || move->to == JD_MOVE_NONE)
         return 0;
     if (flow->is_shared) {
@@ -229,8 +229,8 @@ jd_status jd__shm_move_run(struct jd_shm_group *group,
         take_data(&flow);
     else
         status = jd__shm_flow_run(&flow);
-    size_t bytes = jd__shm_block_bytes(&move->out);
+    size_t bytes = jd__strided_bytes(&move->out);
     if (status == JD_OK && move->clears && move->from == JD_MOVE_NONE && bytes)
-        memset(move->out.data, 0, bytes);
+        memset(move->out.base, 0, bytes);
     return status;
 }

@@ -22,7 +22,7 @@
 #define COLLECTIVES_CPU_SHM_SHM_MOVE_H
 
 #include "collectives/cpu/shm/shm.h"
-#include "collectives/cpu/shm/shm_block.h"
+#include "collectives/kernels/strided.h"
 #include "collectives/platform/platform.h"
 
 #include <stdbool.h>
@@ -33,11 +33,11 @@ enum { JD_MOVE_NONE = -1, JD_MOVE_ALL = -2 };
 
 /*
  * Member i's stream to member j is the block of `in` that begins number(j) *
- * in_step bytes after in.data, and goes to number(i) * out_step after out.data.
+ * in_step bytes after in.base, and goes to number(i) * out_step after out.base.
  * Blocks have the same rows and width everywhere.
  */
 struct jd_shm_move {
-    struct jd_shm_block in, out;
+    struct jd_strided in, out;
     size_t in_step; /* 0: all get the same */
     size_t out_step;
     const int *number; /* of each member of the group; NULL: 0, 1, ... */

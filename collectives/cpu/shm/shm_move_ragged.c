@@ -193,7 +193,7 @@ static jd_status copy_data(const struct jd_shm_flow *flow, int giver,
     for (int i = 0; i < x->ragged->per_member && status == JD_OK; i++) {
         struct jd_ragged_entry entry = taken_entry(x, giver, i);
         size_t bytes = (size_t)entry.size * x->row;
-        struct jd_shm_block to = { x->out + (size_t)entry.to * x->row, 1, bytes,
+        struct jd_strided to = { x->out + (size_t)entry.to * x->row, 1, bytes,
                                    bytes };
         if (bytes)
             status = jd__shm_cma_copy(x->group, in, (size_t)entry.from * x->row,

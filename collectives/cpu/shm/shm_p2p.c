@@ -435,7 +435,7 @@ static enum step read_straight(struct post *post, struct rail *rail)
     size_t part = left < TURN ? left : TURN;
     struct jd_shm_cma in = jd__shm_cma_of(
         post->group, rail->member, letter->place, letter->address, bytes);
-    struct jd_shm_block to = { (char *)call->out + rail->moved, 1, part, part };
+    struct jd_strided to = { (char *)call->out + rail->moved, 1, part, part };
     post->failure = jd__shm_cma_copy(post->group, in, rail->moved, part, &to);
     if (post->failure != JD_OK)
         return FAILED;

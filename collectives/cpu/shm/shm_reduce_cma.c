@@ -52,7 +52,7 @@ static jd_status see(const struct jd_reduce_plan *plan, int member,
 {
     struct jd_shm_group *group = plan->group;
     struct jd_shm_cma cma = input_of(plan, member);
-    const struct jd_shm_block block = { room, 1, bytes, bytes };
+    const struct jd_strided block = { room, 1, bytes, bytes };
     group->ins[member] = room;
     if (cma.pid)
         return jd__shm_cma_copy(group, cma, offset, bytes, &block);
@@ -119,7 +119,7 @@ static jd_status take_results(const struct jd_reduce_plan *plan)
         size_t begin, count;
         jd__shm_reduce_share(plan, member, &begin, &count);
         size_t offset = begin * plan->element, bytes = count * plan->element;
-        const struct jd_shm_block to = { (char *)plan->r->call->out + offset, 1,
+        const struct jd_strided to = { (char *)plan->r->call->out + offset, 1,
                                          bytes, bytes };
         if (bytes)
             status = jd__shm_cma_copy(group, output_of(plan, member), offset,

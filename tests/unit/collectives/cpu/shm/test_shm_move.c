@@ -289,7 +289,7 @@ START_TEST(a_process_that_has_ended_cannot_be_read)
 {
     struct crowd crowd;
     char byte = 0;
-    struct jd_shm_block to = { &byte, 1, 1, 1 };
+    struct jd_strided to = { &byte, 1, 1, 1 };
     pid_t child = fork();
     if (child == 0)
         _exit(0);
@@ -359,9 +359,9 @@ START_TEST(a_long_block_is_copied_whole)
     make_pattern();
     for (size_t i = 0; i < bytes; i++)
         from[i + 1] = (char)pattern[i % sizeof pattern];
-    struct jd_shm_block in = { from + 1, 1, bytes, bytes };
-    struct jd_shm_block out = { to + 1, 1, bytes, bytes };
-    jd__shm_block_copy(&out, &in);
+    struct jd_strided in = { from + 1, 1, bytes, bytes };
+    struct jd_strided out = { to + 1, 1, bytes, bytes };
+    jd__strided_copy(&out, &in);
     ck_assert(memcmp(to + 1, from + 1, bytes) == 0);
     ck_assert(to[0] == 0 && to[bytes + 1] == 0);
     free(from);
