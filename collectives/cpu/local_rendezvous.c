@@ -4,7 +4,6 @@
  * together.
  */
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/ranges.h"
 #include "collectives/cpu/local_rendezvous.h"
 
@@ -196,30 +195,6 @@ static bool is_lowest(const struct jd_rendezvous *arrival)
     return true;
 }
 
-static void notice(const struct jd_rendezvous *arrival, double waited)
-{
-    const struct jd_wait *wait = arrival->wait;
-    char *text = is_lowest(arrival) ? describe(arrival, waited) : NULL;
-    if (text && wait->timeout < 0)
-        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)", text,
-                wait->variable);
-    else if (text)
-        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)", text,
-                wait->timeout, wait->variable);
-    free(text);
-}
-
-static jd_status fail_deadline(const struct jd_rendezvous *arrival,
-                               double waited)
-{
-    const struct jd_wait *wait = arrival->wait;
-    char *text = describe(arrival, waited);
-    jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
-            text ? text : wait->operation, wait->timeout, wait->variable);
-    free(text);
-    return JD_DEADLINE_EXCEEDED;
-}
-
 /* What ends the wait of one for whom nobody speaks yet. */
 static jd_status look(const struct jd_rendezvous *arrival, double waited,
                       double *next_notice)
@@ -229,9 +204,10 @@ static jd_status look(const struct jd_rendezvous *arrival, double waited,
     if (status != JD_OK)
         return status;
     if (wait->timeout >= 0 && waited >= wait->timeout)
-        return fail_deadline(arrival, waited);
+        return jd__wait_fail_deadline(wait, describe(arrival, waited));
     if (*next_notice >= 0 && waited >= *next_notice) {
-        notice(arrival, waited);
+        if (is_lowest(arrival))
+            jd__wait_warn(wait, describe(arrival, waited));
         *next_notice *= 2;
     }
     return JD_OK;

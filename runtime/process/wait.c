@@ -219,31 +219,39 @@ static struct missing find_culprits(const struct jd_wait *wait,
     return missing->count && behind.count ? behind : *missing;
 }
 
+void jd__wait_warn(const struct jd_wait *wait, char *text)
+{
+    const char *said = text ? text : wait->operation;
+    if (wait->timeout < 0)
+        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)", said,
+                wait->variable);
+    else
+        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)", said,
+                wait->timeout, wait->variable);
+    free(text);
+}
+
+jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
+{
+    jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
+            text ? text : wait->operation, wait->timeout, wait->variable);
+    free(text);
+    return JD_DEADLINE_EXCEEDED;
+}
+
 static void notice(const struct jd_wait *wait, int count,
                    const struct missing *missing, double waited)
 {
     struct missing culprits = find_culprits(wait, missing);
-    if (!missing->count || !is_speaker(wait, count, &culprits))
-        return;
-    char *text = describe(wait, &culprits, waited);
-    if (wait->timeout < 0)
-        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)",
-                text ? text : wait->operation, wait->variable);
-    else
-        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
-                text ? text : wait->operation, wait->timeout, wait->variable);
-    free(text);
+    if (missing->count && is_speaker(wait, count, &culprits))
+        jd__wait_warn(wait, describe(wait, &culprits, waited));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
                                const struct missing *missing, double waited)
 {
     struct missing culprits = find_culprits(wait, missing);
-    char *text = describe(wait, &culprits, waited);
-    jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
-            text ? text : wait->operation, wait->timeout, wait->variable);
-    free(text);
-    return JD_DEADLINE_EXCEEDED;
+    return jd__wait_fail_deadline(wait, describe(wait, &culprits, waited));
 }
 
 struct jd_wait_state jd__wait_start(const struct jd_wait *wait)

@@ -110,6 +110,12 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
                            jd_wait_missing_f find_missing, void *arg,
                            int count);
 
+/* For a wait whose missing are no processes: how long it goes on, behind the
+ * text about it, as a warning; and that its deadline is over, as the error that
+ * is returned, DEADLINE_EXCEEDED. Both free the text; NULL is allowed. */
+void jd__wait_warn(const struct jd_wait *wait, char *text);
+jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text);
+
 /*
  * Tests the requests until all are complete, under jd__mpi_try_lock().
  * Returns: as jd__wait_look, where the missing are those whose requests are
