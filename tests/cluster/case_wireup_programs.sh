@@ -17,7 +17,7 @@ digits() {
 
 # The folder of the runner is on both hosts; TMPDIR is each host's own.
 programs() {
-    TMPDIR=$BED_DIR "$here/../mpi/run" --list "$here/programs" \
+    TMPDIR=$BED_DIR "$here/../mpi/run" --jobs 1 --list "$here/programs" \
         --launcher "$*" "$build"
 }
 
