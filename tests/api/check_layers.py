@@ -35,6 +35,7 @@ ROOMS = [
     'collectives/kernels',
     'collectives/check',
     'collectives/platform',
+    'collectives/schedule',
     'collectives/channel',
     'collectives/mesh',
     'collectives/cpu/heap',
