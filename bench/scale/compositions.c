@@ -20,6 +20,8 @@ enum {
 };
 /* Shorter messages cost more than they gain. */
 #define LEAST_MESSAGE (32 * KIB)
+/* Of what a member carries: pieces are received beside the vector. */
+#define LONGEST_PIECE (4096 * KIB)
 
 /* What a way is beside its passes. */
 enum {
@@ -273,12 +275,18 @@ static bool simulate_pieces(const struct scale_call *call,
     return add_pass(result, &pass, &network);
 }
 
-/* The longest message of a piece. */
+/* Of so many pieces: bytes of one, and of its longest message. */
+static double piece_of(const struct scale_call *call, const struct way *way,
+                       int pieces)
+{
+    struct scale_movement m = movement_of(call, way, pieces);
+    return way->kinds[0] == MERGE ? m.whole : m.block * m.parties;
+}
+
 static double message_of(const struct scale_call *call, const struct way *way,
                          int pieces)
 {
-    struct scale_movement m = movement_of(call, way, pieces);
-    return way->kinds[0] == MERGE ? m.whole : m.block * m.parties / 2;
+    return piece_of(call, way, pieces) / (way->kinds[0] == MERGE ? 1 : 2);
 }
 
 /* With the number of pieces that is best: what the library's choice should
@@ -287,12 +295,14 @@ static bool simulate_way(const struct scale_call *call,
                          const struct scale_constants *c, const struct way *way,
                          struct scale_result *result)
 {
-    bool ok = simulate_pieces(call, c, way, 1, result);
+    int pieces = 1, worse = 0;
+    while ((way->flags & PIECES) && piece_of(call, way, pieces) > LONGEST_PIECE)
+        pieces *= 2;
+    bool ok = simulate_pieces(call, c, way, pieces, result);
     if (!(way->flags & PIECES))
         return ok;
-    for (int pieces = 2, worse = 0;
-         ok && worse < 2 && message_of(call, way, pieces) >= LEAST_MESSAGE;
-         pieces *= 2) {
+    while (ok && worse < 2 &&
+           message_of(call, way, pieces *= 2) >= LEAST_MESSAGE) {
         struct scale_result other;
         ok = simulate_pieces(call, c, way, pieces, &other);
         worse = other.seconds < result->seconds ? 0 : worse + 1;

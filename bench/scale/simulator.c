@@ -16,6 +16,7 @@ struct slot {
 /* One turn: the wait for what the turn `depth` before it has posted, and the
  * next post of the place. round -1: there is none. */
 struct turn {
+    int place; /* among those under way */
     struct slot wait, post;
     bool begins, ends; /* a task */
 };
@@ -61,7 +62,7 @@ static bool next_turn(struct turns *turns, struct turn *turn)
     if ((turns->open == 0 && turns->next_task == pass->tasks) ||
         pass->rounds == 0)
         return false;
-    *turn = (struct turn){ .wait = *slot };
+    *turn = (struct turn){ .place = turns->next_slot, .wait = *slot };
     move_on(turns, slot, turn);
     turn->post = *slot;
     turns->next_slot = (turns->next_slot + 1) % pass->depth;
@@ -240,10 +241,11 @@ static void receive(struct running *r, const struct slot *slot, int i,
 }
 
 /* All parties' turn. */
-static void take_turn(struct running *r, const struct turn *turn, int slot)
+static void take_turn(struct running *r, const struct turn *turn)
 {
     const struct scale_pass *pass = r->pass;
-    struct posted *posted = r->posted + (size_t)slot * (size_t)r->parties;
+    struct posted *posted =
+        r->posted + (size_t)turn->place * (size_t)r->parties;
     for (int i = 0; i < r->parties; i++) {
         if (turn->wait.task >= 0)
             receive(r, &turn->wait, i, posted);
@@ -282,9 +284,8 @@ double simulator_run(const struct scale_pass *pass,
     r.posted =
         calloc((size_t)r.parties * (size_t)pass->depth, sizeof *r.posted);
     if (begin_turns(pass, &turns) && r.party && r.posted) {
-        for (int slot = 0; next_turn(&turns, &turn);
-             slot = (slot + 1) % pass->depth)
-            take_turn(&r, &turn, slot);
+        while (next_turn(&turns, &turn))
+            take_turn(&r, &turn);
         last = read_clocks(&r, counts);
     }
     free(turns.slots);

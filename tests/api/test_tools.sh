@@ -156,7 +156,7 @@ done <<'TEXT'
 TEXT
 says "each of its targets is met" 0 6 grep -c '^  target: .*: met$' \
     "$work/figures"
-says "a slower network has slower figures" 0 "psum of 8 B: 172.6 us, wanted at \
+says "a slower network has slower figures" 0 "psum of 8 B: 173 us, wanted at \
 most 40 us: missed" "${scale[@]}" --hosts 2 --latency 12 --fold 10 --copy 10
 says "the model in JSON" 0 '"what": "first use of a mesh"' \
     "${scale[@]}" --json --hosts 2,100
