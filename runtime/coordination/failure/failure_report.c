@@ -5,6 +5,8 @@
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
+#include "runtime/coordination/net/process_lists.h"
+#include "runtime/coordination/server/speakers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -85,32 +87,33 @@ static void end_telling(void)
 /* Each is noted first: the service's own report of it comes to this process
  * too, and does not end it before it has said what it has to say. */
 
-static void keep_processes(const Jd__Reply *reply,
+static void keep_processes(const struct jd_client *client,
+                           const Jd__Reply *reply,
                            struct jd_report_answer *told)
 {
-    told->processes = malloc((reply->n_processes + 1) * sizeof(int));
-    if (!told->processes)
-        return;
-    for (size_t i = 0; i < reply->n_processes; i++)
-        told->processes[i] = (int)reply->processes[i];
-    told->num_processes = reply->n_processes;
+    size_t count;
+    told->processes = jd__process_lists_unpack(reply->ranges, reply->n_ranges,
+                                               (size_t)client->count, &count);
+    told->num_processes = told->processes ? count : 0;
 }
 
-/* ret_told may be NULL. */
+/* Until the others have been told, which takes its time where they are many.
+ * ret_told may be NULL. */
 static jd_status report(struct jd_client *client, const char *operation,
                         Jd__Report *body, struct jd_report_answer *ret_told)
 {
+    double told = client->count * JD_SAYING_SECONDS / JD_SAID_AT_ONCE;
     struct jd_call call = {
         .operation = operation,
-        .timeout = TELL_SECONDS,
-        .patience = PATIENCE_SECONDS,
+        .timeout = TELL_SECONDS + told,
+        .patience = PATIENCE_SECONDS + told,
         .variable = "it cannot be changed",
     };
     jd__call_init(&call, JD__MESSAGE__BODY_REPORT, body);
     jd_status status = jd__client_call(client, &call);
     if (status == JD_OK && ret_told) {
         ret_told->prints = call.reply->number == 1;
-        keep_processes(call.reply, ret_told);
+        keep_processes(client, call.reply, ret_told);
     }
     jd__call_finish(&call);
     return status;
