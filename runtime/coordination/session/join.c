@@ -103,6 +103,15 @@ jd_status jd__session_start_server(struct jd_session *session,
 
 /* ---- the agent ---------------------------------------------------------- */
 
+/* Most of the time until the deadline is left, whatever the number. */
+static double take_turn(struct jd_session *session,
+                        const struct jd_session_spec *spec)
+{
+    double turn = session->has_knocked ? 0 : jd__agent_turn(session->index);
+    session->has_knocked = true;
+    return fmin(turn, jd__session_remaining(spec, INFINITY) / 4);
+}
+
 static jd_status create_agent(struct jd_session *session,
                               const struct jd_session_spec *spec, int fd,
                               bool is_search)
@@ -122,6 +131,7 @@ static jd_status create_agent(struct jd_session *session,
         .pid = (uint32_t)spec->facts->pid,
         .fd = fd,
         .is_search = is_search,
+        .turn = take_turn(session, spec),
         .endpoints = &session->client.key.endpoints,
         .heartbeat_timeout =
             jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
