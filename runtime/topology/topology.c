@@ -208,6 +208,48 @@ const struct jd_device_list *jd__topology_platform(const struct jd_topology *t,
     return NULL;
 }
 
+/* The first place in the list that is the process's, or a later one's. */
+static int lower_bound(const struct jd_device_list *list, int process)
+{
+    int low = 0, high = list->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (list->devices[middle]->process_index < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int jd__topology_devices_of(const struct jd_topology *t, int platform,
+                            int process, int *ret_first)
+{
+    *ret_first = lower_bound(&t->platforms[platform], process);
+    return lower_bound(&t->platforms[platform], process + 1) - *ret_first;
+}
+
+const struct jd_local_device *
+jd__topology_local_device(const struct jd_topology *t, const jd_device *d)
+{
+    const struct jd_record *record = t->records->items[d->process_index];
+    int ordinal = 0;
+    for (int i = 0; i < record->num_devices; i++)
+        if (strcmp(record->devices[i].platform, d->platform) == 0 &&
+            ordinal++ == d->local_ordinal)
+            return &record->devices[i].device;
+    return NULL;
+}
+
+const char *jd__topology_spare(const struct jd_topology *t, int process,
+                               int number)
+{
+    const struct jd_record *record = t->records->items[process];
+    return number < record->num_spare
+               ? record->devices[record->num_devices + number].device.uuid
+               : NULL;
+}
+
 /* The first process whose number of devices is not that of process 0. */
 static int find_uneven_process(const struct jd_topology *t)
 {

@@ -81,6 +81,21 @@ void jd__topology_destroy(struct jd_topology *topology);
 const struct jd_device_list *
 jd__topology_platform(const struct jd_topology *topology, const char *name);
 
+/* Where the process's devices of the platform of that number begin in its list,
+ * and how many they are. */
+int jd__topology_devices_of(const struct jd_topology *topology, int platform,
+                            int process, int *ret_first);
+
+/* What its process knows of a device beside. */
+const struct jd_local_device *
+jd__topology_local_device(const struct jd_topology *topology,
+                          const jd_device *device);
+
+/* The UUID of the process's device of that number among those that it sees and
+ * does not use; NULL beyond the last. */
+const char *jd__topology_spare(const struct jd_topology *topology, int process,
+                               int number);
+
 /*
  * One sentence about what is uneven and may surprise (numbers of devices per
  * process, kinds of devices), or "" where all is even.
