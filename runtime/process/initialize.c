@@ -472,12 +472,10 @@ static jd_status build_topology(struct starting *s)
     const char *platform;
     jd_status status = jd__device_choice_choose(s->records, &platform);
     if (status == JD_OK)
-        status = jd__device_choice_settle(s->records->items[s->records->self]);
-    if (status == JD_OK)
         status =
             jd__topology_build(s->records, platform, &s->runtime->topology);
     if (status == JD_OK)
-        s->records = NULL; /* the topology's now */
+        status = jd__topology_settle(s->runtime->topology);
     return status;
 }
 
@@ -491,6 +489,12 @@ static void warn_of_blocking(const struct starting *s)
                 "NCCL_COMM_BLOCKING=1 makes NCCL's calls wait inside NCCL, "
                 "where none of jd's deadlines ends them: a process that does "
                 "not come is waited for without a word; unset it");
+}
+
+static void say_absent(const struct starting *s)
+{
+    struct jd_absent absent = jd__topology_absent(s->runtime->topology);
+    jd__absent_say(&absent);
 }
 
 /* What concerns all is said by process 0 alone. */
@@ -510,7 +514,7 @@ static void warn_once(const struct starting *s)
     jd__topology_describe_uneven(s->runtime->topology, text, sizeof text);
     if (text[0])
         jd__log(JD_LOG_WARNING, "%s", text);
-    jd__device_choice_say_absent(s->runtime->topology->records);
+    say_absent(s);
     warn_of_blocking(s);
 }
 
@@ -656,7 +660,7 @@ static jd_status run_alone(struct starting *s, const char *operation)
     if (status == JD_OK)
         status = build_topology(s);
     if (status == JD_OK)
-        jd__device_choice_say_absent(s->runtime->topology->records);
+        say_absent(s);
     if (status == JD_OK)
         status = jd__session_create_local(s->runtime->settings,
                                                &s->runtime->session);

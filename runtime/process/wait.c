@@ -105,8 +105,9 @@ static void print_gone(FILE *out, const struct jd_wait *wait,
         if (!can_be_seen(wait->topology, wait->self, index) ||
             is_running(p->pid) || named++ >= MAX_NAMED)
             continue;
-        fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
-                p->pid, wait->topology->hosts[p->host].name);
+        fprintf(out, "; process %d (%s, pid %d on %s) ", index,
+                jd__topology_text(wait->topology, p->program), p->pid,
+                jd__topology_host_name(wait->topology, p->host));
         jd__proc_print_state(out, p->pid);
     }
     if (named > MAX_NAMED)

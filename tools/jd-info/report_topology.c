@@ -19,12 +19,12 @@ static void write_text(const char *key, const char *text, const char *after)
     fputs(after, stdout);
 }
 
-static void write_host(const struct jd_host *h)
+static void write_host(const struct jd_topology *t, const struct jd_host *h)
 {
     fputs("    {", stdout);
-    write_text("name", h->name, ", ");
-    write_text("boot_id", h->boot_id, ", ");
-    write_text("caches", h->caches, ", ");
+    write_text("name", jd__topology_text(t, h->name), ", ");
+    write_text("boot_id", jd__topology_text(t, h->boot_id), ", ");
+    write_text("caches", jd__topology_text(t, h->caches), ", ");
     printf("\"packages\": %d, \"numa_nodes\": %d, \"cores\": %d, "
            "\"hardware_threads\": %d, \"cores_allowed\": %d, "
            "\"memory_bytes\": %llu}",
@@ -32,11 +32,13 @@ static void write_host(const struct jd_host *h)
            h->cores_allowed, (unsigned long long)h->memory_bytes);
 }
 
-static void write_absent(const struct jd_record *record)
+static void write_absent(const struct jd_topology *t,
+                         const struct jd_process_info *p)
 {
+    const char *platform = jd__topology_text(t, p->absent);
     fputs("\"absent\": {", stdout);
-    if (record->absent[0])
-        write_text(record->absent, record->why_absent, "");
+    if (platform[0])
+        write_text(platform, jd__topology_text(t, p->why_absent), "");
     fputs("}}", stdout);
 }
 
@@ -59,15 +61,15 @@ static void write_process(const struct jd_topology *t, int process)
            "\"pid\": %d, \"cores_allowed\": %d, ",
            p->index, p->host, p->local_index, p->slice, p->pid,
            p->cores_allowed);
-    write_text("cores", p->cores, ", ");
-    write_text("program", p->program, ", ");
+    write_text("cores", jd__topology_text(t, p->cores), ", ");
+    write_text("program", jd__topology_text(t, p->program), ", ");
     write_spare(t, process);
-    write_absent(t->records->items[process]);
+    write_absent(t, p);
 }
 
 static void write_device(const struct jd_topology *t, const jd_device *d)
 {
-    const struct jd_local_device *own = jd__topology_local_device(t, d);
+    const struct jd_device_row *row = jd__topology_row(t, d);
     printf("    {\"id\": %lld, \"process_index\": %d, \"local_ordinal\": %d, "
            "\"slice_index\": %d, \"numa_node\": %d, \"memory_bytes\": %llu, ",
            (long long)d->id, d->process_index, d->local_ordinal, d->slice_index,
@@ -77,8 +79,8 @@ static void write_device(const struct jd_topology *t, const jd_device *d)
     write_text("host", d->host, ", ");
     write_text("pci_bus_id", d->pci_bus_id, ", ");
     write_text("uuid", d->uuid, ", ");
-    write_text("detail", own->detail, ", ");
-    printf("\"native\": %d}", own->native);
+    write_text("detail", jd__topology_text(t, row->detail), ", ");
+    printf("\"native\": %d}", row->native);
 }
 
 static void end_item(int i, int count)
@@ -86,13 +88,14 @@ static void end_item(int i, int count)
     fputs(i + 1 < count ? ",\n" : "\n", stdout);
 }
 
-static void write_json(const struct jd_topology *t)
+static void write_json(struct jd_topology *t)
 {
+    jd__topology_list(t);
     printf("{\n  \"num_slices\": %d,\n  \"platform\": \"%s\",\n"
            "  \"hosts\": [\n",
            t->num_slices, t->platforms[0].platform);
     for (int i = 0; i < t->num_hosts; i++) {
-        write_host(&t->hosts[i]);
+        write_host(t, &t->hosts[i]);
         end_item(i, t->num_hosts);
     }
     puts("  ],\n  \"processes\": [");

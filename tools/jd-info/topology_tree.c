@@ -3,7 +3,7 @@
 #include "tools/jd-info/topology_tree.h"
 #include "base/digest.h"
 #include "base/ranges.h"
-#include "runtime/topology/device_choice.h"
+#include "runtime/topology/device_source.h"
 #include "tools/jd-info/host_ranges.h"
 
 #include <stdlib.h>
@@ -54,15 +54,17 @@ static void print_memory(FILE *out, uint64_t bytes)
         fprintf(out, ", %.1f GiB", (double)bytes / (1 << 30));
 }
 
-static void print_machine(FILE *out, const struct jd_host *h)
+static void print_machine(FILE *out, const struct jd_topology *t, int host)
 {
+    const struct jd_host *h = &t->hosts[host];
+    const char *caches = jd__topology_text(t, h->caches);
     print_counted(out, h->num_packages, "package", ", ");
     print_counted(out, h->num_numa_nodes, "NUMA node", ", ");
     print_counted(out, h->num_cores, "core", ", ");
     print_counted(out, h->num_threads, "hardware thread", ", ");
     fprintf(out, "%d allowed", h->cores_allowed);
     print_memory(out, h->memory_bytes);
-    fprintf(out, "%s%s", h->caches[0] ? ", " : "", h->caches);
+    fprintf(out, "%s%s", caches[0] ? ", " : "", caches);
 }
 
 /* ---- one by one --------------------------------------------------------- */
@@ -70,13 +72,13 @@ static void print_machine(FILE *out, const struct jd_host *h)
 /* Of one that other processes may see too. */
 static void print_shareable(const struct tree *tree, const jd_device *d)
 {
-    const struct jd_local_device *own =
-        jd__topology_local_device(tree->topology, d);
+    const struct jd_device_row *row = jd__topology_row(tree->topology, d);
+    const char *detail = jd__topology_text(tree->topology, row->detail);
     if (!d->uuid[0])
         return;
-    fprintf(tree->out, ", %s, number %d of those seen", d->uuid, own->native);
-    if (own->detail[0])
-        fprintf(tree->out, ", %s", own->detail);
+    fprintf(tree->out, ", %s, number %d of those seen", d->uuid, row->native);
+    if (detail[0])
+        fprintf(tree->out, ", %s", detail);
 }
 
 static void print_device(const struct tree *tree, const jd_device *d)
@@ -109,9 +111,9 @@ static void print_process(const struct tree *tree, int process)
     const struct jd_process_info *p = &t->processes[process];
     fprintf(tree->out,
             "  process %d (local %d, slice %d, pid %d, %s): ", p->index,
-            p->local_index, p->slice, p->pid, p->program);
+            p->local_index, p->slice, p->pid, jd__topology_text(t, p->program));
     print_counted(tree->out, p->cores_allowed, "core", " allowed");
-    fprintf(tree->out, " (%s)\n", p->cores);
+    fprintf(tree->out, " (%s)\n", jd__topology_text(t, p->cores));
     for (int i = 0, first; i < t->num_platforms; i++) {
         int count = jd__topology_devices_of(t, i, process, &first);
         for (int k = first; k < first + count; k++)
@@ -122,8 +124,9 @@ static void print_process(const struct tree *tree, int process)
 
 static void print_host(const struct tree *tree, int host)
 {
-    fprintf(tree->out, "host %s: ", tree->topology->hosts[host].name);
-    print_machine(tree->out, &tree->topology->hosts[host]);
+    fprintf(tree->out,
+            "host %s: ", jd__topology_host_name(tree->topology, host));
+    print_machine(tree->out, tree->topology, host);
     putc('\n', tree->out);
     for (int i = 0; i < count_of(tree, host); i++)
         print_process(tree, processes_of(tree, host)[i]);
@@ -191,7 +194,7 @@ static bool make_look(const struct tree *tree, int host, struct look *look)
     for (int i = 0; i < tree->topology->num_platforms; i++)
         print_models(out, tree, host, i);
     print_cores(out, tree, host);
-    print_machine(out, &tree->topology->hosts[host]);
+    print_machine(out, tree->topology, host);
     if (fclose(out) != 0)
         return false;
     look->digest = jd__digest(0, look->text, size);
@@ -259,7 +262,7 @@ static bool print_alike(const struct tree *tree, const struct look *looks,
     if (!names)
         return false;
     for (int i = 0; i < count; i++)
-        names[i] = tree->topology->hosts[looks[i].host].name;
+        names[i] = jd__topology_host_name(tree->topology, looks[i].host);
     fputs("hosts ", tree->out);
     host_ranges_print(tree->out, names, count);
     fprintf(tree->out, ": %s", looks[0].text);
@@ -301,13 +304,13 @@ static bool print_many_hosts(const struct tree *tree)
 /* Which platforms somebody has no device of, and why. */
 static void print_absent(const struct tree *tree)
 {
-    const struct jd_records *records = tree->topology->records;
+    const struct jd_absent absent = jd__topology_absent(tree->topology);
     for (int i = 0; jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
-        if (!jd__device_choice_count_absent(records, platform))
+        if (!jd__absent_count(&absent, platform))
             continue;
         fprintf(tree->out, "no %s devices: ", platform);
-        jd__device_choice_print_absent(tree->out, records, platform);
+        jd__absent_print(tree->out, &absent, platform);
         putc('\n', tree->out);
     }
 }
@@ -343,8 +346,9 @@ static bool sort_processes(struct tree *tree)
     return true;
 }
 
-bool topology_tree_print(FILE *out, const struct jd_topology *topology)
+bool topology_tree_print(FILE *out, struct jd_topology *topology)
 {
+    jd__topology_list(topology);
     struct tree tree = { .out = out, .topology = topology };
     bool is_whole = sort_processes(&tree);
     if (is_whole) {

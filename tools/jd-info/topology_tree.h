@@ -15,6 +15,6 @@
 enum { TOPOLOGY_TREE_FEW_HOSTS = 8 };
 
 /* Returns false where memory has run out; some may be printed then. */
-bool topology_tree_print(FILE *out, const struct jd_topology *topology);
+bool topology_tree_print(FILE *out, struct jd_topology *topology);
 
 #endif

@@ -13,6 +13,7 @@ static char *print(struct jd_records *records)
     size_t size;
     UNIT_OK(jd__records_verify(records));
     UNIT_OK(jd__topology_build(records, NULL, &topology));
+    jd__records_destroy(records);
     FILE *out = open_memstream(&text, &size);
     ck_assert(topology_tree_print(out, topology));
     fclose(out);
