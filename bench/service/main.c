@@ -55,7 +55,7 @@ static const struct section {
     bool (*measure)(const struct bench_plan *plan);
 } sections[] = {
     { "store", bench_store },      { "agents", bench_many_agents },
-    { "scale", bench_scale },      { "call", bench_call },
+    { "scale", bench_agents },     { "call", bench_call },
     { "failure", bench_failures },
 };
 enum { NUM_SECTIONS = sizeof sections / sizeof *sections };

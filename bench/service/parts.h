@@ -205,7 +205,7 @@ void bench_set_blocking(int fd, bool blocking);
 
 bool bench_store(const struct bench_plan *plan);
 bool bench_many_agents(const struct bench_plan *plan);
-bool bench_scale(const struct bench_plan *plan);
+bool bench_agents(const struct bench_plan *plan);
 bool bench_call(const struct bench_plan *plan);
 bool bench_failures(const struct bench_plan *plan);
 /* What a process of theirs does under the launcher. */

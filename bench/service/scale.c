@@ -102,7 +102,7 @@ static bool measure(int count)
     return is_well;
 }
 
-bool bench_scale(const struct bench_plan *plan)
+bool bench_agents(const struct bench_plan *plan)
 {
     int count = bench_most_connections(plan->scale);
     printf("\n# Scale: %d agents of one job in one process, by real "
