@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* compositions.c - of which passes a collective is made: the table. */
 #include "bench/scale/compositions.h"
+#include "collectives/cpu/inter/inter_result.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -8,20 +9,18 @@
 #define KIB 1024.0
 #define ANY 0.0
 
-/* What the library's collectives are made with. */
+/* What the library's collectives are made with (collectives/cpu/inter/). */
 enum {
-    DEPTH = 3,        /* pieces under way */
-    WINDOW = 32,      /* messages under way, where none waits for another */
-    HEAD = 300,       /* bytes of what is merged of a check */
     MESH_PASSES = 3,  /* of a first use */
     MESH_HEAD = 4096, /* bytes, beside MESH_HOST for each host */
     MESH_HOST = 64,
     TWO_LEVELS = 16, /* members of a host that meet in two */
 };
-/* Shorter messages cost more than they gain. */
-#define LEAST_MESSAGE (32 * KIB)
-/* Of what a member carries: pieces are received beside the vector. */
-#define LONGEST_PIECE (4096 * KIB)
+#define HEAD ((double)sizeof(struct jd_inter_result)) /* of a check */
+#define ALL_RAILS                                                              \
+    (512 * KIB)            /* of a piece, what all members of a host carry     \
+                            */
+#define MESSAGE (62 * KIB) /* of a piece, between two hosts */
 
 /* What a way is beside its passes. */
 enum {
@@ -29,6 +28,7 @@ enum {
     CHECKED = 2, /* after a pass that checks the call; MPI's: agrees on an id */
     RAILS = 4,   /* all members of a host carry a part */
     PIECES = 8,
+    APART = 16, /* where each host has one process alone */
 };
 
 struct way {
@@ -36,9 +36,9 @@ struct way {
     const char *name;
     double most; /* bytes, where it is taken; an all_gather's: of all members
                   * together */
-    int hosts;   /* of so many alone */
+    int least, hosts; /* of so many hosts or more; of so many alone */
     int kinds[2];
-    int depth;
+    int depth; /* 0: the window */
     int flags;
 };
 
@@ -52,45 +52,50 @@ struct way {
 
 /* Of jd the first that fits, of MPI the quickest. */
 static const struct way ways[] = {
-    { SCALE_PSUM, "merge", 32 * KIB, 0, { MERGE, NONE }, 1, JD },
-    { SCALE_PSUM, "exchange", ANY, 2, { MERGE, NONE }, DEPTH, LONG },
+    { SCALE_PSUM, "merge", 32 * KIB, 0, 0, { MERGE, NONE }, 1, JD },
+    { SCALE_PSUM, "exchange", ANY, 0, 2, { MERGE, NONE }, 1, LONG },
     { SCALE_PSUM,
       "reduce_scatter, all_gather",
       ANY,
       0,
+      0,
       { JD_SCHEDULE_REDUCE_SCATTER, GATHER },
-      DEPTH,
+      1,
       LONG },
-    { SCALE_ALL_GATHER, "merge", 32 * KIB, 0, { MERGE, NONE }, 1, JD },
-    { SCALE_ALL_GATHER, "all_gather", ANY, 0, { GATHER, NONE }, DEPTH, LONG },
+    { SCALE_ALL_GATHER, "merge", 32 * KIB, 0, 0, { MERGE, NONE }, 1, JD },
+    { SCALE_ALL_GATHER, "all_gather", ANY, 0, 0, { GATHER, NONE }, 1, LONG },
     { SCALE_ALL_TO_ALL,
       "bruck",
       256,
+      5,
       0,
       { BRUCK, NONE },
       1,
-      JD | CHECKED | RAILS },
+      JD | CHECKED | RAILS | APART },
     { SCALE_ALL_TO_ALL,
       "pairs",
       ANY,
       0,
+      0,
       { PAIRS, NONE },
-      WINDOW,
+      0,
       JD | CHECKED | RAILS },
-    { SCALE_BROADCAST, "merge", 32 * KIB, 0, { MERGE, NONE }, 1, JD },
+    { SCALE_BROADCAST, "merge", 32 * KIB, 0, 0, { MERGE, NONE }, 1, JD },
     { SCALE_BROADCAST,
       "scatter, all_gather",
       ANY,
       0,
+      0,
       { SCATTER, GATHER },
-      DEPTH,
+      1,
       LONG },
-    { SCALE_MESH, "merge", ANY, 0, { MERGE, NONE }, 1, JD },
+    { SCALE_MESH, "merge", ANY, 0, 0, { MERGE, NONE }, 1, JD },
 
-    { SCALE_PSUM, "recursive doubling", ANY, 0, { MERGE, NONE }, 1, 0 },
+    { SCALE_PSUM, "recursive doubling", ANY, 0, 0, { MERGE, NONE }, 1, 0 },
     { SCALE_PSUM,
       "Rabenseifner",
       ANY,
+      0,
       0,
       { SCALE_HALVING, SCALE_DOUBLING },
       1,
@@ -99,16 +104,18 @@ static const struct way ways[] = {
       "ring",
       ANY,
       0,
+      0,
       { SCALE_RING_REDUCE, SCALE_RING_GATHER },
       1,
       0 },
-    { SCALE_ALL_GATHER, "Bruck", ANY, 0, { GATHER, NONE }, 1, 0 },
-    { SCALE_ALL_GATHER, "ring", ANY, 0, { SCALE_RING_GATHER, NONE }, 1, 0 },
-    { SCALE_ALL_TO_ALL, "Bruck", ANY, 0, { BRUCK, NONE }, 1, RAILS },
-    { SCALE_ALL_TO_ALL, "pairwise", ANY, 0, { PAIRS, NONE }, 1, RAILS },
+    { SCALE_ALL_GATHER, "Bruck", ANY, 0, 0, { GATHER, NONE }, 1, 0 },
+    { SCALE_ALL_GATHER, "ring", ANY, 0, 0, { SCALE_RING_GATHER, NONE }, 1, 0 },
+    { SCALE_ALL_TO_ALL, "Bruck", ANY, 0, 0, { BRUCK, NONE }, 1, RAILS },
+    { SCALE_ALL_TO_ALL, "pairwise", ANY, 0, 0, { PAIRS, NONE }, 1, RAILS },
     { SCALE_BROADCAST,
       "binomial",
       ANY,
+      0,
       0,
       { JD_SCHEDULE_BROADCAST, NONE },
       1,
@@ -117,10 +124,11 @@ static const struct way ways[] = {
       "van de Geijn",
       ANY,
       0,
+      0,
       { SCATTER, SCALE_RING_GATHER },
       1,
       0 },
-    { SCALE_MESH, "MPI_Comm_split", ANY, 0, { GATHER, NONE }, 1, CHECKED },
+    { SCALE_MESH, "MPI_Comm_split", ANY, 0, 0, { GATHER, NONE }, 1, CHECKED },
 };
 
 /* ---- lengths --------------------------------------------------------------
@@ -262,8 +270,12 @@ static bool simulate_pieces(const struct scale_call *call,
         return false;
     if (call->op == SCALE_MESH)
         return add_mesh(call, way, c, result);
-    pass.depth = way->depth;
+    pass.depth =
+        way->depth ? way->depth : scale_constants_count(c, SCALE_WINDOW);
     if (way->flags & PIECES) {
+        int lag = scale_constants_count(c, SCALE_LAG);
+        pass.lag = pass.rounds < lag ? pass.rounds : lag;
+        pass.depth = pass.lag + 1;
         pass.tasks = pieces;
         pass.before = before / pieces;
         pass.after = after / pieces;
@@ -271,45 +283,31 @@ static bool simulate_pieces(const struct scale_call *call,
         result->seconds += before + after;
     }
     if (way->kinds[0] == JD_SCHEDULE_PAIRS) /* those of the host by memory */
-        pass.tasks = (call->hosts - 1) * call->per_host;
+        pass.tasks = (call->hosts - 1) * call->per_host + 1;
     return add_pass(result, &pass, &network);
 }
 
-/* Of so many pieces: bytes of one, and of its longest message. */
-static double piece_of(const struct scale_call *call, const struct way *way,
-                       int pieces)
+/* As many pieces as the library cuts. */
+static int pieces_of(const struct scale_call *call,
+                     const struct scale_constants *c, const struct way *way)
 {
-    struct scale_movement m = movement_of(call, way, pieces);
-    return way->kinds[0] == MERGE ? m.whole : m.block * m.parties;
+    double piece = c->value[SCALE_PIECE], bytes = call->bytes;
+    double most = piece > ALL_RAILS ? piece : ALL_RAILS;
+    if (call->hosts == 2)
+        piece = way->kinds[0] == MERGE ? MESSAGE : 2 * MESSAGE;
+    piece *= call->per_host;
+    if (call->op == SCALE_ALL_GATHER)
+        bytes *= (double)call->hosts * call->per_host;
+    else if (piece > most)
+        piece = most;
+    return (way->flags & PIECES) ? (int)ceil(bytes / piece) : 1;
 }
 
-static double message_of(const struct scale_call *call, const struct way *way,
-                         int pieces)
-{
-    return piece_of(call, way, pieces) / (way->kinds[0] == MERGE ? 1 : 2);
-}
-
-/* With the number of pieces that is best: what the library's choice should
- * come to. Given up when two numbers in a row were no better. */
 static bool simulate_way(const struct scale_call *call,
                          const struct scale_constants *c, const struct way *way,
                          struct scale_result *result)
 {
-    int pieces = 1, worse = 0;
-    while ((way->flags & PIECES) && piece_of(call, way, pieces) > LONGEST_PIECE)
-        pieces *= 2;
-    bool ok = simulate_pieces(call, c, way, pieces, result);
-    if (!(way->flags & PIECES))
-        return ok;
-    while (ok && worse < 2 &&
-           message_of(call, way, pieces *= 2) >= LEAST_MESSAGE) {
-        struct scale_result other;
-        ok = simulate_pieces(call, c, way, pieces, &other);
-        worse = other.seconds < result->seconds ? 0 : worse + 1;
-        if (!worse)
-            *result = other;
-    }
-    return ok;
+    return simulate_pieces(call, c, way, pieces_of(call, c, way), result);
 }
 
 /* ---- all ways -------------------------------------------------------------
@@ -320,7 +318,10 @@ static bool fits(const struct way *way, const struct scale_call *call)
     double bytes = call->bytes;
     if (call->op == SCALE_ALL_GATHER)
         bytes *= (double)call->hosts * call->per_host;
-    return way->op == call->op && (!way->hosts || way->hosts == call->hosts) &&
+    if ((way->flags & APART) && call->per_host > 1)
+        return false;
+    return way->op == call->op && call->hosts >= way->least &&
+           (!way->hosts || way->hosts == call->hosts) &&
            (way->most == ANY || bytes <= way->most);
 }
 

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VECTOR = 4 << 20, REPEATS = 31 };
+enum { VECTOR = 4 << 20, REPEATS = 31, MOST_COUNT = 1000 };
 
 static const char assumed[] = "assumed", readme[] = "bench/README.md";
+static const char library[] = "the library's";
 
 const struct scale_constant_row scale_constant_rows[SCALE_CONSTANTS] = {
     [SCALE_LATENCY] = { "latency", "us", 1e-6, 2,
@@ -45,6 +46,12 @@ const struct scale_constant_row scale_constant_rows[SCALE_CONSTANTS] = {
                     readme },
     [SCALE_SEAL] = { "seal", "GB/s", 1e9, 3.4,
                      "the service seals what it sends", readme },
+    [SCALE_PIECE] = { "piece", "KiB", 1024, 496,
+                      "of a long vector at a time, by a member", library },
+    [SCALE_LAG] = { "lag", "", 1, 2, "pieces under way beside one that begins",
+                    library },
+    [SCALE_WINDOW] = { "window", "", 1, 8,
+                       "messages under way of an all_to_all", library },
 };
 
 struct scale_constants scale_constants_default(void)
@@ -56,6 +63,13 @@ struct scale_constants scale_constants_default(void)
         constants.source[i] = row->source;
     }
     return constants;
+}
+
+int scale_constants_count(const struct scale_constants *constants,
+                          enum scale_constant which)
+{
+    double value = constants->value[which];
+    return value < 1 ? 1 : value > MOST_COUNT ? MOST_COUNT : (int)value;
 }
 
 bool scale_constants_read(struct scale_constants *constants,

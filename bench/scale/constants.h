@@ -28,24 +28,32 @@ enum scale_constant {
     SCALE_AGENT,
     SCALE_KEY,
     SCALE_SEAL,
+    SCALE_PIECE,
+    SCALE_LAG,
+    SCALE_WINDOW,
     SCALE_CONSTANTS
 };
 
 struct scale_constants {
-    double value[SCALE_CONSTANTS]; /* seconds, bytes, bytes per second */
+    double value[SCALE_CONSTANTS]; /* seconds, bytes, bytes per second, or how
+                                    * many */
     const char *source[SCALE_CONSTANTS];
 };
 
 /* A row: --name N is so many units. */
 struct scale_constant_row {
     const char *name, *unit;
-    double unit_value; /* in seconds, bytes or bytes per second */
+    double unit_value; /* in what values are */
     double standard;   /* in units; 0: measured on the spot */
     const char *what, *source;
 };
 extern const struct scale_constant_row scale_constant_rows[SCALE_CONSTANTS];
 
 struct scale_constants scale_constants_default(void);
+
+/* How many, of LAG and WINDOW: from 1 to 1000. */
+int scale_constants_count(const struct scale_constants *constants,
+                          enum scale_constant which);
 
 /* --name's value; false where it is no number above 0. */
 bool scale_constants_read(struct scale_constants *constants,

@@ -170,7 +170,7 @@ struct scale_pass scale_movement_pass(struct scale_movement *movement)
     bool is_apart = m->kinds[0] == JD_SCHEDULE_PAIRS;
     return (struct scale_pass){
         .parties = m->parties,
-        .tasks = is_apart ? m->parties - 1 : 1,
+        .tasks = is_apart ? m->parties : 1,
         .depth = 1,
         .rounds = m->rounds[0] + m->rounds[1],
         .is_alike = is_alike(m->kinds[0]) && is_alike(m->kinds[1]),

@@ -40,7 +40,11 @@ static const char usage[] =
     "  --period S         between two of an agent (default 10)\n"
     "  --agent KIB        of the service's memory (default 2.3)\n"
     "  --key US           a key of many that are asked for (default 0.14)\n"
-    "  --seal GB/S        at which the service seals (default 3.4)\n";
+    "  --seal GB/S        at which the service seals (default 3.4)\n"
+    "  --piece KIB        of a long vector at a time, by a member, among more\n"
+    "                     than two hosts (default 496, as the library)\n"
+    "  --lag N            pieces under way beside one that begins (default 2)\n"
+    "  --window N         messages under way of an all_to_all (default 8)\n";
 
 /* Flags of constants are their number above this. */
 enum { CONSTANT = 1000 };

@@ -8,23 +8,31 @@
 /* ---- turns ----------------------------------------------------------------
  */
 
-/* A task's place among those under way. */
+/* A task, and which of its rounds is under way. */
 struct slot {
     int task, round; /* task -1: none */
 };
 
-/* One turn: the wait for what the turn `depth` before it has posted, and the
- * next post of the place. round -1: there is none. */
+/* One turn: the wait for what was posted in another one, and the next post of
+ * the place. */
 struct turn {
     int place; /* among those under way */
     struct slot wait, post;
+    long long posted;  /* the turn that posted what is waited for */
     bool begins, ends; /* a task */
+};
+
+struct place {
+    struct slot slot;
+    long long posted;
 };
 
 struct turns {
     const struct scale_pass *pass;
-    struct slot *slots;
-    int next_task, next_slot, open;
+    struct place *places;
+    int next_task, next_place, open;
+    long long count;
+    int time, step, piece; /* of those with a lag */
 };
 
 static const struct slot nothing = { -1, -1 };
@@ -32,41 +40,107 @@ static const struct slot nothing = { -1, -1 };
 static bool begin_turns(const struct scale_pass *pass, struct turns *turns)
 {
     *turns = (struct turns){ .pass = pass };
-    turns->slots = malloc((size_t)pass->depth * sizeof *turns->slots);
-    for (int i = 0; turns->slots && i < pass->depth; i++)
-        turns->slots[i] = nothing;
-    return turns->slots;
+    turns->places = calloc((size_t)pass->depth, sizeof *turns->places);
+    for (int i = 0; turns->places && i < pass->depth; i++)
+        turns->places[i].slot = nothing;
+    return turns->places;
 }
 
-/* What stands in the slot after its wait: the task's next round, or the next
- * task. */
-static void move_on(struct turns *turns, struct slot *slot, struct turn *turn)
+/* The task's next round; behind the last, nothing. */
+static void go_on(struct turns *turns, struct place *place, struct turn *turn)
 {
-    if (slot->task >= 0 && ++slot->round < turns->pass->rounds)
+    turn->wait = place->slot;
+    turn->posted = place->posted;
+    if (place->slot.task < 0 || ++place->slot.round < turns->pass->rounds)
         return;
-    turn->ends = slot->task >= 0;
-    turns->open -= turn->ends;
-    *slot = nothing;
-    if (turns->next_task == turns->pass->tasks)
-        return;
-    *slot = (struct slot){ turns->next_task++, 0 };
+    turn->ends = true;
+    turns->open--;
+    place->slot = nothing;
+}
+
+static void begin_task(struct turns *turns, struct place *place,
+                       struct turn *turn)
+{
+    place->slot = (struct slot){ turns->next_task++, 0 };
     turn->begins = true;
     turns->open++;
+}
+
+static void end_turn(struct turns *turns, struct place *place,
+                     struct turn *turn)
+{
+    turn->place = (int)(place - turns->places);
+    turn->post = place->slot;
+    place->posted = turns->count++;
+}
+
+/* Round and round among the places, where a task follows another. */
+static bool next_in_places(struct turns *turns, struct turn *turn)
+{
+    const struct scale_pass *pass = turns->pass;
+    struct place *place = &turns->places[turns->next_place];
+    if (turns->open == 0 && turns->next_task == pass->tasks)
+        return false;
+    *turn = (struct turn){ .begins = false };
+    go_on(turns, place, turn);
+    if (place->slot.task < 0 && turns->next_task < pass->tasks)
+        begin_task(turns, place, turn);
+    end_turn(turns, place, turn);
+    turns->next_place = (turns->next_place + 1) % pass->depth;
+    return true;
+}
+
+/* The next piece of this time and step that has something to do; -1: none. */
+static int piece_to_go_on(struct turns *turns)
+{
+    const struct scale_pass *pass = turns->pass;
+    int steps = (pass->rounds + pass->lag - 1) / pass->lag;
+    int first = turns->time > pass->lag ? turns->time - pass->lag : 0;
+    int end = turns->time < pass->tasks ? turns->time : pass->tasks;
+    for (; turns->step <= steps; turns->step++, turns->piece = 0) {
+        if (turns->piece < first)
+            turns->piece = first;
+        while (turns->piece < end) {
+            int piece = turns->piece++;
+            if (turns->places[piece % pass->depth].slot.task == piece)
+                return piece;
+        }
+    }
+    return -1;
+}
+
+/* One begins, then all that had begun go on by some rounds. */
+static bool next_of_pieces(struct turns *turns, struct turn *turn)
+{
+    const struct scale_pass *pass = turns->pass;
+    *turn = (struct turn){ .wait = nothing };
+    for (; turns->time < pass->tasks + pass->lag; turns->time++) {
+        struct place *place = &turns->places[turns->time % pass->depth];
+        bool begins = turns->step == 0 && turns->time < pass->tasks;
+        turns->step += turns->step == 0;
+        int piece = begins ? -1 : piece_to_go_on(turns);
+        if (begins) {
+            begin_task(turns, place, turn);
+        } else if (piece >= 0) {
+            place = &turns->places[piece % pass->depth];
+            go_on(turns, place, turn);
+        }
+        if (begins || piece >= 0) {
+            end_turn(turns, place, turn);
+            return true;
+        }
+        turns->step = turns->piece = 0;
+    }
+    return false;
 }
 
 /* False when all is over. */
 static bool next_turn(struct turns *turns, struct turn *turn)
 {
-    const struct scale_pass *pass = turns->pass;
-    struct slot *slot = &turns->slots[turns->next_slot];
-    if ((turns->open == 0 && turns->next_task == pass->tasks) ||
-        pass->rounds == 0)
+    if (turns->pass->rounds == 0)
         return false;
-    *turn = (struct turn){ .place = turns->next_slot, .wait = *slot };
-    move_on(turns, slot, turn);
-    turn->post = *slot;
-    turns->next_slot = (turns->next_slot + 1) % pass->depth;
-    return true;
+    return turns->pass->lag ? next_of_pieces(turns, turn)
+                            : next_in_places(turns, turn);
 }
 
 /* ---- who waits for whom ---------------------------------------------------
@@ -88,7 +162,7 @@ static struct scale_step step_of(const struct scale_pass *pass,
 /* Whether the other has come to the post that a wait is for. */
 static bool has_posted(const struct matching *m, long long wait, int other)
 {
-    return m->done[other] > wait - m->pass->depth;
+    return m->done[other] > m->turns[wait].posted;
 }
 
 static bool is_party(const struct matching *m, int party, int other)
@@ -156,7 +230,7 @@ static bool list_turns(struct matching *m)
     bool ok = begin_turns(pass, &turns) && m->turns;
     while (ok && next_turn(&turns, &m->turns[m->count]))
         m->count++;
-    free(turns.slots);
+    free(turns.places);
     return ok;
 }
 
@@ -288,7 +362,7 @@ double simulator_run(const struct scale_pass *pass,
             take_turn(&r, &turn);
         last = read_clocks(&r, counts);
     }
-    free(turns.slots);
+    free(turns.places);
     free(r.party);
     free(r.posted);
     return last;

@@ -10,9 +10,10 @@
  *     seconds = simulator_run(&pass, &network, &counts);
  *
  * A pass is one task or several, as many as depth of them under way at a time:
- * the pieces of a long vector, or messages that do not wait for each other.
- * Each party serves them by turns: it waits for a task's message, does with it
- * what is to be done, sends the task's next one, and goes to the next task.
+ * messages that do not wait for each other, or, with a lag, the pieces of a
+ * long vector. Each party serves them by turns: it waits for a task's message,
+ * does with it what is to be done, sends the task's next one, and goes to the
+ * next task.
  *
  * A party has three clocks: its processor's, and those of the wire out of it
  * and into it. A message costs its sender and its receiver the overhead, then
@@ -38,6 +39,12 @@ struct scale_pass {
     int parties;
     int tasks, depth;
     int rounds; /* of each task */
+
+    /* 0: a task begins as soon as another is over. Otherwise one begins at a
+     * time, and takes so many times until it is over, in each of which all that
+     * are under way go on by as many rounds (inter_flow.c); depth is one more.
+     */
+    int lag;
 
     /* All parties do the same, at the same times, so that party 0 stands for
      * all: where each sends as much as it gets, in each round. */
