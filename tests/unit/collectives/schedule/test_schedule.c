@@ -57,8 +57,8 @@ static struct trial trial; /* too large for a stack */
     } while (0)
 
 /* The case, and what is wrong with it. */
-static void complain(const char *condition, int k, int party,
-                     const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void
+complain(const char *condition, int k, int party, const char *format, ...)
 {
     const struct jd_schedule *s = &trial.schedule;
     char text[200];
