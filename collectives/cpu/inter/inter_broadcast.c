@@ -173,7 +173,8 @@ static const struct jd_inter_flow_ops broadcast_ops = {
 static void choose_piece(struct jd_inter_flow *flow, size_t most)
 {
     size_t rails = (size_t)flow->comm->inter->rails;
-    size_t rail = jd__inter_rail_bytes(flow->comm, flow->is_absolute);
+    size_t rail = jd__inter_rail_bytes(flow->comm, flow->length / rails,
+                                       flow->is_absolute);
     flow->piece = jd__numbers_smaller(most, rails * rail);
     flow->rail = (flow->piece + rails - 1) / rails;
 }

@@ -174,7 +174,8 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
     const struct jd_inter *inter = flow->comm->inter;
     size_t served = (size_t)jd__inter_served_before(
         inter, flow->comm->num_groups, 0); /* the most of all rails */
-    size_t piece = jd__inter_rail_bytes(flow->comm, false) / served;
+    size_t piece =
+        jd__inter_rail_bytes(flow->comm, served * flow->length, false) / served;
     piece = jd__numbers_smaller(piece, JD_INTER_BOUNCE / (2 * served + 2));
     return piece ? piece : 1;
 }

@@ -284,9 +284,10 @@ char *jd__inter_flow_at(const struct jd_inter_flow *flow, size_t piece,
                         int phase, int group);
 char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece);
 
-/* How many bytes of a rail are moved at a time; is_whole: messages have all of
- * them, else half at most. */
-size_t jd__inter_rail_bytes(const struct jd_comm *comm, bool is_whole);
+/* How many bytes of a rail are moved at a time, of so many in all; is_whole:
+ * messages have all of them, else half at most. */
+size_t jd__inter_rail_bytes(const struct jd_comm *comm, size_t all,
+                            bool is_whole);
 
 /* Scratch for rails of so many elements. */
 size_t jd__inter_flow_scratch(const struct jd_inter_flow *flow);

@@ -223,10 +223,16 @@ static const struct jd_inter_flow_ops reduce_ops = {
 static void choose_piece(struct jd_inter_flow *flow, size_t most)
 {
     size_t rails = (size_t)flow->comm->inter->rails;
-    size_t rail = jd__inter_rail_bytes(flow->comm, of(flow)->exchanges);
+    size_t rail = jd__inter_rail_bytes(
+        flow->comm, flow->length * of(flow)->wide / rails, of(flow)->exchanges);
     flow->piece = jd__numbers_smaller(most / flow->unit,
                                       rails * (rail / of(flow)->wide));
     flow->rail = (flow->piece + rails - 1) / rails;
+}
+
+static size_t most_seen(const struct jd_comm *comm)
+{
+    return comm->num_groups == 2 ? SEEN_PIECE : SIZE_MAX;
 }
 
 static struct reduction make_reduction(struct jd_comm *comm,
@@ -267,7 +273,7 @@ jd_status jd__inter_reduce_long(struct jd_comm *comm,
     struct reduction r = make_reduction(comm, sync);
     struct jd_inter_flow *flow = &r.flow;
     sync->in_bytes = sync->out_bytes = sync->call->count * r.element;
-    choose_piece(flow, SEEN_PIECE);
+    choose_piece(flow, most_seen(comm));
     flow->scratch =
         jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     choose_piece(flow, BOUNCE_PIECE);
@@ -278,7 +284,7 @@ jd_status jd__inter_reduce_long(struct jd_comm *comm,
         return status;
     flow->is_seen = jd__inter_all_seen(comm);
     if (flow->is_seen)
-        choose_piece(flow, SEEN_PIECE);
+        choose_piece(flow, most_seen(comm));
     return jd__inter_flow_run(flow);
 }
 

@@ -196,7 +196,8 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
 {
     size_t served = (size_t)jd__inter_served_before(
         flow->comm->inter, flow->comm->num_groups, 0); /* of all the most */
-    size_t piece = jd__inter_rail_bytes(flow->comm, false) /
+    size_t all = served * flow->length * of(flow)->wide;
+    size_t piece = jd__inter_rail_bytes(flow->comm, all, false) /
                    (served * of(flow)->wide);
     size_t room = JD_INTER_BOUNCE /
                   (4 * (size_t)flow->comm->size * flow->unit);

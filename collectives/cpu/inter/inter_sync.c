@@ -610,6 +610,7 @@ jd_status jd__inter_sync(struct jd_comm *comm,
     comm->inter->syncs++;
     jd__shm_begin(comm->group, operation, call->detail);
     jd__channel_begin(comm->wire, operation, call->detail);
+    jd__channel_next_wait(comm->wire)->is_handed_on = true;
     jd_status status = meet_group(comm, sync);
     if (status == JD_OK)
         status = comm->inter->place == 0 ? lead(comm, sync)

@@ -243,6 +243,14 @@ void jd__failure_report_on_look(uint64_t number)
     atomic_store_explicit(&last_look, number, memory_order_release);
 }
 
+/* As the service knows it. */
+static void print_operation(const struct jd_blocked_wait *wait, char *text,
+                            size_t size)
+{
+    snprintf(text, size, "%s%s", wait->operation,
+             wait->detail ? wait->detail : "");
+}
+
 static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
                          char *operation)
 {
@@ -265,13 +273,54 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
     struct jd_client *client = begin_telling();
     if (!client)
         return;
-    snprintf(operation, sizeof operation, "%s%s", wait->operation,
-             wait->detail ? wait->detail : "");
+    print_operation(wait, operation, sizeof operation);
     fill_blocked(&body, wait, operation);
     message.body_case = JD__MESSAGE__BODY_BLOCKED;
     message.blocked = &body;
     jd__client_tell(client, &message);
     end_telling();
+}
+
+static int take_ranges(const Jd__Reply *reply, int *ret_processes, int most)
+{
+    int count = 0;
+    for (size_t i = 0; i + 1 < reply->n_ranges; i += 2)
+        for (uint32_t k = 0; k < reply->ranges[i + 1] && count < most; k++)
+            ret_processes[count++] = (int)(reply->ranges[i] + k);
+    return count;
+}
+
+static int follow(struct jd_client *client, const struct jd_blocked_wait *wait,
+                  int *ret_processes, int most)
+{
+    int count = 0;
+    char operation[160];
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "asking for whom others wait",
+                            .timeout = ASK_SECONDS,
+                            .patience = ASK_PATIENCE };
+    print_operation(wait, operation, sizeof operation);
+    body.operation = operation;
+    body.waited_ms = (uint64_t)(1000 * wait->waited);
+    body.processes = (uint32_t *)wait->processes; /* both have 32 bits */
+    body.n_processes =
+        (size_t)(wait->count < MOST_NAMED ? wait->count : MOST_NAMED);
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    if (jd__client_call(client, &call) == JD_OK)
+        count = take_ranges(call.reply, ret_processes, most);
+    jd__call_finish(&call);
+    return count;
+}
+
+int jd__failure_report_follow(const struct jd_blocked_wait *wait,
+                              int *ret_processes, int most)
+{
+    struct jd_client *client = begin_telling();
+    if (!client)
+        return 0;
+    int count = follow(client, wait, ret_processes, most);
+    end_telling();
+    return count;
 }
 
 static char *ask(struct jd_client *client, const int *processes, int count)

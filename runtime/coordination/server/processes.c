@@ -577,6 +577,10 @@ void jd__processes_on_inquiry(struct jd_service *service,
                               const Jd__Message *message)
 {
     size_t count = (size_t)service->count;
+    if (message->inquiry->n_processes && *message->inquiry->operation) {
+        jd__followed_answer(service, connection, message);
+        return;
+    }
     if (message->inquiry->n_processes) {
         ask_about(service, connection, message);
         return;

@@ -464,6 +464,10 @@ void jd__barriers_abort(struct jd_service *service,
                         const struct jd_service_process *member);
 void jd__barriers_finish(struct jd_service *service);
 
+/* ---- followed.c --------------------------------------------------------- */
+
+jd_request_f jd__followed_answer;
+
 /* ---- blocked.c ---------------------------------------------------------- */
 
 jd_request_f jd__blocked_on_message;
