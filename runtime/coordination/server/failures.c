@@ -435,9 +435,13 @@ static void drop_oldest_same(struct jd_service *service)
     free(same);
 }
 
-/* Those whose moment is over; returns when that of the next is. */
+/* Those whose moment is over; returns when that of the next is. None while the
+ * others are told: one of them may be process 0, with which the service goes.
+ */
 static double end_same_texts(struct jd_service *service)
 {
+    if (service->is_failing)
+        return INFINITY;
     while (service->same_texts &&
            service->same_texts->ends_at <= service->now) {
         answer_same(service, &service->same_texts->queue);
