@@ -47,13 +47,13 @@ struct jd_agent_spec {
 };
 
 /*
- * Processes that start together do not all knock in one millisecond: the first
- * 512 of a job do, those behind them 20,000 in each second: two thirds of what
- * one core was measured to let in (bench/README.md), so that the service's
- * queue of connections does not run over. Returns when it is the process's
- * turn, in seconds from its start.
+ * Processes, or hosts, that start together do not all knock in one
+ * millisecond: the first 512 of a job do, those behind them 20,000 in each
+ * second: two thirds of what one core was measured to let in (bench/README.md),
+ * so that the service's queue of connections does not run over. Returns when it
+ * is that one's turn, in seconds from its start.
  */
-double jd__agent_turn(int process);
+double jd__agent_turn(int number);
 
 /* Who the service is, as its Welcome says. */
 struct jd_service_place {

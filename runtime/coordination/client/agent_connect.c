@@ -24,10 +24,10 @@
 
 static void try_next(struct jd_agent *agent);
 
-double jd__agent_turn(int process)
+double jd__agent_turn(int number)
 {
-    return process < COME_AT_ONCE ? 0
-                                  : (process - COME_AT_ONCE) / COME_PER_SECOND;
+    return number < COME_AT_ONCE ? 0
+                                 : (number - COME_AT_ONCE) / COME_PER_SECOND;
 }
 
 /* ---- what went wrong ---------------------------------------------------- */
