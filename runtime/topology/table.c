@@ -9,6 +9,12 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#define DEVICE_ID_SHIFT 17 /* the local ordinal's bits in a device's id */
+
+/* Addresses of which processes have few: above a program, below libraries. */
+#define LOWEST_BASE ((uint64_t)0x20 << 40)
+#define BASES ((uint64_t)0x20 << 40)
+
 /* The parts while they are made. */
 struct making {
     const struct jd_records *records;
@@ -230,7 +236,7 @@ static uint64_t place(struct jd_table *table, char *memory, const void *part,
     return begin;
 }
 
-/* NULL for memory: only the places. */
+/* The structs are made where the memory is. */
 static struct jd_table lay_out(const struct making *m, struct jd_table table,
                                char *memory)
 {
@@ -245,7 +251,47 @@ static struct jd_table lay_out(const struct making *m, struct jd_table table,
     table.spares = place(&table, memory, m->spares, (size_t)m->num_spare,
                          sizeof *m->spares);
     table.texts = place(&table, memory, m->texts.pool, m->texts.bytes, 1);
+    table.structs =
+        place(&table, NULL, NULL, (size_t)m->num_devices, sizeof(jd_device));
     return table;
+}
+
+jd_device jd__table_make_struct(const struct jd_table *table,
+                                const struct jd_device_row *row,
+                                const char *platform)
+{
+    const struct jd_process_info *processes = jd__table_at(table, processes);
+    const struct jd_host *hosts = jd__table_at(table, hosts);
+    const struct jd_process_info *info = &processes[row->process];
+    const char *texts = jd__table_at(table, texts);
+    return (jd_device){
+        .id = (int64_t)row->process << DEVICE_ID_SHIFT | row->local_ordinal,
+        .process_index = row->process,
+        .local_ordinal = row->local_ordinal,
+        .platform = platform,
+        .kind = texts + row->kind,
+        .host = texts + hosts[info->host].name,
+        .slice_index = info->slice,
+        .numa_node = row->numa_node,
+        .pci_bus_id = texts + row->pci_bus_id,
+        .uuid = texts + row->uuid,
+        .memory_bytes = row->memory_bytes,
+    };
+}
+
+static void make_structs(struct jd_table *table)
+{
+    const struct jd_platform_row *platforms = jd__table_at(table, platforms);
+    const struct jd_device_row *rows = jd__table_at(table, devices);
+    const char *texts = jd__table_at(table, texts);
+    jd_device *structs = (void *)((char *)table + table->structs);
+    for (int k = 0; k < table->num_platforms; k++)
+        for (int i = 0; i < platforms[k].count; i++) {
+            int number = platforms[k].first + i;
+            structs[number] = jd__table_make_struct(table, &rows[number],
+                                                    texts + platforms[k].name);
+        }
+    table->base = (uint64_t)(uintptr_t)table;
 }
 
 static jd_status pack(const struct making *m, struct jd_table **ret_table)
@@ -256,6 +302,7 @@ static jd_status pack(const struct making *m, struct jd_table **ret_table)
     if (!table)
         return jd__fail_no_memory("jd_initialize", bytes);
     *table = lay_out(m, head, (char *)table);
+    make_structs(table);
     *ret_table = table;
     return JD_OK;
 }
@@ -280,7 +327,11 @@ jd_status jd__table_create(const struct jd_records *records,
 
 struct jd_table *jd__table_allocate(uint64_t bytes)
 {
-    void *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+        random = (uint64_t)(uintptr_t)&random;
+    uint64_t base = LOWEST_BASE + (random % BASES & ~(uint64_t)0xffff);
+    void *table = mmap((void *)(uintptr_t)base, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return table == MAP_FAILED ? NULL : table;
 }

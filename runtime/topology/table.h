@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * table.h - the job as one piece of memory without a pointer in it, so that
- * the processes of a host can map the same one (table_spread.h): rows of fixed
- * size, and a pool in which each text stands once.
+ * table.h - the job as one piece of memory, which the processes of a host map
+ * (table_spread.h): rows of fixed size, and a pool in which each text stands
+ * once. No row has a pointer. What programs are given, the structs of
+ * jd_devices(), must have some: those in the table are right where it lies at
+ * its base address, which a process tries to map it at.
  *
  *     struct jd_table *table;
  *     status = jd__table_create(records, platform, &table);
@@ -15,6 +17,7 @@
 #ifndef RUNTIME_TOPOLOGY_TABLE_H
 #define RUNTIME_TOPOLOGY_TABLE_H
 
+#include "jd_device.h"
 #include "runtime/topology/records.h"
 
 #include <stdbool.h>
@@ -77,6 +80,8 @@ struct jd_table {
     int32_t num_slices;
     int32_t num_hosts, num_processes, num_devices, num_platforms;
     int32_t is_in_order; /* rank and process index were the same order */
+    uint64_t base;       /* the address at which the structs are right */
+    uint64_t structs;    /* jd_device, one for each row of devices */
     uint64_t hosts, processes, devices, platforms;
     uint64_t spares; /* a text each: the UUIDs */
     uint64_t texts;
@@ -95,9 +100,22 @@ struct jd_table {
 jd_status jd__table_create(const struct jd_records *records,
                            const char *platform, struct jd_table **ret_table);
 
-/* Memory of this process alone for a table of so many bytes; NULL where there
- * is none. */
+/* Memory of this process alone for a table of so many bytes, at an address that
+ * is likely to be free in others; NULL where there is none. */
 struct jd_table *jd__table_allocate(uint64_t bytes);
+
+/* The structs, where they are right; else NULL. */
+static inline const jd_device *jd__table_structs(const struct jd_table *table)
+{
+    return table->base == (uint64_t)(uintptr_t)table
+               ? jd__table_at(table, structs)
+               : NULL;
+}
+
+/* The struct of a row, for the table where it is. */
+jd_device jd__table_make_struct(const struct jd_table *table,
+                                const struct jd_device_row *row,
+                                const char *platform);
 
 /* Of one that was made, allocated or mapped. */
 void jd__table_destroy(struct jd_table *table);

@@ -15,6 +15,10 @@
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
 #endif
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0 /* before Linux 4.17: a wish */
+#endif
+
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
 /* ---- to make one -------------------------------------------------------- */
@@ -70,12 +74,21 @@ jd_status jd__table_file_create(const struct jd_table *table,
         status = fail_create("F_ADD_SEALS");
     file.desc = (struct jd_table_desc){
         .bytes = table->bytes,
+        .base = (uint64_t)(uintptr_t)table,
         .pid = getpid(),
         .descriptor = file.descriptor,
     };
     memcpy(file.desc.nonce, table->nonce, sizeof table->nonce);
     *ret_file = file;
     return status;
+}
+
+jd_status jd__table_file_put(const struct jd_table_file *file,
+                             struct jd_table *table)
+{
+    void *put = mmap(table, table->bytes, PROT_READ, MAP_SHARED | MAP_FIXED,
+                     file->descriptor, 0);
+    return put == MAP_FAILED ? fail_create("mmap") : JD_OK;
 }
 
 void jd__table_file_close(struct jd_table_file *file)
@@ -129,6 +142,17 @@ static jd_status check_file(const struct jd_table_desc *desc, int fd)
     return JD_OK;
 }
 
+/* At its base where that is free, else anywhere. */
+static void *map(const struct jd_table_desc *desc, int fd)
+{
+    void *base = (void *)(uintptr_t)desc->base;
+    void *table = mmap(base, desc->bytes, PROT_READ,
+                       MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+    return table == MAP_FAILED
+               ? mmap(NULL, desc->bytes, PROT_READ, MAP_SHARED, fd, 0)
+               : table;
+}
+
 jd_status jd__table_file_map(const struct jd_table_desc *desc,
                              struct jd_table **ret_table)
 {
@@ -138,7 +162,7 @@ jd_status jd__table_file_map(const struct jd_table_desc *desc,
         return status;
     status = check_file(desc, fd);
     if (status == JD_OK) {
-        void *table = mmap(NULL, desc->bytes, PROT_READ, MAP_SHARED, fd, 0);
+        void *table = map(desc, fd);
         if (table == MAP_FAILED)
             status = fail_map(desc, strerror(errno));
         else

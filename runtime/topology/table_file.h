@@ -20,6 +20,7 @@
 /* Where a table is. Plain data. */
 struct jd_table_desc {
     uint64_t bytes;
+    uint64_t base; /* the address that it has in its own process */
     unsigned char nonce[16];
     int32_t pid;
     int32_t descriptor;
@@ -36,12 +37,17 @@ jd_status jd__table_file_create(const struct jd_table *table,
                                 struct jd_table_file *ret_file);
 
 /*
- * Maps the table for reading; waits for nothing.
- * Owns: the caller destroys it. Returns JD_OK; UNAVAILABLE with the reason: the
- * file cannot be opened, is not sealed, or is another one.
+ * Maps the table for reading, at its base where that is free; waits for
+ * nothing. Owns: the caller destroys it. Returns JD_OK; UNAVAILABLE with the
+ * reason: the file cannot be opened, is not sealed, or is another one.
  */
 jd_status jd__table_file_map(const struct jd_table_desc *desc,
                              struct jd_table **ret_table);
+
+/* In place of the table that it was made of, at the same address. Returns
+ * JD_OK; UNAVAILABLE, and then the table is as it was. */
+jd_status jd__table_file_put(const struct jd_table_file *file,
+                             struct jd_table *table);
 
 /* Whoever has it mapped keeps it. */
 void jd__table_file_close(struct jd_table_file *file);

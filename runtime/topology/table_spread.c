@@ -67,29 +67,40 @@ static jd_status copy(const struct jd_host_group *group, uint64_t bytes,
     return from_leader(group, *table, bytes);
 }
 
-/* In place of the own one, or of none. */
-static void replace(struct jd_table **table, struct jd_table *by)
+static void say_unless(jd_status status)
 {
-    jd__table_destroy(*table);
-    *table = by;
+    if (status != JD_OK)
+        jd__log(JD_LOG_INFO, "%s", jd_error_message());
+}
+
+/* Whoever is no leader maps the leader's. */
+static bool find_table(const struct jd_host_group *group,
+                       const struct verdict *verdict, struct jd_table **mapped)
+{
+    if (!verdict->is_shared || group->index == 0)
+        return verdict->is_shared;
+    jd_status status = jd__table_file_map(&verdict->desc, mapped);
+    say_unless(status);
+    return status == JD_OK;
 }
 
 static jd_status hear_table(const struct jd_host_group *group,
                             const struct verdict *verdict,
+                            const struct jd_table_file *file,
                             struct jd_table **table)
 {
     struct jd_table *mapped = NULL;
-    bool has_all = false;
-    if (verdict->is_shared &&
-        jd__table_file_map(&verdict->desc, &mapped) != JD_OK)
-        jd__log(JD_LOG_INFO, "%s", jd_error_message());
-    jd_status status = agree(group, mapped, &has_all);
-    if (status == JD_OK && has_all) {
-        replace(table, mapped);
-        return JD_OK;
-    }
-    jd__table_destroy(mapped);
-    return status == JD_OK ? copy(group, verdict->desc.bytes, table) : status;
+    bool has = find_table(group, verdict, &mapped), has_all = false;
+    jd_status status = agree(group, has, &has_all);
+    if (status == JD_OK && has_all && group->index > 0)
+        *table = mapped;
+    else if (status == JD_OK && has_all)
+        say_unless(jd__table_file_put(file, *table));
+    else
+        jd__table_destroy(mapped);
+    if (status != JD_OK || has_all)
+        return status;
+    return copy(group, verdict->desc.bytes, table);
 }
 
 /* ---- the leader --------------------------------------------------------- */
@@ -103,9 +114,9 @@ static struct verdict judge(jd_status made, const struct jd_table *table,
         verdict.text_bytes = (int32_t)strlen(jd_error_message()) + 1;
         return verdict;
     }
-    verdict.is_shared = jd__table_file_create(table, file) == JD_OK;
-    if (!verdict.is_shared)
-        jd__log(JD_LOG_INFO, "%s", jd_error_message());
+    jd_status shared = jd__table_file_create(table, file);
+    say_unless(shared);
+    verdict.is_shared = shared == JD_OK;
     verdict.desc = file->desc;
     return verdict;
 }
@@ -119,8 +130,9 @@ static jd_status spread(const struct jd_host_group *group, jd_status made,
         verdict = judge(made, *table, &file);
     jd_status status = from_leader(group, &verdict, sizeof verdict);
     if (status == JD_OK)
-        status = verdict.status == JD_OK ? hear_table(group, &verdict, table)
-                                         : hear_failure(group, &verdict);
+        status = verdict.status == JD_OK
+                     ? hear_table(group, &verdict, &file, table)
+                     : hear_failure(group, &verdict);
     jd__table_file_close(&file);
     return status;
 }
@@ -130,7 +142,9 @@ jd_status jd__table_spread(const struct jd_host_group *group, jd_status made,
 {
     jd_status status =
         group->comm == MPI_COMM_NULL ? made : spread(group, made, table);
-    if (status != JD_OK)
-        replace(table, NULL);
+    if (status != JD_OK) {
+        jd__table_destroy(*table);
+        *table = NULL;
+    }
     return status;
 }

@@ -7,35 +7,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define DEVICE_ID_SHIFT 17 /* the local ordinal's bits in a device's id */
-
 /* ---- devices ------------------------------------------------------------ */
-
-static jd_device make_device(const struct jd_topology *t, const char *platform,
-                             const struct jd_device_row *r)
-{
-    const struct jd_process_info *info = &t->processes[r->process];
-    return (jd_device){
-        .id = (int64_t)r->process << DEVICE_ID_SHIFT | r->local_ordinal,
-        .process_index = r->process,
-        .local_ordinal = r->local_ordinal,
-        .platform = platform,
-        .kind = jd__topology_text(t, r->kind),
-        .host = jd__topology_host_name(t, info->host),
-        .slice_index = info->slice,
-        .numa_node = r->numa_node,
-        .pci_bus_id = jd__topology_text(t, r->pci_bus_id),
-        .uuid = jd__topology_text(t, r->uuid),
-        .memory_bytes = r->memory_bytes,
-    };
-}
 
 /* Those of a list from one place up to another. */
 static void make_devices(struct jd_topology *t,
                          const struct jd_device_list *list, int from, int to)
 {
     for (int i = list->first + from; i < list->first + to; i++) {
-        t->devices[i] = make_device(t, list->platform, &t->rows[i]);
+        if (t->own_devices)
+            t->own_devices[i] =
+                jd__table_make_struct(t->table, &t->rows[i], list->platform);
         t->pointers[i] = &t->devices[i];
     }
 }
@@ -62,10 +43,13 @@ void jd__topology_list(struct jd_topology *t)
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static size_t bytes_of_devices(const struct jd_topology *t)
+/* Of the own memory for lists and, where they are needed, structs. */
+static size_t bytes_of_lists(const struct jd_topology *t)
 {
-    return ((size_t)t->num_devices + 1) *
-           (sizeof *t->devices + sizeof *t->pointers);
+    size_t each = sizeof *t->pointers;
+    if (!jd__table_structs(t->table))
+        each += sizeof *t->own_devices;
+    return ((size_t)t->num_devices + 1) * each;
 }
 
 static void open_rows(struct jd_topology *t, struct jd_table *table, int self)
@@ -85,12 +69,16 @@ static void open_rows(struct jd_topology *t, struct jd_table *table, int self)
 
 static bool reserve(struct jd_topology *t)
 {
-    void *addresses = mmap(NULL, bytes_of_devices(t), PROT_READ | PROT_WRITE,
+    t->list_bytes = bytes_of_lists(t);
+    void *addresses = mmap(NULL, t->list_bytes, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (addresses == MAP_FAILED)
         return false;
-    t->devices = addresses;
-    t->pointers = (void *)(t->devices + t->num_devices + 1);
+    t->pointers = addresses;
+    t->devices = jd__table_structs(t->table);
+    if (!t->devices)
+        t->devices = t->own_devices =
+            (void *)(t->pointers + t->num_devices + 1);
     t->platforms = calloc((size_t)t->num_platforms + 1, sizeof *t->platforms);
     return t->platforms;
 }
@@ -120,10 +108,10 @@ jd_status jd__topology_open(struct jd_table *table, int self,
     pthread_mutex_init(&t->lock, NULL);
     open_rows(t, table, self);
     if (!reserve(t)) {
-        size_t bytes = bytes_of_devices(t);
         t->table = NULL;
         jd__topology_destroy(t);
-        return jd__fail_no_memory("jd_initialize", bytes);
+        return jd__fail_no_memory("jd_initialize",
+                                  (size_t)table->num_devices * sizeof(void *));
     }
     for (int i = 0; i < t->num_platforms; i++)
         open_platform(t, i);
@@ -148,8 +136,8 @@ void jd__topology_destroy(struct jd_topology *t)
 {
     if (!t)
         return;
-    if (t->devices)
-        munmap(t->devices, bytes_of_devices(t));
+    if (t->pointers)
+        munmap(t->pointers, t->list_bytes);
     jd__table_destroy(t->table);
     pthread_mutex_destroy(&t->lock);
     free(t->platforms);

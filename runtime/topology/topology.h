@@ -49,11 +49,13 @@ struct jd_topology {
     int num_devices;
     const struct jd_device_row *rows;
     int self;
-    struct jd_table *table; /* where all of them stand */
-    /* Addresses for all devices, and for the lists' pointers. Pages that
-     * nobody has written to take no memory. */
-    jd_device *devices;
+    struct jd_table *table;   /* where all of them stand */
+    const jd_device *devices; /* the table's, or the own */
+    /* Addresses for the lists' pointers, and for all devices where the table's
+     * are not right here. Pages that nobody has written to take no memory. */
     const jd_device **pointers;
+    jd_device *own_devices;
+    size_t list_bytes; /* of both */
     pthread_mutex_t lock;
     atomic_bool is_listed; /* else only the local ones are made */
 };
@@ -88,8 +90,8 @@ jd__topology_host_name(const struct jd_topology *topology, int host)
 const struct jd_device_list *
 jd__topology_platform(const struct jd_topology *topology, const char *name);
 
-/* Makes the structs and lists of all devices, where that has not been done;
- * 80 bytes for each. */
+/* Makes the lists of all devices, where that has not been done: 8 bytes for
+ * each, and 72 more where the table is not at its base. */
 void jd__topology_list(struct jd_topology *topology);
 
 /* Is it one of this job's? Any pointer may be asked for. */

@@ -120,7 +120,8 @@ static int follow(void (*prepare)(void))
     ck_assert_uint_eq(table->bytes, same->bytes);
     size_t head = sizeof *table; /* with its nonce */
     ck_assert_mem_eq((char *)table + head, (char *)same + head,
-                     table->bytes - head);
+                     table->structs - head);
+    ck_assert_int_eq(jd__table_structs(table) != NULL, inode != 0);
     UNIT_OK(jd__topology_open(table, COUNT - 1, &t));
     ck_assert_int_eq(t->platforms[0].local[0]->process_index, COUNT - 1);
     jd__topology_destroy(t);
@@ -162,6 +163,7 @@ static void expect(void (*leader)(void), void (*other)(void), bool is_shared)
     ck_assert_uint_eq(inode_of(table), inode);
     ck_assert_int_eq(inode != 0, is_shared);
     ck_assert_int_eq(table->num_processes, COUNT);
+    ck_assert_ptr_nonnull(jd__table_structs(table));
     ck_assert_int_eq(count_descriptors(), descriptors);
     jd__table_destroy(table);
     send_all("", 1);
@@ -246,6 +248,31 @@ START_TEST(one_alone_keeps_what_it_made)
 }
 END_TEST
 
+/* ---- the address ----------------------------------------------------------
+ */
+
+/* Here, the table that the file was made of is at its base already. */
+START_TEST(a_base_that_is_taken)
+{
+    struct jd_table *table = make_table(), *mapped;
+    struct jd_table_file file;
+    struct jd_topology *t;
+    UNIT_OK(jd__table_file_create(table, &file));
+    UNIT_OK(jd__table_file_map(&file.desc, &mapped));
+    ck_assert_ptr_ne(mapped, table);
+    ck_assert_ptr_nonnull(jd__table_structs(table));
+    ck_assert_ptr_null(jd__table_structs(mapped));
+    UNIT_OK(jd__topology_open(mapped, 7, &t));
+    ck_assert_str_eq(t->platforms[0].local[0]->host, "n1");
+    jd__topology_destroy(t);
+    UNIT_OK(jd__table_file_put(&file, table));
+    ck_assert_uint_ne(inode_of(table), 0);
+    ck_assert_ptr_nonnull(jd__table_structs(table));
+    jd__table_file_close(&file);
+    jd__table_destroy(table);
+}
+END_TEST
+
 /* ---- another file ------------------------------------------------------- */
 
 static void expect_refused(const struct jd_table_desc *desc, const char *why)
@@ -310,6 +337,7 @@ int main(void)
     tcase_add_test(failures, all_fail_as_their_leader_does);
     tcase_add_test(failures, one_alone_keeps_what_it_made);
     TCase *files = unit_case(suite, "files");
+    tcase_add_test(files, a_base_that_is_taken);
     tcase_add_test(files, what_is_not_the_table_is_not_mapped);
     tcase_add_test(files, a_file_that_may_change_is_not_mapped);
     return unit_main(suite);
