@@ -176,6 +176,7 @@ static void choose_piece(struct jd_inter_flow *flow, size_t most)
     size_t rail = jd__inter_rail_bytes(flow->comm, flow->length / rails,
                                        flow->is_absolute);
     flow->piece = jd__numbers_smaller(most, rails * rail);
+    flow->piece = jd__numbers_smaller(flow->piece, flow->length);
     flow->rail = (flow->piece + rails - 1) / rails;
 }
 
@@ -211,9 +212,11 @@ jd_status jd__inter_broadcast_long(struct jd_comm *comm,
     struct broadcast b = make_broadcast(comm, sync->call, source);
     struct jd_inter_flow *flow = &b.flow;
     choose_piece(flow, SEEN_PIECE);
-    flow->scratch =
-        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    size_t seen = jd__inter_flow_scratch(flow);
     choose_piece(flow, BOUNCE_PIECE);
+    size_t bounced = jd__inter_flow_scratch(flow);
+    flow->scratch =
+        jd__inter_scratch(comm, sync, seen > bounced ? seen : bounced);
     sync->in_bytes = sync->out_bytes = flow->length;
     sync->unless_seen = jd__inter_flow_give;
     sync->arg = flow;

@@ -25,18 +25,19 @@ struct jd_part jd__inter_cut(struct jd_part part, int n, int i)
 /*
  * Between two groups messages are what goes at once by TCP. Among more a piece
  * has many rounds, whose number costs more: measured, psum of 1 MiB among 16
- * processes on 2 cores, 38 ms in pieces of 124 KiB, 14 ms of 496; modelled
- * (jd-bench scale), of 64 MiB among 10,240 hosts, 1.39 times the wire's time in
- * pieces of 496 KiB, 1.22 of 992.
+ * processes on 2 cores, 38 ms in pieces of 124 KiB, 14 ms of 496, and less in
+ * one; modelled (jd-bench scale), of 64 MiB among 10,240 hosts, 1.39 times the
+ * wire's time in pieces of 496 KiB, 1.22 of 992.
  */
-#define LONG ((size_t)16 << 20)
+#define WHOLE ((size_t)32) /* of the messages that go at once */
+#define PIECE ((size_t)16)
 size_t jd__inter_rail_bytes(const struct jd_comm *comm, size_t all,
                             bool is_whole)
 {
     size_t message =
         jd__numbers_smaller(JD_GROUP_EAGER, jd__channel_piece(comm->wire));
     if (comm->num_groups > 2)
-        return (all < LONG ? 8 : 16) * message;
+        return (all <= WHOLE * message ? WHOLE : PIECE) * message;
     return is_whole ? message : 2 * message;
 }
 
@@ -67,7 +68,8 @@ static size_t slot_bytes(const struct jd_inter_flow *flow)
 
 size_t jd__inter_flow_scratch(const struct jd_inter_flow *flow)
 {
-    return JD_INTER_DEPTH * slot_bytes(flow);
+    size_t pieces = (flow->length + flow->piece - 1) / flow->piece;
+    return jd__numbers_smaller(pieces, JD_INTER_DEPTH) * slot_bytes(flow);
 }
 
 static char *slot_of(const struct jd_inter_flow *flow, size_t piece)

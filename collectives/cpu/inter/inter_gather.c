@@ -177,6 +177,7 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
     size_t piece =
         jd__inter_rail_bytes(flow->comm, served * flow->length, false) / served;
     piece = jd__numbers_smaller(piece, JD_INTER_BOUNCE / (2 * served + 2));
+    piece = jd__numbers_smaller(piece, flow->length);
     return piece ? piece : 1;
 }
 

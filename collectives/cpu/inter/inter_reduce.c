@@ -227,6 +227,7 @@ static void choose_piece(struct jd_inter_flow *flow, size_t most)
         flow->comm, flow->length * of(flow)->wide / rails, of(flow)->exchanges);
     flow->piece = jd__numbers_smaller(most / flow->unit,
                                       rails * (rail / of(flow)->wide));
+    flow->piece = jd__numbers_smaller(flow->piece, flow->length);
     flow->rail = (flow->piece + rails - 1) / rails;
 }
 
@@ -274,9 +275,11 @@ jd_status jd__inter_reduce_long(struct jd_comm *comm,
     struct jd_inter_flow *flow = &r.flow;
     sync->in_bytes = sync->out_bytes = sync->call->count * r.element;
     choose_piece(flow, most_seen(comm));
-    flow->scratch =
-        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    size_t seen = jd__inter_flow_scratch(flow);
     choose_piece(flow, BOUNCE_PIECE);
+    size_t bounced = jd__inter_flow_scratch(flow);
+    flow->scratch =
+        jd__inter_scratch(comm, sync, seen > bounced ? seen : bounced);
     sync->unless_seen = jd__inter_flow_give;
     sync->arg = flow;
     jd_status status = jd__inter_sync(comm, sync);

@@ -201,7 +201,7 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
                    (served * of(flow)->wide);
     size_t room = JD_INTER_BOUNCE /
                   (4 * (size_t)flow->comm->size * flow->unit);
-    piece = jd__numbers_smaller(piece, room);
+    piece = jd__numbers_smaller(jd__numbers_smaller(piece, room), flow->length);
     return piece ? piece : 1;
 }
 
