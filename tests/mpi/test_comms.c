@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "collectives/cpu/bootstrap.h"
+#include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/comm.h"
 #include "collectives/cpu/local_rendezvous.h"
 
