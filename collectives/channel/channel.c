@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channel.c - messages between the members of an ordered set of processes. */
 #include "collectives/channel/channel.h"
+#include "base/digest.h"
 #include "runtime/mpi/lock.h"
 
 #include <assert.h>
@@ -38,6 +39,7 @@ struct jd_channel {
     struct posts receives;
     struct posts sends;
     struct room scratch, merge_scratch;
+    uint64_t digest;         /* of the processes; 0: not made yet */
     struct jd_channel *next; /* of those that are kept for MPI */
 };
 
@@ -148,6 +150,15 @@ int jd__channel_process(const struct jd_channel *channel, int member)
 const struct jd_runtime *jd__channel_runtime(const struct jd_channel *channel)
 {
     return channel->runtime;
+}
+
+uint64_t jd__channel_digest(struct jd_channel *channel)
+{
+    if (!channel->digest)
+        channel->digest =
+            jd__digest(0, channel->processes,
+                       (size_t)channel->size * sizeof *channel->processes);
+    return channel->digest;
 }
 
 struct jd_parties jd__channel_parties(const struct jd_channel *channel)

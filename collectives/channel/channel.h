@@ -92,6 +92,9 @@ int jd__channel_size(const struct jd_channel *channel);
 int jd__channel_index(const struct jd_channel *channel);
 int jd__channel_process(const struct jd_channel *channel, int member);
 
+/* Of the processes in the order of the members. */
+uint64_t jd__channel_digest(struct jd_channel *channel);
+
 /* All members in their order; and the member that is party i. */
 struct jd_parties jd__channel_parties(const struct jd_channel *channel);
 int jd__channel_party(const struct jd_parties *parties, int i);

@@ -136,6 +136,12 @@ static jd_status fail_stray(const struct meet *m, int from)
                    jd__channel_runtime(m->channel)->world.index);
 }
 
+static int process_of(const struct meet *m, int party)
+{
+    return jd__channel_process(m->channel,
+                               jd__channel_party(&m->parties, party));
+}
+
 static jd_status take_records(struct meet *m, const struct jd_round *round,
                               const struct header *header,
                               const unsigned char *from)
@@ -148,9 +154,7 @@ static jd_status take_records(struct meet *m, const struct jd_round *round,
     int count = is_gift ? 1 : round->in.count;
     if (header->bytes != bytes || header->begin != begin ||
         header->count != count)
-        return fail_stray(
-            m, jd__channel_process(
-                   m->channel, jd__channel_party(&m->parties, round->from)));
+        return fail_stray(m, process_of(m, round->from));
     if (bytes)
         memcpy(m->records + (size_t)begin * bytes, from, (size_t)count * bytes);
     m->has_gift = is_gift;
@@ -189,6 +193,9 @@ static jd_status unpack(struct meet *m, const struct jd_round *round)
     struct jd_merge_state *theirs = &m->memory->theirs;
     const unsigned char *at = m->memory->in + sizeof header;
     read_header(m, &header);
+    if (header.first_length >= JD_MERGE_TEXT ||
+        header.other_length >= JD_MERGE_TEXT)
+        return fail_stray(m, process_of(m, round->from));
     theirs->outcome = header.outcome;
     jd__merge_state_set_text(theirs->first_text, at, header.first_length);
     jd__merge_state_set_text(theirs->other_text, at + header.first_length,
@@ -259,12 +266,14 @@ static void on_missing(void *arg, const int *missing, int count)
 static void read_news(struct meet *m)
 {
     struct jd_wait *wait = jd__channel_next_wait(m->channel);
+    int processes = wait->topology->num_processes;
     struct news news;
     memcpy(&news, m->memory->in, sizeof news);
     wait->behind = m->behind;
     wait->num_behind = 0;
     for (int i = 0; i < news.header.count && i < MOST_MISSING; i++)
-        if (news.missing[i] != wait->self)
+        if (news.missing[i] != wait->self && news.missing[i] >= 0 &&
+            news.missing[i] < processes)
             m->behind[wait->num_behind++] = news.missing[i];
     if (wait->num_behind)
         tell_waiting(m, wait->behind, wait->num_behind);
@@ -358,7 +367,7 @@ static jd_status go_round(struct meet *m, int k)
     jd_status status = exchange_states(m, &round);
     if (status != JD_OK || round.from < 0)
         return status;
-    status = unpack(m, &round);
+    status = jd__channel_note(m->channel, unpack(m, &round));
     return status == JD_OK && fits_not(m) ? end_rounds(m) : status;
 }
 
@@ -388,9 +397,10 @@ static jd_status go_rounds(struct meet *m)
 static uint64_t digest_list(const struct meet *m)
 {
     uint64_t digest = 0;
+    if (!m->parties.members)
+        return jd__channel_digest(m->channel);
     for (int i = 0; i < m->parties.count; i++) {
-        int process =
-            jd__channel_process(m->channel, jd__channel_party(&m->parties, i));
+        int process = process_of(m, i);
         digest = jd__digest(digest, &process, sizeof process);
     }
     return digest;

@@ -58,9 +58,9 @@ static jd_status fail_lists(const struct jd_channel *channel,
 static jd_status hear_text(struct jd_channel *channel, int process,
                            const char *own, char *text, size_t size)
 {
-    int source = 0;
-    while (jd__channel_process(channel, source) != process)
-        source++;
+    int source = jd__channel_size(channel) - 1;
+    while (source > 0 && jd__channel_process(channel, source) != process)
+        source--;
     memset(text, 0, size);
     if (source == jd__channel_index(channel))
         memcpy(text, own, strlen(own));
