@@ -3,7 +3,7 @@
 #include "arrays/array/array_agree.h"
 #include "base/digest.h"
 #include "base/progress.h"
-#include "collectives/channel/channel.h"
+#include "collectives/channel/merge.h"
 #include "collectives/mesh/failure.h"
 #include "runtime/coordination/failure/failure_exit.h"
 
@@ -205,24 +205,19 @@ int jd__array_agree_process(const struct jd_array_agree *array_agree, int i)
 
 /* ---- sharing ------------------------------------------------------------ */
 
-/* A failure that is the meeting's own leaves processes out of step. */
-static jd_status meet(struct jd_array_agree *g,
-                      const struct jd_signature *signature, const void *payload,
-                      size_t bytes)
-{
-    return jd__failure_note(
-        &gatherings.failure,
-        jd__channel_meet(g->group, signature, payload, bytes));
-}
-
 /* All know that they came for different things; now they say for what. */
 static jd_status fail_mismatch(struct jd_array_agree *g,
-                               const struct jd_signature *signature,
-                               const char *what, int odd, int other)
+                               const struct jd_merge *merge, const char *what)
 {
     char text[1024];
+    const char *odd_text, *other_text;
+    const struct jd_merge_said *odd = &merge->other, *other = &merge->first;
     snprintf(text, sizeof text, "%s of %s", g->operation, what);
-    jd_status status = meet(g, signature, text, strlen(text) + 1);
+    jd__merge_differs(merge, &odd, &other);
+    jd_status status =
+        jd__failure_note(&gatherings.failure,
+                         jd__merge_explain(g->group, merge, text, sizeof text,
+                                           &odd_text, &other_text));
     if (status != JD_OK)
         return status;
     return jd_fail(
@@ -230,21 +225,7 @@ static jd_status fail_mismatch(struct jd_array_agree *g,
         "%s: process %d calls %s, process %d calls %s; all "
         "processes of the meshes must make the same calls in the same "
         "order",
-        g->operation, g->processes[odd],
-        (const char *)jd__channel_payload(g->group, odd), g->processes[other],
-        (const char *)jd__channel_payload(g->group, other));
-}
-
-/* One message's worth of the record. */
-static jd_status share_piece(struct jd_array_agree *g,
-                             const struct jd_signature *signature,
-                             const char *what, const void *piece, size_t bytes)
-{
-    int odd, other;
-    jd_status status = meet(g, signature, piece, bytes);
-    if (status == JD_OK && jd__channel_find_odd(g->group, &odd, &other))
-        return fail_mismatch(g, signature, what, odd, other);
-    return status == JD_OK ? jd__channel_check_status(g->group) : status;
+        g->operation, odd->process, odd_text, other->process, other_text);
 }
 
 static struct jd_signature sign(const struct jd_array_agree *g,
@@ -265,19 +246,16 @@ jd_status jd__array_agree_share(struct jd_array_agree *g, jd_status status,
                                 const char *what, const void *own, size_t bytes,
                                 void *all)
 {
-    struct jd_signature signature = sign(g, status, what, bytes);
-    const char *from = own;
-    char *to = all;
-    size_t done = 0;
-    do {
-        size_t piece = bytes - done < JD_MEETING_PAYLOAD ? bytes - done
-                                                         : JD_MEETING_PAYLOAD;
-        status =
-            share_piece(g, &signature, what, piece ? from + done : NULL, piece);
-        for (int i = 0; status == JD_OK && piece && i < g->size; i++)
-            memcpy(to + (size_t)i * bytes + done,
-                   jd__channel_payload(g->group, i), piece);
-        done += piece;
-    } while (status == JD_OK && done < bytes);
-    return status;
+    struct jd_merge merge;
+    const struct jd_merge_said *odd, *other;
+    struct jd_merge_call call = { .signature = sign(g, status, what, bytes),
+                                  .record = own,
+                                  .bytes = bytes,
+                                  .all = all };
+    /* A failure that is the meeting's own leaves processes out of step. */
+    status = jd__failure_note(&gatherings.failure,
+                              jd__merge_meet(g->group, &call, &merge));
+    if (status == JD_OK && jd__merge_differs(&merge, &odd, &other))
+        return fail_mismatch(g, &merge, what);
+    return status == JD_OK ? jd__merge_check_status(g->group, &merge) : status;
 }

@@ -1,56 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channel.c - messages between the members of an ordered set of processes. */
 #include "collectives/channel/channel.h"
+#include "base/digest.h"
 #include "runtime/mpi/lock.h"
 
 #include <assert.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A meeting of up to RADIX members is one exchange of everybody with
- * everybody; of more, one such exchange per digit of their number (Bruck's
- * algorithm), each round handing on what the rounds before have brought.
- */
-#define RADIX 8
 #define ALIGNMENT 64
+#define FEWEST_POSTS 8
 
 /* The requests of one direction, and the processes at their other ends. */
 struct posts {
     MPI_Request *requests;
     int *processes;
-    int count;
+    int count, capacity;
+};
+
+/* Memory that grows and never shrinks. */
+struct room {
+    void *memory;
+    size_t size;
 };
 
 struct jd_channel {
     const struct jd_runtime *runtime;
-    int *processes;
+    const int *processes;
+    int *own_processes; /* where they are the channel's */
     int size;
     int index;
     int tag;
-    int *tags; /* to each member, then from each; NULL: the one */
+    const int *first_tags, *numbers; /* the spec's */
     bool has_failed;
     size_t piece;
     struct jd_wait wait;
     struct posts receives;
     struct posts sends;
-    unsigned char *blocks; /* of the last meeting; see block() */
-    void *scratch;
-    size_t scratch_size;
+    struct room scratch, merge_scratch;
+    uint64_t digest;         /* of the processes; 0: not made yet */
     struct jd_channel *next; /* of those that are kept for MPI */
 };
 
 /* Destroyed with messages under way: MPI may still write into their memory. */
 static _Atomic(struct jd_channel *) kept;
-
-static bool init_posts(struct posts *posts, int size)
-{
-    posts->requests = calloc((size_t)size, sizeof *posts->requests);
-    posts->processes = calloc((size_t)size, sizeof *posts->processes);
-    return posts->requests && posts->processes;
-}
 
 static void finish_posts(struct posts *posts)
 {
@@ -58,34 +52,38 @@ static void finish_posts(struct posts *posts)
     free(posts->processes);
 }
 
-static bool init_tags(struct jd_channel *channel,
-                      const struct jd_channel_spec *spec)
+/* Room for one more. */
+static bool grow_posts(struct posts *posts)
 {
-    size_t bytes = (size_t)spec->size * sizeof *channel->tags;
-    if (!spec->send_tags)
+    if (posts->count < posts->capacity)
         return true;
-    channel->tags = malloc(2 * bytes);
-    if (!channel->tags)
+    int more = posts->capacity ? 2 * posts->capacity : FEWEST_POSTS;
+    MPI_Request *requests =
+        realloc(posts->requests, (size_t)more * sizeof *requests);
+    if (requests)
+        posts->requests = requests;
+    int *processes =
+        realloc(posts->processes, (size_t)more * sizeof *processes);
+    if (processes)
+        posts->processes = processes;
+    if (!requests || !processes)
         return false;
-    memcpy(channel->tags, spec->send_tags, bytes);
-    memcpy(channel->tags + spec->size, spec->receive_tags, bytes);
+    posts->capacity = more;
     return true;
 }
 
-/* The memory that grows with the number of members. */
-static bool init_arrays(struct jd_channel *channel,
-                        const struct jd_channel_spec *spec)
+static bool init_processes(struct jd_channel *channel,
+                           const struct jd_channel_spec *spec)
 {
-    size_t size = (size_t)channel->size;
-    channel->processes = malloc(size * sizeof *channel->processes);
-    channel->blocks = aligned_alloc(ALIGNMENT, size * JD_MEETING_MESSAGE);
-    if (!channel->processes || !channel->blocks || !init_tags(channel, spec) ||
-        !init_posts(&channel->receives, channel->size) ||
-        !init_posts(&channel->sends, channel->size))
+    size_t bytes = (size_t)spec->size * sizeof *spec->processes;
+    channel->processes = spec->processes;
+    if (spec->first_tags)
+        return true;
+    channel->own_processes = malloc(bytes);
+    if (!channel->own_processes)
         return false;
-    memset(channel->blocks, 0, size * JD_MEETING_MESSAGE);
-    memcpy(channel->processes, spec->processes,
-           size * sizeof *channel->processes);
+    memcpy(channel->own_processes, spec->processes, bytes);
+    channel->processes = channel->own_processes;
     return true;
 }
 
@@ -100,12 +98,13 @@ jd_status jd__channel_create(const struct jd_channel_spec *spec,
     channel->size = spec->size;
     channel->index = spec->index;
     channel->tag = spec->tag;
+    channel->first_tags = spec->first_tags;
+    channel->numbers = spec->numbers;
     channel->piece = JD_GROUP_PIECE;
     channel->wait = jd__runtime_wait(spec->runtime, operation);
-    if (!init_arrays(channel, spec)) {
+    if (!init_processes(channel, spec)) {
         jd__channel_destroy(channel);
-        return jd__fail_no_memory(operation,
-                                  (size_t)spec->size * JD_MEETING_MESSAGE);
+        return jd__fail_no_memory(operation, (size_t)spec->size * sizeof(int));
     }
     *ret_group = channel;
     return JD_OK;
@@ -122,10 +121,9 @@ void jd__channel_destroy(struct jd_channel *channel)
     }
     finish_posts(&channel->receives);
     finish_posts(&channel->sends);
-    free(channel->processes);
-    free(channel->tags);
-    free(channel->blocks);
-    free(channel->scratch);
+    free(channel->own_processes);
+    free(channel->scratch.memory);
+    free(channel->merge_scratch.memory);
     free(channel);
 }
 
@@ -152,6 +150,25 @@ int jd__channel_process(const struct jd_channel *channel, int member)
 const struct jd_runtime *jd__channel_runtime(const struct jd_channel *channel)
 {
     return channel->runtime;
+}
+
+uint64_t jd__channel_digest(struct jd_channel *channel)
+{
+    if (!channel->digest)
+        channel->digest =
+            jd__digest(0, channel->processes,
+                       (size_t)channel->size * sizeof *channel->processes);
+    return channel->digest;
+}
+
+struct jd_parties jd__channel_parties(const struct jd_channel *channel)
+{
+    return (struct jd_parties){ NULL, channel->size, channel->index };
+}
+
+int jd__channel_party(const struct jd_parties *parties, int i)
+{
+    return parties->members ? parties->members[i] : i;
 }
 
 void jd__channel_begin(struct jd_channel *channel, const char *operation,
@@ -195,13 +212,21 @@ jd_status jd__channel_note(struct jd_channel *channel, jd_status status)
     return status;
 }
 
+/* Of messages from one member to another. */
+static int tag_of(const struct jd_channel *channel, int to, int from)
+{
+    if (!channel->first_tags)
+        return channel->tag;
+    return channel->first_tags[to] +
+           (channel->numbers ? channel->numbers[from] : 0);
+}
+
 jd_status jd__channel_start_receive(struct jd_channel *channel, int member,
                                     void *data, size_t bytes,
                                     MPI_Request *ret_request)
 {
     int process = channel->processes[member];
-    int tag =
-        channel->tags ? channel->tags[channel->size + member] : channel->tag;
+    int tag = tag_of(channel, channel->index, member);
     assert(bytes <= JD_GROUP_MAX_MESSAGE);
     jd__mpi_lock();
     int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, process, tag,
@@ -216,7 +241,7 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
                                  MPI_Request *ret_request)
 {
     int process = channel->processes[member];
-    int tag = channel->tags ? channel->tags[member] : channel->tag;
+    int tag = tag_of(channel, member, channel->index);
     assert(bytes <= JD_GROUP_MAX_MESSAGE);
     jd__mpi_lock();
     int code = MPI_Isend(data, (int)bytes, MPI_BYTE, process, tag,
@@ -226,13 +251,21 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
         channel, jd__mpi_check(code, "MPI_Isend", channel->wait.operation));
 }
 
+/* The messages before it stay under way. */
+static jd_status fail_posts(struct jd_channel *channel)
+{
+    return jd__channel_note(channel, jd__fail_no_memory(channel->wait.operation,
+                                                        sizeof(MPI_Request)));
+}
+
 jd_status jd__channel_receive(struct jd_channel *channel, int member,
                               void *data, size_t bytes)
 {
     struct posts *posts = &channel->receives;
-    assert(posts->count < channel->size);
     if (bytes == 0)
         return JD_OK;
+    if (!grow_posts(posts))
+        return fail_posts(channel);
     posts->processes[posts->count] = channel->processes[member];
     jd_status status = jd__channel_start_receive(
         channel, member, data, bytes, &posts->requests[posts->count]);
@@ -244,9 +277,10 @@ jd_status jd__channel_send(struct jd_channel *channel, int member,
                            const void *data, size_t bytes)
 {
     struct posts *posts = &channel->sends;
-    assert(posts->count < channel->size);
     if (bytes == 0)
         return JD_OK;
+    if (!grow_posts(posts))
+        return fail_posts(channel);
     posts->processes[posts->count] = channel->processes[member];
     jd_status status = jd__channel_start_send(channel, member, data, bytes,
                                               &posts->requests[posts->count]);
@@ -290,104 +324,25 @@ jd_status jd__channel_wait(struct jd_channel *channel)
     return status == JD_OK ? wait_for_posts(channel, &channel->sends) : status;
 }
 
-/* Blocks are kept in the order in which they come: ours is the first, then
- * that of the member after us, and so on around. */
-static unsigned char *block(const struct jd_channel *channel, int member)
+static void *grow_room(struct room *room, size_t bytes)
 {
-    int place = member - channel->index;
-    if (place < 0)
-        place += channel->size;
-    return channel->blocks + (size_t)place * JD_MEETING_MESSAGE;
-}
-
-const struct jd_signature *
-jd__channel_signature(const struct jd_channel *channel, int member)
-{
-    return (const void *)block(channel, member);
-}
-
-const void *jd__channel_payload(const struct jd_channel *channel, int member)
-{
-    return block(channel, member) + sizeof(struct jd_signature);
-}
-
-/* One round: hands our first blocks to the members 1, 2, ... distances before
- * us and gets those of the members after us. first is the length of a message
- * that is one block. */
-static jd_status meet_round(struct jd_channel *channel, int distance,
-                            size_t first)
-{
-    int size = channel->size;
-    jd_status status = JD_OK;
-    for (int i = 1; i < RADIX && i * distance < size; i++) {
-        int place = i * distance;
-        int blocks = size - place < distance ? size - place : distance;
-        size_t most = (size_t)blocks * JD_MEETING_MESSAGE;
-        unsigned char *to =
-            channel->blocks + (size_t)place * JD_MEETING_MESSAGE;
-        if (status == JD_OK)
-            status = jd__channel_receive(
-                channel, (channel->index + place) % size, to, most);
-        if (status == JD_OK)
-            status = jd__channel_send(
-                channel, (channel->index + size - place) % size,
-                channel->blocks, distance == 1 ? first : most);
-    }
-    return status == JD_OK ? jd__channel_wait(channel) : status;
-}
-
-jd_status jd__channel_meet(struct jd_channel *channel,
-                           const struct jd_signature *signature,
-                           const void *payload, size_t bytes)
-{
-    assert(bytes <= JD_MEETING_PAYLOAD);
-    memcpy(channel->blocks, signature, sizeof *signature);
-    if (bytes)
-        memcpy(channel->blocks + sizeof *signature, payload, bytes);
-    jd_status status = JD_OK;
-    for (int d = 1; d < channel->size && status == JD_OK; d *= RADIX)
-        status = meet_round(channel, d, sizeof *signature + bytes);
-    return status;
-}
-
-static const struct jd_signature *get_signature(const void *channel, int member)
-{
-    return jd__channel_signature(channel, member);
-}
-
-bool jd__channel_find_odd(const struct jd_channel *channel, int *ret_odd,
-                          int *ret_other)
-{
-    return jd__signature_find_odd(get_signature, channel, channel->size,
-                                  ret_odd, ret_other);
-}
-
-jd_status jd__channel_check_status(const struct jd_channel *channel)
-{
-    for (int i = 0; i < channel->size; i++) {
-        jd_status status = (jd_status)jd__channel_signature(channel, i)->status;
-        if (status != JD_OK && i != channel->index)
-            return jd_fail(status,
-                           "%s: process %d came, but could not take part: "
-                           "%s; its own message says more",
-                           channel->wait.operation, channel->processes[i],
-                           jd_status_name(status));
-        if (status != JD_OK)
-            return status;
-    }
-    return JD_OK;
-}
-
-void *jd__channel_scratch(struct jd_channel *channel, size_t bytes)
-{
-    if (bytes <= channel->scratch_size)
-        return channel->scratch;
+    if (bytes <= room->size)
+        return room->memory;
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     void *larger = aligned_alloc(ALIGNMENT, rounded);
     if (!larger)
         return NULL;
-    free(channel->scratch);
-    channel->scratch = larger;
-    channel->scratch_size = rounded;
+    free(room->memory);
+    *room = (struct room){ larger, rounded };
     return larger;
+}
+
+void *jd__channel_scratch(struct jd_channel *channel, size_t bytes)
+{
+    return grow_room(&channel->scratch, bytes);
+}
+
+void *jd__channel_merge_scratch(struct jd_channel *channel, size_t bytes)
+{
+    return grow_room(&channel->merge_scratch, bytes);
 }

@@ -3,15 +3,12 @@
  * channel.h - messages between the members of an ordered set of processes, by
  * MPI, each wait with a deadline and the names of those who are missing.
  *
- *     jd__channel_meet(group, &(struct jd_signature){ ... }, payload, bytes);
- *     ... jd__channel_signature(group, i), jd__channel_payload(group, i) ...
- *
  *     jd__channel_receive(group, i, buffer, bytes);
  *     jd__channel_send(group, j, data, bytes);
  *     status = jd__channel_wait(group);
  *
  * Everything travels as bytes on jd's one communicator, under a tag of the
- * group's own, or, where members share a process, a tag for each pair: making a
+ * group's own, or a tag for each pair of members' numbers: making a
  * group needs no MPI call that could wait for a missing process, and destroying
  * one needs none at all. A group of one makes no MPI call whatsoever. Members
  * are numbered 0..size-1 in the group's order.
@@ -41,10 +38,20 @@ struct jd_channel_spec {
     int index; /* this end's place among them */
     int tag;   /* nobody else uses it between the same processes */
 
-    /* Instead, where send_tags is not NULL, of messages to and from each
-     * member. */
-    const int *send_tags;
-    const int *receive_tags;
+    /* Instead, where first_tags is not NULL: a message to member i has the tag
+     * first_tags[i] and, where members have numbers, the sender's. The arrays,
+     * processes among them, then stay the caller's until the channel is
+     * destroyed. */
+    const int *first_tags;
+    const int *numbers; /* NULL: all 0 */
+};
+
+/* Those members of a channel who do something together, in an order of their
+ * own; all where members is NULL. */
+struct jd_parties {
+    const int *members;
+    int count;
+    int self; /* this end's place among them */
 };
 
 /* Tags that are not agreed upon; 0 is lock.c's. */
@@ -53,16 +60,6 @@ enum {
     JD_TAG_ARRAYS = 3,    /* those of a sharding: the calls on arrays */
     JD_TAG_FIRST_CLIQUE = 16,
 };
-
-/*
- * How much payload a meeting carries beside the signature. With MPI's header
- * the message stays within the 4096 bytes that Open MPI sends at once inside a
- * host. Measured: a sum of 4000 bytes takes 1.3 us (2 processes on 2 cores; 4:
- * 7 us); 4 bytes more, which go by shares after the meeting, take 3.0 us (4:
- * 14 us), and in one message of 4096 bytes they would take 3.4 us (4: 18 us).
- */
-#define JD_MEETING_MESSAGE 4032
-#define JD_MEETING_PAYLOAD (JD_MEETING_MESSAGE - sizeof(struct jd_signature))
 
 /* The largest single message; longer data goes in pieces. */
 #define JD_GROUP_MAX_MESSAGE ((size_t)1 << 30)
@@ -94,6 +91,14 @@ bool jd__channel_has_failed(const struct jd_channel *channel);
 int jd__channel_size(const struct jd_channel *channel);
 int jd__channel_index(const struct jd_channel *channel);
 int jd__channel_process(const struct jd_channel *channel, int member);
+
+/* Of the processes in the order of the members. */
+uint64_t jd__channel_digest(struct jd_channel *channel);
+
+/* All members in their order; and the member that is party i. */
+struct jd_parties jd__channel_parties(const struct jd_channel *channel);
+int jd__channel_party(const struct jd_parties *parties, int i);
+
 const struct jd_runtime *jd__channel_runtime(const struct jd_channel *channel);
 
 /* What the next waits are for; both must stay until the next call of this.
@@ -117,35 +122,9 @@ size_t jd__channel_piece(const struct jd_channel *channel);
 void jd__channel_set_piece(struct jd_channel *channel, size_t bytes);
 
 /*
- * Gives every member everybody's signature and payload (at most
- * JD_MEETING_PAYLOAD bytes; members may give different lengths). All messages
- * of all meetings look alike, so members who come with different intentions
- * meet all the same, and find out.
- * Returns: as jd__channel_wait. Signatures are not compared here.
- */
-jd_status jd__channel_meet(struct jd_channel *channel,
-                           const struct jd_signature *signature,
-                           const void *payload, size_t bytes);
-const struct jd_signature *
-jd__channel_signature(const struct jd_channel *channel, int member);
-/* Aligned for any type; it stays until the next meeting. */
-const void *jd__channel_payload(const struct jd_channel *channel, int member);
-
-/* Two members of the last meeting whose signatures differ: odd, and one who
- * agrees with most. False where all agree. Same answer on every member. */
-bool jd__channel_find_odd(const struct jd_channel *channel, int *ret_odd,
-                          int *ret_other);
-
-/*
- * After a meeting: JD_OK, or a failure if a member came with a status that is
- * not JD_OK. Every member returns that status, naming the lowest such member.
- */
-jd_status jd__channel_check_status(const struct jd_channel *channel);
-
-/*
- * Posts one message, at most JD_GROUP_MAX_MESSAGE bytes; to and from each
- * member at most one between two waits. Zero bytes are no message.
- * Returns: JD_OK; INTERNAL when MPI fails.
+ * Posts one message, at most JD_GROUP_MAX_MESSAGE bytes. Zero bytes are no
+ * message.
+ * Returns: JD_OK; INTERNAL when MPI fails; RESOURCE_EXHAUSTED.
  */
 jd_status jd__channel_receive(struct jd_channel *channel, int member,
                               void *data, size_t bytes);
@@ -190,5 +169,8 @@ jd_status jd__channel_wait(struct jd_channel *channel);
  * never shrinks.
  */
 void *jd__channel_scratch(struct jd_channel *channel, size_t bytes);
+
+/* The same, other memory: merge.c's. */
+void *jd__channel_merge_scratch(struct jd_channel *channel, size_t bytes);
 
 #endif

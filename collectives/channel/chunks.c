@@ -2,110 +2,140 @@
 /* chunks.c - all-gather and broadcast of long buffers. */
 #include "collectives/channel/chunks.h"
 #include "base/numbers.h"
+#include "collectives/schedule/schedule.h"
 
 #include <string.h>
 
-/* A share of n bytes: member's out of parts. */
-struct share {
-    size_t begin;
-    size_t count;
+/* Up to here the whole goes down a tree. */
+#define SHORT_BROADCAST ((size_t)16 << 10)
+
+/* The buffer that the blocks of a schedule are in, one block for each party;
+ * the first `longer` blocks have a byte more than the others. */
+struct ring {
+    struct jd_channel *channel;
+    struct jd_parties parties;
+    char *data;
+    size_t bytes; /* of all */
+    size_t block, longer;
 };
 
-static struct share share_of(size_t n, int parts, int member)
+/* What is left of a range of blocks. */
+struct range {
+    size_t at, left;
+};
+
+static struct ring make_ring(struct jd_channel *channel,
+                             const struct jd_parties *parties, void *data,
+                             size_t bytes)
 {
-    size_t base = n / (size_t)parts, longer = n % (size_t)parts;
-    size_t m = (size_t)member;
-    return (struct share){
-        .begin = m * base + jd__numbers_smaller(m, longer),
-        .count = base + (m < longer ? 1 : 0),
-    };
+    size_t count = (size_t)parties->count;
+    return (struct ring){ channel, *parties,      data,
+                          bytes,   bytes / count, bytes % count };
 }
 
-static jd_status all_gather_piece(struct jd_channel *channel, const char *in,
-                                  char *out, size_t stride, size_t bytes)
+static size_t begin_of(const struct ring *ring, int block)
 {
-    int size = jd__channel_size(channel), index = jd__channel_index(channel);
+    size_t i = (size_t)block;
+    return i * ring->block + jd__numbers_smaller(i, ring->longer);
+}
+
+static struct range range_of(const struct ring *ring,
+                             const struct jd_blocks *blocks)
+{
+    int end = blocks->first + blocks->count, count = ring->parties.count;
+    size_t at = begin_of(ring, blocks->first);
+    size_t wrapped = end > count ? begin_of(ring, end - count) : 0;
+    size_t last = end > count ? ring->bytes : begin_of(ring, end);
+    return (struct range){ at, last - at + wrapped };
+}
+
+/* Cuts off the next piece: both ends of a message cut alike. */
+static size_t cut(const struct ring *ring, struct range *range, char **ret_at)
+{
+    if (range->at == ring->bytes)
+        range->at = 0;
+    size_t bytes = jd__numbers_smaller(range->left, ring->bytes - range->at);
+    bytes = jd__numbers_smaller(bytes, jd__channel_piece(ring->channel));
+    *ret_at = ring->data + range->at;
+    range->at += bytes;
+    range->left -= bytes;
+    return bytes;
+}
+
+static jd_status move_piece(const struct ring *ring,
+                            const struct jd_round *round, struct range *out,
+                            struct range *in)
+{
+    struct jd_channel *channel = ring->channel;
+    char *data;
     jd_status status = JD_OK;
-    for (int i = 1; i < size && status == JD_OK; i++) {
-        int from = (index + i) % size;
-        status = jd__channel_receive(channel, from, out + (size_t)from * stride,
-                                     bytes);
-        if (status == JD_OK)
-            status =
-                jd__channel_send(channel, (index + size - i) % size, in, bytes);
+    if (in->left) {
+        size_t bytes = cut(ring, in, &data);
+        int from = jd__channel_party(&ring->parties, round->from);
+        status = jd__channel_receive(channel, from, data, bytes);
+    }
+    if (status == JD_OK && out->left) {
+        size_t bytes = cut(ring, out, &data);
+        int to = jd__channel_party(&ring->parties, round->to);
+        status = jd__channel_send(channel, to, data, bytes);
     }
     return status == JD_OK ? jd__channel_wait(channel) : status;
+}
+
+static jd_status go_round(const struct ring *ring, const struct jd_round *round)
+{
+    struct range none = { 0, 0 };
+    struct range out = round->to < 0 ? none : range_of(ring, &round->out);
+    struct range in = round->from < 0 ? none : range_of(ring, &round->in);
+    jd_status status = JD_OK;
+    while (status == JD_OK && (out.left || in.left))
+        status = move_piece(ring, round, &out, &in);
+    return status;
+}
+
+static jd_status follow(const struct ring *ring, enum jd_schedule_kind kind,
+                        int root)
+{
+    struct jd_schedule schedule = { .kind = kind,
+                                    .parties = ring->parties.count,
+                                    .self = ring->parties.self,
+                                    .root = root };
+    int rounds = jd__schedule_rounds(&schedule);
+    jd_status status = JD_OK;
+    for (int k = 0; status == JD_OK && k < rounds; k++) {
+        struct jd_round round = jd__schedule_round(&schedule, k);
+        status = go_round(ring, &round);
+    }
+    return status;
+}
+
+jd_status jd__chunks_all_gather_among(struct jd_channel *channel,
+                                      const struct jd_parties *parties,
+                                      const void *in, void *out, size_t bytes)
+{
+    char *own = (char *)out + (size_t)parties->self * bytes;
+    struct ring ring =
+        make_ring(channel, parties, out, bytes * (size_t)parties->count);
+    if (in != own && bytes)
+        memcpy(own, in, bytes);
+    return follow(&ring, JD_SCHEDULE_ALL_GATHER, 0);
 }
 
 jd_status jd__chunks_all_gather(struct jd_channel *channel, const void *in,
                                 void *out, size_t bytes)
 {
-    size_t piece = jd__channel_piece(channel);
-    char *own = (char *)out + (size_t)jd__channel_index(channel) * bytes;
-    jd_status status = JD_OK;
-    for (size_t at = 0; at < bytes && status == JD_OK; at += piece)
-        status =
-            all_gather_piece(channel, (const char *)in + at, (char *)out + at,
-                             bytes, jd__numbers_smaller(piece, bytes - at));
-    if (status == JD_OK && in != own && bytes)
-        memcpy(own, in, bytes);
-    return status;
-}
-
-/* The source gives each other member one share; no share is its own. */
-static jd_status scatter_piece(struct jd_channel *channel, char *data,
-                               size_t bytes, int source)
-{
-    int size = jd__channel_size(channel), index = jd__channel_index(channel);
-    jd_status status = JD_OK;
-    for (int i = 1; i < size && status == JD_OK; i++) {
-        int to = (source + i) % size;
-        struct share share = share_of(bytes, size - 1, i - 1);
-        if (index == source)
-            status =
-                jd__channel_send(channel, to, data + share.begin, share.count);
-        else if (index == to)
-            status = jd__channel_receive(channel, source, data + share.begin,
-                                         share.count);
-    }
-    return status == JD_OK ? jd__channel_wait(channel) : status;
-}
-
-/* The others exchange their shares. */
-static jd_status spread_piece(struct jd_channel *channel, char *data,
-                              size_t bytes, int source)
-{
-    int size = jd__channel_size(channel), index = jd__channel_index(channel);
-    int place = (index - source + size) % size - 1;
-    struct share own = share_of(bytes, size - 1, place);
-    jd_status status = JD_OK;
-    for (int i = 1; i < size && status == JD_OK; i++) {
-        int other = (source + i) % size;
-        struct share share = share_of(bytes, size - 1, i - 1);
-        if (other == index)
-            continue;
-        status = jd__channel_receive(channel, other, data + share.begin,
-                                     share.count);
-        if (status == JD_OK)
-            status =
-                jd__channel_send(channel, other, data + own.begin, own.count);
-    }
-    return status == JD_OK ? jd__channel_wait(channel) : status;
+    struct jd_parties all = jd__channel_parties(channel);
+    return jd__chunks_all_gather_among(channel, &all, in, out, bytes);
 }
 
 jd_status jd__chunks_broadcast(struct jd_channel *channel, void *data,
                                size_t bytes, int source)
 {
-    size_t piece = jd__channel_piece(channel);
-    jd_status status = JD_OK;
-    if (jd__channel_size(channel) == 1)
-        return JD_OK;
-    for (size_t at = 0; at < bytes && status == JD_OK; at += piece) {
-        char *data_at = (char *)data + at;
-        size_t length = jd__numbers_smaller(piece, bytes - at);
-        status = scatter_piece(channel, data_at, length, source);
-        if (status == JD_OK && jd__channel_index(channel) != source)
-            status = spread_piece(channel, data_at, length, source);
-    }
-    return status;
+    struct jd_parties all = jd__channel_parties(channel);
+    struct ring ring = make_ring(channel, &all, data, bytes);
+    if (bytes <= SHORT_BROADCAST)
+        return follow(&ring, JD_SCHEDULE_BROADCAST, source);
+    jd_status status = follow(&ring, JD_SCHEDULE_SCATTER, source);
+    return status == JD_OK ? follow(&ring, JD_SCHEDULE_ALL_GATHER, source)
+                           : status;
 }

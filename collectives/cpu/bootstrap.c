@@ -1,153 +1,112 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bootstrap.c - how the processes of a communicator-to-be come to terms. */
-#include "base/digest.h"
 #include "base/log.h"
-#include "collectives/channel/tags.h"
 #include "collectives/cpu/bootstrap.h"
+#include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/reach.h"
-#include "runtime/mpi/lock.h"
 
-#include <inttypes.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum step { STEP_CARDS, STEP_SIGHTS, STEP_END };
+/* ---- the channel -------------------------------------------------------- */
 
-static struct jd_tags tags = JD_TAGS;
-
-/* Numbers of the devices of a process, of all platforms: those of one begin at
- * first, and all are below bound. */
-struct jd_device_numbers {
-    int64_t first, bound;
+/* Arrays of a number for each process. */
+enum {
+    ORDER,
+    GROUPS,
+    FIRST_TAGS,
+    NEIGHBOURS,
+    PLACES,
+    CHANNEL_TAGS,
+    CHANNEL_NUMBERS,
+    NUM_ARRAYS
 };
 
-/* ---- tags --------------------------------------------------------------- */
-
-/* Each process has fewer devices of the platform than this. */
-static int64_t devices_bound(const struct jd_device_list *list)
+static int *array_of(const struct jd_bootstrap *a, int which)
 {
-    int most = 0;
-    for (int i = 0; i < list->count; i++)
-        if (list->devices[i]->local_ordinal > most)
-            most = list->devices[i]->local_ordinal;
-    return (int64_t)most + 1;
+    return a->numbers + (size_t)which * (size_t)a->layout->num_processes;
 }
 
-/* The devices of all platforms in one row of numbers: how many that is, and
- * where those of the spec's platform begin. */
-static int64_t number_devices(const struct jd_comm_spec *spec,
-                              int64_t *ret_first)
+struct numbered {
+    int process, number;
+};
+
+static int compare_processes(const void *a, const void *b)
 {
-    const struct jd_topology *topology = spec->runtime->topology;
-    int64_t bound = 0;
-    for (int i = 0; i < topology->num_platforms; i++) {
-        const struct jd_device_list *list = &topology->platforms[i];
-        if (strcmp(list->platform, spec->members[0]->platform) == 0)
-            *ret_first = bound;
-        bound += devices_bound(list);
-    }
-    return bound;
+    const struct numbered *x = a, *y = b;
+    return (x->process > y->process) - (x->process < y->process);
 }
 
-static int highest_tag(MPI_Comm comm)
+/* Those who mean the same processes in another order still find each other. */
+static jd_status sort_processes(struct jd_bootstrap *a)
 {
-    int *highest = NULL, found = 0;
-    jd__mpi_lock();
-    MPI_Comm_get_attr(comm, MPI_TAG_UB, &highest, &found);
-    jd__mpi_unlock();
-    return found ? *highest : 32767; /* what MPI promises at least */
-}
-
-/*
- * Two processes make as many communicators at the same time as they have
- * devices, and a device is in one of them: the lowest device of each in the
- * communicator is the number of the tag. Behind these are the tags that are
- * lent.
- */
-static jd_status plan_tags(const struct jd_comm_spec *spec,
-                           struct jd_device_numbers *ret_numbers,
-                           struct jd_tag_range *ret_lent)
-{
-    int64_t first = 0, bound = number_devices(spec, &first);
-    int64_t pairs = bound * bound;
-    int64_t highest = highest_tag(spec->runtime->world.comm);
-    int64_t room = highest - JD_TAG_FIRST_CLIQUE;
-    if (pairs > room / 2)
-        return jd_fail(JD_RESOURCE_EXHAUSTED,
-                       "%s: a process has %" PRId64 " devices, whose pairs "
-                       "need %" PRId64 " tags of MPI to find each other, and "
-                       "this MPI has %" PRId64 "; set JD_NUM_CPU_DEVICES to "
-                       "less",
-                       spec->operation, bound, pairs, highest);
-    ret_lent->first = (int)(JD_TAG_FIRST_CLIQUE + pairs);
-    ret_lent->count = (int)(room - pairs);
-    *ret_numbers = (struct jd_device_numbers){ first, bound };
+    int count = a->layout->num_processes;
+    size_t bytes = (size_t)count * sizeof(struct numbered);
+    struct numbered *all = malloc(bytes);
+    if (!all)
+        return jd__fail_no_memory(a->spec->operation, bytes);
+    for (int i = 0; i < count; i++)
+        all[i] = (struct numbered){ a->layout->processes[i], i };
+    qsort(all, (size_t)count, sizeof *all, compare_processes);
+    for (int i = 0; i < count; i++)
+        a->order[i] = all[i].number;
+    free(all);
     return JD_OK;
 }
 
-static jd_status borrow_tags(struct jd_bootstrap *a)
+static jd_status allocate_numbers(struct jd_bootstrap *a)
+{
+    size_t count = (size_t)a->layout->num_processes * NUM_ARRAYS;
+    a->numbers = calloc(count, sizeof *a->numbers);
+    if (!a->numbers)
+        return jd__fail_no_memory(a->spec->operation,
+                                  count * sizeof *a->numbers);
+    a->order = array_of(a, ORDER);
+    a->groups = array_of(a, GROUPS);
+    a->first_tags = array_of(a, FIRST_TAGS);
+    a->neighbours = array_of(a, NEIGHBOURS);
+    a->places = array_of(a, PLACES);
+    return sort_processes(a);
+}
+
+/* A message has the tag of the lowest devices at both ends. */
+static jd_status number_ends(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
-    struct jd_tag_range space;
-    struct jd_device_numbers numbers;
-    int64_t count = (int64_t)layout->size * layout->counts[layout->self];
-    if (layout->num_processes == 1)
-        return JD_OK;
-    jd_status status = plan_tags(a->spec, &numbers, &space);
-    if (status != JD_OK)
-        return status;
-    return jd__tags_take(&tags, space,
-                         count > INT32_MAX ? INT32_MAX : (int)count,
-                         a->spec->operation, &a->first_tag);
-}
-
-void jd__bootstrap_give_tags(int first_tag)
-{
-    if (first_tag >= 0)
-        jd__tags_give(&tags, first_tag);
-}
-
-int jd__bootstrap_tags_lent(void)
-{
-    return jd__tags_lent(&tags);
-}
-
-/* ---- the group ---------------------------------------------------------- */
-
-static jd_status open_group(struct jd_bootstrap *a)
-{
-    const struct jd_layout *layout = a->layout;
-    int count = layout->num_processes, self = layout->self;
     struct jd_tag_range lent;
     struct jd_device_numbers devices = { 0, 0 };
-    int *numbers = malloc(2 * (size_t)count * sizeof *numbers);
+    int *first_tags = array_of(a, CHANNEL_TAGS);
+    int *numbers = array_of(a, CHANNEL_NUMBERS);
     jd_status status = JD_OK;
-    if (!numbers)
-        return jd__fail_no_memory(a->spec->operation,
-                                  2 * (size_t)count * sizeof *numbers);
-    if (count > 1)
-        status = plan_tags(a->spec, &devices, &lent);
-    for (int i = 0; i < count; i++) {
-        int64_t mine = devices.first + layout->lowest[self];
-        int64_t theirs = devices.first + layout->lowest[i];
-        numbers[i] = (int)(JD_TAG_FIRST_CLIQUE + mine * devices.bound + theirs);
-        numbers[count + i] =
-            (int)(JD_TAG_FIRST_CLIQUE + theirs * devices.bound + mine);
+    if (layout->num_processes > 1)
+        status = jd__bootstrap_plan_tags(a->spec, &devices, &lent);
+    for (int i = 0; status == JD_OK && i < layout->num_processes; i++) {
+        numbers[i] = (int)(devices.first + layout->lowest[i]);
+        first_tags[i] = (int)(JD_TAG_FIRST_CLIQUE + numbers[i] * devices.bound);
     }
+    return status;
+}
+
+static jd_status open_channel(struct jd_bootstrap *a)
+{
+    const struct jd_layout *layout = a->layout;
+    jd_status status = allocate_numbers(a);
+    if (status == JD_OK)
+        status = number_ends(a);
+    if (status != JD_OK)
+        return status;
     struct jd_channel_spec spec = {
         .runtime = a->spec->runtime,
         .processes = layout->processes,
-        .size = count,
-        .index = self,
-        .send_tags = numbers,
-        .receive_tags = numbers + count,
+        .size = layout->num_processes,
+        .index = layout->self,
+        .first_tags = array_of(a, CHANNEL_TAGS),
+        .numbers = array_of(a, CHANNEL_NUMBERS),
     };
-    if (status == JD_OK)
-        status = jd__channel_create(&spec, a->spec->operation, &a->channel);
-    free(numbers);
+    status = jd__channel_create(&spec, a->spec->operation, &a->channel);
     if (status != JD_OK)
         return status;
     jd__channel_begin(a->channel, a->spec->operation, a->spec->detail);
@@ -156,51 +115,53 @@ static jd_status open_group(struct jd_bootstrap *a)
     return JD_OK;
 }
 
-/* A message of another step or of another bootstrap, left over by one that
- * failed. */
-static jd_status fail_stray(const struct jd_bootstrap *a, int odd, int other)
+/* All processes, by rising index. */
+static struct jd_parties all_parties(const struct jd_bootstrap *a)
 {
-    return jd_fail(JD_ABORTED,
-                   "%s%s: processes %d and %d are not at the same step of "
-                   "making the mesh's communicator, as an earlier one failed "
-                   "between them; the job should end",
-                   a->spec->operation, a->spec->detail,
-                   a->layout->processes[odd], a->layout->processes[other]);
+    struct jd_parties all = { a->order, a->layout->num_processes, 0 };
+    while (a->order[all.self] != a->layout->self)
+        all.self++;
+    return all;
 }
 
-/*
- * Everybody gives bytes bytes, and gets all (own one's too), each process's
- * behind that of the process before. status: with which this process comes.
- */
-static jd_status gather(struct jd_bootstrap *a, enum step step,
-                        jd_status status, const void *own, size_t bytes,
-                        void *all)
+static struct jd_parties neighbour_parties(const struct jd_bootstrap *a)
 {
-    struct jd_signature signature = {
-        .source = step,
-        .status = status,
-        .count = bytes,
-        .digest = a->digest,
-    };
-    size_t done = 0;
-    do {
-        size_t piece = bytes - done < JD_MEETING_PAYLOAD ? bytes - done
-                                                         : JD_MEETING_PAYLOAD;
-        int odd, other;
-        const char *from = own;
-        status = jd__channel_meet(a->channel, &signature,
-                                  piece ? from + done : NULL, piece);
-        if (status == JD_OK && jd__channel_find_odd(a->channel, &odd, &other))
-            status = fail_stray(a, odd, other);
-        if (status == JD_OK)
-            status = jd__channel_check_status(a->channel);
-        for (int i = 0; status == JD_OK && i < a->layout->num_processes; i++)
-            if (piece)
-                memcpy((char *)all + (size_t)i * bytes + done,
-                       jd__channel_payload(a->channel, i), piece);
-        done += piece;
-    } while (status == JD_OK && done < bytes);
-    return status;
+    return (struct jd_parties){ a->neighbours, a->num_neighbours,
+                                a->places[a->layout->self] };
+}
+
+/* Everybody gives bytes bytes, and gets all. status: with which this process
+ * comes, which all return. */
+static jd_status gather_all(struct jd_bootstrap *a, enum jd_comm_step step,
+                            jd_status status, const void *own, size_t bytes,
+                            void *all)
+{
+    struct jd_merge merge;
+    struct jd_parties parties = all_parties(a);
+    struct jd_merge_call call = { .signature = { .status = status },
+                                  .record = own,
+                                  .bytes = bytes,
+                                  .all = all,
+                                  .parties = &parties };
+    status = jd__comm_check_merge(a->channel, step, &a->desc, &call, &merge);
+    return status == JD_OK ? jd__merge_check_status(a->channel, &merge)
+                           : status;
+}
+
+/* The same among the neighbours. A failure of one of them is what all
+ * processes hear of in the next step of all. */
+static jd_status gather_near(struct jd_bootstrap *a, enum jd_comm_step step,
+                             jd_status status, const void *own, size_t bytes,
+                             void *all)
+{
+    struct jd_merge merge;
+    struct jd_parties parties = neighbour_parties(a);
+    struct jd_merge_call call = { .signature = { .status = status },
+                                  .record = own,
+                                  .bytes = bytes,
+                                  .all = all,
+                                  .parties = &parties };
+    return jd__comm_check_merge(a->channel, step, &a->desc, &call, &merge);
 }
 
 /* ---- cards -------------------------------------------------------------- */
@@ -215,28 +176,11 @@ static void say_once(const struct jd_bootstrap *a, atomic_flag *said,
         jd__log(level, "%s; %s", jd_error_message(), consequence);
 }
 
-/* Two containers of one machine are two hosts where their names differ: that
- * their processes do not share memory is no news. */
-static bool has_another_host(const struct jd_bootstrap *a, int process)
-{
-    const struct jd_topology *topology = a->spec->runtime->topology;
-    int own = a->layout->processes[a->layout->self];
-    return topology->processes[own].host !=
-           topology->processes[a->layout->processes[process]].host;
-}
-
-static void say_unmapped(const struct jd_bootstrap *a, int process)
+static void say_unmapped(const struct jd_bootstrap *a)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    if (has_another_host(a, process))
-        jd__log(JD_LOG_INFO,
-                "%s; collectives with that process, of another container of "
-                "this machine, go by MPI",
-                jd_error_message());
-    else
-        say_once(a, &said,
-                 "collectives with that process go by MPI, inside the host "
-                 "too");
+    say_once(a, &said,
+             "collectives with that process go by MPI, inside the host too");
 }
 
 static struct jd_heap *find_heap(const struct jd_bootstrap *a)
@@ -265,102 +209,137 @@ static void list_cores(uint64_t *words)
             words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* All that the steps need; what each process tells comes in rows. */
-static jd_status allocate(struct jd_bootstrap *a)
-{
-    const struct jd_layout *layout = a->layout;
-    size_t count = (size_t)layout->num_processes;
-    size_t own = (size_t)layout->counts[layout->self];
-    size_t sights = jd__reach_bytes(layout->num_processes);
-    a->told_bytes =
-        ((size_t)layout->most + (sights + 7) / 8) * sizeof(uint64_t);
-    a->cards = calloc(count, sizeof *a->cards);
-    a->views = calloc(count, sizeof *a->views);
-    a->groups = calloc(count, sizeof *a->groups);
-    a->controls = calloc(own, sizeof *a->controls);
-    a->told = calloc(count, a->told_bytes + sights);
-    if (a->cards && a->views && a->groups && a->controls && a->told)
-        return JD_OK;
-    return jd__fail_no_memory(a->spec->operation, count * a->told_bytes);
-}
-
-static jd_status make_card(struct jd_bootstrap *a,
-                           struct jd_peer_info *ret_card)
-{
-    memset(ret_card, 0, sizeof *ret_card);
-    jd_status status = allocate(a);
-    if (status == JD_OK)
-        status = borrow_tags(a);
-    if (status != JD_OK)
-        return status;
-    a->heap = find_heap(a);
-    if (a->heap)
-        jd__heap_describe(a->heap, &ret_card->heap);
-    ret_card->has_heap = a->heap != NULL;
-    ret_card->first_tag = a->first_tag;
-    list_cores(ret_card->cores);
-    return JD_OK;
-}
-
-jd_status jd__bootstrap_meet(struct jd_bootstrap *a,
-                             const struct jd_comm_desc *desc)
-{
-    struct jd_peer_info own;
-    a->digest = desc->digest;
-    a->first_tag = -1;
-    jd_status status = open_group(a);
-    if (status == JD_OK)
-        status = jd__comm_check_compare(a->channel, desc);
-    if (status != JD_OK)
-        return status;
-    status = make_card(a, &own);
-    return gather(a, STEP_CARDS, status, &own, sizeof own, a->cards);
-}
-
-/* ---- sights ------------------------------------------------------------- */
-
 static bool may_share(const struct jd_bootstrap *a)
 {
     return jd__options_integer(a->spec->runtime->settings,
                                JD_OPTION_SHARED_MEMORY) != 0;
 }
 
-static bool is_neighbour(const struct jd_bootstrap *a, int process)
+/* ---- all: who means the same, and who may share memory ------------------ */
+
+/* What each process tells all. */
+struct hello {
+    int32_t first_tag;
+    int32_t shares; /* it has memory that others may map */
+};
+
+static jd_status prepare(struct jd_bootstrap *a, struct hello *ret_own)
 {
-    const struct jd_peer_info *own = &a->cards[a->layout->self];
-    const struct jd_peer_info *other = &a->cards[process];
-    return own->has_heap && other->has_heap &&
-           strncmp(own->heap.host, other->heap.host, sizeof own->heap.host) ==
-               0;
+    const struct jd_layout *layout = a->layout;
+    if (layout->num_processes > 1) {
+        jd_status status =
+            jd__bootstrap_borrow_tags(a->spec, layout->most, &a->first_tag);
+        if (status != JD_OK)
+            return status;
+    }
+    a->heap = find_heap(a);
+    ret_own->first_tag = a->first_tag;
+    ret_own->shares = a->heap && may_share(a);
+    return JD_OK;
 }
 
-static void look_at(struct jd_bootstrap *a, int process)
+static int host_of(const struct jd_bootstrap *a, int process)
 {
-    bool is_own = process == a->layout->self;
-    if (!is_neighbour(a, process) || (!is_own && !may_share(a)))
-        return;
-    if (jd__heap_map(&a->cards[process].heap, &a->views[process]) != JD_OK) {
-        a->views[process] = NULL;
-        say_unmapped(a, process);
+    const struct jd_topology *topology = a->spec->runtime->topology;
+    return topology->processes[a->layout->processes[process]].host;
+}
+
+/* Of this host those who share, in the order of the processes. */
+static void list_neighbours(struct jd_bootstrap *a, const bool *shares)
+{
+    int self = a->layout->self;
+    for (int i = 0; i < a->layout->num_processes; i++) {
+        bool is_near =
+            shares[i] && shares[self] && host_of(a, i) == host_of(a, self);
+        a->places[i] = is_near || i == self ? a->num_neighbours : -1;
+        if (a->places[i] >= 0)
+            a->neighbours[a->num_neighbours++] = i;
     }
 }
 
-/* A process's row of what is told: the places of its segments, then whom
- * it sees. */
-static uint64_t *told_controls(const struct jd_bootstrap *a, int process)
+/* hellos are by rising process. */
+static jd_status read_hellos(struct jd_bootstrap *a, const struct hello *hellos)
 {
-    return (uint64_t *)(void *)(a->told + (size_t)process * a->told_bytes);
+    size_t count = (size_t)a->layout->num_processes;
+    bool *shares = malloc(count * sizeof *shares);
+    if (!shares)
+        return jd__fail_no_memory(a->spec->operation, count * sizeof *shares);
+    for (size_t i = 0; i < count; i++) {
+        a->first_tags[a->order[i]] = hellos[i].first_tag;
+        shares[a->order[i]] = hellos[i].shares;
+    }
+    list_neighbours(a, shares);
+    free(shares);
+    return JD_OK;
 }
 
-static unsigned char *told_sights(const struct jd_bootstrap *a, int process)
+jd_status jd__bootstrap_meet(struct jd_bootstrap *a,
+                             const struct jd_comm_desc *desc)
 {
-    return (unsigned char *)(told_controls(a, process) + a->layout->most);
+    struct hello own = { -1, 0 };
+    a->desc = *desc;
+    a->first_tag = -1;
+    jd_status status = open_channel(a);
+    if (status != JD_OK)
+        return status;
+    size_t bytes = (size_t)a->layout->num_processes * sizeof own;
+    struct hello *hellos = malloc(bytes);
+    status = hellos ? prepare(a, &own)
+                    : jd__fail_no_memory(a->spec->operation, bytes);
+    status =
+        gather_all(a, JD_COMM_STEP_COMPARE, status, &own, sizeof own, hellos);
+    if (status == JD_OK)
+        status = read_hellos(a, hellos);
+    free(hellos);
+    return status;
 }
 
-static jd_status take_controls(struct jd_bootstrap *a, int visible)
+/* ---- neighbours: who sees whom ------------------------------------------ */
+
+/* What the neighbours tell comes in rows. */
+static jd_status allocate(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
-    uint64_t *offsets = told_controls(a, layout->self);
+    size_t count = (size_t)a->num_neighbours;
+    size_t own = (size_t)layout->counts[layout->self];
+    size_t sights = jd__reach_bytes(a->num_neighbours);
+    a->told_bytes =
+        ((size_t)layout->most + (sights + 7) / 8) * sizeof(uint64_t);
+    a->cards = calloc(count, sizeof *a->cards);
+    a->views = calloc(count, sizeof *a->views);
+    a->controls = calloc(own, sizeof *a->controls);
+    a->told = calloc(count, a->told_bytes + sights);
+    if (a->cards && a->views && a->controls && a->told)
+        return JD_OK;
+    return jd__fail_no_memory(a->spec->operation, count * a->told_bytes);
+}
+
+static void look_at(struct jd_bootstrap *a, int place)
+{
+    if (!a->heap)
+        return;
+    if (jd__heap_map(&a->cards[place].heap, &a->views[place]) != JD_OK) {
+        a->views[place] = NULL;
+        say_unmapped(a);
+    }
+}
+
+/* A neighbour's row of what is told: the places of its segments, then whom
+ * it sees. */
+static uint64_t *told_controls(const struct jd_bootstrap *a, int place)
+{
+    return (uint64_t *)(void *)(a->told + (size_t)place * a->told_bytes);
+}
+
+static unsigned char *told_sights(const struct jd_bootstrap *a, int place)
+{
+    return (unsigned char *)(told_controls(a, place) + a->layout->most);
+}
+
+static jd_status take_controls(struct jd_bootstrap *a, int visible,
+                               uint64_t *offsets)
+{
+    const struct jd_layout *layout = a->layout;
     jd_status status = JD_OK;
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++) {
         struct jd_segment_request request = {
@@ -378,48 +357,125 @@ static jd_status take_controls(struct jd_bootstrap *a, int visible)
 /* Fills in this process's row. */
 static jd_status look_around(struct jd_bootstrap *a)
 {
-    const struct jd_layout *layout = a->layout;
-    int visible = 0;
-    for (int i = 0; i < layout->num_processes; i++) {
+    int visible = 0, own = a->places[a->layout->self];
+    for (int i = 0; i < a->num_neighbours; i++) {
         look_at(a, i);
-        if (!a->views[i] && i != layout->self)
+        if (!a->views[i] && i != own)
             continue;
-        jd__reach_add(told_sights(a, layout->self), i);
-        visible += layout->counts[i];
+        jd__reach_add(told_sights(a, own), i);
+        visible += a->layout->counts[a->neighbours[i]];
     }
-    return take_controls(a, visible);
+    return take_controls(a, visible, told_controls(a, own));
 }
 
-/* From all rows of sights, one behind the other. */
-static void derive_groups(struct jd_bootstrap *a)
+static jd_status tell_cards(struct jd_bootstrap *a, jd_status status)
 {
-    int count = a->layout->num_processes;
+    struct jd_peer_info own;
+    memset(&own, 0, sizeof own);
+    if (a->heap)
+        jd__heap_describe(a->heap, &own.heap);
+    list_cores(own.cores);
+    return gather_near(a, JD_COMM_STEP_CARDS, status, &own, sizeof own,
+                       a->cards);
+}
+
+/* The first process of this one's group. */
+static int derive_leader(struct jd_bootstrap *a)
+{
+    int count = a->num_neighbours, own = a->places[a->layout->self], first = 0;
+    int *groups = a->groups; /* of the neighbours, for now */
     size_t bytes = jd__reach_bytes(count);
     unsigned char *rows = a->told + (size_t)count * a->told_bytes;
     for (int i = 0; i < count; i++)
         memcpy(rows + (size_t)i * bytes, told_sights(a, i), bytes);
-    jd__reach_derive(rows, count, a->groups);
+    jd__reach_derive(rows, count, groups);
+    while (groups[first] != groups[own])
+        first++;
+    return a->neighbours[first];
+}
+
+/* Who has failed by itself comes all the same. */
+static jd_status look(struct jd_bootstrap *a, jd_status *own)
+{
+    jd_status status = tell_cards(a, *own);
+    if (status != JD_OK)
+        return status;
+    if (*own == JD_OK)
+        *own = look_around(a);
+    a->is_told = true;
+    return gather_near(a, JD_COMM_STEP_SIGHTS, *own,
+                       a->told ? told_controls(a, a->places[a->layout->self])
+                               : NULL,
+                       a->told_bytes, a->told);
+}
+
+/* ---- all: the groups ---------------------------------------------------- */
+
+/* Groups are numbered in the order of their first processes. leaders are by
+ * rising process; each is the first of its group. */
+static jd_status number_groups(struct jd_bootstrap *a, const int32_t *leaders)
+{
+    int count = a->layout->num_processes;
     for (int i = 0; i < count; i++)
-        if (a->groups[i] >= a->num_groups)
-            a->num_groups = a->groups[i] + 1;
+        a->groups[a->order[i]] = leaders[i];
+    for (int i = 0; i < count; i++) {
+        int leader = a->groups[i];
+        if (leader < 0 || leader > i)
+            return jd_fail(JD_INTERNAL,
+                           "%s%s: process %d told of process number %d as the "
+                           "first of its group",
+                           a->spec->operation, a->spec->detail,
+                           a->layout->processes[i], leader);
+        a->groups[i] = leader == i ? a->num_groups++ : a->groups[leader];
+    }
+    return JD_OK;
+}
+
+static jd_status agree_on_groups(struct jd_bootstrap *a, jd_status status)
+{
+    size_t bytes = (size_t)a->layout->num_processes * sizeof(int32_t);
+    int32_t leader = a->layout->self, *leaders = malloc(bytes);
+    if (!leaders)
+        status = jd__fail_no_memory(a->spec->operation, bytes);
+    if (status == JD_OK)
+        leader = derive_leader(a);
+    status = gather_all(a, JD_COMM_STEP_GROUPS, status, &leader, sizeof leader,
+                        leaders);
+    if (status == JD_OK)
+        status = number_groups(a, leaders);
+    free(leaders);
+    return status;
 }
 
 jd_status jd__bootstrap_see(struct jd_bootstrap *a)
 {
-    jd_status status = look_around(a);
-    a->is_told = true;
-    status = gather(a, STEP_SIGHTS, status, told_controls(a, a->layout->self),
-                    a->told_bytes, a->told);
+    jd_status own = allocate(a);
+    jd_status status = look(a, &own);
+    if (status == JD_OK)
+        status = agree_on_groups(a, own);
     if (status != JD_OK) {
         a->is_told = jd__channel_has_failed(a->channel);
         return status;
     }
-    derive_groups(a);
     if (a->num_groups == 1) {
         jd__bootstrap_give_tags(a->first_tag);
         a->first_tag = -1;
     }
     return JD_OK;
+}
+
+/* ---- what is known then ------------------------------------------------- */
+
+const struct jd_peer_info *jd__bootstrap_card(const struct jd_bootstrap *a,
+                                              int process)
+{
+    return &a->cards[a->places[process]];
+}
+
+struct jd_heap_view *jd__bootstrap_view(const struct jd_bootstrap *a,
+                                        int process)
+{
+    return a->views[a->places[process]];
 }
 
 struct jd_segment *jd__bootstrap_control(const struct jd_bootstrap *a,
@@ -429,18 +485,17 @@ struct jd_segment *jd__bootstrap_control(const struct jd_bootstrap *a,
     int owner = layout->owners[member], number = layout->numbers[member];
     if (owner == layout->self)
         return a->controls[number]->control;
-    uint64_t offset = told_controls(a, owner)[number];
-    uint64_t size = a->cards[owner].heap.size;
+    uint64_t offset = told_controls(a, a->places[owner])[number];
+    uint64_t size = jd__bootstrap_card(a, owner)->heap.size;
     uint64_t bytes = jd__shm_segment_size(layout->size);
-    if (!a->views[owner] || offset >= size ||
-        size - offset < jd__shm_segment_size(1))
+    struct jd_heap_view *view = jd__bootstrap_view(a, owner);
+    if (!view || offset >= size || size - offset < jd__shm_segment_size(1))
         return NULL;
     if (bytes > size - offset)
         bytes = size - offset;
-    if (jd__heap_view_open(a->views[owner], offset + bytes) < offset + bytes)
+    if (jd__heap_view_open(view, offset + bytes) < offset + bytes)
         return NULL;
-    return (struct jd_segment *)(void *)(jd__heap_view_base(a->views[owner]) +
-                                         offset);
+    return (struct jd_segment *)(void *)(jd__heap_view_base(view) + offset);
 }
 
 int jd__bootstrap_cores(const struct jd_bootstrap *a, int group)
@@ -448,8 +503,9 @@ int jd__bootstrap_cores(const struct jd_bootstrap *a, int group)
     int count = 0;
     for (int word = 0; word < JD_CORE_WORDS; word++) {
         uint64_t cores = 0;
-        for (int i = 0; i < a->layout->num_processes; i++)
-            cores |= a->groups[i] == group ? a->cards[i].cores[word] : 0;
+        for (int i = 0; i < a->num_neighbours; i++)
+            if (a->groups[a->neighbours[i]] == group)
+                cores |= a->cards[i].cores[word];
         for (; cores; cores &= cores - 1)
             count++;
     }
@@ -458,7 +514,7 @@ int jd__bootstrap_cores(const struct jd_bootstrap *a, int group)
 
 jd_status jd__bootstrap_end(struct jd_bootstrap *a, jd_status status)
 {
-    return gather(a, STEP_END, status, NULL, 0, NULL);
+    return gather_all(a, JD_COMM_STEP_END, status, NULL, 0, NULL);
 }
 
 void jd__bootstrap_finish(struct jd_bootstrap *a)
@@ -467,15 +523,15 @@ void jd__bootstrap_finish(struct jd_bootstrap *a)
     int own = a->controls ? layout->counts[layout->self] : 0;
     for (int i = 0; i < own; i++)
         jd__segment_give(a->controls[i], a->is_told ? JD_CONTROL_NEVER : 1);
-    for (int i = 0; a->views && i < layout->num_processes; i++)
+    for (int i = 0; a->views && i < a->num_neighbours; i++)
         if (a->views[i])
             jd__heap_unmap(a->views[i]);
     if (!a->channel || !jd__channel_has_failed(a->channel))
         jd__bootstrap_give_tags(a->first_tag);
     jd__channel_destroy(a->channel);
+    free(a->numbers);
     free(a->cards);
     free(a->views);
-    free(a->groups);
     free(a->controls);
     free(a->told);
 }

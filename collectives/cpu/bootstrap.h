@@ -34,11 +34,9 @@
 
 enum { JD_CORE_WORDS = 16 }; /* 1024 cores */
 
-/* What a process tells of itself; plain bytes. */
+/* What a process tells its host's others of itself; plain bytes. */
 struct jd_peer_info {
     struct jd_heap_desc heap;
-    int32_t has_heap;
-    int32_t first_tag;             /* of the messages to its members */
     uint64_t cores[JD_CORE_WORDS]; /* that it may run on, a bit each */
 };
 
@@ -49,27 +47,45 @@ struct jd_bootstrap {
 
     struct jd_channel *channel; /* the processes */
     struct jd_heap *heap;       /* NULL: this process has none */
+    int *numbers;               /* of processes, in several orders */
+    int *order;                 /* by rising process */
     int *groups;                /* of each process */
     int num_groups;
-    struct jd_peer_info *cards;        /* of each process */
-    struct jd_heap_view **views;       /* of each; NULL: not seen */
+    int *first_tags; /* of each: of the messages to its members */
+
+    /* The processes of this host that have memory for each other, this one
+     * among them, and what each tells. */
+    int *neighbours;
+    int num_neighbours;
+    int *places; /* of each process among them; -1 */
+    struct jd_peer_info *cards;
+    struct jd_heap_view **views; /* NULL: not seen */
+
     struct jd_held_segment **controls; /* of this process's members */
     int first_tag;                     /* -1: none */
 
-    uint64_t digest;
+    struct jd_comm_desc desc;
     size_t told_bytes;
-    unsigned char *told; /* by each process, told_bytes of each */
+    unsigned char *told; /* by each neighbour, told_bytes of each */
     bool is_told;        /* others may know of the segments */
 };
 
-/* Compares beliefs and exchanges cards. */
+/* Compares descriptions, and hears where each process's tags begin. */
 jd_status jd__bootstrap_meet(struct jd_bootstrap *a,
                              const struct jd_comm_desc *desc);
 
-/* Maps the others' heaps, takes segments, and derives the groups. */
+/* Among the neighbours: maps their heaps, takes segments, and derives the
+ * groups, which all processes then hear of. */
 jd_status jd__bootstrap_see(struct jd_bootstrap *a);
 
-/* After that: the segment of a member whose process is seen; NULL where
+/* After that: what is seen of a process of this one's group; the view may be
+ * NULL. */
+const struct jd_peer_info *jd__bootstrap_card(const struct jd_bootstrap *a,
+                                              int process);
+struct jd_heap_view *jd__bootstrap_view(const struct jd_bootstrap *a,
+                                        int process);
+
+/* The segment of a member whose process is seen; NULL where
  * what its process told of it cannot be. */
 struct jd_segment *jd__bootstrap_control(const struct jd_bootstrap *a,
                                          int member);
@@ -81,11 +97,5 @@ jd_status jd__bootstrap_end(struct jd_bootstrap *a, jd_status status);
 
 /* Frees what is still in it. */
 void jd__bootstrap_finish(struct jd_bootstrap *a);
-
-/* The tags that this process's ends have borrowed. */
-void jd__bootstrap_give_tags(int first_tag);
-
-/* For tests: how many ranges of tags are lent. */
-int jd__bootstrap_tags_lent(void);
 
 #endif

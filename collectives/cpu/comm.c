@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/ranges.h"
 #include "collectives/cpu/bootstrap.h"
+#include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/inter/inter.h"
 #include "collectives/cpu/local_rendezvous.h"
 #include "jd_coordination.h"
@@ -22,6 +23,8 @@ struct home {
     int first_tag;          /* -1: none */
     struct jd_heap_view **views;
     int num_views;
+    int *tags; /* of each member: the first of the messages to it; then, where
+                * a process has several, their numbers in it. NULL: no wire */
     int numbers[]; /* of all ends: processes, groups, places */
 };
 
@@ -91,6 +94,25 @@ static struct home *create_home(const struct jd_bootstrap *a)
     return home;
 }
 
+/* Of each member's tags, one for each number of a sender in its process. */
+static jd_status list_tags(const struct jd_bootstrap *a, struct home *home)
+{
+    const struct jd_layout *layout = a->layout;
+    size_t size = (size_t)layout->size;
+    int most = layout->most;
+    size_t bytes = (most > 1 ? 2 : 1) * size * sizeof *home->tags;
+    home->tags = malloc(bytes);
+    if (!home->tags)
+        return jd__fail_no_memory(a->spec->operation, bytes);
+    for (size_t i = 0; i < size; i++) {
+        home->tags[i] =
+            a->first_tags[layout->owners[i]] + layout->numbers[i] * most;
+        if (most > 1)
+            home->tags[size + i] = layout->numbers[i];
+    }
+    return JD_OK;
+}
+
 static void destroy_home(struct home *home)
 {
     for (int i = 0; i < home->num_views; i++)
@@ -99,6 +121,7 @@ static void destroy_home(struct home *home)
     if (!atomic_load(&home->has_failed))
         jd__bootstrap_give_tags(home->first_tag);
     free(home->views);
+    free(home->tags);
     free(home);
 }
 
@@ -155,14 +178,14 @@ static jd_status list_group(const struct jd_bootstrap *a,
         if (a->groups[owner] != group)
             continue;
         struct jd_segment *control = jd__bootstrap_control(a, i);
+        struct jd_heap_view *view = jd__bootstrap_view(a, owner);
         if (!control)
             return fail_control(a, process);
         members[(*ret_size)++] = (struct jd_shm_member){
             .control = control,
-            .heap =
-                a->views[owner] ? jd__heap_view_base(a->views[owner]) : NULL,
-            .heap_size = a->views[owner] ? a->cards[owner].heap.size : 0,
-            .view = a->views[owner],
+            .heap = view ? jd__heap_view_base(view) : NULL,
+            .heap_size = view ? jd__bootstrap_card(a, owner)->heap.size : 0,
+            .view = view,
             .process = process,
             .number = i,
             .pid = pid_of(a->spec->runtime, process),
@@ -171,35 +194,23 @@ static jd_status list_group(const struct jd_bootstrap *a,
     return JD_OK;
 }
 
-/* Messages between any two members: each receives with tags of its own, one
- * for each sender. */
-static jd_status open_wire(const struct jd_bootstrap *a, struct jd_comm *comm)
+/* Messages between any two members. What it needs of each is the home's. */
+static jd_status open_wire(const struct jd_bootstrap *a, struct end *end)
 {
-    const struct jd_layout *layout = a->layout;
-    int size = layout->size, index = comm->index;
-    int *numbers = malloc(2 * (size_t)size * sizeof *numbers);
-    if (!numbers)
-        return jd__fail_no_memory(a->spec->operation,
-                                  2 * (size_t)size * sizeof *numbers);
-    int own = a->first_tag + layout->numbers[index] * size;
-    for (int i = 0; i < size; i++) {
-        int first = a->cards[layout->owners[i]].first_tag;
-        numbers[i] = first + layout->numbers[i] * size + index;
-        numbers[size + i] = own + i;
-    }
+    struct jd_comm *comm = &end->comm;
+    const int *tags = end->home->tags;
     struct jd_channel_spec spec = {
         .runtime = comm->runtime,
         .processes = comm->processes,
-        .size = size,
-        .index = index,
-        .send_tags = numbers,
-        .receive_tags = numbers + size,
+        .size = comm->size,
+        .index = comm->index,
+        .first_tags = tags,
+        .numbers = a->layout->most > 1 ? tags + comm->size : NULL,
     };
     jd_status status =
         jd__channel_create(&spec, a->spec->operation, &comm->wire);
     if (status == JD_OK)
         jd__channel_set_cancel(comm->wire, &comm->is_aborted);
-    free(numbers);
     return status;
 }
 
@@ -223,7 +234,7 @@ static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
     end->control = a->controls[number];
     a->controls[number] = NULL;
     if (status == JD_OK && a->num_groups > 1)
-        status = open_wire(a, comm);
+        status = open_wire(a, end);
     if (status == JD_OK && a->num_groups > 1)
         status = jd__inter_create(comm, a->spec->operation);
     return status;
@@ -265,6 +276,8 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
     if (!members)
         return jd__fail_no_memory(a->spec->operation, bytes);
     jd_status status = list_group(a, members, &group.size);
+    if (status == JD_OK && a->num_groups > 1)
+        status = list_tags(a, home);
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++)
         status = create_end(a, home, i, &group, &ends[i]);
     free(members);
@@ -277,7 +290,7 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
 static void take_over(struct jd_bootstrap *a, struct home *home)
 {
     home->views = a->views;
-    home->num_views = a->layout->num_processes;
+    home->num_views = a->num_neighbours;
     home->first_tag = a->first_tag;
     a->views = NULL;
     a->first_tag = -1;

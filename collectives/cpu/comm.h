@@ -6,12 +6,13 @@
  * Making one, by its members alone (comm.c, bootstrap.c):
  *   1. The members of one process come together in its rendezvous; the last to
  *      come speaks for all.
- *   2. The processes' leaders meet by MPI, compare what they believe that the
- *      communicator is, and tell each other their members' tags, segments and
- *      heap.
- *   3. Each maps the heaps of its host's others, says which it could, and all
- *      derive the groups from that: members whose processes can all see each
- *      other.
+ *   2. The processes' leaders merge by MPI what they believe that the
+ *      communicator is, and hear where each one's tags begin.
+ *   3. Those of a host that have memory to share tell each other where it and
+ *      their members' segments are; each maps the others', says which it could,
+ *      and they derive their groups from that: members whose processes can all
+ *      see each other.
+ *   4. All hear which process is the first of each one's group.
  * A world of one process makes no MPI call.
  */
 #ifndef COLLECTIVES_CPU_COMM_H

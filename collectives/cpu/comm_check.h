@@ -6,7 +6,7 @@
 #ifndef COLLECTIVES_CPU_COMM_CHECK_H
 #define COLLECTIVES_CPU_COMM_CHECK_H
 
-#include "collectives/channel/channel.h"
+#include "collectives/channel/merge.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,19 +14,30 @@
 /* What a member believes that the communicator is. */
 struct jd_comm_desc {
     uint64_t digest;
-    char text[224]; /* for people: "\"data\" of 4 devices of processes 0-3" */
+    char text[JD_MERGE_TEXT]; /* for people: "\"data\" of 4 devices of
+                               * processes 0-3" */
+};
+
+/* The steps of making one; messages of two do not agree. */
+enum jd_comm_step {
+    JD_COMM_STEP_COMPARE,
+    JD_COMM_STEP_CARDS,
+    JD_COMM_STEP_SIGHTS,
+    JD_COMM_STEP_GROUPS,
+    JD_COMM_STEP_END,
 };
 
 /*
- * Each member tells the one of the lowest process what it believes, and that
- * one answers all; where it waits for long, it tells those that have come who
- * has not.
- * Returns: JD_OK; INVALID_ARGUMENT on every member where beliefs differ,
- *   naming two members and what they believe; DEADLINE_EXCEEDED naming those
- *   who did not come (the lowest itself, where it came less than half a second
- *   before); RESOURCE_EXHAUSTED.
+ * Merges what the parties say in the first step or in a later one. status:
+ * with which this process comes; it is not compared here.
+ * Returns: JD_OK; INVALID_ARGUMENT on every member where descriptions differ,
+ *   naming two members and what they say; DEADLINE_EXCEEDED naming those who
+ *   did not come; ABORTED where one is at another step; RESOURCE_EXHAUSTED.
  */
-jd_status jd__comm_check_compare(struct jd_channel *channel,
-                                 const struct jd_comm_desc *desc);
+jd_status jd__comm_check_merge(struct jd_channel *channel,
+                               enum jd_comm_step step,
+                               const struct jd_comm_desc *desc,
+                               struct jd_merge_call *call,
+                               struct jd_merge *ret_merge);
 
 #endif

@@ -90,34 +90,39 @@ static void print_purpose(const struct jd_call_desc *purpose, char *text,
 
 /* All know that their purposes differ; now they tell each other how. */
 static jd_status fail_mismatch(struct jd_channel *group,
-                               const struct jd_call_desc *purpose, int odd,
-                               int other)
+                               const struct jd_call_desc *purpose,
+                               const struct jd_merge *merge)
 {
     char own[1280];
+    const char *odd_text, *other_text;
+    const struct jd_merge_said *odd = &merge->other, *other = &merge->first;
     print_purpose(purpose, own, sizeof own);
-    jd_status status =
-        jd__channel_meet(group, &purpose->signature, own, strlen(own) + 1);
+    jd__merge_differs(merge, &odd, &other);
+    jd_status status = jd__merge_explain(group, merge, own, sizeof own,
+                                         &odd_text, &other_text);
     if (status != JD_OK)
         return status;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: process %d calls %s, process %d calls %s; all "
                    "processes must make the "
                    "same calls in the same order, with equal lists of leaves",
-                   jd__channel_operation(group), odd,
-                   (const char *)jd__channel_payload(group, odd), other,
-                   (const char *)jd__channel_payload(group, other));
+                   jd__channel_operation(group), odd->process, odd_text,
+                   other->process, other_text);
 }
 
 jd_status jd__agree_meet(struct jd_channel *group,
-                         const struct jd_call_desc *purpose)
+                         const struct jd_call_desc *purpose,
+                         struct jd_merge *ret_merge)
 {
-    int odd = 0, other = 0;
-    jd_status status =
-        jd__channel_meet(group, &purpose->signature, purpose->payload,
-                         purpose->payload ? purpose->bytes : 0);
-    if (status == JD_OK && jd__channel_find_odd(group, &odd, &other))
-        status = fail_mismatch(group, purpose, odd, other);
-    return status == JD_OK ? jd__channel_check_status(group) : status;
+    const struct jd_merge_said *odd, *other;
+    struct jd_merge_call call = { .signature = purpose->signature,
+                                  .record = purpose->payload,
+                                  .bytes = purpose->bytes,
+                                  .is_gift = purpose->is_gift };
+    jd_status status = jd__merge_meet(group, &call, ret_merge);
+    if (status == JD_OK && jd__merge_differs(ret_merge, &odd, &other))
+        status = fail_mismatch(group, purpose, ret_merge);
+    return status == JD_OK ? jd__merge_check_status(group, ret_merge) : status;
 }
 
 struct jd_call_desc jd__agree_call(enum jd_activity activity,
@@ -146,26 +151,29 @@ jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
                                       struct jd_call_desc *purpose,
                                       size_t bytes, char **ret_scratch)
 {
+    struct jd_merge merge;
     *ret_scratch = jd__channel_scratch(group, bytes);
     if (!*ret_scratch)
         purpose->signature.status =
             jd__fail_no_memory(jd__channel_operation(group), bytes);
-    return jd__agree_meet(group, purpose);
+    return jd__agree_meet(group, purpose, &merge);
 }
 
 /* Meets with everything in the message. */
 jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
                                      struct jd_call_desc *purpose, bool gives,
-                                     size_t bytes)
+                                     size_t bytes, struct jd_merge *ret_merge)
 {
-    unsigned char packed[JD_MEETING_PAYLOAD];
+    unsigned char packed[JD_MERGE_PAYLOAD];
     struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+    purpose->bytes = bytes;
     if (gives) {
         purpose->payload = packed;
-        purpose->bytes = jd__leaves_walk_pack(&walk, packed, bytes);
+        jd__leaves_walk_pack(&walk, packed, bytes);
     }
-    jd_status status = jd__agree_meet(group, purpose);
+    jd_status status = jd__agree_meet(group, purpose, ret_merge);
     purpose->payload = NULL;
+    purpose->bytes = 0;
     return status;
 }
 
@@ -174,11 +182,14 @@ static jd_status hear_short(struct jd_channel *group,
                             struct jd_call_desc *purpose, size_t bytes,
                             int source, const struct jd_listener *listener)
 {
+    struct jd_merge merge;
     bool gives = jd__channel_index(group) == source;
     struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
-    jd_status status = jd__agree_meet_with_leaves(group, purpose, gives, bytes);
+    purpose->is_gift = true;
+    jd_status status =
+        jd__agree_meet_with_leaves(group, purpose, gives, bytes, &merge);
     if (status == JD_OK && !gives)
-        listener->hear(&walk, jd__channel_payload(group, source), bytes,
+        listener->hear(&walk, jd__merge_record(&merge, 0), bytes,
                        listener->arg);
     return status;
 }
@@ -211,7 +222,7 @@ jd_status jd__agree_hear(struct jd_channel *group, struct jd_call_desc *purpose,
                          size_t bytes, int source,
                          const struct jd_listener *listener)
 {
-    return bytes > JD_MEETING_PAYLOAD
+    return bytes > JD_MERGE_GIFT
                ? hear_long(group, purpose, source, listener)
                : hear_short(group, purpose, bytes, source, listener);
 }

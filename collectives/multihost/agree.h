@@ -7,7 +7,7 @@
  *
  *     status = jd__agree_enter(JD_ACTIVITY_..., &group);
  *     struct jd_call_desc purpose = jd__agree_call(JD_ACTIVITY_..., leaves, n);
- *     status = jd__agree_meet(group, &purpose);
+ *     status = jd__agree_meet(group, &purpose, &merge);
  *     ...
  *     return jd__agree_leave(status);
  *
@@ -17,7 +17,7 @@
 #define COLLECTIVES_MULTIHOST_AGREE_H
 
 #include "base/status.h"
-#include "collectives/channel/channel.h"
+#include "collectives/channel/merge.h"
 #include "collectives/multihost/leaves.h"
 
 #include <stdbool.h>
@@ -29,8 +29,9 @@ struct jd_call_desc {
     const jd_leaf *leaves;
     size_t count;
     const char *detail;  /* follows the list in sentences; NULL: nothing */
-    const void *payload; /* NULL: none */
-    size_t bytes;
+    const void *payload; /* NULL: this process gives nothing */
+    size_t bytes;        /* of what is given */
+    bool is_gift;        /* by one, to all */
 };
 
 struct jd_call_desc jd__agree_call(enum jd_activity activity,
@@ -57,18 +58,19 @@ jd_status jd__agree_leave(jd_status status);
  * where one of them came without memory; the failures of a wait.
  */
 jd_status jd__agree_meet(struct jd_channel *group,
-                         const struct jd_call_desc *purpose);
+                         const struct jd_call_desc *purpose,
+                         struct jd_merge *ret_merge);
 
 /* Meets with bytes of scratch memory for what follows. */
 jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
                                       struct jd_call_desc *purpose,
                                       size_t bytes, char **ret_scratch);
 
-/* Meets with all leaves, at most JD_MEETING_PAYLOAD bytes, in the message of
- * those that give. */
+/* Meets with all leaves of those that give, of bytes each, in the message: of
+ * one at most JD_MERGE_GIFT, of all JD_MERGE_PAYLOAD. */
 jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
                                      struct jd_call_desc *purpose, bool gives,
-                                     size_t bytes);
+                                     size_t bytes, struct jd_merge *ret_merge);
 
 /* What becomes of the source's leaves: called with each part of them, and the
  * place in this process's leaves where it belongs. */

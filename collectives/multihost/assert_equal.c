@@ -2,6 +2,7 @@
 /* assert_equal.c - jd_assert_equal: every process compares its leaves with
  * process 0's, and then all tell each other what they found. */
 #include "collectives/kernels/elements.h"
+#include "collectives/channel/chunks.h"
 #include "collectives/multihost/agree.h"
 #include "collectives/multihost/equality.h"
 #include "collectives/multihost/leaves.h"
@@ -112,21 +113,29 @@ static jd_status fail_difference(struct jd_channel *group, int process,
         value, difference->leaf, index, wanted, comparison->rules_text);
 }
 
-/* Tells all what each has found. */
+/* The lowest process that has found a difference tells all which. */
 static jd_status share_differences(struct jd_channel *group,
                                    const struct jd_call_desc *purpose,
                                    const struct comparison *comparison)
 {
-    jd_status status =
-        jd__channel_meet(group, &purpose->signature, &comparison->difference,
-                         sizeof comparison->difference);
-    for (int i = 0; status == JD_OK && i < jd__channel_size(group); i++) {
-        struct difference difference;
-        memcpy(&difference, jd__channel_payload(group, i), sizeof difference);
-        if (difference.exists)
-            return fail_difference(group, i, &difference, comparison);
-    }
-    return status;
+    struct jd_merge merge;
+    struct jd_merge_call call = { .signature = purpose->signature };
+    if (comparison->difference.exists)
+        call.signature.status = JD_FAILED_PRECONDITION;
+    jd_status status = jd__merge_meet(group, &call, &merge);
+    if (status != JD_OK || merge.status == JD_OK)
+        return status;
+    struct difference *difference =
+        jd__channel_scratch(group, sizeof *difference);
+    if (!difference)
+        return jd__fail_no_memory(jd__channel_operation(group),
+                                  sizeof *difference);
+    *difference = comparison->difference;
+    status = jd__chunks_broadcast(group, difference, sizeof *difference,
+                                  merge.failed);
+    return status == JD_OK
+               ? fail_difference(group, merge.failed, difference, comparison)
+               : status;
 }
 
 static jd_status assert_equal(enum jd_activity activity,

@@ -125,12 +125,15 @@ static jd_status gather_stream(struct jd_channel *group,
 static jd_status gather(struct jd_channel *group, struct jd_call_desc *purpose,
                         size_t bytes, const jd_leaf *out)
 {
-    if (bytes > JD_MEETING_PAYLOAD)
+    struct jd_merge merge;
+    int size = jd__channel_size(group);
+    if (bytes > JD_MERGE_PAYLOAD / (size_t)size)
         return gather_stream(group, purpose, out);
-    jd_status status = jd__agree_meet_with_leaves(group, purpose, true, bytes);
-    for (int i = 0; status == JD_OK && i < jd__channel_size(group); i++) {
+    jd_status status =
+        jd__agree_meet_with_leaves(group, purpose, true, bytes, &merge);
+    for (int i = 0; status == JD_OK && i < size; i++) {
         struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
-        jd__leaves_walk_unpack(&walk, jd__channel_payload(group, i), bytes, out,
+        jd__leaves_walk_unpack(&walk, jd__merge_record(&merge, i), bytes, out,
                                (size_t)i);
     }
     return status;

@@ -5,6 +5,7 @@
  *   together ROUNDS  eight comms at a time, over random devices in random
  *                    order, each thread at its own pace; all work
  *   many COUNT       one after the other; nothing stays behind
+ *   alive COUNT      as many at the same time; all work
  *   missing          a device, or a process, that does not come is named
  *   beliefs          so are members who mean different comms
  *   cancelled        a wait ends when it is told to
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "collectives/cpu/bootstrap.h"
+#include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/comm.h"
 #include "collectives/cpu/local_rendezvous.h"
 
@@ -26,7 +28,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { CLIQUES = 8, MOST_DEVICES = 32, MOST_THREADS = 8 };
+enum { CLIQUES = 8, MOST_DEVICES = 64, MOST_THREADS = 8 };
 
 static const struct jd_runtime *runtime;
 static const jd_device *const *devices;
@@ -337,6 +339,28 @@ static void try_many(void)
     EXPECT(jd__local_rendezvous_count() == 0, "somebody is left");
 }
 
+/* ---- alive --------------------------------------------------------------- */
+
+static void keep_alive(struct worker *worker)
+{
+    struct jd_comm **comms = calloc((size_t)count, sizeof(struct jd_comm *));
+    for (int i = 0; i < count; i++)
+        comms[i] = make(&plans[0], place_of(&plans[0], worker));
+    for (int i = 0; i < count; i += 1 + count / 20)
+        talk(comms[i], &plans[0], i);
+    talk(comms[count - 1], &plans[0], 0);
+    for (int i = 0; i < count; i++)
+        jd__comm_destroy(comms[i]);
+    free(comms);
+}
+
+static void try_alive(void)
+{
+    run_on_all(keep_alive);
+    EXPECT(jd__bootstrap_tags_lent() == 0, "%d ranges of tags",
+           jd__bootstrap_tags_lent());
+}
+
 /* ---- not made ----------------------------------------------------------- */
 
 static void plan_all(void)
@@ -457,6 +481,8 @@ int main(int argc, char **argv)
         try_together();
     } else if (strcmp(argv[1], "many") == 0) {
         try_many();
+    } else if (strcmp(argv[1], "alive") == 0) {
+        try_alive();
     } else if (strcmp(argv[1], "missing") == 0) {
         EXPECT_OK(jd_sync_global_devices("begin together"));
         run_on_all(miss_last);

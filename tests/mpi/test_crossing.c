@@ -48,13 +48,6 @@ static int leave(int code)
     return code;
 }
 
-int MPI_Testany(int count, MPI_Request requests[], int *index, int *done,
-                MPI_Status *status)
-{
-    enter();
-    return leave(PMPI_Testany(count, requests, index, done, status));
-}
-
 /* ---- collectives over one axis ------------------------------------------ */
 
 /* The number of a member of the mesh, by its coordinates. */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Internals of the collectives, with the members numbered backwards: long data
- * goes in pieces (with pieces of a few bytes, every way to cut it), a member
- * that cannot take part says so.
+ * goes in pieces (with pieces of a few bytes, every way to cut it); what
+ * members say is merged: who differs, who cannot take part, what each or one of
+ * them gives, among all and among some, and that those who mean different
+ * members do not wait for each other.
  */
 #include "jd.h"
 
 #include "collectives/channel/chunks.h"
+#include "collectives/channel/merge.h"
 
 #include "expect.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static struct jd_channel *group;
@@ -92,8 +96,10 @@ static void try_status(void)
         return;
     if (self == 1)
         signature.status = jd__fail_no_memory("test", 4711);
-    EXPECT_OK(jd__channel_meet(group, &signature, NULL, 0));
-    EXPECT_STATUS(jd__channel_check_status(group), JD_RESOURCE_EXHAUSTED,
+    struct jd_merge_call call = { .signature = signature };
+    struct jd_merge merge;
+    EXPECT_OK(jd__merge_meet(group, &call, &merge));
+    EXPECT_STATUS(jd__merge_check_status(group, &merge), JD_RESOURCE_EXHAUSTED,
                   "test: ");
     snprintf(text, sizeof text,
              "test: process %d came, but could not take part: "
@@ -106,12 +112,131 @@ static void try_status(void)
     EXPECT(strcmp(jd_error_message(), wanted) == 0, "%s", jd_error_message());
 }
 
+/* ---- merging ------------------------------------------------------------- */
+
+/* The odd one of them all says something else. */
+static void try_odd(int odd)
+{
+    struct jd_merge merge;
+    const struct jd_merge_said *first = NULL, *second = NULL;
+    struct jd_merge_call call = { .signature = { .count = self == odd } };
+    char text[32];
+    call.text = self == odd ? "odd" : "even";
+    EXPECT_OK(jd__merge_meet(group, &call, &merge));
+    bool differs = jd__merge_differs(&merge, &first, &second);
+    EXPECT(differs == (size > 1), "%d", differs);
+    EXPECT_OK(jd__merge_check_status(group, &merge));
+    if (size == 1)
+        return;
+    int other = odd == 0 ? 1 : 0;
+    if (size == 2)
+        other = 0, odd = 1;
+    EXPECT(first->process == jd__channel_process(group, odd) &&
+               first->count == 1,
+           "process %d, %d times", first->process, first->count);
+    EXPECT(second->process == jd__channel_process(group, other) &&
+               second->count == size - 1,
+           "process %d, %d times", second->process, second->count);
+    snprintf(text, sizeof text, "%s", jd__merge_text(&merge, first));
+    EXPECT(size == 2 || strcmp(text, "odd") == 0, "%s", text);
+    EXPECT(strcmp(jd__merge_text(&merge, second), text) != 0, "%s", text);
+}
+
+/* Three different things: the first, and the first that differs from it. */
+static void try_all_odd(void)
+{
+    struct jd_merge merge;
+    const struct jd_merge_said *odd = NULL, *other = NULL;
+    struct jd_merge_call call = { .signature = { .count = (size_t)self } };
+    EXPECT_OK(jd__merge_meet(group, &call, &merge));
+    if (!jd__merge_differs(&merge, &odd, &other))
+        return;
+    EXPECT(odd->signature.count == 1 && odd->count == 1, "%d", odd->count);
+    EXPECT(other->signature.count == 0 && other->count == 1, "%d",
+           other->count);
+}
+
+/* Records among those members from `first` on, in the opposite order. */
+static void try_records(int first, size_t bytes)
+{
+    static unsigned char own[20000], all[16 * 20000];
+    int members[16];
+    struct jd_parties some = { members, size - first, 0 };
+    struct jd_merge merge;
+    struct jd_merge_call call = {
+        .record = own, .bytes = bytes, .all = all, .parties = &some
+    };
+    if (self < first)
+        return;
+    for (int i = 0; i < some.count; i++)
+        members[i] = size - 1 - i;
+    some.self = size - 1 - self;
+    fill(own, self, bytes);
+    EXPECT_OK(jd__merge_meet(group, &call, &merge));
+    EXPECT_OK(jd__merge_check_status(group, &merge));
+    for (int p = 0; p < some.count; p++)
+        for (size_t i = 0; i < bytes; i++)
+            EXPECT(all[(size_t)p * bytes + i] == byte_of(size - 1 - p, i),
+                   "party %d, byte %zu of %zu", p, i, bytes);
+}
+
+static void try_gift(int source, size_t bytes)
+{
+    static unsigned char own[JD_MERGE_GIFT];
+    struct jd_merge merge;
+    struct jd_merge_call call = { .bytes = bytes, .is_gift = true };
+    fill(own, source, bytes);
+    call.record = self == source ? own : NULL;
+    EXPECT_OK(jd__merge_meet(group, &call, &merge));
+    const unsigned char *said = jd__merge_record(&merge, 0);
+    for (size_t i = 0; i < bytes; i++)
+        EXPECT(said[i] == byte_of(source, i), "byte %zu of %zu", i, bytes);
+}
+
+static void try_merges(void)
+{
+    static const size_t bytes[] = { 0, 1, 8, 1000, 4000, 20000 };
+    for (int odd = 0; odd < size; odd++)
+        try_odd(odd);
+    try_all_odd();
+    for (size_t b = 0; b < sizeof bytes / sizeof *bytes; b++)
+        for (int first = 0; first < size; first += 1 + first)
+            try_records(first, bytes[b]);
+    for (int source = 0; source < size; source++)
+        for (size_t b = 1; bytes[b] <= JD_MERGE_GIFT; b++)
+            try_gift(source, bytes[b]);
+}
+
+/* The last member has the others in another order: their rounds do not fit
+ * together. All end, and know of two that differ. */
+static void try_lists(void)
+{
+    int members[16];
+    struct jd_parties all = { members, size, self };
+    struct jd_merge merge;
+    const struct jd_merge_said *odd, *other;
+    struct jd_merge_call call = { .parties = &all };
+    struct jd_channel *own = open_group(JD_TAG_ARRAYS);
+    for (int i = 0; i < size; i++)
+        members[i] = self == size - 1 ? size - 1 - i : i;
+    if (self == size - 1)
+        all.self = 0;
+    EXPECT_OK(jd__merge_meet(own, &call, &merge));
+    EXPECT(jd__merge_differs(&merge, &odd, &other) == (size > 1),
+           "nobody differs");
+    EXPECT(size == 1 || odd->list != other->list, "the lists are the same");
+    EXPECT(jd__channel_has_failed(own) == (size > 1), "messages may come");
+    jd__channel_destroy(own);
+}
+
 int main(void)
 {
     JD_CHECK(jd_initialize());
     group = open_group(JD_TAG_PROCESSES);
     try_pieces();
     try_status();
+    try_merges();
+    try_lists();
     jd__channel_destroy(group);
     JD_CHECK(jd_shutdown());
     return 0;

@@ -11,7 +11,7 @@
 #include "jd.h"
 #include "jd_mpi.h"
 
-#include "collectives/channel/channel.h"
+#include "collectives/channel/merge.h"
 #include "runtime/mpi/lock.h"
 
 #include "expect.h"
@@ -48,22 +48,27 @@ static int leave(int code)
 
 /* ---- groups ------------------------------------------------------------- */
 
+static int processes[64], first_tags[64], numbers[64]; /* of the members */
+
+static void number_members(int size)
+{
+    for (int i = 0; i < size; i++) {
+        processes[i] = i / THREADS;
+        first_tags[i] = FIRST_TAG + i * size;
+        numbers[i] = i;
+    }
+}
+
 static struct jd_channel *open_group(int index)
 {
     int size = runtime->world.count * THREADS;
-    int processes[64], to[64], from[64];
-    for (int i = 0; i < size; i++) {
-        processes[i] = i / THREADS;
-        to[i] = FIRST_TAG + i * size + index;
-        from[i] = FIRST_TAG + index * size + i;
-    }
     struct jd_channel_spec spec = {
         .runtime = runtime,
         .processes = processes,
         .size = size,
         .index = index,
-        .send_tags = to,
-        .receive_tags = from,
+        .first_tags = first_tags,
+        .numbers = numbers,
     };
     struct jd_channel *group;
     EXPECT_OK(jd__channel_create(&spec, "test", &group));
@@ -75,9 +80,13 @@ static void meet(struct jd_channel *group, int round)
 {
     struct jd_signature signature = { .activity = JD_ACTIVITY_PSUM };
     int mine[2] = { round, jd__channel_index(group) };
-    EXPECT_OK(jd__channel_meet(group, &signature, mine, sizeof mine));
+    struct jd_merge merge;
+    struct jd_merge_call call = { .signature = signature,
+                                  .record = mine,
+                                  .bytes = sizeof mine };
+    EXPECT_OK(jd__merge_meet(group, &call, &merge));
     for (int i = 0; i < jd__channel_size(group); i++) {
-        const int *theirs = jd__channel_payload(group, i);
+        const int *theirs = jd__merge_record(&merge, i);
         EXPECT(theirs[0] == round && theirs[1] == i, "%d, %d", theirs[0],
                theirs[1]);
     }
@@ -118,10 +127,11 @@ static void *be_member(void *arg)
 static void try_groups(void)
 {
     pthread_t threads[THREADS];
-    int numbers[THREADS];
+    int own[THREADS];
+    number_members(runtime->world.count * THREADS);
     for (int i = 0; i < THREADS; i++) {
-        numbers[i] = i;
-        EXPECT(pthread_create(&threads[i], NULL, be_member, &numbers[i]) == 0,
+        own[i] = i;
+        EXPECT(pthread_create(&threads[i], NULL, be_member, &own[i]) == 0,
                "no thread");
     }
     for (int i = 0; i < THREADS; i++)

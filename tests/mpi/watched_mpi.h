@@ -33,6 +33,13 @@ int MPI_Testall(int count, MPI_Request requests[], int *done,
     return leave(PMPI_Testall(count, requests, done, statuses));
 }
 
+int MPI_Testany(int count, MPI_Request requests[], int *index, int *done,
+                MPI_Status *status)
+{
+    enter();
+    return leave(PMPI_Testany(count, requests, index, done, status));
+}
+
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *found, MPI_Status *status)
 {
     enter();
