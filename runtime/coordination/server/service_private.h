@@ -43,6 +43,7 @@ struct jd_pending_request {
     Jd__Message
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
     size_t next_key;
+    bool is_alone; /* BARRIER: as in struct jd_blocked, and it has no timeout */
 };
 
 /* What a queue's waiters wait for, for those whose time is up together. */
@@ -76,11 +77,12 @@ struct jd_blocked {
     uint64_t wait;
     char operation[160];
     double since, told;
-    bool is_far, is_alone;
+    bool is_far, is_alone, is_transfer;
     uint64_t look; /* the last Look before it was told */
     int count, processes[JD_BLOCKED_NAMED];
     uint64_t asked; /* the Look that asks about it; 0: it is not suspected */
     double suspected, asked_at;
+    double due; /* the suspicion has lasted; it is asked about once more */
 };
 
 /* What was answered, for one who asks again because the reply was lost. */
@@ -222,6 +224,7 @@ struct jd_service {
 
     double notice; /* how long waits in a circle must last; negative: none */
     int num_blocked, num_suspected; /* waits of all members */
+    double circles_due;             /* barriers are looked at; 0: not */
     uint64_t num_looks;
 
     uint64_t round; /* of preemption */
@@ -417,6 +420,10 @@ void jd__barriers_describe_doing(FILE *out,
 void jd__barriers_abort(struct jd_service *service,
                         const struct jd_service_process *member);
 void jd__barriers_finish(struct jd_service *service);
+/* Whom it waits for: writes at most so many, returns how many. */
+int jd__barriers_list_missing(const struct jd_service *service,
+                              const struct jd_pending_request *waiter,
+                              int *processes, int most);
 
 /* ---- blocked.c ---------------------------------------------------------- */
 
@@ -438,6 +445,25 @@ void jd__blocked_look(struct jd_service *service,
 /* The member is no more, or cannot be asked. */
 void jd__blocked_forget(struct jd_service *service,
                         struct jd_service_process *member);
+/* Such a suspicion must last so long. */
+double jd__blocked_seconds(const struct jd_blocked *blocked);
+/* Its process says again whether it waits, and for whom: now, and after so
+ * many seconds. */
+void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
+                         double seconds);
+/* It was asked at the end of that time, and has said the same. */
+bool jd__blocked_is_certain(const struct jd_blocked *blocked);
+
+/* ---- circles.c ---------------------------------------------------------- */
+
+/* Looks for a circle that this wait leads to, and asks those in it; ends the
+ * job where all is certain. False where there is none. */
+bool jd__circles_weigh(struct jd_service *service, struct jd_blocked *blocked);
+/* A process's notice about this wait is due. */
+void jd__circles_on_notice(struct jd_service *service,
+                           const struct jd_pending_request *waiter);
+/* Looks at barriers whose notices were due; returns when to call again. */
+double jd__circles_tick(struct jd_service *service);
 
 /* ---- failures.c --------------------------------------------------------- */
 
