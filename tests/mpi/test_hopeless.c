@@ -6,6 +6,7 @@
  *     test_hopeless circle   4 processes: two sum over "a" first, two over "b"
  *     test_hopeless leave    process 1 ends while the others sum
  *     test_hopeless early    process 1 ends after its last call: no failure
+ *     test_hopeless slow     2 processes, and data that take their time: none
  *
  * The same call on all, of which each waits for the other end:
  *
@@ -52,6 +53,19 @@ static void send_to_each_other(bool sends)
         JD_CHECK(jd_send(me, NULL, other, numbers, COUNT, JD_F64));
     else
         JD_CHECK(jd_recv(me, NULL, other, numbers, COUNT, JD_F64));
+}
+
+/* Where MPI has small buffers, beyond the notice. */
+static void send_slowly(void)
+{
+    enum { COUNT = 1 << 20 };
+    double *numbers = calloc(COUNT, sizeof *numbers);
+    EXPECT(numbers != NULL, "no memory");
+    if (jd_process_index() == 0)
+        JD_CHECK(jd_send(me, NULL, 1, numbers, COUNT, JD_F64));
+    else
+        JD_CHECK(jd_recv(me, NULL, 0, numbers, COUNT, JD_F64));
+    free(numbers);
 }
 
 static void put(jd_mesh *mesh)
@@ -132,6 +146,8 @@ static void run(const char *what, jd_mesh *mesh)
         part(strcmp(what, "leave") == 0);
     else if (strcmp(what, "sends") == 0 || strcmp(what, "receives") == 0)
         send_to_each_other(strcmp(what, "sends") == 0);
+    else if (strcmp(what, "slow") == 0)
+        send_slowly();
     else if (strcmp(what, "barriers") == 0)
         JD_CHECK(
             jd_wait_at_barrier(jd_process_index() ? "b" : "a", 0, NULL, 0));
