@@ -2,6 +2,19 @@
 /* ranges.c - lists of numbers as people write them. */
 #include "base/ranges.h"
 
+#include <stdlib.h>
+
+int jd__ranges_sort(int *numbers, int count)
+{
+    int left = 0;
+    if (count)
+        qsort(numbers, (size_t)count, sizeof *numbers, jd__ranges_compare);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || numbers[i] != numbers[i - 1])
+            numbers[left++] = numbers[i];
+    return left;
+}
+
 void jd__ranges_print(FILE *out, const int *numbers, int count)
 {
     for (int i = 0; i < count;) {

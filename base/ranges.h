@@ -17,6 +17,9 @@ static inline int jd__ranges_compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
+/* Sorts them and leaves each there once; returns how many are left. */
+int jd__ranges_sort(int *numbers, int count);
+
 /* Prints sorted numbers as ranges. */
 void jd__ranges_print(FILE *out, const int *numbers, int count);
 

@@ -16,6 +16,7 @@ static const struct bench *const benches[] = {
     &bench_collectives,
     &bench_init,
     &bench_reshard,
+    &bench_scale,
 };
 enum { NUM_BENCHES = sizeof benches / sizeof *benches };
 

@@ -18,6 +18,7 @@ extern const struct bench bench_checkpoint;
 extern const struct bench bench_collectives;
 extern const struct bench bench_init;
 extern const struct bench bench_reshard;
+extern const struct bench bench_scale;
 
 /* The path of this program, to start it again under mpirun. */
 const char *bench_program(void);

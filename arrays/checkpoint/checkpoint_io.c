@@ -22,7 +22,8 @@ jd_status jd__checkpoint_io_begin(const char *operation, struct jd_io *ret_io)
         return status;
     const struct jd_topology *topology = runtime->topology;
     int self = runtime->world.index;
-    const char *host = topology->hosts[topology->processes[self].host].name;
+    const char *host =
+        jd__topology_host_name(topology, topology->processes[self].host);
     *ret_io = (struct jd_io){ .operation = operation, .process = self };
     snprintf(ret_io->who, sizeof ret_io->who, "process %d on host %s", self,
              host);

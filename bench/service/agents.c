@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "bench/service/parts.h"
+#include "runtime/coordination/client/agent.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -37,6 +38,11 @@ struct bench_agents {
     bool has_failed;
     bool is_beating; /* replies are to heartbeats */
     long answers;
+    enum bench_coming coming;
+    double begun;         /* the first came */
+    bool expects_failure; /* one has been taken away */
+    int told;             /* so many have heard what all are to hear */
+    double first_told;
     int epoll;
     struct jd_bytes out;
     struct jd_wire_arena arena;
@@ -99,6 +105,18 @@ static bool advance(struct bench_agents *agents, struct agent *agent)
                         : bench_frame_leave(out, id));
 }
 
+/* From one of several addresses of loopback, as agents of several hosts: the
+ * kernel looks long for a free port where one has many. */
+static void choose_source(int fd, int index)
+{
+    static const int on = 1;
+    struct sockaddr_in address = { .sin_family = AF_INET };
+    address.sin_addr.s_addr =
+        htonl(INADDR_LOOPBACK + (uint32_t)(index / MAX_HANDSHAKES));
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    bind(fd, (const struct sockaddr *)&address, sizeof address);
+}
+
 static bool connect_one(struct bench_agents *agents)
 {
     int index = agents->connected++, on = 1;
@@ -109,6 +127,8 @@ static bool connect_one(struct bench_agents *agents)
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     agents->handshakes++;
     agent->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (agent->fd >= 0 && agents->coming != BENCH_COME_SOME)
+        choose_source(agent->fd, index);
     if (agent->fd < 0 ||
         (connect(agent->fd, (struct sockaddr *)&address, sizeof address) != 0 &&
          errno != EINPROGRESS) ||
@@ -118,10 +138,19 @@ static bool connect_one(struct bench_agents *agents)
     return true;
 }
 
+static bool may_come(const struct bench_agents *agents)
+{
+    if (agents->connected == agents->count)
+        return false;
+    if (agents->coming == BENCH_COME_SOME)
+        return agents->handshakes < MAX_HANDSHAKES;
+    return agents->coming == BENCH_COME_AS_FAST ||
+           jd__clock_now() >= agents->begun + jd__agent_turn(agents->connected);
+}
+
 static bool connect_some(struct bench_agents *agents)
 {
-    while (agents->connected < agents->count &&
-           agents->handshakes < MAX_HANDSHAKES)
+    for (int n = 0; n < MAX_HANDSHAKES && may_come(agents); n++)
         if (!connect_one(agents))
             return false;
     return true;
@@ -146,6 +175,12 @@ static bool on_reply(struct bench_agents *agents, struct agent *agent,
     return advance(agents, agent);
 }
 
+static void note_told(struct bench_agents *agents)
+{
+    if (!agents->told++)
+        agents->first_told = jd__clock_now();
+}
+
 static bool on_message(struct bench_agents *agents, struct agent *agent,
                        const Jd__Message *message)
 {
@@ -168,7 +203,20 @@ static bool on_message(struct bench_agents *agents, struct agent *agent,
         return on_reply(agents, agent, message->reply);
     case JD__MESSAGE__BODY_REFUSAL:
         return fail(agents, index, "refused", message->refusal->text);
+    case JD__MESSAGE__BODY_PREEMPTION:
+        return send_out(
+            agents, agent,
+            bench_frame_step(&agents->out, message->preemption->round));
+    case JD__MESSAGE__BODY_DECISION:
+        note_told(agents);
+        return send_out(
+            agents, agent,
+            bench_frame_acknowledge(&agents->out, message->decision->round));
     case JD__MESSAGE__BODY_FAILURE:
+        if (agents->expects_failure) {
+            note_told(agents);
+            return true;
+        }
         return fail(agents, index, "the job failed", message->failure->text);
     default:
         return fail(agents, index, "unexpected", jd__wire_body_name(message));
@@ -282,9 +330,24 @@ void bench_agents_destroy(struct bench_agents *agents)
     free(agents);
 }
 
+void bench_agents_come(struct bench_agents *agents, enum bench_coming coming)
+{
+    agents->coming = coming;
+}
+
+/* Those whose turn is later are waited for with the others. */
+static bool go_on(struct bench_agents *agents, double left)
+{
+    int wait = (int)(1e3 * left) + 1;
+    if (agents->connected < agents->count && agents->coming != BENCH_COME_SOME)
+        wait = agents->coming == BENCH_COME_IN_TURN;
+    return connect_some(agents) && handle_events(agents, wait);
+}
+
 double bench_agents_run(struct bench_agents *agents, enum bench_phase phase)
 {
     double begin = jd__clock_now();
+    agents->begun = begin;
     agents->goal = phase;
     agents->done = 0;
     bool is_well = connect_some(agents);
@@ -299,9 +362,46 @@ double bench_agents_run(struct bench_agents *agents, enum bench_phase phase)
                                      BENCH_DEADLINE, agents->done,
                                      agents->count, agents->server.name);
         else
-            is_well = handle_events(agents, (int)(1e3 * left) + 1);
+            is_well = go_on(agents, left);
     }
     return is_well ? jd__clock_now() - begin : -1;
+}
+
+/* Until so many have heard it. */
+static double await_told(struct bench_agents *agents, double begin, int count)
+{
+    bool is_well = true;
+    while (is_well && agents->told < count) {
+        double left = begin + BENCH_DEADLINE - jd__clock_now();
+        is_well = left > 0
+                      ? handle_events(agents, (int)(1e3 * left) + 1)
+                      : bench_complain("after %g s only %d of %d agents had "
+                                       "heard it",
+                                       BENCH_DEADLINE, agents->told, count);
+    }
+    return is_well ? jd__clock_now() - begin : -1;
+}
+
+double bench_agents_preempt(struct bench_agents *agents)
+{
+    double begin = jd__clock_now();
+    agents->told = 0;
+    bool is_sent = send_out(agents, &agents->items[0],
+                            bench_frame_preempted(&agents->out));
+    return is_sent ? await_told(agents, begin, agents->count) : -1;
+}
+
+double bench_agents_fail(struct bench_agents *agents, double *ret_first)
+{
+    struct agent *victim = &agents->items[agents->count / 2];
+    double begin = jd__clock_now();
+    agents->told = 0;
+    agents->expects_failure = true;
+    close(victim->fd);
+    victim->fd = -1;
+    double seconds = await_told(agents, begin, agents->count - 1);
+    *ret_first = agents->first_told - begin;
+    return seconds;
 }
 
 void bench_agents_rewind(struct bench_agents *agents)

@@ -143,11 +143,11 @@ double bench_server_cpu(const struct bench_server *server)
     return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
-double bench_server_memory(const struct bench_server *server)
+static double memory_of(pid_t pid)
 {
     char path[64], line[256];
     double bytes = -1;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)server->pid);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
         if (strncmp(line, "VmRSS:", 6) == 0)
@@ -155,6 +155,16 @@ double bench_server_memory(const struct bench_server *server)
     if (file)
         fclose(file);
     return bytes;
+}
+
+double bench_server_memory(const struct bench_server *server)
+{
+    return memory_of(server->pid);
+}
+
+double bench_own_memory(void)
+{
+    return memory_of(getpid());
 }
 
 /* ---- programs ----------------------------------------------------------- */
@@ -255,11 +265,26 @@ int bench_program_end(struct bench_program *program, double deadline)
     return has_ended ? status : -1;
 }
 
+enum { SPARE_FILES = 64 };
+
+int bench_most_connections(int count)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)count + SPARE_FILES;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_max < wanted) {
+        struct rlimit more = { wanted, wanted };
+        limit.rlim_max =
+            setrlimit(RLIMIT_NOFILE, &more) == 0 ? wanted : limit.rlim_max;
+    }
+    return limit.rlim_max < wanted ? (int)limit.rlim_max - SPARE_FILES : count;
+}
+
 bool bench_allow_files(int count)
 {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
-    rlim_t wanted = (rlim_t)count + 64;
+    rlim_t wanted = (rlim_t)count + SPARE_FILES;
     if (limit.rlim_cur >= wanted)
         return true;
     if (limit.rlim_max < wanted)

@@ -127,6 +127,27 @@ bool bench_frame_heartbeat(struct jd_bytes *out, uint64_t id)
     return append(out, id, 0, JD__MESSAGE__BODY_HEARTBEAT, &body);
 }
 
+bool bench_frame_preempted(struct jd_bytes *out)
+{
+    Jd__Preempted body = JD__PREEMPTED__INIT;
+    return append(out, 0, 0, JD__MESSAGE__BODY_PREEMPTED, &body);
+}
+
+bool bench_frame_step(struct jd_bytes *out, uint64_t round)
+{
+    Jd__Step body = JD__STEP__INIT;
+    body.round = round;
+    body.step = 7;
+    return append(out, 0, 0, JD__MESSAGE__BODY_STEP, &body);
+}
+
+bool bench_frame_acknowledge(struct jd_bytes *out, uint64_t round)
+{
+    Jd__Acknowledge body = JD__ACKNOWLEDGE__INIT;
+    body.round = round;
+    return append(out, 0, 0, JD__MESSAGE__BODY_ACKNOWLEDGE, &body);
+}
+
 bool bench_frame_set(struct jd_bytes *out, uint64_t id, int first, int count)
 {
     static const char value[BENCH_VALUE] = "a value of thirty-two bytes ...";

@@ -25,13 +25,14 @@ static const char usage[] =
     "\n"
     "  --quick            some 10 seconds, for a look; its figures are rough\n"
     "  --samples N        of each rate (default 15)\n"
-    "  --only SECTION     store, agents, call or failure\n";
+    "  --only SECTION     store, agents, scale, call or failure\n";
 
 static const struct bench_plan whole = {
     .samples = 15,
     .sample_seconds = 0.25,
     .storm = 10000,
     .agents = 2000,
+    .scale = 20000,
     .rounds = 1000,
     .beat_seconds = 5,
     .failures = 5,
@@ -43,6 +44,7 @@ static const struct bench_plan quick = {
     .sample_seconds = 0.02,
     .storm = 500,
     .agents = 200,
+    .scale = 2000,
     .rounds = 20,
     .beat_seconds = 0.2,
     .failures = 1,
@@ -52,9 +54,8 @@ static const struct section {
     const char *name;
     bool (*measure)(const struct bench_plan *plan);
 } sections[] = {
-    { "store", bench_store },
-    { "agents", bench_many_agents },
-    { "call", bench_call },
+    { "store", bench_store },      { "agents", bench_many_agents },
+    { "scale", bench_agents },     { "call", bench_call },
     { "failure", bench_failures },
 };
 enum { NUM_SECTIONS = sizeof sections / sizeof *sections };
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
             only = optarg;
             if (!is_section(only))
                 return fail_usage("--only", optarg,
-                                  "store, agents, call or failure");
+                                  "store, agents, scale, call or failure");
             break;
         case 'q':
             plan = quick;

@@ -39,6 +39,7 @@ struct bench_plan {
     double sample_seconds;
     int storm;  /* connections */
     int agents; /* of the simulated job */
+    int scale;  /* of the largest job */
     int rounds; /* of a small barrier */
     double beat_seconds;
     int failures; /* of each kind */
@@ -93,6 +94,11 @@ bool bench_program_collect(struct bench_program *program, double deadline,
 int bench_program_end(struct bench_program *program, double deadline);
 /* Makes room for that many open files; complains where the limit is lower. */
 bool bench_allow_files(int count);
+/* How many of so many connections the limit of open files allows, where it is
+ * raised as far as this user may. */
+int bench_most_connections(int count);
+/* As bench_server_memory, of this process. */
+double bench_own_memory(void);
 
 /* ---- the servers --------------------------------------------------------- */
 
@@ -123,6 +129,9 @@ bool bench_frame_join(struct jd_bytes *out, uint64_t id);
 bool bench_frame_arrive(struct jd_bytes *out, uint64_t id);
 bool bench_frame_leave(struct jd_bytes *out, uint64_t id);
 bool bench_frame_heartbeat(struct jd_bytes *out, uint64_t id);
+bool bench_frame_preempted(struct jd_bytes *out);
+bool bench_frame_step(struct jd_bytes *out, uint64_t round);
+bool bench_frame_acknowledge(struct jd_bytes *out, uint64_t round);
 /* Sets count keys from the first on. */
 bool bench_frame_set(struct jd_bytes *out, uint64_t id, int first, int count);
 bool bench_frame_get(struct jd_bytes *out, uint64_t id, int count);
@@ -142,11 +151,20 @@ struct bench_agents *bench_agents_create(const struct bench_server *server,
                                          int count);
 /* Resets the connections, which leaves nothing of them in the kernel. */
 void bench_agents_destroy(struct bench_agents *agents);
+/* At most 512 are in their handshake at a time; or each comes when its turn is
+ * (jd__agent_turn); or all as fast as they can. */
+enum bench_coming { BENCH_COME_SOME, BENCH_COME_IN_TURN, BENCH_COME_AS_FAST };
+void bench_agents_come(struct bench_agents *agents, enum bench_coming coming);
 /* Every agent goes on to that phase, by itself; returns how long that took,
  * negative where it failed. */
 double bench_agents_run(struct bench_agents *agents, enum bench_phase phase);
 /* Back from BENCH_PASSED, for another barrier. */
 void bench_agents_rewind(struct bench_agents *agents);
+/* One says that it is to be preempted: until all have heard at which step they
+ * stop. And one dies: until all others have heard it, the first of them after
+ * *ret_first. Seconds, negative where it failed. */
+double bench_agents_preempt(struct bench_agents *agents);
+double bench_agents_fail(struct bench_agents *agents, double *ret_first);
 /* So many heartbeats, evenly over the seconds, of the agents in turn. */
 bool bench_agents_beat(struct bench_agents *agents, double per_second,
                        double seconds, long *ret_sent);
@@ -187,6 +205,7 @@ void bench_set_blocking(int fd, bool blocking);
 
 bool bench_store(const struct bench_plan *plan);
 bool bench_many_agents(const struct bench_plan *plan);
+bool bench_agents(const struct bench_plan *plan);
 bool bench_call(const struct bench_plan *plan);
 bool bench_failures(const struct bench_plan *plan);
 /* What a process of theirs does under the launcher. */

@@ -135,6 +135,7 @@ jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
         return jd__fail_no_memory(CREATE, sizeof *mesh);
     int available = devices ? -1 : runtime->topology->platforms[0].count;
     struct jd_mesh_sizes sizes = { ndim, shape, axis_names, available };
+    jd__topology_list(runtime->topology);
     mesh->runtime = runtime;
     mesh->world = runtime->number;
     mesh->ndim = ndim;

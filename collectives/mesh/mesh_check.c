@@ -171,11 +171,9 @@ jd_status jd__mesh_resolve_sizes(const struct jd_mesh_sizes *sizes,
 static ptrdiff_t device_number(const struct jd_topology *topology,
                                const jd_device *device)
 {
-    uintptr_t first = (uintptr_t)topology->devices, at = (uintptr_t)device;
-    size_t bytes = (size_t)topology->num_devices * sizeof *device;
-    if (at < first || at - first >= bytes || (at - first) % sizeof *device)
-        return -1;
-    return (ptrdiff_t)((at - first) / sizeof *device);
+    return jd__topology_has_device(topology, device)
+               ? device - topology->devices
+               : -1;
 }
 
 static jd_status check_device(const struct jd_topology *topology,

@@ -107,8 +107,9 @@ static jd_status fail_difference(struct jd_channel *group, int process,
         "%s%s%s: process %d (%s) has %s in leaf %" PRIu64
         " at index %s, where process 0 has %s%s",
         what ? what : "", what ? ": " : "", jd__channel_operation(group),
-        process, topology->hosts[topology->processes[process].host].name, value,
-        difference->leaf, index, wanted, comparison->rules_text);
+        process,
+        jd__topology_host_name(topology, topology->processes[process].host),
+        value, difference->leaf, index, wanted, comparison->rules_text);
 }
 
 /* Tells all what each has found. */

@@ -17,21 +17,11 @@
 
 /* ---- arguments ---------------------------------------------------------- */
 
-/* The table's devices lie one behind the other. */
-static bool is_of_job(const struct jd_topology *topology,
-                      const jd_device *device)
-{
-    uintptr_t first = (uintptr_t)topology->devices, at = (uintptr_t)device;
-    return at >= first &&
-           at - first < (size_t)topology->num_devices * sizeof *device &&
-           (at - first) % sizeof *device == 0;
-}
-
 static jd_status check_device(const struct jd_runtime *runtime,
                               const jd_device *device)
 {
     int own = runtime->world.index;
-    if (!is_of_job(runtime->topology, device))
+    if (!jd__topology_has_device(runtime->topology, device))
         return jd_fail(JD_INVALID_ARGUMENT,
                        ALLOC ": device is %s; take the pointer from "
                              "jd_local_devices()",

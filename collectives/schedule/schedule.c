@@ -165,13 +165,16 @@ static struct jd_round tree_round(const struct jd_schedule *s, int k,
 
 /* ---- each with each ------------------------------------------------------- */
 
+/* Those whose numbers add up to the round's are a pair. */
 static struct jd_round pair_round(const struct jd_schedule *s, int k)
 {
-    int to = modulo(s->self + k + 1, s->parties);
-    int from = modulo(s->self - k - 1, s->parties);
-    return (struct jd_round){
-        .to = to, .from = from, .out = { to, 1, 0 }, .in = { from, 1, 0 }
-    };
+    int other = modulo(k - s->self, s->parties);
+    if (other == s->self)
+        return idle;
+    return (struct jd_round){ .to = other,
+                              .from = other,
+                              .out = { other, 1, 0 },
+                              .in = { other, 1, 0 } };
 }
 
 static struct jd_round bruck_round(const struct jd_schedule *s, int k)
@@ -191,7 +194,7 @@ int jd__schedule_rounds(const struct jd_schedule *s)
 {
     int log = jd__schedule_log2(s->parties);
     if (s->kind == JD_SCHEDULE_PAIRS)
-        return s->parties - 1;
+        return s->parties;
     if (s->kind != JD_SCHEDULE_MERGE)
         return log;
     struct core c = core_of(s->parties);

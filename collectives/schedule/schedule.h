@@ -53,7 +53,8 @@ enum jd_schedule_kind {
     /* All that the root has, to everybody: a binomial tree. */
     JD_SCHEDULE_BROADCAST,
 
-    /* Each party has a block for each other: all pairs, T - 1 rounds. */
+    /* Each party has a block for each other: all pairs, both ways at once.
+     * T rounds, in one of which a party may be idle. */
     JD_SCHEDULE_PAIRS,
 
     /* The same in ceil(log2 T) rounds, each block sent about log2(T) / 2

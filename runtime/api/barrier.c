@@ -6,6 +6,7 @@
 #include "jd_coordination.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
+#include "runtime/coordination/net/process_lists.h"
 #include "runtime/process/runtime.h"
 
 #include <stdio.h>
@@ -167,17 +168,23 @@ jd_status jd_cancel_barrier(const char *id)
 
 /* ---- who lives ---------------------------------------------------------- */
 
-static jd_status copy_processes(const Jd__Reply *reply, int **ret_processes,
-                                size_t *ret_count)
+static jd_status copy_processes(const Jd__Reply *reply, int most,
+                                int **ret_processes, size_t *ret_count)
 {
-    size_t bytes = reply->n_processes * sizeof **ret_processes;
-    int *processes = malloc(bytes ? bytes : 1);
+    size_t count;
+    int *processes = jd__process_lists_unpack(reply->ranges, reply->n_ranges,
+                                              (size_t)most, &count);
+    if (!processes && count)
+        return jd_fail(JD_INTERNAL,
+                       "jd_live_processes: the coordination service names "
+                       "processes that a job of %d does not have; its program "
+                       "is of another version, or it is broken",
+                       most);
     if (!processes)
-        return jd__fail_no_memory("jd_live_processes", bytes);
-    for (size_t i = 0; i < reply->n_processes; i++)
-        processes[i] = (int)reply->processes[i];
+        return jd__fail_no_memory("jd_live_processes",
+                                  (size_t)most * sizeof *processes);
     *ret_processes = processes;
-    *ret_count = reply->n_processes;
+    *ret_count = count;
     return JD_OK;
 }
 
@@ -186,6 +193,7 @@ jd_status jd_live_processes(double timeout, int **ret_processes,
 {
     static const char operation[] = "jd_live_processes";
     const struct jd_runtime *runtime;
+    struct jd_client *client;
     Jd__Live body = JD__LIVE__INIT;
     struct jd_call call = { .operation = operation };
     if (!ret_processes || !ret_count)
@@ -194,11 +202,13 @@ jd_status jd_live_processes(double timeout, int **ret_processes,
     jd_status status = jd__runtime_get(&runtime, operation);
     if (status != JD_OK)
         return status;
+    client = jd__session_client(runtime->session);
     call.timeout = jd__barrier_timeout(runtime, timeout, &call.variable);
     jd__call_init(&call, JD__MESSAGE__BODY_LIVE, &body);
-    status = wait_for(jd__session_client(runtime->session), &call);
+    status = wait_for(client, &call);
     if (status == JD_OK)
-        status = copy_processes(call.reply, ret_processes, ret_count);
+        status =
+            copy_processes(call.reply, client->count, ret_processes, ret_count);
     jd__call_finish(&call);
     return status;
 }

@@ -26,11 +26,22 @@ find_list(const char *platform, const char *operation, int *ret_count)
     return list;
 }
 
+/* Of the whole job. */
+static const jd_device *const *list_all(const char *platform,
+                                        const char *operation, int *ret_count)
+{
+    const struct jd_runtime *runtime;
+    const struct jd_device_list *list =
+        find_list(platform, operation, ret_count);
+    if (!list || jd__runtime_get(&runtime, operation) != JD_OK)
+        return NULL;
+    jd__topology_list(runtime->topology);
+    return list->devices;
+}
+
 const jd_device *const *jd_devices(int *ret_count)
 {
-    const struct jd_device_list *list =
-        find_list(NULL, "jd_devices", ret_count);
-    return list ? list->devices : NULL;
+    return list_all(NULL, "jd_devices", ret_count);
 }
 
 const jd_device *const *jd_local_devices(int *ret_count)
@@ -47,11 +58,8 @@ const jd_device *const *jd_local_devices(int *ret_count)
 const jd_device *const *jd_platform_devices(const char *platform,
                                             int *ret_count)
 {
-    if (!platform)
-        platform = "";
-    const struct jd_device_list *list =
-        find_list(platform, "jd_platform_devices", ret_count);
-    return list ? list->devices : NULL;
+    return list_all(platform ? platform : "", "jd_platform_devices",
+                    ret_count);
 }
 
 int jd_device_count(void)

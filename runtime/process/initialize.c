@@ -25,6 +25,7 @@
 #include "runtime/topology/host.h"
 #include "runtime/topology/own_record.h"
 #include "runtime/topology/records.h"
+#include "runtime/topology/table_spread.h"
 #include "runtime/wireup/wireup.h"
 
 #include <math.h>
@@ -448,36 +449,63 @@ static jd_status open_world(struct starting *s)
 
 /* ---- all processes ------------------------------------------------------ */
 
-static jd_status gather(struct starting *s)
+/* What a leader makes of all records: whose devices are whose, too. */
+static jd_status make_table(struct starting *s, struct jd_table **ret_table)
 {
-    struct jd_world *world = &s->runtime->world;
-    jd__watchdog_step(s->watchdog, STEP_GATHER);
-    describe_self(s);
-    s->record->rank = world->index;
-    jd_status status = jd__records_gather(world, s->record, &s->records);
+    const char *platform;
+    jd_status status = jd__records_verify(s->records);
     if (status == JD_OK)
-        status = jd__records_verify(s->records);
-    if (status != JD_OK)
-        return status;
-    jd__watchdog_step(s->watchdog, STEP_ORDER);
-    status = jd__world_order(world, s->records->in_order, s->records->self);
+        status = jd__device_choice_choose(s->records, &platform);
     if (status == JD_OK)
-        status = jd__world_open_user_comm(world);
+        status = jd__table_create(s->records, platform, ret_table);
     return status;
 }
 
-/* Whose devices are whose: what all processes see is known now. */
+/* One process of each host gets all records; what it makes of them becomes its
+ * host's. */
+static jd_status gather_table(struct starting *s, struct jd_table **ret_table)
+{
+    struct jd_world *world = &s->runtime->world;
+    struct jd_host_group group;
+    bool shares =
+        jd__options_integer(s->runtime->settings, JD_OPTION_SHARED_MEMORY) != 0;
+    jd_status status = jd__host_group_open(world, &s->facts, shares, &group);
+    if (status != JD_OK)
+        return status;
+    status = jd__records_gather(world, &group, s->record, &s->records);
+    if (status == JD_OK && s->records)
+        status = make_table(s, ret_table);
+    status = jd__table_spread(&group, status, ret_table);
+    jd__host_group_close(&group);
+    jd__records_destroy(s->records);
+    s->records = NULL;
+    return status;
+}
+
 static jd_status build_topology(struct starting *s)
 {
-    const char *platform;
-    jd_status status = jd__device_choice_choose(s->records, &platform);
+    struct jd_table *table = NULL;
+    describe_self(s);
+    s->record->rank = s->runtime->world.index;
+    jd_status status = gather_table(s, &table);
     if (status == JD_OK)
-        status = jd__device_choice_settle(s->records->items[s->records->self]);
+        status = jd__topology_open(table, s->record->process_id,
+                                   &s->runtime->topology);
     if (status == JD_OK)
-        status =
-            jd__topology_build(s->records, platform, &s->runtime->topology);
+        return jd__topology_settle(s->runtime->topology);
+    jd__table_destroy(table);
+    return status;
+}
+
+static jd_status order_world(struct starting *s)
+{
+    struct jd_world *world = &s->runtime->world;
+    const struct jd_topology *topology = s->runtime->topology;
+    jd__watchdog_step(s->watchdog, STEP_ORDER);
+    jd_status status =
+        jd__world_order(world, topology->table->is_in_order, topology->self);
     if (status == JD_OK)
-        s->records = NULL; /* the topology's now */
+        status = jd__world_open_user_comm(world);
     return status;
 }
 
@@ -491,6 +519,12 @@ static void warn_of_blocking(const struct starting *s)
                 "NCCL_COMM_BLOCKING=1 makes NCCL's calls wait inside NCCL, "
                 "where none of jd's deadlines ends them: a process that does "
                 "not come is waited for without a word; unset it");
+}
+
+static void say_absent(const struct starting *s)
+{
+    struct jd_absent absent = jd__topology_absent(s->runtime->topology);
+    jd__absent_say(&absent);
 }
 
 /* What concerns all is said by process 0 alone. */
@@ -510,7 +544,7 @@ static void warn_once(const struct starting *s)
     jd__topology_describe_uneven(s->runtime->topology, text, sizeof text);
     if (text[0])
         jd__log(JD_LOG_WARNING, "%s", text);
-    jd__device_choice_say_absent(s->runtime->topology->records);
+    say_absent(s);
     warn_of_blocking(s);
 }
 
@@ -543,10 +577,12 @@ static jd_status run(struct starting *s)
         status = discover_self(s);
     if (status == JD_OK)
         status = open_world(s);
+    if (status != JD_OK)
+        return status;
+    jd__watchdog_step(s->watchdog, STEP_GATHER);
+    status = build_topology(s);
     if (status == JD_OK)
-        status = gather(s);
-    if (status == JD_OK)
-        status = build_topology(s);
+        status = order_world(s);
     if (status == JD_OK)
         warn_once(s);
     if (status == JD_OK)
@@ -649,14 +685,9 @@ static jd_status run_alone(struct starting *s, const char *operation)
         return status;
     set_number(&cluster->process_id, 0, "jd_initialize() was not called");
     set_number(&cluster->num_processes, 1, "jd_initialize() was not called");
-    describe_self(s);
-    status = jd__records_gather(&s->runtime->world, s->record, &s->records);
+    status = build_topology(s);
     if (status == JD_OK)
-        status = jd__records_verify(s->records);
-    if (status == JD_OK)
-        status = build_topology(s);
-    if (status == JD_OK)
-        jd__device_choice_say_absent(s->runtime->topology->records);
+        say_absent(s);
     if (status == JD_OK)
         status = jd__session_create_local(s->runtime->settings,
                                                &s->runtime->session);

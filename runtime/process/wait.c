@@ -23,6 +23,7 @@
 #define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
 #define LONGEST_TELL 8.0      /* between two */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
+#define MOST_CULPRITS 64      /* that are asked for */
 
 /* The processes that have not come, sorted; and for asking once more. */
 struct missing {
@@ -106,8 +107,9 @@ static void print_gone(FILE *out, const struct jd_wait *wait,
         if (!can_be_seen(wait->topology, wait->self, index) ||
             is_running(p->pid) || named++ >= MAX_NAMED)
             continue;
-        fprintf(out, "; process %d (%s, pid %d on %s) ", index, p->program,
-                p->pid, wait->topology->hosts[p->host].name);
+        fprintf(out, "; process %d (%s, pid %d on %s) ", index,
+                jd__topology_text(wait->topology, p->program), p->pid,
+                jd__topology_host_name(wait->topology, p->host));
         jd__proc_print_state(out, p->pid);
     }
     if (named > MAX_NAMED)
@@ -175,9 +177,26 @@ static void print_members(FILE *out, const struct missing *members)
     fputs(members->count == 1 ? " has not come" : " have not come", out);
 }
 
-/* The sentence about the wait, malloc'ed; NULL without memory. */
+/* Those next to this one, who wait for the culprits too. */
+static void print_neighbours(FILE *out, const struct missing *next)
+{
+    fprintf(out, "; what comes next comes here from process%s ",
+            next->count == 1 ? "" : "es");
+    jd__ranges_print(out, next->processes, next->count);
+    fputs(next->count == 1 ? ", which waits too" : ", which wait too", out);
+}
+
+static bool is_same(const struct missing *a, const struct missing *b)
+{
+    return a->count == b->count &&
+           memcmp(a->processes, b->processes,
+                  (size_t)a->count * sizeof *a->processes) == 0;
+}
+
+/* The sentence about the wait, malloc'ed; NULL without memory. next: those
+ * whose messages are missing, because the missing have not come. */
 static char *describe(const struct jd_wait *wait, const struct missing *missing,
-                      double waited)
+                      const struct missing *next, double waited)
 {
     char *text = NULL;
     size_t size;
@@ -190,6 +209,8 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
     fprintf(out, " has waited %.3g s for ", waited);
     print_missing(out, wait, missing);
     print_members(out, &members);
+    if (wait->is_handed_on && next->count && !is_same(missing, next))
+        print_neighbours(out, next);
     free(members.processes);
     if (fclose(out) == 0)
         return text;
@@ -212,12 +233,35 @@ static bool is_speaker(const struct jd_wait *wait, int count,
     return true;
 }
 
-/* Who keeps the wait from ending, as far as is known. */
+static struct jd_blocked_wait blocked_wait(const struct jd_wait *wait,
+                                           const struct missing *missing,
+                                           double waited)
+{
+    return (struct jd_blocked_wait){ .operation = wait->operation,
+                                     .detail = wait->detail,
+                                     .processes = missing->processes,
+                                     .count = missing->count,
+                                     .waited = waited };
+}
+
+/* Who keeps the wait from ending, as far as is known. Those that the service
+ * knows are written into ends. */
 static struct missing find_culprits(const struct jd_wait *wait,
-                                    const struct missing *missing)
+                                    const struct missing *missing,
+                                    double waited, int ends[MOST_CULPRITS])
 {
     struct missing behind = { wait->behind, wait->num_behind, NULL, 0 };
-    return missing->count && behind.count ? behind : *missing;
+    struct jd_blocked_wait asked = blocked_wait(wait, missing, waited);
+    struct missing followed = { ends, 0, NULL, 0 };
+    if (!missing->count)
+        return *missing;
+    if (wait->is_handed_on)
+        followed.count = jd__failure_report_follow(&asked, ends, MOST_CULPRITS);
+    if (followed.count == 1 && ends[0] == wait->self)
+        followed.count = 0;
+    if (followed.count)
+        return followed;
+    return behind.count ? behind : *missing;
 }
 
 void jd__wait_warn(const struct jd_wait *wait, char *text)
@@ -243,16 +287,19 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
 static void notice(const struct jd_wait *wait, int count,
                    const struct missing *missing, double waited)
 {
-    struct missing culprits = find_culprits(wait, missing);
+    int ends[MOST_CULPRITS];
+    struct missing culprits = find_culprits(wait, missing, waited, ends);
     if (missing->count && is_speaker(wait, count, &culprits))
-        jd__wait_warn(wait, describe(wait, &culprits, waited));
+        jd__wait_warn(wait, describe(wait, &culprits, missing, waited));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
                                const struct missing *missing, double waited)
 {
-    struct missing culprits = find_culprits(wait, missing);
-    return jd__wait_fail_deadline(wait, describe(wait, &culprits, waited));
+    int ends[MOST_CULPRITS];
+    struct missing culprits = find_culprits(wait, missing, waited, ends);
+    return jd__wait_fail_deadline(wait,
+                                  describe(wait, &culprits, missing, waited));
 }
 
 struct jd_wait_state jd__wait_start(const struct jd_wait *wait)
@@ -320,7 +367,7 @@ static jd_status fail_ended(const struct jd_wait *wait,
     }
     if (!missing->count || state->num_ended++ == 0)
         return JD_OK;
-    char *text = describe(wait, missing, waited);
+    char *text = describe(wait, missing, missing, waited);
     jd_fail(JD_ABORTED, "%s, and cannot come; the job should end",
             text ? text : wait->operation);
     free(text);
@@ -334,18 +381,13 @@ static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
         return;
     if (!state->told)
         state->told = jd__failure_report_number();
-    jd__failure_report_blocked(&(struct jd_blocked_wait){
-        .number = state->told,
-        .operation = wait->operation,
-        .detail = wait->detail,
-        .processes = missing->processes,
-        .count = missing->count,
-        .waited = waited,
-        .is_far = is_far(wait, missing),
-        .is_alone = is_alone(wait),
-        .is_transfer = wait->is_transfer,
-        .look = state->look,
-    });
+    struct jd_blocked_wait blocked = blocked_wait(wait, missing, waited);
+    blocked.number = state->told;
+    blocked.is_far = is_far(wait, missing);
+    blocked.is_alone = is_alone(wait);
+    blocked.is_transfer = wait->is_transfer;
+    blocked.look = state->look;
+    jd__failure_report_blocked(&blocked);
     if (waited >= state->next_tell)
         state->next_tell =
             waited + (waited < LONGEST_TELL ? waited : LONGEST_TELL);

@@ -62,6 +62,11 @@ struct jd_wait {
     int *behind;
     int num_behind;
 
+    /* What it is for is handed on from one to the next: those that are missing
+     * may wait in the same call themselves. The service is asked for whom, and
+     * sentences name these first. */
+    bool is_handed_on;
+
     /* Writes the members of a communicator that have not come, by their
      * numbers, where a process has several: sentences name them too, and this
      * one. As find_missing otherwise, with its arg. NULL: there are none. */

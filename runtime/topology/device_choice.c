@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* device_choice.c - the default platform, and who has no devices of one. */
-#include "base/log.h"
-#include "base/ranges.h"
 #include "runtime/topology/device_choice.h"
+#include "runtime/topology/absent.h"
 #include "runtime/topology/device_sharing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_REASONS 4 /* that a sentence gives */
 
 /* ---- who has none, and why ---------------------------------------------- */
 
@@ -21,100 +18,18 @@ static bool has_device(const struct jd_record *record, const char *platform)
     return false;
 }
 
-int jd__device_choice_count_absent(const struct jd_records *records,
-                                   const char *platform)
+static const char *why_absent(const void *of, int process, const char *platform)
 {
-    int count = 0;
-    for (int i = 0; i < records->count; i++)
-        count += !has_device(records->items[i], platform);
-    return count;
-}
-
-static const char *why_absent(const struct jd_record *record,
-                              const char *platform)
-{
-    return strcmp(record->absent, platform) == 0 && record->why_absent[0]
-               ? record->why_absent
-               : "it does not say why";
-}
-
-/* Takes those who say the same as the first that is left; how many. */
-static int take_alike(const struct jd_records *records, const char *platform,
-                      bool *is_done, int *numbers)
-{
-    const char *why = NULL;
-    int count = 0;
-    for (int i = 0; i < records->count; i++) {
-        const struct jd_record *record = records->items[i];
-        if (is_done[i])
-            continue;
-        const char *own = why_absent(record, platform);
-        why = why ? why : own;
-        is_done[i] = strcmp(own, why) == 0;
-        if (is_done[i])
-            numbers[count++] = i;
-    }
-    return count;
-}
-
-static void print_reasons(FILE *out, const struct jd_records *records,
-                          const char *platform, bool *is_done, int *numbers)
-{
-    int count, left = 0;
-    for (int i = 0; i < records->count; i++) {
-        is_done[i] = has_device(records->items[i], platform);
-        left += !is_done[i];
-    }
-    for (int reason = 0; reason < MOST_REASONS && left; reason++) {
-        count = take_alike(records, platform, is_done, numbers);
-        left -= count;
-        fprintf(out, "%sprocess%s ", reason ? "; " : "", count > 1 ? "es" : "");
-        jd__ranges_print(out, numbers, count);
-        fprintf(out, ": %s", why_absent(records->items[numbers[0]], platform));
-    }
-    if (left)
-        fprintf(out, "; and %d more for other reasons", left);
-}
-
-void jd__device_choice_print_absent(FILE *out, const struct jd_records *records,
-                                    const char *platform)
-{
-    size_t count = (size_t)records->count;
-    bool *is_done = calloc(count, sizeof *is_done);
-    int *numbers = calloc(count, sizeof *numbers);
-    if (records->count == 1 && !has_device(records->items[0], platform))
-        fputs(why_absent(records->items[0], platform), out);
-    else if (is_done && numbers)
-        print_reasons(out, records, platform, is_done, numbers);
-    free(is_done);
-    free(numbers);
-}
-
-/* malloc'ed; NULL where memory has run out. */
-static char *describe_absent(const struct jd_records *records,
-                             const char *platform)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    const struct jd_records *records = of;
+    const struct jd_record *record = records->items[process];
+    if (has_device(record, platform))
         return NULL;
-    jd__device_choice_print_absent(out, records, platform);
-    fclose(out);
-    return text;
+    return strcmp(record->absent, platform) == 0 ? record->why_absent : "";
 }
 
-void jd__device_choice_say_absent(const struct jd_records *records)
+static struct jd_absent absent_of(const struct jd_records *records)
 {
-    for (int i = 0; jd__device_sources[i]; i++) {
-        const char *platform = jd__device_sources[i]->platform;
-        if (!jd__log_enabled(JD_LOG_INFO) ||
-            !jd__device_choice_count_absent(records, platform))
-            continue;
-        char *text = describe_absent(records, platform);
-        jd__log(JD_LOG_INFO, "no %s devices: %s", platform, text ? text : "");
-        free(text);
-    }
+    return (struct jd_absent){ records->count, why_absent, records };
 }
 
 /* ---- the default platform ----------------------------------------------- */
@@ -151,14 +66,14 @@ static jd_status find_wanted(const struct jd_records *records,
 static jd_status fail_absent(const struct jd_records *records,
                              const char *platform)
 {
-    char *text = describe_absent(records, platform);
+    struct jd_absent absent = absent_of(records);
+    int count = jd__absent_count(&absent, platform);
+    char *text = jd__absent_describe(&absent, platform);
     jd_fail(JD_FAILED_PRECONDITION,
             "jd_initialize: JD_PLATFORM is %s, but %d of %d processes ha%s no "
             "%s device: %s; correct that, or leave JD_PLATFORM out",
-            platform, jd__device_choice_count_absent(records, platform),
-            records->count,
-            jd__device_choice_count_absent(records, platform) == 1 ? "s" : "ve",
-            platform, text ? text : "");
+            platform, count, records->count, count == 1 ? "s" : "ve", platform,
+            text ? text : "");
     free(text);
     return JD_FAILED_PRECONDITION;
 }
@@ -194,11 +109,11 @@ jd_status jd__device_choice_choose(struct jd_records *records,
                                    const char **ret_platform)
 {
     const char *wanted = "", *chosen = NULL;
+    struct jd_absent absent = absent_of(records);
     jd_status status = find_wanted(records, &wanted);
     for (int i = 0; status == JD_OK && jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
-        bool is_everywhere =
-            jd__device_choice_count_absent(records, platform) == 0;
+        bool is_everywhere = jd__absent_count(&absent, platform) == 0;
         bool is_wanted = strcmp(platform, wanted) == 0;
         bool is_default = is_wanted || (!wanted[0] && !chosen && is_everywhere);
         status = is_wanted && !is_everywhere
@@ -210,29 +125,4 @@ jd_status jd__device_choice_choose(struct jd_records *records,
     if (status == JD_OK)
         *ret_platform = chosen;
     return status;
-}
-
-/* ---- the platforms' part ------------------------------------------------ */
-
-static void settle(const struct jd_device_source *source,
-                   const struct jd_record *own, int *natives)
-{
-    int count = 0;
-    for (int i = 0; i < own->num_devices; i++)
-        if (strcmp(own->devices[i].platform, source->platform) == 0)
-            natives[count++] = own->devices[i].device.native;
-    source->settle(natives, count);
-}
-
-jd_status jd__device_choice_settle(const struct jd_record *own)
-{
-    size_t bytes = ((size_t)own->num_devices + 1) * sizeof(int);
-    int *natives = malloc(bytes);
-    if (!natives)
-        return jd__fail_no_memory("jd_initialize", bytes);
-    for (int i = 0; jd__device_sources[i]; i++)
-        if (jd__device_sources[i]->settle)
-            settle(jd__device_sources[i], own, natives);
-    free(natives);
-    return JD_OK;
 }

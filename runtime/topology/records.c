@@ -15,24 +15,6 @@ const int32_t *jd__record_device_ids(const struct jd_record *record)
 
 /* ---- gathering ---------------------------------------------------------- */
 
-static jd_status create(int count, int self, size_t bytes,
-                        struct jd_records **ret_records)
-{
-    struct jd_records *records = calloc(1, sizeof *records);
-    if (records) {
-        records->count = count;
-        records->self = self;
-        records->items = calloc((size_t)count, sizeof *records->items);
-        records->storage = malloc(bytes);
-    }
-    if (!records || !records->items || !records->storage) {
-        jd__records_destroy(records);
-        return jd__fail_no_memory("jd_initialize", bytes);
-    }
-    *ret_records = records;
-    return JD_OK;
-}
-
 void jd__records_destroy(struct jd_records *records)
 {
     if (!records)
@@ -42,20 +24,21 @@ void jd__records_destroy(struct jd_records *records)
     free(records);
 }
 
-static jd_status copy_own(const struct jd_record *own,
-                          struct jd_records **ret_records)
-{
-    jd_status status = create(1, 0, own->bytes, ret_records);
-    if (status != JD_OK)
-        return status;
-    memcpy((*ret_records)->storage, own, own->bytes);
-    (*ret_records)->items[0] = (*ret_records)->storage;
-    return JD_OK;
-}
+/* What travels before each record, in every version of jd. */
+struct envelope {
+    uint32_t rank;
+    uint32_t bytes;
+};
 
-/* Offsets of each rank's bytes; OUT_OF_RANGE where MPI cannot count them. */
-static jd_status find_offsets(const int *sizes, int count, int *offsets,
-                              size_t *ret_total)
+/* Envelopes and records, one behind the other. */
+struct parcel {
+    char *data;
+    int bytes;
+};
+
+/* Offsets of each one's bytes; OUT_OF_RANGE where MPI cannot count them. */
+static jd_status find_offsets(const int *sizes, int count, int processes,
+                              int *offsets, int *ret_total)
 {
     size_t total = 0;
     for (int i = 0; i < count; i++) {
@@ -66,41 +49,161 @@ static jd_status find_offsets(const int *sizes, int count, int *offsets,
                            "jd_initialize: the records of %d processes have "
                            "more than %d bytes, which MPI cannot gather; use "
                            "fewer cpu devices (JD_NUM_CPU_DEVICES)",
-                           count, INT_MAX);
+                           processes, INT_MAX);
     }
-    *ret_total = total;
+    *ret_total = (int)total;
     return JD_OK;
 }
 
-static void point_to_items(struct jd_records *records, const int *offsets)
+static jd_status pack_own(const struct jd_record *own, int rank,
+                          struct parcel *ret_parcel)
 {
-    for (int i = 0; i < records->count; i++)
-        records->items[i] =
-            (struct jd_record *)((char *)records->storage + offsets[i]);
+    struct envelope envelope = { (uint32_t)rank, own->bytes };
+    size_t bytes = sizeof envelope + own->bytes;
+    char *data = malloc(bytes);
+    if (!data)
+        return jd__fail_no_memory("jd_initialize", bytes);
+    memcpy(data, &envelope, sizeof envelope);
+    memcpy(data + sizeof envelope, own, own->bytes);
+    *ret_parcel = (struct parcel){ data, (int)bytes };
+    return JD_OK;
 }
 
-/* sizes and offsets have one entry per rank. */
-static jd_status gather(const struct jd_world *world,
-                        const struct jd_record *own, int *sizes, int *offsets,
-                        struct jd_records **ret_records)
+/* ---- two levels of gathering -------------------------------------------- */
+
+/* Who sends how many bytes to where; the parcels that come, in that order. */
+struct gathering {
+    MPI_Comm comm;
+    int count;     /* of those who send */
+    int processes; /* of the job */
+    bool is_root;  /* of a group: who gets them */
+    bool is_all;   /* all get them, as leaders do */
+    int *sizes, *offsets;
+};
+
+static jd_status gather_sizes(struct gathering *g, int size)
 {
-    int size = (int)own->bytes;
-    size_t total = 0;
-    jd_status status = jd__mpi_check(
-        MPI_Allgather(&size, 1, MPI_INT, sizes, 1, MPI_INT, world->comm),
-        "MPI_Allgather", "jd_initialize");
-    if (status == JD_OK)
-        status = find_offsets(sizes, world->count, offsets, &total);
-    struct jd_records *records = NULL;
-    if (status == JD_OK)
-        status = create(world->count, world->index, total, &records);
+    int code =
+        g->is_all
+            ? MPI_Allgather(&size, 1, MPI_INT, g->sizes, 1, MPI_INT, g->comm)
+            : MPI_Gather(&size, 1, MPI_INT, g->sizes, 1, MPI_INT, 0, g->comm);
+    return jd__mpi_check(code, g->is_all ? "MPI_Allgather" : "MPI_Gather",
+                         "jd_initialize");
+}
+
+static jd_status gather_data(struct gathering *g, const struct parcel *own,
+                             struct parcel *all)
+{
+    int code = g->is_all
+                   ? MPI_Allgatherv(own->data, own->bytes, MPI_BYTE, all->data,
+                                    g->sizes, g->offsets, MPI_BYTE, g->comm)
+                   : MPI_Gatherv(own->data, own->bytes, MPI_BYTE, all->data,
+                                 g->sizes, g->offsets, MPI_BYTE, 0, g->comm);
+    return jd__mpi_check(code, g->is_all ? "MPI_Allgatherv" : "MPI_Gatherv",
+                         "jd_initialize");
+}
+
+/* Room for what comes, where anything does. */
+static jd_status make_room(struct gathering *g, struct parcel *all)
+{
+    if (!g->is_all && !g->is_root)
+        return JD_OK;
+    jd_status status =
+        find_offsets(g->sizes, g->count, g->processes, g->offsets, &all->bytes);
     if (status != JD_OK)
         return status;
-    point_to_items(records, offsets);
-    status =
-        jd__mpi_check(MPI_Allgatherv(own, size, MPI_BYTE, records->storage,
-                                     sizes, offsets, MPI_BYTE, world->comm),
-                      "MPI_Allgatherv", "jd_initialize");
+    all->data = malloc((size_t)all->bytes);
+    return all->data ? JD_OK
+                     : jd__fail_no_memory("jd_initialize", (size_t)all->bytes);
+}
+
+/* The parcel becomes all parcels, or nothing where others get them. */
+static jd_status gather(struct gathering *g, struct parcel *parcel)
+{
+    struct parcel all = { .data = NULL };
+    size_t bytes = 2 * (size_t)g->count * sizeof *g->sizes;
+    g->sizes = calloc(1, bytes);
+    if (!g->sizes)
+        return jd__fail_no_memory("jd_initialize", bytes);
+    g->offsets = g->sizes + g->count;
+    jd_status status = gather_sizes(g, parcel->bytes);
+    if (status == JD_OK)
+        status = make_room(g, &all);
+    if (status == JD_OK)
+        status = gather_data(g, parcel, &all);
+    free(g->sizes);
+    free(parcel->data);
+    *parcel = all;
+    return status;
+}
+
+/* First inside the group, to its leader; then all leaders tell each other. */
+static jd_status gather_levels(const struct jd_world *world,
+                               const struct jd_host_group *group,
+                               struct parcel *parcel)
+{
+    struct gathering inside = { .comm = group->comm,
+                                .count = group->count,
+                                .processes = world->count,
+                                .is_root = group->index == 0 };
+    struct gathering among = { .comm = group->leaders,
+                               .count = group->num_leaders,
+                               .processes = world->count,
+                               .is_all = true };
+    jd_status status = JD_OK;
+    if (group->count > 1)
+        status = gather(&inside, parcel);
+    if (status == JD_OK && group->index == 0 && group->num_leaders > 1)
+        status = gather(&among, parcel);
+    return status;
+}
+
+/* ---- what has come ------------------------------------------------------ */
+
+static jd_status fail_unreadable(int count)
+{
+    return jd_fail(JD_INTERNAL,
+                   "jd_initialize: what the %d processes say of themselves "
+                   "cannot be read; install the same version of jd on all "
+                   "hosts",
+                   count);
+}
+
+/* Each rank's record, once. */
+static jd_status find_items(struct jd_records *records, size_t bytes)
+{
+    char *at = records->storage, *end = at + bytes;
+    struct envelope envelope;
+    int found = 0;
+    for (; at < end; at += envelope.bytes, found++) {
+        memcpy(&envelope, at, sizeof envelope);
+        at += sizeof envelope;
+        if (envelope.rank >= (uint32_t)records->count ||
+            records->items[envelope.rank] || at + envelope.bytes > end ||
+            envelope.bytes % 8)
+            return fail_unreadable(records->count);
+        records->items[envelope.rank] = (struct jd_record *)(void *)at;
+    }
+    return found == records->count ? JD_OK : fail_unreadable(records->count);
+}
+
+/* Takes the parcel, on failure too. */
+static jd_status unpack(const struct jd_world *world, struct parcel *parcel,
+                        struct jd_records **ret_records)
+{
+    struct jd_records *records = calloc(1, sizeof *records);
+    if (records)
+        records->items = calloc((size_t)world->count, sizeof *records->items);
+    if (!records || !records->items) {
+        free(parcel->data);
+        free(records);
+        return jd__fail_no_memory("jd_initialize",
+                                  (size_t)world->count * sizeof(void *));
+    }
+    records->count = world->count;
+    records->self = world->index;
+    records->storage = parcel->data;
+    jd_status status = find_items(records, (size_t)parcel->bytes);
     if (status == JD_OK)
         *ret_records = records;
     else
@@ -109,18 +212,19 @@ static jd_status gather(const struct jd_world *world,
 }
 
 jd_status jd__records_gather(const struct jd_world *world,
+                             const struct jd_host_group *group,
                              const struct jd_record *own,
                              struct jd_records **ret_records)
 {
-    if (!world->has_mpi)
-        return copy_own(own, ret_records);
-    int *sizes = calloc(2 * (size_t)world->count, sizeof *sizes);
-    if (!sizes)
-        return jd__fail_no_memory("jd_initialize",
-                                  2 * (size_t)world->count * sizeof *sizes);
-    jd_status status =
-        gather(world, own, sizes, sizes + world->count, ret_records);
-    free(sizes);
+    struct parcel parcel = { .data = NULL };
+    jd_status status = pack_own(own, world->index, &parcel);
+    if (status == JD_OK)
+        status = gather_levels(world, group, &parcel);
+    if (status == JD_OK && group->index == 0)
+        return unpack(world, &parcel, ret_records);
+    free(parcel.data);
+    if (status == JD_OK)
+        *ret_records = NULL;
     return status;
 }
 

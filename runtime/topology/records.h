@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * records.h - what each process says of itself, gathered once by
- * MPI_Allgather(v), and checked the same way on every process, so that all
- * come to the same verdict in the same words.
+ * records.h - what each process says of itself, gathered once: to one process
+ * of each host, which checks it the same way as all others, so that all come to
+ * the same verdict in the same words.
  *
  *     struct jd_records *records;
- *     jd__records_gather(&world, &own, &records);
- *     jd__records_verify(records);
+ *     jd__records_gather(&world, &group, &own, &records);
+ *     if (records)
+ *         jd__records_verify(records);
  *     struct jd_record *r = records->items[process_index];
  */
 #ifndef RUNTIME_TOPOLOGY_RECORDS_H
@@ -14,7 +15,7 @@
 
 #include "runtime/mpi/world.h"
 #include "runtime/topology/device_source.h"
-#include "runtime/topology/host.h"
+#include "runtime/topology/host_group.h"
 
 #include <stddef.h>
 
@@ -58,11 +59,14 @@ struct jd_records {
 };
 
 /*
- * Collective over the world. Returns JD_OK; INTERNAL when MPI fails,
- * OUT_OF_RANGE where there are more bytes than MPI can count,
- * RESOURCE_EXHAUSTED.
+ * A leader of a group gets all records, any other process NULL.
+ * Collective over the world. Blocks: until all have come; the watchdog of
+ * jd_initialize() ends that. Returns JD_OK; INTERNAL when MPI fails, or where
+ * others are of a version that is no record's; OUT_OF_RANGE where there are
+ * more bytes than MPI can count; RESOURCE_EXHAUSTED.
  */
 jd_status jd__records_gather(const struct jd_world *world,
+                             const struct jd_host_group *group,
                              const struct jd_record *own,
                              struct jd_records **ret_records);
 void jd__records_destroy(struct jd_records *records);

@@ -1,203 +1,150 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* topology.c - hosts, processes and devices out of the records. */
+/* topology.c - a job's table as one process sees it. */
 #include "runtime/topology/topology.h"
-#include "runtime/topology/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DEVICE_ID_SHIFT 17 /* the local ordinal's bits in a device's id */
-
-/* ---- hosts -------------------------------------------------------------- */
-
-static bool is_same_host(const struct jd_host *host,
-                         const struct jd_local_facts *facts)
-{
-    return strcmp(host->name, facts->host) == 0 &&
-           strcmp(host->boot_id, facts->boot_id) == 0;
-}
-
-static struct jd_host make_host(const struct jd_local_facts *facts)
-{
-    return (struct jd_host){
-        .name = facts->host,
-        .boot_id = facts->boot_id,
-        .num_packages = facts->num_packages,
-        .num_numa_nodes = facts->num_numa_nodes,
-        .num_cores = facts->num_cores,
-        .num_threads = facts->num_threads,
-        .memory_bytes = facts->memory_bytes,
-        .caches = facts->caches,
-    };
-}
-
-/* The host's number; processes of a host mostly follow each other, so the
- * last one is tried first. */
-static int host_of(struct jd_topology *t, const struct jd_local_facts *facts)
-{
-    for (int i = t->num_hosts - 1; i >= 0; i--)
-        if (is_same_host(&t->hosts[i], facts))
-            return i;
-    t->hosts[t->num_hosts] = make_host(facts);
-    return t->num_hosts++;
-}
-
-static void add_process(struct jd_topology *t, int index,
-                        const struct jd_record *record)
-{
-    const struct jd_local_facts *facts = &record->facts;
-    int number = host_of(t, facts);
-    struct jd_host *host = &t->hosts[number];
-    if (facts->host_cores_allowed > host->cores_allowed)
-        host->cores_allowed = facts->host_cores_allowed;
-    t->processes[index] = (struct jd_process_info){
-        .index = index,
-        .host = number,
-        .local_index = host->num_processes++,
-        .slice = record->slice_index >= 0 ? record->slice_index : number,
-        .pid = facts->pid,
-        .pid_namespace = facts->pid_namespace,
-        .cores_allowed = facts->cores_allowed,
-        .cores = facts->cores,
-        .program = facts->program,
-        .num_devices = record->num_devices,
-    };
-}
-
-static int count_slices(const struct jd_topology *t,
-                        const struct jd_record *record)
-{
-    return record->num_slices ? record->num_slices : t->num_hosts;
-}
+#include <sys/mman.h>
 
 /* ---- devices ------------------------------------------------------------ */
 
-static jd_device make_device(const struct jd_topology *t, int process,
-                             int ordinal, const struct jd_device_record *r)
+/* Those of a list from one place up to another. */
+static void make_devices(struct jd_topology *t,
+                         const struct jd_device_list *list, int from, int to)
 {
-    const struct jd_process_info *info = &t->processes[process];
-    return (jd_device){
-        .id = (int64_t)process << DEVICE_ID_SHIFT | ordinal,
-        .process_index = process,
-        .local_ordinal = ordinal,
-        .platform = r->platform,
-        .kind = r->device.kind,
-        .host = t->hosts[info->host].name,
-        .slice_index = info->slice,
-        .numa_node = r->device.numa_node,
-        .pci_bus_id = r->device.pci_bus_id,
-        .uuid = r->device.uuid,
-        .memory_bytes = r->device.memory_bytes,
-    };
-}
-
-/* Appends the platform's devices of one process. */
-static void add_devices(struct jd_topology *t, struct jd_device_list *list,
-                        int process, bool is_self)
-{
-    const struct jd_record *record = t->records->items[process];
-    int ordinal = 0;
-    for (int i = 0; i < record->num_devices; i++) {
-        const struct jd_device_record *r = &record->devices[i];
-        if (strcmp(r->platform, list->platform) != 0)
-            continue;
-        jd_device *device = &t->devices[t->num_devices];
-        *device = make_device(t, process, ordinal++, r);
-        t->pointers[t->num_devices++] = device;
-        list->count++;
-        if (is_self && list->num_local++ == 0)
-            list->local = &t->pointers[t->num_devices - 1];
+    for (int i = list->first + from; i < list->first + to; i++) {
+        if (t->own_devices)
+            t->own_devices[i] =
+                jd__table_make_struct(t->table, &t->rows[i], list->platform);
+        t->pointers[i] = &t->devices[i];
     }
 }
 
-/* The platform's devices stand side by side, so do those of a process. */
-static void add_platform(struct jd_topology *t, const char *name)
+/* The local ones are in use already. */
+static void list_platform(struct jd_topology *t,
+                          const struct jd_device_list *list)
 {
-    struct jd_device_list *list = &t->platforms[t->num_platforms];
-    list->platform = name;
-    list->devices = &t->pointers[t->num_devices];
-    list->local = list->devices;
-    for (int i = 0; i < t->num_processes; i++)
-        add_devices(t, list, i, i == t->records->self);
-    if (list->count)
-        t->num_platforms++;
+    int local = (int)(list->local - list->devices);
+    make_devices(t, list, 0, local);
+    make_devices(t, list, local + list->num_local, list->count);
 }
 
-static int count_devices(const struct jd_records *records)
+void jd__topology_list(struct jd_topology *t)
 {
-    int count = 0;
-    for (int i = 0; i < records->count; i++)
-        count += records->items[i]->num_devices;
-    return count;
-}
-
-static int count_sources(void)
-{
-    int count = 0;
-    while (jd__device_sources[count])
-        count++;
-    return count;
+    if (atomic_load(&t->is_listed))
+        return;
+    pthread_mutex_lock(&t->lock);
+    for (int i = 0; i < t->num_platforms && !t->is_listed; i++)
+        list_platform(t, &t->platforms[i]);
+    atomic_store(&t->is_listed, true);
+    pthread_mutex_unlock(&t->lock);
 }
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static bool allocate(struct jd_topology *t, const struct jd_records *records)
+/* Of the own memory for lists and, where they are needed, structs. */
+static size_t bytes_of_lists(const struct jd_topology *t)
 {
-    size_t processes = (size_t)records->count;
-    size_t devices = (size_t)count_devices(records) + 1;
-    t->hosts = calloc(processes, sizeof *t->hosts);
-    t->processes = calloc(processes, sizeof *t->processes);
-    t->devices = calloc(devices, sizeof *t->devices);
-    t->pointers = calloc(devices, sizeof *t->pointers);
-    t->platforms = calloc((size_t)count_sources() + 1, sizeof *t->platforms);
-    return t->hosts && t->processes && t->devices && t->pointers &&
-           t->platforms;
+    size_t each = sizeof *t->pointers;
+    if (!jd__table_structs(t->table))
+        each += sizeof *t->own_devices;
+    return ((size_t)t->num_devices + 1) * each;
 }
 
-/* The default one comes first. */
-static void add_platforms(struct jd_topology *t, const char *first)
+static void open_rows(struct jd_topology *t, struct jd_table *table, int self)
 {
-    if (first)
-        add_platform(t, first);
-    for (int i = 0; jd__device_sources[i]; i++) {
-        const char *name = jd__device_sources[i]->platform;
-        if (!first || strcmp(name, first) != 0)
-            add_platform(t, name);
-    }
+    t->table = table;
+    t->self = self;
+    t->num_slices = table->num_slices;
+    t->num_hosts = table->num_hosts;
+    t->num_processes = table->num_processes;
+    t->num_devices = table->num_devices;
+    t->num_platforms = table->num_platforms;
+    t->hosts = jd__table_at(table, hosts);
+    t->processes = jd__table_at(table, processes);
+    t->rows = jd__table_at(table, devices);
+    t->texts = jd__table_at(table, texts);
 }
 
-jd_status jd__topology_build(struct jd_records *records, const char *platform,
-                             struct jd_topology **ret_topology)
+static bool reserve(struct jd_topology *t)
+{
+    t->list_bytes = bytes_of_lists(t);
+    void *addresses = mmap(NULL, t->list_bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (addresses == MAP_FAILED)
+        return false;
+    t->pointers = addresses;
+    t->devices = jd__table_structs(t->table);
+    if (!t->devices)
+        t->devices = t->own_devices =
+            (void *)(t->pointers + t->num_devices + 1);
+    t->platforms = calloc((size_t)t->num_platforms + 1, sizeof *t->platforms);
+    return t->platforms;
+}
+
+static void open_platform(struct jd_topology *t, int number)
+{
+    const struct jd_platform_row *rows = jd__table_at(t->table, platforms);
+    struct jd_device_list *list = &t->platforms[number];
+    int first;
+    *list = (struct jd_device_list){
+        .platform = jd__topology_text(t, rows[number].name),
+        .first = rows[number].first,
+        .count = rows[number].count,
+        .devices = t->pointers + rows[number].first,
+    };
+    list->num_local = jd__topology_devices_of(t, number, t->self, &first);
+    list->local = list->devices + first;
+    make_devices(t, list, first, first + list->num_local);
+}
+
+jd_status jd__topology_open(struct jd_table *table, int self,
+                            struct jd_topology **ret_topology)
 {
     struct jd_topology *t = calloc(1, sizeof *t);
-    if (!t || !allocate(t, records)) {
+    if (!t)
+        return jd__fail_no_memory("jd_initialize", sizeof *t);
+    pthread_mutex_init(&t->lock, NULL);
+    open_rows(t, table, self);
+    if (!reserve(t)) {
+        t->table = NULL;
         jd__topology_destroy(t);
         return jd__fail_no_memory("jd_initialize",
-                                  (size_t)records->count * sizeof *t);
+                                  (size_t)table->num_devices * sizeof(void *));
     }
-    t->records = records;
-    t->num_processes = records->count;
-    for (int i = 0; i < records->count; i++)
-        add_process(t, i, records->items[i]);
-    t->num_slices = count_slices(t, records->items[0]);
-    add_platforms(t, platform);
+    for (int i = 0; i < t->num_platforms; i++)
+        open_platform(t, i);
     *ret_topology = t;
     return JD_OK;
+}
+
+jd_status jd__topology_build(const struct jd_records *records,
+                             const char *platform,
+                             struct jd_topology **ret_topology)
+{
+    struct jd_table *table = NULL;
+    jd_status status = jd__table_create(records, platform, &table);
+    if (status == JD_OK)
+        status = jd__topology_open(table, records->self, ret_topology);
+    if (status != JD_OK)
+        jd__table_destroy(table);
+    return status;
 }
 
 void jd__topology_destroy(struct jd_topology *t)
 {
     if (!t)
         return;
-    jd__records_destroy(t->records);
-    free(t->hosts);
-    free(t->processes);
-    free(t->devices);
-    free(t->pointers);
+    if (t->pointers)
+        munmap(t->pointers, t->list_bytes);
+    jd__table_destroy(t->table);
+    pthread_mutex_destroy(&t->lock);
     free(t->platforms);
     free(t);
 }
+
+/* ---- to find one -------------------------------------------------------- */
 
 const struct jd_device_list *jd__topology_platform(const struct jd_topology *t,
                                                    const char *name)
@@ -207,6 +154,105 @@ const struct jd_device_list *jd__topology_platform(const struct jd_topology *t,
             return &t->platforms[i];
     return NULL;
 }
+
+bool jd__topology_has_device(const struct jd_topology *t,
+                             const jd_device *device)
+{
+    uintptr_t first = (uintptr_t)t->devices, at = (uintptr_t)device;
+    return at >= first &&
+           at - first < (size_t)t->num_devices * sizeof *device &&
+           (at - first) % sizeof *device == 0;
+}
+
+const struct jd_device_row *jd__topology_row(const struct jd_topology *t,
+                                             const jd_device *device)
+{
+    return &t->rows[device - t->devices];
+}
+
+/* The first of the platform's rows that is the process's, or a later one's. */
+static int lower_bound(const struct jd_topology *t,
+                       const struct jd_device_list *list, int process)
+{
+    int low = list->first, high = list->first + list->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (t->rows[middle].process < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - list->first;
+}
+
+int jd__topology_devices_of(const struct jd_topology *t, int platform,
+                            int process, int *ret_first)
+{
+    const struct jd_device_list *list = &t->platforms[platform];
+    *ret_first = lower_bound(t, list, process);
+    return lower_bound(t, list, process + 1) - *ret_first;
+}
+
+const char *jd__topology_spare(const struct jd_topology *t, int process,
+                               int number)
+{
+    const struct jd_process_info *info = &t->processes[process];
+    const uint32_t *spares = jd__table_at(t->table, spares);
+    return number < info->num_spare
+               ? jd__topology_text(t,
+                                   spares[info->first_spare + (uint32_t)number])
+               : NULL;
+}
+
+/* ---- who has none ------------------------------------------------------- */
+
+static const char *why_absent(const void *of, int process, const char *platform)
+{
+    const struct jd_topology *t = of;
+    const struct jd_process_info *info = &t->processes[process];
+    const struct jd_device_list *list = jd__topology_platform(t, platform);
+    int first;
+    if (list &&
+        jd__topology_devices_of(t, (int)(list - t->platforms), process, &first))
+        return NULL;
+    return strcmp(jd__topology_text(t, info->absent), platform) == 0
+               ? jd__topology_text(t, info->why_absent)
+               : "";
+}
+
+struct jd_absent jd__topology_absent(const struct jd_topology *t)
+{
+    return (struct jd_absent){ t->num_processes, why_absent, t };
+}
+
+/* ---- the platforms' part ------------------------------------------------ */
+
+static void settle(const struct jd_topology *t,
+                   const struct jd_device_source *source, int *natives)
+{
+    const struct jd_device_list *list =
+        jd__topology_platform(t, source->platform);
+    int count = list ? list->num_local : 0;
+    for (int i = 0; i < count; i++)
+        natives[i] = jd__topology_row(t, list->local[i])->native;
+    source->settle(natives, count);
+}
+
+jd_status jd__topology_settle(const struct jd_topology *t)
+{
+    size_t bytes =
+        ((size_t)t->processes[t->self].num_devices + 1) * sizeof(int);
+    int *natives = malloc(bytes);
+    if (!natives)
+        return jd__fail_no_memory("jd_initialize", bytes);
+    for (int i = 0; jd__device_sources[i]; i++)
+        if (jd__device_sources[i]->settle)
+            settle(t, jd__device_sources[i], natives);
+    free(natives);
+    return JD_OK;
+}
+
+/* ---- what is uneven ----------------------------------------------------- */
 
 /* The first process whose number of devices is not that of process 0. */
 static int find_uneven_process(const struct jd_topology *t)
@@ -218,12 +264,19 @@ static int find_uneven_process(const struct jd_topology *t)
 }
 
 /* The first device of a list whose kind is not that of the first. */
-static const jd_device *find_other_kind(const struct jd_device_list *list)
+static const struct jd_device_row *
+find_other_kind(const struct jd_topology *t, const struct jd_device_list *list)
 {
+    const struct jd_device_row *rows = t->rows + list->first;
     for (int i = 1; i < list->count; i++)
-        if (strcmp(list->devices[i]->kind, list->devices[0]->kind) != 0)
-            return list->devices[i];
+        if (rows[i].kind != rows[0].kind)
+            return &rows[i];
     return NULL;
+}
+
+static const char *host_of(const struct jd_topology *t, int process)
+{
+    return jd__topology_host_name(t, t->processes[process].host);
 }
 
 void jd__topology_describe_uneven(const struct jd_topology *t, char *text,
@@ -240,14 +293,16 @@ void jd__topology_describe_uneven(const struct jd_topology *t, char *text,
             t->processes[0].num_devices, uneven,
             t->processes[uneven].num_devices);
     for (int i = 0; i < t->num_platforms && length < size; i++) {
-        const struct jd_device *other = find_other_kind(&t->platforms[i]);
-        const struct jd_device *first = t->platforms[i].devices[0];
+        const struct jd_device_row *first = t->rows + t->platforms[i].first;
+        const struct jd_device_row *other =
+            find_other_kind(t, &t->platforms[i]);
         if (other)
             length += (size_t)snprintf(
                 text + length, size - length,
                 "%sprocess %d on %s has \"%s\" and process %d on %s has "
                 "\"%s\": the slowest device sets the pace of a collective",
-                length ? "; " : "", first->process_index, first->host,
-                first->kind, other->process_index, other->host, other->kind);
+                length ? "; " : "", first->process, host_of(t, first->process),
+                jd__topology_text(t, first->kind), other->process,
+                host_of(t, other->process), jd__topology_text(t, other->kind));
     }
 }

@@ -123,6 +123,49 @@ says "no such directory" 2 '--dir is "/nowhere", but it must be a directory' \
     "${checkpoint[@]}" --dir /nowhere
 says "more than the disk has" 1 "name another directory with --dir" \
     "${checkpoint[@]}" --dir "$work" --bytes 1048576GiB
+scale=("$jd_bench" scale)
+says "jd-bench scale --help" 0 "Usage: jd-bench scale" "${scale[@]}" --help
+says "one host is no model" 2 '--hosts is "1", but it must be a comma list of' \
+    "${scale[@]}" --hosts 1
+says "nor among others" 2 '--hosts is "2,1", but it must be a comma list of' \
+    "${scale[@]}" --hosts 2,1
+says "too many processes" 2 '--per-host is "257", but it must be a comma list' \
+    "${scale[@]}" --per-host 257
+says "no latency" 2 '--latency is "0", but it must be a number above 0' \
+    "${scale[@]}" --latency 0
+says "a model of hosts that are not there" 0 "100 hosts of 8 processes" \
+    "${scale[@]}" --hosts 2,100 --per-host 1,8 --fold 10 --copy 10
+cp "$work/out" "$work/figures"
+while IFS= read -r figure; do
+    says "it has: $figure" 0 "$figure" cat "$work/figures"
+done <<'TEXT'
+# a model: no process was started, no message was sent.
+#   latency          2 us
+#   fold            10 GB/s  one core adds a vector of F32 to another (given)
+  psum                    8 B 
+  psum                  1 GiB 
+  all_gather              8 B 
+  all_to_all            1 KiB 
+  broadcast            16 MiB 
+  first use of a mesh 
+  jd_initialize: records 
+  memory: a process 
+10240 hosts of 1 process, and a start of 100000 processes
+  target: psum of 8 B: 
+  target: heartbeats: 
+TEXT
+says "a slower network has slower figures" 0 "psum of 8 B: 172.6 us, wanted at \
+most 40 us: missed" "${scale[@]}" --hosts 2 --latency 12 --fold 10 --copy 10
+says "longer pieces, more of them under way" 0 "  target: psum of 64 MiB " \
+    "${scale[@]}" --hosts 2 --piece 2048 --lag 4 --fold 10 --copy 10
+cp "$work/out" "$work/figures"
+says "meet every target" 0 6 grep -c '^  target: .*: met$' "$work/figures"
+says "the model in JSON" 0 '"what": "first use of a mesh"' \
+    "${scale[@]}" --json --hosts 2,100
+cp "$work/out" "$work/json"
+says "which is JSON as well" 0 "" python3 -m json.tool "$work/json"
+says "with its constants" 0 '{"constant": "bandwidth", "value": 12, ' \
+    cat "$work/json"
 coordination=("$bench_service")
 says "bench-service --help" 0 "Usage: bench-service" \
     "${coordination[@]}" --help

@@ -24,31 +24,31 @@ static void fill(struct fuzz_input *input, void *record, size_t bytes)
         ((uint8_t *)record)[i] = fuzz_byte(input);
 }
 
-static void expect_voice(const struct attempt *a, const struct jd_vote *voice)
+static void expect_vote(const struct attempt *a, const struct jd_vote *vote)
 {
-    if (voice->member >= 0) {
-        FUZZ_EXPECT(a->processes[voice->member] >= 0, "no process");
-        FUZZ_EXPECT(voice->count <= a->group, "%d voices", (int)voice->count);
+    if (vote->member >= 0) {
+        FUZZ_EXPECT(a->processes[vote->member] >= 0, "no process");
+        FUZZ_EXPECT(vote->count <= a->group, "%d votes", (int)vote->count);
     }
 }
 
-static void try_summary(const struct attempt *a, struct fuzz_input *input)
+static void try_result(const struct attempt *a, struct fuzz_input *input)
 {
-    struct jd_inter_result_head summary;
-    fill(input, &summary, sizeof summary);
-    jd_status status = jd__inter_result_check(&summary, a->group, a->size,
+    struct jd_inter_result result;
+    fill(input, &result, sizeof result);
+    jd_status status = jd__inter_result_check(&result, a->group, a->size,
                                               MOST_BYTES, &a->ends);
     if (status != JD_OK) {
         FUZZ_EXPECT(*jd_error_message(), "no sentence");
         return;
     }
-    FUZZ_EXPECT(summary.voices[0].member >= 0, "nobody speaks");
-    expect_voice(a, &summary.voices[0]);
-    expect_voice(a, &summary.voices[1]);
-    FUZZ_EXPECT(summary.bytes <= MOST_BYTES, "%u", (unsigned)summary.bytes);
-    if (summary.failed >= 0) {
-        FUZZ_EXPECT(a->processes[summary.failed] >= 0, "no process");
-        FUZZ_EXPECT(*jd_status_name((jd_status)summary.status), "no status");
+    FUZZ_EXPECT(result.votes[0].member >= 0, "nobody speaks");
+    expect_vote(a, &result.votes[0]);
+    expect_vote(a, &result.votes[1]);
+    FUZZ_EXPECT(result.bytes <= MOST_BYTES, "%u", (unsigned)result.bytes);
+    if (result.failed >= 0) {
+        FUZZ_EXPECT(a->processes[result.failed] >= 0, "no process");
+        FUZZ_EXPECT(*jd_status_name((jd_status)result.status), "no status");
     }
 }
 
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (!fuzz_is_empty(&input))
         switch (fuzz_byte(&input) % 3) {
         case 0:
-            try_summary(&a, &input);
+            try_result(&a, &input);
             break;
         case 1:
             try_kind(&a, &input);

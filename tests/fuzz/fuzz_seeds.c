@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * fuzz_seeds wire|service|agent|between DIRECTORY - writes the inputs that the
- * fuzz targets begin with: frames of every body, what jobs do, and a summary
+ * fuzz targets begin with: frames of every body, what jobs do, and a result
  * and a fault that can be.
  */
 #include "collectives/cpu/inter/inter_result.h"
@@ -203,16 +203,16 @@ static void write_jobs(const char *directory)
 /* Of 8 members, 4 to a team; then of which record it is, and the record. */
 static void write_records(const char *directory)
 {
-    uint8_t bytes[3 + sizeof(struct jd_inter_result_head)] = { 7, 3, 0 };
-    struct jd_inter_result_head summary = { .head.kind = JD_INTER_SUMMARY,
-                                            .voices[0] = { .member = 1,
+    uint8_t bytes[3 + sizeof(struct jd_inter_result)] = { 7, 3, 0 };
+    struct jd_inter_result result = { .head.kind = JD_INTER_RESULT,
+                                            .votes[0] = { .member = 1,
                                                            .count = 4 },
-                                            .voices[1].member = -1,
+                                            .votes[1].member = -1,
                                             .failed = -1 };
     const struct jd_ragged_fault fault = { .kind = JD_RAGGED_UNEQUAL,
                                            .taker = 1 };
-    memcpy(bytes + 3, &summary, sizeof summary);
-    write_seed(directory, "summary", bytes, sizeof bytes);
+    memcpy(bytes + 3, &result, sizeof result);
+    write_seed(directory, "result", bytes, sizeof bytes);
     bytes[2] = 2;
     memcpy(bytes + 3, &fault, sizeof fault);
     write_seed(directory, "fault", bytes, 3 + sizeof fault);

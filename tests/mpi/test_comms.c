@@ -290,7 +290,7 @@ static int count_heaps(void)
     char line[512];
     FILE *file = fopen("/proc/self/maps", "r");
     while (fgets(line, sizeof line, file)) {
-        if (!strstr(line, "/memfd:jd") ||
+        if (!strstr(line, "/memfd:jd-heap") ||
             sscanf(line, "%*s %*s %*s %*s %lu", &inode) != 1)
             continue;
         for (i = 0; i < heaps && inodes[i] != inode; i++)

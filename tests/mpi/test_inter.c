@@ -461,7 +461,7 @@ static void try_order(size_t count)
 {
     const struct jd_inter *inter = comm->inter;
     bool is_fixed = inter->is_deterministic, differs = false;
-    bool is_short = count < 1000 || inter->sizes[comm->num_groups - 1] == 1;
+    bool is_short = count < 1000 || jd__inter_group_size(inter, comm->num_groups - 1) == 1;
     struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, count);
     float *numbers = (float *)(void *)in, *sums = (float *)(void *)out;
     for (size_t i = 0; i < count; i++)
@@ -566,7 +566,8 @@ static void try_moves(const size_t *counts, size_t num_counts)
  * other teams the one that speaks for it. Nobody calls again. */
 static void try_deadline(bool is_leader)
 {
-    int *group = comm->inter->members[comm->num_groups - 1];
+    const struct jd_inter *inter = comm->inter;
+    const int *group = inter->list + inter->begins[comm->num_groups - 1];
     int late = group[is_leader ? 0 : 1];
     bool is_near = comm->groups[self] == comm->groups[late];
     struct jd_collective call;

@@ -13,6 +13,7 @@
 #ifndef TESTS_UNIT_SERVICE_H
 #define TESTS_UNIT_SERVICE_H
 
+#include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/server/service_private.h"
 #include "tests/unit/unit.h"
 
@@ -25,7 +26,14 @@
 #ifndef UNIT_MAX_PEERS
 #define UNIT_MAX_PEERS 64
 #endif
-enum { MAX_PEERS = UNIT_MAX_PEERS, MAX_INBOX = 256, NO_DEADLINE = -1 };
+#ifndef UNIT_MAX_INBOX
+#define UNIT_MAX_INBOX 256
+#endif
+enum {
+    MAX_PEERS = UNIT_MAX_PEERS,
+    MAX_INBOX = UNIT_MAX_INBOX,
+    NO_DEADLINE = -1
+};
 
 struct peer {
     struct jd_connection *connection; /* NULL: lost, or never there */
@@ -162,6 +170,7 @@ static inline void check_tally(void)
     ck_assert_int_eq(service->tally.late_live, tally.late_live);
     ck_assert_int_eq(service->tally.to_step, tally.to_step);
     ck_assert_int_eq(service->tally.to_acknowledge, tally.to_acknowledge);
+    ck_assert_int_eq(service->tally.armed, tally.armed);
 }
 
 static inline double tick(void)
@@ -360,6 +369,21 @@ static inline void expect_welcome(struct peer *peer, const struct jd_auth *auth)
     ck_assert_uint_eq(message->admitted->pid, 100);
     ck_assert(peer->is_welcome);
     drop(message);
+}
+
+/* A message's list of processes: "1 2 ". */
+static inline void expect_processes(const uint32_t *ranges, size_t n,
+                                    const char *list)
+{
+    char text[400] = "";
+    size_t count;
+    int *numbers = jd__process_lists_unpack(ranges, n, MAX_PEERS, &count);
+    ck_assert_ptr_nonnull(numbers);
+    for (size_t i = 0; i < count; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%d ",
+                 numbers[i]);
+    ck_assert_str_eq(text, list);
+    free(numbers);
 }
 
 /* Comes in as process i of the job. */

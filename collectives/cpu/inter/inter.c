@@ -9,47 +9,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+int jd__inter_served(const struct jd_inter *inter, int group, int rail)
+{
+    int size = jd__inter_group_size(inter, group);
+    return (size - rail + inter->rails - 1) / inter->rails;
+}
+
+int jd__inter_served_before(const struct jd_inter *inter, int group, int rail)
+{
+    int served = 0;
+    for (int t = 0; t < group; t++)
+        served += jd__inter_served(inter, t, rail);
+    return served;
+}
+
+static void count_served(struct jd_inter *inter, int groups)
+{
+    int rail = inter->place % inter->rails;
+    for (int t = 0; t < groups; t++)
+        inter->served[t + 1] =
+            inter->served[t] + jd__inter_served(inter, t, rail);
+}
+
 /* Who is in which group. */
 static bool make_layout(struct jd_inter *inter, const struct jd_comm *comm)
 {
     size_t size = (size_t)comm->size, groups = (size_t)comm->num_groups;
-    inter->sizes = calloc(groups, sizeof *inter->sizes);
-    inter->members = calloc(groups, sizeof *inter->members);
+    inter->begins = calloc(groups + 1, sizeof *inter->begins);
+    inter->served = calloc(groups + 1, sizeof *inter->served);
     inter->list = calloc(size, sizeof *inter->list);
-    if (!inter->sizes || !inter->members || !inter->list)
+    if (!inter->begins || !inter->served || !inter->list)
         return false;
     for (int i = 0; i < comm->size; i++)
-        inter->sizes[comm->groups[i]]++;
-    inter->rails = inter->sizes[0];
-    for (int t = 0, first = 0; t < comm->num_groups; t++) {
-        inter->members[t] = inter->list + first;
-        first += inter->sizes[t];
-        if (inter->sizes[t] < inter->rails)
-            inter->rails = inter->sizes[t];
+        inter->begins[comm->groups[i] + 1]++;
+    inter->rails = comm->size;
+    for (int t = 0; t < comm->num_groups; t++) {
+        if (inter->begins[t + 1] < inter->rails)
+            inter->rails = inter->begins[t + 1];
+        inter->begins[t + 1] += inter->begins[t];
     }
     for (int i = 0; i < comm->size; i++)
-        inter->members[comm->groups[i]][comm->places[i]] = i;
+        inter->list[inter->begins[comm->groups[i]] + comm->places[i]] = i;
     inter->group = comm->groups[comm->index];
     inter->place = comm->places[comm->index];
+    count_served(inter, comm->num_groups);
     return true;
 }
 
 static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
 {
-    size_t size = (size_t)comm->size;
-    inter->sends = calloc(size, sizeof *inter->sends);
-    inter->receives = calloc(size, sizeof *inter->receives);
-    inter->blocks = calloc(size, sizeof *inter->blocks);
-    inter->ins = calloc(size, sizeof *inter->ins);
-    inter->outs = calloc(size, sizeof *inter->outs);
-    if (inter->place == 0)
-        inter->summary =
-            malloc((size_t)comm->num_groups * jd__inter_summary_size());
-    for (int i = 0; i < JD_INTER_DEPTH; i++)
-        if (!jd__inter_make_posts(&inter->posts[i], 2 * comm->size))
-            return false;
-    return inter->sends && inter->receives && inter->blocks && inter->ins &&
-           inter->outs && (inter->place || inter->summary);
+    int group_size = jd__inter_group_size(inter, inter->group);
+    size_t places = (size_t)group_size + 2;
+    if (inter->is_deterministic)
+        places = (size_t)comm->size + 2;
+    inter->ins = calloc(places, sizeof *inter->ins);
+    inter->outs = calloc(places, sizeof *inter->outs);
+    if (inter->place == 0) {
+        inter->own = aligned_alloc(64, jd__inter_pass_size());
+        inter->other = aligned_alloc(64, jd__inter_pass_size());
+    }
+    return inter->ins && inter->outs &&
+           (inter->place || (inter->own && inter->other));
 }
 
 jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
@@ -62,8 +82,8 @@ jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
         make_arrays(comm->inter, comm))
         return JD_OK;
     jd__inter_destroy(comm);
-    return jd__fail_no_memory(operation, (size_t)comm->num_groups *
-                                             jd__inter_summary_size());
+    return jd__fail_no_memory(operation, 2 * jd__inter_pass_size() +
+                                             (size_t)comm->size * sizeof(int));
 }
 
 /* After a failure messages may be under way: MPI still writes into what they
@@ -86,17 +106,13 @@ void jd__inter_destroy(struct jd_comm *comm)
         comm->inter = NULL;
         return;
     }
-    free(inter->sizes);
-    free(inter->members);
+    free(inter->begins);
+    free(inter->served);
     free(inter->list);
-    free(inter->sends);
-    free(inter->receives);
-    free(inter->blocks);
     free(inter->ins);
     free(inter->outs);
-    free(inter->summary);
-    for (int i = 0; i < JD_INTER_DEPTH; i++)
-        jd__inter_free_posts(&inter->posts[i]);
+    free(inter->own);
+    free(inter->other);
     jd__inter_free_transfers(comm);
     free(inter);
     comm->inter = NULL;
@@ -120,204 +136,193 @@ static size_t bytes_of(const struct jd_collective *call)
 jd_status jd__inter_barrier(struct jd_comm *comm,
                             const struct jd_collective *call)
 {
-    struct jd_inter_sync meeting = { .call = call,
-                                     .signature = jd__inter_sign(call) };
-    return jd__inter_meet(comm, &meeting);
-}
-
-void jd__inter_clear(struct jd_comm *comm)
-{
-    size_t bytes = (size_t)comm->size * sizeof(struct jd_strided);
-    memset(comm->inter->sends, 0, bytes);
-    memset(comm->inter->receives, 0, bytes);
-}
-
-/*
- * What members of this group give to each other, where it can be read straight;
- * the strips are empty then. Each knows by the same rule who is read.
- */
-static void take_inside(struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting)
-{
-    struct jd_inter *inter = comm->inter;
-    const int *members = inter->members[inter->group];
-    bool is_read =
-        jd__inter_in_of(comm, inter->place, meeting->in_bytes) != NULL;
-    for (int i = 0; i < inter->sizes[inter->group]; i++) {
-        struct jd_strided *to = &inter->receives[members[i]];
-        char *in = jd__inter_in_of(comm, i, meeting->in_bytes);
-        if (i == inter->place)
-            continue;
-        if (is_read)
-            inter->sends[members[i]].rows = 0;
-        if (in && jd__strided_bytes(to)) {
-            struct jd_strided from = inter->inside;
-            from.base += in - (char *)meeting->call->in;
-            jd__strided_copy(to, &from);
-        }
-        if (in)
-            to->rows = 0;
-    }
-}
-
-/* What the strips say, out of what all brought: each its in. */
-static void take_brought(struct jd_comm *comm,
-                         const struct jd_inter_sync *meeting)
-{
-    const struct jd_inter *inter = comm->inter;
-    size_t offset =
-        (size_t)(inter->inside.base - (const char *)meeting->call->in);
-    const char *brought = jd__inter_brought(comm);
-    for (int i = 0; i < comm->size; i++) {
-        struct jd_strided from = inter->inside;
-        from.base = (char *)brought + (size_t)i * meeting->bytes + offset;
-        if (jd__strided_bytes(&inter->receives[i]))
-            jd__strided_copy(&inter->receives[i], &from);
-    }
-}
-
-/* Meets, and moves what the strips say, out of ins of so many bytes. */
-static jd_status meet_and_exchange(struct jd_comm *comm,
-                                   struct jd_inter_sync *meeting, size_t bytes)
-{
-    bool is_in_place = meeting->call->in == meeting->call->out;
-    char *scratch = NULL;
-    if (!jd__inter_bring(comm, meeting, JD_BRING_ALL, bytes)) {
-        scratch =
-            jd__inter_scratch(comm, meeting, jd__inter_exchange_scratch(comm));
-        meeting->in_bytes = bytes;
-        meeting->hides = is_in_place;
-    }
-    jd_status status = jd__inter_meet(comm, meeting);
-    if (status != JD_OK)
-        return status;
-    if (jd__inter_has_come(comm, meeting)) {
-        take_brought(comm, meeting);
-        return JD_OK;
-    }
-    take_inside(comm, meeting);
-    status = jd__inter_exchange(comm, scratch, is_in_place, NULL, NULL);
-    return status == JD_OK ? jd__shm_step(comm->group) : status;
+    struct jd_inter_sync sync = { .call = call,
+                                  .signature = jd__inter_sign(call) };
+    return jd__inter_sync(comm, &sync);
 }
 
 /* ---- all_gather and broadcast ------------------------------------------- */
 
-/* Where member's rows go: each beside those of the others. */
-static struct jd_strided gathered(const struct jd_comm *comm,
-                                  const struct jd_collective *call, size_t rows,
-                                  int member)
-{
-    size_t width = bytes_of(call);
-    return (struct jd_strided){
-        .base = (char *)call->out + (size_t)member * width,
-        .rows = rows,
-        .width = width,
-        .pitch = (size_t)comm->size * width,
-    };
-}
-
 static void take_gathered(struct jd_comm *comm,
                           const struct jd_collective *call, size_t rows)
 {
-    size_t bytes = rows * bytes_of(call);
+    size_t width = bytes_of(call), bytes = rows * width;
     const char *brought = jd__inter_brought(comm);
     for (int i = 0; i < comm->size; i++) {
-        struct jd_strided to = gathered(comm, call, rows, i);
+        struct jd_strided to = {
+            .base = (char *)call->out + (size_t)i * width,
+            .rows = rows,
+            .width = width,
+            .pitch = (size_t)comm->size * width,
+        };
         jd__strided_write(&to, 0, bytes, brought + (size_t)i * bytes);
     }
-}
-
-static jd_status all_gather_long(struct jd_comm *comm,
-                                 const struct jd_collective *call, size_t rows,
-                                 char *scratch)
-{
-    struct jd_inter *inter = comm->inter;
-    size_t bytes = rows * bytes_of(call);
-    for (int i = 0; i < comm->size; i++) {
-        inter->blocks[i] = gathered(comm, call, rows, i);
-        inter->receives[i] = inter->blocks[i];
-        inter->sends[i] = jd__strided_flat(call->in, bytes);
-    }
-    if (jd__inter_all_seen(comm))
-        return jd__inter_gather_seen(comm, call, inter->blocks, scratch);
-    inter->sends[comm->index].rows = rows;
-    inter->sends[comm->index].width = bytes_of(call);
-    inter->sends[comm->index].pitch = bytes_of(call);
-    return jd__inter_exchange(comm, scratch, false, NULL, NULL);
 }
 
 jd_status jd__inter_all_gather(struct jd_comm *comm,
                                const struct jd_collective *call, size_t rows)
 {
-    struct jd_inter_sync meeting = { .call = call,
-                                     .signature = jd__inter_sign(call) };
-    size_t bytes = rows * bytes_of(call);
-    char *scratch = NULL;
-    meeting.signature.digest = rows;
-    if (!jd__inter_bring(comm, &meeting, JD_BRING_ALL, bytes)) {
-        scratch =
-            jd__inter_scratch(comm, &meeting, jd__inter_exchange_scratch(comm));
-        meeting.in_bytes = bytes;
-        meeting.out_bytes = bytes * (size_t)comm->size;
-    }
-    jd_status status = jd__inter_meet(comm, &meeting);
-    if (status != JD_OK)
-        return status;
-    if (!jd__inter_has_come(comm, &meeting))
-        return all_gather_long(comm, call, rows, scratch);
-    take_gathered(comm, call, rows);
-    return JD_OK;
-}
-
-static jd_status broadcast_long(struct jd_comm *comm,
-                                const struct jd_collective *call, int source,
-                                char *scratch)
-{
-    struct jd_inter *inter = comm->inter;
-    size_t bytes = bytes_of(call);
-    if (jd__inter_all_seen(comm))
-        return jd__inter_broadcast_seen(comm, call, source, scratch);
-    jd__inter_clear(comm);
-    for (int i = 0; i < comm->size && comm->index == source; i++)
-        inter->sends[i] = jd__strided_flat(call->in, bytes);
-    inter->receives[source] = jd__strided_flat(call->out, bytes);
-    return jd__inter_exchange(comm, scratch, false, NULL, NULL);
+    struct jd_inter_sync sync = { .call = call,
+                                  .signature = jd__inter_sign(call) };
+    bool comes =
+        jd__inter_bring(comm, &sync, JD_BRING_ALL, rows * bytes_of(call));
+    sync.signature.digest = rows;
+    jd_status status = comes ? jd__inter_sync(comm, &sync)
+                             : jd__inter_gather_long(comm, &sync, rows);
+    if (status == JD_OK && jd__inter_has_come(comm, &sync))
+        take_gathered(comm, call, rows);
+    return status;
 }
 
 jd_status jd__inter_broadcast(struct jd_comm *comm,
                               const struct jd_collective *call, int source)
 {
-    struct jd_inter_sync meeting = { .call = call,
-                                     .signature = jd__inter_sign(call) };
+    struct jd_inter_sync sync = { .call = call,
+                                  .signature = jd__inter_sign(call) };
     size_t bytes = bytes_of(call);
-    char *scratch = NULL;
-    meeting.signature.source = source;
-    if (!jd__inter_bring(comm, &meeting, JD_BRING_SOURCE, bytes)) {
-        scratch =
-            jd__inter_scratch(comm, &meeting, jd__inter_exchange_scratch(comm));
-        meeting.in_bytes = meeting.out_bytes = bytes;
-    }
-    jd_status status = jd__inter_meet(comm, &meeting);
-    if (status != JD_OK)
-        return status;
-    if (!jd__inter_has_come(comm, &meeting))
-        return broadcast_long(comm, call, source, scratch);
-    if (bytes)
+    bool comes = jd__inter_bring(comm, &sync, JD_BRING_SOURCE, bytes);
+    sync.signature.source = source;
+    jd_status status = comes ? jd__inter_sync(comm, &sync)
+                             : jd__inter_broadcast_long(comm, &sync, source);
+    if (status == JD_OK && jd__inter_has_come(comm, &sync) && bytes)
         memcpy(call->out, jd__inter_brought(comm), bytes);
-    return JD_OK;
+    return status;
 }
 
 /* ---- each with each ----------------------------------------------------- */
 
-static struct jd_strided piece_at(const struct jd_pieces *pieces,
-                                  size_t element, const void *base,
-                                  size_t offset, size_t pitch)
+/* What members give each other, of ins of so many bytes, each a strided part
+ * of its in. */
+struct pairs {
+    struct jd_comm *comm;
+    const struct jd_collective *call;
+    struct jd_inter_sync sync;
+    size_t in_bytes;
+    const void *arg;
+    struct jd_strided (*send)(const void *arg, int member);
+    struct jd_strided (*receive)(const void *arg, int member);
+    struct jd_strided own; /* what every other gives this member, as if the
+                            * other's in were this one's */
+    size_t each;           /* bytes of each pair; 0: not all have as many */
+    const struct jd_permute *routes; /* of a permutation; NULL: each with each */
+};
+
+static bool is_ours(const struct jd_comm *comm, int member)
 {
+    return member != comm->index &&
+           comm->groups[member] == comm->inter->group;
+}
+
+/* What can be read in the group does not travel: each knows by the same rule
+ * who is read. */
+static struct jd_strided sent(const void *arg, int member)
+{
+    const struct pairs *p = arg;
+    if (is_ours(p->comm, member) &&
+        jd__inter_shared_in(p->comm, p->comm->inter->place, p->in_bytes))
+        return jd__strided_flat(NULL, 0);
+    return p->send(p->arg, member);
+}
+
+static struct jd_strided received(const void *arg, int member)
+{
+    const struct pairs *p = arg;
+    if (is_ours(p->comm, member) &&
+        jd__inter_shared_in(p->comm, p->comm->places[member], p->in_bytes))
+        return jd__strided_flat(NULL, 0);
+    return p->receive(p->arg, member);
+}
+
+static void take_inside(const struct pairs *p)
+{
+    const struct jd_inter *inter = p->comm->inter;
+    for (int i = 0; i < jd__inter_group_size(inter, inter->group); i++) {
+        int member = jd__inter_member(inter, inter->group, i);
+        struct jd_strided to = p->receive(p->arg, member), from = p->own;
+        char *in = jd__inter_shared_in(p->comm, i, p->in_bytes);
+        if (i == inter->place || !in || !jd__strided_bytes(&to))
+            continue;
+        from.base += in - (char *)p->call->in;
+        jd__strided_copy(&to, &from);
+    }
+}
+
+/* The same out of what all brought: each its in. */
+static void take_brought(const struct pairs *p)
+{
+    size_t offset = (size_t)(p->own.base - (const char *)p->call->in);
+    const char *brought = jd__inter_brought(p->comm);
+    for (int i = 0; i < p->comm->size; i++) {
+        struct jd_strided to = p->receive(p->arg, i), from = p->own;
+        from.base = (char *)brought + (size_t)i * p->sync.bytes + offset;
+        if (jd__strided_bytes(&to))
+            jd__strided_copy(&to, &from);
+    }
+}
+
+static jd_status exchange(struct pairs *p)
+{
+    struct jd_comm *comm = p->comm;
+    struct jd_inter_exchange x = { .comm = comm,
+                                   .arg = p,
+                                   .send = sent,
+                                   .receive = received,
+                                   .is_in_place = p->call->in == p->call->out };
+    bool comes = jd__inter_bring(comm, &p->sync, JD_BRING_ALL, p->in_bytes);
+    bool is_short = p->each && jd__inter_is_short(comm, p->each);
+    if (!comes) {
+        x.scratch = jd__inter_scratch(
+            comm, &p->sync,
+            is_short ? jd__inter_short_scratch(comm, p->each)
+                     : jd__inter_exchange_scratch(comm));
+        p->sync.in_bytes = p->in_bytes;
+        p->sync.hides = x.is_in_place;
+    }
+    jd_status status = jd__inter_sync(comm, &p->sync);
+    if (status != JD_OK)
+        return status;
+    if (jd__inter_has_come(comm, &p->sync)) {
+        take_brought(p);
+        return JD_OK;
+    }
+    if (is_short)
+        return jd__inter_exchange_short(&x, p->each);
+    take_inside(p);
+    status = p->routes ? jd__inter_exchange_one(&x, p->routes->from,
+                                                p->routes->to)
+                       : jd__inter_exchange(&x);
+    return status == JD_OK ? jd__shm_step(comm->group) : status;
+}
+
+/* ---- all_to_all */
+
+struct all_to_all {
+    const struct jd_collective *call;
+    const struct jd_pieces *pieces;
+    size_t element;
+};
+
+static struct jd_strided piece_for(const void *arg, int member)
+{
+    const struct all_to_all *a = arg;
+    size_t offset = (size_t)member * a->pieces->in_step * a->element;
     return (struct jd_strided){
-        .base = (char *)base + offset * element,
-        .rows = pieces->rows,
-        .width = pieces->width * element,
-        .pitch = pitch * element,
+        .base = (char *)a->call->in + offset,
+        .rows = a->pieces->rows,
+        .width = a->pieces->width * a->element,
+        .pitch = a->pieces->in_pitch * a->element,
+    };
+}
+
+static struct jd_strided piece_from(const void *arg, int member)
+{
+    const struct all_to_all *a = arg;
+    size_t offset = (size_t)member * a->pieces->out_step * a->element;
+    return (struct jd_strided){
+        .base = (char *)a->call->out + offset,
+        .rows = a->pieces->rows,
+        .width = a->pieces->width * a->element,
+        .pitch = a->pieces->out_pitch * a->element,
     };
 }
 
@@ -325,42 +330,62 @@ jd_status jd__inter_all_to_all(struct jd_comm *comm,
                                const struct jd_collective *call,
                                const struct jd_pieces *pieces)
 {
-    struct jd_inter *inter = comm->inter;
-    struct jd_inter_sync meeting = { .call = call,
-                                     .signature = jd__inter_sign(call) };
-    size_t element = jd_dtype_size(call->dtype);
-    meeting.signature.digest = pieces->rest;
-    inter->inside =
-        piece_at(pieces, element, call->in,
-                 (size_t)comm->index * pieces->in_step, pieces->in_pitch);
-    for (int i = 0; i < comm->size; i++) {
-        size_t m = (size_t)i;
-        inter->sends[i] = piece_at(pieces, element, call->in,
-                                   m * pieces->in_step, pieces->in_pitch);
-        inter->receives[i] = piece_at(pieces, element, call->out,
-                                      m * pieces->out_step, pieces->out_pitch);
-    }
-    return meet_and_exchange(comm, &meeting,
-                             (size_t)comm->size * bytes_of(call));
+    struct all_to_all a = { call, pieces, jd_dtype_size(call->dtype) };
+    struct pairs p = {
+        .comm = comm,
+        .call = call,
+        .sync = { .call = call, .signature = jd__inter_sign(call) },
+        .in_bytes = (size_t)comm->size * bytes_of(call),
+        .arg = &a,
+        .send = piece_for,
+        .receive = piece_from,
+        .own = piece_for(&a, comm->index),
+        .each = bytes_of(call),
+    };
+    p.sync.signature.digest = pieces->rest;
+    return exchange(&p);
+}
+
+/* ---- permute */
+
+struct permute {
+    const struct jd_collective *call;
+    const struct jd_permute *permute;
+};
+
+static struct jd_strided route_to(const void *arg, int member)
+{
+    const struct permute *p = arg;
+    return jd__strided_flat(p->call->in,
+                            member == p->permute->to ? bytes_of(p->call) : 0);
+}
+
+static struct jd_strided route_from(const void *arg, int member)
+{
+    const struct permute *p = arg;
+    return jd__strided_flat(p->call->out,
+                            member == p->permute->from ? bytes_of(p->call) : 0);
 }
 
 jd_status jd__inter_permute(struct jd_comm *comm,
                             const struct jd_collective *call,
                             const struct jd_permute *permute)
 {
-    struct jd_inter *inter = comm->inter;
-    struct jd_inter_sync meeting = { .call = call,
-                                     .signature = jd__inter_sign(call) };
+    struct permute routes = { call, permute };
     size_t bytes = bytes_of(call);
-    meeting.signature.digest = permute->digest;
-    inter->inside = jd__strided_flat(call->in, bytes);
-    jd__inter_clear(comm);
-    if (permute->to >= 0)
-        inter->sends[permute->to] = jd__strided_flat(call->in, bytes);
-    if (permute->from >= 0)
-        inter->receives[permute->from] =
-            jd__strided_flat(call->out, bytes);
-    jd_status status = meet_and_exchange(comm, &meeting, bytes);
+    struct pairs p = {
+        .comm = comm,
+        .call = call,
+        .sync = { .call = call, .signature = jd__inter_sign(call) },
+        .in_bytes = bytes,
+        .arg = &routes,
+        .send = route_to,
+        .receive = route_from,
+        .own = jd__strided_flat(call->in, bytes),
+        .routes = permute,
+    };
+    p.sync.signature.digest = permute->digest;
+    jd_status status = exchange(&p);
     if (status == JD_OK && permute->from < 0 && !permute->keeps && bytes)
         memset(call->out, 0, bytes);
     return status;

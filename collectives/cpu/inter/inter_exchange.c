@@ -1,37 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inter_exchange.c - data between all pairs of members at once, piece by
- * piece.
+ * inter_exchange.c - data between all pairs of members: pair after pair, some
+ * messages under way at a time; or, of a few bytes for each, handed on in
+ * ceil(log2) messages.
  */
 #include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
-/* Less than this at once costs more in messages than it spares in memory. */
-#define LEAST_PIECE ((size_t)64 << 10)
-#define ALIGNMENT 64
+#include <string.h>
 
-size_t jd__inter_piece(const struct jd_comm *comm)
-{
-    size_t most = jd__channel_piece(comm->wire);
-    size_t share = 4 * JD_GROUP_PIECE / (size_t)comm->size;
-    size_t piece =
-        jd__numbers_smaller(most, share > LEAST_PIECE ? share : LEAST_PIECE);
-    return piece < ALIGNMENT ? ALIGNMENT : piece / ALIGNMENT * ALIGNMENT;
-}
+#define WINDOW 8
+/* Of so many bytes for each member a message of its own costs more than to
+ * hand them on; measured elsewhere (Bruck et al.). */
+#define MOST_SHORT 256
+#define LEAST_MEMBERS 4 /* of fewer, pairs are as few messages */
 
-/* ---- pieces ------------------------------------------------------------- */
+/* ---- pair after pair ------------------------------------------------------ */
 
-/* An exchange goes piece by piece, of every pair at once; this many pieces
- * are under way at a time. */
-#define DEPTH JD_INTER_DEPTH
+/* A piece of what comes from a member, and of what goes to one. */
+struct message {
+    struct jd_inter_move move;
+    struct jd_strided in;
+    size_t begin;
+};
 
-struct exchange {
-    struct jd_comm *comm;
-    char *scratch;
+struct run {
+    const struct jd_inter_exchange *x;
     size_t piece;
-    bool is_in_place;
-    jd_arrived_f *arrived;
-    void *arg;
+    size_t posted, finished; /* messages */
+    struct message messages[WINDOW];
 };
 
 static size_t piece_of(const struct jd_comm *comm)
@@ -41,133 +38,232 @@ static size_t piece_of(const struct jd_comm *comm)
 
 size_t jd__inter_exchange_scratch(const struct jd_comm *comm)
 {
-    size_t pieces = DEPTH * piece_of(comm), lone = jd__inter_piece(comm);
-    return 2 * (size_t)comm->size * (pieces > lone ? pieces : lone);
+    return 2 * WINDOW * piece_of(comm);
 }
 
-/* How many bytes of a strip are in piece k. */
-static size_t bytes_of(const struct exchange *x, size_t k,
-                       const struct jd_strided *strided)
+/* Where a message is packed: 0, what comes; 1, what goes. */
+static char *slot_of(const struct run *run, size_t number, int direction)
 {
-    size_t all = jd__strided_bytes(strided), begin = k * x->piece;
-    return all > begin ? jd__numbers_smaller(x->piece, all - begin) : 0;
+    size_t slot = 2 * (number % WINDOW) + (size_t)direction;
+    return run->x->scratch + slot * run->piece;
 }
 
-static char *slot_of(const struct exchange *x, size_t k, int direction,
-                     int member)
+/* How many bytes of a pair's are in the piece that begins there. */
+static size_t bytes_at(const struct run *run, const struct jd_strided *strided,
+                       size_t begin)
 {
-    size_t first = k % DEPTH * (size_t)x->comm->size;
-    size_t slot = 2 * (first + (size_t)member) + (size_t)direction;
-    return x->scratch + slot * x->piece;
+    size_t all = jd__strided_bytes(strided);
+    return all > begin ? jd__numbers_smaller(run->piece, all - begin) : 0;
 }
 
-/* Where a member's bytes of this piece come in: where they belong, or in the
- * scratch. */
-static char *target_of(const struct exchange *x, size_t k, int member)
+/* Where they belong, or in the slot. */
+static char *target_of(const struct run *run, size_t number,
+                       const struct jd_strided *strided, size_t begin,
+                       size_t bytes)
 {
-    const struct jd_strided *strided = &x->comm->inter->receives[member];
     char *at = NULL;
-    if (!x->is_in_place)
-        at = jd__strided_at(strided, k * x->piece,
-                                  bytes_of(x, k, strided));
-    return at ? at : slot_of(x, k, 0, member);
+    if (!run->x->is_in_place)
+        at = jd__strided_at(strided, begin, bytes);
+    return at ? at : slot_of(run, number, 0);
 }
 
-static const char *source_of(const struct exchange *x, size_t k, int member)
+static char *source_of(const struct run *run, size_t number,
+                       const struct jd_strided *strided, size_t begin,
+                       size_t bytes)
 {
-    const struct jd_strided *strided = &x->comm->inter->sends[member];
-    size_t bytes = bytes_of(x, k, strided), begin = k * x->piece;
     char *at = jd__strided_at(strided, begin, bytes);
     if (at)
         return at;
-    jd__strided_read(strided, begin, bytes, slot_of(x, k, 1, member));
-    return slot_of(x, k, 1, member);
+    jd__strided_read(strided, begin, bytes, slot_of(run, number, 1));
+    return slot_of(run, number, 1);
 }
 
-static jd_status post_pair(const struct exchange *x, size_t k, int to, int from)
+static jd_status finish_first(struct run *run)
 {
-    struct jd_inter *inter = x->comm->inter;
-    size_t in = bytes_of(x, k, &inter->receives[from]);
-    size_t out = bytes_of(x, k, &inter->sends[to]);
-    return jd__inter_post(x->comm, &inter->posts[k % DEPTH], from,
-                          in ? target_of(x, k, from) : NULL, in, to,
-                          out ? source_of(x, k, to) : NULL, out);
-}
-
-static void unpack(const struct exchange *x, size_t k, int member)
-{
-    const struct jd_strided *strided = &x->comm->inter->receives[member];
-    size_t bytes = bytes_of(x, k, strided), begin = k * x->piece;
-    if (bytes && target_of(x, k, member) == slot_of(x, k, 0, member))
-        jd__strided_write(strided, begin, bytes,
-                                slot_of(x, k, 0, member));
-    if (bytes && x->arrived)
-        x->arrived(x->arg, strided, begin, bytes);
-}
-
-static jd_status start(const struct exchange *x, size_t k)
-{
-    int size = x->comm->size, index = x->comm->index;
-    jd_status status = JD_OK;
-    for (int i = 1; i < size && status == JD_OK; i++)
-        status = post_pair(x, k, (index + i) % size, (index + size - i) % size);
+    size_t number = run->finished++;
+    struct message *m = &run->messages[number % WINDOW];
+    size_t bytes = bytes_at(run, &m->in, m->begin);
+    jd_status status = jd__inter_finish(run->x->comm, &m->move);
+    if (status == JD_OK && bytes &&
+        target_of(run, number, &m->in, m->begin, bytes) ==
+            slot_of(run, number, 0))
+        jd__strided_write(&m->in, m->begin, bytes, slot_of(run, number, 0));
     return status;
 }
 
-static jd_status finish(const struct exchange *x, size_t k)
-{
-    struct jd_comm *comm = x->comm;
-    jd_status status = jd__inter_finish(comm, &comm->inter->posts[k % DEPTH]);
-    for (int i = 0; i < comm->size && status == JD_OK; i++)
-        if (i != comm->index)
-            unpack(x, k, i);
-    return status;
-}
-
-/* ---- all of it ---------------------------------------------------------- */
-
-/* The longest strip, but for this member's own. */
-static size_t longest(const struct jd_comm *comm)
-{
-    const struct jd_inter *inter = comm->inter;
-    size_t most = 0;
-    for (int i = 0; i < comm->size; i++) {
-        size_t out = jd__strided_bytes(&inter->sends[i]);
-        size_t in = jd__strided_bytes(&inter->receives[i]);
-        size_t more = in > out ? in : out;
-        if (i != comm->index && more > most)
-            most = more;
-    }
-    return most;
-}
-
-/* What comes of piece k is written where what goes of it was: the others that
- * are under way lie elsewhere. */
-static jd_status run(const struct exchange *x, size_t pieces)
+static jd_status finish_all(struct run *run)
 {
     jd_status status = JD_OK;
-    for (size_t k = 0; k < pieces + DEPTH - 1 && status == JD_OK; k++) {
-        if (k < pieces)
-            status = start(x, k);
-        if (status == JD_OK && k + 1 >= DEPTH && k + 1 - DEPTH < pieces)
-            status = finish(x, k + 1 - DEPTH);
-    }
+    while (run->finished < run->posted && status == JD_OK)
+        status = finish_first(run);
     return status;
 }
 
-jd_status jd__inter_exchange(struct jd_comm *comm, char *scratch,
-                             bool is_in_place, jd_arrived_f *arrived, void *arg)
+/* What comes from a member and goes to one; -1: nothing. */
+struct flow {
+    int from, to;
+    struct jd_strided in, out;
+};
+
+static struct flow make_flow(const struct jd_inter_exchange *x, int from,
+                             int to)
 {
-    struct exchange x = { .comm = comm,
-                          .scratch = scratch,
-                          .piece = piece_of(comm),
-                          .is_in_place = is_in_place,
-                          .arrived = arrived,
-                          .arg = arg };
-    jd_status status = run(&x, (longest(comm) + x.piece - 1) / x.piece);
+    struct jd_strided none = jd__strided_flat(NULL, 0);
+    return (struct flow){ from, to, from < 0 ? none : x->receive(x->arg, from),
+                          to < 0 ? none : x->send(x->arg, to) };
+}
+
+static jd_status post_next(struct run *run, const struct flow *f, size_t begin)
+{
+    jd_status status = JD_OK;
+    if (run->posted - run->finished == WINDOW)
+        status = finish_first(run);
     if (status != JD_OK)
-        return jd__inter_break(comm, status);
-    jd__strided_copy(&comm->inter->receives[comm->index],
-                           &comm->inter->sends[comm->index]);
+        return status;
+    size_t number = run->posted++;
+    struct message *m = &run->messages[number % WINDOW];
+    struct jd_inter_end from = { f->from, NULL, bytes_at(run, &f->in, begin) };
+    struct jd_inter_end to = { f->to, NULL, bytes_at(run, &f->out, begin) };
+    m->in = f->in;
+    m->begin = begin;
+    if (from.bytes)
+        from.data = target_of(run, number, &f->in, begin, from.bytes);
+    if (to.bytes)
+        to.data = source_of(run, number, &f->out, begin, to.bytes);
+    return jd__inter_post(run->x->comm, &m->move, from, to);
+}
+
+static jd_status exchange(struct run *run, const struct flow *f)
+{
+    size_t there = jd__strided_bytes(&f->out), here = jd__strided_bytes(&f->in);
+    size_t all = here > there ? here : there;
+    jd_status status = JD_OK;
+    for (size_t at = 0; at < all && status == JD_OK; at += run->piece)
+        status = post_next(run, f, at);
+    return status;
+}
+
+static void copy_own(const struct jd_inter_exchange *x)
+{
+    struct jd_strided in = x->receive(x->arg, x->comm->index);
+    struct jd_strided out = x->send(x->arg, x->comm->index);
+    if (jd__strided_bytes(&in))
+        jd__strided_copy(&in, &out);
+}
+
+/* All of it is over, or has failed. */
+static jd_status end(struct run *run, jd_status status)
+{
+    if (status == JD_OK)
+        status = finish_all(run);
+    return status == JD_OK ? status : jd__inter_break(run->x->comm, status);
+}
+
+jd_status jd__inter_exchange(const struct jd_inter_exchange *x)
+{
+    struct run run = { .x = x, .piece = piece_of(x->comm) };
+    struct jd_schedule s = { .kind = JD_SCHEDULE_PAIRS,
+                             .parties = x->comm->size,
+                             .self = x->comm->index };
+    jd_status status = JD_OK;
+    for (int k = 0; k < s.parties && status == JD_OK; k++) {
+        struct jd_round round = jd__schedule_round(&s, k);
+        struct flow flow = make_flow(x, round.from, round.to);
+        status = exchange(&run, &flow);
+    }
+    status = end(&run, status);
+    if (status == JD_OK)
+        copy_own(x);
+    return status;
+}
+
+/* What comes of a piece is written where what goes of it was: the others that
+ * are under way lie elsewhere. */
+jd_status jd__inter_exchange_one(const struct jd_inter_exchange *x, int from,
+                                 int to)
+{
+    struct run run = { .x = x, .piece = piece_of(x->comm) };
+    struct flow flow = make_flow(x, from, to);
+    if (from == x->comm->index) {
+        copy_own(x);
+        return JD_OK;
+    }
+    return end(&run, exchange(&run, &flow));
+}
+
+/* ---- few bytes ----------------------------------------------------------- */
+
+bool jd__inter_is_short(const struct jd_comm *comm, size_t bytes)
+{
+    return comm->size > LEAST_MEMBERS && bytes <= MOST_SHORT &&
+           comm->num_groups == comm->size;
+}
+
+/* What is handed on, and a message each way. */
+size_t jd__inter_short_scratch(const struct jd_comm *comm, size_t bytes)
+{
+    return 3 * (size_t)comm->size * bytes;
+}
+
+/* Packs the blocks that have the bit into a message, or takes them out. */
+static size_t pack(const struct jd_blocks *blocks, size_t bytes, char *slots,
+                   char *message, bool is_out)
+{
+    size_t done = 0;
+    for (int i = blocks->bit; i < blocks->count; i++) {
+        char *slot = slots + (size_t)i * bytes;
+        if (!(i & blocks->bit))
+            continue;
+        memcpy(is_out ? message + done : slot, is_out ? slot : message + done,
+               bytes);
+        done += bytes;
+    }
+    return done;
+}
+
+/* What members whose numbers are so far ahead (behind) get (give). */
+static int member_at(const struct jd_comm *comm, int distance)
+{
+    return (comm->index + comm->size + distance) % comm->size;
+}
+
+static jd_status hand_on(const struct jd_inter_exchange *x, size_t bytes,
+                         const struct jd_round *round)
+{
+    size_t all = (size_t)x->comm->size * bytes;
+    char *going = x->scratch + all, *coming = going + all;
+    struct jd_inter_move move;
+    size_t packed = pack(&round->out, bytes, x->scratch, going, true);
+    jd_status status = jd__inter_post(
+        x->comm, &move, (struct jd_inter_end){ round->from, coming, packed },
+        (struct jd_inter_end){ round->to, going, packed });
+    if (status == JD_OK)
+        status = jd__inter_finish(x->comm, &move);
+    if (status == JD_OK)
+        pack(&round->in, bytes, x->scratch, coming, false);
+    return status;
+}
+
+jd_status jd__inter_exchange_short(const struct jd_inter_exchange *x,
+                                   size_t bytes)
+{
+    struct jd_schedule s = { .kind = JD_SCHEDULE_BRUCK,
+                             .parties = x->comm->size,
+                             .self = x->comm->index };
+    jd_status status = JD_OK;
+    for (int i = 0; i < s.parties; i++) {
+        struct jd_strided out = x->send(x->arg, member_at(x->comm, i));
+        jd__strided_read(&out, 0, bytes, x->scratch + (size_t)i * bytes);
+    }
+    for (int k = 0; k < jd__schedule_rounds(&s) && status == JD_OK; k++) {
+        struct jd_round round = jd__schedule_round(&s, k);
+        status = hand_on(x, bytes, &round);
+    }
+    if (status != JD_OK)
+        return jd__inter_break(x->comm, status);
+    for (int i = 0; i < s.parties; i++) {
+        struct jd_strided in = x->receive(x->arg, member_at(x->comm, -i));
+        jd__strided_write(&in, 0, bytes, x->scratch + (size_t)i * bytes);
+    }
     return JD_OK;
 }

@@ -1,39 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inter_private.h - what the files of inter*.c share. */
+/*
+ * inter_private.h - what the files of inter*.c share.
+ *
+ * Words: a group is the members of one host, numbered as hosts; its leader is
+ * at place 0 and speaks for it. A rail is one part of what moves between hosts;
+ * the rail of that number is owned, in each group, by the member at that place.
+ */
 #ifndef COLLECTIVES_CPU_INTER_INTER_PRIVATE_H
 #define COLLECTIVES_CPU_INTER_INTER_PRIVATE_H
 
 #include "collectives/cpu/inter/inter.h"
+#include "collectives/cpu/inter/inter_result.h"
 #include "collectives/kernels/fold.h"
 #include "collectives/kernels/strided.h"
-
-/* ---- inter_posts.c ------------------------------------------------------ */
-
-/* Messages that are waited for together. */
-struct jd_posts {
-    MPI_Request *requests;
-    int *processes; /* at their other ends */
-    int count;
-};
-
-/* How many pieces of a collective are under way at a time. */
-#define JD_INTER_DEPTH 3
-
-bool jd__inter_make_posts(struct jd_posts *posts, int capacity);
-void jd__inter_free_posts(struct jd_posts *posts);
-
-/* Posts a message from one member and one to another; zero bytes are none. */
-jd_status jd__inter_post(struct jd_comm *comm, struct jd_posts *posts, int from,
-                         void *target, size_t in_bytes, int to,
-                         const void *source, size_t out_bytes);
-/* Waits for all of them. */
-jd_status jd__inter_finish(struct jd_comm *comm, struct jd_posts *posts);
-
-/* After a failure while the group's members may be in each other's buffers:
- * gives up, and returns when they are not. Returns status. */
-jd_status jd__inter_break(struct jd_comm *comm, jd_status status);
-
-/* ---- inter.c ------------------------------------------------------------ */
+#include "collectives/schedule/schedule.h"
 
 /* What the collectives of a communicator keep between calls. */
 struct jd_inter {
@@ -41,40 +21,67 @@ struct jd_inter {
     int place; /* in it; 0: its leader */
     int rails; /* how many members the smallest group has */
     bool is_deterministic;
-    int *sizes;    /* of each group */
-    int **members; /* of each group, by place */
-    int *list;     /* all members, group by group */
+    int *begins; /* of each group in the list, and where it ends */
+    int *served; /* by this member's rail in all groups before each */
+    int *list;   /* all members, group by group, by place */
 
-    struct jd_strided *sends; /* to each member; for jd__inter_exchange */
-    struct jd_strided *receives;
-    struct jd_strided *blocks; /* of an all_gather's out */
-    struct jd_strided inside;  /* what each other gives this member, as if their
-                                * in were this one's */
-    const void **ins;          /* of each member; for folds */
-    void **outs;
+    const void **ins; /* a place for each member of this group, and two; or
+                       * for each member of all, where sums are in order */
+    void **outs;      /* as many */
 
-    struct jd_posts posts[JD_INTER_DEPTH]; /* of pieces under way */
+    uint64_t syncs;            /* how many there were */
+    struct jd_inter_pass *own; /* of a leader; inter_sync.c's */
+    struct jd_inter_pass *other;
 
-    uint64_t meetings;               /* how many there were */
-    struct jd_inter_result *summary; /* of each group; inter_sync.c's */
-
-    struct jd_inbox *inboxes; /* of each member; inter_transfer.c's */
+    struct jd_inter_early *early; /* inter_transfer.c's */
     struct jd_transfers *transfers;
 
     struct jd_inter *next; /* of those that are kept for MPI */
 };
 
+static inline int jd__inter_group_size(const struct jd_inter *inter, int group)
+{
+    return inter->begins[group + 1] - inter->begins[group];
+}
+
+static inline int jd__inter_member(const struct jd_inter *inter, int group,
+                                   int place)
+{
+    return inter->list[inter->begins[group] + place];
+}
+
 /* A signature of the call, without source and digest. */
 struct jd_signature jd__inter_sign(const struct jd_collective *call);
 
-/* Nothing moves in the next jd__inter_exchange() unless it is said to. */
-void jd__inter_clear(struct jd_comm *comm);
+/* ---- inter_move.c ------------------------------------------------------- */
+
+/* At most one message each way, waited for together. */
+struct jd_inter_move {
+    MPI_Request requests[2];
+    int processes[2];
+};
+
+/* Where a message goes to, or comes from; zero bytes are none, and a member
+ * that is -1 nobody. */
+struct jd_inter_end {
+    int member;
+    void *data;
+    size_t bytes;
+};
+
+jd_status jd__inter_post(struct jd_comm *comm, struct jd_inter_move *move,
+                         struct jd_inter_end from, struct jd_inter_end to);
+jd_status jd__inter_finish(struct jd_comm *comm, struct jd_inter_move *move);
+
+/* After a failure while the group's members may be in each other's buffers:
+ * gives up, and returns when they are not. Returns status. */
+jd_status jd__inter_break(struct jd_comm *comm, jd_status status);
 
 /* ---- inter_sync.c ------------------------------------------------------- */
 
-size_t jd__inter_summary_size(void);
+size_t jd__inter_pass_size(void);
 
-/* What members bring along to a meeting. */
+/* What members bring along. */
 enum jd_bringing {
     JD_BRING_NOTHING,
     JD_BRING_ALL,    /* everybody's bytes become everybody's, in member order */
@@ -99,9 +106,9 @@ struct jd_inter_sync {
     size_t in_bytes, out_bytes;
     bool hides; /* in is not to be read after it: out lies over it */
 
-    /* Called in the meeting, once the group has met, by all members of a group
-     * whose buffers are not all seen: what is done in it is seen by those who
-     * await the step that the meeting ends with. Or NULL. */
+    /* Called once the group has met, by all members of a group whose buffers
+     * are not all seen: what is done in it is seen by those who await the step
+     * that the sync ends with. Or NULL. */
     void (*unless_seen)(void *arg);
     void *arg;
 };
@@ -113,7 +120,7 @@ struct jd_inter_sync {
 /* Lets so many bytes of each member (of one: JD_BRING_SOURCE) come along or be
  * offered, or nothing where they are too many. Returns whether they surely
  * come. */
-bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *meeting,
+bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *sync,
                      enum jd_bringing brings, size_t bytes);
 
 /*
@@ -123,88 +130,207 @@ bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *meeting,
  *   not call the same; the status of a member that came with one, on every
  *   member; the failures of a wait.
  */
-jd_status jd__inter_meet(struct jd_comm *comm,
-                         const struct jd_inter_sync *meeting);
+jd_status jd__inter_sync(struct jd_comm *comm,
+                         const struct jd_inter_sync *sync);
 
-/* After a meeting that was INVALID_ARGUMENT: the first member that came with
- * that, where all call the same, else -1. */
+/* After one that was INVALID_ARGUMENT: the first member that came with that,
+ * where all call the same, else -1. */
 int jd__inter_failed(const struct jd_comm *comm);
 
-/* After a meeting: whether what was brought, or offered, has come. */
+/* Whether what was brought, or offered, has come. */
 bool jd__inter_has_come(const struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting);
+                        const struct jd_inter_sync *sync);
 
-/* What came of the bytes that were brought; until the next meeting. */
+/* What came of the bytes that were brought; until the next sync. */
 const char *jd__inter_brought(const struct jd_comm *comm);
 
 /* Whether each member's in and out can be seen by the others of its group. */
 bool jd__inter_all_seen(const struct jd_comm *comm);
 
-/* A buffer of a member of this group, by its place; NULL where it cannot be
- * seen. */
-char *jd__inter_in_of(const struct jd_comm *comm, int place, size_t bytes);
-char *jd__inter_out_of(const struct jd_comm *comm, int place, size_t bytes);
+/* A buffer of a member of this group, by its place: its own, of which the call
+ * tells; NULL where it cannot be seen. */
+char *jd__inter_in_of(const struct jd_comm *comm,
+                      const struct jd_collective *call, int place,
+                      size_t bytes);
+char *jd__inter_out_of(const struct jd_comm *comm,
+                       const struct jd_collective *call, int place,
+                       size_t bytes);
+
+/* The same of an in alone, as the others of the group see it: NULL of this
+ * member's own too, where they cannot. */
+char *jd__inter_shared_in(const struct jd_comm *comm, int place, size_t bytes);
 
 /* After a failure that leaves members out of step: the group is revoked.
  * Returns status. */
 jd_status jd__inter_give_up(struct jd_comm *comm, jd_status status);
 
 /* Memory for the call; where there is none, the signature says so to the
- * others at the meeting. */
-void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *meeting,
+ * others at the sync. */
+void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *sync,
                         size_t bytes);
 
-/* This member's bounce memory, behind what meetings need of it. */
+/* A member's bounce memory, behind what a sync needs of it. */
 char *jd__inter_bounce(const struct jd_comm *comm, int place);
 #define JD_INTER_BOUNCE (JD_SHM_BOUNCE - ((size_t)36 << 10))
 
 /* ---- inter_exchange.c --------------------------------------------------- */
 
-/* How much goes between two members at once where each piece is waited for. */
-size_t jd__inter_piece(const struct jd_comm *comm);
+/*
+ * Data between all pairs of members, after a sync; the two ends of a pair
+ * agree on its bytes.
+ */
+struct jd_inter_exchange {
+    struct jd_comm *comm;
+    const void *arg;
+    /* What this member gives to another, and where that one's comes. */
+    struct jd_strided (*send)(const void *arg, int member);
+    struct jd_strided (*receive)(const void *arg, int member);
+    bool is_in_place; /* what comes of a member lies where what it gets lay */
+    char *scratch;
+};
 
-/* How much scratch an exchange needs where none of it is contiguous. */
+/* How much scratch it needs; of the short one, where each pair has so many
+ * bytes. */
 size_t jd__inter_exchange_scratch(const struct jd_comm *comm);
+size_t jd__inter_short_scratch(const struct jd_comm *comm, size_t bytes);
+
+jd_status jd__inter_exchange(const struct jd_inter_exchange *x);
+
+/* Only what comes from one member and goes to one, as it does from and to all
+ * in a permutation; -1: nobody. */
+jd_status jd__inter_exchange_one(const struct jd_inter_exchange *x, int from,
+                                 int to);
+
+/* The same in few messages, where all pairs have the same few bytes. */
+bool jd__inter_is_short(const struct jd_comm *comm, size_t bytes);
+jd_status jd__inter_exchange_short(const struct jd_inter_exchange *x,
+                                   size_t bytes);
+
+/* ---- inter_flow.c ------------------------------------------------------- */
 
 /*
- * Moves between->sends[i] to member i and what it sends to
- * between->receives[i], all pairs at once, after a meeting; the two ends of a
- * pair agree on its bytes. is_in_place: what is received may lie where the
- * same part of what is sent lies. arrived (or NULL) is called for what has
- * come, while it is in the caches.
+ * A long collective, cut into pieces that the owners of rails move between
+ * hosts, several under way at a time. What is moved of a piece is a block for
+ * each group, in memory of the flow that begins with the own group's (or with
+ * the source's, where a tree begins there), in up to two schedules one after
+ * the other.
+ *
+ * Where all members' buffers can be seen by their groups, owners read and write
+ * them directly, and there is one step at the end. Otherwise everything goes
+ * through bounce memory, with a step for each piece: two halves of operands,
+ * two of results.
  */
-typedef void jd_arrived_f(void *arg, const struct jd_strided *strided,
-                          size_t begin, size_t bytes);
-jd_status jd__inter_exchange(struct jd_comm *comm, char *scratch,
-                             bool is_in_place, jd_arrived_f *arrived,
-                             void *arg);
+struct jd_inter_flow;
 
-/* ---- inter_spread.c ----------------------------------------------------- */
+struct jd_inter_flow_ops {
+    /* Where a group's block begins among the elements of this rail's piece, in
+     * group order; of the group behind the last, where all end. */
+    size_t (*begin)(const struct jd_inter_flow *flow, size_t piece, int group);
+    /* Every member: what the owners of other rails need of it, into its bounce
+     * memory; and what it gets of them. NULL: nothing. */
+    void (*give)(const struct jd_inter_flow *flow, size_t piece);
+    void (*take)(const struct jd_inter_flow *flow, size_t piece);
+    /* An owner: fills the first schedule's memory; folds or copies from it into
+     * the second's, where there are two; hands over the result. */
+    void (*load)(const struct jd_inter_flow *flow, size_t piece);
+    void (*turn)(const struct jd_inter_flow *flow, size_t piece);
+    void (*deliver)(const struct jd_inter_flow *flow, size_t piece);
+    /* Where a group's block begins that is not in the flow's memory but in the
+     * caller's, or NULL. */
+    char *(*memory)(const struct jd_inter_flow *flow, size_t piece, int phase,
+                    int group);
+};
 
-/*
- * After a meeting in which all buffers were seen. blocks: where each member's
- * rows go. scratch is an exchange's.
- */
-jd_status jd__inter_gather_seen(struct jd_comm *comm,
-                                const struct jd_collective *call,
-                                const struct jd_strided *blocks, char *scratch);
-jd_status jd__inter_broadcast_seen(struct jd_comm *comm,
-                                   const struct jd_collective *call, int source,
-                                   char *scratch);
+#define JD_INTER_DEPTH 3 /* pieces under way */
 
-/* ---- inter_scatter.c ---------------------------------------------------- */
+/* A piece under way. */
+struct jd_inter_piece {
+    struct jd_inter_move move;
+    int phase, round;
+};
 
-/* After a meeting in which all inputs were seen; scratch is an exchange's. */
-jd_status jd__inter_scatter_seen(struct jd_comm *comm,
-                                 const struct jd_inter_sync *meeting,
-                                 size_t rows, char *scratch);
+struct jd_inter_flow {
+    struct jd_comm *comm;
+    const struct jd_collective *call;
+    const struct jd_inter_flow_ops *ops;
+    struct jd_schedule phases[2];
+    size_t widths[2]; /* of an element, bytes */
+    int num_phases;
+    jd_fold_function *fold; /* what comes to the own, in the first; or NULL */
+    bool is_absolute; /* memory is in group order: no range of blocks wraps */
 
-/* ---- inter_rails.c ------------------------------------------------------ */
+    size_t length; /* elements of all pieces */
+    size_t piece;  /* of one */
+    size_t rail;   /* the most that there are of one in a rail */
+    size_t unit;   /* bytes of an element of a member's buffers */
+    bool is_seen, is_owner, has_given;
+    char *scratch;
+    struct jd_inter_piece under_way[JD_INTER_DEPTH];
+};
 
-/* An all_reduce, meeting included, whose order is group by group; out is left
- * alone where what the meeting offers has come. */
-jd_status jd__inter_reduce_lanes(struct jd_comm *comm,
-                                 struct jd_inter_sync *meeting);
+/* Some elements. */
+struct jd_part {
+    size_t begin, count;
+};
+
+/* The i-th of n equal parts. */
+struct jd_part jd__inter_cut(struct jd_part part, int n, int i);
+struct jd_part jd__inter_piece_part(const struct jd_inter_flow *flow,
+                                    size_t piece);
+
+/* An owner's memory of a piece: where the block of a group begins, or, behind
+ * it, what came last. */
+char *jd__inter_flow_at(const struct jd_inter_flow *flow, size_t piece,
+                        int phase, int group);
+char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece);
+
+/* How many bytes of a rail are moved at a time, of so many in all; is_whole:
+ * messages have all of them, else half at most. */
+size_t jd__inter_rail_bytes(const struct jd_comm *comm, size_t all,
+                            bool is_whole);
+
+/* Scratch for rails of so many elements. */
+size_t jd__inter_flow_scratch(const struct jd_inter_flow *flow);
+
+/* Copies out the whole rail of the last schedule, in group order. */
+void jd__inter_flow_read(const struct jd_inter_flow *flow, size_t piece,
+                         void *to);
+
+/* After the sync. Returns: as jd__inter_sync. */
+jd_status jd__inter_flow_run(struct jd_inter_flow *flow);
+
+/* For unless_seen: gives the first piece. */
+void jd__inter_flow_give(void *flow);
+
+/* ---- inter_reduce.c, _scatter.c, _ordered.c, _gather.c, _broadcast.c ---- */
+
+/* An all_reduce, sync included, whose order is group by group; out is left
+ * alone where what the sync offers has come. */
+jd_status jd__inter_reduce_long(struct jd_comm *comm,
+                                struct jd_inter_sync *sync);
+
+/* The same of a reduce_scatter, of blocks of so many rows. */
+struct jd_inter_scatter {
+    size_t rows;
+};
+jd_status jd__inter_scatter_long(struct jd_comm *comm,
+                                 struct jd_inter_sync *sync,
+                                 const struct jd_inter_scatter *scatter);
+
+/* Reductions in member order, whole; scatter is NULL of an all_reduce. */
+jd_status jd__inter_reduce_ordered(struct jd_comm *comm,
+                                   struct jd_inter_sync *sync,
+                                   const struct jd_inter_scatter *scatter);
+
+/* How many members of a group a rail serves: every rails-th one. */
+int jd__inter_served(const struct jd_inter *inter, int group, int rail);
+/* The same of all groups before one. */
+int jd__inter_served_before(const struct jd_inter *inter, int group, int rail);
+
+jd_status jd__inter_gather_long(struct jd_comm *comm,
+                                struct jd_inter_sync *sync, size_t rows);
+jd_status jd__inter_broadcast_long(struct jd_comm *comm,
+                                   struct jd_inter_sync *sync, int source);
 
 /* ---- inter_transfer.c --------------------------------------------------- */
 

@@ -19,6 +19,12 @@ struct ragged {
     char *scratch; /* of the exchanges */
 };
 
+/* What one member tells another. */
+static size_t entry_bytes(const struct ragged *r)
+{
+    return (size_t)r->arrays->per_member * sizeof *r->tell;
+}
+
 static int entries_of(const struct ragged *r)
 {
     return r->arrays->per_member * r->comm->size;
@@ -43,18 +49,18 @@ static jd_status fail(const struct ragged *r, int culprit,
                    (int)fault->giver, (int)fault->taker);
 }
 
-/* A meeting more, in which the culprit tells what it found. */
+/* A sync more, in which the culprit tells what it found. */
 static jd_status hear(const struct ragged *r, int culprit,
                       const struct jd_ragged_fault *fault)
 {
     struct jd_collective call = *r->call;
-    struct jd_inter_sync meeting = { .call = &call,
+    struct jd_inter_sync sync = { .call = &call,
                                      .signature = jd__inter_sign(r->call) };
     struct jd_ragged_fault heard;
     call.in = fault;
-    meeting.signature.source = culprit;
-    jd__inter_bring(r->comm, &meeting, JD_BRING_SOURCE, sizeof *fault);
-    jd_status status = jd__inter_meet(r->comm, &meeting);
+    sync.signature.source = culprit;
+    jd__inter_bring(r->comm, &sync, JD_BRING_SOURCE, sizeof *fault);
+    jd_status status = jd__inter_sync(r->comm, &sync);
     if (status != JD_OK)
         return status;
     memcpy(&heard, jd__inter_brought(r->comm), sizeof heard);
@@ -62,69 +68,117 @@ static jd_status hear(const struct ragged *r, int culprit,
 }
 
 /* All hear whether any member comes with a fault, and say the same of it. */
-static jd_status meet(const struct ragged *r, struct jd_inter_sync meeting,
+static jd_status meet(const struct ragged *r, struct jd_inter_sync sync,
                       const struct jd_ragged_fault *fault)
 {
-    if (fault->kind != JD_RAGGED_FITS && meeting.signature.status == JD_OK)
-        meeting.signature.status = JD_INVALID_ARGUMENT;
-    jd_status status = jd__inter_meet(r->comm, &meeting);
+    if (fault->kind != JD_RAGGED_FITS && sync.signature.status == JD_OK)
+        sync.signature.status = JD_INVALID_ARGUMENT;
+    jd_status status = jd__inter_sync(r->comm, &sync);
     int culprit =
         status == JD_INVALID_ARGUMENT ? jd__inter_failed(r->comm) : -1;
     return culprit >= 0 ? hear(r, culprit, fault) : status;
 }
 
+static struct jd_strided entries_at(const struct ragged *r,
+                                    const struct jd_ragged_entry *table,
+                                    int member)
+{
+    return jd__strided_flat(table + jd__ragged_fault_place(r->arrays, member, 0),
+                            entry_bytes(r));
+}
+
+static struct jd_strided told_to(const void *arg, int member)
+{
+    const struct ragged *r = arg;
+    return entries_at(r, r->tell, member);
+}
+
+static struct jd_strided told_by(const void *arg, int member)
+{
+    const struct ragged *r = arg;
+    return entries_at(r, r->told, member);
+}
+
 static jd_status tell(const struct ragged *r)
 {
     const struct jd_ragged *a = r->arrays;
-    size_t bytes = (size_t)a->per_member * sizeof *r->tell;
-    for (int i = 0; i < r->comm->size; i++) {
-        size_t first = jd__ragged_fault_place(a, i, 0);
+    struct jd_inter_exchange x = { .comm = r->comm,
+                                   .arg = r,
+                                   .send = told_to,
+                                   .receive = told_by,
+                                   .scratch = r->scratch };
+    for (int i = 0; i < r->comm->size; i++)
         for (int k = 0; k < a->per_member; k++)
-            r->tell[first + (size_t)k] = jd__ragged_fault_given(a, i, k);
-        r->comm->inter->sends[i] =
-            jd__strided_flat(r->tell + first, bytes);
-        r->comm->inter->receives[i] =
-            jd__strided_flat(r->told + first, bytes);
-    }
-    return jd__inter_exchange(r->comm, r->scratch, false, NULL, NULL);
+            r->tell[jd__ragged_fault_place(a, i, k)] =
+                jd__ragged_fault_given(a, i, k);
+    return jd__inter_is_short(r->comm, entry_bytes(r))
+               ? jd__inter_exchange_short(&x, entry_bytes(r))
+               : jd__inter_exchange(&x);
 }
 
-/* A second meeting: whether each member found that all is well. */
-static jd_status agree(const struct ragged *r, struct jd_inter_sync meeting)
+/* A second sync: whether each member found that all is well. */
+static jd_status agree(const struct ragged *r, struct jd_inter_sync sync)
 {
     struct jd_ragged_fault fault;
     jd__ragged_fault_compare(r->arrays, r->comm->size, r->comm->index, r->told,
                              &fault);
-    return meet(r, meeting, &fault);
+    return meet(r, sync, &fault);
 }
 
 /* ---- moving ------------------------------------------------------------- */
 
-/* Moves every member's k-th chunk. */
+/* Every member's k-th chunk. */
+struct chunk {
+    const struct ragged *ragged;
+    int number;
+};
+
+static int entry_of(const struct chunk *c, int member)
+{
+    return member * c->ragged->arrays->per_member + c->number;
+}
+
+static struct jd_strided chunk_for(const void *arg, int member)
+{
+    const struct chunk *c = arg;
+    const struct ragged *r = c->ragged;
+    int entry = entry_of(c, member);
+    return jd__strided_flat(
+        (const char *)r->call->in +
+            (size_t)r->arrays->input_offsets[entry] * r->row,
+        (size_t)r->arrays->send_sizes[entry] * r->row);
+}
+
+static struct jd_strided chunk_from(const void *arg, int member)
+{
+    const struct chunk *c = arg;
+    const struct ragged *r = c->ragged;
+    const struct jd_ragged_entry *entry = &r->told[entry_of(c, member)];
+    return jd__strided_flat((char *)r->call->out + (size_t)entry->to * r->row,
+                            (size_t)entry->size * r->row);
+}
+
 static jd_status move(const struct ragged *r, int k)
 {
-    const struct jd_ragged *a = r->arrays;
-    struct jd_inter *inter = r->comm->inter;
-    for (int i = 0; i < r->comm->size; i++) {
-        int entry = i * a->per_member + k;
-        inter->sends[i] =
-            jd__strided_flat((const char *)r->call->in +
-                                       (size_t)a->input_offsets[entry] * r->row,
-                                   (size_t)a->send_sizes[entry] * r->row);
-        inter->receives[i] = jd__strided_flat(
-            (char *)r->call->out + (size_t)r->told[entry].to * r->row,
-            (size_t)r->told[entry].size * r->row);
-    }
-    return jd__inter_exchange(r->comm, r->scratch, false, NULL, NULL);
+    struct chunk chunk = { r, k };
+    return jd__inter_exchange(
+        &(struct jd_inter_exchange){ .comm = r->comm,
+                                     .arg = &chunk,
+                                     .send = chunk_for,
+                                     .receive = chunk_from,
+                                     .scratch = r->scratch });
 }
 
 /* Cuts the memory for the entries off the scratch's end. */
-static void take_scratch(struct ragged *r, struct jd_inter_sync *meeting)
+static void take_scratch(struct ragged *r, struct jd_inter_sync *sync)
 {
     size_t bytes = jd__inter_exchange_scratch(r->comm);
+    size_t few = jd__inter_short_scratch(r->comm, entry_bytes(r));
     size_t told = (size_t)entries_of(r) * sizeof *r->told;
+    if (jd__inter_is_short(r->comm, entry_bytes(r)) && few > bytes)
+        bytes = few;
     bytes = (bytes + 63) / 64 * 64;
-    r->scratch = jd__inter_scratch(r->comm, meeting, bytes + 2 * told);
+    r->scratch = jd__inter_scratch(r->comm, sync, bytes + 2 * told);
     if (!r->scratch)
         return;
     r->tell = (struct jd_ragged_entry *)(void *)(r->scratch + bytes);
@@ -139,17 +193,17 @@ jd_status jd__inter_ragged(struct jd_comm *comm,
                         .call = call,
                         .arrays = ragged,
                         .row = call->count * jd_dtype_size(call->dtype) };
-    struct jd_inter_sync meeting = { .call = call,
+    struct jd_inter_sync sync = { .call = call,
                                      .signature = jd__inter_sign(call) };
-    meeting.signature.digest = (uint64_t)ragged->per_member;
+    sync.signature.digest = (uint64_t)ragged->per_member;
     struct jd_ragged_fault fault;
     jd__ragged_fault_compare_given(ragged, comm->size, comm->index, &fault);
-    take_scratch(&r, &meeting);
-    jd_status status = meet(&r, meeting, &fault);
+    take_scratch(&r, &sync);
+    jd_status status = meet(&r, sync, &fault);
     if (status == JD_OK)
         status = tell(&r);
     if (status == JD_OK)
-        status = agree(&r, meeting);
+        status = agree(&r, sync);
     for (int k = 0; k < ragged->per_member && status == JD_OK; k++)
         status = move(&r, k);
     return status;

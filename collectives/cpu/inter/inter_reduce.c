@@ -1,226 +1,327 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inter_reduce.c - sums and the like between groups, each element folded by
- * one member from the first member's to the last one's.
+ * inter_reduce.c - sums and the like between groups; long ones rail by rail.
+ *
+ * The owner of a rail folds its group's operands there into wide partial
+ * results. Of two groups with partial results that are no wider than results
+ * the owners exchange them, and both finish all of the rail; of more, each
+ * group's owner gets a block of it from all (reduce_scatter), finishes that,
+ * and gets the others' (all_gather). Each element of a result is finished by
+ * owners who fold alike, so it has the same bits everywhere.
  */
 #include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 #include <string.h>
 
-/* A reduction in numbers that all members agree on. */
-struct plan {
-    struct jd_comm *comm;
-    const struct jd_collective *call;
-    jd_fold_function *fold;
-    bool scatter;
-    size_t rows; /* of a block; 1 where there are no blocks */
-    size_t element, piece;
-    char *scratch; /* a slot for each member's part, and one to send from */
+#define SEEN_PIECE ((size_t)512 << 10)
+#define BOUNCE_PIECE ((size_t)192 << 10) /* two, and two rails, fit */
+
+/* ---- long ones ------------------------------------------------------------ */
+
+struct reduction {
+    struct jd_inter_flow flow;
+    jd_fold_function *partial, *finish;
+    size_t element, wide; /* bytes */
+    bool exchanges;
 };
 
-static struct plan make_plan(struct jd_comm *comm,
-                             const struct jd_collective *call,
-                             enum jd_reduce op)
+static const struct reduction *of(const struct jd_inter_flow *flow)
 {
-    return (struct plan){
+    return (const struct reduction *)(const void *)flow;
+}
+
+static struct jd_part rail_part(const struct jd_inter_flow *flow, size_t k,
+                                int rail)
+{
+    return jd__inter_cut(jd__inter_piece_part(flow, k),
+                         flow->comm->inter->rails, rail);
+}
+
+static struct jd_part own_rail(const struct jd_inter_flow *flow, size_t k)
+{
+    return rail_part(flow, k, flow->comm->inter->place);
+}
+
+static size_t begin_of(const struct jd_inter_flow *flow, size_t k, int group)
+{
+    struct jd_part rail = { 0, own_rail(flow, k).count };
+    return jd__inter_cut(rail, flow->comm->num_groups, group).begin;
+}
+
+/* ---- bounce memory */
+
+static char *given_at(const struct jd_inter_flow *flow, size_t k, int place)
+{
+    return jd__inter_bounce(flow->comm, place) +
+           k % 2 * flow->piece * flow->unit;
+}
+
+static char *result_at(const struct jd_inter_flow *flow, size_t k, int place)
+{
+    return jd__inter_bounce(flow->comm, place) +
+           (2 * flow->piece + k % 2 * flow->rail) * flow->unit;
+}
+
+static void give(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    size_t begin = jd__inter_piece_part(flow, k).begin, unit = flow->unit;
+    const char *in = flow->call->in;
+    for (int rail = 0; rail < inter->rails; rail++) {
+        struct jd_part part = rail_part(flow, k, rail);
+        if (rail != inter->place)
+            memcpy(given_at(flow, k, inter->place) +
+                       (part.begin - begin) * unit,
+                   in + part.begin * unit, part.count * unit);
+    }
+}
+
+static void take(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    char *out = flow->call->out;
+    for (int rail = 0; rail < inter->rails; rail++) {
+        struct jd_part part = rail_part(flow, k, rail);
+        if (rail != inter->place)
+            memcpy(out + part.begin * flow->unit, result_at(flow, k, rail),
+                   part.count * flow->unit);
+    }
+}
+
+/* ---- what owners do */
+
+static const char *operand_at(const struct jd_inter_flow *flow, size_t k,
+                              int place, size_t begin)
+{
+    size_t bytes = flow->call->count * flow->unit;
+    if (flow->is_seen || place == flow->comm->inter->place)
+        return jd__inter_in_of(flow->comm, flow->call, place, bytes) +
+               begin * flow->unit;
+    begin -= jd__inter_piece_part(flow, k).begin;
+    return given_at(flow, k, place) + begin * flow->unit;
+}
+
+static void fold_partial(const struct jd_inter_flow *flow, size_t k,
+                         struct jd_part part, void *out)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    int size = jd__inter_group_size(inter, inter->group);
+    for (int i = 0; i < size; i++)
+        inter->ins[i] = operand_at(flow, k, i, part.begin);
+    if (part.count)
+        of(flow)->partial(&(struct jd_fold){ .ins = inter->ins,
+                                             .num_ins = size,
+                                             .outs = &out,
+                                             .num_outs = 1,
+                                             .count = part.count });
+}
+
+/* An operand of a group of one is its partial result. */
+static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
+                       int group)
+{
+    (void)group;
+    const struct jd_inter *inter = flow->comm->inter;
+    bool is_lone = jd__inter_group_size(inter, inter->group) == 1;
+    if (phase || !of(flow)->exchanges || !is_lone)
+        return NULL;
+    return (char *)flow->call->in + own_rail(flow, k).begin * flow->unit;
+}
+
+static void load(const struct jd_inter_flow *flow, size_t k)
+{
+    struct jd_part rail = own_rail(flow, k);
+    int own = flow->comm->inter->group;
+    size_t begin = of(flow)->exchanges ? 0 : begin_of(flow, k, own);
+    struct jd_part last = { rail.begin + begin, rail.count - begin };
+    struct jd_part first = { rail.begin, begin };
+    char *memory = jd__inter_flow_at(flow, k, 0, own);
+    if (memory_of(flow, k, 0, 0))
+        return;
+    if (of(flow)->exchanges)
+        memory = jd__inter_flow_at(flow, k, 0, 0);
+    fold_partial(flow, k, last, memory);
+    fold_partial(flow, k, first, memory + last.count * of(flow)->wide);
+}
+
+/* Where finished elements go to at once: all members' out, or the own and the
+ * bounce memory; how many that are. */
+static int find_outs(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    size_t bytes = flow->call->count * flow->unit;
+    size_t at = own_rail(flow, k).begin * flow->unit;
+    int count = 0, size = jd__inter_group_size(inter, inter->group);
+    inter->outs[count++] = (char *)flow->call->out + at;
+    if (!flow->is_seen && size > 1)
+        inter->outs[count++] = result_at(flow, k, inter->place);
+    for (int i = 0; flow->is_seen && i < size; i++)
+        if (i != inter->place)
+            inter->outs[count++] =
+                jd__inter_out_of(flow->comm, flow->call, i, bytes) + at;
+    return count;
+}
+
+static void finish_all(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    int own = inter->group;
+    size_t count = own_rail(flow, k).count;
+    inter->ins[own] = jd__inter_flow_at(flow, k, 0, 0);
+    inter->ins[1 - own] = jd__inter_flow_came(flow, k);
+    if (count)
+        of(flow)->finish(&(struct jd_fold){ .ins = inter->ins,
+                                            .num_ins = 2,
+                                            .outs = inter->outs,
+                                            .num_outs = find_outs(flow, k),
+                                            .count = count,
+                                            .divisor = flow->comm->size });
+}
+
+static void turn(const struct jd_inter_flow *flow, size_t k)
+{
+    int own = flow->comm->inter->group;
+    size_t count = begin_of(flow, k, own + 1) - begin_of(flow, k, own);
+    const void *in = jd__inter_flow_at(flow, k, 0, own);
+    void *out = jd__inter_flow_at(flow, k, 1, own);
+    if (of(flow)->exchanges)
+        finish_all(flow, k);
+    else if (count)
+        of(flow)->finish(&(struct jd_fold){ .ins = &in,
+                                            .num_ins = 1,
+                                            .outs = &out,
+                                            .num_outs = 1,
+                                            .count = count,
+                                            .divisor = flow->comm->size });
+}
+
+static void deliver(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    size_t bytes = own_rail(flow, k).count * flow->unit;
+    if (of(flow)->exchanges)
+        return;
+    int count = find_outs(flow, k);
+    jd__inter_flow_read(flow, k, inter->outs[0]);
+    for (int i = 1; i < count; i++)
+        memcpy(inter->outs[i], inter->outs[0], bytes);
+}
+
+static const struct jd_inter_flow_ops reduce_ops = {
+    .begin = begin_of,
+    .give = give,
+    .take = take,
+    .load = load,
+    .turn = turn,
+    .deliver = deliver,
+    .memory = memory_of,
+};
+
+/* ---- all of it */
+
+static void choose_piece(struct jd_inter_flow *flow, size_t most)
+{
+    size_t rails = (size_t)flow->comm->inter->rails;
+    size_t rail = jd__inter_rail_bytes(
+        flow->comm, flow->length * of(flow)->wide / rails, of(flow)->exchanges);
+    flow->piece = jd__numbers_smaller(most / flow->unit,
+                                      rails * (rail / of(flow)->wide));
+    flow->rail = (flow->piece + rails - 1) / rails;
+}
+
+static size_t most_seen(const struct jd_comm *comm)
+{
+    return comm->num_groups == 2 ? SEEN_PIECE : SIZE_MAX;
+}
+
+static struct reduction make_reduction(struct jd_comm *comm,
+                                       const struct jd_inter_sync *sync)
+{
+    const struct jd_collective *call = sync->call;
+    jd_dtype dtype = call->dtype, wide = jd__fold_wide(dtype);
+    struct jd_schedule s = { .parties = comm->num_groups,
+                             .self = comm->inter->group };
+    struct reduction r = {
+        .partial = jd__fold_find(dtype, sync->op, JD_FOLD_PARTIAL),
+        .finish = jd__fold_find(dtype, sync->op, JD_FOLD_FINISH),
+        .element = jd_dtype_size(dtype),
+        .wide = jd_dtype_size(wide),
+    };
+    r.exchanges = comm->num_groups == 2 && r.wide == r.element;
+    r.flow = (struct jd_inter_flow){
         .comm = comm,
         .call = call,
-        .fold = jd__fold_find(call->dtype, op, JD_FOLD_WHOLE),
-        .rows = 1,
-        .element = jd_dtype_size(call->dtype),
-        .piece = jd__inter_piece(comm),
+        .ops = &reduce_ops,
+        .phases = { s, s },
+        .widths = { r.wide, r.element },
+        .num_phases = r.exchanges ? 1 : 2,
+        .fold = jd__fold_find(dtype, sync->op, JD_FOLD_WIDE),
+        .is_absolute = r.exchanges,
+        .length = call->count,
+        .unit = r.element,
     };
+    r.flow.phases[0].kind =
+        r.exchanges ? JD_SCHEDULE_MERGE : JD_SCHEDULE_REDUCE_SCATTER;
+    r.flow.phases[1].kind = JD_SCHEDULE_ALL_GATHER;
+    return r;
 }
 
-static void fold_to(const struct plan *plan, void *out, size_t count)
+jd_status jd__inter_reduce_long(struct jd_comm *comm,
+                                struct jd_inter_sync *sync)
 {
-    if (count == 0)
-        return;
-    plan->fold(&(struct jd_fold){
-        .ins = plan->comm->inter->ins,
-        .num_ins = plan->comm->size,
-        .outs = &out,
-        .num_outs = 1,
-        .count = count,
-        .divisor = plan->comm->size,
-    });
-}
-
-static char *slot_of(const struct plan *plan, int direction, int member)
-{
-    size_t slot = 2 * (size_t)member + (size_t)direction;
-    return plan->scratch + slot * plan->piece;
-}
-
-/* What member is to fold: its block, whose rows lie apart, or everything. */
-static struct jd_strided input_for(const struct plan *plan, const void *in,
-                                   int member)
-{
-    size_t width = plan->call->count * plan->element;
-    if (!plan->scatter)
-        return jd__strided_flat(in, width);
-    return (struct jd_strided){
-        .base = (char *)in + (size_t)member * width,
-        .rows = plan->rows,
-        .width = width,
-        .pitch = (size_t)plan->comm->size * width,
-    };
-}
-
-/* Folds what all brought to the meeting; or takes its part of what was folded
- * there. */
-static void take_brought(const struct plan *plan, bool is_folded)
-{
-    struct jd_comm *comm = plan->comm;
-    size_t width = plan->call->count * plan->element;
-    size_t all = width * plan->rows * (plan->scatter ? (size_t)comm->size : 1);
-    const char *brought = jd__inter_brought(comm);
-    for (size_t row = 0; row < plan->rows && width; row++) {
-        char *out = (char *)plan->call->out + row * width;
-        struct jd_strided part = input_for(plan, brought, comm->index);
-        const char *in = part.base + row * part.pitch;
-        for (int i = 0; i < comm->size && !is_folded; i++)
-            comm->inter->ins[i] = in + (size_t)i * all;
-        if (is_folded)
-            memcpy(out, in, width);
-        else
-            fold_to(plan, out, plan->call->count);
-    }
-}
-
-/* ---- long --------------------------------------------------------------- */
-
-/* One round: the elements from done on, of all or of every block. */
-struct round {
-    const struct plan *plan;
-    size_t done, count;
-};
-
-/* The elements of the round that a member folds. */
-struct part {
-    size_t begin, count;
-};
-
-static struct part part_of(const struct round *round, int member)
-{
-    const struct plan *plan = round->plan;
-    size_t size = (size_t)plan->comm->size, m = (size_t)member;
-    if (plan->scatter)
-        return (struct part){ round->done, round->count };
-    size_t base = round->count / size, longer = round->count % size;
-    return (struct part){ round->done + m * base +
-                              jd__numbers_smaller(m, longer),
-                          base + (m < longer) };
-}
-
-/* What a member is to fold of our input, where it lies or packed. */
-static const char *input_at(const struct plan *plan, struct part part,
-                            int member)
-{
-    struct jd_strided in = input_for(plan, plan->call->in, member);
-    size_t begin = part.begin * plan->element;
-    size_t bytes = part.count * plan->element;
-    const char *at = jd__strided_at(&in, begin, bytes);
-    if (at)
-        return at;
-    jd__strided_read(&in, begin, bytes, slot_of(plan, 1, member));
-    return slot_of(plan, 1, member);
-}
-
-/* Brings everybody's elements to the member that folds them. */
-static jd_status collect(const struct round *round)
-{
-    const struct plan *plan = round->plan;
-    struct jd_comm *comm = plan->comm;
-    int size = comm->size, index = comm->index;
-    struct part own = part_of(round, index);
-    jd_status status = JD_OK;
-    comm->inter->ins[index] = input_at(plan, own, index);
-    for (int i = 1; i < size && status == JD_OK; i++) {
-        int from = (index + size - i) % size, to = (index + i) % size;
-        struct part part = part_of(round, to);
-        comm->inter->ins[from] = slot_of(plan, 0, from);
-        status = jd__channel_receive(comm->wire, from, slot_of(plan, 0, from),
-                                     own.count * plan->element);
-        if (status == JD_OK)
-            status = jd__channel_send(comm->wire, to, input_at(plan, part, to),
-                                      part.count * plan->element);
-    }
-    return status == JD_OK ? jd__channel_wait(comm->wire) : status;
-}
-
-/* Gives everybody our folded part, and gets theirs. */
-static jd_status spread(const struct round *round)
-{
-    const struct plan *plan = round->plan;
-    struct jd_comm *comm = plan->comm;
-    int size = comm->size, index = comm->index;
-    struct part own = part_of(round, index);
-    char *out = plan->call->out;
-    jd_status status = JD_OK;
-    for (int i = 1; i < size && status == JD_OK; i++) {
-        int from = (index + size - i) % size, to = (index + i) % size;
-        struct part part = part_of(round, from);
-        status = jd__channel_receive(comm->wire, from,
-                                     out + part.begin * plan->element,
-                                     part.count * plan->element);
-        if (status == JD_OK)
-            status = jd__channel_send(comm->wire, to,
-                                      out + own.begin * plan->element,
-                                      own.count * plan->element);
-    }
-    return status == JD_OK ? jd__channel_wait(comm->wire) : status;
-}
-
-static jd_status run_round(const struct round *round)
-{
-    const struct plan *plan = round->plan;
-    struct part own = part_of(round, plan->comm->index);
-    jd_status status = collect(round);
-    if (status != JD_OK)
+    struct reduction r = make_reduction(comm, sync);
+    struct jd_inter_flow *flow = &r.flow;
+    sync->in_bytes = sync->out_bytes = sync->call->count * r.element;
+    choose_piece(flow, most_seen(comm));
+    flow->scratch =
+        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    choose_piece(flow, BOUNCE_PIECE);
+    sync->unless_seen = jd__inter_flow_give;
+    sync->arg = flow;
+    jd_status status = jd__inter_sync(comm, sync);
+    if (status != JD_OK || jd__inter_has_come(comm, sync))
         return status;
-    fold_to(plan, (char *)plan->call->out + own.begin * plan->element,
-            own.count);
-    return plan->scatter ? JD_OK : spread(round);
+    flow->is_seen = jd__inter_all_seen(comm);
+    if (flow->is_seen)
+        choose_piece(flow, most_seen(comm));
+    return jd__inter_flow_run(flow);
 }
 
-static jd_status reduce_long(struct plan *plan, struct jd_inter_sync *meeting)
+/* ---- short ones ------------------------------------------------------------ */
+
+/* What was folded in the sync, or this member's part of it. */
+static void take_folded(const struct jd_comm *comm,
+                        const struct jd_collective *call,
+                        const struct jd_inter_scatter *scatter)
 {
-    struct jd_comm *comm = plan->comm;
-    size_t all = plan->call->count * plan->rows;
-    size_t step = plan->piece / plan->element;
-    step *= plan->scatter ? 1 : (size_t)comm->size;
-    plan->scratch =
-        jd__inter_scratch(comm, meeting, jd__inter_exchange_scratch(comm));
-    bool by_groups = plan->scatter && !comm->inter->is_deterministic;
-    meeting->in_bytes = by_groups || meeting->offers ? meeting->bytes : 0;
-    jd_status status = jd__inter_meet(comm, meeting);
-    if (status != JD_OK || jd__inter_has_come(comm, meeting))
-        return jd__inter_give_up(comm, status);
-    if (by_groups && jd__inter_all_seen(comm))
-        return jd__inter_scatter_seen(comm, meeting, plan->rows, plan->scratch);
-    for (size_t at = 0; at < all && status == JD_OK; at += step)
-        status = run_round(
-            &(struct round){ plan, at, jd__numbers_smaller(step, all - at) });
-    return jd__inter_give_up(comm, status);
+    size_t width = call->count * jd_dtype_size(call->dtype);
+    const char *brought = jd__inter_brought(comm);
+    struct jd_strided in = jd__strided_flat(brought, width);
+    if (scatter)
+        in = (struct jd_strided){
+            .base = (char *)brought + (size_t)comm->index * width,
+            .rows = scatter->rows,
+            .width = width,
+            .pitch = (size_t)comm->size * width,
+        };
+    if (width)
+        jd__strided_read(&in, 0, jd__strided_bytes(&in), call->out);
 }
 
-/* What fits comes along to the meeting. */
-static jd_status reduce(struct plan *plan, struct jd_inter_sync *meeting)
+static jd_status reduce(struct jd_comm *comm, struct jd_inter_sync *sync,
+                        const struct jd_inter_scatter *scatter)
 {
-    struct jd_comm *comm = plan->comm;
-    bool is_folded = !comm->inter->is_deterministic;
-    enum jd_bringing brings = is_folded ? JD_BRING_SUM : JD_BRING_ALL;
     jd_status status;
-    if (jd__inter_bring(comm, meeting, brings, meeting->bytes))
-        status = jd__inter_meet(comm, meeting);
-    else if (is_folded && !plan->scatter)
-        status = jd__inter_reduce_lanes(comm, meeting);
+    if (comm->inter->is_deterministic)
+        return jd__inter_reduce_ordered(comm, sync, scatter);
+    if (jd__inter_bring(comm, sync, JD_BRING_SUM, sync->bytes))
+        status = jd__inter_sync(comm, sync);
     else
-        status = reduce_long(plan, meeting);
-    if (status == JD_OK && jd__inter_has_come(comm, meeting))
-        take_brought(plan, is_folded);
+        status = scatter ? jd__inter_scatter_long(comm, sync, scatter)
+                         : jd__inter_reduce_long(comm, sync);
+    if (status == JD_OK && jd__inter_has_come(comm, sync))
+        take_folded(comm, sync->call, scatter);
     return status;
 }
 
@@ -228,27 +329,26 @@ jd_status jd__inter_all_reduce(struct jd_comm *comm,
                                const struct jd_collective *call,
                                enum jd_reduce op)
 {
-    struct plan plan = make_plan(comm, call, op);
-    struct jd_inter_sync meeting = { .call = call,
-                                     .signature = jd__inter_sign(call),
-                                     .op = op,
-                                     .bytes = call->count * plan.element };
-    return reduce(&plan, &meeting);
+    struct jd_inter_sync sync = {
+        .call = call,
+        .signature = jd__inter_sign(call),
+        .op = op,
+        .bytes = call->count * jd_dtype_size(call->dtype),
+    };
+    return reduce(comm, &sync, NULL);
 }
 
 jd_status jd__inter_reduce_scatter(struct jd_comm *comm,
                                    const struct jd_collective *call,
                                    enum jd_reduce op, size_t rows)
 {
-    struct plan plan = make_plan(comm, call, op);
-    struct jd_inter_sync meeting = {
+    struct jd_inter_sync sync = {
         .call = call,
         .signature = jd__inter_sign(call),
         .op = op,
-        .bytes = call->count * rows * plan.element * (size_t)comm->size,
+        .bytes = call->count * rows * jd_dtype_size(call->dtype) *
+                 (size_t)comm->size,
     };
-    plan.scatter = true;
-    plan.rows = rows;
-    meeting.signature.digest = rows;
-    return reduce(&plan, &meeting);
+    sync.signature.digest = rows;
+    return reduce(comm, &sync, &(struct jd_inter_scatter){ rows });
 }

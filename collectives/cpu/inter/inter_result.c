@@ -2,11 +2,11 @@
 /* inter_result.c - what comes by messages between members, checked. */
 #include "collectives/cpu/inter/inter_result.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 static bool is_of_a_call(const struct jd_inter_head *got)
 {
-    return (got->kind == JD_INTER_SUMMARY || got->kind == JD_INTER_SEND ||
+    return (got->kind == JD_INTER_RESULT || got->kind == JD_INTER_SEND ||
             got->kind == JD_INTER_RECEIVE) &&
            got->signature.activity < JD_ACTIVITY_COUNT;
 }
@@ -34,10 +34,10 @@ static bool is_member(int32_t member, int size)
     return member >= -1 && member < size;
 }
 
-static bool is_voice(const struct jd_vote *voice, int group, int size)
+static bool is_vote(const struct jd_vote *vote, int members, int size)
 {
-    return is_member(voice->member, size) &&
-           (voice->member < 0 || (voice->count >= 0 && voice->count <= group));
+    return is_member(vote->member, size) &&
+           (vote->member < 0 || (vote->count >= 0 && vote->count <= members));
 }
 
 static bool is_status(int32_t status)
@@ -45,26 +45,121 @@ static bool is_status(int32_t status)
     return status >= JD_OK && status <= JD_UNAUTHENTICATED;
 }
 
-jd_status jd__inter_result_check(const struct jd_inter_result_head *summary,
-                                 int group, int size, size_t most_bytes,
+jd_status jd__inter_result_check(const struct jd_inter_result *result,
+                                 int members, int size, size_t most_bytes,
                                  const struct jd_inter_ends *ends)
 {
-    if (summary->head.kind != JD_INTER_SUMMARY)
-        return jd__inter_fail_kind(&summary->head, ends);
-    if (is_voice(&summary->voices[0], group, size) &&
-        summary->voices[0].member >= 0 && summary->voices[0].count > 0 &&
-        is_voice(&summary->voices[1], group, size) &&
-        is_member(summary->failed, size) && summary->bytes <= most_bytes &&
-        (summary->failed < 0 ||
-         (is_status(summary->status) && summary->status != JD_OK)))
+    const struct jd_vote *votes = result->votes;
+    if (result->head.kind != JD_INTER_RESULT)
+        return jd__inter_fail_kind(&result->head, ends);
+    if (is_vote(&votes[0], members, size) && votes[0].member >= 0 &&
+        votes[0].count > 0 && is_vote(&votes[1], members, size) &&
+        is_member(result->failed, size) && result->bytes <= most_bytes &&
+        (result->failed < 0 ||
+         (is_status(result->status) && result->status != JD_OK)))
         return JD_OK;
     return jd_fail(JD_INTERNAL,
-                   "%s%s: what process %d (member %d) says of its host's %d "
-                   "members cannot be (member %d, %d, failed %d, %u bytes); "
-                   "do all processes run the same version of jd?",
+                   "%s%s: what process %d (member %d) says of %d members "
+                   "cannot be (member %d, %d, failed %d, %u bytes); do all "
+                   "processes run the same version of jd?",
                    ends->operation, ends->detail ? ends->detail : "",
-                   ends->from_process, ends->from, group,
-                   (int)summary->voices[0].member,
-                   (int)summary->voices[1].member, (int)summary->failed,
-                   (unsigned)summary->bytes);
+                   ends->from_process, ends->from, members,
+                   (int)votes[0].member, (int)votes[1].member,
+                   (int)result->failed, (unsigned)result->bytes);
+}
+
+/* ---- merging ------------------------------------------------------------ */
+
+void jd__inter_result_clear(struct jd_inter_result *result)
+{
+    memset(result, 0, sizeof *result);
+    result->head.kind = JD_INTER_RESULT;
+    result->votes[0].member = result->votes[1].member = result->failed = -1;
+}
+
+/* Votes of two results: of those that say the same there is one. */
+struct votes {
+    struct jd_vote all[4];
+    int count;
+};
+
+static void put_vote(struct votes *votes, const struct jd_vote *vote)
+{
+    for (int i = 0; i < votes->count; i++) {
+        struct jd_vote *other = &votes->all[i];
+        if (!jd__signature_agrees(&other->signature, &vote->signature))
+            continue;
+        other->count += vote->count;
+        if (vote->member < other->member)
+            other->member = vote->member;
+        return;
+    }
+    votes->all[votes->count++] = *vote;
+}
+
+/* The one of the lowest member, which is taken out. */
+static struct jd_vote take_lowest(struct votes *votes)
+{
+    struct jd_vote none = { .member = -1 };
+    int lowest = 0;
+    if (!votes->count)
+        return none;
+    for (int i = 1; i < votes->count; i++)
+        if (votes->all[i].member < votes->all[lowest].member)
+            lowest = i;
+    struct jd_vote vote = votes->all[lowest];
+    votes->all[lowest] = votes->all[--votes->count];
+    return vote;
+}
+
+/* Of more than two the lowest members' stay, whichever result they are in. */
+static void add_votes(struct jd_inter_result *result,
+                      const struct jd_vote *added)
+{
+    struct votes votes = { .count = 0 };
+    for (int i = 0; i < 2; i++)
+        if (result->votes[i].member >= 0)
+            put_vote(&votes, &result->votes[i]);
+    for (int i = 0; i < 2; i++)
+        if (added[i].member >= 0)
+            put_vote(&votes, &added[i]);
+    result->votes[0] = take_lowest(&votes);
+    result->votes[1] = take_lowest(&votes);
+    result->head.signature = result->votes[0].signature;
+}
+
+static void add_failure(struct jd_inter_result *result, int32_t member,
+                        int32_t status)
+{
+    if (member < 0 || (result->failed >= 0 && result->failed <= member))
+        return;
+    result->failed = member;
+    result->status = status;
+}
+
+void jd__inter_result_add(struct jd_inter_result *result,
+                          const struct jd_signature *said, int member)
+{
+    const struct jd_vote votes[2] = { { *said, member, 1 }, { .member = -1 } };
+    struct jd_vote *first = &result->votes[0];
+    if (first->member >= 0 && result->votes[1].member < 0 &&
+        jd__signature_agrees(&first->signature, said) &&
+        first->member < member)
+        first->count++;
+    else
+        add_votes(result, votes);
+    add_failure(result, said->status == JD_OK ? -1 : member, said->status);
+}
+
+void jd__inter_result_merge(struct jd_inter_result *result,
+                            const struct jd_inter_result *other)
+{
+    add_votes(result, other->votes);
+    add_failure(result, other->failed, other->status);
+    result->is_seen &= other->is_seen;
+}
+
+bool jd__inter_result_agrees(const struct jd_inter_result *result)
+{
+    return result->votes[1].member < 0 && result->failed < 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * inter_result.h - what comes by messages between members: of which kind it
- * is, and whether the numbers in it can be used. Nothing here communicates.
+ * is, whether the numbers in it can be used, and how what leaders tell each
+ * other is merged on the way. Nothing here communicates.
  *
  * Transfers and meetings send with the same tags. A member that sends while
  * another calls a collective is found out by the kind.
@@ -12,6 +13,7 @@
 
 #include "collectives/check/signature.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +22,7 @@ enum jd_inter_kind {
     JD_INTER_SEND = 0x6a640001,
     JD_INTER_RECEIVE = 0x6a640002,
     JD_INTER_DATA_FOLLOWS = 0x6a640003,
-    JD_INTER_SUMMARY = 0x6a640004,
+    JD_INTER_RESULT = 0x6a640004,
 };
 
 /* Each message but data begins with this; DATA_FOLLOWS has the kind alone. */
@@ -30,22 +32,38 @@ struct jd_inter_head {
     struct jd_signature signature;
 };
 
-/* Who says what: one of those who say the same. */
+/* Who says what: the lowest of those who say the same. */
 struct jd_vote {
     struct jd_signature signature;
     int32_t member; /* -1: nobody */
     int32_t count;  /* who say the same */
 };
 
-/* What was said in a group; what the leaders tell each other, before data. */
-struct jd_inter_result_head {
-    struct jd_inter_head head; /* with the first voice's signature */
-    struct jd_vote voices[2];  /* the first member's, the first that differs */
-    int32_t failed;            /* the first that came with a status, or -1 */
+/* What was said in a group, and then in several; what their leaders tell each
+ * other, before data. */
+struct jd_inter_result {
+    struct jd_inter_head head; /* with the first vote's signature */
+    struct jd_vote votes[2];   /* the lowest member's, the lowest that differs */
+    int32_t failed;            /* the lowest that came with a status, or -1 */
     int32_t status;
     uint32_t is_seen;
     uint32_t bytes; /* of data */
 };
+
+/* Before anybody has said anything. */
+void jd__inter_result_clear(struct jd_inter_result *result);
+
+/* One member more. */
+void jd__inter_result_add(struct jd_inter_result *result,
+                          const struct jd_signature *said, int member);
+
+/* What was said in others: the same result whichever is merged into which.
+ * bytes stay as they are. */
+void jd__inter_result_merge(struct jd_inter_result *result,
+                            const struct jd_inter_result *other);
+
+/* Whether all call the same and nobody has failed: then data counts. */
+bool jd__inter_result_agrees(const struct jd_inter_result *result);
 
 /* Between whom a message went, for sentences. */
 struct jd_inter_ends {
@@ -55,13 +73,13 @@ struct jd_inter_ends {
 };
 
 /*
- * What a leader got: a summary of a group of so many members of a communicator
- * of size.
+ * What a leader got: a result of no more than so many members of a
+ * communicator of size.
  * Returns: JD_OK; ABORTED where it is a transfer's message;
  *   INTERNAL where a number cannot be.
  */
-jd_status jd__inter_result_check(const struct jd_inter_result_head *summary,
-                                 int group, int size, size_t most_bytes,
+jd_status jd__inter_result_check(const struct jd_inter_result *result,
+                                 int members, int size, size_t most_bytes,
                                  const struct jd_inter_ends *ends);
 
 /* ABORTED, with what the two members call. */

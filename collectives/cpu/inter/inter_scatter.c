@@ -1,138 +1,255 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * inter_scatter.c - long reduce_scatters where the members of each group see
- * each other's inputs: a group folds what a member of another group is to get,
- * and sends it one wide partial result; members share that work.
+ * inter_scatter.c - long reduce_scatters between groups. A rail serves every
+ * rails-th member of each group: its owner folds what those of each group are
+ * to get, as wide partial results, and of these each group's owner gets its
+ * group's from all.
  */
+#include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 struct scatter {
-    struct jd_comm *comm;
-    const struct jd_collective *call;
+    struct jd_inter_flow flow; /* elements: of a member's block */
     jd_fold_function *partial, *finish;
-    size_t element, wide;
-    size_t rows, in_bytes;
-    size_t slot; /* bytes; two for each member */
-    char *scratch;
+    size_t wide, rows, in_bytes;
 };
 
-static char *slot_of(const struct scatter *s, int direction, int member)
+static const struct scatter *of(const struct jd_inter_flow *flow)
 {
-    return s->scratch + (2 * (size_t)member + (size_t)direction) * s->slot;
+    return (const struct scatter *)(const void *)flow;
 }
 
-/* What is for a member in an input of this group. */
-static struct jd_strided block_of(const struct scatter *s, int place,
-                                  int member)
+static size_t begin_of(const struct jd_inter_flow *flow, size_t k, int group)
 {
-    const struct jd_inter *inter = s->comm->inter;
-    size_t width = s->call->count * s->element;
-    const char *in = s->call->in;
-    if (place != inter->place)
-        in = jd__inter_in_of(s->comm, place, s->in_bytes);
+    return (size_t)flow->comm->inter->served[group] *
+           jd__inter_piece_part(flow, k).count;
+}
+
+/* What is for a member in an input. */
+static struct jd_strided block_of(const struct jd_inter_flow *flow,
+                                  const char *in, int member)
+{
+    size_t width = flow->call->count * flow->unit;
     return (struct jd_strided){
         .base = (char *)in + (size_t)member * width,
-        .rows = s->rows,
+        .rows = of(flow)->rows,
         .width = width,
-        .pitch = (size_t)s->comm->size * width,
+        .pitch = (size_t)flow->comm->size * width,
     };
 }
 
-/* Folds elements [begin, begin + count) of a member's block, row by row. */
-static void fold_block(const struct scatter *s, int member, size_t begin,
-                       size_t count, char *to)
+/* ---- bounce memory -------------------------------------------------------- */
+
+static char *given_at(const struct jd_inter_flow *flow, size_t k, int place,
+                      int member)
 {
-    struct jd_inter *inter = s->comm->inter;
-    int size = inter->sizes[inter->group];
-    for (size_t done = 0, part; done < count; done += part) {
-        size_t left = s->call->count - (begin + done) % s->call->count;
-        void *out = to + done * s->wide;
-        part = left < count - done ? left : count - done;
-        for (int i = 0; i < size; i++) {
-            struct jd_strided block = block_of(s, i, member);
-            inter->ins[i] = jd__strided_at(
-                &block, (begin + done) * s->element, part * s->element);
-        }
-        s->partial(&(struct jd_fold){ .ins = inter->ins,
-                                      .num_ins = size,
-                                      .outs = &out,
-                                      .num_outs = 1,
-                                      .count = part });
+    size_t blocks = k % 2 * (size_t)flow->comm->size + (size_t)member;
+    return jd__inter_bounce(flow->comm, place) +
+           blocks * flow->piece * flow->unit;
+}
+
+/* Of the i-th member of the group that an owner's rail serves. */
+static char *result_at(const struct jd_inter_flow *flow, size_t k, int place,
+                       int i)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    int served = jd__inter_served(inter, inter->group, place);
+    size_t blocks = 2 * (size_t)flow->comm->size +
+                    k % 2 * (size_t)served + (size_t)i;
+    return jd__inter_bounce(flow->comm, place) +
+           blocks * flow->piece * flow->unit;
+}
+
+static void give(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_comm *comm = flow->comm;
+    struct jd_part part = jd__inter_piece_part(flow, k);
+    for (int i = 0; i < comm->size; i++) {
+        struct jd_strided block = block_of(flow, flow->call->in, i);
+        if (comm->places[i] % comm->inter->rails != comm->inter->place)
+            jd__strided_read(&block, part.begin * flow->unit,
+                             part.count * flow->unit,
+                             given_at(flow, k, comm->inter->place, i));
     }
 }
 
-/* Who of a group folds for a member of another. */
-static int helper_of(const struct jd_comm *comm, int group, int member)
+static char *out_at(const struct jd_inter_flow *flow, size_t k)
 {
-    const struct jd_inter *inter = comm->inter;
-    return inter->members[group][comm->places[member] % inter->sizes[group]];
+    return (char *)flow->call->out +
+           jd__inter_piece_part(flow, k).begin * flow->unit;
 }
 
-static jd_status exchange(const struct scatter *s, size_t begin, size_t count)
+static void take(const struct jd_inter_flow *flow, size_t k)
 {
-    struct jd_comm *comm = s->comm;
-    int own_group = comm->inter->group, size = comm->size;
-    size_t bytes = count * s->wide;
-    jd_status status = JD_OK;
-    for (int t = 0; t < comm->num_groups && status == JD_OK; t++) {
-        int from = helper_of(comm, t, comm->index);
-        if (t != own_group)
-            status = jd__channel_receive(comm->wire, from, slot_of(s, 0, from),
-                                         bytes);
-    }
-    for (int i = 1; i < size && status == JD_OK; i++) {
-        int to = (comm->index + i) % size;
-        if (comm->groups[to] == own_group ||
-            helper_of(comm, own_group, to) != comm->index)
-            continue;
-        fold_block(s, to, begin, count, slot_of(s, 1, to));
-        status = jd__channel_send(comm->wire, to, slot_of(s, 1, to), bytes);
-    }
-    fold_block(s, comm->index, begin, count, slot_of(s, 0, comm->index));
-    return status == JD_OK ? jd__channel_wait(comm->wire) : status;
+    const struct jd_inter *inter = flow->comm->inter;
+    int owner = inter->place % inter->rails, i = inter->place / inter->rails;
+    struct jd_strided out =
+        jd__strided_flat(out_at(flow, k),
+                         jd__inter_piece_part(flow, k).count * flow->unit);
+    if (owner != inter->place)
+        jd__strided_write(&out, 0, out.width, result_at(flow, k, owner, i));
 }
 
-static void finish(const struct scatter *s, size_t begin, size_t count)
+/* ---- what owners do ------------------------------------------------------- */
+
+/* How many elements of a member's block lie one after the other in all
+ * operands. */
+static size_t run_of(const struct jd_inter_flow *flow, size_t begin,
+                     size_t left)
 {
-    struct jd_comm *comm = s->comm;
-    void *out = (char *)s->call->out + begin * s->element;
-    for (int t = 0; t < comm->num_groups; t++) {
-        int from = t == comm->inter->group ? comm->index
-                                           : helper_of(comm, t, comm->index);
-        comm->inter->ins[t] = slot_of(s, 0, from);
-    }
-    s->finish(&(struct jd_fold){ .ins = comm->inter->ins,
-                                 .num_ins = comm->num_groups,
-                                 .outs = &out,
-                                 .num_outs = 1,
-                                 .count = count,
-                                 .divisor = comm->size });
+    size_t row = flow->call->count - begin % flow->call->count;
+    return jd__numbers_smaller(row, left);
 }
 
-jd_status jd__inter_scatter_seen(struct jd_comm *comm,
-                                 const struct jd_inter_sync *meeting,
-                                 size_t rows, char *scratch)
+static const char *operand_at(const struct jd_inter_flow *flow, size_t k,
+                              int place, int member, size_t begin)
 {
-    const struct jd_collective *call = meeting->call;
+    struct jd_part part = jd__inter_piece_part(flow, k);
+    if (!flow->is_seen && place != flow->comm->inter->place)
+        return given_at(flow, k, place, member) +
+               (begin - part.begin) * flow->unit;
+    struct jd_strided block =
+        block_of(flow,
+                 jd__inter_in_of(flow->comm, flow->call, place,
+                                 of(flow)->in_bytes),
+                 member);
+    return jd__strided_at(&block, begin * flow->unit, flow->unit);
+}
+
+static void fold_block(const struct jd_inter_flow *flow, size_t k, int member,
+                       char *to)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    struct jd_part part = jd__inter_piece_part(flow, k);
+    int size = jd__inter_group_size(inter, inter->group);
+    for (size_t done = 0, run; done < part.count; done += run) {
+        size_t begin = part.begin + done;
+        void *out = to + done * of(flow)->wide;
+        run = run_of(flow, begin, part.count - done);
+        for (int i = 0; i < size; i++)
+            inter->ins[i] = operand_at(flow, k, i, member, begin);
+        of(flow)->partial(&(struct jd_fold){ .ins = inter->ins,
+                                             .num_ins = size,
+                                             .outs = &out,
+                                             .num_outs = 1,
+                                             .count = run });
+    }
+}
+
+static void load(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    size_t bytes = jd__inter_piece_part(flow, k).count * of(flow)->wide;
+    for (int t = 0; t < flow->comm->num_groups; t++) {
+        char *at = jd__inter_flow_at(flow, k, 0, t);
+        int served = jd__inter_served(inter, t, inter->place);
+        for (int i = 0; i < served; i++)
+            fold_block(flow, k,
+                       jd__inter_member(inter, t,
+                                        inter->place + i * inter->rails),
+                       at + (size_t)i * bytes);
+    }
+}
+
+/* Where what the i-th one that is served gets is written. */
+static char *target_of(const struct jd_inter_flow *flow, size_t k, int i)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    int place = inter->place + i * inter->rails;
+    size_t all = flow->call->count * of(flow)->rows * flow->unit;
+    if (place != inter->place && !flow->is_seen)
+        return result_at(flow, k, inter->place, i);
+    return jd__inter_out_of(flow->comm, flow->call, place, all) +
+           jd__inter_piece_part(flow, k).begin * flow->unit;
+}
+
+static void deliver(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    size_t count = jd__inter_piece_part(flow, k).count;
+    const char *at = jd__inter_flow_at(flow, k, 0, inter->group);
+    for (int i = 0; i < jd__inter_served(inter, inter->group, inter->place);
+         i++) {
+        const void *in = at + (size_t)i * count * of(flow)->wide;
+        void *out = target_of(flow, k, i);
+        of(flow)->finish(&(struct jd_fold){ .ins = &in,
+                                            .num_ins = 1,
+                                            .outs = &out,
+                                            .num_outs = 1,
+                                            .count = count,
+                                            .divisor = flow->comm->size });
+    }
+}
+
+static const struct jd_inter_flow_ops scatter_ops = {
+    .begin = begin_of,
+    .give = give,
+    .take = take,
+    .load = load,
+    .deliver = deliver,
+};
+
+/* ---- all of it ------------------------------------------------------------ */
+
+/* What is given and results fit into the bounce memory. */
+static size_t choose_piece(const struct jd_inter_flow *flow)
+{
+    size_t served = (size_t)jd__inter_served_before(
+        flow->comm->inter, flow->comm->num_groups, 0); /* of all the most */
+    size_t all = served * flow->length * of(flow)->wide;
+    size_t piece = jd__inter_rail_bytes(flow->comm, all, false) /
+                   (served * of(flow)->wide);
+    size_t room = JD_INTER_BOUNCE /
+                  (4 * (size_t)flow->comm->size * flow->unit);
+    piece = jd__numbers_smaller(piece, room);
+    return piece ? piece : 1;
+}
+
+static struct scatter make_scatter(struct jd_comm *comm,
+                                   const struct jd_inter_sync *sync,
+                                   size_t rows)
+{
+    jd_dtype dtype = sync->call->dtype, wide = jd__fold_wide(dtype);
     struct scatter s = {
-        .comm = comm,
-        .call = call,
-        .partial = jd__fold_find(call->dtype, meeting->op, JD_FOLD_PARTIAL),
-        .finish = jd__fold_find(call->dtype, meeting->op, JD_FOLD_FINISH),
-        .element = jd_dtype_size(call->dtype),
-        .wide = jd_dtype_size(jd__fold_wide(call->dtype)),
+        .partial = jd__fold_find(dtype, sync->op, JD_FOLD_PARTIAL),
+        .finish = jd__fold_find(dtype, sync->op, JD_FOLD_FINISH),
+        .wide = jd_dtype_size(wide),
         .rows = rows,
-        .in_bytes = meeting->in_bytes,
-        .slot = jd__inter_piece(comm),
-        .scratch = scratch,
+        .in_bytes = sync->bytes,
     };
-    size_t all = call->count * rows, step = s.slot / s.wide;
-    for (size_t at = 0; at < all; at += step) {
-        size_t count = all - at < step ? all - at : step;
-        jd_status status = exchange(&s, at, count);
-        if (status != JD_OK)
-            return jd__inter_break(comm, status);
-        finish(&s, at, count);
-    }
-    return jd__shm_step(comm->group);
+    s.flow = (struct jd_inter_flow){
+        .comm = comm,
+        .call = sync->call,
+        .ops = &scatter_ops,
+        .phases = { { .kind = JD_SCHEDULE_REDUCE_SCATTER,
+                      .parties = comm->num_groups,
+                      .self = comm->inter->group } },
+        .widths = { s.wide },
+        .num_phases = 1,
+        .fold = jd__fold_find(dtype, sync->op, JD_FOLD_WIDE),
+        .length = sync->call->count * rows,
+        .unit = jd_dtype_size(dtype),
+    };
+    return s;
+}
+
+jd_status jd__inter_scatter_long(struct jd_comm *comm,
+                                 struct jd_inter_sync *sync,
+                                 const struct jd_inter_scatter *scatter)
+{
+    struct scatter s = make_scatter(comm, sync, scatter->rows);
+    struct jd_inter_flow *flow = &s.flow;
+    flow->piece = choose_piece(flow);
+    flow->rail = flow->piece * (size_t)comm->inter->served[comm->num_groups];
+    flow->scratch =
+        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    sync->in_bytes = s.in_bytes;
+    sync->out_bytes = flow->length * flow->unit;
+    sync->unless_seen = jd__inter_flow_give;
+    sync->arg = flow;
+    jd_status status = jd__inter_sync(comm, sync);
+    if (status != JD_OK || jd__inter_has_come(comm, sync))
+        return status;
+    flow->is_seen = jd__inter_all_seen(comm);
+    return jd__inter_flow_run(flow);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * inter_sync.c - the beginning of each collective between groups: each group
- * meets, the groups' leaders tell each other what was said there, and each
- * leader publishes what came of it in its group.
+ * meets, the groups' leaders merge what was said there and what was brought, in
+ * the rounds of one schedule, and each leader publishes what came of it.
  *
  * A leader's bounce memory begins with that verdict. It is written after its
  * group has met, when nobody reads the last one any more.
  */
 #include "collectives/cpu/inter/inter_private.h"
-#include "collectives/cpu/inter/inter_result.h"
 #include "collectives/platform/mismatch.h"
 
 #include <assert.h>
@@ -19,21 +18,25 @@
 /* A member's payload, and where the bytes that it brings begin in it. */
 struct told {
     uint64_t in, out; /* jd__shm_place() */
-    uint64_t hides;   /* in, once the meeting is over */
+    uint64_t hides;   /* in, once the sync is over */
 };
 static_assert(sizeof(struct told) + JD_INTER_BRING <= JD_SHM_PAYLOAD,
               "what comes along fits into the payload");
 
-/* What was said in a group, and what it brings. */
-struct jd_inter_result {
-    struct jd_inter_result_head said;
-    _Alignas(16) char data[JD_INTER_BRING_ALL];
+/*
+ * What leaders merge. What all bring lies group by group, so that what is known
+ * of it is one range; a message is the result right in front of that range, in
+ * the place of what is not known yet.
+ */
+#define HEAD ((sizeof(struct jd_inter_result) + 15) / 16 * 16)
+struct jd_inter_pass {
+    struct jd_inter_result said;
+    _Alignas(64) char message[HEAD + JD_INTER_BRING_ALL];
 };
-#define HEAD offsetof(struct jd_inter_result, data)
 
 /* What came of it. */
 struct verdict {
-    _Atomic uint64_t broken; /* the meeting in which the leader failed */
+    _Atomic uint64_t broken; /* the sync in which the leader failed */
     jd_status failure;
     char sentence[900];
     int32_t odd, other, failed, status; /* -1: nobody */
@@ -44,9 +47,9 @@ struct verdict {
 static_assert(sizeof(struct verdict) <= JD_SHM_BOUNCE - JD_INTER_BOUNCE,
               "the verdict has its place");
 
-size_t jd__inter_summary_size(void)
+size_t jd__inter_pass_size(void)
 {
-    return sizeof(struct jd_inter_result);
+    return sizeof(struct jd_inter_pass);
 }
 
 static struct verdict *verdict_of(const struct jd_comm *comm)
@@ -61,12 +64,14 @@ static const struct told *told_by(const struct jd_comm *comm, int place)
 
 /* What a member of this group brings. */
 static const char *brought_by(const struct jd_comm *comm,
-                              const struct jd_inter_sync *meeting, int place)
+                              const struct jd_inter_sync *sync, int place)
 {
-    if (meeting->offers)
-        return jd__shm_at(comm->group, place, told_by(comm, place)->in,
-                          meeting->bytes);
-    return (const char *)(told_by(comm, place) + 1);
+    if (!sync->offers)
+        return (const char *)(told_by(comm, place) + 1);
+    if (place == comm->inter->place)
+        return sync->call->in;
+    return jd__shm_at(comm->group, place, told_by(comm, place)->in,
+                      sync->bytes);
 }
 
 const char *jd__inter_brought(const struct jd_comm *comm)
@@ -79,14 +84,25 @@ bool jd__inter_all_seen(const struct jd_comm *comm)
     return verdict_of(comm)->is_seen;
 }
 
-char *jd__inter_in_of(const struct jd_comm *comm, int place, size_t bytes)
+char *jd__inter_shared_in(const struct jd_comm *comm, int place, size_t bytes)
 {
     const struct told *told = told_by(comm, place);
     return told->hides ? NULL : jd__shm_at(comm->group, place, told->in, bytes);
 }
 
-char *jd__inter_out_of(const struct jd_comm *comm, int place, size_t bytes)
+char *jd__inter_in_of(const struct jd_comm *comm,
+                      const struct jd_collective *call, int place, size_t bytes)
 {
+    return place == comm->inter->place ? (char *)call->in
+                                       : jd__inter_shared_in(comm, place, bytes);
+}
+
+char *jd__inter_out_of(const struct jd_comm *comm,
+                       const struct jd_collective *call, int place,
+                       size_t bytes)
+{
+    if (place == comm->inter->place)
+        return call->out;
     return jd__shm_at(comm->group, place, told_by(comm, place)->out, bytes);
 }
 
@@ -107,25 +123,25 @@ static size_t brought_bytes(const struct jd_comm *comm, jd_dtype dtype,
     return bytes / jd_dtype_size(dtype) * jd_dtype_size(jd__fold_wide(dtype));
 }
 
-bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *meeting,
+bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *sync,
                      enum jd_bringing brings, size_t bytes)
 {
     bool fits = bytes <= JD_INTER_BRING_ALL &&
-                brought_bytes(comm, meeting->call->dtype, brings, bytes) <=
+                brought_bytes(comm, sync->call->dtype, brings, bytes) <=
                     JD_INTER_BRING_ALL;
-    meeting->bytes = bytes;
-    meeting->brings = fits ? brings : JD_BRING_NOTHING;
-    meeting->offers = fits && bytes > JD_INTER_BRING;
-    return fits && !meeting->offers;
+    sync->bytes = bytes;
+    sync->brings = fits ? brings : JD_BRING_NOTHING;
+    sync->offers = fits && bytes > JD_INTER_BRING;
+    return fits && !sync->offers;
 }
 
-void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *meeting,
+void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *sync,
                         size_t bytes)
 {
     void *scratch = jd__channel_scratch(comm->wire, bytes);
     if (!scratch)
-        meeting->signature.status = jd__fail_no_memory(
-            jd__signature_activity_name(meeting->call->activity), bytes);
+        sync->signature.status = jd__fail_no_memory(
+            jd__signature_activity_name(sync->call->activity), bytes);
     return scratch;
 }
 
@@ -145,289 +161,365 @@ int jd__inter_failed(const struct jd_comm *comm)
 }
 
 bool jd__inter_has_come(const struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting)
+                        const struct jd_inter_sync *sync)
 {
-    return meeting->brings != JD_BRING_NOTHING &&
-           (!meeting->offers || jd__inter_all_seen(comm));
+    return sync->brings != JD_BRING_NOTHING &&
+           (!sync->offers || jd__inter_all_seen(comm));
 }
 
 /* ---- in a group ---------------------------------------------------------- */
 
 /* Whether this member's bytes are in what it tells its group. */
 static bool tells_bytes(const struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting)
+                        const struct jd_inter_sync *sync)
 {
-    return meeting->brings != JD_BRING_NOTHING && meeting->bytes &&
-           !meeting->offers &&
-           (meeting->brings != JD_BRING_SOURCE ||
-            meeting->signature.source == comm->index);
+    return sync->brings != JD_BRING_NOTHING && sync->bytes && !sync->offers &&
+           (sync->brings != JD_BRING_SOURCE ||
+            sync->signature.source == comm->index);
 }
 
 static jd_status meet_group(struct jd_comm *comm,
-                            const struct jd_inter_sync *meeting)
+                            const struct jd_inter_sync *sync)
 {
-    const struct jd_collective *call = meeting->call;
+    const struct jd_collective *call = sync->call;
     char *payload = jd__shm_payload_space(comm->group);
     struct told told = {
-        .in = jd__shm_place(comm->group, call->in, meeting->in_bytes),
-        .out = jd__shm_place(comm->group, call->out, meeting->out_bytes),
-        .hides = meeting->hides,
+        .in = jd__shm_place(comm->group, call->in, sync->in_bytes),
+        .out = jd__shm_place(comm->group, call->out, sync->out_bytes),
+        .hides = sync->hides,
     };
-    bool brings = tells_bytes(comm, meeting);
-    size_t bytes = sizeof told + (brings ? meeting->bytes : 0);
+    bool brings = tells_bytes(comm, sync);
+    size_t bytes = sizeof told + (brings ? sync->bytes : 0);
     memcpy(payload, &told, sizeof told);
     if (brings)
-        memcpy(payload + sizeof told, call->in, meeting->bytes);
-    return jd__shm_meet(comm->group, &meeting->signature, payload, bytes);
-}
-
-static void listen(const struct jd_comm *comm, struct jd_inter_result *summary)
-{
-    const struct jd_inter *inter = comm->inter;
-    const int *members = inter->members[inter->group];
-    struct jd_vote *first = &summary->said.voices[0],
-                   *odd = &summary->said.voices[1];
-    *first =
-        (struct jd_vote){ *jd__shm_signature(comm->group, 0), members[0], 0 };
-    summary->said.head =
-        (struct jd_inter_head){ .kind = JD_INTER_SUMMARY,
-                                .signature = first->signature };
-    odd->member = summary->said.failed = -1;
-    for (int i = 0; i < inter->sizes[inter->group]; i++) {
-        const struct jd_signature *said = jd__shm_signature(comm->group, i);
-        if (said->status != JD_OK && summary->said.failed < 0) {
-            summary->said.failed = members[i];
-            summary->said.status = said->status;
-        }
-        if (jd__signature_agrees(said, &first->signature))
-            first->count++;
-        else if (odd->member < 0)
-            *odd = (struct jd_vote){ *said, members[i], 1 };
-        else
-            odd->count += jd__signature_agrees(said, &odd->signature);
-    }
+        memcpy(payload + sizeof told, call->in, sync->bytes);
+    return jd__shm_meet(comm->group, &sync->signature, payload, bytes);
 }
 
 static bool group_is_seen(const struct jd_comm *comm,
-                          const struct jd_inter_sync *meeting)
+                          const struct jd_inter_sync *sync)
 {
     const struct jd_inter *inter = comm->inter;
-    int source = meeting->signature.source;
-    const int *members = inter->members[inter->group];
-    for (int i = 0; i < inter->sizes[inter->group]; i++) {
-        bool reads = meeting->in_bytes && (source < 0 || source == members[i]);
+    int source = sync->signature.source;
+    for (int i = 0; i < jd__inter_group_size(inter, inter->group); i++) {
+        bool reads =
+            sync->in_bytes &&
+            (source < 0 || source == jd__inter_member(inter, inter->group, i));
+        if (i == inter->place) /* others need not see what only they read */
+            reads = reads && jd__inter_group_size(inter, inter->group) > 1;
         if (reads && !jd__shm_at(comm->group, i, told_by(comm, i)->in,
-                                 meeting->in_bytes))
+                                 sync->in_bytes))
             return false;
-        if (meeting->out_bytes &&
-            !jd__inter_out_of(comm, i, meeting->out_bytes))
+        if (sync->out_bytes && jd__inter_group_size(inter, inter->group) > 1 &&
+            !jd__shm_at(comm->group, i, told_by(comm, i)->out, sync->out_bytes))
             return false;
     }
     return true;
 }
 
 /* Folds what the group brought; the result is wide. */
-static size_t fold_group(struct jd_comm *comm,
-                         const struct jd_inter_sync *meeting, void *out)
+static size_t fold_group(struct jd_comm *comm, const struct jd_inter_sync *sync,
+                         void *out)
 {
     const struct jd_inter *inter = comm->inter;
-    const struct jd_collective *call = meeting->call;
-    int size = inter->sizes[inter->group];
-    size_t count = meeting->bytes / jd_dtype_size(call->dtype);
+    jd_dtype dtype = sync->call->dtype;
+    int size = jd__inter_group_size(inter, inter->group);
+    size_t count = sync->bytes / jd_dtype_size(dtype);
     for (int i = 0; i < size; i++)
-        inter->ins[i] = brought_by(comm, meeting, i);
+        inter->ins[i] = brought_by(comm, sync, i);
     if (count)
-        jd__fold_find(call->dtype, meeting->op,
-                      JD_FOLD_PARTIAL)(&(struct jd_fold){ .ins = inter->ins,
-                                                          .num_ins = size,
-                                                          .outs = &out,
-                                                          .num_outs = 1,
-                                                          .count = count });
-    return count * jd_dtype_size(jd__fold_wide(call->dtype));
+        jd__fold_find(dtype, sync->op, JD_FOLD_PARTIAL)(
+            &(struct jd_fold){ .ins = inter->ins,
+                               .num_ins = size,
+                               .outs = &out,
+                               .num_outs = 1,
+                               .count = count });
+    return count * jd_dtype_size(jd__fold_wide(dtype));
+}
+
+/* Where the bytes of some groups begin, and how many they are. */
+struct range {
+    size_t begin, bytes;
+};
+
+static struct range range_of(const struct jd_comm *comm,
+                             const struct jd_inter_sync *sync,
+                             const struct jd_blocks *groups)
+{
+    const int *begins = comm->inter->begins;
+    size_t bytes = sync->bytes;
+    if (sync->brings != JD_BRING_ALL)
+        return (struct range){ 0, 0 };
+    size_t begin = (size_t)begins[groups->first];
+    size_t end = (size_t)begins[groups->first + groups->count];
+    return (struct range){ begin * bytes, (end - begin) * bytes };
 }
 
 /* What the group has to give to the others; its length. */
-static size_t collect(struct jd_comm *comm, const struct jd_inter_sync *meeting,
+static size_t collect(struct jd_comm *comm, const struct jd_inter_sync *sync,
                       char *data)
 {
     const struct jd_inter *inter = comm->inter;
-    int source = meeting->signature.source;
-    int size = inter->sizes[inter->group];
-    size_t bytes = meeting->bytes;
-    if (meeting->brings == JD_BRING_SUM)
-        return fold_group(comm, meeting, data);
-    if (meeting->brings == JD_BRING_SOURCE) {
+    int source = sync->signature.source;
+    int size = jd__inter_group_size(inter, inter->group);
+    size_t bytes = sync->bytes;
+    if (sync->brings == JD_BRING_SUM)
+        return fold_group(comm, sync, data);
+    if (sync->brings == JD_BRING_SOURCE) {
         if (comm->groups[source] != inter->group)
             return 0;
-        memcpy(data, brought_by(comm, meeting, comm->places[source]), bytes);
+        memcpy(data, brought_by(comm, sync, comm->places[source]), bytes);
         return bytes;
     }
-    if (meeting->brings == JD_BRING_NOTHING)
+    if (sync->brings == JD_BRING_NOTHING)
         return 0;
+    data += (size_t)inter->begins[inter->group] * bytes;
     for (int i = 0; i < size; i++)
-        memcpy(data + (size_t)i * bytes, brought_by(comm, meeting, i), bytes);
+        memcpy(data + (size_t)i * bytes, brought_by(comm, sync, i), bytes);
     return (size_t)size * bytes;
 }
 
-static void summarise(struct jd_comm *comm, const struct jd_inter_sync *meeting)
+static void summarise(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
-    struct jd_inter_result *own = &comm->inter->summary[comm->inter->group];
-    listen(comm, own);
-    bool goes_on = own->said.voices[1].member < 0 && own->said.failed < 0;
-    own->said.is_seen = goes_on && group_is_seen(comm, meeting);
-    bool has_data = meeting->offers ? own->said.is_seen : goes_on;
-    own->said.bytes =
-        has_data ? (uint32_t)collect(comm, meeting, own->data) : 0;
+    const struct jd_inter *inter = comm->inter;
+    struct jd_inter_result *said = &inter->own->said;
+    int size = jd__inter_group_size(inter, inter->group);
+    jd__inter_result_clear(said);
+    for (int i = 0; i < size; i++)
+        jd__inter_result_add(said, jd__shm_signature(comm->group, i),
+                             jd__inter_member(inter, inter->group, i));
+    bool agrees = jd__inter_result_agrees(said);
+    said->is_seen = agrees && group_is_seen(comm, sync);
+    bool has_data = sync->offers ? said->is_seen : agrees;
+    said->bytes =
+        has_data ? (uint32_t)collect(comm, sync, inter->own->message + HEAD)
+                 : 0;
 }
 
 /* ---- among leaders ------------------------------------------------------ */
 
-/* Posts a leader's messages. */
-static jd_status tell_leaders(struct jd_comm *comm)
-{
-    struct jd_inter *inter = comm->inter;
-    const struct jd_inter_result *own = &inter->summary[inter->group];
-    int groups = comm->num_groups;
-    jd_status status = JD_OK;
-    for (int i = 1; i < groups && status == JD_OK; i++) {
-        int from = (inter->group + groups - i) % groups;
-        int to = (inter->group + i) % groups;
-        status = jd__channel_receive(comm->wire, inter->members[from][0],
-                                     &inter->summary[from],
-                                     sizeof(struct jd_inter_result));
-        if (status == JD_OK)
-            status = jd__channel_send(comm->wire, inter->members[to][0], own,
-                                      HEAD + own->said.bytes);
-    }
-    return status;
-}
-
 /* What has come may be another call's, and its numbers become indices. */
-static jd_status check_summaries(const struct jd_comm *comm,
-                                 const struct jd_collective *call)
+static jd_status check_other(const struct jd_comm *comm,
+                             const struct jd_inter_sync *sync, int from,
+                             const struct jd_inter_result *result)
 {
-    const struct jd_inter *inter = comm->inter;
+    int member = jd__inter_member(comm->inter, from, 0);
+    struct jd_inter_ends ends = {
+        .operation = jd__signature_activity_name(sync->call->activity),
+        .detail = sync->call->detail,
+        .from_process = comm->processes[member],
+        .from = member,
+        .to_process = comm->processes[comm->index],
+        .to = comm->index,
+    };
+    return jd__inter_result_check(result, comm->size, comm->size,
+                                  JD_INTER_BRING_ALL, &ends);
+}
+
+/* Data that came, below or above the own. */
+static void fold_other(struct jd_comm *comm, const struct jd_inter_sync *sync,
+                       enum jd_then then, const char *theirs)
+{
+    char *ours = comm->inter->own->message + HEAD;
+    jd_dtype dtype = sync->call->dtype;
+    bool is_below = then == JD_THEN_FOLD_BELOW;
+    const void *ins[2] = { is_below ? theirs : ours, is_below ? ours : theirs };
+    void *out = ours;
+    size_t wide = jd_dtype_size(jd__fold_wide(dtype));
+    jd__fold_find(dtype, sync->op, JD_FOLD_WIDE)(
+        &(struct jd_fold){ .ins = ins,
+                           .num_ins = 2,
+                           .outs = &out,
+                           .num_outs = 1,
+                           .count = comm->inter->own->said.bytes / wide });
+}
+
+static void take_data(struct jd_comm *comm, const struct jd_inter_sync *sync,
+                      const struct jd_round *round, uint32_t bytes)
+{
+    struct jd_inter_pass *own = comm->inter->own;
+    const char *theirs = comm->inter->other->message + HEAD;
+    struct range range = range_of(comm, sync, &round->in);
+    if (!bytes)
+        return;
+    if (sync->brings == JD_BRING_SUM && round->then != JD_THEN_STORE) {
+        fold_other(comm, sync, round->then, theirs);
+        return;
+    }
+    memcpy(own->message + HEAD + range.begin, theirs, bytes);
+    if (sync->brings == JD_BRING_ALL && round->then != JD_THEN_STORE)
+        own->said.bytes += bytes;
+    else
+        own->said.bytes = bytes;
+}
+
+/* Whether so many bytes are what comes in this round where all agree; of a
+ * source's, all or none. */
+static bool fits(const struct jd_comm *comm, const struct jd_inter_sync *sync,
+                 const struct jd_round *round, uint32_t bytes)
+{
+    jd_dtype dtype = sync->call->dtype;
+    switch (sync->brings) {
+    case JD_BRING_ALL:
+        return bytes == range_of(comm, sync, &round->in).bytes;
+    case JD_BRING_SOURCE:
+        return bytes == 0 || bytes == sync->bytes;
+    case JD_BRING_SUM:
+        return bytes == brought_bytes(comm, dtype, sync->brings, sync->bytes);
+    default:
+        return bytes == 0;
+    }
+}
+
+static jd_status fail_bytes(const struct jd_comm *comm,
+                            const struct jd_inter_sync *sync, int from,
+                            uint32_t bytes)
+{
+    int member = jd__inter_member(comm->inter, from, 0);
+    return jd_fail(JD_INTERNAL,
+                   "%s: %u bytes of data came from process %d (member %d), "
+                   "which is not what its call has; do all processes run the "
+                   "same version of jd?",
+                   jd__signature_activity_name(sync->call->activity),
+                   (unsigned)bytes, comm->processes[member], member);
+}
+
+static jd_status merge(struct jd_comm *comm, const struct jd_inter_sync *sync,
+                       const struct jd_round *round)
+{
+    struct jd_inter_result *said = &comm->inter->own->said, theirs;
+    memcpy(&theirs, comm->inter->other->message, sizeof theirs);
+    jd_status status = check_other(comm, sync, round->from, &theirs);
+    if (status != JD_OK)
+        return status;
+    if (round->then == JD_THEN_STORE)
+        *said = theirs;
+    else
+        jd__inter_result_merge(said, &theirs);
+    bool counts = jd__inter_result_agrees(said) &&
+                  (!sync->offers || said->is_seen);
+    if (counts && !fits(comm, sync, round, theirs.bytes))
+        return fail_bytes(comm, sync, round->from, theirs.bytes);
+    if (counts)
+        take_data(comm, sync, round, theirs.bytes);
+    else
+        said->bytes = 0;
+    return JD_OK;
+}
+
+/* The result stands in front of what is known of the data. */
+static struct jd_inter_end outgoing(struct jd_comm *comm,
+                                    const struct jd_inter_sync *sync,
+                                    const struct jd_round *round)
+{
+    struct jd_inter_pass *own = comm->inter->own;
+    if (round->to < 0)
+        return (struct jd_inter_end){ -1, NULL, 0 };
+    char *at = own->message + range_of(comm, sync, &round->out).begin;
+    memcpy(at, &own->said, sizeof own->said);
+    return (struct jd_inter_end){ jd__inter_member(comm->inter, round->to, 0),
+                                  at, HEAD + own->said.bytes };
+}
+
+static struct jd_inter_end incoming(struct jd_comm *comm,
+                                    const struct jd_round *round)
+{
+    struct jd_inter_pass *other = comm->inter->other;
+    if (round->from < 0)
+        return (struct jd_inter_end){ -1, NULL, 0 };
+    return (struct jd_inter_end){ jd__inter_member(comm->inter, round->from, 0),
+                                  other->message, sizeof other->message };
+}
+
+static void use_time(const struct jd_comm *comm,
+                     const struct jd_inter_sync *sync)
+{
+    if (sync->unless_seen && !group_is_seen(comm, sync))
+        sync->unless_seen(sync->arg);
+}
+
+static jd_status tell_leaders(struct jd_comm *comm,
+                              const struct jd_inter_sync *sync)
+{
+    struct jd_schedule schedule = { .kind = JD_SCHEDULE_MERGE,
+                                    .parties = comm->num_groups,
+                                    .self = comm->inter->group };
     jd_status status = JD_OK;
-    for (int i = 0; i < comm->num_groups && status == JD_OK; i++) {
-        int from = inter->members[i][0];
-        struct jd_inter_ends ends = {
-            .operation = jd__signature_activity_name(call->activity),
-            .detail = call->detail,
-            .from_process = comm->processes[from],
-            .from = from,
-            .to_process = comm->processes[comm->index],
-            .to = comm->index,
-        };
-        status =
-            jd__inter_result_check(&inter->summary[i].said, inter->sizes[i],
-                                   comm->size, JD_INTER_BRING_ALL, &ends);
+    for (int k = 0; k < jd__schedule_rounds(&schedule); k++) {
+        struct jd_round round = jd__schedule_round(&schedule, k);
+        struct jd_inter_move move;
+        status = jd__inter_post(comm, &move, incoming(comm, &round),
+                                outgoing(comm, sync, &round));
+        if (k == 0)
+            use_time(comm, sync);
+        if (status == JD_OK)
+            status = jd__inter_finish(comm, &move);
+        if (status == JD_OK && round.from >= 0)
+            status = merge(comm, sync, &round);
+        if (status != JD_OK)
+            break;
     }
     return status;
 }
 
-/* How many members of all groups say what a voice says. */
-static int count_agreeing(const struct jd_comm *comm,
-                          const struct jd_vote *voice)
-{
-    int count = 0;
-    for (int i = 0; i < 2 * comm->num_groups; i++) {
-        const struct jd_vote *v =
-            &comm->inter->summary[i / 2].said.voices[i % 2];
-        if (v->member >= 0 &&
-            jd__signature_agrees(&v->signature, &voice->signature))
-            count += v->count;
-    }
-    return count;
-}
-
-/* The voice that most agree with; of equals that of the lowest member. */
-static const struct jd_vote *find_most(const struct jd_comm *comm)
-{
-    const struct jd_vote *most = NULL;
-    int most_count = 0;
-    for (int i = 0; i < 2 * comm->num_groups; i++) {
-        const struct jd_vote *v =
-            &comm->inter->summary[i / 2].said.voices[i % 2];
-        int count = v->member < 0 ? 0 : count_agreeing(comm, v);
-        if (count > most_count ||
-            (count && count == most_count && v->member < most->member)) {
-            most = v;
-            most_count = count;
-        }
-    }
-    return most;
-}
-
+/* Of two calls the one that more make is right, and of equals that of the
+ * lowest member. */
 static void judge(const struct jd_comm *comm, struct verdict *verdict)
 {
-    const struct jd_vote *most = find_most(comm), *odd = NULL;
-    verdict->failed = -1;
-    verdict->is_seen = true;
-    for (int i = 0; i < comm->num_groups; i++) {
-        const struct jd_inter_result *summary = &comm->inter->summary[i];
-        verdict->is_seen &= summary->said.is_seen;
-        if (summary->said.failed >= 0 &&
-            (verdict->failed < 0 || summary->said.failed < verdict->failed)) {
-            verdict->failed = summary->said.failed;
-            verdict->status = summary->said.status;
-        }
-        for (int k = 0; k < 2; k++) {
-            const struct jd_vote *v = &summary->said.voices[k];
-            if (v->member >= 0 && (!odd || v->member < odd->member) &&
-                !jd__signature_agrees(&v->signature, &most->signature))
-                odd = v;
-        }
-    }
-    verdict->odd = odd ? odd->member : -1;
-    verdict->other = most->member;
-    verdict->odd_signature = odd ? odd->signature : most->signature;
-    verdict->other_signature = most->signature;
+    const struct jd_inter_result *said = &comm->inter->own->said;
+    const struct jd_vote *first = &said->votes[0], *second = &said->votes[1];
+    bool first_is_odd = second->member >= 0 && second->count > first->count;
+    const struct jd_vote *odd = first_is_odd ? first : second;
+    const struct jd_vote *other = first_is_odd ? second : first;
+    verdict->failed = said->failed;
+    verdict->status = said->status;
+    verdict->is_seen = said->is_seen;
+    verdict->odd = second->member < 0 ? -1 : odd->member;
+    verdict->other = other->member;
+    verdict->odd_signature = odd->signature;
+    verdict->other_signature = other->signature;
 }
 
 /* What all brought, in member order. */
 static void spread_all(const struct jd_comm *comm, size_t bytes, char *data)
 {
     const struct jd_inter *inter = comm->inter;
-    for (int t = 0; t < comm->num_groups; t++)
-        for (int i = 0; i < inter->sizes[t]; i++)
-            memcpy(data + (size_t)inter->members[t][i] * bytes,
-                   inter->summary[t].data + (size_t)i * bytes, bytes);
+    const char *brought = inter->own->message + HEAD;
+    for (int i = 0; i < comm->size; i++)
+        memcpy(data + (size_t)inter->list[i] * bytes,
+               brought + (size_t)i * bytes, bytes);
 }
 
-static void fold_groups(struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting, void *out)
+static void fold_finish(struct jd_comm *comm, const struct jd_inter_sync *sync,
+                        void *out)
 {
-    const struct jd_inter *inter = comm->inter;
-    const struct jd_collective *call = meeting->call;
-    size_t count = meeting->bytes / jd_dtype_size(call->dtype);
-    for (int i = 0; i < comm->num_groups; i++)
-        inter->ins[i] = inter->summary[i].data;
+    const struct jd_collective *call = sync->call;
+    const void *in = comm->inter->own->message + HEAD;
+    size_t count = sync->bytes / jd_dtype_size(call->dtype);
     if (count)
-        jd__fold_find(call->dtype, meeting->op, JD_FOLD_FINISH)(
-            &(struct jd_fold){ .ins = inter->ins,
-                               .num_ins = comm->num_groups,
-                               .outs = &out,
-                               .num_outs = 1,
-                               .count = count,
-                               .divisor = comm->size });
+        jd__fold_find(call->dtype, sync->op,
+                      JD_FOLD_FINISH)(&(struct jd_fold){
+            .ins = &in,
+            .num_ins = 1,
+            .outs = &out,
+            .num_outs = 1,
+            .count = count,
+            .divisor = comm->size });
 }
 
-static void conclude(struct jd_comm *comm, const struct jd_inter_sync *meeting)
+static void conclude(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
     struct verdict *verdict = verdict_of(comm);
     judge(comm, verdict);
     if (verdict->odd >= 0 || verdict->failed >= 0 ||
-        (meeting->offers && !verdict->is_seen))
+        (sync->offers && !verdict->is_seen))
         return;
-    if (meeting->brings == JD_BRING_SUM)
-        fold_groups(comm, meeting, verdict->data);
-    else if (meeting->brings == JD_BRING_ALL)
-        spread_all(comm, meeting->bytes, verdict->data);
-    else if (meeting->brings == JD_BRING_SOURCE)
-        memcpy(
-            verdict->data,
-            comm->inter->summary[comm->groups[meeting->signature.source]].data,
-            meeting->bytes);
+    if (sync->brings == JD_BRING_SUM)
+        fold_finish(comm, sync, verdict->data);
+    else if (sync->brings == JD_BRING_ALL)
+        spread_all(comm, sync->bytes, verdict->data);
+    else if (sync->brings == JD_BRING_SOURCE)
+        memcpy(verdict->data, comm->inter->own->message + HEAD, sync->bytes);
 }
 
 /* ---- everybody ---------------------------------------------------------- */
@@ -439,43 +531,31 @@ static jd_status publish_failure(struct jd_comm *comm, jd_status status)
     verdict->failure = status;
     snprintf(verdict->sentence, sizeof verdict->sentence, "%s",
              jd_error_message());
-    atomic_store(&verdict->broken, comm->inter->meetings);
+    atomic_store(&verdict->broken, comm->inter->syncs);
     return jd__inter_give_up(comm, status);
 }
 
-static void use_time(const struct jd_comm *comm,
-                     const struct jd_inter_sync *meeting)
+static jd_status lead(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
-    if (meeting->unless_seen && !group_is_seen(comm, meeting))
-        meeting->unless_seen(meeting->arg);
-}
-
-static jd_status lead(struct jd_comm *comm, const struct jd_inter_sync *meeting)
-{
-    summarise(comm, meeting);
-    jd_status status = tell_leaders(comm);
-    use_time(comm, meeting);
-    if (status == JD_OK)
-        status = jd__channel_wait(comm->wire);
-    if (status == JD_OK)
-        status = check_summaries(comm, meeting->call);
+    summarise(comm, sync);
+    jd_status status = tell_leaders(comm, sync);
     if (status != JD_OK)
         return publish_failure(comm, status);
-    conclude(comm, meeting);
+    conclude(comm, sync);
     jd__shm_advance(comm->group);
     return JD_OK;
 }
 
 /* The leader knows better why there is none. */
 static jd_status follow(struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting)
+                        const struct jd_inter_sync *sync)
 {
     const struct verdict *verdict = verdict_of(comm);
-    use_time(comm, meeting);
+    use_time(comm, sync);
     jd_status status =
         jd__shm_await(comm->group, 0, jd__shm_advance(comm->group));
     if (status != JD_OK &&
-        atomic_load(&verdict->broken) == comm->inter->meetings)
+        atomic_load(&verdict->broken) == comm->inter->syncs)
         return jd_fail(verdict->failure, "%s", verdict->sentence);
     return status;
 }
@@ -504,12 +584,12 @@ static struct jd_member_text name_of(const struct jd_comm *comm, int member)
 }
 
 static jd_status accept(struct jd_comm *comm,
-                        const struct jd_inter_sync *meeting)
+                        const struct jd_inter_sync *sync)
 {
     const struct verdict *verdict = verdict_of(comm);
     jd_status status = (jd_status)verdict->status;
     if (verdict->odd >= 0)
-        return fail_odd(comm, meeting->call, verdict);
+        return fail_odd(comm, sync->call, verdict);
     if (verdict->failed < 0)
         return JD_OK;
     if (verdict->failed == comm->index)
@@ -517,22 +597,23 @@ static jd_status accept(struct jd_comm *comm,
     return jd_fail(status,
                    "%s: process %d%s came, but could not take part: %s; its "
                    "own message says more",
-                   jd__signature_activity_name(meeting->call->activity),
+                   jd__signature_activity_name(sync->call->activity),
                    comm->processes[verdict->failed],
                    name_of(comm, verdict->failed).text, jd_status_name(status));
 }
 
-jd_status jd__inter_meet(struct jd_comm *comm,
-                         const struct jd_inter_sync *meeting)
+jd_status jd__inter_sync(struct jd_comm *comm,
+                         const struct jd_inter_sync *sync)
 {
-    const struct jd_collective *call = meeting->call;
+    const struct jd_collective *call = sync->call;
     const char *operation = jd__signature_activity_name(call->activity);
-    comm->inter->meetings++;
+    comm->inter->syncs++;
     jd__shm_begin(comm->group, operation, call->detail);
     jd__channel_begin(comm->wire, operation, call->detail);
-    jd_status status = meet_group(comm, meeting);
+    jd__channel_next_wait(comm->wire)->is_handed_on = true;
+    jd_status status = meet_group(comm, sync);
     if (status == JD_OK)
-        status = comm->inter->place == 0 ? lead(comm, meeting)
-                                         : follow(comm, meeting);
-    return status == JD_OK ? accept(comm, meeting) : status;
+        status = comm->inter->place == 0 ? lead(comm, sync)
+                                         : follow(comm, sync);
+    return status == JD_OK ? accept(comm, sync) : status;
 }

@@ -27,22 +27,19 @@ struct message {
 #define HEAD offsetof(struct message, data)
 #define SHORT (MESSAGE - HEAD)
 
-/* What may come in a message's place: a collective's summary, which is longer,
+/* What may come in a message's place: a collective's result, which is longer,
  * and which MPI would not deliver into less. Memory that nothing comes to is
  * never touched. */
 union incoming {
     struct message message;
-    char summary[sizeof(struct jd_inter_result_head) + 16 + JD_INTER_BRING_ALL];
+    char result[sizeof(struct jd_inter_result) + 16 + JD_INTER_BRING_ALL];
 };
 
 /* Announced by a member, and not asked for yet. */
-struct early {
-    struct early *next;
+struct jd_inter_early {
+    struct jd_inter_early *next; /* that came later */
+    int member;
     struct message message;
-};
-
-struct jd_inbox {
-    struct early *first[2]; /* SEND, RECEIVE */
 };
 
 enum state { UNMATCHED, AGREED, MOVING, DONE };
@@ -57,7 +54,7 @@ struct transfer {
     uint64_t data_follows;
 };
 
-/* The requests of a transfer, beside those of each member's next message. */
+/* The requests of a transfer, beside those of each peer's next message. */
 enum { ANNOUNCING, PREPARING, MOVING_DATA, REQUESTS };
 
 /* The present call, and memory that stays for the next. */
@@ -65,8 +62,9 @@ struct jd_transfers {
     struct jd_comm *comm;
     int capacity, count;
     struct transfer *transfers;
-    union incoming *messages;  /* of each member, the next */
-    MPI_Request *requests;     /* REQUESTS of each transfer; of each member */
+    int *peers, num_peers;     /* the members at the other ends, each once */
+    union incoming *messages;  /* of each peer, the next */
+    MPI_Request *requests;     /* REQUESTS of each transfer; of each peer */
     int *processes;            /* at their other ends */
     jd_status status;          /* INVALID_ARGUMENT where two ends differ */
     struct jd_transfers *next; /* of those that are kept for MPI */
@@ -80,6 +78,7 @@ static void free_transfers(struct jd_transfers *call)
     if (!call)
         return;
     free(call->transfers);
+    free(call->peers);
     free(call->messages);
     free(call->requests);
     free(call->processes);
@@ -89,15 +88,11 @@ static void free_transfers(struct jd_transfers *call)
 void jd__inter_free_transfers(struct jd_comm *comm)
 {
     struct jd_inter *inter = comm->inter;
-    for (int i = 0; inter->inboxes && i < 2 * comm->size; i++) {
-        struct early **first = &inter->inboxes[i / 2].first[i % 2];
-        while (*first) {
-            struct early *early = *first;
-            *first = early->next;
-            free(early);
-        }
+    while (inter->early) {
+        struct jd_inter_early *early = inter->early;
+        inter->early = early->next;
+        free(early);
     }
-    free(inter->inboxes);
     if (inter->transfers && jd__channel_has_failed(comm->wire))
         inter->transfers->next = atomic_exchange(&kept, inter->transfers);
     else
@@ -106,36 +101,45 @@ void jd__inter_free_transfers(struct jd_comm *comm)
 
 static struct jd_transfers *make_transfers(struct jd_comm *comm, int count)
 {
-    size_t n = (size_t)count, size = (size_t)comm->size;
+    size_t n = (size_t)count, requests = (REQUESTS + 1) * n;
     struct jd_transfers *call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
     call->comm = comm;
     call->capacity = count;
     call->transfers = calloc(n, sizeof *call->transfers);
-    call->messages = calloc(size, sizeof *call->messages);
-    call->requests = calloc(REQUESTS * n + size, sizeof *call->requests);
-    call->processes = calloc(REQUESTS * n + size, sizeof *call->processes);
-    if (call->transfers && call->messages && call->requests && call->processes)
+    call->peers = calloc(n, sizeof *call->peers);
+    call->messages = calloc(n, sizeof *call->messages);
+    call->requests = calloc(requests, sizeof *call->requests);
+    call->processes = calloc(requests, sizeof *call->processes);
+    if (call->transfers && call->peers && call->messages && call->requests &&
+        call->processes)
         return call;
     free_transfers(call);
     return NULL;
 }
 
-/* Memory for so many transfers, and for what comes early. */
+/* Memory for so many transfers. */
 static bool prepare(struct jd_comm *comm, int count)
 {
     struct jd_inter *inter = comm->inter;
-    if (!inter->inboxes)
-        inter->inboxes = calloc((size_t)comm->size, sizeof *inter->inboxes);
     if (inter->transfers && inter->transfers->capacity >= count)
-        return inter->inboxes != NULL;
+        return true;
     struct jd_transfers *larger = make_transfers(comm, 2 * count);
     if (!larger)
         return false;
     free_transfers(inter->transfers);
     inter->transfers = larger;
-    return inter->inboxes != NULL;
+    return true;
+}
+
+/* The number of a member among the peers. */
+static int peer_of(const struct jd_transfers *call, int member)
+{
+    int i = 0;
+    while (i < call->num_peers && call->peers[i] != member)
+        i++;
+    return i;
 }
 
 static size_t bytes_of(const struct transfer *t)
@@ -149,10 +153,10 @@ static MPI_Request *request_of(const struct jd_transfers *call, int transfer,
     return &call->requests[transfer * REQUESTS + which];
 }
 
-/* The request of a member's next message. */
-static int message_index(const struct jd_transfers *call, int member)
+/* The request of a peer's next message. */
+static int message_index(const struct jd_transfers *call, int peer)
 {
-    return call->count * REQUESTS + member;
+    return call->count * REQUESTS + peer;
 }
 
 /* ---- matching ----------------------------------------------------------- */
@@ -216,28 +220,30 @@ static struct transfer *find(const struct jd_transfers *call, int member,
 
 static void match_early(struct jd_transfers *call, struct transfer *t)
 {
-    struct jd_inbox *inbox = &call->comm->inter->inboxes[t->asked->member];
-    struct early **first = &inbox->first[t->kind == SEND ? RECEIVE : SEND];
-    struct early *early = *first;
+    enum kind wanted = t->kind == SEND ? RECEIVE : SEND;
+    struct jd_inter_early **at = &call->comm->inter->early, *early;
+    while (*at && ((*at)->member != t->asked->member ||
+                   kind_of(&(*at)->message) != wanted))
+        at = &(*at)->next;
+    early = *at;
     if (!early)
         return;
-    *first = early->next;
+    *at = early->next;
     match(call, t, &early->message);
     free(early);
 }
 
-static jd_status keep(struct jd_transfers *call, int member)
+static jd_status keep(struct jd_transfers *call, int peer)
 {
-    const struct message *message = &call->messages[member].message;
-    struct early **last =
-        &call->comm->inter->inboxes[member].first[kind_of(message)];
-    struct early *early = calloc(1, sizeof *early);
+    struct jd_inter_early **last = &call->comm->inter->early;
+    struct jd_inter_early *early = calloc(1, sizeof *early);
     if (!early)
         return jd_fail(JD_INTERNAL,
                        "%s: no memory to keep what process %d announced",
                        jd__channel_operation(call->comm->wire),
-                       call->comm->processes[member]);
-    early->message = *message;
+                       call->comm->processes[call->peers[peer]]);
+    early->member = call->peers[peer];
+    early->message = call->messages[peer].message;
     while (*last)
         last = &(*last)->next;
     *last = early;
@@ -355,47 +361,49 @@ static bool wants_message(const struct jd_transfers *call, int member)
             find(call, member, SEND, UNMATCHED));
 }
 
-static jd_status ask(struct jd_transfers *call, int member)
+static jd_status ask(struct jd_transfers *call, int peer)
 {
-    MPI_Request *request = &call->requests[message_index(call, member)];
+    MPI_Request *request = &call->requests[message_index(call, peer)];
+    int member = call->peers[peer];
     if (*request != MPI_REQUEST_NULL || !wants_message(call, member))
         return JD_OK;
     return jd__channel_start_receive(call->comm->wire, member,
-                                     &call->messages[member],
+                                     &call->messages[peer],
                                      sizeof *call->messages, request);
 }
 
 /* It is a collective's, or nothing that a transfer sends: messages to and from
  * the member are out of step. */
-static jd_status fail_kind(const struct jd_transfers *call, int member)
+static jd_status fail_kind(const struct jd_transfers *call, int peer)
 {
     const struct jd_comm *comm = call->comm;
     struct jd_inter_ends ends = {
         .operation = jd__channel_operation(comm->wire),
         .detail = call->transfers[0].asked->call.detail,
-        .from_process = comm->processes[member],
-        .from = member,
+        .from_process = comm->processes[call->peers[peer]],
+        .from = call->peers[peer],
         .to_process = comm->processes[comm->index],
         .to = comm->index,
     };
     return jd__channel_note(
         comm->wire,
-        jd__inter_fail_kind(&call->messages[member].message.head, &ends));
+        jd__inter_fail_kind(&call->messages[peer].message.head, &ends));
 }
 
-static jd_status take_message(struct jd_transfers *call, int member)
+static jd_status take_message(struct jd_transfers *call, int peer)
 {
-    const struct message *message = &call->messages[member].message;
+    const struct message *message = &call->messages[peer].message;
+    int member = call->peers[peer];
     struct transfer *t = find(call, member, RECEIVE, AGREED);
     if (message->head.kind == JD_INTER_DATA_FOLLOWS && t)
         return move_on(call, t);
     if (message->head.kind != JD_INTER_SEND &&
         message->head.kind != JD_INTER_RECEIVE)
-        return fail_kind(call, member);
+        return fail_kind(call, peer);
     t = find(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
              UNMATCHED);
     if (!t)
-        return keep(call, member);
+        return keep(call, peer);
     match(call, t, message);
     return begin_sends(call, member);
 }
@@ -403,21 +411,20 @@ static jd_status take_message(struct jd_transfers *call, int member)
 /* One request is done. */
 static jd_status advance(struct jd_transfers *call, int index)
 {
-    int first_message = message_index(call, 0);
+    int first_message = message_index(call, 0), peer;
     jd_status status = JD_OK;
-    int member;
     if (index >= first_message) {
-        member = index - first_message;
-        status = take_message(call, member);
+        peer = index - first_message;
+        status = take_message(call, peer);
     } else {
         struct transfer *t = &call->transfers[index / REQUESTS];
-        member = t->asked->member;
+        peer = peer_of(call, t->asked->member);
         if (index % REQUESTS == MOVING_DATA)
             status = move_on(call, t);
         if (status == JD_OK)
-            status = begin_sends(call, member);
+            status = begin_sends(call, t->asked->member);
     }
-    return status == JD_OK ? ask(call, member) : status;
+    return status == JD_OK ? ask(call, peer) : status;
 }
 
 /* ---- a call ------------------------------------------------------------- */
@@ -427,6 +434,7 @@ static void begin(struct jd_transfers *call,
 {
     const struct jd_comm *comm = call->comm;
     call->count = count;
+    call->num_peers = 0;
     call->status = JD_OK;
     for (int i = 0; i < count; i++) {
         struct transfer *t = &call->transfers[i];
@@ -441,10 +449,13 @@ static void begin(struct jd_transfers *call,
         for (int r = 0; r < REQUESTS; r++)
             call->processes[i * REQUESTS + r] =
                 comm->processes[transfers[i].member];
+        if (peer_of(call, transfers[i].member) == call->num_peers)
+            call->peers[call->num_peers++] = transfers[i].member;
     }
-    for (int i = 0; i < comm->size; i++)
-        call->processes[message_index(call, i)] = comm->processes[i];
-    for (int i = 0; i < message_index(call, comm->size); i++)
+    for (int i = 0; i < call->num_peers; i++)
+        call->processes[message_index(call, i)] =
+            comm->processes[call->peers[i]];
+    for (int i = 0; i < message_index(call, call->num_peers); i++)
         call->requests[i] = MPI_REQUEST_NULL;
 }
 
@@ -457,8 +468,8 @@ static jd_status start(struct jd_transfers *call)
         status = announce(call, i);
         match_early(call, &call->transfers[i]);
     }
-    for (int i = 0; i < call->comm->size && status == JD_OK; i++) {
-        status = begin_sends(call, i);
+    for (int i = 0; i < call->num_peers && status == JD_OK; i++) {
+        status = begin_sends(call, call->peers[i]);
         if (status == JD_OK)
             status = ask(call, i);
     }
@@ -471,7 +482,7 @@ static jd_status run(struct jd_transfers *call)
     for (int index = 0; status == JD_OK;) {
         status = jd__channel_wait_any(
             call->comm->wire, call->requests, call->processes,
-            message_index(call, call->comm->size), &index);
+            message_index(call, call->num_peers), &index);
         if (status == JD_OK && index < 0)
             break;
         if (status == JD_OK)

@@ -402,7 +402,7 @@ static void print_tried(FILE *out, const struct jd_agent *agent)
         fprintf(out, "%s%s: it has not answered yet", agent->noted ? "; " : "",
                 agent->trying);
     else if (!agent->noted)
-        fputs("no address", out);
+        fputs("no address yet", out);
 }
 
 static jd_status fail_to_reach(const struct jd_agent *agent, const char *who,

@@ -35,6 +35,7 @@ struct jd_agent_spec {
     int fd; /* connected already; -1: the endpoints are tried in turn */
     const struct jd_endpoints *endpoints;
     bool is_search; /* the service may be elsewhere: one round over them */
+    double turn;    /* seconds before the first try: jd__agent_turn */
     double heartbeat_timeout; /* seconds; negative: none */
     double notice;            /* seconds until a wait says for whom */
     size_t max_message;
@@ -44,6 +45,15 @@ struct jd_agent_spec {
     void (*on_lost)(void *arg, const char *why);
     void *arg;
 };
+
+/*
+ * Processes, or hosts, that start together do not all knock in one
+ * millisecond: the first 512 of a job do, those behind them 20,000 in each
+ * second: two thirds of what one core was measured to let in (bench/README.md),
+ * so that the service's queue of connections does not run over. Returns when it
+ * is that one's turn, in seconds from its start.
+ */
+double jd__agent_turn(int number);
 
 /* Who the service is, as its Welcome says. */
 struct jd_service_place {

@@ -8,6 +8,7 @@
 #include "runtime/coordination/client/agent_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -18,8 +19,16 @@
 #define CONNECT_SECONDS 2 /* for one address */
 #define WELCOME_SECONDS 6 /* for the service to let us in */
 #define MAX_PAUSE_MS 1000 /* between two rounds over all addresses */
+#define COME_AT_ONCE 512  /* processes; the others come one after the other */
+#define COME_PER_SECOND 20000.0
 
 static void try_next(struct jd_agent *agent);
+
+double jd__agent_turn(int number)
+{
+    return number < COME_AT_ONCE ? 0
+                                 : (number - COME_AT_ONCE) / COME_PER_SECOND;
+}
 
 /* ---- what went wrong ---------------------------------------------------- */
 
@@ -224,6 +233,14 @@ static int start_connecting(struct jd_agent *agent,
     return ENOMEM;
 }
 
+static void try_after(struct jd_agent *agent, double seconds)
+{
+    double whole = floor(seconds);
+    struct timeval wait = { (time_t)whole,
+                            (suseconds_t)(1e6 * (seconds - whole)) };
+    event_add(agent->retry_timer, &wait);
+}
+
 /* All were tried: again after a pause, which grows. */
 static void pause_connecting(struct jd_agent *agent)
 {
@@ -233,10 +250,9 @@ static void pause_connecting(struct jd_agent *agent)
         return;
     }
     int pause = agent->rounds < 7 ? 10 << agent->rounds : MAX_PAUSE_MS;
-    struct timeval wait = { pause / 1000, pause % 1000 * 1000 };
     agent->rounds++;
     agent->next_endpoint = 0;
-    event_add(agent->retry_timer, &wait);
+    try_after(agent, 1e-3 * pause);
 }
 
 static bool is_too_late_to_come_back(const struct jd_agent *agent)
@@ -297,6 +313,8 @@ void jd__agent_connect(struct jd_agent *agent)
                             strdup("no memory for the agent's timers"));
     else if (agent->connecting_fd >= 0)
         begin_own_meeting(agent);
+    else if (agent->spec.turn > 0)
+        try_after(agent, agent->spec.turn);
     else
         try_next(agent);
 }

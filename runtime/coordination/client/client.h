@@ -26,6 +26,7 @@ struct jd_job_key {
 
 struct jd_client {
     pid_t pid; /* a forked child has no thread, and no connection */
+    int count; /* of the job's processes */
     struct jd_local *local; /* a world of one; then nothing below */
     struct jd_loop *loop;   /* the background thread */
     struct jd_agent *agent;

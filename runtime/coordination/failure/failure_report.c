@@ -5,6 +5,8 @@
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
+#include "runtime/coordination/net/process_lists.h"
+#include "runtime/coordination/server/speakers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -85,32 +87,33 @@ static void end_telling(void)
 /* Each is noted first: the service's own report of it comes to this process
  * too, and does not end it before it has said what it has to say. */
 
-static void keep_processes(const Jd__Reply *reply,
+static void keep_processes(const struct jd_client *client,
+                           const Jd__Reply *reply,
                            struct jd_report_answer *told)
 {
-    told->processes = malloc((reply->n_processes + 1) * sizeof(int));
-    if (!told->processes)
-        return;
-    for (size_t i = 0; i < reply->n_processes; i++)
-        told->processes[i] = (int)reply->processes[i];
-    told->num_processes = reply->n_processes;
+    size_t count;
+    told->processes = jd__process_lists_unpack(reply->ranges, reply->n_ranges,
+                                               (size_t)client->count, &count);
+    told->num_processes = told->processes ? count : 0;
 }
 
-/* ret_told may be NULL. */
+/* Until the others have been told, which takes its time where they are many.
+ * ret_told may be NULL. */
 static jd_status report(struct jd_client *client, const char *operation,
                         Jd__Report *body, struct jd_report_answer *ret_told)
 {
+    double told = client->count * JD_SAYING_SECONDS / JD_SAID_AT_ONCE;
     struct jd_call call = {
         .operation = operation,
-        .timeout = TELL_SECONDS,
-        .patience = PATIENCE_SECONDS,
+        .timeout = TELL_SECONDS + told,
+        .patience = PATIENCE_SECONDS + told,
         .variable = "it cannot be changed",
     };
     jd__call_init(&call, JD__MESSAGE__BODY_REPORT, body);
     jd_status status = jd__client_call(client, &call);
     if (status == JD_OK && ret_told) {
         ret_told->prints = call.reply->number == 1;
-        keep_processes(call.reply, ret_told);
+        keep_processes(client, call.reply, ret_told);
     }
     jd__call_finish(&call);
     return status;
@@ -240,6 +243,14 @@ void jd__failure_report_on_look(uint64_t number)
     atomic_store_explicit(&last_look, number, memory_order_release);
 }
 
+/* As the service knows it. */
+static void print_operation(const struct jd_blocked_wait *wait, char *text,
+                            size_t size)
+{
+    snprintf(text, size, "%s%s", wait->operation,
+             wait->detail ? wait->detail : "");
+}
+
 static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
                          char *operation)
 {
@@ -263,13 +274,54 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
     struct jd_client *client = begin_telling();
     if (!client)
         return;
-    snprintf(operation, sizeof operation, "%s%s", wait->operation,
-             wait->detail ? wait->detail : "");
+    print_operation(wait, operation, sizeof operation);
     fill_blocked(&body, wait, operation);
     message.body_case = JD__MESSAGE__BODY_BLOCKED;
     message.blocked = &body;
     jd__client_tell(client, &message);
     end_telling();
+}
+
+static int take_ranges(const Jd__Reply *reply, int *ret_processes, int most)
+{
+    int count = 0;
+    for (size_t i = 0; i + 1 < reply->n_ranges; i += 2)
+        for (uint32_t k = 0; k < reply->ranges[i + 1] && count < most; k++)
+            ret_processes[count++] = (int)(reply->ranges[i] + k);
+    return count;
+}
+
+static int follow(struct jd_client *client, const struct jd_blocked_wait *wait,
+                  int *ret_processes, int most)
+{
+    int count = 0;
+    char operation[160];
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "asking for whom others wait",
+                            .timeout = ASK_SECONDS,
+                            .patience = ASK_PATIENCE };
+    print_operation(wait, operation, sizeof operation);
+    body.operation = operation;
+    body.waited_ms = (uint64_t)(1000 * wait->waited);
+    body.processes = (uint32_t *)wait->processes; /* both have 32 bits */
+    body.n_processes =
+        (size_t)(wait->count < MOST_NAMED ? wait->count : MOST_NAMED);
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    if (jd__client_call(client, &call) == JD_OK)
+        count = take_ranges(call.reply, ret_processes, most);
+    jd__call_finish(&call);
+    return count;
+}
+
+int jd__failure_report_follow(const struct jd_blocked_wait *wait,
+                              int *ret_processes, int most)
+{
+    struct jd_client *client = begin_telling();
+    if (!client)
+        return 0;
+    int count = follow(client, wait, ret_processes, most);
+    end_telling();
+    return count;
 }
 
 static char *ask(struct jd_client *client, const int *processes, int count)

@@ -77,6 +77,11 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait);
  * n1), last heard ...", malloc'ed; NULL where it cannot be had. Of many only
  * the first sixteen are asked. Blocks: some 0.2 s, at most one second. */
 char *jd__failure_report_ask(const int *processes, int count);
+/* Those for whom these wait in the end, who wait in the same call themselves:
+ * at most most of them, sorted; their number, 0 where it cannot be had. Blocks:
+ * at most one second. */
+int jd__failure_report_follow(const struct jd_blocked_wait *wait,
+                              int *ret_processes, int most);
 /* For a wait that is told the first time. */
 uint64_t jd__failure_report_number(void);
 

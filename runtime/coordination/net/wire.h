@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    JD_WIRE_PROTOCOL = 2,        /* the number in Challenge and Hello */
+    JD_WIRE_PROTOCOL = 3,        /* the number in Challenge and Hello */
     JD_WIRE_HEADER = 4,          /* bytes before the message */
     JD_WIRE_STRANGER_MAX = 8192, /* the limit until the Welcome */
 };

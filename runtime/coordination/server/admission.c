@@ -3,6 +3,7 @@
  * admission.c - who of those that have shown who they are is let in, how all
  * come together, and how all part.
  */
+#include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <stdlib.h>
@@ -126,16 +127,45 @@ void jd__admission_describe_absent(FILE *out, const struct jd_service *service)
     jd__processes_describe(out, service, is_absent, NULL);
 }
 
-static void complete(struct jd_service *service)
+/* For each process the number of its host, in the order of their first
+ * processes: they came in any, and the runs of this one are few. */
+static void number_hosts(const struct jd_service *service, uint32_t *hosts,
+                         uint32_t *places)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < service->count; i++) {
+        uint32_t *place = &places[service->members[i].host];
+        if (!*place)
+            *place = ++count;
+        hosts[i] = *place - 1;
+    }
+}
+
+/* The host runs, malloc'ed; NULL without memory. */
+static uint32_t *make_host_runs(const struct jd_service *service, size_t *ret_n)
 {
     size_t count = (size_t)service->count;
+    uint32_t *hosts = malloc(count * sizeof *hosts);
+    uint32_t *places = calloc(count, sizeof *places);
+    uint32_t *runs = malloc(3 * count * sizeof *runs);
+    bool has_memory = hosts && places && runs;
+    if (has_memory) {
+        number_hosts(service, hosts, places);
+        *ret_n = jd__process_lists_pack_hosts(hosts, count, runs);
+    } else {
+        free(runs);
+    }
+    free(hosts);
+    free(places);
+    return has_memory ? runs : NULL;
+}
+
+static void complete(struct jd_service *service)
+{
     Jd__Reply reply = JD__REPLY__INIT;
-    uint32_t *hosts = calloc(count, sizeof *hosts);
+    uint32_t *hosts = make_host_runs(service, &reply.n_hosts);
     service->is_complete = true;
-    for (size_t i = 0; hosts && i < count; i++)
-        hosts[i] = (uint32_t)service->members[i].host;
     reply.hosts = hosts;
-    reply.n_hosts = hosts ? count : 0;
     while (hosts && service->joining.first) {
         struct jd_pending_request *waiter = service->joining.first;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
@@ -252,7 +282,7 @@ void jd__admission_on_leave(struct jd_service *service,
         return;
     } else if (jd__processes_is_alive(member)) {
         jd__processes_set_state(service, member, JD_PROCESS_STATE_LEAVING);
-        jd__blocked_on_leaving(service);
+        jd__blocked_on_leaving(service, member);
     }
     jd__processes_check_live(service);
     jd__barriers_abort(service, member);

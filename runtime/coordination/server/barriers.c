@@ -8,6 +8,7 @@
 #include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
 
+#include <limits.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -430,13 +431,19 @@ static void fail_mismatch(struct jd_service *service,
     free(text);
 }
 
-/* One who can never come, or NULL. */
-static const struct jd_service_process *
-find_gone(const struct jd_service *service, const struct arrival *arrival)
+/* The lowest who can never come, or NULL. */
+static const struct jd_service_process *find_gone(struct jd_service *service,
+                                                  const struct arrival *arrival)
 {
-    for (int i = 0; service->somebody_went && i < arrival->count; i++) {
-        int index = arrival->participants ? arrival->participants[i] : i;
-        const struct jd_service_process *member = &service->members[index];
+    int lowest =
+        service->somebody_went ? jd__processes_lowest_gone(service) : INT_MAX;
+    if (lowest >= service->count)
+        return NULL;
+    if (!arrival->participants)
+        return &service->members[lowest];
+    for (int i = 0; i < arrival->count; i++) {
+        const struct jd_service_process *member =
+            &service->members[arrival->participants[i]];
         if (member->state != JD_PROCESS_STATE_CONNECTED)
             return member;
     }

@@ -18,8 +18,6 @@
 #define NEAR_SECONDS 0.4 /* that a suspicion must last */
 #define FAR_SECONDS 5.0  /* and where messages cross a network */
 
-/* ---- what is told ------------------------------------------------------- */
-
 static struct jd_blocked *find(const struct jd_service_process *member,
                                uint64_t wait)
 {
@@ -28,6 +26,57 @@ static struct jd_blocked *find(const struct jd_service_process *member,
         blocked = blocked->next;
     return blocked;
 }
+
+/* ---- lists of waits ----------------------------------------------------- */
+
+static void await_member(struct jd_service *service, struct jd_blocked *blocked,
+                         int process)
+{
+    struct jd_service_process *member = &service->members[process];
+    struct jd_awaited_member *awaited = &blocked->awaited[blocked->count++];
+    *awaited = (struct jd_awaited_member){ blocked, process, member->awaited_by,
+                                           NULL };
+    if (member->awaited_by)
+        member->awaited_by->previous = awaited;
+    member->awaited_by = awaited;
+}
+
+static void await_nobody(struct jd_service *service, struct jd_blocked *blocked)
+{
+    for (int i = 0; i < blocked->count; i++) {
+        struct jd_awaited_member *awaited = &blocked->awaited[i];
+        struct jd_awaited_member *next = awaited->next;
+        *(awaited->previous ? &awaited->previous->next
+                            : &service->members[awaited->process].awaited_by) =
+            next;
+        if (next)
+            next->previous = awaited->previous;
+    }
+    blocked->count = 0;
+}
+
+static void enlist(struct jd_suspicions *list, struct jd_blocked *blocked)
+{
+    blocked->list = list;
+    blocked->next_suspected = NULL;
+    blocked->previous_suspected = list->last;
+    *(list->last ? &list->last->next_suspected : &list->first) = blocked;
+    list->last = blocked;
+}
+
+static void unlist(struct jd_blocked *blocked)
+{
+    struct jd_suspicions *list = blocked->list;
+    struct jd_blocked *next = blocked->next_suspected;
+    struct jd_blocked *previous = blocked->previous_suspected;
+    if (!list)
+        return;
+    *(previous ? &previous->next_suspected : &list->first) = next;
+    *(next ? &next->previous_suspected : &list->last) = previous;
+    blocked->list = NULL;
+}
+
+/* ---- what is told, and when it is forgotten ----------------------------- */
 
 static void forget_stale(struct jd_service *service,
                          struct jd_service_process *member, double before)
@@ -40,8 +89,8 @@ static void forget_stale(struct jd_service *service,
             continue;
         }
         *at = blocked->next;
-        service->num_suspected -= blocked->asked != 0;
-        service->num_blocked--;
+        unlist(blocked);
+        await_nobody(service, blocked);
         free(blocked);
     }
 }
@@ -50,6 +99,13 @@ void jd__blocked_forget(struct jd_service *service,
                         struct jd_service_process *member)
 {
     forget_stale(service, member, INFINITY);
+}
+
+/* Those it waits for neither leave nor wait themselves. */
+static void forget_suspicion(struct jd_blocked *blocked)
+{
+    unlist(blocked);
+    blocked->asked = 0;
 }
 
 static struct jd_blocked *add(struct jd_service *service,
@@ -67,14 +123,16 @@ static struct jd_blocked *add(struct jd_service *service,
     blocked->member = member;
     blocked->next = member->blocked;
     member->blocked = blocked;
-    service->num_blocked++;
     return blocked;
 }
 
-/* Numbers that are no process's are left out: nobody waits for them. */
-static void fill(const struct jd_service *service, struct jd_blocked *blocked,
+/* Numbers that are no process's are left out: nobody waits for them. What is
+ * far from now on is a new suspicion: it must last longer. */
+static void fill(struct jd_service *service, struct jd_blocked *blocked,
                  const Jd__Blocked *said)
 {
+    if (blocked->is_far != said->is_far)
+        forget_suspicion(blocked);
     snprintf(blocked->operation, sizeof blocked->operation, "%s",
              said->operation);
     blocked->since = service->now - (double)said->waited_ms / 1000;
@@ -83,22 +141,14 @@ static void fill(const struct jd_service *service, struct jd_blocked *blocked,
     blocked->is_alone = said->is_alone;
     blocked->is_transfer = said->is_transfer;
     blocked->look = said->look;
-    blocked->count = 0;
+    await_nobody(service, blocked);
     for (size_t i = 0; i < said->n_processes; i++)
         if (said->processes[i] < (uint32_t)service->count &&
             blocked->count < JD_BLOCKED_NAMED)
-            blocked->processes[blocked->count++] = (int)said->processes[i];
+            await_member(service, blocked, (int)said->processes[i]);
 }
 
 /* ---- suspicions --------------------------------------------------------- */
-
-/* Those it waits for neither leave nor wait themselves. */
-static void forget_suspicion(struct jd_service *service,
-                             struct jd_blocked *blocked)
-{
-    service->num_suspected -= blocked->asked != 0;
-    blocked->asked = 0;
-}
 
 void jd__blocked_look(struct jd_service *service,
                       struct jd_service_process *member)
@@ -113,7 +163,6 @@ void jd__blocked_look(struct jd_service *service,
 static void ask(struct jd_service *service, struct jd_blocked *blocked)
 {
     jd__blocked_look(service, blocked->member);
-    service->num_suspected += blocked->asked == 0;
     blocked->asked = service->num_looks;
     blocked->asked_at = service->now;
 }
@@ -128,6 +177,8 @@ void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
 {
     blocked->suspected = service->now;
     blocked->due = service->now + seconds;
+    unlist(blocked);
+    enlist(seconds > NEAR_SECONDS ? &service->far : &service->near, blocked);
     ask(service, blocked);
 }
 
@@ -154,9 +205,12 @@ static bool is_leaving(const struct jd_service_process *member)
 static struct jd_service_process *find_leaving(const struct jd_service *service,
                                                const struct jd_blocked *blocked)
 {
-    for (int i = 0; i < blocked->count; i++)
-        if (is_leaving(&service->members[blocked->processes[i]]))
-            return &service->members[blocked->processes[i]];
+    for (int i = 0; i < blocked->count; i++) {
+        struct jd_service_process *member =
+            &service->members[blocked->awaited[i].process];
+        if (is_leaving(member))
+            return member;
+    }
     return NULL;
 }
 
@@ -198,7 +252,7 @@ static void weigh(struct jd_service *service, struct jd_blocked *blocked)
     if (leaving)
         weigh_leaving(service, blocked, leaving);
     else if (!jd__circles_weigh(service, blocked))
-        forget_suspicion(service, blocked);
+        forget_suspicion(blocked);
 }
 
 void jd__blocked_on_message(struct jd_service *service,
@@ -215,34 +269,34 @@ void jd__blocked_on_message(struct jd_service *service,
     weigh(service, blocked);
 }
 
-void jd__blocked_on_leaving(struct jd_service *service)
+void jd__blocked_on_leaving(struct jd_service *service,
+                            const struct jd_service_process *member)
 {
-    for (int i = 0; service->num_blocked && i < service->count; i++)
-        for (struct jd_blocked *b = service->members[i].blocked; b; b = b->next)
-            if (!b->asked && find_leaving(service, b))
-                suspect(service, b);
+    for (struct jd_awaited_member *a = member->awaited_by; a; a = a->next)
+        if (!a->blocked->asked)
+            suspect(service, a->blocked);
 }
 
-/* A suspicion that has lasted is asked about once more. */
-static double tick(struct jd_service *service, struct jd_blocked *blocked)
+/* Suspicions that have lasted are asked about once more; returns when the next
+ * has. */
+static double ask_again(struct jd_service *service, struct jd_suspicions *list)
 {
-    if (!blocked->asked || blocked->asked_at >= blocked->due)
-        return INFINITY;
-    if (service->now < blocked->due)
-        return blocked->due;
-    ask(service, blocked);
+    struct jd_blocked *blocked;
+    while ((blocked = list->first)) {
+        if (service->now < blocked->due)
+            return blocked->due;
+        unlist(blocked);
+        ask(service, blocked);
+    }
     return INFINITY;
 }
 
 double jd__blocked_tick(struct jd_service *service)
 {
-    double next = INFINITY;
     if (service->has_failed)
-        return next;
-    for (int i = 0; service->num_suspected && i < service->count; i++)
-        for (struct jd_blocked *b = service->members[i].blocked; b; b = b->next)
-            next = fmin(next, tick(service, b));
-    return next;
+        return INFINITY;
+    double next = ask_again(service, &service->near);
+    return fmin(next, ask_again(service, &service->far));
 }
 
 const struct jd_blocked *
@@ -257,8 +311,11 @@ jd__blocked_now(const struct jd_service *service,
 void jd__blocked_describe(FILE *out, const struct jd_service *service,
                           const struct jd_blocked *blocked)
 {
+    int processes[JD_BLOCKED_NAMED];
+    for (int i = 0; i < blocked->count; i++)
+        processes[i] = blocked->awaited[i].process;
     fprintf(out, "waits in %s for process%s ", blocked->operation,
             blocked->count == 1 ? "" : "es");
-    jd__ranges_print(out, blocked->processes, blocked->count);
+    jd__ranges_print(out, processes, blocked->count);
     fprintf(out, ", for %.3g s", service->now - blocked->since);
 }

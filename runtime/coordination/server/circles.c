@@ -85,7 +85,8 @@ static int list_missing(const struct jd_service *service,
     int count = step->blocked->count;
     if (count > MOST_MISSING)
         count = MOST_MISSING;
-    memcpy(missing, step->blocked->processes, (size_t)count * sizeof *missing);
+    for (int i = 0; i < count; i++)
+        missing[i] = step->blocked->awaited[i].process;
     return count;
 }
 

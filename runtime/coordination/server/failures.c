@@ -2,7 +2,8 @@
 /*
  * failures.c - who has failed, and how the others hear of it. The first
  * failure is held for a moment, so that processes that die together stand in
- * one sentence; then every survivor gets it, once.
+ * one sentence; then every survivor gets it, once, and of many so many at a
+ * time, so that the service goes on to hear the others meanwhile.
  */
 #include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
@@ -155,42 +156,79 @@ static double oldest_failure(const struct jd_service *service)
     return oldest;
 }
 
-/* Those who work for a host's processes end with them, and say nothing. */
-static void tell_helpers(struct jd_service *service, Jd__Failure *failure)
+/* ---- saying it ---------------------------------------------------------- */
+
+/* It had failed before the others were told: it is one of those named. */
+static bool is_named(const struct jd_service *service,
+                     const struct jd_service_process *member)
 {
-    failure->speak = failure->includes_you = failure->is_stuck = false;
-    for (struct jd_connection *s = service->known.first, *next; s; s = next) {
-        next = s->next;
-        if (s->role == JD__ROLE__HELPER)
-            jd__service_send(service, s, JD__MESSAGE__BODY_FAILURE, failure);
-    }
+    return is_culprit(member) && member->failed_at <= service->saying.since;
 }
 
-static void send_failure(struct jd_service *service, const int *culprits,
-                         int count, const bool *speaks, int silent)
+/* Those who work for a host's processes are no member: they end with them, and
+ * say nothing. */
+static void say_to(struct jd_service *service, struct jd_connection *connection,
+                   const struct jd_service_process *member)
 {
+    const struct jd_saying *saying = &service->saying;
     Jd__Failure failure = JD__FAILURE__INIT;
-    failure.processes = (uint32_t *)culprits; /* both have 32 bits */
-    failure.n_processes = (size_t)count;
+    failure.ranges = saying->ranges;
+    failure.n_ranges = saying->n_ranges;
     failure.text = service->failure_text;
-    failure.age_ms =
-        (uint64_t)(1000 * (service->now - oldest_failure(service)));
-    failure.silent = (uint32_t)silent;
-    for (int i = 0; i < service->count; i++) {
-        struct jd_service_process *member = &service->members[i];
-        failure.speak = speaks[i];
-        failure.includes_you = is_culprit(member);
-        failure.is_stuck = member->is_stuck;
-        jd__service_send(service, member->connection, JD__MESSAGE__BODY_FAILURE,
-                         &failure);
+    failure.age_ms = (uint64_t)(1000 * (service->now - saying->oldest));
+    failure.silent = (uint32_t)saying->silent;
+    failure.speak = member && saying->speaks[member->index];
+    failure.includes_you = member && is_named(service, member);
+    failure.is_stuck = member && member->is_stuck;
+    jd__service_send(service, connection, JD__MESSAGE__BODY_FAILURE, &failure);
+}
+
+/* Looks at the next process, from 1 on; true where it was told. */
+static bool say_to_next(struct jd_service *service)
+{
+    struct jd_saying *saying = &service->saying;
+    const struct jd_service_process *member = &service->members[saying->next];
+    bool is_its_turn = saying->speaks[saying->next] == saying->is_for_speakers;
+    if (++saying->next == service->count && saying->is_for_speakers) {
+        saying->is_for_speakers = false;
+        saying->next = 1;
     }
-    tell_helpers(service, &failure);
+    if (!is_its_turn || !member->connection)
+        return false;
+    say_to(service, member->connection, member);
+    return true;
+}
+
+static bool say_to_next_helper(struct jd_service *service)
+{
+    struct jd_connection *connection = service->saying.next_helper;
+    service->saying.next_helper = connection->next;
+    if (connection->role != JD__ROLE__HELPER)
+        return false;
+    say_to(service, connection, NULL);
+    return true;
+}
+
+/* True when all have been told. */
+static bool say_some(struct jd_service *service)
+{
+    struct jd_saying *saying = &service->saying;
+    int said = 0;
+    while (saying->next < service->count && said < JD_SAID_AT_ONCE)
+        said += say_to_next(service);
+    while (saying->next_helper && said < JD_SAID_AT_ONCE)
+        said += say_to_next_helper(service);
+    if (saying->next < service->count || saying->next_helper)
+        return false;
+    say_to(service, service->members[0].connection, &service->members[0]);
+    return true;
 }
 
 /* Waits that the dead would have ended. */
-static void end_hopeless_waits(struct jd_service *service, const int *culprits,
-                               int count)
+static void end_hopeless_waits(struct jd_service *service)
 {
+    int count;
+    int *culprits = list_culprits(service, &count);
     jd__pending_end_all(service, &service->joining, JD_ABORTED,
                         service->failure_text);
     jd__pending_end_all(service, &service->leaving, JD_ABORTED,
@@ -198,28 +236,57 @@ static void end_hopeless_waits(struct jd_service *service, const int *culprits,
     for (int i = 0; i < count; i++)
         jd__barriers_abort(service, &service->members[culprits[i]]);
     jd__processes_check_live(service);
+    free(culprits);
 }
 
-static void say_failure(struct jd_service *service)
+static void forget_saying(struct jd_service *service)
 {
+    free(service->saying.ranges);
+    free(service->saying.speaks);
+    service->saying = (struct jd_saying){ .is_on = false };
+}
+
+/* False where there is no memory to tell anybody. */
+static bool begin_saying(struct jd_service *service)
+{
+    struct jd_saying *saying = &service->saying;
     int count;
     int *culprits = list_culprits(service, &count);
-    bool *speaks = calloc((size_t)service->count, sizeof *speaks);
-    service->is_failing = false;
-    service->has_failed = true;
-    service->tally = jd__processes_count(service); /* process 0 may not count */
+    saying->is_on = saying->is_for_speakers = true;
+    saying->since = service->now;
+    saying->oldest = oldest_failure(service);
+    saying->next = 1;
+    saying->next_helper = service->known.first;
+    saying->ranges = jd__processes_ranges(culprits, count, &saying->n_ranges);
+    saying->speaks = calloc((size_t)service->count, sizeof *saying->speaks);
+    if (saying->speaks)
+        saying->silent =
+            count_survivors(service) - choose_speakers(service, saying->speaks);
     service->failure_text =
         culprits ? describe_failure(service, culprits, count) : NULL;
     if (!service->failure_text)
         service->failure_text = strdup("a process has failed");
-    if (count && speaks && service->failure_text) {
-        int chosen = choose_speakers(service, speaks);
-        send_failure(service, culprits, count, speaks,
-                     count_survivors(service) - chosen);
-        end_hopeless_waits(service, culprits, count);
-    }
     free(culprits);
-    free(speaks);
+    return saying->ranges && saying->speaks && service->failure_text;
+}
+
+static void finish_saying(struct jd_service *service)
+{
+    forget_saying(service);
+    service->is_failing = false;
+    service->has_failed = true;
+    service->tally = jd__processes_count(service); /* process 0 may not count */
+    if (service->failure_text)
+        end_hopeless_waits(service);
+}
+
+static void say_failure(struct jd_service *service)
+{
+    bool can_say = service->saying.is_on || begin_saying(service);
+    if (!can_say || say_some(service))
+        finish_saying(service);
+    else
+        service->failing_at = service->now + JD_SAYING_SECONDS;
 }
 
 /* ---- silence ------------------------------------------------------------ */
@@ -326,42 +393,36 @@ static struct jd_same_text *find_same(struct jd_service *service,
     return same;
 }
 
-static int compare_processes(const void *a, const void *b)
+/* Who waits, sorted, each once though several of its threads may; malloc'ed. */
+static int *list_waiting(const struct jd_queue *queue, int *ret_count)
 {
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
+    int *numbers = malloc((size_t)(queue->count + 1) * sizeof *numbers);
+    int all = 0;
+    for (struct jd_pending_request *w = queue->first; numbers && w; w = w->next)
+        numbers[all++] = w->connection->member->index;
+    *ret_count = jd__ranges_sort(numbers, all);
+    return numbers;
 }
 
-/* Who waits, sorted, each once though several of its threads may. */
-static void list_processes(const struct jd_queue *queue, Jd__Reply *reply)
-{
-    size_t all = 0;
-    reply->processes =
-        malloc((size_t)(queue->count + 1) * sizeof *reply->processes);
-    for (struct jd_pending_request *w = queue->first; reply->processes && w;
-         w = w->next)
-        reply->processes[all++] = (uint32_t)w->connection->member->index;
-    if (all)
-        qsort(reply->processes, all, sizeof *reply->processes,
-              compare_processes);
-    for (size_t i = 0; i < all; i++)
-        if (i == 0 || reply->processes[i] != reply->processes[i - 1])
-            reply->processes[reply->n_processes++] = reply->processes[i];
-}
-
-/* The lowest prints for all. */
+/* The lowest prints for all, and is told who they are. */
 static void answer_same(struct jd_service *service, struct jd_queue *queue)
 {
-    Jd__Reply reply = JD__REPLY__INIT;
-    list_processes(queue, &reply);
+    int count;
+    int *numbers = list_waiting(queue, &count);
+    size_t n = 0;
+    uint32_t *ranges = jd__processes_ranges(numbers, count, &n);
     while (queue->first) {
         struct jd_pending_request *waiter = queue->first;
-        uint32_t index = (uint32_t)waiter->connection->member->index;
-        reply.number = !reply.processes || reply.processes[0] == index;
+        Jd__Reply reply = JD__REPLY__INIT;
+        reply.number =
+            !ranges || numbers[0] == waiter->connection->member->index;
+        reply.ranges = reply.number ? ranges : NULL;
+        reply.n_ranges = reply.number ? n : 0;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__pending_end(service, waiter);
     }
-    free(reply.processes);
+    free(numbers);
+    free(ranges);
 }
 
 static void drop_oldest_same(struct jd_service *service)
@@ -374,9 +435,13 @@ static void drop_oldest_same(struct jd_service *service)
     free(same);
 }
 
-/* Those whose moment is over; returns when that of the next is. */
+/* Those whose moment is over; returns when that of the next is. None while the
+ * others are told: one of them may be process 0, with which the service goes.
+ */
 static double end_same_texts(struct jd_service *service)
 {
+    if (service->is_failing)
+        return INFINITY;
     while (service->same_texts &&
            service->same_texts->ends_at <= service->now) {
         answer_same(service, &service->same_texts->queue);
@@ -399,13 +464,13 @@ static struct jd_queue *find_company(struct jd_service *service,
 static void answer_told(struct jd_service *service)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    uint32_t process;
+    uint32_t range[] = { 0, 1 };
     reply.number = 1;
-    reply.processes = &process;
-    reply.n_processes = 1;
+    reply.ranges = range;
+    reply.n_ranges = 2;
     while (service->telling.first) {
         struct jd_pending_request *waiter = service->telling.first;
-        process = (uint32_t)waiter->connection->member->index;
+        range[0] = (uint32_t)waiter->connection->member->index;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__pending_end(service, waiter);
     }
@@ -451,5 +516,6 @@ void jd__failures_finish(struct jd_service *service)
 {
     while (service->same_texts)
         drop_oldest_same(service);
+    forget_saying(service);
     free(service->failure_text);
 }

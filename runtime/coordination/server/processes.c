@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* processes.c - the job's processes as the service sees them. */
 #include "base/ranges.h"
+#include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <math.h>
@@ -53,8 +54,11 @@ jd_status jd__processes_fill(struct jd_service *service,
 {
     jd__processes_set_state(service, member, JD_PROCESS_STATE_CONNECTED);
     member->incarnation = hello->incarnation;
+    if (member->pid) /* it came before, and went */
+        service->hosts[member->host].count--;
     member->pid = hello->pid;
     member->host = find_host(service, hello);
+    service->hosts[member->host].count += member->pid != 0;
     member->heard = service->now;
     snprintf(member->program, sizeof member->program, "%s", hello->program);
     return JD_OK;
@@ -116,6 +120,8 @@ static void count(const struct jd_service *service,
     tally->late_live += is_late_for_live(service, member) ? by : 0;
     tally->to_step += is_in && !member->has_stepped ? by : 0;
     tally->to_acknowledge += is_in && !member->has_acknowledged ? by : 0;
+    bool may_use = member->connection && jd__processes_is_alive(member);
+    tally->armed += may_use && member->is_armed && member->index ? by : 0;
 }
 
 struct jd_tally jd__processes_count(const struct jd_service *service)
@@ -133,6 +139,19 @@ void jd__processes_set_state(struct jd_service *service,
     count(service, member, -1, &service->tally);
     member->state = state;
     count(service, member, 1, &service->tally);
+    if (state != JD_PROCESS_STATE_CONNECTED &&
+        member->index < service->lowest_gone)
+        service->lowest_gone = member->index;
+}
+
+/* Below it all are connected; it may have come (back) meanwhile. */
+int jd__processes_lowest_gone(struct jd_service *service)
+{
+    while (service->lowest_gone < service->count &&
+           service->members[service->lowest_gone].state ==
+               JD_PROCESS_STATE_CONNECTED)
+        service->lowest_gone++;
+    return service->lowest_gone;
 }
 
 void jd__processes_set_connection(struct jd_service *service,
@@ -227,31 +246,45 @@ static int *pick_numbers(const struct jd_service *service, jd_pick_f *pick,
     return numbers;
 }
 
-/* The hosts of which all processes are among them. */
+uint32_t *jd__processes_ranges(const int *numbers, int count, size_t *ret_n)
+{
+    size_t most = 2 * (size_t)count;
+    uint32_t *ranges =
+        numbers ? malloc((most ? most : 1) * sizeof *ranges) : NULL;
+    if (ranges)
+        *ret_n = jd__process_lists_pack(numbers, (size_t)count, ranges);
+    return ranges;
+}
+
+static struct jd_known_host *host_of(const struct jd_service *service,
+                                     int number)
+{
+    return &service->hosts[service->members[number].host];
+}
+
+/* Some hosts of which all processes are among these, in their order. Only what
+ * these numbers name is looked at: each process may ask about a few. */
 static void print_whole_hosts(FILE *out, const struct jd_service *service,
                               const int *numbers, int count)
 {
-    int *all = calloc((size_t)service->count * 2, sizeof *all), printed = 0;
-    int *some = all ? all + service->count : NULL;
-    for (int i = 0; all && i < service->count; i++)
-        all[service->members[i].host] += service->members[i].pid != 0;
-    for (int i = 0; all && i < count; i++)
-        some[service->members[numbers[i]].host] +=
+    int printed = 0;
+    for (int i = 0; i < count; i++)
+        host_of(service, numbers[i])->picked +=
             service->members[numbers[i]].pid != 0;
-    for (int h = 0; all && h < service->num_hosts && printed < MAX_NAMED; h++)
-        if (some[h] > 1 && some[h] == all[h])
-            fprintf(out, "%s%s", printed++ ? ", " : " (all of ",
-                    service->hosts[h].name);
+    for (int i = 0; i < count; i++) {
+        struct jd_known_host *host = host_of(service, numbers[i]);
+        if (host->picked > 1 && host->picked == host->count &&
+            printed < MAX_NAMED)
+            fprintf(out, "%s%s", printed++ ? ", " : " (all of ", host->name);
+        host->picked = 0;
+    }
     if (printed)
         fputc(')', out);
-    free(all);
 }
 
-void jd__processes_describe(FILE *out, const struct jd_service *service,
-                            jd_pick_f *pick, const void *arg)
+static void describe(FILE *out, const struct jd_service *service,
+                     const int *numbers, int count)
 {
-    int count;
-    int *numbers = pick_numbers(service, pick, arg, &count);
     if (count > 1) {
         fprintf(out, "processes ");
         jd__ranges_print(out, numbers, count);
@@ -264,6 +297,14 @@ void jd__processes_describe(FILE *out, const struct jd_service *service,
     }
     if (count > MAX_NAMED)
         fprintf(out, "; and %d more", count - MAX_NAMED);
+}
+
+void jd__processes_describe(FILE *out, const struct jd_service *service,
+                            jd_pick_f *pick, const void *arg)
+{
+    int count;
+    int *numbers = pick_numbers(service, pick, arg, &count);
+    describe(out, service, numbers, count);
     free(numbers);
 }
 
@@ -318,21 +359,28 @@ void jd__processes_describe_not_live(FILE *out,
     jd__processes_describe(out, service, pick_late, service);
 }
 
+/* Who counts as living; arg is the service. */
+static bool pick_living(const struct jd_service_process *member,
+                        const void *arg)
+{
+    return is_counted_live(arg, member);
+}
+
 static void answer_live(struct jd_service *service)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    reply.processes = malloc((size_t)service->count * sizeof *reply.processes);
-    for (int i = 0; reply.processes && i < service->count; i++)
-        if (is_counted_live(service, &service->members[i]))
-            reply.processes[reply.n_processes++] = (uint32_t)i;
-    if (!reply.processes)
+    int count;
+    int *numbers = pick_numbers(service, pick_living, service, &count);
+    reply.ranges = jd__processes_ranges(numbers, count, &reply.n_ranges);
+    free(numbers);
+    if (!reply.ranges)
         reply.status = JD_RESOURCE_EXHAUSTED;
     while (service->live.first) {
         struct jd_pending_request *waiter = service->live.first;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__pending_end(service, waiter);
     }
-    free(reply.processes);
+    free(reply.ranges);
 }
 
 void jd__processes_check_live(struct jd_service *service)
@@ -480,13 +528,17 @@ static void answer_table(struct jd_service *service,
 
 /* ---- what some of them do ----------------------------------------------- */
 
-static bool pick_asked(const struct jd_service_process *member, const void *arg)
+/* Those that there are, sorted, each once; malloc'ed. */
+static int *list_asked(const struct jd_service *service,
+                       const Jd__Inquiry *inquiry, int *ret_count)
 {
-    const Jd__Inquiry *inquiry = arg;
-    for (size_t i = 0; i < inquiry->n_processes; i++)
-        if (inquiry->processes[i] == (uint32_t)member->index)
-            return true;
-    return false;
+    int *numbers = malloc(inquiry->n_processes * sizeof *numbers);
+    int all = 0;
+    for (size_t i = 0; numbers && i < inquiry->n_processes; i++)
+        if (inquiry->processes[i] < (uint32_t)service->count)
+            numbers[all++] = (int)inquiry->processes[i];
+    *ret_count = jd__ranges_sort(numbers, all);
+    return numbers;
 }
 
 static void ask_about(struct jd_service *service,
@@ -511,7 +563,10 @@ void jd__processes_inquiry_answer(struct jd_service *service,
     size_t size;
     FILE *out = waiter->keys ? open_memstream(&text, &size) : NULL;
     if (out) {
-        jd__processes_describe(out, service, pick_asked, waiter->keys->inquiry);
+        int count;
+        int *numbers = list_asked(service, waiter->keys->inquiry, &count);
+        describe(out, service, numbers, count);
+        free(numbers);
         fclose(out);
     }
     reply.text = text ? text : reply.text;
@@ -524,6 +579,10 @@ void jd__processes_on_inquiry(struct jd_service *service,
                               const Jd__Message *message)
 {
     size_t count = (size_t)service->count;
+    if (message->inquiry->n_processes && *message->inquiry->operation) {
+        jd__followed_answer(service, connection, message);
+        return;
+    }
     if (message->inquiry->n_processes) {
         ask_about(service, connection, message);
         return;

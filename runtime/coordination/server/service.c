@@ -127,11 +127,19 @@ list_of(struct jd_service *service, const struct jd_connection *connection)
     return &service->known;
 }
 
+static void leave_list(struct jd_service *service,
+                       struct jd_connection *connection)
+{
+    if (service->saying.next_helper == connection)
+        service->saying.next_helper = connection->next;
+    list_remove(list_of(service, connection), connection);
+}
+
 void jd__service_connection_set_state(struct jd_service *service,
                                       struct jd_connection *connection,
                                       enum jd_connection_state state)
 {
-    list_remove(list_of(service, connection), connection);
+    leave_list(service, connection);
     connection->state = state;
     connection->was_known |= state == JD_CONNECTION_KNOWN;
     list_append(list_of(service, connection), connection);
@@ -140,7 +148,7 @@ void jd__service_connection_set_state(struct jd_service *service,
 void jd__service_own(struct jd_service *service,
                      struct jd_connection *connection)
 {
-    list_remove(list_of(service, connection), connection);
+    leave_list(service, connection);
     connection->is_own = true;
     list_append(list_of(service, connection), connection);
 }
@@ -220,7 +228,7 @@ void jd__service_connection_destroy(struct jd_service *service,
                                     struct jd_connection *connection)
 {
     end_waits(service, connection);
-    list_remove(list_of(service, connection), connection);
+    leave_list(service, connection);
     if (connection->member && connection->member->connection == connection) {
         jd__blocked_forget(service, connection->member);
         jd__processes_set_connection(service, connection->member, NULL);
@@ -425,11 +433,7 @@ bool jd__service_is_used(const struct jd_service *service)
 
 bool jd__service_has_armed(const struct jd_service *service)
 {
-    for (int i = 1; i < service->count; i++)
-        if (service->members[i].connection && service->members[i].is_armed &&
-            jd__processes_is_alive(&service->members[i]))
-            return true;
-    return false;
+    return service->tally.armed > 0;
 }
 
 /* ---- life --------------------------------------------------------------- */

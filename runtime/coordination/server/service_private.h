@@ -70,6 +70,13 @@ enum jd_process_state {
 
 enum { JD_BLOCKED_NAMED = 16 };
 
+/* One that a wait is for: among all that wait for that member. */
+struct jd_awaited_member {
+    struct jd_blocked *blocked;
+    int process;
+    struct jd_awaited_member *next, *previous;
+};
+
 /* A wait of a member for others, as it has told it last. */
 struct jd_blocked {
     struct jd_blocked *next; /* older */
@@ -79,10 +86,20 @@ struct jd_blocked {
     double since, told;
     bool is_far, is_alone, is_transfer;
     uint64_t look; /* the last Look before it was told */
-    int count, processes[JD_BLOCKED_NAMED];
+    int count;
+    struct jd_awaited_member awaited[JD_BLOCKED_NAMED];
     uint64_t asked; /* the Look that asks about it; 0: it is not suspected */
     double suspected, asked_at;
     double due; /* the suspicion has lasted; it is asked about once more */
+    /* While it is to be asked about once more: in the list of those that are.
+     */
+    struct jd_suspicions *list;
+    struct jd_blocked *next_suspected, *previous_suspected;
+};
+
+/* Waits that are suspected, the oldest suspicion first. */
+struct jd_suspicions {
+    struct jd_blocked *first, *last;
 };
 
 /* What was answered, for one who asks again because the reply was lost. */
@@ -116,7 +133,8 @@ struct jd_service_process {
     bool inside;
     double since, told;         /* since when it is so; when it said so */
     struct jd_blocked *blocked; /* the newest first */
-    char *failure;              /* how it failed */
+    struct jd_awaited_member *awaited_by; /* in the waits of others */
+    char *failure;                        /* how it failed */
     double failed_at;
     struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
     unsigned num_answered;
@@ -130,11 +148,14 @@ struct jd_tally {
     int late_live; /* count as living, and do not ask who lives */
     int to_step;   /* take part in preemption, have not answered */
     int to_acknowledge;
+    int armed; /* live, are not process 0, and have a callback for failures */
 };
 
 struct jd_known_host {
     char name[72];
     char boot_id[40];
+    int count;  /* of its processes that have come */
+    int picked; /* of these, while a sentence is made */
 };
 
 /* ---- connections -----------------------------------------------------------
@@ -173,6 +194,22 @@ struct jd_connection_list {
 
 /* ---- the service -------------------------------------------------------- */
 
+/* The job's failure while it is told to all, some at a time: first to those who
+ * print it, then to the others and to helpers, and to process 0 last, with
+ * which the service may go. */
+struct jd_saying {
+    bool is_on;
+    double since;
+    uint32_t *ranges; /* of the culprits; NULL: there was no memory */
+    size_t n_ranges;
+    bool *speaks; /* for each process; NULL: there was no memory */
+    int silent;   /* survivors who do not */
+    double oldest;
+    bool is_for_speakers;              /* those are told now */
+    int next;                          /* the process that is looked at next */
+    struct jd_connection *next_helper; /* a known one, or NULL */
+};
+
 struct jd_service {
     const struct jd_service_hooks *hooks;
     struct jd_auth auth, observer_auth;
@@ -194,6 +231,7 @@ struct jd_service {
     struct jd_connection_list known;   /* and those of them being closed */
     struct jd_service_process *members;
     struct jd_tally tally;
+    int lowest_gone; /* of the members; count: all that came are there */
     struct jd_known_host *hosts;
     void *hosts_by_name; /* tsearch tree of them */
     int num_hosts;
@@ -212,10 +250,10 @@ struct jd_service {
     bool is_closing;    /* all have left but process 0 */
     double closing_at;
 
-    bool is_failing; /* culprits are being gathered */
-    bool has_failed; /* and now it has been said */
-    double failing_at;
-    int num_failed_said; /* culprits named in the report */
+    bool is_failing;   /* culprits are being gathered, or it is being said */
+    bool has_failed;   /* and now it has been said to all */
+    double failing_at; /* the end of the one, the next turn of the other */
+    struct jd_saying saying;
     char *failure_text;
     struct jd_queue telling; /* who have reported, until it is said */
     struct jd_same_text *same_texts, *last_same_text; /* by age */
@@ -223,7 +261,7 @@ struct jd_service {
     double next_look;                                 /* at who is silent */
 
     double notice; /* how long waits in a circle must last; negative: none */
-    int num_blocked, num_suspected; /* waits of all members */
+    struct jd_suspicions near, far; /* by how long each must last */
     double circles_due;             /* barriers are looked at; 0: not */
     uint64_t num_looks;
 
@@ -354,6 +392,8 @@ void jd__processes_set(struct jd_service *service,
                        struct jd_service_process *member, bool *flag,
                        bool value);
 struct jd_tally jd__processes_count(const struct jd_service *service);
+/* The lowest member that is not connected (any more), or count. */
+int jd__processes_lowest_gone(struct jd_service *service);
 /* It takes part in what is agreed on: it is connected and has joined. */
 bool jd__processes_is_in(const struct jd_service_process *member);
 /* It has left, in order or not; one that has failed stays so. */
@@ -368,6 +408,9 @@ typedef bool jd_pick_f(const struct jd_service_process *member,
                        const void *arg);
 void jd__processes_describe(FILE *out, const struct jd_service *service,
                             jd_pick_f *pick, const void *arg);
+/* Sorted numbers as messages have them, malloc'ed; NULL without memory, or
+ * where numbers is. */
+uint32_t *jd__processes_ranges(const int *numbers, int count, size_t *ret_n);
 /* "; 0.4 s ago it was in jd_psum, its operation 7, for 3.1 s already", or
  * "; it waits at barrier "a", for 3.1 s", or nothing. */
 void jd__processes_print_doing(FILE *out, const struct jd_service *service,
@@ -425,11 +468,16 @@ int jd__barriers_list_missing(const struct jd_service *service,
                               const struct jd_pending_request *waiter,
                               int *processes, int most);
 
+/* ---- followed.c --------------------------------------------------------- */
+
+jd_request_f jd__followed_answer;
+
 /* ---- blocked.c ---------------------------------------------------------- */
 
 jd_request_f jd__blocked_on_message;
-/* A member has come to jd_shutdown. */
-void jd__blocked_on_leaving(struct jd_service *service);
+/* The member has come to jd_shutdown. */
+void jd__blocked_on_leaving(struct jd_service *service,
+                            const struct jd_service_process *member);
 /* Asks about what is suspected; returns when to call again. */
 double jd__blocked_tick(struct jd_service *service);
 /* Its newest wait, as far as is known; NULL: none. */

@@ -23,6 +23,11 @@ enum jd_failure_speakers {
 };
 enum { JD_MAX_SPEAKERS = 16 };
 
+/* Of many so many are told in one turn of the loop, a hundred turns a second: a
+ * turn takes some 4 ms, and half of the time is left for what comes in. */
+enum { JD_SAID_AT_ONCE = 512 };
+#define JD_SAYING_SECONDS 0.01 /* from one turn to the next */
+
 /* The choice, walked through in the order of the processes. */
 struct jd_speakers {
     enum jd_failure_speakers which;

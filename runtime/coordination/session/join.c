@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
+#include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/coordination/session/session_private.h"
 
@@ -118,6 +119,15 @@ jd_status jd__session_start_server(struct jd_session *session,
 
 /* ---- the agent ---------------------------------------------------------- */
 
+/* Most of the time until the deadline is left, whatever the number. */
+static double take_turn(struct jd_session *session,
+                        const struct jd_session_spec *spec)
+{
+    double turn = session->has_knocked ? 0 : jd__agent_turn(session->index);
+    session->has_knocked = true;
+    return fmin(turn, jd__session_remaining(spec, INFINITY) / 4);
+}
+
 static jd_status create_agent(struct jd_session *session,
                               const struct jd_session_spec *spec, int fd,
                               bool is_search)
@@ -137,6 +147,7 @@ static jd_status create_agent(struct jd_session *session,
         .pid = (uint32_t)spec->facts->pid,
         .fd = fd,
         .is_search = is_search,
+        .turn = take_turn(session, spec),
         .endpoints = &session->client.key.endpoints,
         .heartbeat_timeout =
             jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
@@ -167,30 +178,28 @@ jd_status jd__session_open_agent(struct jd_session *session,
 
 /* ---- all meet ----------------------------------------------------------- */
 
-/* There are at most as many hosts as processes. */
-static jd_status fail_host(const Jd__Reply *reply, size_t process)
+static jd_status fail_hosts(size_t known, size_t count)
 {
     return jd_fail(JD_INTERNAL,
-                   "jd_initialize: the coordination service says that process "
-                   "%zu is on host number %u of a job of %zu processes; its "
-                   "program is of another version, or it is broken",
-                   process, (unsigned)reply->hosts[process], reply->n_hosts);
+                   "jd_initialize: the coordination service tells the hosts of "
+                   "%zu processes of a job of %zu; its program is of another "
+                   "version, or it is broken",
+                   known, count);
 }
 
 static jd_status take_reply(struct jd_session *session, const Jd__Reply *reply)
 {
-    if (reply->n_hosts != (size_t)session->count)
+    size_t count = (size_t)session->count;
+    if (!reply->n_hosts) /* this process came back, and knows them */
         return JD_OK;
-    int *hosts = malloc(reply->n_hosts * sizeof *hosts);
+    int *hosts = malloc(count * sizeof *hosts);
     if (!hosts)
-        return jd__fail_no_memory("jd_initialize",
-                                  reply->n_hosts * sizeof *hosts);
-    for (size_t i = 0; i < reply->n_hosts; i++) {
-        if (reply->hosts[i] >= reply->n_hosts) {
-            free(hosts);
-            return fail_host(reply, i);
-        }
-        hosts[i] = (int)reply->hosts[i];
+        return jd__fail_no_memory("jd_initialize", count * sizeof *hosts);
+    size_t known = jd__process_lists_unpack_hosts(reply->hosts, reply->n_hosts,
+                                                  hosts, count);
+    if (known < count) {
+        free(hosts);
+        return fail_hosts(known, count);
     }
     atomic_store(&session->client.hosts, hosts);
     return JD_OK;

@@ -12,6 +12,7 @@
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/coordination/net/child.h"
+#include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/coordination/server/speakers.h"
 #include "runtime/coordination/session/session_private.h"
@@ -66,22 +67,25 @@ static void begin_ending(struct jd_session *session,
 static void on_failure(struct jd_session *session, const Jd__Failure *failure)
 {
     char *own = NULL;
+    size_t count;
+    int *processes = jd__process_lists_unpack(
+        failure->ranges, failure->n_ranges, (size_t)session->count, &count);
     struct jd_report report = {
-        .processes = (const int *)failure->processes, /* both have 32 bits */
-        .num_processes = failure->n_processes,
+        .processes = processes,
+        .num_processes = processes ? count : 0,
         .text = failure->text,
         .age = (double)failure->age_ms / 1000,
         .speak = failure->speak || failure->includes_you,
         .silent = (int)failure->silent,
     };
     jd__preemption_on_failure();
-    if (failure->includes_you && jd__failure_exit_has_begun())
-        return;
     if (failure->includes_you && !failure->is_stuck &&
         asprintf(&own, "the others take this process for dead: %s",
                  failure->text) >= 0)
         report.text = own;
-    begin_ending(session, &report);
+    if (!failure->includes_you || !jd__failure_exit_has_begun())
+        begin_ending(session, &report);
+    free(processes);
     free(own);
 }
 
@@ -229,7 +233,7 @@ jd_status jd__session_create(const struct jd_session_spec *spec,
     if (status != JD_OK)
         return status;
     session->index = spec->index;
-    session->count = spec->count;
+    session->count = session->client.count = spec->count;
     session->speakers = read_speakers(spec->settings);
     session->grace =
         jd__options_seconds(spec->settings, JD_OPTION_FAILURE_GRACE);
@@ -253,7 +257,7 @@ jd_status jd__session_create_local(const struct jd_settings *settings,
     jd_status status = create_empty(&session);
     if (status != JD_OK)
         return status;
-    session->count = 1;
+    session->count = session->client.count = 1;
     status = jd__local_create(
         (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
         (size_t)jd__options_integer(settings, JD_OPTION_MAX_STORE),

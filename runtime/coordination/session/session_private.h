@@ -23,6 +23,7 @@ struct jd_session {
     int index, count;
     enum jd_failure_speakers speakers;
     bool keeps_service; /* MPI goes through it */
+    bool has_knocked;   /* an agent of its has tried: its turn is over */
     double grace;       /* JD_FAILURE_GRACE */
 };
 

@@ -135,6 +135,7 @@ static jd_status meet_service(struct serving *serving)
         .pid = (uint32_t)getpid(),
         .fd = -1,
         .endpoints = &endpoints,
+        .turn = jd__agent_turn((int)plan->host),
         .heartbeat_timeout =
             plan->heartbeat_timeout > 0 ? plan->heartbeat_timeout : -1,
         .notice = -1,

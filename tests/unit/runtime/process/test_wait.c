@@ -62,13 +62,14 @@ int MPI_Error_string(int code, char *text, int *length)
 /* ---- a job of some processes -------------------------------------------- */
 
 static struct jd_process_info processes[MAX_PROCESSES];
-static struct jd_host hosts[] = { { .name = "n1" }, { .name = "n2" } };
+static struct jd_host hosts[] = { { .name = 1 }, { .name = 4 } };
 
 static const struct jd_topology topology = {
     .num_hosts = 2,
     .hosts = hosts,
     .num_processes = MAX_PROCESSES,
     .processes = processes,
+    .texts = "\0n1\0n2\0prog",
 };
 
 /* All on this host, and all are this process; tests change some. */
@@ -81,7 +82,7 @@ static void make_job(void)
             .index = i,
             .pid = getpid(),
             .pid_namespace = 1,
-            .program = "prog",
+            .program = 7,
         };
     memset(has_come, 0, sizeof has_come);
     tests_until_done = -1;

@@ -5,6 +5,7 @@
  * letter is a GPU; each process has a cpu device too, unless it says so.
  */
 #include "runtime/topology/device_choice.h"
+#include "runtime/topology/topology.h"
 #include "runtime/topology/device_sharing.h"
 #include "tests/unit/unit.h"
 
@@ -206,27 +207,31 @@ START_TEST(the_same_devices_in_another_order_are_the_same)
 }
 END_TEST
 
+/* What process self's platform hears; the records are taken. */
+static void settle_as(int self, struct jd_records *records)
+{
+    const char *platform;
+    struct jd_topology *topology;
+    UNIT_OK(jd__device_choice_choose(records, &platform));
+    records->self = self;
+    UNIT_OK(jd__topology_build(records, platform, &topology));
+    UNIT_OK(jd__topology_settle(topology));
+    jd__topology_destroy(topology);
+    jd__records_destroy(records);
+}
+
 /* It has its own name of the second GPU of the list: the native number. */
 START_TEST(the_platform_hears_its_own_numbers)
 {
-    const char *platform;
-    struct jd_records *records = PROCESSES({ .sees = "ab" }, { .sees = "ba" });
-    UNIT_OK(jd__device_choice_choose(records, &platform));
-    UNIT_OK(jd__device_choice_settle(records->items[1]));
+    settle_as(1, PROCESSES({ .sees = "ab" }, { .sees = "ba" }));
     ck_assert_int_eq(num_settled, 1);
     ck_assert_int_eq(settled[0], 0);
-    jd__records_destroy(records);
-    records = PROCESSES({ .sees = "abcd", .ids = "31" });
-    UNIT_OK(jd__device_choice_choose(records, &platform));
-    UNIT_OK(jd__device_choice_settle(records->items[0]));
+    settle_as(0, PROCESSES({ .sees = "abcd", .ids = "31" }));
     ck_assert_int_eq(num_settled, 2);
     ck_assert_int_eq(settled[0], 3);
     ck_assert_int_eq(settled[1], 1);
-    jd__records_destroy(records);
-    records = PROCESSES({ .sees = NULL });
-    UNIT_OK(jd__device_choice_settle(records->items[0]));
+    settle_as(0, PROCESSES({ .sees = NULL }));
     ck_assert_int_eq(num_settled, 0);
-    jd__records_destroy(records);
 }
 END_TEST
 

@@ -9,32 +9,66 @@
 
 /* ---- a played MPI of two processes -------------------------------------- */
 
+enum { ENVELOPE = 8 }; /* bytes before each record */
+
 static struct jd_record *played; /* both processes send this one */
 static int played_size;          /* the bytes that both say */
 static int played_result;
+static unsigned played_rank; /* the other's */
+
+static int play_sizes(int *all)
+{
+    all[0] = all[1] = played_size;
+    return MPI_SUCCESS;
+}
+
+/* The second is this process; the first sends the same but for its rank. */
+static int play_data(const void *data, int bytes, char *all, const int *counts,
+                     const int *offsets)
+{
+    ck_assert_int_eq(bytes, ENVELOPE + (int)played->bytes);
+    for (int i = 0; i < 2 && played_result == MPI_SUCCESS; i++) {
+        ck_assert_int_eq(counts[i], played_size);
+        memcpy(all + offsets[i], data, (size_t)bytes);
+        ((struct jd_record *)(void *)(all + offsets[i] + ENVELOPE))->rank = i;
+    }
+    if (played_result == MPI_SUCCESS)
+        memcpy(all + offsets[0], &played_rank, sizeof played_rank);
+    return played_result;
+}
 
 int MPI_Allgather(const void *data, int count, MPI_Datatype type, void *all,
                   int all_count, MPI_Datatype all_type, MPI_Comm comm)
 {
     (void)data, (void)count, (void)type, (void)all_count, (void)all_type;
-    (void)comm;
-    ((int *)all)[0] = ((int *)all)[1] = played_size;
-    return MPI_SUCCESS;
+    ck_assert(comm == MPI_COMM_WORLD);
+    return play_sizes(all);
 }
 
 int MPI_Allgatherv(const void *data, int count, MPI_Datatype type, void *all,
                    const int *counts, const int *offsets, MPI_Datatype all_type,
                    MPI_Comm comm)
 {
-    (void)type, (void)all_type, (void)comm;
-    ck_assert_ptr_eq(data, played);
-    ck_assert_int_eq(count, (int)played->bytes);
-    for (int i = 0; i < 2 && played_result == MPI_SUCCESS; i++) {
-        ck_assert_int_eq(counts[i], played_size);
-        memcpy((char *)all + offsets[i], data, played->bytes);
-        ((struct jd_record *)((char *)all + offsets[i]))->rank = i;
-    }
-    return played_result;
+    (void)type, (void)all_type;
+    ck_assert(comm == MPI_COMM_WORLD);
+    return play_data(data, count, all, counts, offsets);
+}
+
+int MPI_Gather(const void *data, int count, MPI_Datatype type, void *all,
+               int all_count, MPI_Datatype all_type, int root, MPI_Comm comm)
+{
+    (void)data, (void)count, (void)type, (void)all_count, (void)all_type;
+    ck_assert(comm == MPI_COMM_SELF && root == 0);
+    return play_sizes(all);
+}
+
+int MPI_Gatherv(const void *data, int count, MPI_Datatype type, void *all,
+                const int *counts, const int *offsets, MPI_Datatype all_type,
+                int root, MPI_Comm comm)
+{
+    (void)type, (void)all_type;
+    ck_assert(comm == MPI_COMM_SELF && root == 0);
+    return all ? play_data(data, count, all, counts, offsets) : MPI_SUCCESS;
 }
 
 int MPI_Error_string(int code, char *text, int *length)
@@ -43,24 +77,45 @@ int MPI_Error_string(int code, char *text, int *length)
     return MPI_SUCCESS;
 }
 
+/* Two leaders, each alone on its host, or the two processes of one host. */
+static const struct jd_host_group leaders = { .count = 1,
+                                              .num_leaders = 2,
+                                              .comm = MPI_COMM_NULL,
+                                              .leaders = MPI_COMM_WORLD };
+static const struct jd_host_group alone = { .count = 1,
+                                            .num_leaders = 1,
+                                            .comm = MPI_COMM_NULL,
+                                            .leaders = MPI_COMM_NULL };
+static const struct jd_host_group neighbours = { .count = 2,
+                                                 .num_leaders = 1,
+                                                 .comm = MPI_COMM_SELF,
+                                                 .leaders = MPI_COMM_NULL };
+
 /* The gathering of two processes that both have one's record. */
-static jd_status gather_two(struct jd_records *one, int size, int result,
-                            struct jd_records **gathered)
+static jd_status gather_by(const struct jd_host_group *group,
+                           struct jd_records *one, int size, int result,
+                           struct jd_records **gathered)
 {
     struct jd_world world = { .index = 1, .count = 2, .has_mpi = true };
     played = one->items[0];
     played->bytes =
         (uint32_t)(sizeof *played + sizeof(struct jd_device_record));
-    played_size = size ? size : (int)played->bytes;
+    played_size = size ? size : ENVELOPE + (int)played->bytes;
     played_result = result;
     *gathered = NULL;
-    return jd__records_gather(&world, played, gathered);
+    return jd__records_gather(&world, group, played, gathered);
 }
 
-START_TEST(all_are_gathered_by_rank)
+static jd_status gather_two(struct jd_records *one, int size, int result,
+                            struct jd_records **gathered)
+{
+    return gather_by(&leaders, one, size, result, gathered);
+}
+
+static void expect_two(const struct jd_host_group *group)
 {
     struct jd_records *one = JOB_RECORDS({ .id = 0 }), *gathered;
-    UNIT_OK(gather_two(one, 0, MPI_SUCCESS, &gathered));
+    UNIT_OK(gather_by(group, one, 0, MPI_SUCCESS, &gathered));
     ck_assert_int_eq(gathered->count, 2);
     ck_assert_int_eq(gathered->self, 1);
     for (int i = 0; i < 2; i++) {
@@ -69,6 +124,43 @@ START_TEST(all_are_gathered_by_rank)
     }
     jd__records_destroy(gathered);
     jd__records_destroy(one);
+}
+
+START_TEST(all_are_gathered_by_rank)
+{
+    played_rank = 0;
+    expect_two(&leaders);
+    expect_two(&neighbours);
+}
+END_TEST
+
+/* Whoever is no leader sends its own, and gets none. */
+START_TEST(one_of_a_host_gets_them)
+{
+    struct jd_host_group group = neighbours;
+    struct jd_records *one = JOB_RECORDS({ .id = 0 }), *gathered;
+    group.index = 1;
+    UNIT_OK(gather_by(&group, one, 0, MPI_SUCCESS, &gathered));
+    ck_assert_ptr_null(gathered);
+    jd__records_destroy(one);
+}
+END_TEST
+
+static void expect_unreadable(unsigned rank)
+{
+    struct jd_records *one = JOB_RECORDS({ .id = 0 }), *gathered;
+    played_rank = rank;
+    UNIT_FAILS(gather_two(one, 0, MPI_SUCCESS, &gathered), JD_INTERNAL,
+               "jd_initialize: what the 2 processes say of themselves cannot "
+               "be read; install the same version of jd on all hosts");
+    ck_assert_ptr_null(gathered);
+    jd__records_destroy(one);
+}
+
+START_TEST(what_is_no_record)
+{
+    expect_unreadable(1); /* twice */
+    expect_unreadable(2); /* beyond the last */
 }
 END_TEST
 
@@ -175,7 +267,7 @@ START_TEST(a_world_of_one_gathers_its_own)
     struct jd_world world = { .count = 1 };
     struct jd_record *own = one->items[0];
     own->bytes = (uint32_t)(sizeof *own + 2 * sizeof(struct jd_device_record));
-    UNIT_OK(jd__records_gather(&world, own, &gathered));
+    UNIT_OK(jd__records_gather(&world, &alone, own, &gathered));
     ck_assert_int_eq(gathered->count, 1);
     ck_assert_int_eq(gathered->self, 0);
     ck_assert_ptr_ne(gathered->items[0], own);
@@ -301,6 +393,8 @@ int main(void)
     Suite *suite = suite_create("records");
     TCase *gathering = unit_case(suite, "gathering");
     tcase_add_test(gathering, all_are_gathered_by_rank);
+    tcase_add_test(gathering, one_of_a_host_gets_them);
+    tcase_add_test(gathering, what_is_no_record);
     tcase_add_test(gathering, a_gathering_that_fails_gives_nothing);
     tcase_add_test(gathering, more_than_mpi_can_count);
     TCase *right = unit_case(suite, "right");

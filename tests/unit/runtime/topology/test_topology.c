@@ -20,6 +20,8 @@ static struct jd_topology *build_with(struct jd_records *records, int self,
     records->self = self;
     UNIT_OK(jd__records_verify(records));
     UNIT_OK(jd__topology_build(records, platform, &topology));
+    jd__records_destroy(records);
+    jd__topology_list(topology);
     return topology;
 }
 
@@ -49,10 +51,10 @@ START_TEST(hosts_are_grouped)
               0);
     ck_assert_int_eq(t->num_processes, 4);
     ck_assert_int_eq(t->num_hosts, 2);
-    ck_assert_str_eq(t->hosts[0].name, "n1");
-    ck_assert_str_eq(t->hosts[0].boot_id, "boot");
+    ck_assert_str_eq(jd__topology_host_name(t, 0), "n1");
+    ck_assert_str_eq(jd__topology_text(t, t->hosts[0].boot_id), "boot");
     ck_assert_int_eq(t->hosts[0].num_processes, 2);
-    ck_assert_str_eq(t->hosts[1].name, "n2");
+    ck_assert_str_eq(jd__topology_host_name(t, 1), "n2");
     ck_assert_int_eq(t->num_slices, 2);
     expect_process(t, 0, 0, 0, 0);
     expect_process(t, 1, 0, 1, 0);
@@ -116,7 +118,7 @@ START_TEST(the_cores_of_a_host)
                                   0);
     ck_assert_int_eq(t->hosts[0].cores_allowed, 8);
     ck_assert_int_eq(t->processes[1].pid, 1001);
-    ck_assert_str_eq(t->processes[1].program, "prog");
+    ck_assert_str_eq(jd__topology_text(t, t->processes[1].program), "prog");
     jd__topology_destroy(t);
 }
 END_TEST

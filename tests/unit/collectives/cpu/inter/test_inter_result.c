@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SIZE = 5, TEAM = 2, MOST = 100 };
+enum { SIZE = 5, GROUP = 2, MOST = 100 };
 
 static const struct jd_inter_ends ends = { .operation = "jd_psum",
                                            .from_process = 7,
@@ -14,28 +14,28 @@ static const struct jd_inter_ends ends = { .operation = "jd_psum",
                                            .to_process = 1,
                                            .to = 0 };
 
-static struct jd_inter_result_head good(void)
+static struct jd_inter_result good(void)
 {
-    struct jd_inter_result_head s;
+    struct jd_inter_result s;
     memset(&s, 0, sizeof s);
-    s.head.kind = JD_INTER_SUMMARY;
-    s.voices[0] = (struct jd_vote){ .member = 3, .count = 2 };
-    s.voices[1].member = s.failed = -1;
+    s.head.kind = JD_INTER_RESULT;
+    s.votes[0] = (struct jd_vote){ .member = 3, .count = 2 };
+    s.votes[1].member = s.failed = -1;
     return s;
 }
 
-static jd_status check(const struct jd_inter_result_head *summary)
+static jd_status check(const struct jd_inter_result *result)
 {
-    return jd__inter_result_check(summary, TEAM, SIZE, MOST, &ends);
+    return jd__inter_result_check(result, GROUP, SIZE, MOST, &ends);
 }
 
 START_TEST(what_can_be_is_taken)
 {
-    struct jd_inter_result_head s = good();
+    struct jd_inter_result s = good();
     UNIT_OK(check(&s));
     s.failed = 4;
     s.status = JD_RESOURCE_EXHAUSTED;
-    s.voices[1] = (struct jd_vote){ .member = 4, .count = 1 };
+    s.votes[1] = (struct jd_vote){ .member = 4, .count = 1 };
     s.bytes = MOST;
     UNIT_OK(check(&s));
 }
@@ -43,15 +43,15 @@ END_TEST
 
 START_TEST(a_number_that_cannot_be_is_refused)
 {
-    struct jd_inter_result_head s[11];
+    struct jd_inter_result s[11];
     for (int i = 0; i < 11; i++)
         s[i] = good();
-    s[0].voices[0].member = SIZE;
-    s[1].voices[0].member = -1;
-    s[2].voices[0].count = TEAM + 1;
-    s[3].voices[0].count = 0;
-    s[4].voices[1].member = SIZE;
-    s[5].voices[1].member = -2;
+    s[0].votes[0].member = SIZE;
+    s[1].votes[0].member = -1;
+    s[2].votes[0].count = GROUP + 1;
+    s[3].votes[0].count = 0;
+    s[4].votes[1].member = SIZE;
+    s[5].votes[1].member = -2;
     s[6].failed = SIZE;
     s[7].failed = -2;
     s[8].failed = 1; /* of nothing */
@@ -60,15 +60,15 @@ START_TEST(a_number_that_cannot_be_is_refused)
     for (int i = 0; i < 11; i++)
         ck_assert_int_eq(check(&s[i]), JD_INTERNAL);
     UNIT_FAILS(check(&s[0]), JD_INTERNAL,
-               "jd_psum: what process 7 (member 3) says of its host's 2 "
-               "members cannot be (member 5, -1, failed -1, 0 bytes); do all "
+               "jd_psum: what process 7 (member 3) says of 2 members "
+               "cannot be (member 5, -1, failed -1, 0 bytes); do all "
                "processes run the same version of jd?");
 }
 END_TEST
 
-START_TEST(a_transfer_is_no_summary)
+START_TEST(a_transfer_is_no_result)
 {
-    struct jd_inter_result_head s = good();
+    struct jd_inter_result s = good();
     s.head.kind = JD_INTER_SEND;
     s.head.signature = (struct jd_signature){ .activity = JD_ACTIVITY_SEND,
                                               .source = -1,
@@ -86,7 +86,7 @@ END_TEST
 /* Whatever is taken, no index that comes out of it is outside. */
 START_TEST(any_bytes_are_refused_or_harmless)
 {
-    struct jd_inter_result_head s;
+    struct jd_inter_result s;
     uint64_t state = 1;
     int taken = 0;
     for (int n = 0; n < 200000; n++) {
@@ -99,21 +99,112 @@ START_TEST(any_bytes_are_refused_or_harmless)
         if (check(&s) != JD_OK)
             continue;
         taken++;
-        ck_assert(s.voices[0].member >= 0 && s.voices[0].member < SIZE);
-        ck_assert(s.voices[1].member >= -1 && s.voices[1].member < SIZE);
+        ck_assert(s.votes[0].member >= 0 && s.votes[0].member < SIZE);
+        ck_assert(s.votes[1].member >= -1 && s.votes[1].member < SIZE);
         ck_assert(s.failed >= -1 && s.failed < SIZE && s.bytes <= MOST);
     }
     ck_assert_int_gt(taken, 0);
 }
 END_TEST
 
+/* ---- merging ------------------------------------------------------------ */
+
+/* Members' calls are told apart by their counts; -1: none; 100 and more: comes
+ * with a status. */
+static struct jd_inter_result said_by(int first, int n, const int *calls)
+{
+    struct jd_inter_result r;
+    jd__inter_result_clear(&r);
+    r.is_seen = 1;
+    for (int i = 0; i < n; i++) {
+        struct jd_signature s = { .activity = JD_ACTIVITY_PSUM,
+                                  .source = -1,
+                                  .count = (uint64_t)(calls[i] % 100) };
+        s.status = calls[i] >= 100 ? JD_RESOURCE_EXHAUSTED : JD_OK;
+        jd__inter_result_add(&r, &s, first + i);
+    }
+    return r;
+}
+
+static void expect_votes(const struct jd_inter_result *r, int first,
+                         int agreeing, int odd, int others)
+{
+    ck_assert_int_eq(r->votes[0].member, first);
+    ck_assert_int_eq(r->votes[0].count, agreeing);
+    ck_assert_int_eq(r->votes[1].member, odd);
+    if (odd >= 0)
+        ck_assert_int_eq(r->votes[1].count, others);
+}
+
+START_TEST(who_says_the_same_is_one_vote)
+{
+    struct jd_inter_result r = said_by(0, 4, (int[]){ 5, 5, 5, 5 });
+    expect_votes(&r, 0, 4, -1, 0);
+    ck_assert(jd__inter_result_agrees(&r));
+    r = said_by(2, 4, (int[]){ 5, 6, 5, 6 });
+    expect_votes(&r, 2, 2, 3, 2);
+    ck_assert(!jd__inter_result_agrees(&r));
+    ck_assert_int_eq((int)r.head.signature.count, 5);
+}
+END_TEST
+
+START_TEST(who_comes_with_a_status_is_told)
+{
+    struct jd_inter_result a = said_by(0, 2, (int[]){ 5, 5 });
+    struct jd_inter_result b = said_by(2, 3, (int[]){ 5, 105, 105 });
+    jd__inter_result_merge(&a, &b);
+    expect_votes(&a, 0, 5, -1, 0);
+    ck_assert_int_eq(a.failed, 3);
+    ck_assert_int_eq(a.status, JD_RESOURCE_EXHAUSTED);
+    ck_assert(!jd__inter_result_agrees(&a));
+    ck_assert(a.is_seen);
+    b.is_seen = 0;
+    jd__inter_result_merge(&a, &b);
+    ck_assert(!a.is_seen);
+}
+END_TEST
+
+/* Both ends of an exchange merge the other's into their own. */
+START_TEST(both_ends_have_the_same)
+{
+    uint64_t state = 7;
+    for (int n = 0; n < 20000; n++) {
+        int calls[8], cut;
+        for (int i = 0; i < 8; i++) {
+            state = state * UINT64_C(6364136223846793005) + 1;
+            calls[i] = (int)(state >> 40) % 4 + (state >> 60 == 3 ? 100 : 0);
+        }
+        cut = 1 + (int)(state >> 33) % 7;
+        struct jd_inter_result a = said_by(0, cut, calls);
+        struct jd_inter_result b = said_by(cut, 8 - cut, calls + cut);
+        struct jd_inter_result below = a, above = b;
+        jd__inter_result_merge(&below, &b);
+        jd__inter_result_merge(&above, &a);
+        for (int i = 0; i < 2; i++) {
+            ck_assert_int_eq(below.votes[i].member, above.votes[i].member);
+            if (below.votes[i].member < 0)
+                continue;
+            ck_assert_int_eq(below.votes[i].count, above.votes[i].count);
+            ck_assert(jd__signature_agrees(&below.votes[i].signature,
+                                           &above.votes[i].signature));
+        }
+        ck_assert_int_eq(below.failed, above.failed);
+        ck_assert_int_eq(below.votes[0].member, 0);
+    }
+}
+END_TEST
+
 int main(void)
 {
-    Suite *suite = suite_create("between_summary");
-    TCase *tcase = unit_case(suite, "summaries");
+    Suite *suite = suite_create("inter_result");
+    TCase *tcase = unit_case(suite, "results");
     tcase_add_test(tcase, what_can_be_is_taken);
     tcase_add_test(tcase, a_number_that_cannot_be_is_refused);
-    tcase_add_test(tcase, a_transfer_is_no_summary);
+    tcase_add_test(tcase, a_transfer_is_no_result);
     tcase_add_test(tcase, any_bytes_are_refused_or_harmless);
+    tcase = unit_case(suite, "merging");
+    tcase_add_test(tcase, who_says_the_same_is_one_vote);
+    tcase_add_test(tcase, who_comes_with_a_status_is_told);
+    tcase_add_test(tcase, both_ends_have_the_same);
     return unit_main(suite);
 }

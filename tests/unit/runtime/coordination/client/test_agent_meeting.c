@@ -77,6 +77,48 @@ START_TEST(who_does_not_know_the_secret_is_refused)
 }
 END_TEST
 
+/* ---- whose turn it is --------------------------------------------------- */
+
+START_TEST(of_many_each_has_its_turn)
+{
+    double last = jd__agent_turn(99999);
+    for (int i = 0; i < 512; i++)
+        ck_assert_double_eq(jd__agent_turn(i), 0);
+    for (int i = 513; i < 100000; i++)
+        ck_assert_double_gt(jd__agent_turn(i), jd__agent_turn(i - 1));
+    ck_assert_double_ge(last, 1); /* spread, */
+    ck_assert_double_le(last, 6); /* and soon there */
+}
+END_TEST
+
+/* Meanwhile the loop is free: it takes the agent down at once. */
+START_TEST(who_waits_for_its_turn_blocks_nobody)
+{
+    begin(3);
+    struct jd_agent_spec spec = make_spec(2, 3);
+    spec.turn = 1000;
+    open_agent(&other, &spec);
+    ck_assert_int_eq(meet_for(&other, 0.05), JD_DEADLINE_EXCEEDED);
+    ck_assert_str_eq(what_was_tried(2), "no address yet");
+    close_agent(&other);
+    end();
+}
+END_TEST
+
+START_TEST(who_has_waited_for_its_turn_is_let_in)
+{
+    begin(3);
+    struct jd_agent_spec spec = make_spec(2, 3);
+    double begun = jd__clock_now();
+    spec.turn = 0.2;
+    open_agent(&other, &spec);
+    UNIT_OK(meet_for(&other, 30));
+    ck_assert_double_ge(jd__clock_now() - begun, 0.19);
+    close_agent(&other);
+    end();
+}
+END_TEST
+
 START_TEST(who_does_not_belong_is_refused)
 {
     begin(4);
@@ -462,6 +504,9 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, who_knows_the_secret_is_let_in);
     tcase_add_test(tcase, who_does_not_know_the_secret_is_refused);
+    tcase_add_test(tcase, of_many_each_has_its_turn);
+    tcase_add_test(tcase, who_waits_for_its_turn_blocks_nobody);
+    tcase_add_test(tcase, who_has_waited_for_its_turn_is_let_in);
     tcase_add_test(tcase, who_does_not_belong_is_refused);
     tcase_add_test(tcase, another_protocol_is_refused);
     tcase_add_test(tcase, garbage_is_closed);

@@ -575,11 +575,7 @@ END_TEST
 static void check_live(struct peer *peer, uint64_t id, const char *list)
 {
     Jd__Message *message = take_reply(peer, id, JD_OK);
-    char text[80] = "";
-    for (size_t i = 0; i < message->reply->n_processes; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%u ",
-                 (unsigned)message->reply->processes[i]);
-    ck_assert_str_eq(text, list);
+    expect_processes(message->reply->ranges, message->reply->n_ranges, list);
     drop(message);
 }
 

@@ -477,6 +477,48 @@ START_TEST(numbers_of_nobody_are_nobody)
 }
 END_TEST
 
+/* ---- whom it is for in the end ------------------------------------------ */
+
+/* Process 0 asks for whom another waits in the end. */
+static void expect_ends(uint32_t process, const char *operation, double waited,
+                        const uint32_t *ranges, size_t count)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    body.processes = &process;
+    body.n_processes = 1;
+    body.operation = (char *)operation;
+    body.waited_ms = (uint64_t)(1000 * waited);
+    uint64_t id = ask(&peers[0], JD__MESSAGE__BODY_INQUIRY, &body, 1000);
+    Jd__Message *message = take(&peers[0], JD__MESSAGE__BODY_REPLY);
+    ck_assert_uint_eq(message->id, id);
+    ck_assert_uint_eq(message->reply->n_ranges, count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_uint_eq(message->reply->ranges[i], ranges[i]);
+    drop(message);
+}
+
+START_TEST(whom_a_wait_is_for_in_the_end)
+{
+    const char *psum_x = psum.operation;
+    start(6);
+    start_joined(6);
+    say(1, (struct said){ 1, psum_x, 0.5, 2, true, false, false });
+    say(2, (struct said){ 1, psum_x, 0.5, 5, true, false, false });
+    say(3, (struct said){ 1, "jd_barrier", 0.5, 4, true, false, false });
+    expect_ends(1, psum_x, 1, (uint32_t[]){ 5, 1 }, 2);
+    expect_ends(2, psum_x, 1, (uint32_t[]){ 5, 1 }, 2);
+    expect_ends(3, psum_x, 1, (uint32_t[]){ 3, 1 }, 2);
+    expect_ends(4, psum_x, 1, (uint32_t[]){ 4, 1 }, 2);
+    expect_ends(77, psum_x, 1, NULL, 0);
+    say(5,
+        (struct said){ 1, psum_x, 0.5, 1, true, false, false }); /* a circle */
+    expect_ends(1, psum_x, 1, NULL, 0);
+    now += 3; /* what was told before that wait began is another's */
+    say(1, (struct said){ 2, psum_x, 0.5, 2, true, false, false });
+    expect_ends(1, psum_x, 1, (uint32_t[]){ 2, 1 }, 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("service: waits that cannot end");
@@ -503,5 +545,7 @@ int main(void)
     tcase_add_test(tcase, an_inquiry_has_those_say_what_they_do);
     tcase = unit_case(suite, "peers that lie");
     tcase_add_test(tcase, numbers_of_nobody_are_nobody);
+    tcase = unit_case(suite, "in the end");
+    tcase_add_test(tcase, whom_a_wait_is_for_in_the_end);
     return unit_main(suite);
 }

@@ -243,8 +243,7 @@ START_TEST(a_hundred_die_at_a_barrier)
     begin();
     for (int i = 100; i < 200; i++)
         lose(&peers[i], 0);
-    now += 0.05;
-    tick();
+    pass(0.5);
     end("a hundred die");
     expect_replies(1, 100, JD_ABORTED);
     for (int i = 200; i < COUNT; i++)
@@ -282,10 +281,7 @@ static void report_all(bool with_same_text)
         report(&peers[i], JD__REPORT__KIND__CHECK, 1, text);
         tick();
     }
-    now += 0.05;
-    tick();
-    now += 0.1;
-    tick();
+    pass(0.5);
     end(with_same_text ? "all report the same" : "all report their own");
     expect_replies(0, COUNT, JD_OK);
     for (int i = 0; i < COUNT; i++) {

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * inter_broadcast.c - long broadcasts between groups: each rail brings one part
+ * of the data. Among few groups the source's owner sends it on whole; among
+ * more it is cut into a block for each group (scatter), and all owners put the
+ * blocks together (all_gather).
+ */
+#include "base/numbers.h"
+#include "collectives/cpu/inter/inter_private.h"
+
+#include <string.h>
+
+#define SEEN_PIECE ((size_t)512 << 10)
+#define BOUNCE_PIECE ((size_t)192 << 10)
+#define FEW_GROUPS 3
+
+/* Elements are bytes. */
+struct broadcast {
+    struct jd_inter_flow flow;
+    int source;
+};
+
+static const struct broadcast *of(const struct jd_inter_flow *flow)
+{
+    return (const struct broadcast *)(const void *)flow;
+}
+
+static struct jd_part rail_part(const struct jd_inter_flow *flow, size_t k,
+                                int rail)
+{
+    return jd__inter_cut(jd__inter_piece_part(flow, k),
+                         flow->comm->inter->rails, rail);
+}
+
+static struct jd_part own_rail(const struct jd_inter_flow *flow, size_t k)
+{
+    return rail_part(flow, k, flow->comm->inter->place);
+}
+
+static size_t begin_of(const struct jd_inter_flow *flow, size_t k, int group)
+{
+    struct jd_part rail = { 0, own_rail(flow, k).count };
+    return jd__inter_cut(rail, flow->comm->num_groups, group).begin;
+}
+
+static bool is_source(const struct jd_inter_flow *flow)
+{
+    return flow->comm->index == of(flow)->source;
+}
+
+/* Whether the source is of this group. */
+static bool is_at_source(const struct jd_inter_flow *flow)
+{
+    return flow->comm->groups[of(flow)->source] == flow->comm->inter->group;
+}
+
+/* ---- bounce memory -------------------------------------------------------- */
+
+static char *given_at(const struct jd_inter_flow *flow, size_t k)
+{
+    return jd__inter_bounce(flow->comm, flow->comm->places[of(flow)->source]) +
+           k % 2 * flow->piece;
+}
+
+static char *result_at(const struct jd_inter_flow *flow, size_t k, int rail)
+{
+    return jd__inter_bounce(flow->comm, rail) + 2 * flow->piece +
+           k % 2 * flow->rail;
+}
+
+static void give(const struct jd_inter_flow *flow, size_t k)
+{
+    struct jd_part part = jd__inter_piece_part(flow, k);
+    if (is_source(flow))
+        memcpy(given_at(flow, k), (const char *)flow->call->in + part.begin,
+               part.count);
+}
+
+static void take(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    for (int rail = 0; rail < inter->rails; rail++) {
+        struct jd_part part = rail_part(flow, k, rail);
+        char *out = (char *)flow->call->out + part.begin;
+        if (rail != inter->place)
+            memcpy(out, result_at(flow, k, rail), part.count);
+    }
+}
+
+/* ---- what owners do ------------------------------------------------------- */
+
+/* This rail's part of what the source gives, as its group's owner sees it. */
+static const char *data_at(const struct jd_inter_flow *flow, size_t k)
+{
+    struct jd_part piece = jd__inter_piece_part(flow, k);
+    struct jd_part rail = own_rail(flow, k);
+    int place = flow->comm->places[of(flow)->source];
+    if (is_source(flow) || flow->is_seen)
+        return jd__inter_in_of(flow->comm, flow->call, place, flow->length) +
+               rail.begin;
+    return given_at(flow, k) + (rail.begin - piece.begin);
+}
+
+/* What is sent on whole is sent from where it is, but for what was given: the
+ * next but one piece lies there before it is gone; and comes to out. */
+static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
+                       int group)
+{
+    (void)phase, (void)group;
+    if (!flow->is_absolute)
+        return NULL;
+    if (!is_at_source(flow))
+        return (char *)flow->call->out + own_rail(flow, k).begin;
+    return is_source(flow) || flow->is_seen ? (char *)data_at(flow, k) : NULL;
+}
+
+/* A tree's memory begins with the source's group's block. */
+static void load(const struct jd_inter_flow *flow, size_t k)
+{
+    int group = flow->comm->inter->group;
+    size_t count = own_rail(flow, k).count;
+    size_t begin = flow->is_absolute ? 0 : begin_of(flow, k, group);
+    if (!is_at_source(flow) || memory_of(flow, k, 0, 0))
+        return;
+    const char *data = data_at(flow, k);
+    char *memory =
+        jd__inter_flow_at(flow, k, 0, flow->is_absolute ? 0 : group);
+    memcpy(memory, data + begin, count - begin);
+    memcpy(memory + (count - begin), data, begin);
+}
+
+/* The own block, which the tree has brought. */
+static void turn(const struct jd_inter_flow *flow, size_t k)
+{
+    int group = flow->comm->inter->group;
+    size_t count = begin_of(flow, k, group + 1) - begin_of(flow, k, group);
+    if (flow->num_phases == 2)
+        memcpy(jd__inter_flow_at(flow, k, 1, group),
+               jd__inter_flow_at(flow, k, 0, group), count);
+}
+
+static void deliver(const struct jd_inter_flow *flow, size_t k)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    struct jd_part part = own_rail(flow, k);
+    char *own = (char *)flow->call->out + part.begin;
+    int size = jd__inter_group_size(inter, inter->group);
+    if (!flow->is_absolute)
+        jd__inter_flow_read(flow, k, own);
+    else if (own != jd__inter_flow_at(flow, k, 0, 0))
+        memcpy(own, jd__inter_flow_at(flow, k, 0, 0), part.count);
+    for (int i = 0; flow->is_seen && i < size; i++)
+        if (i != inter->place)
+            memcpy(jd__inter_out_of(flow->comm, flow->call, i, flow->length) +
+                       part.begin,
+                   own, part.count);
+    if (!flow->is_seen && size > 1)
+        memcpy(result_at(flow, k, inter->place), own, part.count);
+}
+
+static const struct jd_inter_flow_ops broadcast_ops = {
+    .begin = begin_of,
+    .give = give,
+    .take = take,
+    .load = load,
+    .turn = turn,
+    .deliver = deliver,
+    .memory = memory_of,
+};
+
+/* ---- all of it ------------------------------------------------------------ */
+
+static void choose_piece(struct jd_inter_flow *flow, size_t most)
+{
+    size_t rails = (size_t)flow->comm->inter->rails;
+    size_t rail = jd__inter_rail_bytes(flow->comm, flow->length / rails,
+                                       flow->is_absolute);
+    flow->piece = jd__numbers_smaller(most, rails * rail);
+    flow->rail = (flow->piece + rails - 1) / rails;
+}
+
+static struct broadcast make_broadcast(struct jd_comm *comm,
+                                       const struct jd_collective *call,
+                                       int source)
+{
+    bool is_few = comm->num_groups <= FEW_GROUPS;
+    struct jd_schedule s = { .parties = comm->num_groups,
+                             .self = comm->inter->group,
+                             .root = comm->groups[source] };
+    struct broadcast b = { .source = source };
+    b.flow = (struct jd_inter_flow){
+        .comm = comm,
+        .call = call,
+        .ops = &broadcast_ops,
+        .phases = { s, s },
+        .widths = { 1, 1 },
+        .num_phases = is_few ? 1 : 2,
+        .is_absolute = is_few,
+        .length = call->count * jd_dtype_size(call->dtype),
+        .unit = 1,
+    };
+    b.flow.phases[0].kind =
+        is_few ? JD_SCHEDULE_BROADCAST : JD_SCHEDULE_SCATTER;
+    b.flow.phases[1].kind = JD_SCHEDULE_ALL_GATHER;
+    return b;
+}
+
+jd_status jd__inter_broadcast_long(struct jd_comm *comm,
+                                   struct jd_inter_sync *sync, int source)
+{
+    struct broadcast b = make_broadcast(comm, sync->call, source);
+    struct jd_inter_flow *flow = &b.flow;
+    choose_piece(flow, SEEN_PIECE);
+    flow->scratch =
+        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    choose_piece(flow, BOUNCE_PIECE);
+    sync->in_bytes = sync->out_bytes = flow->length;
+    sync->unless_seen = jd__inter_flow_give;
+    sync->arg = flow;
+    jd_status status = jd__inter_sync(comm, sync);
+    if (status != JD_OK || jd__inter_has_come(comm, sync))
+        return status;
+    flow->is_seen = jd__inter_all_seen(comm);
+    if (flow->is_seen)
+        choose_piece(flow, SEEN_PIECE);
+    return jd__inter_flow_run(flow);
+}

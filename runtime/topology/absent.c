@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* absent.c - who has no device of a platform, and why. */
+#include "runtime/topology/absent.h"
+#include "base/log.h"
+#include "base/ranges.h"
+#include "runtime/topology/device_source.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_REASONS 4 /* that a sentence gives */
+
+/* NULL: the process has a device. */
+static const char *why_of(const struct jd_absent *absent, int process,
+                          const char *platform)
+{
+    const char *why = absent->why(absent->of, process, platform);
+    return why && !why[0] ? "it does not say why" : why;
+}
+
+int jd__absent_count(const struct jd_absent *absent, const char *platform)
+{
+    int count = 0;
+    for (int i = 0; i < absent->count; i++)
+        count += absent->why(absent->of, i, platform) != NULL;
+    return count;
+}
+
+/* Takes those who say the same as the first that is left; how many. */
+static int take_alike(const struct jd_absent *absent, const char *platform,
+                      bool *is_done, int *numbers)
+{
+    const char *why = NULL;
+    int count = 0;
+    for (int i = 0; i < absent->count; i++) {
+        if (is_done[i])
+            continue;
+        const char *own = why_of(absent, i, platform);
+        why = why ? why : own;
+        is_done[i] = strcmp(own, why) == 0;
+        if (is_done[i])
+            numbers[count++] = i;
+    }
+    return count;
+}
+
+static void print_reasons(FILE *out, const struct jd_absent *absent,
+                          const char *platform, bool *is_done, int *numbers)
+{
+    int count, left = 0;
+    for (int i = 0; i < absent->count; i++) {
+        is_done[i] = !why_of(absent, i, platform);
+        left += !is_done[i];
+    }
+    for (int reason = 0; reason < MOST_REASONS && left; reason++) {
+        count = take_alike(absent, platform, is_done, numbers);
+        left -= count;
+        fprintf(out, "%sprocess%s ", reason ? "; " : "", count > 1 ? "es" : "");
+        jd__ranges_print(out, numbers, count);
+        fprintf(out, ": %s", why_of(absent, numbers[0], platform));
+    }
+    if (left)
+        fprintf(out, "; and %d more for other reasons", left);
+}
+
+void jd__absent_print(FILE *out, const struct jd_absent *absent,
+                      const char *platform)
+{
+    size_t count = (size_t)absent->count;
+    bool *is_done = calloc(count, sizeof *is_done);
+    int *numbers = calloc(count, sizeof *numbers);
+    if (absent->count == 1 && why_of(absent, 0, platform))
+        fputs(why_of(absent, 0, platform), out);
+    else if (is_done && numbers)
+        print_reasons(out, absent, platform, is_done, numbers);
+    free(is_done);
+    free(numbers);
+}
+
+char *jd__absent_describe(const struct jd_absent *absent, const char *platform)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    jd__absent_print(out, absent, platform);
+    fclose(out);
+    return text;
+}
+
+void jd__absent_say(const struct jd_absent *absent)
+{
+    for (int i = 0; jd__device_sources[i]; i++) {
+        const char *platform = jd__device_sources[i]->platform;
+        if (!jd__log_enabled(JD_LOG_INFO) ||
+            !jd__absent_count(absent, platform))
+            continue;
+        char *text = jd__absent_describe(absent, platform);
+        jd__log(JD_LOG_INFO, "no %s devices: %s", platform, text ? text : "");
+        free(text);
+    }
+}
