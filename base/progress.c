@@ -15,15 +15,25 @@ static struct {
     _Atomic(const char *) operation;
     atomic_uint_fast64_t entered;
     atomic_uint_fast64_t left;
+    atomic_uint threads; /* that have ever entered */
 } state;
 
 /* How deep this thread is: an operation that calls another is one. */
 static _Thread_local int depth __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_counted __attribute__((tls_model("initial-exec")));
+
+static void count_thread(void)
+{
+    is_counted = true;
+    atomic_fetch_add_explicit(&state.threads, 1, memory_order_relaxed);
+}
 
 void jd__progress_enter(const char *operation)
 {
     if (depth++ > 0)
         return;
+    if (!is_counted)
+        count_thread();
     atomic_store_explicit(&state.operation, operation, memory_order_relaxed);
     atomic_fetch_add_explicit(&state.entered, 1, memory_order_release);
 }
@@ -33,6 +43,12 @@ void jd__progress_leave(void)
     if (depth == 0 || --depth > 0)
         return;
     atomic_fetch_add_explicit(&state.left, 1, memory_order_release);
+}
+
+bool jd__progress_is_only_thread(void)
+{
+    return atomic_load_explicit(&state.threads, memory_order_relaxed) ==
+           (is_counted ? 1 : 0);
 }
 
 /* What left is read first: an operation that is entered and left meanwhile

@@ -30,6 +30,10 @@ struct jd_progress {
 void jd__progress_enter(const char *operation);
 void jd__progress_leave(void);
 
+/* No other thread than the calling one has entered an operation so far: while
+ * it waits, this process does nothing that others wait for. */
+bool jd__progress_is_only_thread(void);
+
 /* What it is now. since is as exact as the samples are frequent. One thread
  * at a time. */
 void jd__progress_sample(struct jd_progress *ret_progress);

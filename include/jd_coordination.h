@@ -119,7 +119,9 @@ JD_API jd_status jd_kv_get_many(const char *const *keys, size_t count,
  * one among them, in any order, none twice), have come to the barrier of that
  * id. An id (1 to 4096 bytes) can be used again and again. Each caller has a
  * deadline of its own; one who gives up is not counted any more, the others
- * go on waiting for it.
+ * go on waiting for it. With timeout 0, whoever waits here for a process that
+ * waits for it in turn, in a collective or at another barrier, ends the job
+ * when the notice is due (JD_WAIT_NOTICE).
  * Collective: the processes of the list.
  * Returns: DEADLINE_EXCEEDED naming every missing process, its host, when it
  *   was last heard and what it was doing; INVALID_ARGUMENT on all that wait

@@ -257,12 +257,23 @@ static jd_status ragged_all_to_all(struct jd_comm *comm,
     return leave(comm, status);
 }
 
+static jd_status transfer_by_wire(struct jd_comm *comm,
+                                  const struct jd_transfer *transfers,
+                                  int count)
+{
+    struct jd_wait *wait = jd__channel_next_wait(comm->wire);
+    wait->is_transfer = true;
+    jd_status status = jd__inter_transfer(comm, transfers, count);
+    wait->is_transfer = false;
+    return leave(comm, status);
+}
+
 static jd_status transfer(struct jd_comm *comm,
                           const struct jd_transfer *transfers, int count)
 {
     const struct jd_collective *first = &transfers[0].call;
     if (comm->wire)
-        return leave(comm, jd__inter_transfer(comm, transfers, count));
+        return transfer_by_wire(comm, transfers, count);
     jd__shm_begin(comm->group,
                   jd__signature_activity_name(count == 1 ? first->activity
                                                          : JD_ACTIVITY_GROUP),

@@ -95,8 +95,12 @@ static jd_status arrive(const struct jd_runtime *runtime, Jd__Arrive *body,
 {
     struct jd_call call = { .operation = operation, .detail = detail };
     call.timeout = jd__barrier_timeout(runtime, timeout, &call.variable);
+    jd__progress_enter(operation);
+    /* A timeout of the program's own may be part of its plan. */
+    body->is_alone = timeout == 0 && jd__progress_is_only_thread();
     jd__call_init(&call, JD__MESSAGE__BODY_ARRIVE, body);
     jd_status status = wait_for(jd__session_client(runtime->session), &call);
+    jd__progress_leave();
     jd__call_finish(&call);
     return status;
 }

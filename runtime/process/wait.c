@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "base/progress.h"
 #include "base/ranges.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
@@ -336,6 +337,13 @@ static bool is_far(const struct jd_wait *wait, const struct missing *missing)
     return false;
 }
 
+/* While it lasts, this process does nothing that another waits for. */
+static bool is_alone(const struct jd_wait *wait)
+{
+    return wait->topology->processes[wait->self].num_devices == 1 &&
+           jd__progress_is_only_thread() && !wait->is_moving;
+}
+
 /* It is time for it, or the service asks. */
 static bool is_tell_due(const struct jd_wait_state *state, double waited)
 {
@@ -376,7 +384,8 @@ static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
     struct jd_blocked_wait blocked = blocked_wait(wait, missing, waited);
     blocked.number = state->told;
     blocked.is_far = is_far(wait, missing);
-    blocked.is_alone = wait->topology->processes[wait->self].num_devices == 1;
+    blocked.is_alone = is_alone(wait);
+    blocked.is_transfer = wait->is_transfer;
     blocked.look = state->look;
     jd__failure_report_blocked(&blocked);
     if (waited >= state->next_tell)

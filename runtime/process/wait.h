@@ -41,6 +41,10 @@ struct jd_wait {
     const int *processes; /* at the other ends; some may be there twice */
     int self;             /* this process's index */
 
+    /* It is for the other ends of sends and receives; and data between them
+     * are under way by MPI, which takes as long as it takes. */
+    bool is_transfer, is_moving;
+
     /* Becomes true where nobody needs the wait any more; NULL: never. */
     const atomic_bool *is_cancelled;
 

@@ -28,6 +28,7 @@ done
 programs=$(cd "$1" && pwd)/tests/fault
 processes=3
 limit=$(((60 + 2 * seconds) * ${TEST_TIME_FACTOR:-1}))
+most=$(awk -v factor="${TEST_TIME_FACTOR:-1}" 'BEGIN { print 0.5 * factor }')
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -74,13 +75,23 @@ besiege() {
     end_attack
 }
 
+# The processor's time of the service's thread, as a share of a core.
+took_less_than_half() {
+    local share
+    share=$(sed -n 's/.* the service took \([0-9.]*\) of a core.*/\1/p' "$work/out")
+    awk -v share="${share:-1e9}" -v most="$most" \
+        'BEGIN { exit !(share < most) }' && return
+    echo "# the service took ${share:-an unknown part} of a core, of $most"
+    return 1
+}
+
 # unharmed SOFT HARD KIND
 unharmed() {
     rm -f "$work/out" "$work/err"
     besiege "$@"
     sed "s/^/# $1:$2 $3: /" "$work/out" "$work/attack"
     ((status == 0)) && grep -q "^[1-9][0-9]* steps; " "$work/out" &&
-        ! grep -q "cannot be accepted" "$work/err"
+        ! grep -q "cannot be accepted" "$work/err" && took_less_than_half
 }
 
 clear_foreign_variables
@@ -91,7 +102,7 @@ if ((${#limits[@]})); then
     kinds=(hold flood babble)
 else
     kinds=(hold flood)
-    limits=(1024:1024 "1024:$hard")
+    limits=(256:256 1024:1024 "1024:$hard")
 fi
 for pair in "${limits[@]}"; do
     for kind in "${kinds[@]}"; do

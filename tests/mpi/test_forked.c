@@ -41,17 +41,37 @@ static void try_shard(void)
     if (!s)
         return;
     REFUSED(jd_psum(s, "x", &in, &out, 1, JD_F64));
+    REFUSED(jd_pmean(s, "x", &in, &out, 1, JD_F64));
+    REFUSED(jd_pmax(s, "x", &in, &out, 1, JD_F64));
+    REFUSED(jd_pmin(s, "x", &in, &out, 1, JD_F64));
+    REFUSED(jd_pprod(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_all_gather(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_psum_scatter(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_all_to_all(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_ppermute(s, "x", &in, &out, 1, JD_F64, &nowhere, 0));
+    REFUSED(jd_ppermute_keep(s, "x", &in, &out, 1, JD_F64, &nowhere, 0));
+    REFUSED(jd_pshuffle(s, "x", &in, &out, 1, JD_F64, members));
     REFUSED(jd_pbroadcast(s, "x", 0, &in, &out, 1, JD_F64));
     REFUSED(jd_send(s, "x", 0, &in, 1, JD_F64));
     REFUSED(jd_recv(s, "x", 0, &out, 1, JD_F64));
+    REFUSED(jd_send_tagged(s, "x", 0, 7, &in, 1, JD_F64));
+    REFUSED(jd_recv_tagged(s, "x", 0, 7, &out, 1, JD_F64));
     REFUSED(jd_group_begin(s));
+    REFUSED(jd_group_end(s));
     REFUSED(jd_barrier(s, "x"));
     REFUSED(jd_shard_synchronize(s));
     REFUSED(jd_shard_groups(&group, s, "x", 1, members, members));
+}
+
+static void try_shardings(jd_sharding *sharding, const jd_leaf *leaf)
+{
+    const char *name = "array";
+    jd_array *other;
+    REFUSED(jd_array_zeros(&other, sharding, JD_F64, 1, leaf->shape));
+    REFUSED(jd_device_put(&other, leaf, sharding));
+    REFUSED(jd_array_from_process_local_data(&other, sharding, leaf, NULL));
+    REFUSED(jd_array_reshard(&other, array, sharding));
+    REFUSED(jd_array_restore(".", &name, &sharding, 1, &other));
 }
 
 static void try_arrays(void)
@@ -65,7 +85,70 @@ static void try_arrays(void)
     REFUSED(jd_array_to_host(array, &leaf));
     REFUSED(jd_array_save(".", &name, &array, 1));
     REFUSED(jd_process_allgather_array(array, &leaf));
+    REFUSED(jd_process_gather_array(array, &leaf, 0));
+    REFUSED(jd_array_assert_replicas_equal(array, NULL, NULL, 0));
+    try_shardings((jd_sharding *)jd_array_sharding(array), &leaf);
     jd_array_release(array);
+}
+
+static void on_failure(const jd_peer_failure *failure, void *arg)
+{
+    (void)failure, (void)arg;
+}
+
+static void on_preemption(void *arg)
+{
+    (void)arg;
+}
+
+static void try_coordination(void)
+{
+    void *value;
+    size_t size;
+    int64_t sum;
+    int *processes;
+    jd_kv_entry *entries;
+    const jd_kv_entry entry = { "key", "value", 5 };
+    const char *key = "key";
+    REFUSED(jd_kv_set("key", "value", 5, 0));
+    REFUSED(jd_kv_set_many(&entry, 1, 0));
+    REFUSED(jd_kv_get("key", 1, &value, &size));
+    REFUSED(jd_kv_get_many(&key, 1, 1, &entries));
+    REFUSED(jd_kv_try_get("key", &value, &size));
+    REFUSED(jd_kv_dir_get("key", &entries, &size));
+    REFUSED(jd_kv_delete("key", &size));
+    REFUSED(jd_kv_increment("key", 1, &sum));
+    REFUSED(jd_wait_at_barrier("child", 1, NULL, 0));
+    REFUSED(jd_cancel_barrier("child"));
+    REFUSED(jd_live_processes(1, &processes, &size));
+    REFUSED(jd_report_error(JD_INTERNAL, "child"));
+    REFUSED(jd_on_peer_failure(on_failure, NULL));
+    REFUSED(jd_on_peer_failure(NULL, NULL));
+    REFUSED(jd_on_preemption(on_preemption, NULL));
+    REFUSED(jd_on_preemption(NULL, NULL));
+    REFUSED(jd_acknowledge_preemption());
+    EXPECT(!jd_reached_preemption_sync_point(1), "a step");
+}
+
+/* What only reads an object, or a file, goes on. */
+static void try_queries(void)
+{
+    jd_checkpoint *checkpoint;
+    double in = 1;
+    float out;
+    EXPECT(jd_array_ndim(array) == 1, "%d", jd_array_ndim(array));
+    EXPECT_OK(jd_convert(&in, JD_F64, &out, JD_F32, 1));
+    EXPECT_STATUS(jd_checkpoint_open(&checkpoint, "/nonexistent"), JD_NOT_FOUND,
+                  "/nonexistent");
+}
+
+static void try_multihost(void)
+{
+    double number = 1;
+    const jd_leaf leaf = { &number, JD_F64, 0, NULL };
+    REFUSED(jd_sync_global_devices("child"));
+    REFUSED(jd_broadcast_one_to_all(&leaf, 1, 0));
+    REFUSED(jd_assert_equal(&leaf, 1, "child"));
 }
 
 static void try_all(void)
@@ -82,11 +165,11 @@ static void try_all(void)
     REFUSED(jd_device_alloc(NULL, 1, &more));
     REFUSED(jd_device_copy(&in, memory, sizeof in));
     REFUSED(jd_device_free(memory));
-    REFUSED(jd_sync_global_devices("child"));
-    REFUSED(jd_kv_set("key", "value", 5, 0));
-    REFUSED(jd_report_error(JD_INTERNAL, "child"));
     REFUSED(jd_initialize());
     REFUSED(jd_shutdown());
+    try_multihost();
+    try_coordination();
+    try_queries();
     try_shard();
     try_arrays();
     jd_mesh_destroy(mesh);
@@ -129,6 +212,7 @@ int main(void)
     EXPECT_OK(jd_array_zeros(&array, sharding, JD_F64, 1,
                              (int64_t[]){ jd_device_count() }));
     expect_sum(1);
+    EXPECT_OK(jd_on_preemption(on_preemption, NULL));
     for (int end = BY_EXIT; end <= BY_ABORT; end++) {
         if (jd_process_index() == jd_process_count() / 2)
             fork_child((enum end)end, wanted[end]);

@@ -303,6 +303,15 @@ static jd_status announce(struct jd_transfers *call, int index)
                                   request_of(call, index, ANNOUNCING));
 }
 
+/* What is under way takes as long as it takes. */
+static void note_moving(const struct jd_transfers *call)
+{
+    bool is_moving = false;
+    for (int i = 0; i < call->count; i++)
+        is_moving |= call->transfers[i].state == MOVING;
+    jd__channel_next_wait(call->comm->wire)->is_moving = is_moving;
+}
+
 /* Posts the next piece of what is agreed, or ends it. */
 static jd_status move_on(struct jd_transfers *call, struct transfer *t)
 {
@@ -313,6 +322,7 @@ static jd_status move_on(struct jd_transfers *call, struct transfer *t)
     size_t begin = t->moved;
     t->state = left ? MOVING : DONE;
     t->moved += bytes;
+    note_moving(call);
     if (left == 0)
         return JD_OK;
     if (t->kind == SEND)

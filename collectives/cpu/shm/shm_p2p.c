@@ -621,7 +621,9 @@ jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
     transfer_to_self(&post);
     open_lanes(&post);
     jd_status status = JD_OK;
+    group->spec.wait.is_transfer = true;
     if (post.mail->num_open)
         status = jd__shm_await_work(group, &mail_work, &post);
+    group->spec.wait.is_transfer = false;
     return status == JD_OK ? post.status : status;
 }

@@ -51,13 +51,13 @@ void jd__auth_make(struct jd_auth *auth);
 
 /*
  * The job's secret where MPI does not carry one: JD_SECRET_FILE, else
- * JD_SECRET, else munge where env is a Slurm job's and munged answers, else
+ * JD_SECRET, else munge where env is a Slurm job's and this host has it, else
  * open. A file is refused where it is not this user's, or where others may use
- * it; of its
- * content (at most 4096 bytes) a newline at the end does not count.
+ * it; of its content (at most 4096 bytes) a newline at the end does not count.
  * Returns: JD_OK; INVALID_ARGUMENT where both variables are set, or the file
  *   is empty, too long or no regular file; NOT_FOUND, PERMISSION_DENIED naming
- *   the file, what is wrong with it and the remedy.
+ *   the file, what is wrong with it and the remedy; where munge is there and
+ *   does not serve, as jd__munge_look.
  */
 jd_status jd__secret_find(const struct jd_env *env,
                           const struct jd_settings *settings,

@@ -13,8 +13,8 @@
  *     ... on_munge(connection, status, text) comes, or, where the connection
  *     ... ends before it: jd__munge_cancel(connection->question);
  *
- * Built without libmunge, jd__munge_is_there() is false and the others fail
- * with UNIMPLEMENTED.
+ * Built without libmunge, jd__munge_look() finds none and the others fail with
+ * UNIMPLEMENTED.
  */
 #ifndef RUNTIME_COORDINATION_AUTH_MUNGE_H
 #define RUNTIME_COORDINATION_AUTH_MUNGE_H
@@ -26,8 +26,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The library is there and munged answers within the seconds. */
-bool jd__munge_is_there(double timeout);
+/*
+ * Whether this host has munge: the library is there, and a munged that answers.
+ * There is none where no socket is; one that does not answer is an error, since
+ * whoever can keep munged busy must not have us do without it.
+ * Returns: JD_OK; UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED as
+ *   jd__munge_encode.
+ */
+jd_status jd__munge_look(double timeout, bool *ret_is_there);
 
 /*
  * A credential over the payload (up to 1 MiB), a malloc'ed text, which

@@ -151,6 +151,23 @@ static bool is_slurm_job(const struct jd_env *env)
     return jd__env_get_nonempty(env, "SLURM_JOB_ID") != NULL;
 }
 
+/* A munged that does not answer is not taken for none: who floods it would
+ * have this process believe any service. */
+static jd_status find_without_secret(const struct jd_env *env,
+                                     struct jd_auth *ret_auth)
+{
+    bool is_there = false;
+    jd_status status =
+        is_slurm_job(env) ? jd__munge_look(MUNGE_SECONDS, &is_there) : JD_OK;
+    if (status != JD_OK)
+        return jd__fail_prefix(status,
+                               "in a Slurm job (SLURM_JOB_ID is set) the "
+                               "processes know each other by munge, but ");
+    *ret_auth = is_there ? (struct jd_auth){ JD_AUTH_MUNGE, .source = "munge" }
+                         : (struct jd_auth){ .way = JD_AUTH_OPEN };
+    return JD_OK;
+}
+
 jd_status jd__secret_find(const struct jd_env *env,
                           const struct jd_settings *settings,
                           struct jd_auth *ret_auth)
@@ -164,11 +181,8 @@ jd_status jd__secret_find(const struct jd_env *env,
                        path);
     if (path)
         return find_in_file(path, ret_auth);
-    if (secret)
-        set_secret(ret_auth, secret, strlen(secret), "JD_SECRET");
-    else if (is_slurm_job(env) && jd__munge_is_there(MUNGE_SECONDS))
-        *ret_auth = (struct jd_auth){ JD_AUTH_MUNGE, .source = "munge" };
-    else
-        *ret_auth = (struct jd_auth){ .way = JD_AUTH_OPEN };
+    if (!secret)
+        return find_without_secret(env, ret_auth);
+    set_secret(ret_auth, secret, strlen(secret), "JD_SECRET");
     return JD_OK;
 }

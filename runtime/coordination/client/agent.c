@@ -328,7 +328,7 @@ jd_status jd__agent_call(struct jd_agent *agent, struct jd_call *call)
                        call->operation, call->detail ? call->detail : "", bytes,
                        agent->spec.max_message);
     return ask(agent, call, call->patience > 0 ? call->patience : patience,
-               waits ? agent->spec.notice : -1);
+               waits && call->variable ? agent->spec.notice : -1);
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -175,11 +175,16 @@ static void ask_munge(struct jd_agent *agent, const struct jd_munge_spec *spec,
         jd__agent_be_refused(agent, JD_RESOURCE_EXHAUSTED, jd_error_message());
 }
 
-/* This process's own munge does not help: it would not elsewhere, either. */
+/* This process's own munge does not help: it would not elsewhere, either, but
+ * one that has much to do may have time for us later. */
 static void on_credential(void *arg, jd_status status, const char *text)
 {
     struct jd_agent *agent = arg;
     agent->greeting.question = NULL;
+    if (may_come_again(agent, status)) {
+        jd__agent_give_up_address(agent, text);
+        return;
+    }
     if (status != JD_OK) {
         jd__agent_be_refused(agent, status, text);
         return;

@@ -65,7 +65,7 @@ struct jd_blocked_wait {
     const int *processes;           /* those that have not come, sorted */
     int count;
     double waited;
-    bool is_far, is_alone;
+    bool is_far, is_alone, is_transfer;
     uint64_t look; /* jd__failure_report_looks() before the processes were found
                       out */
 };

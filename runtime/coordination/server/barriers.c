@@ -144,6 +144,17 @@ static bool is_missing(const struct jd_service_process *member, const void *arg)
            !has_given_up(barrier, member->index);
 }
 
+int jd__barriers_list_missing(const struct jd_service *service,
+                              const struct jd_pending_request *waiter,
+                              int *processes, int most)
+{
+    int count = 0;
+    for (int i = 0; i < service->count && count < most; i++)
+        if (is_missing(&service->members[i], waiter->owner))
+            processes[count++] = i;
+    return count;
+}
+
 void jd__barriers_give_up(struct jd_service *service,
                           const struct jd_pending_request *waiter)
 {
@@ -479,6 +490,7 @@ static void wait_there(struct jd_service *service,
         return;
     }
     waiter->owner = barrier;
+    waiter->is_alone = message->arrive->is_alone;
     if (barrier->gave_up)
         barrier->gave_up[connection->member->index] = false;
     if (barrier->queue.count == barrier->count)

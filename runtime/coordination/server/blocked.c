@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * blocked.c - waits that cannot end: for a process that is leaving the job, or
- * in a circle. Processes tell the service of waits that last (Blocked). What
- * they said may be over, or the message that they wait for under way; so a
- * suspicion has them look again, twice and for a while, and what all of them
- * have then confirmed is a failure that is told to all.
+ * in a circle (circles.c). Processes tell the service of waits that last
+ * (Blocked). What they said may be over, or the message that they wait for
+ * under way; so a suspicion has them look again, twice and for a while, and
+ * what all of them have then confirmed is a failure that is told to all.
  */
 #include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
@@ -17,7 +17,6 @@
 #define STALE_SECONDS 20 /* told at least every eight */
 #define NEAR_SECONDS 0.4 /* that a suspicion must last */
 #define FAR_SECONDS 5.0  /* and where messages cross a network */
-#define LONGEST_CIRCLE 8 /* processes */
 
 static struct jd_blocked *find(const struct jd_service_process *member,
                                uint64_t wait)
@@ -140,6 +139,7 @@ static void fill(struct jd_service *service, struct jd_blocked *blocked,
     blocked->told = service->now;
     blocked->is_far = said->is_far;
     blocked->is_alone = said->is_alone;
+    blocked->is_transfer = said->is_transfer;
     blocked->look = said->look;
     await_nobody(service, blocked);
     for (size_t i = 0; i < said->n_processes; i++)
@@ -167,23 +167,30 @@ static void ask(struct jd_service *service, struct jd_blocked *blocked)
     blocked->asked_at = service->now;
 }
 
-static void suspect(struct jd_service *service, struct jd_blocked *blocked)
-{
-    blocked->suspected = service->now;
-    enlist(blocked->is_far ? &service->far : &service->near, blocked);
-    ask(service, blocked);
-}
-
-static double seconds_of(const struct jd_blocked *blocked)
+double jd__blocked_seconds(const struct jd_blocked *blocked)
 {
     return blocked->is_far ? FAR_SECONDS : NEAR_SECONDS;
 }
 
-/* It was asked at the end of that time, and has said the same. */
-static bool is_certain(const struct jd_blocked *blocked)
+void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
+                         double seconds)
+{
+    blocked->suspected = service->now;
+    blocked->due = service->now + seconds;
+    unlist(blocked);
+    enlist(seconds > NEAR_SECONDS ? &service->far : &service->near, blocked);
+    ask(service, blocked);
+}
+
+bool jd__blocked_is_certain(const struct jd_blocked *blocked)
 {
     return blocked->asked && blocked->look >= blocked->asked &&
-           blocked->asked_at >= blocked->suspected + seconds_of(blocked);
+           blocked->asked_at >= blocked->due;
+}
+
+static void suspect(struct jd_service *service, struct jd_blocked *blocked)
+{
+    jd__blocked_suspect(service, blocked, jd__blocked_seconds(blocked));
 }
 
 /* ---- for one that leaves ------------------------------------------------ */
@@ -231,144 +238,20 @@ static void weigh_leaving(struct jd_service *service,
 {
     if (!blocked->asked)
         suspect(service, blocked);
-    else if (is_certain(blocked))
+    else if (jd__blocked_is_certain(blocked))
         fail_leaving(service, blocked, leaving);
-}
-
-/* ---- in a circle -------------------------------------------------------- */
-
-/* One way through who waits for whom. */
-struct path {
-    struct jd_blocked *steps[LONGEST_CIRCLE];
-    int count;
-    uint64_t search; /* its number */
-};
-
-/* One with several devices has other threads, which may yet do what others
- * wait for. */
-static bool can_be_in_circle(const struct jd_service *service,
-                             const struct jd_blocked *blocked)
-{
-    return blocked->is_alone && service->notice >= 0 &&
-           service->now - blocked->since >= service->notice;
-}
-
-static bool is_on(const struct path *path, const struct jd_blocked *blocked)
-{
-    for (int i = 0; i < path->count; i++)
-        if (path->steps[i] == blocked)
-            return true;
-    return false;
-}
-
-/* The member's wait, where one of the call can be waiting for it in vain.
- * Processes in the same call may wait for what is under way between them. */
-static struct jd_blocked *step_to(const struct jd_service *service,
-                                  const struct jd_blocked *from, int process)
-{
-    const struct jd_service_process *member = &service->members[process];
-    bool is_step = jd__blocked_now(service, member) &&
-                   can_be_in_circle(service, member->blocked) &&
-                   strcmp(member->blocked->operation, from->operation) != 0;
-    return is_step ? member->blocked : NULL;
-}
-
-/* This search has come by with as many steps left, and found nothing: many ways
- * may lead to one wait. */
-static bool is_vain(const struct path *path, struct jd_blocked *blocked)
-{
-    int left = LONGEST_CIRCLE - path->count;
-    if (left <= 0 ||
-        (blocked->search == path->search && blocked->steps_left >= left))
-        return true;
-    blocked->search = path->search;
-    blocked->steps_left = left;
-    return false;
-}
-
-/* Whether the way can be gone on until it comes back to its begin. */
-static bool follow(const struct jd_service *service, struct path *path)
-{
-    const struct jd_blocked *last = path->steps[path->count - 1];
-    for (int i = 0; i < last->count; i++) {
-        struct jd_blocked *next =
-            step_to(service, last, last->awaited[i].process);
-        if (next && next == path->steps[0])
-            return true;
-        if (!next || is_on(path, next) || is_vain(path, next))
-            continue;
-        path->steps[path->count++] = next;
-        if (follow(service, path))
-            return true;
-        path->count--;
-    }
-    return false;
-}
-
-static bool find_circle(struct jd_service *service, struct jd_blocked *first,
-                        struct path *ret_path)
-{
-    *ret_path = (struct path){ { first }, 1, ++service->num_searches };
-    return first == first->member->blocked &&
-           can_be_in_circle(service, first) && follow(service, ret_path);
-}
-
-static char *describe_circle(const struct jd_service *service,
-                             const struct path *path)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    for (int i = 0; i < path->count; i++)
-        fprintf(out, "%s %s for process %d",
-                i ? ", which waits in" : "it waits in",
-                path->steps[i]->operation,
-                path->steps[(i + 1) % path->count]->member->index);
-    fprintf(out,
-            ", for %.3g s: none of them can go on; all members must make the "
-            "same calls in the same order",
-            service->now - path->steps[0]->since);
-    fclose(out);
-    return text;
-}
-
-static void fail_circle(struct jd_service *service, const struct path *path)
-{
-    char *text = describe_circle(service, path);
-    jd__failures_add(service, path->steps[0]->member, "%s",
-                     text ? text : "it waits in a circle of processes");
-    path->steps[0]->member->is_stuck = true;
-    free(text);
-}
-
-/* Each of its waits is asked about, and each must be certain. */
-static void weigh_circle(struct jd_service *service, const struct path *path)
-{
-    bool certain = true;
-    for (int i = 0; i < path->count; i++) {
-        if (!path->steps[i]->asked)
-            suspect(service, path->steps[i]);
-        certain = certain && is_certain(path->steps[i]);
-    }
-    if (certain)
-        fail_circle(service, path);
 }
 
 /* ---- all of it ---------------------------------------------------------- */
 
 static void weigh(struct jd_service *service, struct jd_blocked *blocked)
 {
-    struct path path;
     struct jd_service_process *leaving = find_leaving(service, blocked);
     if (service->has_failed || service->is_failing)
         return;
     if (leaving)
         weigh_leaving(service, blocked, leaving);
-    else if (find_circle(service, blocked, &path))
-        weigh_circle(service, &path);
-    else
+    else if (!jd__circles_weigh(service, blocked))
         forget_suspicion(blocked);
 }
 
@@ -400,9 +283,8 @@ static double ask_again(struct jd_service *service, struct jd_suspicions *list)
 {
     struct jd_blocked *blocked;
     while ((blocked = list->first)) {
-        double due = blocked->suspected + seconds_of(blocked);
-        if (service->now < due)
-            return due;
+        if (service->now < blocked->due)
+            return blocked->due;
         unlist(blocked);
         ask(service, blocked);
     }

@@ -429,6 +429,8 @@ static void answer_about_wait(struct jd_service *service,
         jd__connection_find_waiter(connection, message->inquiry->wait);
     char *text = NULL;
     size_t size;
+    if (waiter)
+        jd__circles_on_notice(service, waiter);
     reply.number = waiter && jd__pending_is_lowest(waiter);
     FILE *out = reply.number ? open_memstream(&text, &size) : NULL;
     if (out) {

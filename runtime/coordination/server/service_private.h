@@ -43,6 +43,7 @@ struct jd_pending_request {
     Jd__Message
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
     size_t next_key;
+    bool is_alone; /* BARRIER: as in struct jd_blocked, and it has no timeout */
 };
 
 /* What a queue's waiters wait for, for those whose time is up together. */
@@ -83,19 +84,17 @@ struct jd_blocked {
     uint64_t wait;
     char operation[160];
     double since, told;
-    bool is_far, is_alone;
+    bool is_far, is_alone, is_transfer;
     uint64_t look; /* the last Look before it was told */
     int count;
     struct jd_awaited_member awaited[JD_BLOCKED_NAMED];
     uint64_t asked; /* the Look that asks about it; 0: it is not suspected */
     double suspected, asked_at;
+    double due; /* the suspicion has lasted; it is asked about once more */
     /* While it is to be asked about once more: in the list of those that are.
      */
     struct jd_suspicions *list;
     struct jd_blocked *next_suspected, *previous_suspected;
-    uint64_t
-        search;     /* the last for a circle that came by, with so many steps */
-    int steps_left; /* left, and found none from here */
 };
 
 /* Waits that are suspected, the oldest suspicion first. */
@@ -135,7 +134,7 @@ struct jd_service_process {
     double since, told;         /* since when it is so; when it said so */
     struct jd_blocked *blocked; /* the newest first */
     struct jd_awaited_member *awaited_by; /* in the waits of others */
-    char *failure;              /* how it failed */
+    char *failure;                        /* how it failed */
     double failed_at;
     struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
     unsigned num_answered;
@@ -263,7 +262,8 @@ struct jd_service {
 
     double notice; /* how long waits in a circle must last; negative: none */
     struct jd_suspicions near, far; /* by how long each must last */
-    uint64_t num_looks, num_searches;
+    double circles_due;             /* barriers are looked at; 0: not */
+    uint64_t num_looks;
 
     uint64_t round; /* of preemption */
     bool round_is_open, round_is_decided;
@@ -463,6 +463,10 @@ void jd__barriers_describe_doing(FILE *out,
 void jd__barriers_abort(struct jd_service *service,
                         const struct jd_service_process *member);
 void jd__barriers_finish(struct jd_service *service);
+/* Whom it waits for: writes at most so many, returns how many. */
+int jd__barriers_list_missing(const struct jd_service *service,
+                              const struct jd_pending_request *waiter,
+                              int *processes, int most);
 
 /* ---- followed.c --------------------------------------------------------- */
 
@@ -489,6 +493,25 @@ void jd__blocked_look(struct jd_service *service,
 /* The member is no more, or cannot be asked. */
 void jd__blocked_forget(struct jd_service *service,
                         struct jd_service_process *member);
+/* Such a suspicion must last so long. */
+double jd__blocked_seconds(const struct jd_blocked *blocked);
+/* Its process says again whether it waits, and for whom: now, and after so
+ * many seconds. */
+void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
+                         double seconds);
+/* It was asked at the end of that time, and has said the same. */
+bool jd__blocked_is_certain(const struct jd_blocked *blocked);
+
+/* ---- circles.c ---------------------------------------------------------- */
+
+/* Looks for a circle that this wait leads to, and asks those in it; ends the
+ * job where all is certain. False where there is none. */
+bool jd__circles_weigh(struct jd_service *service, struct jd_blocked *blocked);
+/* A process's notice about this wait is due. */
+void jd__circles_on_notice(struct jd_service *service,
+                           const struct jd_pending_request *waiter);
+/* Looks at barriers whose notices were due; returns when to call again. */
+double jd__circles_tick(struct jd_service *service);
 
 /* ---- failures.c --------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* join.c - the parts of a start that both ways to the service share. */
 #include "base/clock.h"
+#include "base/log.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/net/process_lists.h"
@@ -61,6 +62,21 @@ jd_status jd__session_listen(const struct jd_session_spec *spec,
 
 /* ---- the service, on process 0 ------------------------------------------ */
 
+/* Those who only look have a way of their own: a munge that does not answer
+ * keeps them out, and the job goes on. */
+static jd_status find_observer_auth(const struct jd_session_spec *spec,
+                                    struct jd_auth *ret_auth)
+{
+    jd_status status = jd__secret_find(spec->env, spec->settings, ret_auth);
+    if (status != JD_UNAVAILABLE && status != JD_DEADLINE_EXCEEDED &&
+        status != JD_RESOURCE_EXHAUSTED)
+        return status;
+    jd__log(JD_LOG_WARNING, "jd-info --job cannot look at this job: %s",
+            jd_error_message());
+    *ret_auth = (struct jd_auth){ .way = JD_AUTH_OPEN };
+    return JD_OK;
+}
+
 jd_status jd__session_start_server(struct jd_session *session,
                                    const struct jd_session_spec *spec,
                                    const struct jd_listeners *listeners)
@@ -68,7 +84,7 @@ jd_status jd__session_start_server(struct jd_session *session,
     const struct jd_settings *settings = spec->settings;
     struct jd_listeners taken = *listeners;
     struct jd_auth observer_auth;
-    jd_status status = jd__secret_find(spec->env, settings, &observer_auth);
+    jd_status status = find_observer_auth(spec, &observer_auth);
     if (status != JD_OK) {
         jd__listen_close(&taken);
         return status;

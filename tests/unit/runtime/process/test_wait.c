@@ -357,6 +357,40 @@ START_TEST(who_cannot_be_seen_is_no_suspect)
 }
 END_TEST
 
+/* Its deadline is far away, and no service says that it is dead. */
+START_TEST(who_has_ended_is_not_waited_for)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2);
+    char end[200];
+    pid_t pid = helper_start("other", NULL);
+    helper_end(pid);
+    processes[1].pid = pid;
+    has_come[1] = true;
+    wait.timeout = 1000;
+    snprintf(end, sizeof end,
+             " s for process 1; process 1 (prog, pid %d on n1) has ended, and "
+             "cannot come; the job should end",
+             (int)pid);
+    ck_assert_int_eq(run(&wait), JD_ABORTED);
+    ck_assert_ptr_nonnull(strstr(jd_error_message(), end));
+}
+END_TEST
+
+/* Of several one may come yet, and of another host nobody knows here. */
+START_TEST(who_may_come_is_waited_for)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2);
+    pid_t pid = helper_start("other", NULL);
+    helper_end(pid);
+    processes[1].pid = pid;
+    wait.timeout = 2.5; /* beyond the second time that it is looked at */
+    ck_assert_int_eq(run(&wait), JD_DEADLINE_EXCEEDED);
+    processes[2].pid = pid;
+    processes[2].host = 1;
+    ck_assert_int_eq(run(&wait), JD_DEADLINE_EXCEEDED);
+}
+END_TEST
+
 START_TEST(a_crowd_is_cut)
 {
     struct jd_wait wait = WAIT_FOR(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
@@ -528,6 +562,8 @@ int main(int argc, char **argv)
     tcase_set_timeout(suspects, 30);
     tcase_add_test(suspects, a_stopped_one_is_a_suspect);
     tcase_add_test(suspects, who_cannot_be_seen_is_no_suspect);
+    tcase_add_test(suspects, who_has_ended_is_not_waited_for);
+    tcase_add_test(suspects, who_may_come_is_waited_for);
     tcase_add_test(suspects, a_crowd_is_cut);
     TCase *notices = unit_case(suite, "notices");
     tcase_add_checked_fixture(notices, make_job, NULL);

@@ -163,6 +163,13 @@ static char *encode(const char *payload)
     return credential;
 }
 
+static void expect_munge(bool is_expected)
+{
+    bool is_there = !is_expected;
+    UNIT_OK(jd__munge_look(PLENTY, &is_there));
+    ck_assert_int_eq(is_there, is_expected);
+}
+
 /* ---- what munge vouches for --------------------------------------------- */
 
 START_TEST(a_credential_is_good_once)
@@ -179,7 +186,7 @@ START_TEST(a_credential_is_good_once)
     credential = encode("");
     expect_good(credential, "");
     free(credential);
-    ck_assert(jd__munge_is_there(PLENTY));
+    expect_munge(true);
 }
 END_TEST
 
@@ -453,7 +460,7 @@ START_TEST(munged_has_no_socket)
     if (!is_built)
         return;
     jd__munge_set_socket("/nonexistent/munge");
-    ck_assert(!jd__munge_is_there(PLENTY));
+    expect_munge(false);
     static const char sentence[] =
         "munge does not serve this process (socket /nonexistent/munge): "
         "Failed to access \"/nonexistent/munge\": No such file or directory "
@@ -472,6 +479,7 @@ START_TEST(munged_has_been_killed)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char sentence[512];
+    bool is_there;
     if (!is_built)
         return;
     snprintf(address.sun_path, sizeof address.sun_path, "/tmp/jd-test-munge-%d",
@@ -487,6 +495,7 @@ START_TEST(munged_has_been_killed)
              "connect to \"%s\": Connection refused; " REMEDY,
              address.sun_path, address.sun_path);
     fail_encoding(PLENTY, JD_UNAVAILABLE, sentence);
+    UNIT_FAILS(jd__munge_look(PLENTY, &is_there), JD_UNAVAILABLE, sentence);
     wait_for_threads(at_rest); /* that of the first encoding too */
     unlink(address.sun_path);
 }
@@ -497,12 +506,13 @@ START_TEST(munged_is_stopped)
     static const char sentence[] =
         "munged has not answered within 0.2 s; look whether it runs and is "
         "not stopped; " REMEDY;
+    bool is_there;
     if (!has_munged("munged_is_stopped"))
         return;
     char *credential = encode("x");
     kill(munged.pid, SIGSTOP);
     fail_encoding(0.2, JD_DEADLINE_EXCEEDED, sentence);
-    ck_assert(!jd__munge_is_there(0.2));
+    UNIT_FAILS(jd__munge_look(0.2, &is_there), JD_DEADLINE_EXCEEDED, sentence);
     decode(credential, "x", 1, 0.2);
     ck_assert_str_eq(jd_status_name(answer_status), "DEADLINE_EXCEEDED");
     ck_assert_str_eq(answer_text, sentence);
@@ -700,6 +710,29 @@ START_TEST(a_slurm_job_has_munge)
 }
 END_TEST
 
+/* Whoever keeps munged busy must not have a process believe any service. */
+START_TEST(a_munged_that_does_not_answer_is_not_none)
+{
+    struct jd_auth auth = { .way = JD_AUTH_SECRET };
+    if (!has_munged("a_munged_that_does_not_answer_is_not_none"))
+        return;
+    kill(munged.pid, SIGSTOP);
+    UNIT_FAILS(find("SLURM_JOB_ID=17\n", &auth), JD_DEADLINE_EXCEEDED,
+               "in a Slurm job (SLURM_JOB_ID is set) the processes know each "
+               "other by munge, but munged has not answered within 5 s; look "
+               "whether it runs and is not stopped; " REMEDY);
+    ck_assert_int_eq(auth.way, JD_AUTH_SECRET);
+    UNIT_OK(find("SLURM_JOB_ID=17\nJD_SECRET=x\n", &auth));
+    UNIT_OK(find("", &auth));
+    ck_assert_int_eq(auth.way, JD_AUTH_OPEN);
+    kill(munged.pid, SIGCONT);
+    wait_for_threads(at_rest);
+    jd__munge_set_socket("/nonexistent/munge");
+    UNIT_OK(find("SLURM_JOB_ID=17\n", &auth));
+    ck_assert_int_eq(auth.way, JD_AUTH_OPEN);
+}
+END_TEST
+
 START_TEST(a_build_without_munge)
 {
     static const char sentence[] =
@@ -708,7 +741,7 @@ START_TEST(a_build_without_munge)
         "JD_SECRET_FILE";
     if (is_built)
         return;
-    ck_assert(!jd__munge_is_there(PLENTY));
+    expect_munge(false);
     fail_encoding(PLENTY, JD_UNIMPLEMENTED, sentence);
     struct jd_munge_spec spec = { .answer = "", .timeout = PLENTY };
     ck_assert_ptr_null(jd__munge_ask(loop, &spec, on_answer, NULL));
@@ -745,6 +778,7 @@ static int run_suite(void)
     tcase_add_test(tests, many_at_once);
     tcase_add_test(tests, the_thread_takes_no_signal);
     tcase_add_test(tests, a_slurm_job_has_munge);
+    tcase_add_test(tests, a_munged_that_does_not_answer_is_not_none);
     tcase_add_test(tests, a_build_without_munge);
     return unit_main(suite);
 }

@@ -227,6 +227,44 @@ START_TEST(one_with_anothers_credential_is_passed_over)
 }
 END_TEST
 
+/* Somebody to whom the agent shows nothing, since munge does not answer; munge
+ * serves again when the agent has given him up. */
+static void *wait_until_given_up(void *arg)
+{
+    static const uint8_t nonce[JD_AUTH_NONCE] = "anything new";
+    const int *listener = arg;
+    int fd = accept(*listener, NULL, NULL);
+    say_challenge(fd, nonce);
+    expect_closed(fd);
+    close(*listener);
+    kill(munged.pid, SIGCONT);
+    return NULL;
+}
+
+START_TEST(an_own_munge_that_is_late_is_asked_again)
+{
+    int port, listener;
+    pthread_t thread;
+    if (!begin_munge())
+        return;
+    start_service(3, &munge_auth);
+    listener = listen_bare(&port);
+    struct jd_agent_spec spec = make_spec(1, 3);
+    spec.auth = &munge_auth;
+    add_endpoint(&first, port);
+    add_endpoint(&first, home.port);
+    kill(munged.pid, SIGSTOP);
+    open_agent(&first, &spec);
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, wait_until_given_up, &listener), 0);
+    UNIT_OK(meet_for(&first, 60));
+    pthread_join(thread, NULL);
+    close_agent(&first);
+    stop_service();
+    end_munge();
+}
+END_TEST
+
 /* The agent ends while munge is asked. */
 START_TEST(an_agent_may_end_before_munge_has_answered)
 {
@@ -257,6 +295,7 @@ int main(void)
     tcase_add_test(tcase, one_of_another_user_is_passed_over);
     tcase_add_test(tcase, one_without_a_credential_is_passed_over);
     tcase_add_test(tcase, one_with_anothers_credential_is_passed_over);
+    tcase_add_test(tcase, an_own_munge_that_is_late_is_asked_again);
     tcase_add_test(tcase, an_agent_may_end_before_munge_has_answered);
     return unit_main(suite);
 }

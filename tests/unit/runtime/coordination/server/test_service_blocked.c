@@ -10,7 +10,7 @@ struct said {
     const char *operation;
     double waited;
     uint32_t process;
-    bool is_far, has_threads;
+    bool is_far, has_threads, is_transfer;
 };
 
 static void say_at(int process, const struct said *said, uint64_t look)
@@ -24,6 +24,7 @@ static void say_at(int process, const struct said *said, uint64_t look)
     body.n_processes = 1;
     body.is_far = said->is_far;
     body.is_alone = !said->has_threads;
+    body.is_transfer = said->is_transfer;
     body.look = look;
     tell(&peers[process], JD__MESSAGE__BODY_BLOCKED, &body);
 }
@@ -66,9 +67,10 @@ static void start_noticing(int count, double notice)
     start_joined(count);
 }
 
-static const struct said psum = { 1,     "jd_psum over axis \"x\"",
-                                  0.5,   1,
-                                  false, false };
+static const struct said psum = { .wait = 1,
+                                  .operation = "jd_psum over axis \"x\"",
+                                  .waited = 0.5,
+                                  .process = 1 };
 
 /* ---- one that leaves ---------------------------------------------------- */
 
@@ -129,7 +131,9 @@ END_TEST
 
 START_TEST(what_comes_after_all_ends_the_suspicion)
 {
-    static const struct said other = { 1, "jd_psum", 0.6, 2, false, false };
+    static const struct said other = {
+        .wait = 1, .operation = "jd_psum", .waited = 0.6, .process = 2
+    };
     start(3);
     start_joined(3);
     say(0, psum);
@@ -186,12 +190,14 @@ END_TEST
 
 /* ---- in a circle -------------------------------------------------------- */
 
-static const struct said over_a = { 1,     "jd_psum over axis \"a\"",
-                                    20,    1,
-                                    false, false };
-static const struct said over_b = { 4,     "jd_psum over axis \"b\"",
-                                    20,    0,
-                                    false, false };
+static const struct said over_a = { .wait = 1,
+                                    .operation = "jd_psum over axis \"a\"",
+                                    .waited = 20,
+                                    .process = 1 };
+static const struct said over_b = { .wait = 4,
+                                    .operation = "jd_psum over axis \"b\"",
+                                    .waited = 20,
+                                    .process = 0 };
 
 static void confirm_circle(struct said first, struct said second)
 {
@@ -247,6 +253,182 @@ START_TEST(a_circle_without_notices_is_left_alone)
     say(0, over_a);
     say(1, over_b);
     pass(10);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* Both ends of a transfer have to meet before anything is under way. */
+START_TEST(two_that_send_to_each_other_are_a_circle)
+{
+    struct said there = { 1, "jd_send over axis \"x\"", 20, 1,
+                          .is_transfer = true };
+    struct said back = there;
+    back.process = 0;
+    start_noticing(2, 20);
+    confirm_circle(there, back);
+    expect_failure_begins(
+        &peers[0], "process 1 (train, pid 101 on h0): it waits in jd_send over "
+                   "axis \"x\" for process 0, which waits in jd_send over axis "
+                   "\"x\" for process 1, for 20 s: none of them can go on; ");
+    finish();
+}
+END_TEST
+
+/* Each is asked by a Look of its own, so that all wait at one time. */
+static void answer_looks(int count, const struct said *said)
+{
+    for (int i = 0; i < count; i++)
+        answer_look(i, said[i]);
+}
+
+START_TEST(a_long_circle_is_said_in_short)
+{
+    enum { COUNT = 10 };
+    struct said said[COUNT];
+    start_noticing(COUNT, 20);
+    for (int i = 0; i < COUNT; i++) {
+        said[i] = (struct said){ 1, "jd_send", 20, (uint32_t)(i + 1) % COUNT,
+                                 .is_transfer = true };
+        say(i, said[i]);
+    }
+    answer_looks(COUNT, said);
+    pass(0.5);
+    answer_looks(COUNT, said);
+    pass(0.05);
+    Jd__Message *message = take(&peers[0], JD__MESSAGE__BODY_FAILURE);
+    ck_assert_ptr_nonnull(strstr(message->failure->text,
+                                 " for process 7, and so on, through 10 "
+                                 "processes in all, for 20 s: none of them"));
+    drop(message);
+    finish();
+}
+END_TEST
+
+/* It was certain of another circle, and may be over since. */
+START_TEST(what_was_confirmed_before_is_asked_again)
+{
+    struct said third = over_b;
+    start_noticing(3, 20);
+    third.process = 0;
+    say(0, over_a);
+    say(1, over_b);
+    answer_look(0, over_a);
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    pass(0.5);
+    answer_look(0, over_a); /* it is certain, and process 1 says nothing */
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    third.wait = 5; /* another wait of process 1 */
+    say(1, third);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
+    answer_look(1, third);
+    pass(0.5);
+    answer_look(1, third);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
+    pass(30);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* ---- with barriers ------------------------------------------------------ */
+
+static uint64_t arrive_alone(int process, const char *name)
+{
+    Jd__Arrive body = JD__ARRIVE__INIT;
+    body.barrier = jd__wire_text(name);
+    body.is_alone = true;
+    return ask(&peers[process], JD__MESSAGE__BODY_ARRIVE, &body, 600000);
+}
+
+/* What a process asks when the notice about its wait is due. */
+static void notice(int process, uint64_t wait)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    body.wait = wait;
+    uint64_t id = ask(&peers[process], JD__MESSAGE__BODY_INQUIRY, &body, 0);
+    drop(take_reply(&peers[process], id, JD_OK));
+}
+
+static const struct said waits_for_1 = { .wait = 1,
+                                         .operation = "jd_psum over axis \"x\"",
+                                         .waited = 20,
+                                         .process = 1 };
+
+START_TEST(a_barrier_against_a_call_is_a_circle)
+{
+    start_noticing(2, 20);
+    arrive_alone(1, "here");
+    pass(20.1);
+    say(0, waits_for_1);
+    answer_look(0, waits_for_1);
+    pass(0.5);
+    answer_look(0, waits_for_1);
+    pass(0.05);
+    expect_failure_begins(
+        &peers[0], "process 0 (train, pid 100 on h0): it waits in jd_psum over "
+                   "axis \"x\" for process 1, which waits at barrier "
+                   "\"here\" for process 0, for 20 s: none of them can go on; "
+                   "all members must make the same calls in the same order, ");
+    finish();
+}
+END_TEST
+
+/* The barrier's notice is the later one. */
+START_TEST(a_call_against_a_barrier_is_a_circle)
+{
+    start_noticing(2, 20);
+    uint64_t id = arrive_alone(1, "here");
+    pass(10);
+    say(0, waits_for_1);
+    pass(10);
+    expect_all_quiet();
+    notice(1, id);
+    pass(0.5);
+    answer_look(0, waits_for_1);
+    pass(0.5);
+    answer_look(0, waits_for_1);
+    pass(0.05);
+    drop(take(&peers[0], JD__MESSAGE__BODY_FAILURE));
+    finish();
+}
+END_TEST
+
+START_TEST(barriers_of_two_names_are_a_circle)
+{
+    start_noticing(2, 20);
+    arrive_alone(0, "a");
+    uint64_t id = arrive_alone(1, "b");
+    pass(20);
+    notice(1, id);
+    pass(0.5);
+    expect_failure_begins(
+        &peers[1], "process 0 (train, pid 100 on h0): it waits at barrier "
+                   "\"a\" for process 1, which waits at barrier \"b\" for "
+                   "process 0, for 20.4 s: none of them can go on; ");
+    finish();
+}
+END_TEST
+
+/* A process with other threads, or a timeout of the program's own; one that
+ * does not wait itself; one whose notice is not due. */
+START_TEST(a_barrier_is_in_a_circle_only_where_it_is_certain)
+{
+    start_noticing(3, 20);
+    uint64_t other = arrive(&peers[0], "a", 600000);
+    uint64_t id = arrive_alone(1, "b");
+    pass(20);
+    notice(0, other);
+    notice(1, id);
+    pass(10);
+    expect_all_quiet();
+    arrive_alone(2, "c");
+    withdraw(&peers[0], other);
+    other = arrive_alone(0, "a");
+    withdraw(&peers[1], id);
+    pass(10);
+    notice(0, other);
+    pass(5);
     expect_all_quiet();
     finish();
 }
@@ -320,18 +502,19 @@ START_TEST(whom_a_wait_is_for_in_the_end)
     const char *psum_x = psum.operation;
     start(6);
     start_joined(6);
-    say(1, (struct said){ 1, psum_x, 0.5, 2, true, false });
-    say(2, (struct said){ 1, psum_x, 0.5, 5, true, false });
-    say(3, (struct said){ 1, "jd_barrier", 0.5, 4, true, false });
+    say(1, (struct said){ 1, psum_x, 0.5, 2, true, false, false });
+    say(2, (struct said){ 1, psum_x, 0.5, 5, true, false, false });
+    say(3, (struct said){ 1, "jd_barrier", 0.5, 4, true, false, false });
     expect_ends(1, psum_x, 1, (uint32_t[]){ 5, 1 }, 2);
     expect_ends(2, psum_x, 1, (uint32_t[]){ 5, 1 }, 2);
     expect_ends(3, psum_x, 1, (uint32_t[]){ 3, 1 }, 2);
     expect_ends(4, psum_x, 1, (uint32_t[]){ 4, 1 }, 2);
     expect_ends(77, psum_x, 1, NULL, 0);
-    say(5, (struct said){ 1, psum_x, 0.5, 1, true, false }); /* a circle */
+    say(5,
+        (struct said){ 1, psum_x, 0.5, 1, true, false, false }); /* a circle */
     expect_ends(1, psum_x, 1, NULL, 0);
     now += 3; /* what was told before that wait began is another's */
-    say(1, (struct said){ 2, psum_x, 0.5, 2, true, false });
+    say(1, (struct said){ 2, psum_x, 0.5, 2, true, false, false });
     expect_ends(1, psum_x, 1, (uint32_t[]){ 2, 1 }, 2);
 }
 END_TEST
@@ -350,6 +533,14 @@ int main(void)
     tcase_add_test(tcase, a_circle_of_waits_ends_the_job);
     tcase_add_test(tcase, a_circle_is_one_only_where_it_is_certain);
     tcase_add_test(tcase, a_circle_without_notices_is_left_alone);
+    tcase_add_test(tcase, two_that_send_to_each_other_are_a_circle);
+    tcase_add_test(tcase, a_long_circle_is_said_in_short);
+    tcase_add_test(tcase, what_was_confirmed_before_is_asked_again);
+    tcase = unit_case(suite, "with barriers");
+    tcase_add_test(tcase, a_barrier_against_a_call_is_a_circle);
+    tcase_add_test(tcase, a_call_against_a_barrier_is_a_circle);
+    tcase_add_test(tcase, barriers_of_two_names_are_a_circle);
+    tcase_add_test(tcase, a_barrier_is_in_a_circle_only_where_it_is_certain);
     tcase = unit_case(suite, "what others do");
     tcase_add_test(tcase, an_inquiry_has_those_say_what_they_do);
     tcase = unit_case(suite, "peers that lie");

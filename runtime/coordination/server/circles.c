@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * circles.c - processes that wait for each other in a circle: in calls that
+ * they have told of (blocked.c), and at barriers, which are the service's own.
+ * None of them can go on. Each that has told of its wait is asked again, twice
+ * and for a while, and what all of them have then confirmed ends the job.
+ */
+#include "runtime/coordination/server/service_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_CIRCLE 64 /* processes */
+#define MOST_SAID 8       /* of them, in the sentence */
+#define MOST_MISSING 16   /* of a barrier, that are looked at */
+#define NOTICE_SECONDS                                                         \
+    0.4 /* for the notices of the others, which are due too */
+
+/* What a process waits for: one of the two, the other is NULL. */
+struct step {
+    struct jd_service_process *member;
+    struct jd_blocked *blocked;
+    const struct jd_pending_request *barrier;
+};
+
+/* One way through who waits for whom. */
+struct path {
+    struct jd_service *service;
+    struct step steps[LONGEST_CIRCLE];
+    int count;
+    int first;  /* of those in the circle; the way may lead to it */
+    bool *dead; /* processes from which no way comes back */
+};
+
+/* ---- a step ------------------------------------------------------------- */
+
+static bool is_noticed(const struct jd_service *service, double since)
+{
+    return service->notice >= 0 && service->now - since >= service->notice;
+}
+
+/* One with several threads may yet do what others wait for. */
+static bool find_barrier(const struct jd_service *service, struct step *step)
+{
+    step->barrier = jd__pending_of(step->member);
+    return step->barrier && step->barrier->kind == JD_WAIT_BARRIER &&
+           step->barrier->is_alone && is_noticed(service, step->barrier->since);
+}
+
+static bool find_blocked(const struct jd_service *service, struct step *step)
+{
+    step->blocked = step->member->blocked;
+    return jd__blocked_now(service, step->member) && step->blocked->is_alone &&
+           is_noticed(service, step->blocked->since);
+}
+
+/* The member's wait. Where it is at the service, what it told before is over.
+ */
+static bool find_step(const struct jd_service *service,
+                      struct jd_service_process *member, struct step *ret_step)
+{
+    *ret_step = (struct step){ .member = member };
+    if (jd__pending_of(member))
+        return find_barrier(service, ret_step);
+    return find_blocked(service, ret_step);
+}
+
+/* Whether the other can be waited for in vain. Processes in the same call may
+ * wait for what is under way between them; of a transfer nothing is. */
+static bool can_lead(const struct step *from, const struct step *to)
+{
+    if (from->barrier || to->barrier)
+        return true;
+    return (from->blocked->is_transfer && to->blocked->is_transfer) ||
+           strcmp(from->blocked->operation, to->blocked->operation) != 0;
+}
+
+static int list_missing(const struct jd_service *service,
+                        const struct step *step, int missing[MOST_MISSING])
+{
+    if (step->barrier)
+        return jd__barriers_list_missing(service, step->barrier, missing,
+                                         MOST_MISSING);
+    int count = step->blocked->count;
+    if (count > MOST_MISSING)
+        count = MOST_MISSING;
+    for (int i = 0; i < count; i++)
+        missing[i] = step->blocked->awaited[i].process;
+    return count;
+}
+
+static double since_of(const struct step *step)
+{
+    return step->barrier ? step->barrier->since : step->blocked->since;
+}
+
+/* ---- the way ------------------------------------------------------------ */
+
+/* The place of the member on the way; -1: it is not there. */
+static int place_of(const struct path *path,
+                    const struct jd_service_process *member)
+{
+    int i = path->count - 1;
+    while (i >= 0 && path->steps[i].member != member)
+        i--;
+    return i;
+}
+
+/* Whether the way, once there, leads back to where it has been. */
+static bool follow(struct path *path, const struct step *step)
+{
+    int missing[MOST_MISSING];
+    int count = list_missing(path->service, step, missing);
+    if (path->count == LONGEST_CIRCLE)
+        return false;
+    path->steps[path->count++] = *step;
+    for (int i = 0; i < count; i++) {
+        struct step next;
+        if (path->dead[missing[i]] ||
+            !find_step(path->service, &path->service->members[missing[i]],
+                       &next) ||
+            !can_lead(step, &next))
+            continue;
+        path->first = place_of(path, next.member);
+        if (path->first >= 0 || follow(path, &next))
+            return true;
+    }
+    path->count--;
+    path->dead[step->member->index] = true;
+    return false;
+}
+
+/* ---- its end ------------------------------------------------------------ */
+
+static void print_step(FILE *out, const struct step *step)
+{
+    if (step->barrier)
+        jd__barriers_describe_doing(out, step->barrier);
+    else
+        fprintf(out, "waits in %s", step->blocked->operation);
+}
+
+static void print_circle(FILE *out, const struct path *path)
+{
+    const struct step *steps = path->steps + path->first;
+    int count = path->count - path->first;
+    for (int i = 0; i < count && i < MOST_SAID; i++) {
+        fputs(i ? ", which " : "it ", out);
+        print_step(out, &steps[i]);
+        fprintf(out, " for process %d", steps[(i + 1) % count].member->index);
+    }
+    if (count > MOST_SAID)
+        fprintf(out, ", and so on, through %d processes in all", count);
+    fprintf(out,
+            ", for %.3g s: none of them can go on; all members must make the "
+            "same calls in the same order",
+            path->service->now - since_of(&steps[0]));
+}
+
+static void fail(const struct path *path)
+{
+    char *text = NULL;
+    size_t size;
+    struct jd_service_process *member = path->steps[path->first].member;
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        print_circle(out, path);
+        fclose(out);
+    }
+    jd__failures_add(path->service, member, "%s",
+                     text ? text : "it waits in a circle of processes");
+    member->is_stuck = true;
+    free(text);
+}
+
+/* From now on; what was known of some of them may be over. */
+static void suspect(const struct path *path)
+{
+    double seconds = 0;
+    for (int i = path->first; i < path->count; i++)
+        if (path->steps[i].blocked)
+            seconds =
+                fmax(seconds, jd__blocked_seconds(path->steps[i].blocked));
+    for (int i = path->first; i < path->count; i++)
+        if (path->steps[i].blocked)
+            jd__blocked_suspect(path->service, path->steps[i].blocked, seconds);
+}
+
+/* The waits that were told of are suspected together, and barriers are older
+ * than that: it was a circle at one moment, and nothing has come to it since.
+ */
+static bool is_suspected(const struct path *path)
+{
+    double due = -1, oldest = path->service->now;
+    for (int i = path->first; i < path->count; i++) {
+        const struct step *step = &path->steps[i];
+        if (step->barrier)
+            continue;
+        if (!step->blocked->asked || (due >= 0 && step->blocked->due != due))
+            return false;
+        due = step->blocked->due;
+        oldest = fmin(oldest, step->blocked->suspected);
+    }
+    for (int i = path->first; i < path->count; i++)
+        if (path->steps[i].barrier && path->steps[i].barrier->since > oldest)
+            return false;
+    return true;
+}
+
+static bool is_certain(const struct path *path)
+{
+    for (int i = path->first; i < path->count; i++)
+        if (path->steps[i].blocked &&
+            !jd__blocked_is_certain(path->steps[i].blocked))
+            return false;
+    return true;
+}
+
+/* Whether there is a circle that this step leads to. */
+static bool weigh(struct path *path, const struct step *step)
+{
+    path->count = 0;
+    if (!follow(path, step))
+        return false;
+    if (!is_suspected(path))
+        suspect(path);
+    else if (is_certain(path))
+        fail(path);
+    return true;
+}
+
+bool jd__circles_weigh(struct jd_service *service, struct jd_blocked *blocked)
+{
+    struct step step;
+    if (!find_step(service, blocked->member, &step) || step.blocked != blocked)
+        return false;
+    struct path path = { .service = service,
+                         .dead = calloc((size_t)service->count, sizeof(bool)) };
+    bool is_there = path.dead && weigh(&path, &step);
+    free(path.dead);
+    return is_there;
+}
+
+/* ---- barriers ----------------------------------------------------------- */
+
+void jd__circles_on_notice(struct jd_service *service,
+                           const struct jd_pending_request *waiter)
+{
+    if (waiter->kind == JD_WAIT_BARRIER && !service->circles_due)
+        service->circles_due = service->now + NOTICE_SECONDS;
+}
+
+/* Those at one barrier wait for the same: the lowest is enough. */
+static void weigh_barriers(struct path *path)
+{
+    struct jd_service *service = path->service;
+    for (int i = 0; i < service->count && !service->is_failing; i++) {
+        struct step step;
+        if (find_step(service, &service->members[i], &step) && step.barrier &&
+            jd__pending_is_lowest(step.barrier) && !path->dead[i])
+            weigh(path, &step);
+    }
+}
+
+double jd__circles_tick(struct jd_service *service)
+{
+    if (!service->circles_due || service->has_failed || service->is_failing)
+        return INFINITY;
+    if (service->now < service->circles_due)
+        return service->circles_due;
+    service->circles_due = 0;
+    struct path path = { .service = service,
+                         .dead = calloc((size_t)service->count, sizeof(bool)) };
+    if (path.dead)
+        weigh_barriers(&path);
+    free(path.dead);
+    return INFINITY;
+}
