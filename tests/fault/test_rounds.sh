@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_rounds.sh BUILD_DIR [CALL...] - a process dies in place of each message of
+# each collective among 5 and 8 processes that stand for hosts: in each round
+# of each algorithm. All others name it and end with 117, and nobody is left.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+
+build=$(cd "$1" && pwd)
+shift
+calls=("$@")
+((${#calls[@]} > 0)) || calls=(barrier psum psum-long scatter-long gather-long
+    broadcast-long all-to-all-short all-to-all ragged permute)
+limit=$((60 * ${TEST_TIME_FACTOR:-1}))
+most=40 # messages of a call; the last that there is ends the search
+
+# try_message CALL PROCESSES NUMBER: into $work/out and $work/err.
+try_message() {
+    local status=0 word="round-$$-$1-$2-$3"
+    timeout --kill-after=5 "$limit" mpirun --oversubscribe -n "$2" \
+        "$build/tests/fault/dies_in_round" "$1" "$3" "$word" \
+        >"$work/out" 2>"$work/err" </dev/null || status=$?
+    ((status != 124)) || echo "timed out after $limit s" >>"$work/err"
+    if pgrep -f "dies_in_round $1 $3 $word" >"$work/left"; then
+        echo "left behind: $(tr '\n' ' ' <"$work/left")" >>"$work/err"
+    fi
+    return "$status"
+}
+
+# Every other process has one sentence about process 3.
+count_sentences() {
+    grep -cE 'process 3 \(dies_in_round, pid [0-9]+ on [^)]*\): connection closed without shutdown \(killed or crashed\).*; this process ends with exit code 117$' \
+        "$work/err" || true
+}
+
+# try_call CALL PROCESSES: each message; prints what is wrong.
+try_call() {
+    local number status named
+    for ((number = 1; number <= most; number++)); do
+        status=0
+        try_message "$1" "$2" "$number" || status=$?
+        ! grep -q 'no such message' "$work/out" || break
+        named=$(count_sentences)
+        if ((status == 0 || named != $2 - 1)) || grep -q 'left behind' "$work/err"; then
+            echo "message $number: exit status $status, $named of $(($2 - 1))" \
+                "name process 3"
+            cat "$work/err"
+            return 1
+        fi
+    done
+    ((number > 1 && number <= most)) || { echo "$number messages"; return 1; }
+    ((status == 0)) || { cat "$work/err" && return 1; }
+    echo "$((number - 1)) messages"
+}
+
+main() {
+    local call count
+    clear_foreign_variables
+    if ((EUID == 0)); then
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    fi
+    export OMPI_MCA_mpi_yield_when_idle=1 JD_SHARED_MEMORY=0
+    command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
+    work=$(mktemp -d "${TMPDIR:-/tmp}/jdt.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+    for count in 5 8; do
+        for call in "${calls[@]}"; do
+            if try_call "$call" "$count" >"$work/said" 2>&1; then
+                tap_ok "$call among $count, $(tail -n 1 "$work/said")"
+            else
+                tap_not_ok "$call among $count"
+                tap_comment <"$work/said"
+            fi
+        done
+    done
+    tap_done
+}
+
+main "$@"
