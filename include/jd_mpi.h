@@ -31,7 +31,7 @@ extern "C" {
  * Collective: every process of comm, an intra-communicator.
  * Owns: the caller keeps comm and may free it afterwards.
  * Returns: as jd_initialize(); INVALID_ARGUMENT too for MPI_COMM_NULL or an
- *   inter-comm, FAILED_PRECONDITION where MPI is not initialised or
+ *   inter-communicator, FAILED_PRECONDITION where MPI is not initialised or
  *   already finalised, or an explicit num_processes is not comm's size.
  */
 JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,

@@ -17,10 +17,9 @@ enum {
     TWO_LEVELS = 16, /* members of a host that meet in two */
 };
 #define HEAD ((double)sizeof(struct jd_inter_result)) /* of a check */
-#define ALL_RAILS                                                              \
-    (512 * KIB)            /* of a piece, what all members of a host carry     \
-                            */
-#define MESSAGE (62 * KIB) /* of a piece, between two hosts */
+#define MESSAGE (62 * KIB)    /* of a piece, between two hosts */
+#define ALL_RAILS (512 * KIB) /* there, what all members of a host carry of it */
+#define WHOLE 2               /* pieces, which among more hosts go in one */
 
 /* What a way is beside its passes. */
 enum {
@@ -292,15 +291,16 @@ static int pieces_of(const struct scale_call *call,
                      const struct scale_constants *c, const struct way *way)
 {
     double piece = c->value[SCALE_PIECE], bytes = call->bytes;
-    double most = piece > ALL_RAILS ? piece : ALL_RAILS;
     if (call->hosts == 2)
         piece = way->kinds[0] == MERGE ? MESSAGE : 2 * MESSAGE;
     piece *= call->per_host;
     if (call->op == SCALE_ALL_GATHER)
         bytes *= (double)call->hosts * call->per_host;
-    else if (piece > most)
-        piece = most;
-    return (way->flags & PIECES) ? (int)ceil(bytes / piece) : 1;
+    else if (call->hosts == 2 && piece > ALL_RAILS)
+        piece = ALL_RAILS;
+    if (!(way->flags & PIECES) || (call->hosts > 2 && bytes <= WHOLE * piece))
+        return 1;
+    return (int)ceil(bytes / piece);
 }
 
 static bool simulate_way(const struct scale_call *call,

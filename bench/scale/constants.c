@@ -46,7 +46,7 @@ const struct scale_constant_row scale_constant_rows[SCALE_CONSTANTS] = {
                     readme },
     [SCALE_SEAL] = { "seal", "GB/s", 1e9, 3.4,
                      "the service seals what it sends", readme },
-    [SCALE_PIECE] = { "piece", "KiB", 1024, 496,
+    [SCALE_PIECE] = { "piece", "KiB", 1024, 992,
                       "of a long vector at a time, by a member", library },
     [SCALE_LAG] = { "lag", "", 1, 2, "pieces under way beside one that begins",
                     library },

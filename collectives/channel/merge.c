@@ -44,6 +44,7 @@ struct memory {
     MPI_Request told[MOST_ROUNDS]; /* news to those of later rounds */
     int processes[MOST_ROUNDS];    /* at the other ends */
     unsigned char in[LONGEST_MESSAGE], out[LONGEST_MESSAGE];
+    unsigned char end[LONGEST_MESSAGE]; /* while MPI may still send out */
     unsigned char records[JD_MERGE_PAYLOAD];
 };
 
@@ -113,12 +114,12 @@ static size_t pack_records(const struct meet *m, const struct jd_blocks *blocks,
 }
 
 /* The message's length. */
-static size_t pack(struct meet *m, int kind, const struct jd_blocks *blocks)
+static size_t pack(struct meet *m, int kind, const struct jd_blocks *blocks,
+                   unsigned char *to)
 {
     struct header header = { .kind = kind,
                              .list = m->list,
                              .outcome = m->state->outcome };
-    unsigned char *to = m->memory->out;
     size_t at = sizeof header;
     at += pack_texts(m->state, &header, to + at);
     at += pack_records(m, blocks, &header, to + at);
@@ -323,7 +324,7 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
     }
     if (status == JD_OK && round->to >= 0) {
         int member = jd__channel_party(&m->parties, round->to);
-        size_t bytes = pack(m, KIND_STATE, &round->out);
+        size_t bytes = pack(m, KIND_STATE, &round->out, m->memory->out);
         processes[1] = jd__channel_process(channel, member);
         status = jd__channel_start_send(channel, member, m->memory->out, bytes,
                                         &requests[1]);
@@ -341,14 +342,14 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
 static jd_status end_rounds(struct meet *m)
 {
     struct jd_blocks none = { 0, 0, 0 };
-    size_t bytes = pack(m, KIND_END, &none);
+    size_t bytes = pack(m, KIND_END, &none, m->memory->end);
     jd_status status = JD_OK;
     for (int i = 0; status == JD_OK && i < m->parties.count; i++) {
         MPI_Request request;
         if (i != m->parties.self)
             status = jd__channel_start_send(m->channel,
                                             jd__channel_party(&m->parties, i),
-                                            m->memory->out, bytes, &request);
+                                            m->memory->end, bytes, &request);
     }
     m->is_over = true;
     jd__channel_note(m->channel, JD_ABORTED);

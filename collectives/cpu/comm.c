@@ -113,12 +113,15 @@ static jd_status list_tags(const struct jd_bootstrap *a, struct home *home)
     return JD_OK;
 }
 
+/* What MPI may still send, after a failure, may lie in another process's
+ * memory. */
 static void destroy_home(struct home *home)
 {
-    for (int i = 0; i < home->num_views; i++)
+    bool has_failed = atomic_load(&home->has_failed);
+    for (int i = 0; i < home->num_views && !has_failed; i++)
         if (home->views[i])
             jd__heap_unmap(home->views[i]);
-    if (!atomic_load(&home->has_failed))
+    if (!has_failed)
         jd__bootstrap_give_tags(home->first_tag);
     free(home->views);
     free(home->tags);

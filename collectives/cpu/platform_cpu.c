@@ -124,10 +124,14 @@ static struct jd_signature sign(const struct jd_collective *call)
     };
 }
 
-/* The end of each call on the group. */
+/* The end of each call on the group. After a failure in its middle messages may
+ * be under way, whoever has failed. */
 static jd_status leave(struct jd_comm *comm, jd_status status)
 {
     jd__shm_leave(comm->group);
+    if (comm->wire && status != JD_INVALID_ARGUMENT &&
+        status != JD_RESOURCE_EXHAUSTED)
+        jd__channel_note(comm->wire, status);
     return status;
 }
 
@@ -263,6 +267,7 @@ static jd_status transfer_by_wire(struct jd_comm *comm,
 {
     struct jd_wait *wait = jd__channel_next_wait(comm->wire);
     wait->is_transfer = true;
+    wait->is_handed_on = false;
     jd_status status = jd__inter_transfer(comm, transfers, count);
     wait->is_transfer = false;
     return leave(comm, status);

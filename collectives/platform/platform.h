@@ -7,7 +7,8 @@
  *     cpu->comm_create(&spec, &comm);
  *     cpu->all_reduce(comm, &call, JD_REDUCE_SUM);
  *
- * Arguments are checked above (collectives.c); a platform sees valid ones.
+ * Arguments are checked above (collectives/api/checks.c); a platform sees valid
+ * ones.
  */
 #ifndef COLLECTIVES_PLATFORM_PLATFORM_H
 #define COLLECTIVES_PLATFORM_PLATFORM_H

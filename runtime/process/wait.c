@@ -244,6 +244,17 @@ static struct jd_blocked_wait blocked_wait(const struct jd_wait *wait,
                                      .waited = waited };
 }
 
+/* Leaves out this process, and what is no process's number; how many stay. */
+static int keep_others(const struct jd_wait *wait, int *processes, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (processes[i] >= 0 && processes[i] != wait->self &&
+            processes[i] < wait->topology->num_processes)
+            processes[kept++] = processes[i];
+    return kept;
+}
+
 /* Who keeps the wait from ending, as far as is known. Those that the service
  * knows are written into ends. */
 static struct missing find_culprits(const struct jd_wait *wait,
@@ -257,8 +268,7 @@ static struct missing find_culprits(const struct jd_wait *wait,
         return *missing;
     if (wait->is_handed_on)
         followed.count = jd__failure_report_follow(&asked, ends, MOST_CULPRITS);
-    if (followed.count == 1 && ends[0] == wait->self)
-        followed.count = 0;
+    followed.count = keep_others(wait, ends, followed.count);
     if (followed.count)
         return followed;
     return behind.count ? behind : *missing;

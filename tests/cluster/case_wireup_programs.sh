@@ -6,7 +6,7 @@
 # numbers to the last digit. srun starts them, or nothing that knows of the
 # others: with explicit variables, and as a TPU-style pod.
 # needs: slurm
-# timeout: 400
+# timeout: 700
 digits() {
     "$@" "$build/mpi_examples/04_digits/digits" \
         "$here/../../mpi_examples/04_digits/digits.csv" 2>"$work/err" || {

@@ -216,9 +216,18 @@ static void try_broadcast(jd_dtype dtype, size_t count, int source,
     compare("broadcast", dtype, count);
 }
 
-/* Element i of what member `from` gives to member `to` is number i of it. */
-static void try_all_to_all(size_t rows, size_t width, bool in_place)
+/* Where in is: apart from out, out itself, or that on some members alone. */
+enum places { APART, IN_PLACE, SOME_IN_PLACE };
+
+static bool is_in_place(enum places places)
 {
+    return places == IN_PLACE || (places == SOME_IN_PLACE && self % 2);
+}
+
+/* Element i of what member `from` gives to member `to` is number i of it. */
+static void try_all_to_all(size_t rows, size_t width, enum places places)
+{
+    bool in_place = places != APART; /* the layout is the same on all */
     jd_dtype dtype = JD_F32;
     size_t n = (size_t)size, piece = rows * width;
     struct jd_collective call = call_of(JD_ACTIVITY_ALL_TO_ALL, dtype, piece);
@@ -229,7 +238,7 @@ static void try_all_to_all(size_t rows, size_t width, bool in_place)
                                 .in_pitch = n * width,
                                 .out_step = in_place ? width : piece,
                                 .out_pitch = in_place ? n * width : width };
-    if (in_place)
+    if (is_in_place(places))
         call.in = out;
     for (size_t m = 0; m < n; m++)
         for (size_t row = 0; row < rows; row++) {
@@ -244,7 +253,7 @@ static void try_all_to_all(size_t rows, size_t width, bool in_place)
     compare("exchanged", dtype, piece * n);
 }
 
-static void try_permute(size_t count, int shift, bool in_place)
+static void try_permute(size_t count, int shift, enum places places)
 {
     struct jd_collective call = call_of(JD_ACTIVITY_PPERMUTE, JD_F32, count);
     /* member size - 1 sends to nobody, so member shift - 1 gets zeros */
@@ -255,7 +264,7 @@ static void try_permute(size_t count, int shift, bool in_place)
     };
     if (permute.from == size - 1)
         permute.from = -1;
-    if (in_place)
+    if (is_in_place(places))
         call.in = out;
     fill((char *)call.in, JD_F32, self, 0, count, 100);
     memset(wanted, 0, count * 4);
@@ -546,15 +555,19 @@ static void try_moves(const size_t *counts, size_t num_counts)
             try_broadcast(JD_F32, count, flags * (size - 1), flags);
             try_broadcast(JD_U64, count, size / 2, flags);
             try_all_gather(JD_F32, share, 1, flags);
-            try_all_to_all(1, share, flags);
-            try_permute(count, 1 + flags * (size - 2), flags);
+        }
+        for (int places = APART; places <= SOME_IN_PLACE; places++) {
+            try_all_to_all(1, share, (enum places)places);
+            try_permute(count, 1, (enum places)places);
+            try_permute(count, size - 1, (enum places)places);
         }
         try_broadcast(JD_S8, count, 0, false);
         try_all_gather(JD_S8, share, 1, false);
         if (count <= 1000) {
             try_all_gather(JD_C64, count, 3, false);
-            try_all_to_all(3, count, false);
-            try_all_to_all(4, count, true);
+            try_all_to_all(3, count, APART);
+            try_all_to_all(4, count, IN_PLACE);
+            try_all_to_all(4, count, SOME_IN_PLACE);
             try_ragged(count, 1);
         }
     }
@@ -562,20 +575,19 @@ static void try_moves(const size_t *counts, size_t num_counts)
     try_ragged(0, 0);
 }
 
-/* One comes too late: the deadlines of its team name its process, those of
- * other teams the one that speaks for it. Nobody calls again. */
+/* One comes too late: all name its process, those of other groups too, which
+ * wait for the one that speaks for it. Nobody calls again. */
 static void try_deadline(bool is_leader)
 {
     const struct jd_inter *inter = comm->inter;
-    const int *group = inter->list + inter->begins[comm->num_groups - 1];
-    int late = group[is_leader ? 0 : 1];
-    bool is_near = comm->groups[self] == comm->groups[late];
+    int last_group = comm->num_groups - 1;
+    int late = jd__inter_member(inter, last_group, is_leader ? 0 : 1);
     struct jd_collective call;
     char text[160];
     choose_memory(1);
     call = call_of(JD_ACTIVITY_PSUM, JD_F32, 100000);
     snprintf(text, sizeof text, "s for process %d (test_inter, pid ",
-             comm->processes[is_near ? late : group[0]]);
+             comm->processes[late]);
     if (self == late)
         EXPECT_OK(jd_wait_at_barrier("gave up", 30, NULL, 0));
     EXPECT_STATUS(jd__inter_all_reduce(comm, &call, JD_REDUCE_SUM),

@@ -31,14 +31,34 @@ static void count_served(struct jd_inter *inter, int groups)
             inter->served[t] + jd__inter_served(inter, t, rail);
 }
 
+/* Where a member stands when they are listed group by group. */
+static int position_of(const struct jd_inter *inter, const struct jd_comm *comm,
+                       int member)
+{
+    return inter->begins[comm->groups[member]] + comm->places[member];
+}
+
+/* No list where they are numbered so, as in most meshes. */
+static bool list_members(struct jd_inter *inter, const struct jd_comm *comm)
+{
+    int i = 0;
+    while (i < comm->size && position_of(inter, comm, i) == i)
+        i++;
+    if (i == comm->size)
+        return true;
+    inter->list = calloc((size_t)comm->size, sizeof *inter->list);
+    for (i = 0; inter->list && i < comm->size; i++)
+        inter->list[position_of(inter, comm, i)] = i;
+    return inter->list != NULL;
+}
+
 /* Who is in which group. */
 static bool make_layout(struct jd_inter *inter, const struct jd_comm *comm)
 {
-    size_t size = (size_t)comm->size, groups = (size_t)comm->num_groups;
+    size_t groups = (size_t)comm->num_groups;
     inter->begins = calloc(groups + 1, sizeof *inter->begins);
     inter->served = calloc(groups + 1, sizeof *inter->served);
-    inter->list = calloc(size, sizeof *inter->list);
-    if (!inter->begins || !inter->served || !inter->list)
+    if (!inter->begins || !inter->served)
         return false;
     for (int i = 0; i < comm->size; i++)
         inter->begins[comm->groups[i] + 1]++;
@@ -48,12 +68,10 @@ static bool make_layout(struct jd_inter *inter, const struct jd_comm *comm)
             inter->rails = inter->begins[t + 1];
         inter->begins[t + 1] += inter->begins[t];
     }
-    for (int i = 0; i < comm->size; i++)
-        inter->list[inter->begins[comm->groups[i]] + comm->places[i]] = i;
     inter->group = comm->groups[comm->index];
     inter->place = comm->places[comm->index];
     count_served(inter, comm->num_groups);
-    return true;
+    return list_members(inter, comm);
 }
 
 static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
@@ -287,11 +305,13 @@ static jd_status exchange(struct pairs *p)
     }
     if (is_short)
         return jd__inter_exchange_short(&x, p->each);
-    take_inside(p);
     status = p->routes ? jd__inter_exchange_one(&x, p->routes->from,
                                                 p->routes->to)
                        : jd__inter_exchange(&x);
-    return status == JD_OK ? jd__shm_step(comm->group) : status;
+    if (status != JD_OK)
+        return status;
+    take_inside(p); /* out may be an in, of which all has gone by now */
+    return jd__shm_step(comm->group);
 }
 
 /* ---- all_to_all */

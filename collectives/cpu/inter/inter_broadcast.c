@@ -180,6 +180,11 @@ static void choose_piece(struct jd_inter_flow *flow, size_t most)
     flow->rail = (flow->piece + rails - 1) / rails;
 }
 
+static size_t most_seen(const struct jd_comm *comm)
+{
+    return comm->num_groups == 2 ? SEEN_PIECE : SIZE_MAX;
+}
+
 static struct broadcast make_broadcast(struct jd_comm *comm,
                                        const struct jd_collective *call,
                                        int source)
@@ -211,7 +216,7 @@ jd_status jd__inter_broadcast_long(struct jd_comm *comm,
 {
     struct broadcast b = make_broadcast(comm, sync->call, source);
     struct jd_inter_flow *flow = &b.flow;
-    choose_piece(flow, SEEN_PIECE);
+    choose_piece(flow, most_seen(comm));
     size_t seen = jd__inter_flow_scratch(flow);
     choose_piece(flow, BOUNCE_PIECE);
     size_t bounced = jd__inter_flow_scratch(flow);
@@ -225,6 +230,6 @@ jd_status jd__inter_broadcast_long(struct jd_comm *comm,
         return status;
     flow->is_seen = jd__inter_all_seen(comm);
     if (flow->is_seen)
-        choose_piece(flow, SEEN_PIECE);
+        choose_piece(flow, most_seen(comm));
     return jd__inter_flow_run(flow);
 }

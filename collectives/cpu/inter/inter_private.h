@@ -23,7 +23,8 @@ struct jd_inter {
     bool is_deterministic;
     int *begins; /* of each group in the list, and where it ends */
     int *served; /* by this member's rail in all groups before each */
-    int *list;   /* all members, group by group, by place */
+    int *list;   /* all members, group by group, by place; NULL: so they are
+                  * numbered */
 
     const void **ins; /* a place for each member of this group, and two; or
                        * for each member of all, where sums are in order */
@@ -47,7 +48,8 @@ static inline int jd__inter_group_size(const struct jd_inter *inter, int group)
 static inline int jd__inter_member(const struct jd_inter *inter, int group,
                                    int place)
 {
-    return inter->list[inter->begins[group] + place];
+    int at = inter->begins[group] + place;
+    return inter->list ? inter->list[at] : at;
 }
 
 /* A signature of the call, without source and digest. */

@@ -205,6 +205,24 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
     return piece ? piece : 1;
 }
 
+/* Whether one element for each member fits into the bounce memory, twice, and
+ * the results. The same for all members. */
+static bool has_room(const struct jd_inter_flow *flow)
+{
+    return 4 * (size_t)flow->comm->size * flow->unit <= JD_INTER_BOUNCE;
+}
+
+static jd_status fail_room(const struct jd_inter_flow *flow)
+{
+    return jd_fail(JD_RESOURCE_EXHAUSTED,
+                   "%s%s: among %d members operands that a host's processes do "
+                   "not share do not fit into what they pass on; take memory "
+                   "of jd_device_alloc()",
+                   jd__signature_activity_name(flow->call->activity),
+                   flow->call->detail ? flow->call->detail : "",
+                   flow->comm->size);
+}
+
 static struct scatter make_scatter(struct jd_comm *comm,
                                    const struct jd_inter_sync *sync,
                                    size_t rows)
@@ -251,5 +269,7 @@ jd_status jd__inter_scatter_long(struct jd_comm *comm,
     if (status != JD_OK || jd__inter_has_come(comm, sync))
         return status;
     flow->is_seen = jd__inter_all_seen(comm);
+    if (!flow->is_seen && !has_room(flow))
+        return fail_room(flow);
     return jd__inter_flow_run(flow);
 }

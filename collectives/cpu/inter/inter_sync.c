@@ -7,6 +7,7 @@
  * A leader's bounce memory begins with that verdict. It is written after its
  * group has met, when nobody reads the last one any more.
  */
+#include "base/clock.h"
 #include "collectives/cpu/inter/inter_private.h"
 #include "collectives/platform/mismatch.h"
 
@@ -445,6 +446,8 @@ static jd_status tell_leaders(struct jd_comm *comm,
                                     .parties = comm->num_groups,
                                     .self = comm->inter->group };
     jd_status status = JD_OK;
+    struct jd_wait *wait = jd__channel_next_wait(comm->wire);
+    wait->begin = jd__clock_now(); /* all rounds have one deadline */
     for (int k = 0; k < jd__schedule_rounds(&schedule); k++) {
         struct jd_round round = jd__schedule_round(&schedule, k);
         struct jd_inter_move move;
@@ -459,6 +462,7 @@ static jd_status tell_leaders(struct jd_comm *comm,
         if (status != JD_OK)
             break;
     }
+    wait->begin = 0;
     return status;
 }
 
@@ -485,7 +489,9 @@ static void spread_all(const struct jd_comm *comm, size_t bytes, char *data)
 {
     const struct jd_inter *inter = comm->inter;
     const char *brought = inter->own->message + HEAD;
-    for (int i = 0; i < comm->size; i++)
+    if (!inter->list)
+        memcpy(data, brought, (size_t)comm->size * bytes);
+    for (int i = 0; inter->list && i < comm->size; i++)
         memcpy(data + (size_t)inter->list[i] * bytes,
                brought + (size_t)i * bytes, bytes);
 }
