@@ -138,7 +138,8 @@ static struct jd_round double_up(const struct jd_schedule *s, int k)
     };
 }
 
-/* ---- trees ---------------------------------------------------------------- */
+/* ---- trees ----------------------------------------------------------------
+ */
 
 /* Round k of a binomial tree over relative numbers: those whose lowest bit is
  * `distance` get from the one below, and hand on to those above. */
@@ -163,7 +164,8 @@ static struct jd_round tree_round(const struct jd_schedule *s, int k,
     return round;
 }
 
-/* ---- each with each ------------------------------------------------------- */
+/* ---- each with each -------------------------------------------------------
+ */
 
 /* Those whose numbers add up to the round's are a pair. */
 static struct jd_round pair_round(const struct jd_schedule *s, int k)
@@ -188,7 +190,8 @@ static struct jd_round bruck_round(const struct jd_schedule *s, int k)
     };
 }
 
-/* ---- all of them ---------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------
+ */
 
 int jd__schedule_rounds(const struct jd_schedule *s)
 {

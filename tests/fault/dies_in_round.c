@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dies_in_round CALL NUMBER [WORD] - in one call process 3 kills itself in place
- * of its message of that number; a call of fewer messages ends well, and says
- * "no such message". Each process stands for a host (JD_SHARED_MEMORY=0). WORD
- * is for the runner, which looks for processes that are left.
+ * dies_in_round CALL NUMBER [WORD] - in one call process 3 kills itself in
+ * place of its message of that number; a call of fewer messages ends well, and
+ * says "no such message". Each process stands for a host (JD_SHARED_MEMORY=0).
+ * WORD is for the runner, which looks for processes that are left.
  */
 #include "jd.h"
 
@@ -40,8 +40,7 @@ static jd_status ragged(void)
         sizes[i] = 100;
     }
     return jd_ragged_all_to_all(me, "p", in, size * 100, out, size * 100, 1,
-                                from, sizes, to, sizes, (int)size,
-                                JD_S8);
+                                from, sizes, to, sizes, (int)size, JD_S8);
 }
 
 static jd_status permute(void)

@@ -74,8 +74,7 @@ static void psum_scatter(int bytes)
 
 static void pbroadcast(int bytes)
 {
-    EXPECT_OK(
-        jd_pbroadcast(me, "p", hosts / 2, in, out, (size_t)bytes, JD_S8));
+    EXPECT_OK(jd_pbroadcast(me, "p", hosts / 2, in, out, (size_t)bytes, JD_S8));
 }
 
 static void all_to_all(int bytes)
@@ -144,7 +143,8 @@ static void count_calls(void)
         int most = check_messages() + calls[i].beside_the_check(calls[i].bytes);
         sent.messages = sent.little = 0;
         calls[i].call(calls[i].bytes);
-        int counted = calls[i].counts_little_alone ? sent.little : sent.messages;
+        int counted =
+            calls[i].counts_little_alone ? sent.little : sent.messages;
         EXPECT(counted <= most,
                "%s among %d hosts: process %d sends %d messages, %d at most",
                calls[i].name, hosts, jd_process_index(), counted, most);
@@ -171,8 +171,9 @@ static void compare_bits(int bytes)
     own = digest_of(out, (size_t)bytes);
     EXPECT_OK(jd_all_gather(me, "p", &own, all, 1, JD_U64));
     for (int i = 0; i < hosts; i++)
-        EXPECT(all[i] == own, "psum of %d bytes among %d hosts: process %d "
-                              "has other bits than process %d",
+        EXPECT(all[i] == own,
+               "psum of %d bytes among %d hosts: process %d "
+               "has other bits than process %d",
                bytes, hosts, i, jd_process_index());
 }
 

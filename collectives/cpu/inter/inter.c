@@ -222,13 +222,13 @@ struct pairs {
     struct jd_strided own; /* what every other gives this member, as if the
                             * other's in were this one's */
     size_t each;           /* bytes of each pair; 0: not all have as many */
-    const struct jd_permute *routes; /* of a permutation; NULL: each with each */
+    const struct jd_permute
+        *routes; /* of a permutation; NULL: each with each */
 };
 
 static bool is_ours(const struct jd_comm *comm, int member)
 {
-    return member != comm->index &&
-           comm->groups[member] == comm->inter->group;
+    return member != comm->index && comm->groups[member] == comm->inter->group;
 }
 
 /* What can be read in the group does not travel: each knows by the same rule
@@ -289,10 +289,10 @@ static jd_status exchange(struct pairs *p)
     bool comes = jd__inter_bring(comm, &p->sync, JD_BRING_ALL, p->in_bytes);
     bool is_short = p->each && jd__inter_is_short(comm, p->each);
     if (!comes) {
-        x.scratch = jd__inter_scratch(
-            comm, &p->sync,
-            is_short ? jd__inter_short_scratch(comm, p->each)
-                     : jd__inter_exchange_scratch(comm));
+        x.scratch =
+            jd__inter_scratch(comm, &p->sync,
+                              is_short ? jd__inter_short_scratch(comm, p->each)
+                                       : jd__inter_exchange_scratch(comm));
         p->sync.in_bytes = p->in_bytes;
         p->sync.hides = x.is_in_place;
     }
@@ -305,9 +305,9 @@ static jd_status exchange(struct pairs *p)
     }
     if (is_short)
         return jd__inter_exchange_short(&x, p->each);
-    status = p->routes ? jd__inter_exchange_one(&x, p->routes->from,
-                                                p->routes->to)
-                       : jd__inter_exchange(&x);
+    status = p->routes
+                 ? jd__inter_exchange_one(&x, p->routes->from, p->routes->to)
+                 : jd__inter_exchange(&x);
     if (status != JD_OK)
         return status;
     take_inside(p); /* out may be an in, of which all has gone by now */

@@ -25,24 +25,6 @@ static const struct broadcast *of(const struct jd_inter_flow *flow)
     return (const struct broadcast *)(const void *)flow;
 }
 
-static struct jd_part rail_part(const struct jd_inter_flow *flow, size_t k,
-                                int rail)
-{
-    return jd__inter_cut(jd__inter_piece_part(flow, k),
-                         flow->comm->inter->rails, rail);
-}
-
-static struct jd_part own_rail(const struct jd_inter_flow *flow, size_t k)
-{
-    return rail_part(flow, k, flow->comm->inter->place);
-}
-
-static size_t begin_of(const struct jd_inter_flow *flow, size_t k, int group)
-{
-    struct jd_part rail = { 0, own_rail(flow, k).count };
-    return jd__inter_cut(rail, flow->comm->num_groups, group).begin;
-}
-
 static bool is_source(const struct jd_inter_flow *flow)
 {
     return flow->comm->index == of(flow)->source;
@@ -54,7 +36,8 @@ static bool is_at_source(const struct jd_inter_flow *flow)
     return flow->comm->groups[of(flow)->source] == flow->comm->inter->group;
 }
 
-/* ---- bounce memory -------------------------------------------------------- */
+/* ---- bounce memory --------------------------------------------------------
+ */
 
 static char *given_at(const struct jd_inter_flow *flow, size_t k)
 {
@@ -80,20 +63,21 @@ static void take(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     for (int rail = 0; rail < inter->rails; rail++) {
-        struct jd_part part = rail_part(flow, k, rail);
+        struct jd_part part = jd__inter_rail_part(flow, k, rail);
         char *out = (char *)flow->call->out + part.begin;
         if (rail != inter->place)
             memcpy(out, result_at(flow, k, rail), part.count);
     }
 }
 
-/* ---- what owners do ------------------------------------------------------- */
+/* ---- what owners do -------------------------------------------------------
+ */
 
 /* This rail's part of what the source gives, as its group's owner sees it. */
 static const char *data_at(const struct jd_inter_flow *flow, size_t k)
 {
     struct jd_part piece = jd__inter_piece_part(flow, k);
-    struct jd_part rail = own_rail(flow, k);
+    struct jd_part rail = jd__inter_own_rail(flow, k);
     int place = flow->comm->places[of(flow)->source];
     if (is_source(flow) || flow->is_seen)
         return jd__inter_in_of(flow->comm, flow->call, place, flow->length) +
@@ -110,7 +94,7 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
     if (!flow->is_absolute)
         return NULL;
     if (!is_at_source(flow))
-        return (char *)flow->call->out + own_rail(flow, k).begin;
+        return (char *)flow->call->out + jd__inter_own_rail(flow, k).begin;
     return is_source(flow) || flow->is_seen ? (char *)data_at(flow, k) : NULL;
 }
 
@@ -118,13 +102,12 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
 static void load(const struct jd_inter_flow *flow, size_t k)
 {
     int group = flow->comm->inter->group;
-    size_t count = own_rail(flow, k).count;
-    size_t begin = flow->is_absolute ? 0 : begin_of(flow, k, group);
+    size_t count = jd__inter_own_rail(flow, k).count;
+    size_t begin = flow->is_absolute ? 0 : jd__inter_even_begin(flow, k, group);
     if (!is_at_source(flow) || memory_of(flow, k, 0, 0))
         return;
     const char *data = data_at(flow, k);
-    char *memory =
-        jd__inter_flow_at(flow, k, 0, flow->is_absolute ? 0 : group);
+    char *memory = jd__inter_flow_at(flow, k, 0, flow->is_absolute ? 0 : group);
     memcpy(memory, data + begin, count - begin);
     memcpy(memory + (count - begin), data, begin);
 }
@@ -133,7 +116,8 @@ static void load(const struct jd_inter_flow *flow, size_t k)
 static void turn(const struct jd_inter_flow *flow, size_t k)
 {
     int group = flow->comm->inter->group;
-    size_t count = begin_of(flow, k, group + 1) - begin_of(flow, k, group);
+    size_t count = jd__inter_even_begin(flow, k, group + 1) -
+                   jd__inter_even_begin(flow, k, group);
     if (flow->num_phases == 2)
         memcpy(jd__inter_flow_at(flow, k, 1, group),
                jd__inter_flow_at(flow, k, 0, group), count);
@@ -142,7 +126,7 @@ static void turn(const struct jd_inter_flow *flow, size_t k)
 static void deliver(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
-    struct jd_part part = own_rail(flow, k);
+    struct jd_part part = jd__inter_own_rail(flow, k);
     char *own = (char *)flow->call->out + part.begin;
     int size = jd__inter_group_size(inter, inter->group);
     if (!flow->is_absolute)
@@ -159,7 +143,7 @@ static void deliver(const struct jd_inter_flow *flow, size_t k)
 }
 
 static const struct jd_inter_flow_ops broadcast_ops = {
-    .begin = begin_of,
+    .begin = jd__inter_even_begin,
     .give = give,
     .take = take,
     .load = load,
@@ -168,7 +152,8 @@ static const struct jd_inter_flow_ops broadcast_ops = {
     .memory = memory_of,
 };
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------
+ */
 
 static void choose_piece(struct jd_inter_flow *flow, size_t most)
 {

@@ -15,7 +15,8 @@
 #define MOST_SHORT 256
 #define LEAST_MEMBERS 4 /* of fewer, pairs are as few messages */
 
-/* ---- pair after pair ------------------------------------------------------ */
+/* ---- pair after pair ------------------------------------------------------
+ */
 
 /* A piece of what comes from a member, and of what goes to one. */
 struct message {

@@ -45,9 +45,28 @@ struct jd_part jd__inter_piece_part(const struct jd_inter_flow *flow,
                                     size_t piece)
 {
     size_t begin = piece * flow->piece;
-    return (struct jd_part){
-        begin, jd__numbers_smaller(flow->piece, flow->length - begin)
-    };
+    return (struct jd_part){ begin, jd__numbers_smaller(flow->piece,
+                                                        flow->length - begin) };
+}
+
+struct jd_part jd__inter_rail_part(const struct jd_inter_flow *flow,
+                                   size_t piece, int rail)
+{
+    return jd__inter_cut(jd__inter_piece_part(flow, piece),
+                         flow->comm->inter->rails, rail);
+}
+
+struct jd_part jd__inter_own_rail(const struct jd_inter_flow *flow,
+                                  size_t piece)
+{
+    return jd__inter_rail_part(flow, piece, flow->comm->inter->place);
+}
+
+size_t jd__inter_even_begin(const struct jd_inter_flow *flow, size_t piece,
+                            int group)
+{
+    struct jd_part rail = { 0, jd__inter_own_rail(flow, piece).count };
+    return jd__inter_cut(rail, flow->comm->num_groups, group).begin;
 }
 
 /* ---- memory ------------------------------------------------------------- */

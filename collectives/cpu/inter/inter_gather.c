@@ -39,7 +39,8 @@ static struct jd_strided place_of(const struct jd_inter_flow *flow, char *out,
     };
 }
 
-/* ---- bounce memory -------------------------------------------------------- */
+/* ---- bounce memory --------------------------------------------------------
+ */
 
 static char *given_at(const struct jd_inter_flow *flow, size_t k, int place)
 {
@@ -92,7 +93,8 @@ static void take(const struct jd_inter_flow *flow, size_t k)
             unpack(flow, k, rail, result_at(flow, k, rail), flow->call->out);
 }
 
-/* ---- what owners do ------------------------------------------------------- */
+/* ---- what owners do -------------------------------------------------------
+ */
 
 /* Of two groups of one each the memory is out itself. */
 static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
@@ -115,11 +117,10 @@ static void load(const struct jd_inter_flow *flow, size_t k)
          i++, to += part.count) {
         int place = inter->place + i * inter->rails;
         bool is_given = place != inter->place && !flow->is_seen;
-        const char *in =
-            is_given ? given_at(flow, k, place)
-                     : jd__inter_in_of(flow->comm, flow->call, place,
-                                       flow->length) +
-                           part.begin;
+        const char *in = is_given ? given_at(flow, k, place)
+                                  : jd__inter_in_of(flow->comm, flow->call,
+                                                    place, flow->length) +
+                                        part.begin;
         if (in != to)
             memcpy(to, in, part.count);
     }
@@ -151,8 +152,7 @@ static void deliver(const struct jd_inter_flow *flow, size_t k)
         return;
     for (int i = 0; i < size; i++)
         if (i == comm->inter->place || flow->is_seen)
-            unpack_memory(flow, k,
-                          jd__inter_out_of(comm, flow->call, i, all));
+            unpack_memory(flow, k, jd__inter_out_of(comm, flow->call, i, all));
     if (!flow->is_seen)
         jd__inter_flow_read(flow, k, result_at(flow, k, comm->inter->place));
 }
@@ -166,7 +166,8 @@ static const struct jd_inter_flow_ops gather_ops = {
     .memory = memory_of,
 };
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------
+ */
 
 /* What is given and results fit into the bounce memory. */
 static size_t choose_piece(const struct jd_inter_flow *flow)
@@ -209,8 +210,7 @@ jd_status jd__inter_gather_long(struct jd_comm *comm,
     struct jd_inter_flow *flow = &g.flow;
     flow->piece = choose_piece(flow);
     flow->rail = rail_bytes(flow, 0);
-    flow->scratch =
-        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    flow->scratch = jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     sync->in_bytes = flow->length;
     sync->out_bytes = flow->length * (size_t)comm->size;
     sync->unless_seen = jd__inter_flow_give;

@@ -54,20 +54,19 @@ static void take_brought(const struct plan *plan)
 {
     struct jd_comm *comm = plan->comm;
     size_t width = plan->call->count * plan->element;
-    size_t all =
-        width * plan->rows * (plan->scatter ? (size_t)comm->size : 1);
+    size_t all = width * plan->rows * (plan->scatter ? (size_t)comm->size : 1);
     struct jd_strided part =
         input_for(plan, jd__inter_brought(comm), comm->index);
     for (size_t row = 0; row < plan->rows && width; row++) {
         for (int i = 0; i < comm->size; i++)
             comm->inter->ins[i] =
                 part.base + row * part.pitch + (size_t)i * all;
-        fold_to(plan, (char *)plan->call->out + row * width,
-                plan->call->count);
+        fold_to(plan, (char *)plan->call->out + row * width, plan->call->count);
     }
 }
 
-/* ---- long ones ------------------------------------------------------------ */
+/* ---- long ones ------------------------------------------------------------
+ */
 
 /* One round: the elements from done on, of all or of every block. */
 struct round {
@@ -110,8 +109,8 @@ static struct jd_strided operand_for(const void *arg, int member)
     if (!plan->scatter)
         return flat_part(plan, plan->call->in, part);
     struct jd_strided in = input_for(plan, plan->call->in, member);
-    in.base += part.begin / width * in.pitch +
-               part.begin % width * plan->element;
+    in.base +=
+        part.begin / width * in.pitch + part.begin % width * plan->element;
     in.rows = part.count > width ? part.count / width : 1;
     in.width = part.count > width ? in.width : part.count * plan->element;
     return in;
@@ -209,10 +208,9 @@ jd_status jd__inter_reduce_ordered(struct jd_comm *comm,
         .element = jd_dtype_size(call->dtype),
         .piece = piece_of(comm),
     };
-    jd_status status =
-        jd__inter_bring(comm, sync, JD_BRING_ALL, sync->bytes)
-            ? jd__inter_sync(comm, sync)
-            : reduce_long(&plan, sync);
+    jd_status status = jd__inter_bring(comm, sync, JD_BRING_ALL, sync->bytes)
+                           ? jd__inter_sync(comm, sync)
+                           : reduce_long(&plan, sync);
     if (status == JD_OK && jd__inter_has_come(comm, sync))
         take_brought(&plan);
     return status;

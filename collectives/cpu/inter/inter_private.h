@@ -280,6 +280,15 @@ struct jd_part jd__inter_cut(struct jd_part part, int n, int i);
 struct jd_part jd__inter_piece_part(const struct jd_inter_flow *flow,
                                     size_t piece);
 
+/* Of data that are cut evenly: a rail's part of a piece, this member's rail's,
+ * and where a group's block begins in that. */
+struct jd_part jd__inter_rail_part(const struct jd_inter_flow *flow,
+                                   size_t piece, int rail);
+struct jd_part jd__inter_own_rail(const struct jd_inter_flow *flow,
+                                  size_t piece);
+size_t jd__inter_even_begin(const struct jd_inter_flow *flow, size_t piece,
+                            int group);
+
 /* An owner's memory of a piece: where the block of a group begins, or, behind
  * it, what came last. */
 char *jd__inter_flow_at(const struct jd_inter_flow *flow, size_t piece,

@@ -55,7 +55,7 @@ static jd_status hear(const struct ragged *r, int culprit,
 {
     struct jd_collective call = *r->call;
     struct jd_inter_sync sync = { .call = &call,
-                                     .signature = jd__inter_sign(r->call) };
+                                  .signature = jd__inter_sign(r->call) };
     struct jd_ragged_fault heard;
     call.in = fault;
     sync.signature.source = culprit;
@@ -83,8 +83,8 @@ static struct jd_strided entries_at(const struct ragged *r,
                                     const struct jd_ragged_entry *table,
                                     int member)
 {
-    return jd__strided_flat(table + jd__ragged_fault_place(r->arrays, member, 0),
-                            entry_bytes(r));
+    return jd__strided_flat(
+        table + jd__ragged_fault_place(r->arrays, member, 0), entry_bytes(r));
 }
 
 static struct jd_strided told_to(const void *arg, int member)
@@ -143,10 +143,10 @@ static struct jd_strided chunk_for(const void *arg, int member)
     const struct chunk *c = arg;
     const struct ragged *r = c->ragged;
     int entry = entry_of(c, member);
-    return jd__strided_flat(
-        (const char *)r->call->in +
-            (size_t)r->arrays->input_offsets[entry] * r->row,
-        (size_t)r->arrays->send_sizes[entry] * r->row);
+    return jd__strided_flat((const char *)r->call->in +
+                                (size_t)r->arrays->input_offsets[entry] *
+                                    r->row,
+                            (size_t)r->arrays->send_sizes[entry] * r->row);
 }
 
 static struct jd_strided chunk_from(const void *arg, int member)
@@ -194,7 +194,7 @@ jd_status jd__inter_ragged(struct jd_comm *comm,
                         .arrays = ragged,
                         .row = call->count * jd_dtype_size(call->dtype) };
     struct jd_inter_sync sync = { .call = call,
-                                     .signature = jd__inter_sign(call) };
+                                  .signature = jd__inter_sign(call) };
     sync.signature.digest = (uint64_t)ragged->per_member;
     struct jd_ragged_fault fault;
     jd__ragged_fault_compare_given(ragged, comm->size, comm->index, &fault);

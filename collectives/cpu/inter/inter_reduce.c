@@ -17,7 +17,8 @@
 #define SEEN_PIECE ((size_t)512 << 10)
 #define BOUNCE_PIECE ((size_t)192 << 10) /* two, and two rails, fit */
 
-/* ---- long ones ------------------------------------------------------------ */
+/* ---- long ones ------------------------------------------------------------
+ */
 
 struct reduction {
     struct jd_inter_flow flow;
@@ -29,24 +30,6 @@ struct reduction {
 static const struct reduction *of(const struct jd_inter_flow *flow)
 {
     return (const struct reduction *)(const void *)flow;
-}
-
-static struct jd_part rail_part(const struct jd_inter_flow *flow, size_t k,
-                                int rail)
-{
-    return jd__inter_cut(jd__inter_piece_part(flow, k),
-                         flow->comm->inter->rails, rail);
-}
-
-static struct jd_part own_rail(const struct jd_inter_flow *flow, size_t k)
-{
-    return rail_part(flow, k, flow->comm->inter->place);
-}
-
-static size_t begin_of(const struct jd_inter_flow *flow, size_t k, int group)
-{
-    struct jd_part rail = { 0, own_rail(flow, k).count };
-    return jd__inter_cut(rail, flow->comm->num_groups, group).begin;
 }
 
 /* ---- bounce memory */
@@ -69,7 +52,7 @@ static void give(const struct jd_inter_flow *flow, size_t k)
     size_t begin = jd__inter_piece_part(flow, k).begin, unit = flow->unit;
     const char *in = flow->call->in;
     for (int rail = 0; rail < inter->rails; rail++) {
-        struct jd_part part = rail_part(flow, k, rail);
+        struct jd_part part = jd__inter_rail_part(flow, k, rail);
         if (rail != inter->place)
             memcpy(given_at(flow, k, inter->place) +
                        (part.begin - begin) * unit,
@@ -82,7 +65,7 @@ static void take(const struct jd_inter_flow *flow, size_t k)
     const struct jd_inter *inter = flow->comm->inter;
     char *out = flow->call->out;
     for (int rail = 0; rail < inter->rails; rail++) {
-        struct jd_part part = rail_part(flow, k, rail);
+        struct jd_part part = jd__inter_rail_part(flow, k, rail);
         if (rail != inter->place)
             memcpy(out + part.begin * flow->unit, result_at(flow, k, rail),
                    part.count * flow->unit);
@@ -126,14 +109,15 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
     bool is_lone = jd__inter_group_size(inter, inter->group) == 1;
     if (phase || !of(flow)->exchanges || !is_lone)
         return NULL;
-    return (char *)flow->call->in + own_rail(flow, k).begin * flow->unit;
+    return (char *)flow->call->in +
+           jd__inter_own_rail(flow, k).begin * flow->unit;
 }
 
 static void load(const struct jd_inter_flow *flow, size_t k)
 {
-    struct jd_part rail = own_rail(flow, k);
+    struct jd_part rail = jd__inter_own_rail(flow, k);
     int own = flow->comm->inter->group;
-    size_t begin = of(flow)->exchanges ? 0 : begin_of(flow, k, own);
+    size_t begin = of(flow)->exchanges ? 0 : jd__inter_even_begin(flow, k, own);
     struct jd_part last = { rail.begin + begin, rail.count - begin };
     struct jd_part first = { rail.begin, begin };
     char *memory = jd__inter_flow_at(flow, k, 0, own);
@@ -151,7 +135,7 @@ static int find_outs(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     size_t bytes = flow->call->count * flow->unit;
-    size_t at = own_rail(flow, k).begin * flow->unit;
+    size_t at = jd__inter_own_rail(flow, k).begin * flow->unit;
     int count = 0, size = jd__inter_group_size(inter, inter->group);
     inter->outs[count++] = (char *)flow->call->out + at;
     if (!flow->is_seen && size > 1)
@@ -167,7 +151,7 @@ static void finish_all(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     int own = inter->group;
-    size_t count = own_rail(flow, k).count;
+    size_t count = jd__inter_own_rail(flow, k).count;
     inter->ins[own] = jd__inter_flow_at(flow, k, 0, 0);
     inter->ins[1 - own] = jd__inter_flow_came(flow, k);
     if (count)
@@ -182,7 +166,8 @@ static void finish_all(const struct jd_inter_flow *flow, size_t k)
 static void turn(const struct jd_inter_flow *flow, size_t k)
 {
     int own = flow->comm->inter->group;
-    size_t count = begin_of(flow, k, own + 1) - begin_of(flow, k, own);
+    size_t count = jd__inter_even_begin(flow, k, own + 1) -
+                   jd__inter_even_begin(flow, k, own);
     const void *in = jd__inter_flow_at(flow, k, 0, own);
     void *out = jd__inter_flow_at(flow, k, 1, own);
     if (of(flow)->exchanges)
@@ -199,7 +184,7 @@ static void turn(const struct jd_inter_flow *flow, size_t k)
 static void deliver(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
-    size_t bytes = own_rail(flow, k).count * flow->unit;
+    size_t bytes = jd__inter_own_rail(flow, k).count * flow->unit;
     if (of(flow)->exchanges)
         return;
     int count = find_outs(flow, k);
@@ -209,7 +194,7 @@ static void deliver(const struct jd_inter_flow *flow, size_t k)
 }
 
 static const struct jd_inter_flow_ops reduce_ops = {
-    .begin = begin_of,
+    .begin = jd__inter_even_begin,
     .give = give,
     .take = take,
     .load = load,
@@ -225,8 +210,8 @@ static void choose_piece(struct jd_inter_flow *flow, size_t most)
     size_t rails = (size_t)flow->comm->inter->rails;
     size_t rail = jd__inter_rail_bytes(
         flow->comm, flow->length * of(flow)->wide / rails, of(flow)->exchanges);
-    flow->piece = jd__numbers_smaller(most / flow->unit,
-                                      rails * (rail / of(flow)->wide));
+    flow->piece =
+        jd__numbers_smaller(most / flow->unit, rails * (rail / of(flow)->wide));
     flow->piece = jd__numbers_smaller(flow->piece, flow->length);
     flow->rail = (flow->piece + rails - 1) / rails;
 }
@@ -291,7 +276,8 @@ jd_status jd__inter_reduce_long(struct jd_comm *comm,
     return jd__inter_flow_run(flow);
 }
 
-/* ---- short ones ------------------------------------------------------------ */
+/* ---- short ones ------------------------------------------------------------
+ */
 
 /* What was folded in the sync, or this member's part of it. */
 static void take_folded(const struct jd_comm *comm,

@@ -143,8 +143,7 @@ void jd__inter_result_add(struct jd_inter_result *result,
     const struct jd_vote votes[2] = { { *said, member, 1 }, { .member = -1 } };
     struct jd_vote *first = &result->votes[0];
     if (first->member >= 0 && result->votes[1].member < 0 &&
-        jd__signature_agrees(&first->signature, said) &&
-        first->member < member)
+        jd__signature_agrees(&first->signature, said) && first->member < member)
         first->count++;
     else
         add_votes(result, votes);

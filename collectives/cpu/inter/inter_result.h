@@ -43,8 +43,8 @@ struct jd_vote {
  * other, before data. */
 struct jd_inter_result {
     struct jd_inter_head head; /* with the first vote's signature */
-    struct jd_vote votes[2];   /* the lowest member's, the lowest that differs */
-    int32_t failed;            /* the lowest that came with a status, or -1 */
+    struct jd_vote votes[2]; /* the lowest member's, the lowest that differs */
+    int32_t failed;          /* the lowest that came with a status, or -1 */
     int32_t status;
     uint32_t is_seen;
     uint32_t bytes; /* of data */

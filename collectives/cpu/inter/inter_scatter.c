@@ -38,7 +38,8 @@ static struct jd_strided block_of(const struct jd_inter_flow *flow,
     };
 }
 
-/* ---- bounce memory -------------------------------------------------------- */
+/* ---- bounce memory --------------------------------------------------------
+ */
 
 static char *given_at(const struct jd_inter_flow *flow, size_t k, int place,
                       int member)
@@ -54,8 +55,8 @@ static char *result_at(const struct jd_inter_flow *flow, size_t k, int place,
 {
     const struct jd_inter *inter = flow->comm->inter;
     int served = jd__inter_served(inter, inter->group, place);
-    size_t blocks = 2 * (size_t)flow->comm->size +
-                    k % 2 * (size_t)served + (size_t)i;
+    size_t blocks =
+        2 * (size_t)flow->comm->size + k % 2 * (size_t)served + (size_t)i;
     return jd__inter_bounce(flow->comm, place) +
            blocks * flow->piece * flow->unit;
 }
@@ -83,14 +84,14 @@ static void take(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     int owner = inter->place % inter->rails, i = inter->place / inter->rails;
-    struct jd_strided out =
-        jd__strided_flat(out_at(flow, k),
-                         jd__inter_piece_part(flow, k).count * flow->unit);
+    struct jd_strided out = jd__strided_flat(
+        out_at(flow, k), jd__inter_piece_part(flow, k).count * flow->unit);
     if (owner != inter->place)
         jd__strided_write(&out, 0, out.width, result_at(flow, k, owner, i));
 }
 
-/* ---- what owners do ------------------------------------------------------- */
+/* ---- what owners do -------------------------------------------------------
+ */
 
 /* How many elements of a member's block lie one after the other in all
  * operands. */
@@ -108,11 +109,10 @@ static const char *operand_at(const struct jd_inter_flow *flow, size_t k,
     if (!flow->is_seen && place != flow->comm->inter->place)
         return given_at(flow, k, place, member) +
                (begin - part.begin) * flow->unit;
-    struct jd_strided block =
-        block_of(flow,
-                 jd__inter_in_of(flow->comm, flow->call, place,
-                                 of(flow)->in_bytes),
-                 member);
+    struct jd_strided block = block_of(
+        flow,
+        jd__inter_in_of(flow->comm, flow->call, place, of(flow)->in_bytes),
+        member);
     return jd__strided_at(&block, begin * flow->unit, flow->unit);
 }
 
@@ -144,10 +144,10 @@ static void load(const struct jd_inter_flow *flow, size_t k)
         char *at = jd__inter_flow_at(flow, k, 0, t);
         int served = jd__inter_served(inter, t, inter->place);
         for (int i = 0; i < served; i++)
-            fold_block(flow, k,
-                       jd__inter_member(inter, t,
-                                        inter->place + i * inter->rails),
-                       at + (size_t)i * bytes);
+            fold_block(
+                flow, k,
+                jd__inter_member(inter, t, inter->place + i * inter->rails),
+                at + (size_t)i * bytes);
     }
 }
 
@@ -189,7 +189,8 @@ static const struct jd_inter_flow_ops scatter_ops = {
     .deliver = deliver,
 };
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------
+ */
 
 /* What is given and results fit into the bounce memory. */
 static size_t choose_piece(const struct jd_inter_flow *flow)
@@ -199,8 +200,7 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
     size_t all = served * flow->length * of(flow)->wide;
     size_t piece = jd__inter_rail_bytes(flow->comm, all, false) /
                    (served * of(flow)->wide);
-    size_t room = JD_INTER_BOUNCE /
-                  (4 * (size_t)flow->comm->size * flow->unit);
+    size_t room = JD_INTER_BOUNCE / (4 * (size_t)flow->comm->size * flow->unit);
     piece = jd__numbers_smaller(jd__numbers_smaller(piece, room), flow->length);
     return piece ? piece : 1;
 }
@@ -259,8 +259,7 @@ jd_status jd__inter_scatter_long(struct jd_comm *comm,
     struct jd_inter_flow *flow = &s.flow;
     flow->piece = choose_piece(flow);
     flow->rail = flow->piece * (size_t)comm->inter->served[comm->num_groups];
-    flow->scratch =
-        jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    flow->scratch = jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     sync->in_bytes = s.in_bytes;
     sync->out_bytes = flow->length * flow->unit;
     sync->unless_seen = jd__inter_flow_give;

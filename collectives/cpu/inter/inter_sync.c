@@ -94,8 +94,9 @@ char *jd__inter_shared_in(const struct jd_comm *comm, int place, size_t bytes)
 char *jd__inter_in_of(const struct jd_comm *comm,
                       const struct jd_collective *call, int place, size_t bytes)
 {
-    return place == comm->inter->place ? (char *)call->in
-                                       : jd__inter_shared_in(comm, place, bytes);
+    return place == comm->inter->place
+               ? (char *)call->in
+               : jd__inter_shared_in(comm, place, bytes);
 }
 
 char *jd__inter_out_of(const struct jd_comm *comm,
@@ -208,8 +209,8 @@ static bool group_is_seen(const struct jd_comm *comm,
             (source < 0 || source == jd__inter_member(inter, inter->group, i));
         if (i == inter->place) /* others need not see what only they read */
             reads = reads && jd__inter_group_size(inter, inter->group) > 1;
-        if (reads && !jd__shm_at(comm->group, i, told_by(comm, i)->in,
-                                 sync->in_bytes))
+        if (reads &&
+            !jd__shm_at(comm->group, i, told_by(comm, i)->in, sync->in_bytes))
             return false;
         if (sync->out_bytes && jd__inter_group_size(inter, inter->group) > 1 &&
             !jd__shm_at(comm->group, i, told_by(comm, i)->out, sync->out_bytes))
@@ -229,12 +230,12 @@ static size_t fold_group(struct jd_comm *comm, const struct jd_inter_sync *sync,
     for (int i = 0; i < size; i++)
         inter->ins[i] = brought_by(comm, sync, i);
     if (count)
-        jd__fold_find(dtype, sync->op, JD_FOLD_PARTIAL)(
-            &(struct jd_fold){ .ins = inter->ins,
-                               .num_ins = size,
-                               .outs = &out,
-                               .num_outs = 1,
-                               .count = count });
+        jd__fold_find(dtype, sync->op,
+                      JD_FOLD_PARTIAL)(&(struct jd_fold){ .ins = inter->ins,
+                                                          .num_ins = size,
+                                                          .outs = &out,
+                                                          .num_outs = 1,
+                                                          .count = count });
     return count * jd_dtype_size(jd__fold_wide(dtype));
 }
 
@@ -397,8 +398,8 @@ static jd_status merge(struct jd_comm *comm, const struct jd_inter_sync *sync,
         *said = theirs;
     else
         jd__inter_result_merge(said, &theirs);
-    bool counts = jd__inter_result_agrees(said) &&
-                  (!sync->offers || said->is_seen);
+    bool counts =
+        jd__inter_result_agrees(said) && (!sync->offers || said->is_seen);
     if (counts && !fits(comm, sync, round, theirs.bytes))
         return fail_bytes(comm, sync, round->from, theirs.bytes);
     if (counts)
@@ -503,14 +504,13 @@ static void fold_finish(struct jd_comm *comm, const struct jd_inter_sync *sync,
     const void *in = comm->inter->own->message + HEAD;
     size_t count = sync->bytes / jd_dtype_size(call->dtype);
     if (count)
-        jd__fold_find(call->dtype, sync->op,
-                      JD_FOLD_FINISH)(&(struct jd_fold){
-            .ins = &in,
-            .num_ins = 1,
-            .outs = &out,
-            .num_outs = 1,
-            .count = count,
-            .divisor = comm->size });
+        jd__fold_find(call->dtype, sync->op, JD_FOLD_FINISH)(
+            &(struct jd_fold){ .ins = &in,
+                               .num_ins = 1,
+                               .outs = &out,
+                               .num_outs = 1,
+                               .count = count,
+                               .divisor = comm->size });
 }
 
 static void conclude(struct jd_comm *comm, const struct jd_inter_sync *sync)
@@ -553,15 +553,13 @@ static jd_status lead(struct jd_comm *comm, const struct jd_inter_sync *sync)
 }
 
 /* The leader knows better why there is none. */
-static jd_status follow(struct jd_comm *comm,
-                        const struct jd_inter_sync *sync)
+static jd_status follow(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
     const struct verdict *verdict = verdict_of(comm);
     use_time(comm, sync);
     jd_status status =
         jd__shm_await(comm->group, 0, jd__shm_advance(comm->group));
-    if (status != JD_OK &&
-        atomic_load(&verdict->broken) == comm->inter->syncs)
+    if (status != JD_OK && atomic_load(&verdict->broken) == comm->inter->syncs)
         return jd_fail(verdict->failure, "%s", verdict->sentence);
     return status;
 }
@@ -589,8 +587,7 @@ static struct jd_member_text name_of(const struct jd_comm *comm, int member)
         jd__signature_name(comm->processes, comm->size, member, member));
 }
 
-static jd_status accept(struct jd_comm *comm,
-                        const struct jd_inter_sync *sync)
+static jd_status accept(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
     const struct verdict *verdict = verdict_of(comm);
     jd_status status = (jd_status)verdict->status;
@@ -608,8 +605,7 @@ static jd_status accept(struct jd_comm *comm,
                    name_of(comm, verdict->failed).text, jd_status_name(status));
 }
 
-jd_status jd__inter_sync(struct jd_comm *comm,
-                         const struct jd_inter_sync *sync)
+jd_status jd__inter_sync(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
     const struct jd_collective *call = sync->call;
     const char *operation = jd__signature_activity_name(call->activity);
@@ -619,7 +615,7 @@ jd_status jd__inter_sync(struct jd_comm *comm,
     jd__channel_next_wait(comm->wire)->is_handed_on = true;
     jd_status status = meet_group(comm, sync);
     if (status == JD_OK)
-        status = comm->inter->place == 0 ? lead(comm, sync)
-                                         : follow(comm, sync);
+        status =
+            comm->inter->place == 0 ? lead(comm, sync) : follow(comm, sync);
     return status == JD_OK ? accept(comm, sync) : status;
 }
