@@ -232,7 +232,7 @@ static double session_deadline(const struct starting *s)
 {
     double timeout = jd__options_seconds(s->runtime->settings,
                                           JD_OPTION_INITIALIZATION_TIMEOUT);
-    return s->begin + timeout - fmin(0.5, 0.1 * timeout);
+    return s->begin + timeout - fmin(2, 0.1 * timeout);
 }
 
 static struct jd_session_spec session_spec(const struct starting *s)

@@ -60,7 +60,7 @@ touch "$work/go"
 wait "$first"
 
 # Process 0 never starts: the others say where they have looked.
-export JD_INITIALIZATION_TIMEOUT=5
+export JD_INITIALIZATION_TIMEOUT=10
 # shellcheck disable=SC2016 # the inner shell expands it
 refused srun -p all -N3 -n3 -m arbitrary --mpi=none bash -c \
     '((SLURM_PROCID == 0)) || exec "$0"' "$where"
