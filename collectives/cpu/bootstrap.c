@@ -383,7 +383,7 @@ static jd_status tell_cards(struct jd_bootstrap *a, jd_status status)
 static int derive_leader(struct jd_bootstrap *a)
 {
     int count = a->num_neighbours, own = a->places[a->layout->self], first = 0;
-    int *groups = a->groups; /* of the neighbours, for now */
+    int *groups = a->groups; /* first those of the neighbours */
     size_t bytes = jd__reach_bytes(count);
     unsigned char *rows = a->told + (size_t)count * a->told_bytes;
     for (int i = 0; i < count; i++)

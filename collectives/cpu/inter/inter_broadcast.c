@@ -5,13 +5,10 @@
  * more it is cut into a block for each group (scatter), and all owners put the
  * blocks together (all_gather).
  */
-#include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 #include <string.h>
 
-#define SEEN_PIECE ((size_t)512 << 10)
-#define BOUNCE_PIECE ((size_t)192 << 10)
 #define FEW_GROUPS 3
 
 /* Elements are bytes. */
@@ -155,21 +152,6 @@ static const struct jd_inter_flow_ops broadcast_ops = {
 /* ---- all of it ------------------------------------------------------------
  */
 
-static void choose_piece(struct jd_inter_flow *flow, size_t most)
-{
-    size_t rails = (size_t)flow->comm->inter->rails;
-    size_t rail = jd__inter_rail_bytes(flow->comm, flow->length / rails,
-                                       flow->is_absolute);
-    flow->piece = jd__numbers_smaller(most, rails * rail);
-    flow->piece = jd__numbers_smaller(flow->piece, flow->length);
-    flow->rail = (flow->piece + rails - 1) / rails;
-}
-
-static size_t most_seen(const struct jd_comm *comm)
-{
-    return comm->num_groups == 2 ? SEEN_PIECE : SIZE_MAX;
-}
-
 static struct broadcast make_broadcast(struct jd_comm *comm,
                                        const struct jd_collective *call,
                                        int source)
@@ -200,21 +182,5 @@ jd_status jd__inter_broadcast_long(struct jd_comm *comm,
                                    struct jd_inter_sync *sync, int source)
 {
     struct broadcast b = make_broadcast(comm, sync->call, source);
-    struct jd_inter_flow *flow = &b.flow;
-    choose_piece(flow, most_seen(comm));
-    size_t seen = jd__inter_flow_scratch(flow);
-    choose_piece(flow, BOUNCE_PIECE);
-    size_t bounced = jd__inter_flow_scratch(flow);
-    flow->scratch =
-        jd__inter_scratch(comm, sync, seen > bounced ? seen : bounced);
-    sync->in_bytes = sync->out_bytes = flow->length;
-    sync->unless_seen = jd__inter_flow_give;
-    sync->arg = flow;
-    jd_status status = jd__inter_sync(comm, sync);
-    if (status != JD_OK || jd__inter_has_come(comm, sync))
-        return status;
-    flow->is_seen = jd__inter_all_seen(comm);
-    if (flow->is_seen)
-        choose_piece(flow, most_seen(comm));
-    return jd__inter_flow_run(flow);
+    return jd__inter_flow_even(&b.flow, sync);
 }

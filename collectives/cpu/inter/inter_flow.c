@@ -387,10 +387,57 @@ jd_status jd__inter_flow_run(struct jd_inter_flow *flow)
     return flow->is_seen ? run_seen(flow) : run_bounced(flow);
 }
 
-void jd__inter_flow_give(void *arg)
+/* ---- from the sync on --------------------------------------------------- */
+
+static void give_first(void *arg)
 {
     struct jd_inter_flow *flow = arg;
     flow->has_given = true;
     if (flow->length && flow->ops->give)
         flow->ops->give(flow, 0);
+}
+
+jd_status jd__inter_flow_sync(struct jd_inter_flow *flow,
+                              struct jd_inter_sync *sync)
+{
+    sync->unless_seen = give_first;
+    sync->arg = flow;
+    jd_status status = jd__inter_sync(flow->comm, sync);
+    flow->is_seen = status == JD_OK && jd__inter_all_seen(flow->comm);
+    return status;
+}
+
+#define SEEN_PIECE ((size_t)512 << 10)   /* between two groups */
+#define BOUNCE_PIECE ((size_t)192 << 10) /* two, and two rails, fit */
+
+/* Pieces of at most so many bytes. */
+static void choose_piece(struct jd_inter_flow *flow, size_t most)
+{
+    size_t rails = (size_t)flow->comm->inter->rails, width = flow->widths[0];
+    size_t rail = jd__inter_rail_bytes(flow->comm, flow->length * width / rails,
+                                       flow->is_absolute);
+    flow->piece =
+        jd__numbers_smaller(most / flow->unit, rails * (rail / width));
+    flow->piece = jd__numbers_smaller(flow->piece, flow->length);
+    flow->rail = (flow->piece + rails - 1) / rails;
+}
+
+jd_status jd__inter_flow_even(struct jd_inter_flow *flow,
+                              struct jd_inter_sync *sync)
+{
+    struct jd_comm *comm = flow->comm;
+    size_t most_seen = comm->num_groups == 2 ? SEEN_PIECE : SIZE_MAX;
+    choose_piece(flow, most_seen);
+    size_t seen = jd__inter_flow_scratch(flow);
+    choose_piece(flow, BOUNCE_PIECE);
+    size_t bounced = jd__inter_flow_scratch(flow);
+    flow->scratch =
+        jd__inter_scratch(comm, sync, seen > bounced ? seen : bounced);
+    sync->in_bytes = sync->out_bytes = flow->length * flow->unit;
+    jd_status status = jd__inter_flow_sync(flow, sync);
+    if (status != JD_OK || jd__inter_has_come(comm, sync))
+        return status;
+    if (flow->is_seen)
+        choose_piece(flow, most_seen);
+    return jd__inter_flow_run(flow);
 }

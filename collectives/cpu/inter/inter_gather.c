@@ -213,11 +213,8 @@ jd_status jd__inter_gather_long(struct jd_comm *comm,
     flow->scratch = jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     sync->in_bytes = flow->length;
     sync->out_bytes = flow->length * (size_t)comm->size;
-    sync->unless_seen = jd__inter_flow_give;
-    sync->arg = flow;
-    jd_status status = jd__inter_sync(comm, sync);
+    jd_status status = jd__inter_flow_sync(flow, sync);
     if (status != JD_OK || jd__inter_has_come(comm, sync))
         return status;
-    flow->is_seen = jd__inter_all_seen(comm);
     return jd__inter_flow_run(flow);
 }

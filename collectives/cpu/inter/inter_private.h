@@ -310,8 +310,15 @@ void jd__inter_flow_read(const struct jd_inter_flow *flow, size_t piece,
 /* After the sync. Returns: as jd__inter_sync. */
 jd_status jd__inter_flow_run(struct jd_inter_flow *flow);
 
-/* For unless_seen: gives the first piece. */
-void jd__inter_flow_give(void *flow);
+/* The sync, in which the first piece is given where buffers are not seen. */
+jd_status jd__inter_flow_sync(struct jd_inter_flow *flow,
+                              struct jd_inter_sync *sync);
+
+/* All of a flow whose data are cut evenly, and of whose in as much is read as of
+ * out is written: pieces, scratch, sync and run; nothing where what the sync
+ * offers has come. */
+jd_status jd__inter_flow_even(struct jd_inter_flow *flow,
+                              struct jd_inter_sync *sync);
 
 /* ---- inter_reduce.c, _scatter.c, _ordered.c, _gather.c, _broadcast.c ---- */
 

@@ -9,13 +9,9 @@
  * and gets the others' (all_gather). Each element of a result is finished by
  * owners who fold alike, so it has the same bits everywhere.
  */
-#include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
 #include <string.h>
-
-#define SEEN_PIECE ((size_t)512 << 10)
-#define BOUNCE_PIECE ((size_t)192 << 10) /* two, and two rails, fit */
 
 /* ---- long ones ------------------------------------------------------------
  */
@@ -205,22 +201,6 @@ static const struct jd_inter_flow_ops reduce_ops = {
 
 /* ---- all of it */
 
-static void choose_piece(struct jd_inter_flow *flow, size_t most)
-{
-    size_t rails = (size_t)flow->comm->inter->rails;
-    size_t rail = jd__inter_rail_bytes(
-        flow->comm, flow->length * of(flow)->wide / rails, of(flow)->exchanges);
-    flow->piece =
-        jd__numbers_smaller(most / flow->unit, rails * (rail / of(flow)->wide));
-    flow->piece = jd__numbers_smaller(flow->piece, flow->length);
-    flow->rail = (flow->piece + rails - 1) / rails;
-}
-
-static size_t most_seen(const struct jd_comm *comm)
-{
-    return comm->num_groups == 2 ? SEEN_PIECE : SIZE_MAX;
-}
-
 static struct reduction make_reduction(struct jd_comm *comm,
                                        const struct jd_inter_sync *sync)
 {
@@ -257,23 +237,7 @@ jd_status jd__inter_reduce_long(struct jd_comm *comm,
                                 struct jd_inter_sync *sync)
 {
     struct reduction r = make_reduction(comm, sync);
-    struct jd_inter_flow *flow = &r.flow;
-    sync->in_bytes = sync->out_bytes = sync->call->count * r.element;
-    choose_piece(flow, most_seen(comm));
-    size_t seen = jd__inter_flow_scratch(flow);
-    choose_piece(flow, BOUNCE_PIECE);
-    size_t bounced = jd__inter_flow_scratch(flow);
-    flow->scratch =
-        jd__inter_scratch(comm, sync, seen > bounced ? seen : bounced);
-    sync->unless_seen = jd__inter_flow_give;
-    sync->arg = flow;
-    jd_status status = jd__inter_sync(comm, sync);
-    if (status != JD_OK || jd__inter_has_come(comm, sync))
-        return status;
-    flow->is_seen = jd__inter_all_seen(comm);
-    if (flow->is_seen)
-        choose_piece(flow, most_seen(comm));
-    return jd__inter_flow_run(flow);
+    return jd__inter_flow_even(&r.flow, sync);
 }
 
 /* ---- short ones ------------------------------------------------------------

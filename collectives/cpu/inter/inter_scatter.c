@@ -262,12 +262,9 @@ jd_status jd__inter_scatter_long(struct jd_comm *comm,
     flow->scratch = jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     sync->in_bytes = s.in_bytes;
     sync->out_bytes = flow->length * flow->unit;
-    sync->unless_seen = jd__inter_flow_give;
-    sync->arg = flow;
-    jd_status status = jd__inter_sync(comm, sync);
+    jd_status status = jd__inter_flow_sync(flow, sync);
     if (status != JD_OK || jd__inter_has_come(comm, sync))
         return status;
-    flow->is_seen = jd__inter_all_seen(comm);
     if (!flow->is_seen && !has_room(flow))
         return fail_room(flow);
     return jd__inter_flow_run(flow);

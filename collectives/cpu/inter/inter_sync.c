@@ -198,21 +198,20 @@ static jd_status meet_group(struct jd_comm *comm,
     return jd__shm_meet(comm->group, &sync->signature, payload, bytes);
 }
 
+/* Of one alone nobody else needs to see anything. */
 static bool group_is_seen(const struct jd_comm *comm,
                           const struct jd_inter_sync *sync)
 {
     const struct jd_inter *inter = comm->inter;
     int source = sync->signature.source;
-    for (int i = 0; i < jd__inter_group_size(inter, inter->group); i++) {
-        bool reads =
-            sync->in_bytes &&
-            (source < 0 || source == jd__inter_member(inter, inter->group, i));
-        if (i == inter->place) /* others need not see what only they read */
-            reads = reads && jd__inter_group_size(inter, inter->group) > 1;
+    int size = jd__inter_group_size(inter, inter->group);
+    for (int i = 0; i < size && size > 1; i++) {
+        int member = jd__inter_member(inter, inter->group, i);
+        bool reads = sync->in_bytes && (source < 0 || source == member);
         if (reads &&
             !jd__shm_at(comm->group, i, told_by(comm, i)->in, sync->in_bytes))
             return false;
-        if (sync->out_bytes && jd__inter_group_size(inter, inter->group) > 1 &&
+        if (sync->out_bytes &&
             !jd__shm_at(comm->group, i, told_by(comm, i)->out, sync->out_bytes))
             return false;
     }
