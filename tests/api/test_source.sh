@@ -40,9 +40,10 @@ sees() {
     fi
 }
 
+# Not the folder itself: others may make files in it meanwhile.
 mkdir "$work/copy"
-tar -C "$source_dir" --exclude=./.git --exclude='./build*' -cf - . |
-    tar -C "$work/copy" -xf -
+(cd "$source_dir" && find . -mindepth 1 -maxdepth 1 ! -name .git \
+    ! -name 'build*' -exec cp -R -t "$work/copy" {} +)
 
 keeps layers
 sees layers runtime/planted.c 'int in_no_room;'

@@ -4,7 +4,7 @@
  * others' waits say:
  *   stopped  it is stopped for longer than the deadline: DEADLINE_EXCEEDED,
  *            naming it; continued, it hears that it is out of step.
- *            Run with JD_COLLECTIVE_TIMEOUT=2
+ *            Run with JD_COLLECTIVE_TIMEOUT=6
  *   silent   it is stopped until the coordination service misses it, which is
  *            what a callback for failures hears: ABORTED.
  *            Run with JD_HEARTBEAT_TIMEOUT=4
@@ -70,7 +70,7 @@ static void expect_given_up(jd_status status)
     snprintf(text, sizeof text, " s for process %d; ", last);
     expect_text(text);
     expect_text("is stopped (kill -CONT");
-    expect_text("; the deadline was 2 s (JD_COLLECTIVE_TIMEOUT changes it)");
+    expect_text("; the deadline was 6 s (JD_COLLECTIVE_TIMEOUT changes it)");
     EXPECT_OK(jd_kv_increment("named it", 1, &count));
 }
 
