@@ -12,10 +12,10 @@
 #define ALIGNMENT 64
 #define FEWEST_POSTS 8
 
-/* The requests of one direction, and the processes at their other ends. */
+/* The requests of one direction, and their other ends. */
 struct posts {
     MPI_Request *requests;
-    int *processes;
+    struct jd_wait_end *ends;
     int count, capacity;
 };
 
@@ -49,7 +49,7 @@ static _Atomic(struct jd_channel *) kept;
 static void finish_posts(struct posts *posts)
 {
     free(posts->requests);
-    free(posts->processes);
+    free(posts->ends);
 }
 
 /* Room for one more. */
@@ -62,11 +62,11 @@ static bool grow_posts(struct posts *posts)
         realloc(posts->requests, (size_t)more * sizeof *requests);
     if (requests)
         posts->requests = requests;
-    int *processes =
-        realloc(posts->processes, (size_t)more * sizeof *processes);
-    if (processes)
-        posts->processes = processes;
-    if (!requests || !processes)
+    struct jd_wait_end *ends =
+        realloc(posts->ends, (size_t)more * sizeof *ends);
+    if (ends)
+        posts->ends = ends;
+    if (!requests || !ends)
         return false;
     posts->capacity = more;
     return true;
@@ -102,6 +102,8 @@ jd_status jd__channel_create(const struct jd_channel_spec *spec,
     channel->numbers = spec->numbers;
     channel->piece = JD_GROUP_PIECE;
     channel->wait = jd__runtime_wait(spec->runtime, operation);
+    channel->wait.names_members = spec->names_members;
+    channel->wait.member = spec->index;
     if (!init_processes(channel, spec)) {
         jd__channel_destroy(channel);
         return jd__fail_no_memory(operation, (size_t)spec->size * sizeof(int));
@@ -145,6 +147,11 @@ int jd__channel_index(const struct jd_channel *channel)
 int jd__channel_process(const struct jd_channel *channel, int member)
 {
     return channel->processes[member];
+}
+
+struct jd_wait_end jd__channel_end(const struct jd_channel *channel, int member)
+{
+    return (struct jd_wait_end){ channel->processes[member], member };
 }
 
 const struct jd_runtime *jd__channel_runtime(const struct jd_channel *channel)
@@ -266,7 +273,7 @@ jd_status jd__channel_receive(struct jd_channel *channel, int member,
         return JD_OK;
     if (!grow_posts(posts))
         return fail_posts(channel);
-    posts->processes[posts->count] = channel->processes[member];
+    posts->ends[posts->count] = jd__channel_end(channel, member);
     jd_status status = jd__channel_start_receive(
         channel, member, data, bytes, &posts->requests[posts->count]);
     posts->count += status == JD_OK;
@@ -281,7 +288,7 @@ jd_status jd__channel_send(struct jd_channel *channel, int member,
         return JD_OK;
     if (!grow_posts(posts))
         return fail_posts(channel);
-    posts->processes[posts->count] = channel->processes[member];
+    posts->ends[posts->count] = jd__channel_end(channel, member);
     jd_status status = jd__channel_start_send(channel, member, data, bytes,
                                               &posts->requests[posts->count]);
     posts->count += status == JD_OK;
@@ -289,30 +296,29 @@ jd_status jd__channel_send(struct jd_channel *channel, int member,
 }
 
 jd_status jd__channel_wait_for(struct jd_channel *channel,
-                               MPI_Request *requests, const int *processes,
-                               int count)
+                               MPI_Request *requests,
+                               const struct jd_wait_end *ends, int count)
 {
     if (count == 0)
         return JD_OK;
-    channel->wait.processes = processes;
-    return jd__channel_note(channel,
-                            jd__wait_for_mpi(&channel->wait, requests, count));
+    return jd__channel_note(
+        channel, jd__wait_for_mpi(&channel->wait, requests, ends, count));
 }
 
 jd_status jd__channel_wait_any(struct jd_channel *channel,
-                               MPI_Request *requests, const int *processes,
-                               int count, int *ret_index)
+                               MPI_Request *requests,
+                               const struct jd_wait_end *ends, int count,
+                               int *ret_index)
 {
-    channel->wait.processes = processes;
     return jd__channel_note(
         channel,
-        jd__wait_for_any_mpi(&channel->wait, requests, count, ret_index));
+        jd__wait_for_any_mpi(&channel->wait, requests, ends, count, ret_index));
 }
 
 static jd_status wait_for_posts(struct jd_channel *channel, struct posts *posts)
 {
     jd_status status = jd__channel_wait_for(channel, posts->requests,
-                                            posts->processes, posts->count);
+                                            posts->ends, posts->count);
     if (status == JD_OK)
         posts->count = 0;
     return status;

@@ -44,6 +44,8 @@ struct jd_channel_spec {
      * destroyed. */
     const int *first_tags;
     const int *numbers; /* NULL: all 0 */
+
+    bool names_members; /* sentences do, as processes have several */
 };
 
 /* Those members of a channel who do something together, in an order of their
@@ -91,6 +93,8 @@ bool jd__channel_has_failed(const struct jd_channel *channel);
 int jd__channel_size(const struct jd_channel *channel);
 int jd__channel_index(const struct jd_channel *channel);
 int jd__channel_process(const struct jd_channel *channel, int member);
+struct jd_wait_end jd__channel_end(const struct jd_channel *channel,
+                                   int member);
 
 /* Of the processes in the order of the members. */
 uint64_t jd__channel_digest(struct jd_channel *channel);
@@ -145,16 +149,17 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
 
 /*
  * Waits for all of the caller's requests, or for one (ret_index: which; -1
- * where none is open). processes are at their other ends. Those that are done
- * become MPI_REQUEST_NULL.
+ * where none is open). Each has its other end, a null one any. Those that are
+ * done become MPI_REQUEST_NULL.
  * Returns: as jd__channel_wait.
  */
 jd_status jd__channel_wait_for(struct jd_channel *channel,
-                               MPI_Request *requests, const int *processes,
-                               int count);
+                               MPI_Request *requests,
+                               const struct jd_wait_end *ends, int count);
 jd_status jd__channel_wait_any(struct jd_channel *channel,
-                               MPI_Request *requests, const int *processes,
-                               int count, int *ret_index);
+                               MPI_Request *requests,
+                               const struct jd_wait_end *ends, int count,
+                               int *ret_index);
 
 /*
  * Waits for all that was posted.

@@ -41,8 +41,8 @@ struct news {
 struct memory {
     struct jd_merge_state state, theirs;
     struct news news;
-    MPI_Request told[MOST_ROUNDS]; /* news to those of later rounds */
-    int processes[MOST_ROUNDS];    /* at the other ends */
+    MPI_Request told[MOST_ROUNDS];        /* news to those of later rounds */
+    struct jd_wait_end ends[MOST_ROUNDS]; /* the other ones */
     unsigned char in[LONGEST_MESSAGE], out[LONGEST_MESSAGE];
     unsigned char end[LONGEST_MESSAGE]; /* while MPI may still send out */
     unsigned char records[JD_MERGE_PAYLOAD];
@@ -247,7 +247,7 @@ static void tell_waiting(struct meet *m, const int *missing, int count)
         if (to < 0)
             continue;
         int member = jd__channel_party(&m->parties, to);
-        memory->processes[k] = jd__channel_process(m->channel, member);
+        memory->ends[k] = jd__channel_end(m->channel, member);
         jd__channel_start_send(m->channel, member, &memory->news,
                                sizeof memory->news, &memory->told[k]);
     }
@@ -290,14 +290,13 @@ static jd_status post_receive(struct meet *m, int member, MPI_Request *request)
 
 /* Until a state has come: requests are of it and of what is sent meanwhile. */
 static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
-                             const int *processes)
+                             const struct jd_wait_end *ends)
 {
     jd_status status = JD_OK;
     int index = 1;
     while (status == JD_OK && index != 0) {
         int32_t kind;
-        status =
-            jd__channel_wait_any(m->channel, requests, processes, 2, &index);
+        status = jd__channel_wait_any(m->channel, requests, ends, 2, &index);
         if (status != JD_OK || index != 0)
             continue;
         memcpy(&kind, m->memory->in, sizeof kind);
@@ -315,26 +314,26 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
 {
     struct jd_channel *channel = m->channel;
     MPI_Request requests[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
-    int processes[2] = { 0, 0 };
+    struct jd_wait_end ends[2] = { { 0, 0 }, { 0, 0 } };
     jd_status status = JD_OK;
     if (round->from >= 0) {
         int member = jd__channel_party(&m->parties, round->from);
-        processes[0] = jd__channel_process(channel, member);
+        ends[0] = jd__channel_end(channel, member);
         status = post_receive(m, member, &requests[0]);
     }
     if (status == JD_OK && round->to >= 0) {
         int member = jd__channel_party(&m->parties, round->to);
         size_t bytes = pack(m, KIND_STATE, &round->out, m->memory->out);
-        processes[1] = jd__channel_process(channel, member);
+        ends[1] = jd__channel_end(channel, member);
         status = jd__channel_start_send(channel, member, m->memory->out, bytes,
                                         &requests[1]);
     }
     if (status == JD_OK && round->from >= 0)
         status = await_state(m, jd__channel_party(&m->parties, round->from),
-                             requests, processes);
+                             requests, ends);
     if (status != JD_OK || (round->from >= 0 && fits_not(m)))
         return status; /* what was sent is perhaps waited for by nobody */
-    return jd__channel_wait_for(channel, requests, processes, 2);
+    return jd__channel_wait_for(channel, requests, ends, 2);
 }
 
 /* Those of another list have other rounds: whoever hears of that tells all of
@@ -388,7 +387,7 @@ static jd_status go_rounds(struct meet *m)
     wait->num_behind = 0;
     if (status == JD_OK && !m->is_over)
         status = jd__channel_wait_for(m->channel, m->memory->told,
-                                      m->memory->processes, MOST_ROUNDS);
+                                      m->memory->ends, MOST_ROUNDS);
     wait->begin = begin;
     return status;
 }

@@ -209,6 +209,7 @@ static jd_status open_wire(const struct jd_bootstrap *a, struct end *end)
         .index = comm->index,
         .first_tags = tags,
         .numbers = a->layout->most > 1 ? tags + comm->size : NULL,
+        .names_members = a->layout->most > 1,
     };
     jd_status status =
         jd__channel_create(&spec, a->spec->operation, &comm->wire);
@@ -276,6 +277,7 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
         .on_stuck = report_stuck,
         .arg = (void *)(uintptr_t)runtime,
     };
+    group.wait.is_handed_on = a->num_groups > 1;
     if (!members)
         return jd__fail_no_memory(a->spec->operation, bytes);
     jd_status status = list_group(a, members, &group.size);

@@ -23,32 +23,101 @@
 #define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
 #define LONGEST_TELL 8.0      /* between two */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
-#define MOST_CULPRITS 64      /* that are asked for */
 
-/* The processes that have not come, sorted; and for asking once more. */
+/* Requests, and their other ends. */
+struct requests {
+    MPI_Request *requests;
+    const struct jd_wait_end *ends;
+    int count;
+};
+
+/* How who is missing is found out; of a wait for MPI by what is open. */
+struct search {
+    jd_wait_missing_f find;
+    void *arg;
+    int most;
+    const struct requests *open;
+};
+
+/* The processes that have not come, and the members of a communicator where
+ * they are to be named; both sorted. */
 struct missing {
     int *processes;
     int count;
-    void *arg;
-    int most;
+    struct jd_wait_end *members;
+    int num_members;
 };
 
-/* Asks the wait who is missing: each process once, sorted. None where memory
- * has run out. */
-static struct missing list_missing(jd_wait_missing_f find_missing, void *arg,
-                                   int count)
+/* The other ends of the open requests; their number. */
+static int find_ends(const struct requests *open, struct jd_wait_end *ends)
 {
-    struct missing missing = { malloc((size_t)count * sizeof(int)), 0, arg,
-                               count };
-    if (!missing.processes)
-        return missing;
-    int *processes = missing.processes, found = find_missing(arg, processes);
-    if (found)
-        qsort(processes, (size_t)found, sizeof(int), jd__ranges_compare);
-    for (int i = 0; i < found; i++)
-        if (i == 0 || processes[i] != processes[i - 1])
-            processes[missing.count++] = processes[i];
+    int missing = 0;
+    jd__mpi_lock();
+    for (int i = 0; i < open->count; i++) {
+        int done = 0;
+        MPI_Request_get_status(open->requests[i], &done, MPI_STATUS_IGNORE);
+        if (!done)
+            ends[missing++] = open->ends[i];
+    }
+    jd__mpi_unlock();
     return missing;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct jd_wait_end *left = a, *right = b;
+    return jd__ranges_compare(&left->member, &right->member);
+}
+
+/* Each once; how many are left. */
+static int sort_members(struct jd_wait_end *members, int count)
+{
+    int left = 0;
+    if (count)
+        qsort(members, (size_t)count, sizeof *members, compare_members);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || members[i].member != members[i - 1].member)
+            members[left++] = members[i];
+    return left;
+}
+
+/* Asks the wait who is missing. */
+static void find_all(const struct jd_wait *wait, const struct search *search,
+                     struct missing *missing)
+{
+    struct jd_wait_end *members = missing->members;
+    if (!search->open) {
+        missing->count = search->find(search->arg, missing->processes);
+        if (missing->count && wait->find_members)
+            missing->num_members = wait->find_members(search->arg, members);
+        return;
+    }
+    missing->count = find_ends(search->open, members);
+    for (int i = 0; i < missing->count; i++)
+        missing->processes[i] = members[i].process;
+    if (wait->names_members)
+        missing->num_members = missing->count;
+}
+
+/* Each once. None where memory has run out. */
+static struct missing list_missing(const struct jd_wait *wait,
+                                   const struct search *search)
+{
+    size_t most = (size_t)search->most;
+    struct missing missing = { malloc(most * sizeof(int)), 0,
+                               malloc(most * sizeof(struct jd_wait_end)), 0 };
+    if (!missing.processes || !missing.members)
+        return missing;
+    find_all(wait, search, &missing);
+    missing.count = jd__ranges_sort(missing.processes, missing.count);
+    missing.num_members = sort_members(missing.members, missing.num_members);
+    return missing;
+}
+
+static void free_missing(struct missing *missing)
+{
+    free(missing->processes);
+    free(missing->members);
 }
 
 static bool is_missing(const struct missing *missing, int process)
@@ -150,31 +219,26 @@ static void print_missing(FILE *out, const struct jd_wait *wait,
     print_unasked(out, missing, &seen);
 }
 
-/* The members that are missing, where they are to be named; none where others
- * are named in their processes' place. */
-static struct missing list_members(const struct jd_wait *wait,
-                                   const struct missing *missing)
-{
-    if (wait->find_members && missing->count && missing->arg)
-        return list_missing(wait->find_members, missing->arg, missing->most);
-    return (struct missing){ NULL, 0, NULL, 0 };
-}
-
 static void print_self(FILE *out, const struct jd_wait *wait,
-                       const struct missing *members)
+                       const struct missing *missing)
 {
     fprintf(out, "process %d", wait->self);
-    if (members->count)
+    if (missing->num_members)
         fprintf(out, " (member %d)", wait->member);
 }
 
-static void print_members(FILE *out, const struct missing *members)
+static void print_members(FILE *out, const struct missing *missing)
 {
-    if (!members->count)
-        return;
-    fprintf(out, "; member%s ", members->count == 1 ? "" : "s");
-    jd__ranges_print(out, members->processes, members->count);
-    fputs(members->count == 1 ? " has not come" : " have not come", out);
+    int count = missing->num_members;
+    int *numbers = malloc((size_t)(count ? count : 1) * sizeof *numbers);
+    for (int i = 0; numbers && i < count; i++)
+        numbers[i] = missing->members[i].member;
+    if (numbers && count) {
+        fprintf(out, "; member%s ", count == 1 ? "" : "s");
+        jd__ranges_print(out, numbers, count);
+        fputs(count == 1 ? " has not come" : " have not come", out);
+    }
+    free(numbers);
 }
 
 /* Those next to this one, who wait for the culprits too. */
@@ -203,15 +267,13 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    struct missing members = list_members(wait, missing);
     fprintf(out, "%s%s: ", wait->operation, wait->detail ? wait->detail : "");
-    print_self(out, wait, &members);
+    print_self(out, wait, missing);
     fprintf(out, " has waited %.3g s for ", waited);
     print_missing(out, wait, missing);
-    print_members(out, &members);
+    print_members(out, missing);
     if (wait->is_handed_on && next->count && !is_same(missing, next))
         print_neighbours(out, next);
-    free(members.processes);
     if (fclose(out) == 0)
         return text;
     free(text);
@@ -220,11 +282,12 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
 
 /* Without a service nobody knows who else waits: of the processes on a host
  * that have come and run, the lowest speaks. */
-static bool is_speaker(const struct jd_wait *wait, int count,
+static bool is_speaker(const struct jd_wait *wait, const struct search *search,
                        const struct missing *missing)
 {
-    for (int i = 0; i < count; i++) {
-        int index = wait->processes[i];
+    for (int i = 0; i < search->most; i++) {
+        int index =
+            search->open ? search->open->ends[i].process : wait->processes[i];
         if (index < wait->self && !is_missing(missing, index) &&
             can_be_seen(wait->topology, wait->self, index) &&
             is_running(wait->topology->processes[index].pid))
@@ -241,6 +304,8 @@ static struct jd_blocked_wait blocked_wait(const struct jd_wait *wait,
                                      .detail = wait->detail,
                                      .processes = missing->processes,
                                      .count = missing->count,
+                                     .members = missing->members,
+                                     .num_members = missing->num_members,
                                      .waited = waited };
 }
 
@@ -256,21 +321,24 @@ static int keep_others(const struct jd_wait *wait, int *processes, int count)
 }
 
 /* Who keeps the wait from ending, as far as is known. Those that the service
- * knows are written into ends. */
+ * knows are written into followed. */
 static struct missing find_culprits(const struct jd_wait *wait,
                                     const struct missing *missing,
-                                    double waited, int ends[MOST_CULPRITS])
+                                    double waited, struct jd_followed *followed)
 {
     struct missing behind = { wait->behind, wait->num_behind, NULL, 0 };
     struct jd_blocked_wait asked = blocked_wait(wait, missing, waited);
-    struct missing followed = { ends, 0, NULL, 0 };
     if (!missing->count)
         return *missing;
+    followed->count = 0;
     if (wait->is_handed_on)
-        followed.count = jd__failure_report_follow(&asked, ends, MOST_CULPRITS);
-    followed.count = keep_others(wait, ends, followed.count);
-    if (followed.count)
-        return followed;
+        jd__failure_report_follow(&asked, followed);
+    followed->count = keep_others(wait, followed->processes, followed->count);
+    if (followed->count)
+        return (struct missing){
+            followed->processes, followed->count, followed->members,
+            sort_members(followed->members, followed->num_members)
+        };
     return behind.count ? behind : *missing;
 }
 
@@ -294,20 +362,20 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
     return JD_DEADLINE_EXCEEDED;
 }
 
-static void notice(const struct jd_wait *wait, int count,
+static void notice(const struct jd_wait *wait, const struct search *search,
                    const struct missing *missing, double waited)
 {
-    int ends[MOST_CULPRITS];
-    struct missing culprits = find_culprits(wait, missing, waited, ends);
-    if (missing->count && is_speaker(wait, count, &culprits))
+    struct jd_followed followed;
+    struct missing culprits = find_culprits(wait, missing, waited, &followed);
+    if (missing->count && is_speaker(wait, search, &culprits))
         jd__wait_warn(wait, describe(wait, &culprits, missing, waited));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
                                const struct missing *missing, double waited)
 {
-    int ends[MOST_CULPRITS];
-    struct missing culprits = find_culprits(wait, missing, waited, ends);
+    struct jd_followed followed;
+    struct missing culprits = find_culprits(wait, missing, waited, &followed);
     return jd__wait_fail_deadline(wait,
                                   describe(wait, &culprits, missing, waited));
 }
@@ -413,8 +481,8 @@ static void begin(const struct jd_wait *wait, struct jd_wait_state *state,
         state->next_notice *= 2;
 }
 
-jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
-                        jd_wait_missing_f find_missing, void *arg, int count)
+static jd_status look(const struct jd_wait *wait, struct jd_wait_state *state,
+                      const struct search *search)
 {
     jd_status status = jd__wait_check(wait);
     if (status != JD_OK)
@@ -430,7 +498,7 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
         return JD_OK;
     state->look =
         jd__failure_report_looks(); /* before it is seen who is missing */
-    struct missing missing = list_missing(find_missing, arg, count);
+    struct missing missing = list_missing(wait, search);
     if (wait->on_missing && missing.count)
         wait->on_missing(wait->arg, missing.processes, missing.count);
     if (is_tell) {
@@ -438,19 +506,26 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
         status = fail_ended(wait, state, &missing, all);
     }
     if (status != JD_OK || !(is_late || is_notice)) {
-        free(missing.processes);
+        free_missing(&missing);
         return status;
     }
     if (is_late)
-        status = missing.count || !missing.processes
+        status = missing.count || !missing.processes || !missing.members
                      ? fail_deadline(wait, &missing, all)
                      : JD_OK;
     else
-        notice(wait, count, &missing, all);
+        notice(wait, search, &missing, all);
     if (is_notice)
         state->next_notice *= 2;
-    free(missing.processes);
+    free_missing(&missing);
     return status;
+}
+
+jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
+                        jd_wait_missing_f find_missing, void *arg, int count)
+{
+    struct search search = { find_missing, arg, count, NULL };
+    return look(wait, state, &search);
 }
 
 jd_status jd__wait_give_up(const struct jd_wait *wait,
@@ -461,36 +536,15 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
         state->begin < 0 ? 0 : state->before + jd__clock_now() - state->begin;
     if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
         return JD_OK;
-    struct missing missing = list_missing(find_missing, arg, count);
+    struct search search = { find_missing, arg, count, NULL };
+    struct missing missing = list_missing(wait, &search);
     jd_status status =
         missing.count ? fail_deadline(wait, &missing, waited) : JD_OK;
-    free(missing.processes);
+    free_missing(&missing);
     return status;
 }
 
 /* ---- MPI ---------------------------------------------------------------- */
-
-struct requests {
-    MPI_Request *requests;
-    const int *processes;
-    int count;
-};
-
-/* Those at the other ends of the open requests. */
-static int find_open(void *arg, int *processes)
-{
-    const struct requests *open = arg;
-    int missing = 0;
-    jd__mpi_lock();
-    for (int i = 0; i < open->count; i++) {
-        int done = 0;
-        MPI_Request_get_status(open->requests[i], &done, MPI_STATUS_IGNORE);
-        if (!done)
-            processes[missing++] = open->processes[i];
-    }
-    jd__mpi_unlock();
-    return missing;
-}
 
 /* Leaves *done false where another thread is in MPI. ret_index: of one that is
  * done; NULL: all are to be. */
@@ -509,14 +563,14 @@ static int test(const struct requests *all, int *ret_index, int *done)
     return code;
 }
 
-static jd_status wait_for(const struct jd_wait *wait, MPI_Request *requests,
-                          int count, int *ret_index)
+static jd_status wait_for(const struct jd_wait *wait,
+                          const struct requests *all, int *ret_index)
 {
-    struct requests all = { requests, wait->processes, count };
+    struct search search = { NULL, NULL, all->count, all };
     struct jd_wait_state state = jd__wait_start(wait);
     state.is_exact = true;
     for (unsigned tests = 1;; tests++) {
-        int done = 0, code = test(&all, ret_index, &done);
+        int done = 0, code = test(all, ret_index, &done);
         if (code != MPI_SUCCESS)
             return jd__mpi_check(code,
                                  ret_index ? "MPI_Testany" : "MPI_Testall",
@@ -527,22 +581,26 @@ static jd_status wait_for(const struct jd_wait *wait, MPI_Request *requests,
             sched_yield();
         if (tests % TESTS_PER_CLOCK)
             continue;
-        jd_status status = jd__wait_look(wait, &state, find_open, &all, count);
+        jd_status status = look(wait, &state, &search);
         if (status != JD_OK)
             return status;
     }
 }
 
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           int count)
+                           const struct jd_wait_end *ends, int count)
 {
-    return wait_for(wait, requests, count, NULL);
+    struct requests all = { requests, ends, count };
+    return wait_for(wait, &all, NULL);
 }
 
 jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
-                               MPI_Request *requests, int count, int *ret_index)
+                               MPI_Request *requests,
+                               const struct jd_wait_end *ends, int count,
+                               int *ret_index)
 {
-    jd_status status = wait_for(wait, requests, count, ret_index);
+    struct requests all = { requests, ends, count };
+    jd_status status = wait_for(wait, &all, ret_index);
     if (status == JD_OK && *ret_index == MPI_UNDEFINED)
         *ret_index = -1;
     return status;

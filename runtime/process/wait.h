@@ -4,7 +4,7 @@
  * notice while it lasts; and the one loop that waits for MPI.
  *
  *     struct jd_wait wait = { .operation = "jd_psum", .timeout = 1800, ... };
- *     status = jd__wait_for_mpi(&wait, requests, 2);
+ *     status = jd__wait_for_mpi(&wait, requests, ends, 2);
  *
  *     struct jd_wait_state state = jd__wait_start(&wait);
  *     while (status == JD_OK && !has_come())
@@ -17,6 +17,7 @@
 #define RUNTIME_PROCESS_WAIT_H
 
 #include "base/status.h"
+#include "runtime/coordination/failure/failure_report.h"
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -38,7 +39,8 @@ struct jd_wait {
     double notice;         /* seconds until the first notice; negative: none */
     const char *variable;  /* what changes the deadline */
     const struct jd_topology *topology;
-    const int *processes; /* at the other ends; some may be there twice */
+    const int *processes; /* at the other ends; some may be there twice. Not
+                           * of a wait for MPI, whose requests have ends */
     int self;             /* this process's index */
 
     /* It is for the other ends of sends and receives; and data between them
@@ -67,11 +69,15 @@ struct jd_wait {
      * sentences name these first. */
     bool is_handed_on;
 
-    /* Writes the members of a communicator that have not come, by their
-     * numbers, where a process has several: sentences name them too, and this
-     * one. As find_missing otherwise, with its arg. NULL: there are none. */
-    jd_wait_missing_f find_members;
+    /* Sentences name this member of a communicator, and those that have not
+     * come, by their numbers too: processes have several. Of a wait for MPI;
+     * of another, where find_members is set and finds one. */
+    bool names_members;
     int member; /* the caller's number */
+
+    /* Writes those of the missing, with find_missing's arg, as many as it may;
+     * their number, 0 where they are not to be named. NULL: never. */
+    int (*find_members)(void *arg, struct jd_wait_end *members);
 };
 
 /* JD_OK; ABORTED where the job has failed, or the wait is cancelled. Threads:
@@ -126,19 +132,21 @@ void jd__wait_warn(const struct jd_wait *wait, char *text);
 jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text);
 
 /*
- * Tests the requests until all are complete, under jd__mpi_try_lock().
+ * Tests the requests until all are complete, under jd__mpi_try_lock(). Each has
+ * an end, a null one any.
  * Returns: as jd__wait_look, where the missing are those whose requests are
  *   open; INTERNAL when MPI fails. On failure the requests stay open (MPI
  *   cannot cancel a collective) and their buffers with MPI: the communicator
  *   must not be used again.
  */
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           int count);
+                           const struct jd_wait_end *ends, int count);
 
 /* The same until one is complete; ret_index says which, -1 where none was
  * open. */
 jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
-                               MPI_Request *requests, int count,
+                               MPI_Request *requests,
+                               const struct jd_wait_end *ends, int count,
                                int *ret_index);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * test_members - four devices of one process or two: sentences name members,
  * not processes alone. "late": the last member of two processes does not come
- * to a collective.
+ * to a collective; where the two share no memory, each waits for those of its
+ * own, and the lowest of each for the other process.
  */
 #include "jd.h"
 #include "jd_mpi.h"
@@ -45,16 +46,16 @@ static jd_status differ(jd_shard *me, void *arg)
     return JD_OK;
 }
 
-/* The first whose time is up ends the wait of all: others may hear only that.
+/* The first whose time is up ends the wait of all: others may hear only that,
+ * or say what another member of their process has.
  */
 static jd_status wait_for_the_last(jd_shard *me, void *arg)
 {
     double in = 1, out;
     char text[64];
-    int self = jd_axis_index(me, "data");
     (void)arg;
     EXPECT_OK(jd_psum(me, "data", &in, &out, 1, JD_F64));
-    if (self == 3) {
+    if (jd_axis_index(me, "data") == 3) {
         while (!atomic_load(&num_done))
             sched_yield();
         return JD_OK;
@@ -63,9 +64,11 @@ static jd_status wait_for_the_last(jd_shard *me, void *arg)
     atomic_fetch_add(&num_done, 1);
     if (status == JD_ABORTED)
         return JD_OK;
-    snprintf(text, sizeof text, "process %d (member %d) has waited ",
-             jd_process_index(), self);
+    snprintf(text, sizeof text, "jd_psum" OVER ": process %d (member %d",
+             jd_process_index(), 2 * jd_process_index());
+    text[strlen(text) - 1] = '\0'; /* this member, or the one beside it */
     EXPECT_STATUS(status, JD_DEADLINE_EXCEEDED, text);
+    EXPECT_STATUS(status, JD_DEADLINE_EXCEEDED, ") has waited ");
     EXPECT_STATUS(status, JD_DEADLINE_EXCEEDED, " s for process 1");
     EXPECT_STATUS(status, JD_DEADLINE_EXCEEDED,
                   "; member 3 has not come; the deadline was ");

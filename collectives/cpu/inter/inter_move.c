@@ -8,14 +8,14 @@ jd_status jd__inter_post(struct jd_comm *comm, struct jd_inter_move *move,
 {
     jd_status status = JD_OK;
     move->requests[0] = move->requests[1] = MPI_REQUEST_NULL;
-    move->processes[0] = move->processes[1] = comm->processes[comm->index];
+    move->ends[0] = move->ends[1] = jd__channel_end(comm->wire, comm->index);
     if (from.member >= 0 && from.bytes) {
-        move->processes[0] = comm->processes[from.member];
+        move->ends[0] = jd__channel_end(comm->wire, from.member);
         status = jd__channel_start_receive(comm->wire, from.member, from.data,
                                            from.bytes, &move->requests[0]);
     }
     if (to.member >= 0 && to.bytes && status == JD_OK) {
-        move->processes[1] = comm->processes[to.member];
+        move->ends[1] = jd__channel_end(comm->wire, to.member);
         status = jd__channel_start_send(comm->wire, to.member, to.data,
                                         to.bytes, &move->requests[1]);
     }
@@ -24,7 +24,7 @@ jd_status jd__inter_post(struct jd_comm *comm, struct jd_inter_move *move,
 
 jd_status jd__inter_finish(struct jd_comm *comm, struct jd_inter_move *move)
 {
-    return jd__channel_wait_for(comm->wire, move->requests, move->processes, 2);
+    return jd__channel_wait_for(comm->wire, move->requests, move->ends, 2);
 }
 
 jd_status jd__inter_break(struct jd_comm *comm, jd_status status)

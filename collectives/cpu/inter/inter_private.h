@@ -60,7 +60,7 @@ struct jd_signature jd__inter_sign(const struct jd_collective *call);
 /* At most one message each way, waited for together. */
 struct jd_inter_move {
     MPI_Request requests[2];
-    int processes[2];
+    struct jd_wait_end ends[2];
 };
 
 /* Where a message goes to, or comes from; zero bytes are none, and a member

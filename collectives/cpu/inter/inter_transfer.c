@@ -65,7 +65,7 @@ struct jd_transfers {
     int *peers, num_peers;     /* the members at the other ends, each once */
     union incoming *messages;  /* of each peer, the next */
     MPI_Request *requests;     /* REQUESTS of each transfer; of each peer */
-    int *processes;            /* at their other ends */
+    struct jd_wait_end *ends;  /* their other ones */
     jd_status status;          /* INVALID_ARGUMENT where two ends differ */
     struct jd_transfers *next; /* of those that are kept for MPI */
 };
@@ -81,7 +81,7 @@ static void free_transfers(struct jd_transfers *call)
     free(call->peers);
     free(call->messages);
     free(call->requests);
-    free(call->processes);
+    free(call->ends);
     free(call);
 }
 
@@ -111,9 +111,9 @@ static struct jd_transfers *make_transfers(struct jd_comm *comm, int count)
     call->peers = calloc(n, sizeof *call->peers);
     call->messages = calloc(n, sizeof *call->messages);
     call->requests = calloc(requests, sizeof *call->requests);
-    call->processes = calloc(requests, sizeof *call->processes);
+    call->ends = calloc(requests, sizeof *call->ends);
     if (call->transfers && call->peers && call->messages && call->requests &&
-        call->processes)
+        call->ends)
         return call;
     free_transfers(call);
     return NULL;
@@ -447,14 +447,14 @@ static void begin(struct jd_transfers *call,
         t->state = UNMATCHED;
         t->moved = 0;
         for (int r = 0; r < REQUESTS; r++)
-            call->processes[i * REQUESTS + r] =
-                comm->processes[transfers[i].member];
+            call->ends[i * REQUESTS + r] =
+                jd__channel_end(comm->wire, transfers[i].member);
         if (peer_of(call, transfers[i].member) == call->num_peers)
             call->peers[call->num_peers++] = transfers[i].member;
     }
     for (int i = 0; i < call->num_peers; i++)
-        call->processes[message_index(call, i)] =
-            comm->processes[call->peers[i]];
+        call->ends[message_index(call, i)] =
+            jd__channel_end(comm->wire, call->peers[i]);
     for (int i = 0; i < message_index(call, call->num_peers); i++)
         call->requests[i] = MPI_REQUEST_NULL;
 }
@@ -480,9 +480,9 @@ static jd_status run(struct jd_transfers *call)
 {
     jd_status status = start(call);
     for (int index = 0; status == JD_OK;) {
-        status = jd__channel_wait_any(
-            call->comm->wire, call->requests, call->processes,
-            message_index(call, call->num_peers), &index);
+        status =
+            jd__channel_wait_any(call->comm->wire, call->requests, call->ends,
+                                 message_index(call, call->num_peers), &index);
         if (status == JD_OK && index < 0)
             break;
         if (status == JD_OK)

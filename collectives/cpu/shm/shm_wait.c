@@ -220,12 +220,16 @@ static bool has_several(const struct jd_shm_group *group)
     return false;
 }
 
-static int find_members(void *arg, int *members)
+static int find_members(void *arg, struct jd_wait_end *members)
 {
     const struct jd_target *target = arg;
-    int count = has_several(target->group) ? find_places(arg, members) : 0;
+    const struct jd_shm_group *group = target->group;
+    int *places = malloc((size_t)group->size * sizeof *places);
+    int count = places && has_several(group) ? find_places(arg, places) : 0;
     for (int i = 0; i < count; i++)
-        members[i] = target->group->members[members[i]].number;
+        members[i] = (struct jd_wait_end){ group->processes[places[i]],
+                                           group->members[places[i]].number };
+    free(places);
     return count;
 }
 

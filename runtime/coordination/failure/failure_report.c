@@ -251,14 +251,32 @@ static void print_operation(const struct jd_blocked_wait *wait, char *text,
              wait->detail ? wait->detail : "");
 }
 
+static size_t at_most(int count)
+{
+    return (size_t)(count < MOST_NAMED ? count : MOST_NAMED);
+}
+
+/* By twos. */
+static size_t pack_members(const struct jd_blocked_wait *wait,
+                           uint32_t members[2 * MOST_NAMED])
+{
+    size_t count = at_most(wait->num_members);
+    for (size_t i = 0; i < count; i++) {
+        members[2 * i] = (uint32_t)wait->members[i].process;
+        members[2 * i + 1] = (uint32_t)wait->members[i].member;
+    }
+    return 2 * count;
+}
+
 static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
-                         char *operation)
+                         char *operation, uint32_t members[2 * MOST_NAMED])
 {
     body->wait = wait->number;
     body->operation = operation;
     body->processes = (uint32_t *)wait->processes; /* both have 32 bits */
-    body->n_processes =
-        (size_t)(wait->count < MOST_NAMED ? wait->count : MOST_NAMED);
+    body->n_processes = at_most(wait->count);
+    body->n_members = pack_members(wait, members);
+    body->members = members;
     body->waited_ms = (uint64_t)(1000 * wait->waited);
     body->is_far = wait->is_far;
     body->is_alone = wait->is_alone;
@@ -269,32 +287,38 @@ static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
 void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
 {
     char operation[160];
+    uint32_t members[2 * MOST_NAMED];
     Jd__Blocked body = JD__BLOCKED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
     struct jd_client *client = begin_telling();
     if (!client)
         return;
     print_operation(wait, operation, sizeof operation);
-    fill_blocked(&body, wait, operation);
+    fill_blocked(&body, wait, operation, members);
     message.body_case = JD__MESSAGE__BODY_BLOCKED;
     message.blocked = &body;
     jd__client_tell(client, &message);
     end_telling();
 }
 
-static int take_ranges(const Jd__Reply *reply, int *ret_processes, int most)
+static void take_followed(const Jd__Reply *reply, struct jd_followed *followed)
 {
-    int count = 0;
     for (size_t i = 0; i + 1 < reply->n_ranges; i += 2)
-        for (uint32_t k = 0; k < reply->ranges[i + 1] && count < most; k++)
-            ret_processes[count++] = (int)(reply->ranges[i] + k);
-    return count;
+        for (uint32_t k = 0;
+             k < reply->ranges[i + 1] && followed->count < JD_FOLLOWED; k++)
+            followed->processes[followed->count++] =
+                (int)(reply->ranges[i] + k);
+    for (size_t i = 0;
+         i + 1 < reply->n_members && followed->num_members < JD_FOLLOWED;
+         i += 2)
+        followed->members[followed->num_members++] =
+            (struct jd_wait_end){ (int)reply->members[i],
+                                  (int)reply->members[i + 1] };
 }
 
-static int follow(struct jd_client *client, const struct jd_blocked_wait *wait,
-                  int *ret_processes, int most)
+static void follow(struct jd_client *client, const struct jd_blocked_wait *wait,
+                   struct jd_followed *ret_followed)
 {
-    int count = 0;
     char operation[160];
     Jd__Inquiry body = JD__INQUIRY__INIT;
     struct jd_call call = { .operation = "asking for whom others wait",
@@ -304,24 +328,22 @@ static int follow(struct jd_client *client, const struct jd_blocked_wait *wait,
     body.operation = operation;
     body.waited_ms = (uint64_t)(1000 * wait->waited);
     body.processes = (uint32_t *)wait->processes; /* both have 32 bits */
-    body.n_processes =
-        (size_t)(wait->count < MOST_NAMED ? wait->count : MOST_NAMED);
+    body.n_processes = at_most(wait->count);
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
     if (jd__client_call(client, &call) == JD_OK)
-        count = take_ranges(call.reply, ret_processes, most);
+        take_followed(call.reply, ret_followed);
     jd__call_finish(&call);
-    return count;
 }
 
-int jd__failure_report_follow(const struct jd_blocked_wait *wait,
-                              int *ret_processes, int most)
+void jd__failure_report_follow(const struct jd_blocked_wait *wait,
+                               struct jd_followed *ret_followed)
 {
     struct jd_client *client = begin_telling();
+    ret_followed->count = ret_followed->num_members = 0;
     if (!client)
-        return 0;
-    int count = follow(client, wait, ret_processes, most);
+        return;
+    follow(client, wait, ret_followed);
     end_telling();
-    return count;
 }
 
 static char *ask(struct jd_client *client, const int *processes, int count)
@@ -332,7 +354,7 @@ static char *ask(struct jd_client *client, const int *processes, int count)
                             .timeout = ASK_SECONDS,
                             .patience = ASK_PATIENCE };
     body.processes = (uint32_t *)processes; /* both have 32 bits; only read */
-    body.n_processes = (size_t)(count < MOST_NAMED ? count : MOST_NAMED);
+    body.n_processes = at_most(count);
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
     if (jd__client_call(client, &call) == JD_OK && *call.reply->text)
         text = strdup(call.reply->text);

@@ -58,12 +58,19 @@ jd_status jd__failure_report_error(jd_status error, const char *text);
 /* A callback is set: process 0 stays for what it does. Does not block. */
 void jd__failure_report_armed(void);
 
+/* Who is waited for: a process, and which member of a communicator it is. */
+struct jd_wait_end {
+    int process, member;
+};
+
 /* A wait of this process for others that lasts. */
 struct jd_blocked_wait {
     uint64_t number; /* of the wait, of jd__failure_report_number */
     const char *operation, *detail; /* "jd_psum", " over axis \"x\"" or NULL */
     const int *processes;           /* those that have not come, sorted */
     int count;
+    const struct jd_wait_end *members; /* the same, where they are named */
+    int num_members;
     double waited;
     bool is_far, is_alone, is_transfer;
     uint64_t look; /* jd__failure_report_looks() before the processes were found
@@ -77,11 +84,20 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait);
  * n1), last heard ...", malloc'ed; NULL where it cannot be had. Of many only
  * the first sixteen are asked. Blocks: some 0.2 s, at most one second. */
 char *jd__failure_report_ask(const int *processes, int count);
-/* Those for whom these wait in the end, who wait in the same call themselves:
- * at most most of them, sorted; their number, 0 where it cannot be had. Blocks:
- * at most one second. */
-int jd__failure_report_follow(const struct jd_blocked_wait *wait,
-                              int *ret_processes, int most);
+
+/* For whom others wait in the end. */
+#define JD_FOLLOWED 64
+struct jd_followed {
+    int processes[JD_FOLLOWED]; /* sorted */
+    int count;
+    struct jd_wait_end members[JD_FOLLOWED]; /* of them, where they are named */
+    int num_members;
+};
+
+/* Those for whom the ones that this wait is for wait themselves, in the same
+ * call; none where it cannot be had. Blocks: at most one second. */
+void jd__failure_report_follow(const struct jd_blocked_wait *wait,
+                               struct jd_followed *ret_followed);
 /* For a wait that is told the first time. */
 uint64_t jd__failure_report_number(void);
 

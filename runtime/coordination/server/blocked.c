@@ -126,6 +126,15 @@ static struct jd_blocked *add(struct jd_service *service,
     return blocked;
 }
 
+static void keep_members(struct jd_blocked *blocked, const Jd__Blocked *said)
+{
+    size_t pairs = said->n_members / 2;
+    blocked->num_members =
+        (int)(pairs < JD_BLOCKED_NAMED ? pairs : JD_BLOCKED_NAMED);
+    for (int i = 0; i < 2 * blocked->num_members; i++)
+        blocked->members[i] = said->members[i];
+}
+
 /* Numbers that are no process's are left out: nobody waits for them. What is
  * far from now on is a new suspicion: it must last longer. */
 static void fill(struct jd_service *service, struct jd_blocked *blocked,
@@ -141,6 +150,7 @@ static void fill(struct jd_service *service, struct jd_blocked *blocked,
     blocked->is_alone = said->is_alone;
     blocked->is_transfer = said->is_transfer;
     blocked->look = said->look;
+    keep_members(blocked, said);
     await_nobody(service, blocked);
     for (size_t i = 0; i < said->n_processes; i++)
         if (said->processes[i] < (uint32_t)service->count &&
@@ -308,6 +318,18 @@ jd__blocked_now(const struct jd_service *service,
     return is_stale ? NULL : newest;
 }
 
+static void print_members(FILE *out, const struct jd_blocked *blocked)
+{
+    int count = blocked->num_members, numbers[JD_BLOCKED_NAMED];
+    for (int i = 0; i < count; i++)
+        numbers[i] = (int)blocked->members[2 * i + 1];
+    if (!count)
+        return;
+    fprintf(out, " (member%s ", count == 1 ? "" : "s");
+    jd__ranges_print(out, numbers, jd__ranges_sort(numbers, count));
+    fputs(")", out);
+}
+
 void jd__blocked_describe(FILE *out, const struct jd_service *service,
                           const struct jd_blocked *blocked)
 {
@@ -317,5 +339,6 @@ void jd__blocked_describe(FILE *out, const struct jd_service *service,
     fprintf(out, "waits in %s for process%s ", blocked->operation,
             blocked->count == 1 ? "" : "es");
     jd__ranges_print(out, processes, blocked->count);
+    print_members(out, blocked);
     fprintf(out, ", for %.3g s", service->now - blocked->since);
 }

@@ -18,18 +18,20 @@
 struct trail {
     int processes[MOST_FOLLOWED];
     int count;
-    int ends[MOST_FOLLOWED]; /* those that wait for nobody */
+    int ends[MOST_FOLLOWED]; /* those that wait for no other */
     int num_ends;
+    uint32_t members[2 * MOST_FOLLOWED]; /* of theirs, by twos */
+    size_t num_members;
 };
 
-/* What a process has told of that call, since the asking one waits. A call that
- * has ended is told of no more, and one that gave up has told last. */
+/* What a process has told of that call, since the asking one waits: this wait,
+ * or the first older one. A call that has ended is told of no more, and one
+ * that gave up has told last. */
 static const struct jd_blocked *find_wait(const struct jd_service *service,
                                           const Jd__Inquiry *inquiry,
-                                          int process)
+                                          const struct jd_blocked *b)
 {
     double since = service->now - (double)inquiry->waited_ms / 1000;
-    const struct jd_blocked *b = service->members[process].blocked;
     while (b && (b->told < since || strcmp(b->operation, inquiry->operation)))
         b = b->next;
     return b;
@@ -44,6 +46,60 @@ static void come_to(struct trail *trail, int process)
         trail->processes[trail->count++] = process;
 }
 
+/* Comes to those that the process waits for; whether there are any. A device
+ * may wait for another of its own process. */
+static bool go_on(const struct jd_service *service, const Jd__Inquiry *inquiry,
+                  int process, struct trail *trail)
+{
+    bool waits = false;
+    const struct jd_blocked *b = service->members[process].blocked;
+    while ((b = find_wait(service, inquiry, b))) {
+        for (int k = 0; k < b->count; k++) {
+            waits |= b->awaited[k].process != process;
+            come_to(trail, b->awaited[k].process);
+        }
+        b = b->next;
+    }
+    return waits;
+}
+
+static bool is_end(const struct trail *trail, int process)
+{
+    return bsearch(&process, trail->ends, (size_t)trail->num_ends, sizeof(int),
+                   jd__ranges_compare);
+}
+
+static void add_member(struct trail *trail, const uint32_t *pair)
+{
+    for (size_t i = 0; i < trail->num_members; i += 2)
+        if (trail->members[i + 1] == pair[1])
+            return;
+    if (trail->num_members == 2 * (size_t)MOST_FOLLOWED)
+        return;
+    trail->members[trail->num_members++] = pair[0];
+    trail->members[trail->num_members++] = pair[1];
+}
+
+/* The members of the ends that a process waits for. A device that waits for
+ * another of its own process knows best who is missing there: others wait for
+ * the one that speaks for them. */
+static void name_members(const struct jd_service *service,
+                         const Jd__Inquiry *inquiry, int process,
+                         struct trail *trail)
+{
+    const struct jd_blocked *b = service->members[process].blocked;
+    while ((b = find_wait(service, inquiry, b))) {
+        for (int k = 0; k < b->num_members; k++) {
+            uint32_t other = b->members[2 * k];
+            if (other < (uint32_t)service->count && is_end(trail, (int)other) &&
+                (other == (uint32_t)process ||
+                 !find_wait(service, inquiry, service->members[other].blocked)))
+                add_member(trail, b->members + 2 * k);
+        }
+        b = b->next;
+    }
+}
+
 static void follow(const struct jd_service *service, const Jd__Inquiry *inquiry,
                    struct trail *trail)
 {
@@ -52,12 +108,11 @@ static void follow(const struct jd_service *service, const Jd__Inquiry *inquiry,
             come_to(trail, (int)inquiry->processes[i]);
     for (int i = 0; i < trail->count; i++) {
         int process = trail->processes[i];
-        const struct jd_blocked *b = find_wait(service, inquiry, process);
-        if (!b || !b->count)
+        if (!go_on(service, inquiry, process, trail))
             trail->ends[trail->num_ends++] = process;
-        for (int k = 0; b && k < b->count; k++)
-            come_to(trail, b->awaited[k].process);
     }
+    qsort(trail->ends, (size_t)trail->num_ends, sizeof(int),
+          jd__ranges_compare);
 }
 
 void jd__followed_answer(struct jd_service *service,
@@ -67,7 +122,13 @@ void jd__followed_answer(struct jd_service *service,
     Jd__Reply reply = JD__REPLY__INIT;
     struct trail trail = { .count = 0 };
     follow(service, message->inquiry, &trail);
-    qsort(trail.ends, (size_t)trail.num_ends, sizeof(int), jd__ranges_compare);
+    for (int i = 0; i < trail.count; i++)
+        name_members(service, message->inquiry, trail.processes[i], &trail);
+    if (connection->member)
+        name_members(service, message->inquiry, connection->member->index,
+                     &trail);
+    reply.members = trail.members;
+    reply.n_members = trail.num_members;
     reply.ranges =
         jd__processes_ranges(trail.ends, trail.num_ends, &reply.n_ranges);
     jd__service_answer(service, connection, message->id, &reply);

@@ -88,7 +88,10 @@ struct jd_blocked {
     uint64_t look; /* the last Look before it was told */
     int count;
     struct jd_awaited_member awaited[JD_BLOCKED_NAMED];
-    uint64_t asked; /* the Look that asks about it; 0: it is not suspected */
+    /* A process, a member of a communicator, and so on, as they were said. */
+    uint32_t members[2 * JD_BLOCKED_NAMED];
+    int num_members; /* pairs */
+    uint64_t asked;  /* the Look that asks about it; 0: it is not suspected */
     double suspected, asked_at;
     double due; /* the suspicion has lasted; it is asked about once more */
     /* While it is to be asked about once more: in the list of those that are.

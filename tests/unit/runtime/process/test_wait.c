@@ -16,6 +16,7 @@
 enum { MAX_PROCESSES = 12 };
 
 static MPI_Request requests[MAX_PROCESSES];
+static struct jd_wait_end far_ends[MAX_PROCESSES];
 static bool has_come[MAX_PROCESSES]; /* the message of each request */
 static int num_requests;
 static long tests_until_done; /* -1: never */
@@ -91,10 +92,13 @@ static void make_job(void)
     test_result = MPI_SUCCESS;
 }
 
-/* A wait of process self for as many others as are listed. */
+/* A wait of process self for as many others as are listed; each process has
+ * four members, and the last of them is at the other end. */
 static struct jd_wait wait_for(int self, const int *others, int count)
 {
     num_requests = count;
+    for (int i = 0; i < count; i++)
+        far_ends[i] = (struct jd_wait_end){ others[i], 4 * others[i] + 3 };
     return (struct jd_wait){
         .operation = "jd_psum",
         .timeout = 0.05,
@@ -113,7 +117,7 @@ static struct jd_wait wait_for(int self, const int *others, int count)
 
 static jd_status run(const struct jd_wait *wait)
 {
-    return jd__wait_for_mpi(wait, requests, num_requests);
+    return jd__wait_for_mpi(wait, requests, far_ends, num_requests);
 }
 
 /* It fails at its deadline with "BEGIN has waited N s for MIDDLE; END". */
@@ -460,37 +464,59 @@ START_TEST(a_wait_may_have_no_deadline)
 }
 END_TEST
 
-static int num_late;
-
-/* Of processes with four members each, the last of each that has not come; no
- * more than the wait has requests. */
-static int find_late(void *arg, int *members)
-{
-    ck_assert_ptr_nonnull(arg);
-    ck_assert_int_le(num_late, num_requests);
-    for (int i = 0; i < num_late; i++)
-        members[i] = 7 - 4 * i;
-    return num_late;
-}
-
 START_TEST(members_are_named_too)
 {
-    struct jd_wait wait = WAIT_FOR(0, 1, 1);
+    struct jd_wait wait = WAIT_FOR(0, 1, 1, 2);
     int behind = 1;
-    wait.find_members = find_late;
+    far_ends[1].member = 5;
+    wait.names_members = true;
     wait.member = 2;
-    num_late = 1;
+    has_come[1] = has_come[2] = true;
     expect_deadline(&wait, "jd_psum: process 0 (member 2)",
                     "process 1" IT_RUNS "; member 7 has not come");
-    num_late = 2;
+    has_come[1] = has_come[2] = false;
     expect_deadline(&wait, "jd_psum: process 0 (member 2)",
-                    "process 1" IT_RUNS "; members 3,7 have not come");
-    num_late = 0; /* each process has one */
-    expect_deadline(&wait, "jd_psum: process 0", "process 1" IT_RUNS);
-    num_late = 1;
+                    "processes 1-2" THEY_RUN "; members 5,7,11 have not come");
+    wait.names_members = false; /* each process has one */
+    expect_deadline(&wait, "jd_psum: process 0", "processes 1-2" THEY_RUN);
+    wait.names_members = true;
     wait.behind = &behind;
     wait.num_behind = 1;
     expect_deadline(&wait, "jd_psum: process 0", "process 1" IT_RUNS);
+}
+END_TEST
+
+static int num_late;
+
+/* No more than the wait may have. */
+static int find_late(void *arg, struct jd_wait_end *members)
+{
+    ck_assert_ptr_nonnull(arg);
+    for (int i = 0; i < num_late; i++)
+        members[i] = (struct jd_wait_end){ 1, 7 - 4 * i };
+    return num_late;
+}
+
+START_TEST(members_of_other_waits_are_named_too)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2, 3);
+    struct jd_wait_state state = jd__wait_start(&wait);
+    int asked = 0;
+    wait.timeout = 0;
+    wait.find_members = find_late;
+    wait.member = 2;
+    num_late = 2;
+    ck_assert_int_eq(jd__wait_look(&wait, &state, find_two, &asked, 3),
+                     JD_DEADLINE_EXCEEDED);
+    ck_assert_ptr_nonnull(strstr(jd_error_message(), "process 0 (member 2) "));
+    ck_assert_ptr_nonnull(strstr(jd_error_message(),
+                                 " s for processes 1-2" THEY_RUN
+                                 "; members 3,7 have not come"));
+    num_late = 0; /* each process has one */
+    state = jd__wait_start(&wait);
+    ck_assert_int_eq(jd__wait_look(&wait, &state, find_two, &asked, 3),
+                     JD_DEADLINE_EXCEEDED);
+    ck_assert_ptr_null(strstr(jd_error_message(), "member"));
 }
 END_TEST
 
@@ -572,5 +598,6 @@ int main(int argc, char **argv)
     tcase_add_test(notices, a_wait_may_have_no_deadline);
     tcase_add_test(notices, the_lowest_that_waits_speaks);
     tcase_add_test(notices, members_are_named_too);
+    tcase_add_test(notices, members_of_other_waits_are_named_too);
     return unit_main(suite);
 }

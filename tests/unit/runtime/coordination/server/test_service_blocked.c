@@ -497,6 +497,74 @@ static void expect_ends(uint32_t process, const char *operation, double waited,
     drop(message);
 }
 
+/* Devices of a process wait for others: of which processes, and of a
+ * communicator which members. */
+static void say_members(int process, uint64_t wait, uint32_t other,
+                        uint32_t member)
+{
+    Jd__Blocked body = JD__BLOCKED__INIT;
+    uint32_t pair[] = { other, member };
+    body.wait = wait;
+    body.operation = (char *)psum.operation;
+    body.waited_ms = 500;
+    body.processes = &other;
+    body.n_processes = 1;
+    body.members = pair;
+    body.n_members = 2;
+    tell(&peers[process], JD__MESSAGE__BODY_BLOCKED, &body);
+}
+
+/* Process 0 asks about process 1: it is process 2, and that member of it. */
+static void expect_member(uint32_t member)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    uint32_t one = 1;
+    body.processes = &one;
+    body.n_processes = 1;
+    body.operation = (char *)psum.operation;
+    body.waited_ms = 1000;
+    ask(&peers[0], JD__MESSAGE__BODY_INQUIRY, &body, 1000);
+    Jd__Message *message = take(&peers[0], JD__MESSAGE__BODY_REPLY);
+    ck_assert_uint_eq(message->reply->n_ranges, 2);
+    ck_assert_uint_eq(message->reply->ranges[0], 2);
+    ck_assert_uint_eq(message->reply->n_members, 2);
+    ck_assert_uint_eq(message->reply->members[0], 2);
+    ck_assert_uint_eq(message->reply->members[1], member);
+    drop(message);
+}
+
+/* Each process has two: 1 waits for the first of 2, who waits for the second.
+ */
+START_TEST(which_members_a_wait_is_for_in_the_end)
+{
+    start(3);
+    start_joined(3);
+    say_members(1, 1, 2, 4);
+    say_members(1, 2, 1, 2); /* a device waits for the one that speaks */
+    expect_member(4);
+    say_members(2, 1, 2, 5);
+    expect_member(5);
+    finish();
+}
+END_TEST
+
+START_TEST(members_are_said_to_be_waited_for)
+{
+    start(2);
+    start_joined(2);
+    say_members(1, 1, 1, 3);
+    Jd__Message *reply = take_reply(&peers[0],
+                                    ask(&peers[0], JD__MESSAGE__BODY_INQUIRY,
+                                        &(Jd__Inquiry)JD__INQUIRY__INIT, 0),
+                                    JD_OK);
+    ck_assert_str_eq(reply->reply->rows[1]->waits,
+                     "waits in jd_psum over axis \"x\" for process 1 (member "
+                     "3), for 0.5 s");
+    drop(reply);
+    finish();
+}
+END_TEST
+
 START_TEST(whom_a_wait_is_for_in_the_end)
 {
     const char *psum_x = psum.operation;
@@ -547,5 +615,7 @@ int main(void)
     tcase_add_test(tcase, numbers_of_nobody_are_nobody);
     tcase = unit_case(suite, "in the end");
     tcase_add_test(tcase, whom_a_wait_is_for_in_the_end);
+    tcase_add_test(tcase, which_members_a_wait_is_for_in_the_end);
+    tcase_add_test(tcase, members_are_said_to_be_waited_for);
     return unit_main(suite);
 }
