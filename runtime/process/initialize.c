@@ -523,8 +523,9 @@ static void warn_of_blocking(const struct starting *s)
 
 static void say_absent(const struct starting *s)
 {
-    struct jd_absent absent = jd__topology_absent(s->runtime->topology);
-    jd__absent_say(&absent);
+    const struct jd_topology *topology = s->runtime->topology;
+    struct jd_absent absent = jd__topology_absent(topology);
+    jd__absent_say(&absent, jd__topology_has_spare(topology));
 }
 
 /* What concerns all is said by process 0 alone. */

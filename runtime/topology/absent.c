@@ -90,15 +90,17 @@ char *jd__absent_describe(const struct jd_absent *absent, const char *platform)
     return text;
 }
 
-void jd__absent_say(const struct jd_absent *absent)
+void jd__absent_say(const struct jd_absent *absent, bool has_spare)
 {
     for (int i = 0; jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
-        if (!jd__log_enabled(JD_LOG_INFO) ||
-            !jd__absent_count(absent, platform))
+        int count = jd__absent_count(absent, platform);
+        enum jd_log_level level =
+            has_spare && count == absent->count ? JD_LOG_WARNING : JD_LOG_INFO;
+        if (count == 0 || !jd__log_enabled(level))
             continue;
         char *text = jd__absent_describe(absent, platform);
-        jd__log(JD_LOG_INFO, "no %s devices: %s", platform, text ? text : "");
+        jd__log(level, "no %s devices: %s", platform, text ? text : "");
         free(text);
     }
 }

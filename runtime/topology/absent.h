@@ -10,6 +10,7 @@
 #ifndef RUNTIME_TOPOLOGY_ABSENT_H
 #define RUNTIME_TOPOLOGY_ABSENT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct jd_absent {
@@ -32,7 +33,8 @@ void jd__absent_print(FILE *out, const struct jd_absent *absent,
 /* The same as text; NULL where memory has run out. Owns: the caller frees. */
 char *jd__absent_describe(const struct jd_absent *absent, const char *platform);
 
-/* The same of every platform as a line of the log, for information. */
-void jd__absent_say(const struct jd_absent *absent);
+/* The same of every platform as a line of the log: for information, or a
+ * warning, where nobody has any and some are nobody's (has_spare). */
+void jd__absent_say(const struct jd_absent *absent, bool has_spare);
 
 #endif

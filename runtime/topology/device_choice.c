@@ -95,13 +95,18 @@ static jd_status drop(struct jd_records *records, const char *platform)
     return jd__device_sharing_drop(records, platform);
 }
 
-/* is_default: it is, if all goes well. */
+/* is_default: it is, if all goes well; whether it is then comes back. What is
+ * not asked for by its name, and is there for some processes of a host alone,
+ * ends no job. */
 static jd_status share(struct jd_records *records, const char *platform,
-                       bool is_default)
+                       bool is_wanted, bool *is_default)
 {
-    jd_status status = jd__device_sharing_decide(records, platform);
-    if (status == JD_OK || is_default || status == JD_RESOURCE_EXHAUSTED)
+    bool is_short = false;
+    jd_status status = jd__device_sharing_decide(records, platform, &is_short);
+    bool is_needed = *is_default && (is_wanted || !is_short);
+    if (status == JD_OK || is_needed || status == JD_RESOURCE_EXHAUSTED)
         return status;
+    *is_default = false;
     return drop(records, platform);
 }
 
@@ -118,7 +123,7 @@ jd_status jd__device_choice_choose(struct jd_records *records,
         bool is_default = is_wanted || (!wanted[0] && !chosen && is_everywhere);
         status = is_wanted && !is_everywhere
                      ? fail_absent(records, platform)
-                     : share(records, platform, is_default);
+                     : share(records, platform, is_wanted, &is_default);
         if (is_default)
             chosen = platform;
     }

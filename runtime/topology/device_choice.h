@@ -15,9 +15,10 @@
 /*
  * Shares the devices out (device_sharing.h) and gives the default platform: the
  * one that JD_PLATFORM names, else the first of jd__device_sources that every
- * process has a device of; NULL where there is none.
- * Where a platform that is not the default cannot be shared out, nobody has
- * devices of it, and why_absent says why.
+ * process has a device of and every host has enough of; NULL where there is
+ * none. Where a platform that is not the default cannot be shared out, nobody
+ * has devices of it, why_absent says why, and they are spare: a job with more
+ * processes than GPUs on a host is one of cpus.
  *
  * Returns: JD_OK; INVALID_ARGUMENT where processes name different platforms;
  *   FAILED_PRECONDITION where a process has no device of the one that is named,

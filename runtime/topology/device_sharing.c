@@ -26,6 +26,7 @@ struct sharing {
     struct jd_records *records;
     const char *platform;
     bool shares; /* JD_OVERSUBSCRIBE, of any process */
+    bool is_short;
     struct view *views;
     struct view **sorted; /* by host, then by process */
     const struct jd_device_record **places;
@@ -280,7 +281,7 @@ static int number_of(struct view *const *host, int index)
     return number;
 }
 
-static jd_status share_host(const struct sharing *s, struct view *const *host,
+static jd_status share_host(struct sharing *s, struct view *const *host,
                             int count)
 {
     jd_status status = JD_OK;
@@ -291,7 +292,8 @@ static jd_status share_host(const struct sharing *s, struct view *const *host,
         const struct view *leader = host[i]->leader;
         if (!leader)
             continue;
-        if (leader->num_alike > leader->num_seen && !s->shares)
+        s->is_short = leader->num_alike > leader->num_seen && !s->shares;
+        if (s->is_short)
             status = fail_fewer(leader, host, count);
         else if (leader->num_alike == 1)
             take_all(host[i]);
@@ -427,7 +429,7 @@ static jd_status share_all(struct sharing *s)
 }
 
 jd_status jd__device_sharing_decide(struct jd_records *records,
-                                    const char *platform)
+                                    const char *platform, bool *ret_is_short)
 {
     struct sharing s = { .records = records, .platform = platform };
     jd_status status = open_sharing(&s);
@@ -435,6 +437,7 @@ jd_status jd__device_sharing_decide(struct jd_records *records,
         status = share_all(&s);
     if (status == JD_OK)
         status = arrange_all(&s);
+    *ret_is_short = s.is_short;
     close_sharing(&s);
     return status;
 }

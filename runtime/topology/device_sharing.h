@@ -25,14 +25,15 @@
 /*
  * Of each record, puts the platform's own devices first, in the order of their
  * local ordinals, and those that the process only sees at the end, as spare.
- * The records are verified. On failure nothing has changed.
+ * The records are verified. On failure nothing has changed; ret_is_short then
+ * says whether it is that a host has fewer devices than processes.
  *
  * Returns: JD_OK; INVALID_ARGUMENT for local_device_ids that a process does not
  *   see or names twice; FAILED_PRECONDITION for the other refusals; each names
  *   the host, the processes, the numbers and what helps; RESOURCE_EXHAUSTED.
  */
 jd_status jd__device_sharing_decide(struct jd_records *records,
-                                    const char *platform);
+                                    const char *platform, bool *ret_is_short);
 
 /* Makes all the devices of the platform that have a UUID spare. Returns JD_OK;
  * RESOURCE_EXHAUSTED. */

@@ -204,6 +204,14 @@ const char *jd__topology_spare(const struct jd_topology *t, int process,
                : NULL;
 }
 
+bool jd__topology_has_spare(const struct jd_topology *t)
+{
+    for (int i = 0; i < t->num_processes; i++)
+        if (t->processes[i].num_spare)
+            return true;
+    return false;
+}
+
 /* ---- who has none ------------------------------------------------------- */
 
 static const char *why_absent(const void *of, int process, const char *platform)

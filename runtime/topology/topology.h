@@ -112,6 +112,9 @@ int jd__topology_devices_of(const struct jd_topology *topology, int platform,
 const char *jd__topology_spare(const struct jd_topology *topology, int process,
                                int number);
 
+/* Whether any process has such devices. */
+bool jd__topology_has_spare(const struct jd_topology *topology);
+
 /* Who has no device of a platform, and why. */
 struct jd_absent jd__topology_absent(const struct jd_topology *topology);
 

@@ -86,10 +86,15 @@ tap_check "local_device_ids wins" ends 0 "process 0: GPU-b=1;" \
 job 2:a:JD_OVERSUBSCRIBE=1 -- "$show"
 tap_check "two may share" ends 0 "process 0: GPU-a=0;" "process 1: GPU-a=0;"
 
-job 2:a -- "$show"
+job 2:a:JD_PLATFORM=cuda -- "$show"
 tap_check "fewer than processes are refused" ends nonzero \
     "stderr: FAILED_PRECONDITION: jd_initialize: on host $(hostname) 2 processes (0-1) see the same 1 GPU; start at most 1 there" \
     "stderr: or let them share (JD_OVERSUBSCRIBE=1), or use none (JD_PLATFORM=cpu)"
+job 2:a -- "$show"
+tap_check "or not used, where nobody asks for them" ends 0 \
+    "process 0: cpu; the job has 2 devices of cpu, and 2 of cpu" \
+    "stderr: warning no cuda devices: processes 0-1: on host $(hostname) 2 processes (0-1) see the same 1 GPU; start at most 1 there, or give each GPUs of its own"
+tap_check "process 0 warns, once" test "$(grep -c "warning no cuda" "$work/err")" = 1
 job 1:ab 1:bc -- "$show"
 tap_check "lists that overlap are refused" ends nonzero \
     "stderr: process 0 sees 2 GPUs and process 1 sees 2, and both see GPU-b: the two lists are neither the same nor apart"

@@ -255,18 +255,39 @@ END_TEST
     "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task), or let them share "         \
     "(JD_OVERSUBSCRIBE=1), or use none (JD_PLATFORM=cpu)"
 
-START_TEST(fewer_than_processes_is_refused)
+START_TEST(fewer_than_processes_is_refused_where_they_are_asked_for)
 {
     refuse(PROCESSES({ .sees = "a" }, { .sees = "xy", .host = "n2" },
-                     { .sees = "xy", .host = "n2" },
+                     { .sees = "xy", .host = "n2", .wanted = "cuda" },
                      { .sees = "z", .host = "n2" },
                      { .sees = "xy", .host = "n2" }),
            JD_FAILED_PRECONDITION, FEWER);
-    refuse(PROCESSES({ .sees = "a" }, { .sees = "a" }), JD_FAILED_PRECONDITION,
+    refuse(PROCESSES({ .sees = "a", .wanted = "cuda" }, { .sees = "a" }),
+           JD_FAILED_PRECONDITION,
            "jd_initialize: on host n1 2 processes (0-1) see the same 1 GPU; "
            "start at most 1 there, or give each GPUs of its own "
            "(CUDA_VISIBLE_DEVICES, srun --gpus-per-task), or let them share "
            "(JD_OVERSUBSCRIBE=1), or use none (JD_PLATFORM=cpu)");
+}
+END_TEST
+
+/* A first program of four processes runs on a machine with one GPU. */
+START_TEST(else_the_job_is_one_of_cpus)
+{
+    struct jd_records *records =
+        PROCESSES({ .sees = "a" }, { .sees = "xy", .host = "n2" },
+                  { .sees = "xy", .host = "n2" }, { .sees = "z", .host = "n2" },
+                  { .sees = "xy", .host = "n2" });
+    const char *platform;
+    char text[64];
+    UNIT_OK(jd__device_choice_choose(records, &platform));
+    describe(records, text);
+    ck_assert_str_eq(text, ":a|:xy|:xy|:z|:xy|");
+    ck_assert_str_eq(platform, "cpu");
+    for (int i = 0; i < records->count; i++)
+        ck_assert_str_eq(records->items[i]->why_absent,
+                         FEWER + strlen("jd_initialize: "));
+    jd__records_destroy(records);
 }
 END_TEST
 
@@ -466,7 +487,9 @@ static TCase *sharing_case(Suite *suite)
     tcase_add_test(sharing, the_same_devices_in_another_order_are_the_same);
     tcase_add_test(sharing, the_platform_hears_its_own_numbers);
     tcase_add_test(sharing, a_part_of_a_gpu_is_a_device);
-    tcase_add_test(sharing, fewer_than_processes_is_refused);
+    tcase_add_test(sharing,
+                   fewer_than_processes_is_refused_where_they_are_asked_for);
+    tcase_add_test(sharing, else_the_job_is_one_of_cpus);
     tcase_add_test(sharing, they_may_share);
     tcase_add_test(sharing, lists_that_overlap_are_refused);
     return sharing;
