@@ -71,7 +71,7 @@ static jd_status meet(struct jd_comm *comm, const struct jd_comm_spec *spec,
     const struct jd_platform *cpu = jd__host_cpu();
     struct jd_cuda_visit visit;
     jd_status status = cpu->comm_create(spec, &comm->control);
-    if (status != JD_OK)
+    if (status != JD_OK || spec->size == 1)
         return status;
     status = jd__cuda_enter(comm->native, spec->operation, &visit);
     status = join(comm, spec, status, members, progress);

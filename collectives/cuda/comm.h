@@ -11,6 +11,7 @@
  *      device, UUID, NCCL's version and, of the roots, a unique id. A GPU that
  *      is there twice is named, with both processes, before NCCL sees it.
  *   3. ncclCommInitRankConfig, non-blocking, polled with the deadline.
+ * One of a single member has no communicator of NCCL: all its calls are copies.
  * No ncclCommSplit: it is collective over the parent, and communicators are
  * not.
  *
@@ -42,7 +43,7 @@ struct jd_comm {
     const jd_device *device;
     int native; /* CUDA's number of it */
     char *detail;
-    ncclComm_t comm; /* used between enter and settle alone */
+    ncclComm_t comm; /* used between enter and settle alone; of one: NULL */
     struct jd_comm *control;
     bool *is_connected;               /* each member: transfer.c's */
     struct jd_cuda_inbox *inboxes;    /* check.h's; NULL before the first */

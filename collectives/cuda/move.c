@@ -149,7 +149,8 @@ static char *chunk_of(const struct side *side,
 }
 
 /* packed_in and packed_out are NULL where chunks are sent from, or received,
- * where they are. */
+ * where they are. One's own piece goes with the others: NCCL's kernel moves it
+ * beside them, where a copy would come after. */
 static void exchange_chunk(struct exchange *x,
                            const struct jd_cuda_chunk *chunk, char *packed_in,
                            char *packed_out)
@@ -160,16 +161,12 @@ static void exchange_chunk(struct exchange *x,
     if (!jd__task_group_begin(&x->task))
         return;
     for (int i = 0; i < x->size; i++) {
-        if (i == x->index)
-            continue;
         jd__task_send(&x->task, chunk_of(&x->in, chunk, packed_in, i), bytes,
                       i);
         jd__task_receive(&x->task, chunk_of(&x->out, chunk, packed_out, i),
                          bytes, i);
     }
     jd__task_group_end(&x->task);
-    jd__task_copy(&x->task, chunk_of(&x->out, chunk, packed_out, x->index),
-                  chunk_of(&x->in, chunk, packed_in, x->index), bytes);
     if (packed_out)
         pack(x, chunk, packed_out, &x->out, true);
 }

@@ -108,12 +108,11 @@ static jd_status meet(const struct exchange *x)
 
 /* ---- on the device ------------------------------------------------------ */
 
-static void copy_own(const struct exchange *x, struct jd_cuda_task *task)
+static void copy_alone(const struct exchange *x, struct jd_cuda_task *task)
 {
-    int self = x->comm->index;
     for (int k = 0; k < x->ragged->per_member; k++) {
         struct jd_ragged_entry own =
-            x->taken[jd__ragged_fault_place(x->ragged, self, k)];
+            x->taken[jd__ragged_fault_place(x->ragged, 0, k)];
         jd__task_copy(task, (char *)task->call->out + (size_t)own.to * x->row,
                       (const char *)task->call->in + (size_t)own.from * x->row,
                       (size_t)own.size * x->row);
@@ -139,10 +138,11 @@ static jd_status move(const struct exchange *x)
     struct jd_cuda_task task;
     jd__task_begin(&task, x->comm, x->call, ragged->in_rows * x->row,
                    ragged->out_rows * x->row, true);
-    copy_own(x, &task);
-    if (x->comm->size > 1 && jd__task_group_begin(&task)) {
+    if (x->comm->size == 1) {
+        copy_alone(x, &task);
+    } else if (jd__task_group_begin(&task)) {
         for (int i = 0; i < x->comm->size; i++)
-            for (int k = 0; k < ragged->per_member && i != x->comm->index; k++)
+            for (int k = 0; k < ragged->per_member; k++)
                 move_piece(x, &task, i, k);
         jd__task_group_end(&task);
     }

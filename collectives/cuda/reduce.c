@@ -133,14 +133,10 @@ static void bring_parts(struct reduction *r, size_t begin, size_t count,
     struct jd_cuda_task *task = &r->task;
     struct jd_cuda_part own = jd__cuda_part(count, r->size, r->index);
     size_t bytes = own.count * task->element;
-    jd__task_copy(task, vectors + (size_t)r->index * bytes,
-                  in_of(r, begin + own.begin), bytes);
     if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < r->size; i++) {
         struct jd_cuda_part part = jd__cuda_part(count, r->size, i);
-        if (i == r->index)
-            continue;
         jd__task_send(task, in_of(r, begin + part.begin),
                       part.count * task->element, i);
         jd__task_receive(task, vectors + (size_t)i * bytes, bytes, i);
@@ -282,25 +278,20 @@ static void scatter_packed(struct reduction *r, size_t rows)
 }
 
 /* The members' vectors of this one's block come to it. packed has room for
- * the others' blocks; it is NULL where they have no gaps. */
+ * all blocks; it is NULL where they have no gaps. */
 static void bring_blocks(struct reduction *r, const struct jd_cuda_chunk *chunk,
                          char *vectors, char *packed)
 {
     struct jd_cuda_task *task = &r->task;
     size_t bytes = elements_of(chunk) * task->element;
-    for (int i = 0; i < r->size; i++)
-        if (i == r->index)
-            pack(r, chunk, i, vectors + (size_t)i * bytes);
-        else if (packed)
-            pack(r, chunk, i, packed + (size_t)i * bytes);
+    for (int i = 0; packed && i < r->size; i++)
+        pack(r, chunk, i, packed + (size_t)i * bytes);
     if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < r->size; i++) {
         const char *from =
             packed ? packed + (size_t)i * bytes
                    : block_of(r, chunk->row, i) + chunk->column * task->element;
-        if (i == r->index)
-            continue;
         jd__task_send(task, from, bytes, i);
         jd__task_receive(task, vectors + (size_t)i * bytes, bytes, i);
     }

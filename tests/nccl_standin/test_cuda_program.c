@@ -311,6 +311,18 @@ static void test_pairs(void)
     exchange_with(own ^ 1);
 }
 
+/* STANDIN_FAIL is cudaMemcpyAsync:1: one's own piece goes with the others, and
+ * no copy comes before or after. */
+static void test_own_piece(void)
+{
+    enum { PIECE = 300000 };
+    int *in = take((size_t)size * PIECE), *out = take((size_t)size * PIECE);
+    EXPECT_OK(jd_all_to_all(me, NULL, in, out, PIECE, JD_F32));
+    EXPECT_OK(jd_shard_synchronize(me));
+    EXPECT_OK(jd_device_free(in));
+    EXPECT_OK(jd_device_free(out));
+}
+
 /* ---- failures ----------------------------------------------------------- */
 
 /* STANDIN_FAIL is HANG: the deadline of one ends it, and the other may come to
@@ -428,7 +440,7 @@ int main(int argc, char **argv)
     } tests[] = { { "streams", test_streams }, { "graphs", test_graphs },
                   { "memory", test_memory },   { "pairs", test_pairs },
                   { "hang", test_hang },       { "async", test_async },
-                  { "peer", test_peer } };
+                  { "own", test_own_piece },   { "peer", test_peer } };
     EXPECT(argc == 2, "usage: test_cuda_program TEST");
     EXPECT_OK(jd_initialize());
     if (strcmp(argv[1], "device") == 0)
