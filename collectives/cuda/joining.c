@@ -27,13 +27,18 @@ struct joining {
 
 static const char nccl_call[] = "ncclCommInitRankConfig";
 
+/* The NCCL that is loaded may be older than the headers. */
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
+#pragma weak ncclCommInitRankScalable
+#endif
+
 static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
                                int count)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
-    if (count > 1)
+    if (count > 1 && ncclCommInitRankScalable)
         return ncclCommInitRankScalable(&j->comm->comm, j->spec->size,
                                         j->spec->index, count, ids, &config);
 #endif

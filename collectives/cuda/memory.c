@@ -42,10 +42,14 @@ static struct gpu *gpus; /* under lock, as all that hangs from it */
 /* ---- CUDA's and NCCL's memory ------------------------------------------- */
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 19, 0)
+/* The NCCL that is loaded may be older than the headers. */
+#pragma weak ncclMemAlloc
+#pragma weak ncclMemFree
+
 static bool get_from_nccl(void **ret_memory, size_t bytes)
 {
     *ret_memory = NULL;
-    if (ncclMemAlloc(ret_memory, bytes) == ncclSuccess)
+    if (ncclMemAlloc && ncclMemAlloc(ret_memory, bytes) == ncclSuccess)
         return true;
     cudaGetLastError();
     return false;
