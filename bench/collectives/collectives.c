@@ -31,9 +31,9 @@ static const char usage[] =
     "  --processes LIST   numbers of processes (default 2)\n"
     "  --launcher TEXT    what starts the processes, instead of mpirun with\n"
     "                     --processes: \"srun --mpi=pmix -N2 -n4\"\n"
-    "  --platform NAME    cpu (default); cuda: a GPU for each process, and "
-    "what\n"
-    "                     the CPU takes to queue a call\n"
+    "  --platform NAME    cpu (default); cuda: a GPU for each process (that is "
+    "not\n"
+    "                     bound to a core), and what it takes to queue a call\n"
     "  --against WHAT     mpi: the MPI call in the same processes, by turns\n"
     "                     (default); mpi-single: the MPI call of a program\n"
     "                     without jd, at MPI_THREAD_SINGLE, launched in turn;\n"
@@ -118,7 +118,8 @@ static bool launch(const struct options *o, int kind, const char *name,
                                    .append = append_flags,
                                    .options = &part,
                                    .take = take_line,
-                                   .results = &part };
+                                   .results = &part,
+                                   .is_unbound = o->request.on_gpus };
     return bench_launch_one(&o->launch, kind, &job, number);
 }
 

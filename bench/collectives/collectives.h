@@ -62,7 +62,8 @@ struct bench_cell {
     jd_dtype dtype;
     size_t bytes; /* the larger of a rank's buffers */
     struct bench_samples samples[BENCH_SIDES];
-    struct bench_samples queued[BENCH_SIDES]; /* the CPU's part; on GPUs */
+    struct bench_samples queued[BENCH_SIDES]; /* on GPUs: until it returns */
+    struct bench_samples thread[BENCH_SIDES]; /* its thread's part of that */
     size_t wrong; /* elements; SIZE_MAX: not looked at */
     int ranks;
 };

@@ -70,6 +70,7 @@ static void measure(struct point *p, const bool *takes_part)
 {
     static double samples[BENCH_SIDES][BENCH_MAX_ROUNDS];
     static double queued[BENCH_SIDES][BENCH_MAX_ROUNDS];
+    static double thread[BENCH_SIDES][BENCH_MAX_ROUNDS];
     bool on_gpus = p->request->on_gpus;
     const struct bench_turns turns = { .comm = p->sides->comm,
                                        .call = call,
@@ -78,7 +79,8 @@ static void measure(struct point *p, const bool *takes_part)
                                            p->request->sample_seconds,
                                        .rounds = p->request->rounds,
                                        .finish = on_gpus ? finish : NULL,
-                                       .queued = on_gpus ? queued : NULL };
+                                       .queued = on_gpus ? queued : NULL,
+                                       .thread = thread };
     for (int side = 0; side < BENCH_SIDES; side++)
         if (takes_part[side])
             prepare(p, side);
@@ -86,8 +88,10 @@ static void measure(struct point *p, const bool *takes_part)
     for (int side = 0; side < BENCH_SIDES; side++)
         if (takes_part[side] && p->sides->rank == 0) {
             print(p, "cell", side, samples[side]);
-            if (on_gpus)
+            if (on_gpus) {
                 print(p, "queue", side, queued[side]);
+                print(p, "thread", side, thread[side]);
+            }
         }
     fflush(stdout);
 }

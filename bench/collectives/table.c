@@ -43,6 +43,16 @@ static struct bench_cell *cell_of(struct bench_results *results, int op,
     return &more[results->count++];
 }
 
+/* The sides' of that kind of line; NULL. */
+static struct bench_samples *samples_of(struct bench_cell *cell,
+                                        const char *kind)
+{
+    return strcmp(kind, "cell") == 0     ? cell->samples
+           : strcmp(kind, "queue") == 0  ? cell->queued
+           : strcmp(kind, "thread") == 0 ? cell->thread
+                                         : NULL;
+}
+
 bool bench_results_read(struct bench_results *results, const char *line)
 {
     char kind[8], op[32], type[16];
@@ -61,20 +71,18 @@ bool bench_results_read(struct bench_results *results, const char *line)
         return true;
     }
     int head = 0;
-    bool is_queue = strcmp(kind, "queue") == 0;
-    if ((!is_queue && strcmp(kind, "cell") != 0) ||
-        sscanf(line + used, "%d %n", &side, &head) != 1 || side < 0 ||
-        side >= BENCH_SIDES)
+    struct bench_samples *samples = samples_of(cell, kind);
+    if (!samples || sscanf(line + used, "%d %n", &side, &head) != 1 ||
+        side < 0 || side >= BENCH_SIDES)
         return false;
-    return bench_samples_add(is_queue ? &cell->queued[side]
-                                      : &cell->samples[side],
-                             line + used + head);
+    return bench_samples_add(&samples[side], line + used + head);
 }
 
 static void free_cell_side(struct bench_cell *cell, int side)
 {
     bench_samples_free(&cell->samples[side]);
     bench_samples_free(&cell->queued[side]);
+    bench_samples_free(&cell->thread[side]);
 }
 
 void bench_results_free(struct bench_results *results)
@@ -105,16 +113,16 @@ static double bus_gbs(const struct bench_cell *cell, double us)
     return algorithm_gbs(cell, us) * factor;
 }
 
-static double queued_us(const struct bench_cell *cell, int side)
+static double microseconds(const struct bench_samples *samples)
 {
-    return 1e6 * bench_samples_median(&cell->queued[side]);
+    return 1e6 * bench_samples_median(samples);
 }
 
-static void print_queued(const struct bench_cell *cell)
+static void print_medians(const struct bench_samples *samples)
 {
     for (int side = 0; side < BENCH_SIDES; side++)
-        if (cell->queued[side].count)
-            printf("  %8.2f", queued_us(cell, side));
+        if (samples[side].count)
+            printf("  %9.2f", microseconds(&samples[side]));
 }
 
 static void print_row(const struct bench_cell *cell)
@@ -141,7 +149,8 @@ static void print_row(const struct bench_cell *cell)
     if (cell->wrong != SIZE_MAX)
         snprintf(wrong, sizeof wrong, "%zu", cell->wrong);
     printf("  %5s", wrong);
-    print_queued(cell);
+    print_medians(cell->queued);
+    print_medians(cell->thread);
     putchar('\n');
 }
 
@@ -159,8 +168,11 @@ void bench_results_print(const struct bench_results *results, const char *peer)
            "has them); ratio: %s's median / jd's\n",
            peer);
     if (is_queued(results)) {
-        puts("# queue: the median of the CPU's microseconds to queue a call");
-        snprintf(queue, sizeof queue, "  queue jd %9s", peer);
+        puts("# queue: the median of the microseconds until a call that queues "
+             "returns;\n# thread: those of the processor that the calling "
+             "thread takes for it (NCCL may\n# have threads of its own)");
+        snprintf(queue, sizeof queue, "   queue jd %10s  thread jd %10s", peer,
+                 peer);
     }
     printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %5s%s\n", "op", "type",
            "bytes", "jd", peer, "algbw", "busbw", "ratio", "wrong", queue);
@@ -174,7 +186,9 @@ static void print_json_side(const struct bench_cell *cell, int side,
     if (cell->samples[side].count)
         bench_samples_print_json(&cell->samples[side], &bench_us, name);
     if (cell->queued[side].count)
-        printf(", \"%s_queue_us\": %.4g", name, queued_us(cell, side));
+        printf(", \"%s_queue_us\": %.4g, \"%s_queue_thread_us\": %.4g", name,
+               microseconds(&cell->queued[side]), name,
+               microseconds(&cell->thread[side]));
 }
 
 void bench_results_print_json(const struct bench_results *results,

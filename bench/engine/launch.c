@@ -89,17 +89,19 @@ size_t bench_launch_append(char *text, size_t used, const char *format, ...)
 
 /* All sides wait alike: jd sets this where there are more processes than
  * cores, and a plain MPI program must not be slower for want of it. */
-static size_t begin_mpirun(int processes, bool has_defaults, char *text)
+static size_t begin_mpirun(int processes, const struct bench_job *job,
+                           char *text)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (has_defaults)
+    bool is_bound = processes <= cores && !job->is_unbound;
+    if (job->has_defaults)
         return (size_t)snprintf(text, BENCH_COMMAND,
                                 "mpirun --oversubscribe -n %d", processes);
     return (size_t)snprintf(
         text, BENCH_COMMAND,
         "mpirun --oversubscribe %s --mca mpi_yield_when_idle %d -n %d",
-        processes <= cores ? "--bind-to core" : "--bind-to none",
-        processes > cores, processes);
+        is_bound ? "--bind-to core" : "--bind-to none", processes > cores,
+        processes);
 }
 
 static void make_command(const struct bench_launch *launch, int kind,
@@ -108,7 +110,7 @@ static void make_command(const struct bench_launch *launch, int kind,
     size_t used =
         launch->launcher
             ? (size_t)snprintf(text, BENCH_COMMAND, "%s", launch->launcher)
-            : begin_mpirun(launch->processes[kind], job->has_defaults, text);
+            : begin_mpirun(launch->processes[kind], job, text);
     used =
         bench_launch_append(text, used, "'%s' %s", bench_program(), job->name);
     job->append(job->options, text, used);

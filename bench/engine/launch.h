@@ -53,6 +53,7 @@ struct bench_job {
     bool (*take)(void *results, const char *line);
     void *results;
     bool has_defaults; /* mpirun's own binding and waiting */
+    bool is_unbound;   /* processes that have several threads at work */
 };
 
 /*

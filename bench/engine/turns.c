@@ -23,30 +23,49 @@ static double thread_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* What queuing one call takes of the clock and of the thread. */
+struct queuing {
+    double seconds, thread;
+};
+
 /* Seconds of one call, over that many, of the slowest rank. */
 static double sample(const struct bench_turns *turns, int side, int calls,
-                     double *ret_queued)
+                     struct queuing *ret_queuing)
 {
     MPI_Barrier(turns->comm);
-    double begin = jd__clock_now(), thread = ret_queued ? thread_seconds() : 0;
+    double begin = jd__clock_now(), thread = thread_seconds();
     for (int i = 0; i < calls; i++)
         turns->call(turns->arg, side);
-    if (ret_queued)
-        *ret_queued = (thread_seconds() - thread) / calls;
+    struct queuing queuing = { (jd__clock_now() - begin) / calls,
+                               (thread_seconds() - thread) / calls };
     if (turns->finish)
         turns->finish(turns->arg, side);
     double seconds =
         bench_slowest(turns->comm, (jd__clock_now() - begin) / calls);
-    if (ret_queued)
-        *ret_queued = bench_slowest(turns->comm, *ret_queued);
+    if (turns->queued)
+        *ret_queuing =
+            (struct queuing){ bench_slowest(turns->comm, queuing.seconds),
+                              bench_slowest(turns->comm, queuing.thread) };
     return seconds;
+}
+
+static void take_sample(const struct bench_turns *turns, int side, int calls,
+                        double (*samples)[BENCH_MAX_ROUNDS], int round)
+{
+    struct queuing queuing;
+    samples[side][round] = sample(turns, side, calls, &queuing);
+    if (!turns->queued)
+        return;
+    turns->queued[side][round] = queuing.seconds;
+    turns->thread[side][round] = queuing.thread;
 }
 
 /* As many calls as fill a sample; at least three have warmed up. */
 static int calibrate(const struct bench_turns *turns, int side)
 {
-    sample(turns, side, 3, NULL);
-    double calls = turns->sample_seconds / sample(turns, side, 3, NULL);
+    struct queuing unused;
+    sample(turns, side, 3, &unused);
+    double calls = turns->sample_seconds / sample(turns, side, 3, &unused);
     return calls < 1 ? 1 : calls > MOST_CALLS ? MOST_CALLS : (int)calls;
 }
 
@@ -60,9 +79,7 @@ void bench_turns_run(const struct bench_turns *turns, const bool *takes_part,
     for (int i = 0; i < turns->rounds; i++)
         for (int side = 0; side < num_sides; side++)
             if (takes_part[side])
-                samples[side][i] =
-                    sample(turns, side, calls[side],
-                           turns->queued ? &turns->queued[side][i] : NULL);
+                take_sample(turns, side, calls[side], samples, i);
 }
 
 /* 0 or 1, or 0 where this MPI does not say. */

@@ -24,10 +24,11 @@ struct bench_turns {
     int rounds; /* up to BENCH_MAX_ROUNDS */
 
     /* Where calls only queue: waits for them, at the end of each sample. And
-     * where the CPU's seconds of queuing one go, as samples. NULL: they do
-     * not. */
+     * where the seconds go that queuing one takes, and those of the processor
+     * that the calling thread takes for it, as samples. NULL: they do not. */
     void (*finish)(void *arg, int side);
     double (*queued)[BENCH_MAX_ROUNDS];
+    double (*thread)[BENCH_MAX_ROUNDS];
 };
 
 /* Warms each side up, then measures: samples[side][round], in seconds. */

@@ -223,6 +223,8 @@ TEXT
         "${quick[@]}" --platform cuda
     cp "$work/out" "$work/rows"
     says "all of them" 0 "ppermute " cat "$work/rows"
+    says "none is bound to a core" 0 ", $(nproc) cores allowed to each" \
+        cat "$work/rows"
     reshard+=(--launches 1 --rounds 3 --sample 0.1)
     says "an array moved beside MPI by hand" 0 "alltoallv " \
         "${allow[@]}" "${reshard[@]}" --shape 65x66 --processes 1,2
