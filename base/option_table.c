@@ -299,6 +299,18 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "let the processes of a host map each other's memory; without "
                "it they reach each other by MPI alone",
     },
+    [JD_OPTION_SUBGROUP_SIZE] = {
+        .field = "",
+        .variable = "JD_SUBGROUP_SIZE",
+        .type = JD_TYPE_INTEGER,
+        .initial = "0",
+        .min = 0,
+        .max = 1 << 17,
+        .unit = "members",
+        .doc = "how many members of a host meet with each other before their "
+               "leaders do; 0 goes by the caches that they share where at "
+               "least 16 have a core each, 1 lets all meet at once",
+    },
     [JD_OPTION_DETERMINISTIC] = {
         .field = "",
         .variable = "JD_DETERMINISTIC",

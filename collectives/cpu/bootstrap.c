@@ -375,6 +375,8 @@ static jd_status tell_cards(struct jd_bootstrap *a, jd_status status)
     if (a->heap)
         jd__heap_describe(a->heap, &own.heap);
     list_cores(own.cores);
+    own.subgroup_size = jd__options_integer(a->spec->runtime->settings,
+                                            JD_OPTION_SUBGROUP_SIZE);
     return gather_near(a, JD_COMM_STEP_CARDS, status, &own, sizeof own,
                        a->cards);
 }

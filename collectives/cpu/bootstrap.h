@@ -38,6 +38,7 @@ enum { JD_CORE_WORDS = 16 }; /* 1024 cores */
 struct jd_peer_info {
     struct jd_heap_desc heap;
     uint64_t cores[JD_CORE_WORDS]; /* that it may run on, a bit each */
+    int64_t subgroup_size;         /* JD_SUBGROUP_SIZE */
 };
 
 struct jd_bootstrap {

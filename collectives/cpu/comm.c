@@ -8,6 +8,7 @@
 #include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/inter/inter.h"
 #include "collectives/cpu/local_rendezvous.h"
+#include "collectives/cpu/shm/shm_levels.h"
 #include "jd_coordination.h"
 #include "runtime/mpi/lock.h"
 
@@ -197,6 +198,56 @@ static jd_status list_group(const struct jd_bootstrap *a,
     return JD_OK;
 }
 
+/* Where the members of a group run; their number. */
+static int list_localities(const struct jd_bootstrap *a,
+                           const struct jd_shm_spec *group,
+                           struct jd_shm_locality *where)
+{
+    const struct jd_topology *topology = a->spec->runtime->topology;
+    for (int i = 0; i < group->size; i++) {
+        const struct jd_process_info *process =
+            &topology->processes[group->members[i].process];
+        where[i] =
+            (struct jd_shm_locality){ process->numa_node, process->cache, i };
+    }
+    return group->size;
+}
+
+/* Of the members of this process's group; how many there are. What the first of
+ * them was told to do, all do. */
+static int plan_subgroups(const struct jd_bootstrap *a,
+                          const struct jd_shm_spec *group,
+                          struct jd_shm_locality *where, int *subgroups)
+{
+    int size = list_localities(a, group, where);
+    int owner = a->layout->owners[group->members[0].number];
+    int64_t length = jd__bootstrap_card(a, owner)->subgroup_size;
+    if (length > 1 && length < size)
+        return jd__shm_levels_cut(size, (int)length, subgroups);
+    if (length > 0 || size > group->cores)
+        return 1;
+    return jd__shm_levels_plan(where, size, subgroups);
+}
+
+/* NULL in the group where its members meet all at once. The caller frees
+ * *ret_subgroups. */
+static jd_status set_levels(const struct jd_bootstrap *a,
+                            struct jd_shm_spec *group, int **ret_subgroups)
+{
+    size_t size = (size_t)group->size;
+    struct jd_shm_locality *where = malloc(size * sizeof *where);
+    int *subgroups = malloc(size * sizeof *subgroups);
+    *ret_subgroups = subgroups;
+    if (!where || !subgroups) {
+        free(where);
+        return jd__fail_no_memory(a->spec->operation, size * sizeof *where);
+    }
+    if (plan_subgroups(a, group, where, subgroups) > 1)
+        group->subgroups = subgroups;
+    free(where);
+    return JD_OK;
+}
+
 /* Messages between any two members. What it needs of each is the home's. */
 static jd_status open_wire(const struct jd_bootstrap *a, struct end *end)
 {
@@ -231,6 +282,8 @@ static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
     comm->groups = comm->processes + size;
     comm->places = comm->groups + size;
     comm->num_groups = a->num_groups;
+    comm->is_deterministic =
+        jd__options_integer(comm->runtime->settings, JD_OPTION_DETERMINISTIC);
     group->index = comm->places[comm->index];
     jd_status status = jd__shm_create(group, a->spec->operation, &comm->group);
     if (status != JD_OK)
@@ -280,11 +333,15 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
     group.wait.is_handed_on = a->num_groups > 1;
     if (!members)
         return jd__fail_no_memory(a->spec->operation, bytes);
+    int *subgroups = NULL;
     jd_status status = list_group(a, members, &group.size);
+    if (status == JD_OK)
+        status = set_levels(a, &group, &subgroups);
     if (status == JD_OK && a->num_groups > 1)
         status = list_tags(a, home);
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++)
         status = create_end(a, home, i, &group, &ends[i]);
+    free(subgroups);
     free(members);
     return status;
 }

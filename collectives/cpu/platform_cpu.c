@@ -106,11 +106,13 @@ static jd_status compare_calls(struct jd_comm *comm,
 static jd_status call_group(struct jd_comm *comm,
                             const struct jd_collective *call,
                             const struct jd_signature *signature,
-                            const void *payload, size_t bytes)
+                            const void *payload, size_t bytes,
+                            const struct jd_shm_merge *merge)
 {
     jd__shm_begin(comm->group, jd__signature_activity_name(call->activity),
                   call->detail);
-    jd_status status = jd__shm_meet(comm->group, signature, payload, bytes);
+    jd_status status =
+        jd__shm_meet_merging(comm->group, signature, payload, bytes, merge);
     return status == JD_OK ? compare_calls(comm, call) : status;
 }
 
@@ -140,7 +142,7 @@ static jd_status barrier(struct jd_comm *comm, const struct jd_collective *call)
     if (comm->wire)
         return leave(comm, jd__inter_barrier(comm, call));
     struct jd_signature signature = sign(call);
-    return leave(comm, call_group(comm, call, &signature, NULL, 0));
+    return leave(comm, call_group(comm, call, &signature, NULL, 0, NULL));
 }
 
 /* ---- reductions --------------------------------------------------------- */
@@ -150,10 +152,11 @@ static jd_status reduce(struct jd_comm *comm,
 {
     struct jd_signature signature = sign(reduction->call);
     signature.digest = reduction->rows;
+    reduction->is_ordered = comm->is_deterministic;
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_reduce_tell(comm->group, reduction, payload);
-    jd_status status =
-        call_group(comm, reduction->call, &signature, payload, bytes);
+    jd_status status = call_group(comm, reduction->call, &signature, payload,
+                                  bytes, jd__shm_reduce_merge(reduction));
     if (status == JD_OK)
         status = jd__shm_reduce(comm->group, reduction);
     return leave(comm, status);
@@ -193,7 +196,7 @@ static jd_status move(struct jd_comm *comm, const struct jd_collective *call,
 {
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_move_tell(comm->group, move, payload);
-    jd_status status = call_group(comm, call, signature, payload, bytes);
+    jd_status status = call_group(comm, call, signature, payload, bytes, NULL);
     if (status == JD_OK)
         status = jd__shm_move_run(comm->group, move);
     return leave(comm, status);
@@ -255,7 +258,7 @@ static jd_status ragged_all_to_all(struct jd_comm *comm,
     signature.digest = (uint64_t)ragged->per_member;
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_move_tell_ragged(comm->group, ragged, payload);
-    jd_status status = call_group(comm, call, &signature, payload, bytes);
+    jd_status status = call_group(comm, call, &signature, payload, bytes, NULL);
     if (status == JD_OK)
         status = jd__shm_move_run_ragged(comm->group, call, ragged);
     return leave(comm, status);

@@ -107,6 +107,16 @@ static int only_numa_node(hwloc_topology_t topology, hwloc_const_cpuset_t set)
     return node;
 }
 
+/* The last-level cache that is over all of the set, -1 where none is. */
+static int only_cache(hwloc_topology_t topology, hwloc_const_cpuset_t set)
+{
+    hwloc_obj_t cache = hwloc_get_cache_covering_cpuset(topology, set);
+    while (cache && cache->parent &&
+           hwloc_obj_type_is_cache(cache->parent->type))
+        cache = cache->parent;
+    return cache ? (int)cache->logical_index : -1;
+}
+
 /*
  * What the host's job may use is bounded by its control group (hwloc's
  * allowed set) and by what the launcher itself was given: its children may
@@ -140,6 +150,7 @@ static jd_status describe_own_cores(hwloc_topology_t topology,
     hwloc_bitmap_list_snprintf(facts->cores, sizeof facts->cores, own);
     facts->cores_allowed = hwloc_bitmap_weight(own);
     facts->numa_node = only_numa_node(topology, own);
+    facts->cache = only_cache(topology, own);
     hwloc_bitmap_free(own);
     return JD_OK;
 }

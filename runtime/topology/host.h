@@ -33,6 +33,7 @@ struct jd_local_facts {
     int32_t cores_allowed;      /* hardware threads in cores */
     int32_t host_cores_allowed; /* those that the host's job may use */
     int32_t numa_node;          /* the one that has cores; -1: several */
+    int32_t cache; /* the last-level cache that all cores share; -1: none */
 };
 
 /*

@@ -102,6 +102,8 @@ static void add_process(struct making *m, int index)
         .pid = facts->pid,
         .pid_namespace = facts->pid_namespace,
         .cores_allowed = facts->cores_allowed,
+        .numa_node = facts->numa_node,
+        .cache = facts->cache,
         .cores = text(m, facts->cores),
         .program = text(m, facts->program),
         .num_devices = record->num_devices,

@@ -32,6 +32,8 @@ struct jd_process_info {
     int32_t slice;
     int32_t pid;
     int32_t cores_allowed;
+    int32_t numa_node; /* of all its cores; -1: several */
+    int32_t cache;     /* the last-level one of all its cores; -1: several */
     uint64_t pid_namespace; /* pids of equal ones can be compared */
     uint32_t cores;         /* text: the list, "0-3,8" */
     uint32_t program;       /* text: its name */

@@ -18,6 +18,7 @@
 #include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/comm.h"
 #include "collectives/cpu/local_rendezvous.h"
+#include "collectives/cpu/shm/shm_private.h"
 
 #include "expect.h"
 
@@ -168,6 +169,22 @@ static void check_groups(const struct jd_comm *comm, const struct plan *plan)
     }
 }
 
+/* Groups meet in two levels where that is asked for. */
+static void check_levels(const struct jd_comm *comm)
+{
+    const struct jd_shm_levels *levels = comm->group->levels;
+    int own = comm->places[comm->index], size = jd__shm_size(comm->group);
+    int64_t length =
+        jd__options_integer(runtime->settings, JD_OPTION_SUBGROUP_SIZE);
+    bool wanted = length > 1 && length < size;
+    EXPECT((levels != NULL) == wanted, "%d members in subgroups of %lld", size,
+           (long long)length);
+    if (levels)
+        EXPECT(levels->leader == own / length * length &&
+                   levels->num_leaders == (size + length - 1) / length,
+               "member %d of %d is led by %d", own, size, levels->leader);
+}
+
 /* ---- together ----------------------------------------------------------- */
 
 static struct plan plans[CLIQUES];
@@ -207,6 +224,7 @@ static void use_all(struct worker *worker)
         dawdle(&state);
         comms[c] = make(&plans[c], place);
         check_groups(comms[c], &plans[c]);
+        check_levels(comms[c]);
     }
     for (int round = 0; round < 5; round++)
         for (int c = CLIQUES - 1; c >= 0; c--)

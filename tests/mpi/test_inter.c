@@ -469,7 +469,7 @@ static float rough(int member, size_t i)
 static void try_order(size_t count)
 {
     const struct jd_inter *inter = comm->inter;
-    bool is_fixed = inter->is_deterministic, differs = false;
+    bool is_fixed = comm->is_deterministic, differs = false;
     bool is_short = count < 1000 || jd__inter_group_size(inter, comm->num_groups - 1) == 1;
     struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, count);
     float *numbers = (float *)(void *)in, *sums = (float *)(void *)out;

@@ -14,6 +14,7 @@
 #define TESTS_UNIT_SHM_H
 
 #include "collectives/cpu/shm/shm.h"
+#include "collectives/cpu/shm/shm_levels.h"
 #include "runtime/topology/topology.h"
 #include "tests/unit/unit.h"
 
@@ -29,6 +30,10 @@ struct crowd {
     struct jd_shm_group *groups[CROWD_MAX]; /* each member's end */
 };
 
+/* The members of a subgroup of the crowds that are started from here on; 0:
+ * all meet at once. */
+static int crowd_subgroup_size;
+
 /* An heap begins with its member's segment. */
 static inline void *crowd_memory(struct crowd *crowd, int member)
 {
@@ -39,7 +44,11 @@ static inline void crowd_open(struct crowd *crowd, int member, double timeout)
 {
     static struct jd_process_info processes[CROWD_MAX]; /* of no namespace */
     static const struct jd_topology topology = { .processes = processes };
+    int subgroups[CROWD_MAX];
+    if (crowd_subgroup_size)
+        jd__shm_levels_cut(crowd->size, crowd_subgroup_size, subgroups);
     struct jd_shm_spec spec = {
+        .subgroups = crowd_subgroup_size ? subgroups : NULL,
         .members = crowd->members,
         .size = crowd->size,
         .index = member,

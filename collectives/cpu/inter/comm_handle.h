@@ -21,6 +21,7 @@ struct jd_comm {
                            * numbered in the order of their first members */
     const int *places;    /* each member's number in its group, by member */
     int num_groups;
+    bool is_deterministic;      /* JD_DETERMINISTIC */
     struct jd_shm_group *group; /* this member's, of one where it is alone */
     struct jd_channel *wire; /* messages between any two members, as bytes, each
                               * pair with a tag of its own; NULL where there is

@@ -78,7 +78,7 @@ static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
 {
     int group_size = jd__inter_group_size(inter, inter->group);
     size_t places = (size_t)group_size + 2;
-    if (inter->is_deterministic)
+    if (comm->is_deterministic)
         places = (size_t)comm->size + 2;
     inter->ins = calloc(places, sizeof *inter->ins);
     inter->outs = calloc(places, sizeof *inter->outs);
@@ -93,9 +93,6 @@ static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
 jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
 {
     comm->inter = calloc(1, sizeof *comm->inter);
-    if (comm->inter)
-        comm->inter->is_deterministic = jd__options_integer(
-            comm->runtime->settings, JD_OPTION_DETERMINISTIC);
     if (comm->inter && make_layout(comm->inter, comm) &&
         make_arrays(comm->inter, comm))
         return JD_OK;

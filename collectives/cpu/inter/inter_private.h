@@ -20,7 +20,6 @@ struct jd_inter {
     int group; /* this member's */
     int place; /* in it; 0: its leader */
     int rails; /* how many members the smallest group has */
-    bool is_deterministic;
     int *begins; /* of each group in the list, and where it ends */
     int *served; /* by this member's rail in all groups before each */
     int *list;   /* all members, group by group, by place; NULL: so they are

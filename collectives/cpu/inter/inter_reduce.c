@@ -266,7 +266,7 @@ static jd_status reduce(struct jd_comm *comm, struct jd_inter_sync *sync,
                         const struct jd_inter_scatter *scatter)
 {
     jd_status status;
-    if (comm->inter->is_deterministic)
+    if (comm->is_deterministic)
         return jd__inter_reduce_ordered(comm, sync, scatter);
     if (jd__inter_bring(comm, sync, JD_BRING_SUM, sync->bytes))
         status = jd__inter_sync(comm, sync);

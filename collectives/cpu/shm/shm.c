@@ -24,8 +24,9 @@ static bool make_arrays(struct jd_shm_group *group,
     group->ins = malloc(size * sizeof *group->ins);
     group->outs = malloc((size + 1) * sizeof *group->outs);
     group->mail = jd__shm_p2p_create(spec->size);
+    group->levels = spec->subgroups ? jd__shm_levels_create(spec) : NULL;
     if (!group->members || !group->processes || !group->ins || !group->outs ||
-        !group->mail)
+        !group->mail || (spec->subgroups && !group->levels))
         return false;
     memcpy(group->members, spec->members, size * sizeof *group->members);
     group->is_one_process = true;
@@ -43,6 +44,7 @@ static void free_group(struct jd_shm_group *group)
     free(group->processes);
     free(group->ins);
     free(group->outs);
+    free(group->levels);
     free(group->scratch);
     jd__shm_p2p_destroy(group->mail);
     free(group);
@@ -60,6 +62,7 @@ jd_status jd__shm_create(const struct jd_shm_spec *spec, const char *operation,
     }
     group->spec = *spec;
     group->spec.members = group->members;
+    group->spec.subgroups = NULL;
     group->size = spec->size;
     group->index = spec->index;
     group->own = group->members[spec->index].control;
@@ -141,9 +144,10 @@ void *jd__shm_payload_space(const struct jd_shm_group *group)
     return group->own->slots[(group->round + 1) % 2].payload;
 }
 
-jd_status jd__shm_meet(struct jd_shm_group *group,
-                       const struct jd_signature *signature,
-                       const void *payload, size_t bytes)
+jd_status jd__shm_meet_merging(struct jd_shm_group *group,
+                               const struct jd_signature *signature,
+                               const void *payload, size_t bytes,
+                               const struct jd_shm_merge *merge)
 {
     assert(bytes <= JD_SHM_PAYLOAD);
     if (atomic_load_explicit(&group->own->is_aborted, memory_order_relaxed))
@@ -151,7 +155,24 @@ jd_status jd__shm_meet(struct jd_shm_group *group,
     if (group->is_revoked)
         return jd__shm_fail_revoked(group);
     post(group, signature, payload, bytes);
-    return jd__shm_await_flags(group, JD_FLAG_ROUND, group->round);
+    return group->levels
+               ? jd__shm_levels_meet(group, merge)
+               : jd__shm_await_flags(group, JD_FLAG_ROUND, group->round);
+}
+
+jd_status jd__shm_meet(struct jd_shm_group *group,
+                       const struct jd_signature *signature,
+                       const void *payload, size_t bytes)
+{
+    return jd__shm_meet_merging(group, signature, payload, bytes, NULL);
+}
+
+const void *jd__shm_merged(const struct jd_shm_group *group)
+{
+    if (!group->levels)
+        return NULL;
+    const struct jd_handover *released = jd__shm_levels_released(group);
+    return released->has_data ? released->data : NULL;
 }
 
 const struct jd_signature *jd__shm_signature(const struct jd_shm_group *group,
@@ -163,6 +184,8 @@ const struct jd_signature *jd__shm_signature(const struct jd_shm_group *group,
 bool jd__shm_agrees(const struct jd_shm_group *group)
 {
     uint64_t own = group->digests[group->round % 2];
+    if (group->levels)
+        return jd__shm_levels_released(group)->agrees;
     for (int i = 0; i < group->size; i++)
         if (i != group->index && slot_of(group, i)->digest != own)
             return false;

@@ -14,6 +14,9 @@
  * within. A collective is one meeting and as many steps as all members know of
  * from what they told each other there.
  *
+ * A large group meets in two levels (shm_levels.h): its leaders on behalf of
+ * those who share a cache with them.
+ *
  * A meeting's payload is in one of two slots by turns: it stays until its
  * owner's next but one meeting, which cannot begin before all have come to the
  * next.
@@ -70,6 +73,9 @@ struct jd_shm_spec {
     const struct jd_shm_member *members; /* copied */
     int size;
     int index;
+    /* The subgroup of each member, read while the group is made; NULL: all meet
+     * at once. The same on all members. */
+    const int *subgroups;
     struct jd_wait wait; /* whose operation and detail each meeting replaces */
     int cores;           /* that the members of this host share */
     void (*make_progress)(void *arg); /* MPI's; or NULL */
@@ -117,6 +123,29 @@ void *jd__shm_payload_space(const struct jd_shm_group *group);
 jd_status jd__shm_meet(struct jd_shm_group *group,
                        const struct jd_signature *signature,
                        const void *payload, size_t bytes);
+
+/*
+ * What leaders make of payloads on the way, where the group meets in two
+ * levels and all came with the same signature: all members then find one result
+ * instead of reading all payloads. All come with the same one, or none.
+ */
+#define JD_SHM_MERGED 4072
+struct jd_shm_merge {
+    /* The payloads of count members, in order, into JD_SHM_MERGED bytes. False:
+     * they are not to be merged. */
+    bool (*gather)(void *arg, const int *members, int count, void *part);
+    /* The parts of all subgroups, in order, into as many. */
+    void (*finish)(void *arg, const void **parts, int count, void *result);
+    void *arg;
+};
+jd_status jd__shm_meet_merging(struct jd_shm_group *group,
+                               const struct jd_signature *signature,
+                               const void *payload, size_t bytes,
+                               const struct jd_shm_merge *merge);
+/* What finish made in the last meeting; NULL: nothing was merged. Stays as
+ * payloads do. */
+const void *jd__shm_merged(const struct jd_shm_group *group);
+
 const struct jd_signature *jd__shm_signature(const struct jd_shm_group *group,
                                              int member);
 /* Whether all came with the signature that this member came with, but for the

@@ -27,8 +27,22 @@ struct jd_slot {
 };
 static_assert(sizeof(struct jd_slot) == 4096, "whole pages");
 
+/* What a leader hands on in a meeting: its flag is the meeting's number, and
+ * what is short is in the flag's cache line. */
+struct jd_handover {
+    alignas(JD_CACHE_LINE) _Atomic uint64_t round;
+    uint64_t digest; /* of the leader's signature */
+    uint32_t agrees; /* all that it stands for came with that one */
+    uint32_t has_data;
+    unsigned char data[JD_SHM_MERGED];
+};
+static_assert(sizeof(struct jd_handover) == 4096, "whole pages");
+
 struct jd_segment {
     struct jd_slot slots[2];
+    /* Of the same meetings: what a leader tells the others of its subgroup, and
+     * what it tells its subgroup of all. */
+    struct jd_handover gathered[2], released[2];
     /* Whole, of the same meetings: read where digests differ. */
     alignas(JD_CACHE_LINE) struct jd_signature signatures[2];
     /* Written often by the owner. */
@@ -37,6 +51,8 @@ struct jd_segment {
     alignas(JD_CACHE_LINE) _Atomic uint64_t departed;
     /* The owner is to revoke as soon as it looks. */
     atomic_bool is_aborted;
+    /* Another member has given up: it says so itself. */
+    atomic_bool is_told;
     /* The last meeting whose call the owner has left. */
     alignas(JD_CACHE_LINE) _Atomic uint64_t left;
     /* A word of the owner's private memory, and where it is (0: not yet); what
@@ -51,12 +67,22 @@ struct jd_segment {
     char early[2][JD_SHM_EARLY];
 };
 
+/* How a group meets in two levels. */
+struct jd_shm_levels {
+    int leader;  /* of this member's subgroup */
+    int num_own; /* members of the subgroup that this one leads; 0: none */
+    int num_leaders;
+    int *leaders;  /* by rising subgroup */
+    int numbers[]; /* the own ones, in order, then the leaders */
+};
+
 struct jd_shm_group {
     struct jd_shm_spec spec;
     struct jd_shm_member *members;
-    int *processes;   /* of each member, for sentences */
-    const void **ins; /* a place for each member, for folds */
-    void **outs;      /* and one more */
+    int *processes;               /* of each member, for sentences */
+    struct jd_shm_levels *levels; /* NULL: one */
+    const void **ins;             /* a place for each member, for folds */
+    void **outs;                  /* and one more */
     struct jd_shm_p2p *mail;
     uint64_t secret; /* shm_cma.h: for the others to be read */
     bool is_one_process;
@@ -75,7 +101,25 @@ struct jd_shm_group {
 };
 
 /* Which flag of a member. */
-enum jd_flag { JD_FLAG_ROUND, JD_FLAG_STEP };
+enum jd_flag {
+    JD_FLAG_ROUND,
+    JD_FLAG_STEP,
+    JD_FLAG_GATHERED,
+    JD_FLAG_RELEASED
+};
+
+/* ---- shm_levels.c ------------------------------------------------------- */
+
+/* NULL where there is no memory. */
+struct jd_shm_levels *jd__shm_levels_create(const struct jd_shm_spec *spec);
+
+/* The wait of a meeting in two levels, once this member's slot is there. */
+jd_status jd__shm_levels_meet(struct jd_shm_group *group,
+                              const struct jd_shm_merge *merge);
+
+/* What the own leader has released in the last meeting. */
+const struct jd_handover *
+jd__shm_levels_released(const struct jd_shm_group *group);
 
 /* ---- shm_wait.c --------------------------------------------------------- */
 
@@ -84,6 +128,13 @@ int jd__shm_spins(const struct jd_shm_spec *spec);
 /* Waits until that flag of every member has the value. */
 jd_status jd__shm_await_flags(struct jd_shm_group *group, enum jd_flag flag,
                               uint64_t value);
+
+/* Waits until that flag of those members has this meeting's number. */
+jd_status jd__shm_await_members(struct jd_shm_group *group, enum jd_flag flag,
+                                const int *members, int count);
+
+/* ABORTED, after letting go, where another member has told that it gave up. */
+jd_status jd__shm_check_told(struct jd_shm_group *group);
 
 /* What a member does while it waits for several others at a time. */
 enum jd_work { JD_WORK_IDLE, JD_WORK_MOVED, JD_WORK_DONE, JD_WORK_FAILED };

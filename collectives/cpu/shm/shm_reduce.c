@@ -4,6 +4,7 @@
 #include "collectives/cpu/shm/shm_reduce.h"
 #include "collectives/cpu/shm/shm_reduce_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Measured: bench/README.md. */
@@ -19,9 +20,10 @@ struct jd_reduce_limits jd__reduce_limits = {
 
 #define HEAD sizeof(uint64_t)
 
-static void fill(const struct jd_shm_group *group, struct jd_shm_reduction *r)
+static void fill(struct jd_shm_group *group, struct jd_shm_reduction *r)
 {
     const struct jd_collective *call = r->call;
+    r->group = group;
     size_t members = r->scatter ? (size_t)group->size : 1;
     r->fold = jd__fold_find(call->dtype, r->op, JD_FOLD_WHOLE);
     r->element = jd_dtype_size(call->dtype);
@@ -73,6 +75,53 @@ size_t jd__shm_reduce_tell(struct jd_shm_group *group,
         tell_place(group, call->out, reduction->out_bytes, &told.out_address);
     memcpy(payload, &told, sizeof told);
     return sizeof told;
+}
+
+/* ---- on the way of a meeting -------------------------------------------- */
+
+static void fold_merge(const struct jd_shm_reduction *r, enum jd_fold_form form,
+                       int num_ins, void *out)
+{
+    jd__fold_find(r->call->dtype, r->op, form)(&(struct jd_fold){
+        .ins = r->group->ins,
+        .outs = &out,
+        .num_ins = num_ins,
+        .num_outs = 1,
+        .count = r->block,
+        .divisor = r->divisor,
+    });
+}
+
+static bool gather(void *arg, const int *members, int count, void *part)
+{
+    const struct jd_shm_reduction *r = arg;
+    for (int i = 0; i < count; i++) {
+        const struct jd_shm_reduce_desc *told =
+            jd__told_by(r->group, members[i]);
+        if (told->in != JD_PLACE_INLINE)
+            return false;
+        r->group->ins[i] = (const char *)told + HEAD;
+    }
+    fold_merge(r, JD_FOLD_PARTIAL, count, part);
+    return true;
+}
+
+/* parts are the group's ins. */
+static void finish(void *arg, const void **parts, int count, void *result)
+{
+    const struct jd_shm_reduction *r = arg;
+    assert(parts == r->group->ins);
+    fold_merge(r, JD_FOLD_FINISH, count, result);
+}
+
+const struct jd_shm_merge *jd__shm_reduce_merge(struct jd_shm_reduction *r)
+{
+    size_t wide = jd_dtype_size(jd__fold_wide(r->call->dtype));
+    if (r->scatter || r->is_ordered || r->block == 0 ||
+        r->block > JD_SHM_MERGED / wide)
+        return NULL;
+    r->merge = (struct jd_shm_merge){ gather, finish, r };
+    return &r->merge;
 }
 
 void jd__shm_reduce_fold(const struct jd_reduce_plan *plan, int num_outs,
@@ -273,8 +322,13 @@ jd_status jd__shm_reduce(struct jd_shm_group *group,
                                    .in_bytes = reduction->in_bytes,
                                    .out_bytes = reduction->out_bytes,
                                    .block = reduction->block };
+    const void *merged = jd__shm_merged(group);
     if (plan.block == 0)
         return JD_OK;
+    if (merged) {
+        memcpy(reduction->call->out, merged, plan.out_bytes);
+        return JD_OK;
+    }
     if (!reduction->scatter && all_is_inline(&plan))
         return reduce_inline(&plan);
     if (group->size == 1)

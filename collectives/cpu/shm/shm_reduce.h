@@ -6,10 +6,15 @@
  *
  *     struct jd_shm_reduction r = { .call = call, .op = op, .divisor = n };
  *     size_t bytes = jd__shm_reduce_tell(group, &r, payload);
- *     ... jd__shm_meet(group, &signature, payload, bytes), compared ...
+ *     merge = jd__shm_reduce_merge(&r);
+ *     ... jd__shm_meet_merging(group, &signature, payload, bytes, merge),
+ *     ... compared ...
  *     status = jd__shm_reduce(group, &r);
  *
  * Ways, chosen by all members alike from what they told each other:
+ *   merged     where the group meets in two levels, leaders fold the payloads
+ *              of their subgroups and then each other's parts, in the order of
+ *              the subgroups; the result comes with the meeting.
  *   short      every member folds everything: from the payloads, or straight
  *              from the others' heaps. No way back is awaited but in the
  *              second case.
@@ -37,6 +42,7 @@ struct jd_shm_reduction {
     int divisor;  /* of JD_REDUCE_MEAN */
     bool scatter; /* each member gets its block: platform.h's reduce_scatter */
     size_t rows;  /* of a scatter */
+    bool is_ordered; /* always in the order of the members */
 
     /* Filled in by jd__shm_reduce_tell. */
     jd_fold_function *fold;
@@ -44,12 +50,18 @@ struct jd_shm_reduction {
     size_t in_bytes; /* of the whole input */
     size_t out_bytes;
     size_t block; /* elements of one member's block, or of all */
+    struct jd_shm_group *group;
+    struct jd_shm_merge merge;
 };
 
 /* Writes what the others have to know, at most JD_SHM_PAYLOAD bytes. */
 size_t jd__shm_reduce_tell(struct jd_shm_group *group,
                            struct jd_shm_reduction *reduction,
                            unsigned char *payload);
+
+/* What the meeting is to merge; NULL: nothing. After jd__shm_reduce_tell. */
+const struct jd_shm_merge *
+jd__shm_reduce_merge(struct jd_shm_reduction *reduction);
 
 /* After the meeting. */
 jd_status jd__shm_reduce(struct jd_shm_group *group,

@@ -55,11 +55,19 @@ static const _Atomic uint64_t *flag_of(const struct jd_target *target,
                                        int member)
 {
     struct jd_segment *control = target->group->members[member].control;
+    uint64_t turn = target->group->round % 2;
     if (target->member >= 0)
         return target->word;
-    return target->flag == JD_FLAG_STEP
-               ? &control->step
-               : &control->slots[target->group->round % 2].round;
+    switch (target->flag) {
+    case JD_FLAG_STEP:
+        return &control->step;
+    case JD_FLAG_GATHERED:
+        return &control->gathered[turn].round;
+    case JD_FLAG_RELEASED:
+        return &control->released[turn].round;
+    default:
+        return &control->slots[turn].round;
+    }
 }
 
 /* ---- giving up ---------------------------------------------------------- */
@@ -80,16 +88,29 @@ void jd__shm_abort(struct jd_shm_group *group)
     atomic_store(&group->own->is_aborted, true);
 }
 
+/* In two levels not everybody reads a flag of everybody. */
+static void tell_all(const struct jd_shm_group *group)
+{
+    for (int i = 0; group->levels && i < group->size; i++)
+        if (i != group->index)
+            atomic_store(&group->members[i].control->is_told, true);
+}
+
 /* The step comes last: who sees it revoked sees all of it. */
 void jd__shm_revoke(struct jd_shm_group *group)
 {
+    struct jd_segment *own = group->own;
     if (group->is_revoked)
         return;
     group->is_revoked = true;
-    for (int i = 0; i < 2; i++)
-        atomic_store(&group->own->slots[i].round, JD_SHM_REVOKED);
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&own->slots[i].round, JD_SHM_REVOKED);
+        atomic_store(&own->gathered[i].round, JD_SHM_REVOKED);
+        atomic_store(&own->released[i].round, JD_SHM_REVOKED);
+    }
+    tell_all(group);
     jd__shm_p2p_revoke(group);
-    atomic_store(&group->own->step, JD_SHM_REVOKED);
+    atomic_store(&own->step, JD_SHM_REVOKED);
 }
 
 /* Whether the member has come to this group's present meeting, and is still in
@@ -186,19 +207,59 @@ static bool has_come(const struct jd_target *target, int member,
     return value >= target->value;
 }
 
+static int list_behind(const struct jd_target *target, int first, int end,
+                       int *places)
+{
+    int count = 0;
+    bool is_revoked;
+    for (int i = first; i < end; i++)
+        if (!has_come(target, i, &is_revoked))
+            places[count++] = i;
+    return count;
+}
+
+/* Whether a leader is waited for, who has to wait for others itself. */
+static bool is_handed_on(const struct jd_target *target)
+{
+    return !target->work && target->member < 0 &&
+           (target->flag == JD_FLAG_GATHERED ||
+            target->flag == JD_FLAG_RELEASED);
+}
+
+/* Those that have not come to the meeting, whatever leader is waited for. */
+static int list_absent(const struct jd_target *target, int *places)
+{
+    struct jd_target meeting = *target;
+    meeting.flag = JD_FLAG_ROUND;
+    return list_behind(&meeting, 0, target->group->size, places);
+}
+
+/* Leaders that have come, and do not go on. */
+static int list_stuck(const struct jd_target *target, int *places)
+{
+    const struct jd_shm_levels *levels = target->group->levels;
+    int count = 0;
+    if (target->flag == JD_FLAG_RELEASED)
+        return list_behind(target, levels->leader, levels->leader + 1, places);
+    for (int i = 0; i < levels->num_leaders; i++)
+        count += list_behind(target, levels->leaders[i], levels->leaders[i] + 1,
+                             places + count);
+    return count;
+}
+
 /* The places of those that have not come. */
 static int find_places(void *arg, int *places)
 {
     const struct jd_target *target = arg;
     if (target->work)
         return target->work->find_missing(target->arg, places);
-    int first = target->member < 0 ? 0 : target->member, count = 0;
+    if (is_handed_on(target)) {
+        int count = list_absent(target, places);
+        return count ? count : list_stuck(target, places);
+    }
+    int first = target->member < 0 ? 0 : target->member;
     int end = target->member < 0 ? target->group->size : first + 1;
-    bool is_revoked;
-    for (int i = first; i < end; i++)
-        if (!has_come(target, i, &is_revoked))
-            places[count++] = i;
-    return count;
+    return list_behind(target, first, end, places);
 }
 
 /* Their processes, for a sentence. */
@@ -240,6 +301,19 @@ static struct jd_wait *wait_of(struct jd_shm_group *group)
     wait->find_members = find_members;
     wait->member = group->members[group->index].number;
     return wait;
+}
+
+/* A leader that is late with what it hands on may be about to do so. */
+static bool is_exact(const struct jd_target *target)
+{
+    bool is_revoked;
+    for (int i = 0; is_handed_on(target) && i < target->group->size; i++) {
+        struct jd_target meeting = *target;
+        meeting.flag = JD_FLAG_ROUND;
+        if (!has_come(&meeting, i, &is_revoked))
+            return true;
+    }
+    return !is_handed_on(target);
 }
 
 static bool has_given_up(const struct jd_segment *control)
@@ -301,7 +375,7 @@ static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
     if (somebody_revoked(group))
         return give_up_too(target, state);
     struct jd_wait *wait = wait_of(group);
-    state->is_exact = true;
+    state->is_exact = is_exact(target);
     return jd__wait_look(wait, state, find_missing, target, group->size);
 }
 
@@ -340,6 +414,28 @@ jd_status jd__shm_await_flags(struct jd_shm_group *group, enum jd_flag flag,
         if (i != group->index)
             status = await(&target, i);
     return status;
+}
+
+jd_status jd__shm_await_members(struct jd_shm_group *group, enum jd_flag flag,
+                                const int *members, int count)
+{
+    struct jd_target target = {
+        .group = group, .flag = flag, .member = -1, .value = group->round
+    };
+    jd_status status = JD_OK;
+    for (int i = 0; i < count && status == JD_OK; i++)
+        if (members[i] != group->index)
+            status = await(&target, members[i]);
+    return status;
+}
+
+jd_status jd__shm_check_told(struct jd_shm_group *group)
+{
+    struct jd_target target = { .group = group, .member = -1 };
+    if (!atomic_load(&group->own->is_told))
+        return JD_OK;
+    struct jd_wait_state state = jd__wait_start(&group->spec.wait);
+    return let_go(&target, give_up_too(&target, &state));
 }
 
 jd_status jd__shm_await_word(struct jd_shm_group *group, int member,

@@ -344,22 +344,242 @@ START_TEST(another_thread_ends_a_wait)
 }
 END_TEST
 
-int main(void)
+/* ---- two levels --------------------------------------------------------- */
+
+static void meet_in_two_levels(void)
 {
-    Suite *suite = suite_create("team");
-    TCase *meetings = unit_case(suite, "meetings");
+    crowd_subgroup_size = 2;
+}
+
+/* Sums of what the members tell: as many as payloads were merged. */
+struct sum {
+    const struct jd_shm_group *group;
+    int refuses; /* the member whose payload is not to be merged, or -1 */
+};
+
+static bool gather_sum(void *arg, const int *members, int count, void *part)
+{
+    const struct sum *sum = arg;
+    uint64_t *result = part;
+    *result = 0;
+    for (int i = 0; i < count; i++) {
+        if (members[i] == sum->refuses)
+            return false;
+        *result += *(const uint64_t *)jd__shm_payload(sum->group, members[i]);
+    }
+    return true;
+}
+
+static void finish_sum(void *arg, const void **parts, int count, void *result)
+{
+    uint64_t total = 0;
+    (void)arg;
+    for (int i = 0; i < count; i++)
+        total += *(const uint64_t *)parts[i];
+    memcpy(result, &total, sizeof total);
+}
+
+/* Now and then one of them does not want it, or calls something else. */
+static void meet_and_merge(struct crowd *crowd, int member, void *arg)
+{
+    struct sum sum = { crowd->groups[member], -1 };
+    struct jd_shm_merge merge = { gather_sum, finish_sum, &sum };
+    uint64_t all = (uint64_t)(crowd->size * (crowd->size - 1) / 2);
+    (void)arg;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct jd_signature mine = sign(7);
+        uint64_t payload = (uint64_t)(i * crowd->size + member), wanted;
+        int odd = i / 4 % crowd->size;
+        sum.refuses = i % 4 == 1 ? odd : -1;
+        mine.source = i % 4 == 2 && member == odd;
+        UNIT_OK(jd__shm_meet_merging(crowd->groups[member], &mine, &payload,
+                                     sizeof payload, &merge));
+        const uint64_t *result = jd__shm_merged(crowd->groups[member]);
+        ck_assert_int_eq(result != NULL, i % 4 != 1 && i % 4 != 2);
+        ck_assert_int_eq(jd__shm_agrees(crowd->groups[member]), i % 4 != 2);
+        wanted = (uint64_t)(i * crowd->size * crowd->size) + all;
+        if (result)
+            ck_assert_uint_eq(*result, wanted);
+    }
+}
+
+START_TEST(leaders_merge_what_all_brought)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, _i);
+    crowd_run(&crowd, meet_and_merge, NULL);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(nothing_is_merged_in_one_level)
+{
+    struct crowd crowd;
+    struct sum sum = { NULL, -1 };
+    struct jd_shm_merge merge = { gather_sum, finish_sum, &sum };
+    struct jd_signature mine = sign(1);
+    uint64_t payload = 1;
+    crowd_start(&crowd, 1);
+    UNIT_OK(jd__shm_meet_merging(crowd.groups[0], &mine, &payload,
+                                 sizeof payload, &merge));
+    ck_assert_ptr_null(jd__shm_merged(crowd.groups[0]));
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* Five members: 0 leads 1, 2 leads 3, 4 leads nobody. */
+struct absence {
+    int absent; /* who does not come until another has given up */
+    atomic_int ended;
+};
+
+static void be_missed(struct crowd *crowd, int member, void *arg)
+{
+    struct absence *a = arg;
+    struct jd_signature mine = sign(0);
+    char named[40];
+    while (member == a->absent && atomic_load(&a->ended) == 0)
+        sched_yield();
+    jd_status status = jd__shm_meet(crowd->groups[member], &mine, NULL, 0);
+    if (member == a->absent) {
+        ck_assert_int_eq(status, JD_ABORTED);
+        return;
+    }
+    snprintf(named, sizeof named, "s for process %d;", a->absent);
+    ck_assert_int_ne(status, JD_OK);
+    if (status == JD_DEADLINE_EXCEEDED)
+        ck_assert_msg(strstr(jd_error_message(), named), "%s",
+                      jd_error_message());
+    atomic_fetch_add(&a->ended, status == JD_DEADLINE_EXCEEDED);
+}
+
+/* One by one, a member of each kind is not there, and each kind looks. */
+START_TEST(who_is_missing_is_named_in_each_level)
+{
+    int absent = _i / 5, looks = _i % 5;
+    double timeouts[5] = { 60, 60, 60, 60, 60 };
+    struct crowd crowd;
+    struct absence a = { .absent = absent };
+    if (absent == looks)
+        return;
+    timeouts[looks] = 0.2;
+    crowd_start_with(&crowd, 5, timeouts);
+    crowd_run(&crowd, be_missed, &a);
+    ck_assert_int_gt(atomic_load(&a.ended), 0);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* Member 3 has come, and its leader with it; then it gives up. Nobody of the
+ * other subgroup may believe that all are there. */
+static void give_up_early(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_signature mine = sign(0);
+    atomic_int *gone = arg;
+    while (member == 0 && atomic_load(gone) == 0)
+        sched_yield();
+    ck_assert_int_eq(jd__shm_meet(crowd->groups[member], &mine, NULL, 0),
+                     member == 3 ? JD_DEADLINE_EXCEEDED : JD_ABORTED);
+    if (member == 3)
+        atomic_store(gone, 1);
+}
+
+START_TEST(who_gave_up_after_it_came_is_believed)
+{
+    struct crowd crowd;
+    atomic_int gone = 0;
+    crowd_start_with(&crowd, 4, (double[]){ 60, 60, 60, 0.2 });
+    crowd_run(&crowd, give_up_early, &gone);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* All are there, as far as member 1's leader knows. */
+START_TEST(what_was_told_ends_a_meeting)
+{
+    struct crowd crowd;
+    struct jd_signature mine = sign(0);
+    crowd_start(&crowd, 4);
+    atomic_store(&crowd.members[0].control->released[1].round, 1);
+    jd__shm_revoke(crowd.groups[3]);
+    for (int i = 0; i < 3; i++)
+        ck_assert(atomic_load(&crowd.members[i].control->is_told));
+    ck_assert_int_eq(jd__shm_meet(crowd.groups[1], &mine, NULL, 0), JD_ABORTED);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* The leader has come and does not go on: it is named, as all have come. */
+static void hold_up(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(0);
+    atomic_int *gone = arg;
+    if (member == 0) {
+        atomic_store(&group->own->slots[1].round, 1);
+        while (atomic_load(gone) == 0)
+            sched_yield();
+        return;
+    }
+    ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0),
+                     member == 1 ? JD_DEADLINE_EXCEEDED : JD_ABORTED);
+    if (member > 1)
+        return;
+    ck_assert_msg(strstr(jd_error_message(), "s for process 0;"), "%s",
+                  jd_error_message());
+    atomic_store(gone, 1);
+}
+
+/* It holds the buffers until it lets go: here it has left at once. */
+START_TEST(a_leader_that_stands_still_is_named)
+{
+    struct crowd crowd;
+    atomic_int gone = 0;
+    crowd_start_with(&crowd, 4, (double[]){ 60, 0.2, 60, 60 });
+    atomic_store(&crowd.members[0].control->left, 1);
+    crowd_run(&crowd, hold_up, &gone);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* What is true of every group. */
+static void add_everywhere(TCase *meetings, TCase *ends)
+{
     tcase_add_loop_test(meetings, everybody_hears_everybody, 1, 6);
-    tcase_add_test(meetings, a_long_payload_comes_whole);
     tcase_add_loop_test(meetings, a_signature_is_heard_as_it_is, 0, 3);
-    tcase_add_test(meetings, signatures_that_differ_have_other_digests);
     tcase_add_loop_test(meetings, a_step_orders_what_comes_before_it, 1, 6);
-    tcase_add_test(meetings, one_member_can_be_awaited);
-    tcase_add_test(meetings, places_are_inside_the_heap);
-    TCase *ends = unit_case(suite, "giving up");
     tcase_add_test(ends, a_late_member_hears_that_others_gave_up);
     tcase_add_test(ends, nobody_leaves_while_a_member_holds_its_buffers);
     tcase_add_test(ends, who_has_left_is_not_waited_for);
     tcase_add_test(ends, a_member_that_fails_ends_the_others_waits);
     tcase_add_test(ends, another_thread_ends_a_wait);
+}
+
+static void add_two_levels(Suite *suite)
+{
+    TCase *meetings = unit_case(suite, "two levels");
+    TCase *ends = unit_case(suite, "giving up in two levels");
+    tcase_add_checked_fixture(meetings, meet_in_two_levels, NULL);
+    tcase_add_checked_fixture(ends, meet_in_two_levels, NULL);
+    add_everywhere(meetings, ends);
+    tcase_add_loop_test(meetings, leaders_merge_what_all_brought, 2, 8);
+    tcase_add_loop_test(ends, who_is_missing_is_named_in_each_level, 0, 25);
+    tcase_add_test(ends, who_gave_up_after_it_came_is_believed);
+    tcase_add_test(ends, what_was_told_ends_a_meeting);
+    tcase_add_test(ends, a_leader_that_stands_still_is_named);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("team");
+    TCase *meetings = unit_case(suite, "meetings");
+    TCase *ends = unit_case(suite, "giving up");
+    add_everywhere(meetings, ends);
+    tcase_add_test(meetings, a_long_payload_comes_whole);
+    tcase_add_test(meetings, signatures_that_differ_have_other_digests);
+    tcase_add_test(meetings, one_member_can_be_awaited);
+    tcase_add_test(meetings, places_are_inside_the_heap);
+    tcase_add_test(meetings, nothing_is_merged_in_one_level);
+    add_two_levels(suite);
     return unit_main(suite);
 }

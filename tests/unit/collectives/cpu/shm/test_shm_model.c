@@ -19,7 +19,7 @@
 
 /* ---- what members see of each other ------------------------------------- */
 
-enum { MOST_MEMBERS = 3, REVOKED = 255, TAKEN_BACK = 254 };
+enum { MOST_MEMBERS = 4, REVOKED = 255, TAKEN_BACK = 254 };
 
 /* Words of each member. */
 enum word {
@@ -36,6 +36,15 @@ enum word {
     IN,        /* the member's own buffer, which the others read */
     SIGNATURE, /* written where it is not as the last but one */
     SIGNATURE_2,
+    GATHERED, /* of two levels: flags, and what is handed on with them */
+    GATHERED_2,
+    RELEASED,
+    RELEASED_2,
+    PART,
+    PART_2,
+    RESULT,
+    RESULT_2,
+    TOLD, /* written by others: one of them has given up */
     NUM_WORDS
 };
 
@@ -54,6 +63,10 @@ enum defect {
     LOOKS_FIRST,     /* for those that hold on, and then revokes */
     NEVER_LEFT,      /* does not say that it has left */
     NO_DONE,         /* a sender does not wait for what is read straight */
+    ONE_PART,        /* place for what a leader hands on */
+    GATHERS_EARLY,   /* a leader does not wait for its subgroup */
+    NOT_TOLD,        /* who gives up tells only those that read its flags */
+    HEEDS_FIRST,     /* looks whether it was told, and then comes */
 };
 
 enum protocol {
@@ -71,6 +84,8 @@ enum kind {
     SET,    /* own word := value */
     EXPECT, /* member's word is value */
     AWAIT,  /* until member's word >= value */
+    TELL,   /* member's word := value */
+    HEED,   /* gives up where it was told */
     GONE,   /* until member holds nothing: three loads in turn */
     GONE_ROUND,
     GONE_LEFT,
@@ -82,7 +97,7 @@ struct instruction {
     uint8_t round; /* of an AWAIT: the meeting that it belongs to */
 };
 
-enum { MOST_INSTRUCTIONS = 140 };
+enum { MOST_INSTRUCTIONS = 140, DEAD = 255 };
 
 struct program {
     struct instruction list[MOST_INSTRUCTIONS];
@@ -95,7 +110,9 @@ struct model {
     int rounds;
     enum protocol protocol;
     enum defect defect;
+    bool has_levels;    /* members 0 and 1 meet first, and 2 and 3 */
     unsigned impatient; /* a bit for each member that may give up */
+    unsigned mortal;    /* and for each that may die, which all can see */
     struct program programs[MOST_MEMBERS];
 };
 
@@ -174,17 +191,64 @@ static void add_comparison(const struct model *m, struct program *p, int own,
             add(p, EXPECT, i, word, signature(i, round), round);
 }
 
+static int leader_of(int member)
+{
+    return member / 2 * 2;
+}
+
+static int part(const struct model *m, int round)
+{
+    return PART + (m->defect == ONE_PART ? 0 : round % 2);
+}
+
+/* shm_levels.c's leaders: those of the own subgroup, then of the others. */
+static void add_leading(const struct model *m, struct program *p, int own,
+                        int round)
+{
+    int turn = round % 2;
+    if (own + 1 < m->size && m->defect != GATHERS_EARLY)
+        add(p, AWAIT, own + 1, ROUND + turn, round, round);
+    add(p, SET, own, part(m, round), datum(own, round, 2), round);
+    add(p, SET, own, GATHERED + turn, round, round);
+    for (int i = 0; i < m->size; i += 2) {
+        if (i == own)
+            continue;
+        add(p, AWAIT, i, GATHERED + turn, round, round);
+        add(p, EXPECT, i, part(m, round), datum(i, round, 2), round);
+    }
+    add(p, SET, own, RESULT + turn, datum(own, round, 3), round);
+    add(p, SET, own, RELEASED + turn, round, round);
+}
+
+static void add_levels(const struct model *m, struct program *p, int own,
+                       int round)
+{
+    int leader = leader_of(own), turn = round % 2;
+    if (leader == own)
+        add_leading(m, p, own, round);
+    else
+        add(p, AWAIT, leader, RELEASED + turn, round, round);
+    if (m->defect != HEEDS_FIRST)
+        add(p, HEED, own, TOLD, 0, round);
+    add(p, EXPECT, leader, RESULT + turn, datum(leader, round, 3), round);
+}
+
 static void add_meeting(const struct model *m, struct program *p, int own,
                         int round)
 {
     int payload = PAYLOAD + slot(m, round), flag = ROUND + slot(m, round);
+    if (m->defect == HEEDS_FIRST)
+        add(p, HEED, own, TOLD, 0, round);
     if (m->defect == FLAG_FIRST)
         add(p, SET, own, flag, round, round);
     add_signature(m, p, own, round);
     add(p, SET, own, payload, datum(own, round, 0), round);
     if (m->defect != FLAG_FIRST)
         add(p, SET, own, flag, round, round);
-    add_all(m, p, own, AWAIT, flag, round, round);
+    if (m->has_levels)
+        add_levels(m, p, own, round);
+    else
+        add_all(m, p, own, AWAIT, flag, round, round);
     add_expect(m, p, own, payload, round, 0);
     add_comparison(m, p, own, round);
 }
@@ -291,6 +355,10 @@ static void add_revocation(const struct model *m, struct program *p, int own)
         return;
     add(p, SET, own, ROUND, REVOKED, 0);
     add(p, SET, own, ROUND_2, REVOKED, 0);
+    for (int word = GATHERED; word <= RELEASED_2 && m->has_levels; word++)
+        add(p, SET, own, word, REVOKED, 0);
+    if (m->has_levels && m->defect != NOT_TOLD)
+        add_all(m, p, own, TELL, TOLD, 1, 0);
     if (is_mail(m))
         add(p, SET, own, LEFT, REVOKED, 0);
     add(p, SET, own, STEP, REVOKED, 0);
@@ -339,7 +407,9 @@ static void write_program(struct model *m, int own)
 static const struct instruction *next_of(const struct model *m,
                                          const struct state *s, int member)
 {
-    return &m->programs[member].list[s->at[member]];
+    static const struct instruction end = { .kind = END };
+    return s->at[member] == DEAD ? &end
+                                 : &m->programs[member].list[s->at[member]];
 }
 
 static bool holds_nothing(const struct model *m, const struct state *s,
@@ -347,6 +417,8 @@ static bool holds_nothing(const struct model *m, const struct state *s,
 {
     const uint8_t *words = s->words[i->member];
     int round = s->round[own];
+    if (s->at[i->member] == DEAD)
+        return true;
     switch (i->kind) {
     case GONE:
         return words[STEP] == REVOKED;
@@ -396,6 +468,15 @@ static bool go_on(const struct model *m, struct state *s, int own)
             return false;
         break;
     case EXPECT:
+        break;
+    case TELL:
+        s->words[i->member][i->word] = i->value;
+        break;
+    case HEED:
+        if (word) {
+            give_up(m, s, own);
+            return true;
+        }
         break;
     default:
         look(m, s, own);
@@ -487,6 +568,11 @@ static bool expand(struct search *search, struct state s)
             give_up(m, &next, i);
             visit(search, &next);
         }
+        next = s;
+        if (instruction->kind != END && (m->mortal >> i & 1)) {
+            next.at[i] = DEAD;
+            visit(search, &next);
+        }
     }
     if (!moves && !has_ended)
         snprintf(search->fault, sizeof search->fault,
@@ -539,6 +625,35 @@ static const struct model models[] = {
     { .size = 2, .rounds = 5, .protocol = MAIL, .impatient = 1 },
     { .size = 2, .rounds = 5, .protocol = MAIL, .impatient = 3 },
     { .size = 2, .rounds = 5, .protocol = LETTERS, .impatient = 3 },
+    { .size = 3, .rounds = 4, .protocol = STRAIGHT, .has_levels = true },
+    { .size = 3,
+      .rounds = 2,
+      .protocol = STRAIGHT,
+      .has_levels = true,
+      .impatient = 1 },
+    { .size = 3,
+      .rounds = 2,
+      .protocol = STRAIGHT,
+      .has_levels = true,
+      .impatient = 2 },
+    { .size = 3,
+      .rounds = 2,
+      .protocol = STRAIGHT,
+      .has_levels = true,
+      .impatient = 7 },
+    { .size = 3,
+      .rounds = 1,
+      .protocol = STRAIGHT,
+      .has_levels = true,
+      .impatient = 7,
+      .mortal = 5 },
+    { .size = 3, .rounds = 3, .protocol = ONE_PIECE, .has_levels = true },
+    { .size = 4, .rounds = 1, .protocol = STRAIGHT, .has_levels = true },
+    { .size = 4,
+      .rounds = 1,
+      .protocol = ONE_PIECE,
+      .has_levels = true,
+      .impatient = 8 },
 };
 enum { NUM_MODELS = sizeof models / sizeof *models };
 
@@ -613,6 +728,34 @@ static const struct planted {
         .impatient = 1,
         .defect = NEVER_LEFT },
       "nobody can go on" },
+    { { .size = 3,
+        .rounds = 2,
+        .protocol = ONE_PIECE,
+        .has_levels = true,
+        .defect = ONE_PART },
+      "member 0 reads 43 in word 17 of member 2, not 27" },
+    { { .size = 3,
+        .rounds = 1,
+        .protocol = STRAIGHT,
+        .has_levels = true,
+        .defect = GATHERS_EARLY },
+      "member 0 reads 0 in word 3 of member 1, not 18" },
+    { { .size = 3,
+        .rounds = 1,
+        .protocol = STRAIGHT,
+        .has_levels = true,
+        .impatient = 7,
+        .mortal = 1,
+        .defect = NOT_TOLD },
+      "member 2 reads 254 in word 10 of member 1, not 22" },
+    { { .size = 3,
+        .rounds = 1,
+        .protocol = STRAIGHT,
+        .has_levels = true,
+        .impatient = 7,
+        .mortal = 1,
+        .defect = HEEDS_FIRST },
+      "member 2 reads 254 in word 10 of member 1, not 22" },
     { { .size = 2, .rounds = 2, .protocol = MAIL, .defect = NO_DONE },
       "member 1 reads 37 in word 10 of member 0, not 21" },
 };

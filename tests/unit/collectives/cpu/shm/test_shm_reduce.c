@@ -14,6 +14,10 @@ enum { LONGEST = 70000, SCATTERED = 9000 };
 /* Where a member's buffers are. */
 enum kind { PRIVATE, ARENA, IN_PLACE, PRIVATE_IN_PLACE, MIXED, KINDS };
 
+/* Whether the sums of a group in two levels are in the order of the members,
+ * or of whole numbers, whose order does not matter. */
+static bool is_ordered, is_whole;
+
 struct trial {
     enum kind kind;
     jd_dtype dtype;
@@ -39,7 +43,11 @@ static void fill(const struct trial *t, int member, void *in, size_t count)
 {
     unsigned seed = t->seed + 77 * (unsigned)member;
     for (size_t i = 0; i < count; i++) {
-        if (t->dtype == JD_F32)
+        if (is_whole && t->dtype == JD_F32)
+            ((float *)in)[i] = (float)(rand_r(&seed) % 1000);
+        else if (is_whole && t->dtype == JD_F64)
+            ((double *)in)[i] = rand_r(&seed) % 1000;
+        else if (t->dtype == JD_F32)
             ((float *)in)[i] = (float)(rand_r(&seed) % 1000) * 0.37f - 100;
         else if (t->dtype == JD_S8)
             ((signed char *)in)[i] = (signed char)rand_r(&seed);
@@ -119,12 +127,17 @@ static void reduce_once(struct crowd *crowd, int member, const struct trial *t)
                                   .op = t->op,
                                   .divisor = crowd->size,
                                   .scatter = t->scatter,
-                                  .rows = t->rows };
+                                  .rows = t->rows,
+                                  .is_ordered = is_ordered };
     struct jd_signature mine = { .activity = JD_ACTIVITY_PSUM };
     unsigned char payload[JD_SHM_PAYLOAD];
     dawdle(&seed);
     size_t bytes = jd__shm_reduce_tell(group, &r, payload);
-    UNIT_OK(jd__shm_meet(group, &mine, payload, bytes));
+    UNIT_OK(jd__shm_meet_merging(group, &mine, payload, bytes,
+                                 jd__shm_reduce_merge(&r)));
+    bool may_merge = crowd_subgroup_size && !is_ordered && !t->scatter;
+    if (!may_merge || (t->count && t->count <= 17))
+        ck_assert_int_eq(jd__shm_merged(group) != NULL, may_merge && t->count);
     UNIT_OK(jd__shm_reduce(group, &r));
     ck_assert_msg(memcmp(out, expected, out_bytes) == 0,
                   "kind %d, type %s, op %d, count %zu, scatter %d, rows %zu",
@@ -232,6 +245,23 @@ START_TEST(one_process_needs_no_copy)
 }
 END_TEST
 
+START_TEST(leaders_fold_what_is_short)
+{
+    crowd_subgroup_size = 2;
+    is_whole = true;
+    run_trials(_i, false);
+    run_trials(_i, true);
+}
+END_TEST
+
+START_TEST(an_order_that_is_asked_for_is_kept)
+{
+    crowd_subgroup_size = 2;
+    is_ordered = true;
+    run_trials(_i, false);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("team_reduce");
@@ -242,5 +272,7 @@ int main(void)
     tcase_add_loop_test(all, every_way_gives_the_same, 0, 16);
     tcase_add_loop_test(all, private_memory_is_read, 0, 4);
     tcase_add_loop_test(all, one_process_needs_no_copy, 0, 2);
+    tcase_add_loop_test(all, leaders_fold_what_is_short, 3, 6);
+    tcase_add_loop_test(all, an_order_that_is_asked_for_is_kept, 3, 6);
     return unit_main(suite);
 }
