@@ -3,6 +3,7 @@
 #include "collectives/channel/channel.h"
 #include "base/digest.h"
 #include "runtime/mpi/lock.h"
+#include "runtime/mpi/message_count.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -151,7 +152,7 @@ int jd__channel_process(const struct jd_channel *channel, int member)
 
 struct jd_wait_end jd__channel_end(const struct jd_channel *channel, int member)
 {
-    return (struct jd_wait_end){ channel->processes[member], member };
+    return (struct jd_wait_end){ channel->processes[member], member, false };
 }
 
 const struct jd_runtime *jd__channel_runtime(const struct jd_channel *channel)
@@ -230,26 +231,32 @@ static int tag_of(const struct jd_channel *channel, int to, int from)
 
 jd_status jd__channel_start_receive(struct jd_channel *channel, int member,
                                     void *data, size_t bytes,
-                                    MPI_Request *ret_request)
+                                    MPI_Request *ret_request,
+                                    struct jd_wait_end *ret_end)
 {
     int process = channel->processes[member];
     int tag = tag_of(channel, channel->index, member);
     assert(bytes <= JD_GROUP_MAX_MESSAGE);
+    *ret_end = jd__channel_end(channel, member);
     jd__mpi_lock();
     int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, process, tag,
                          channel->runtime->world.comm, ret_request);
     jd__mpi_unlock();
+    ret_end->receives = code == MPI_SUCCESS;
     return jd__channel_note(
         channel, jd__mpi_check(code, "MPI_Irecv", channel->wait.operation));
 }
 
 jd_status jd__channel_start_send(struct jd_channel *channel, int member,
                                  const void *data, size_t bytes,
-                                 MPI_Request *ret_request)
+                                 MPI_Request *ret_request,
+                                 struct jd_wait_end *ret_end)
 {
     int process = channel->processes[member];
     int tag = tag_of(channel, member, channel->index);
     assert(bytes <= JD_GROUP_MAX_MESSAGE);
+    *ret_end = jd__channel_end(channel, member);
+    jd__message_count_sent(process);
     jd__mpi_lock();
     int code = MPI_Isend(data, (int)bytes, MPI_BYTE, process, tag,
                          channel->runtime->world.comm, ret_request);
@@ -273,9 +280,9 @@ jd_status jd__channel_receive(struct jd_channel *channel, int member,
         return JD_OK;
     if (!grow_posts(posts))
         return fail_posts(channel);
-    posts->ends[posts->count] = jd__channel_end(channel, member);
-    jd_status status = jd__channel_start_receive(
-        channel, member, data, bytes, &posts->requests[posts->count]);
+    jd_status status = jd__channel_start_receive(channel, member, data, bytes,
+                                                 &posts->requests[posts->count],
+                                                 &posts->ends[posts->count]);
     posts->count += status == JD_OK;
     return status;
 }
@@ -288,16 +295,16 @@ jd_status jd__channel_send(struct jd_channel *channel, int member,
         return JD_OK;
     if (!grow_posts(posts))
         return fail_posts(channel);
-    posts->ends[posts->count] = jd__channel_end(channel, member);
     jd_status status = jd__channel_start_send(channel, member, data, bytes,
-                                              &posts->requests[posts->count]);
+                                              &posts->requests[posts->count],
+                                              &posts->ends[posts->count]);
     posts->count += status == JD_OK;
     return status;
 }
 
 jd_status jd__channel_wait_for(struct jd_channel *channel,
-                               MPI_Request *requests,
-                               const struct jd_wait_end *ends, int count)
+                               MPI_Request *requests, struct jd_wait_end *ends,
+                               int count)
 {
     if (count == 0)
         return JD_OK;
@@ -306,9 +313,8 @@ jd_status jd__channel_wait_for(struct jd_channel *channel,
 }
 
 jd_status jd__channel_wait_any(struct jd_channel *channel,
-                               MPI_Request *requests,
-                               const struct jd_wait_end *ends, int count,
-                               int *ret_index)
+                               MPI_Request *requests, struct jd_wait_end *ends,
+                               int count, int *ret_index)
 {
     return jd__channel_note(
         channel,

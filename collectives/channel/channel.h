@@ -93,6 +93,7 @@ bool jd__channel_has_failed(const struct jd_channel *channel);
 int jd__channel_size(const struct jd_channel *channel);
 int jd__channel_index(const struct jd_channel *channel);
 int jd__channel_process(const struct jd_channel *channel, int member);
+/* Of a request that is null. */
 struct jd_wait_end jd__channel_end(const struct jd_channel *channel,
                                    int member);
 
@@ -136,16 +137,18 @@ jd_status jd__channel_send(struct jd_channel *channel, int member,
                            const void *data, size_t bytes);
 
 /*
- * The same with a request of the caller's, for messages that are waited for
- * one by one: any number of them, in the order of the calls where they go the
- * same way.
+ * The same with a request of the caller's and its other end, for messages that
+ * are waited for one by one: any number of them, in the order of the calls
+ * where they go the same way.
  */
 jd_status jd__channel_start_receive(struct jd_channel *channel, int member,
                                     void *data, size_t bytes,
-                                    MPI_Request *ret_request);
+                                    MPI_Request *ret_request,
+                                    struct jd_wait_end *ret_end);
 jd_status jd__channel_start_send(struct jd_channel *channel, int member,
                                  const void *data, size_t bytes,
-                                 MPI_Request *ret_request);
+                                 MPI_Request *ret_request,
+                                 struct jd_wait_end *ret_end);
 
 /*
  * Waits for all of the caller's requests, or for one (ret_index: which; -1
@@ -154,12 +157,11 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
  * Returns: as jd__channel_wait.
  */
 jd_status jd__channel_wait_for(struct jd_channel *channel,
-                               MPI_Request *requests,
-                               const struct jd_wait_end *ends, int count);
+                               MPI_Request *requests, struct jd_wait_end *ends,
+                               int count);
 jd_status jd__channel_wait_any(struct jd_channel *channel,
-                               MPI_Request *requests,
-                               const struct jd_wait_end *ends, int count,
-                               int *ret_index);
+                               MPI_Request *requests, struct jd_wait_end *ends,
+                               int count, int *ret_index);
 
 /*
  * Waits for all that was posted.

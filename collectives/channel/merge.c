@@ -247,9 +247,9 @@ static void tell_waiting(struct meet *m, const int *missing, int count)
         if (to < 0)
             continue;
         int member = jd__channel_party(&m->parties, to);
-        memory->ends[k] = jd__channel_end(m->channel, member);
         jd__channel_start_send(m->channel, member, &memory->news,
-                               sizeof memory->news, &memory->told[k]);
+                               sizeof memory->news, &memory->told[k],
+                               &memory->ends[k]);
     }
 }
 
@@ -282,15 +282,16 @@ static void read_news(struct meet *m)
 
 /* ---- rounds -------------------------------------------------------------- */
 
-static jd_status post_receive(struct meet *m, int member, MPI_Request *request)
+static jd_status post_receive(struct meet *m, int member, MPI_Request *request,
+                              struct jd_wait_end *end)
 {
     return jd__channel_start_receive(m->channel, member, m->memory->in,
-                                     sizeof m->memory->in, request);
+                                     sizeof m->memory->in, request, end);
 }
 
 /* Until a state has come: requests are of it and of what is sent meanwhile. */
 static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
-                             const struct jd_wait_end *ends)
+                             struct jd_wait_end *ends)
 {
     jd_status status = JD_OK;
     int index = 1;
@@ -304,7 +305,7 @@ static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
             return JD_OK;
         index = 1;
         read_news(m);
-        status = post_receive(m, member, &requests[0]);
+        status = post_receive(m, member, &requests[0], &ends[0]);
     }
     return status;
 }
@@ -314,19 +315,17 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
 {
     struct jd_channel *channel = m->channel;
     MPI_Request requests[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
-    struct jd_wait_end ends[2] = { { 0, 0 }, { 0, 0 } };
+    struct jd_wait_end ends[2] = { { 0 }, { 0 } };
     jd_status status = JD_OK;
     if (round->from >= 0) {
         int member = jd__channel_party(&m->parties, round->from);
-        ends[0] = jd__channel_end(channel, member);
-        status = post_receive(m, member, &requests[0]);
+        status = post_receive(m, member, &requests[0], &ends[0]);
     }
     if (status == JD_OK && round->to >= 0) {
         int member = jd__channel_party(&m->parties, round->to);
         size_t bytes = pack(m, KIND_STATE, &round->out, m->memory->out);
-        ends[1] = jd__channel_end(channel, member);
         status = jd__channel_start_send(channel, member, m->memory->out, bytes,
-                                        &requests[1]);
+                                        &requests[1], &ends[1]);
     }
     if (status == JD_OK && round->from >= 0)
         status = await_state(m, jd__channel_party(&m->parties, round->from),
@@ -345,10 +344,11 @@ static jd_status end_rounds(struct meet *m)
     jd_status status = JD_OK;
     for (int i = 0; status == JD_OK && i < m->parties.count; i++) {
         MPI_Request request;
+        struct jd_wait_end end;
         if (i != m->parties.self)
-            status = jd__channel_start_send(m->channel,
-                                            jd__channel_party(&m->parties, i),
-                                            m->memory->end, bytes, &request);
+            status = jd__channel_start_send(
+                m->channel, jd__channel_party(&m->parties, i), m->memory->end,
+                bytes, &request, &end);
     }
     m->is_over = true;
     jd__channel_note(m->channel, JD_ABORTED);
@@ -427,8 +427,10 @@ static jd_status begin_meet(struct meet *m)
     if (!m->memory)
         return jd__fail_no_memory(jd__channel_operation(m->channel),
                                   sizeof *m->memory);
-    for (int i = 0; i < MOST_ROUNDS; i++)
+    for (int i = 0; i < MOST_ROUNDS; i++) {
         m->memory->told[i] = MPI_REQUEST_NULL;
+        m->memory->ends[i] = (struct jd_wait_end){ 0 };
+    }
     memset(&m->memory->news, 0, sizeof m->memory->news);
     m->state = &m->memory->state;
     m->schedule = (struct jd_schedule){ .kind = JD_SCHEDULE_MERGE,

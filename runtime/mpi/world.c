@@ -2,6 +2,7 @@
 /* world.c - an MPI communicator in process order. */
 #include "runtime/mpi/world.h"
 #include "runtime/mpi/lock.h"
+#include "runtime/mpi/message_count.h"
 #include "runtime/mpi/service.h"
 
 #include <stdio.h>
@@ -66,7 +67,9 @@ static jd_status adopt_comm(struct jd_world *world, MPI_Comm comm)
         code = MPI_Comm_size(comm, &world->count);
     world->comm = comm;
     world->has_mpi = true;
-    return jd__mpi_check(code, "MPI_Comm_set_errhandler", "jd_initialize");
+    jd_status status =
+        jd__mpi_check(code, "MPI_Comm_set_errhandler", "jd_initialize");
+    return status == JD_OK ? jd__message_count_open(world->count) : status;
 }
 
 jd_status jd__world_open(MPI_Comm base, struct jd_world *ret_world)

@@ -9,6 +9,7 @@
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/lock.h"
+#include "runtime/mpi/message_count.h"
 #include "runtime/mpi/world.h"
 #include "runtime/topology/topology.h"
 
@@ -27,7 +28,7 @@
 /* Requests, and their other ends. */
 struct requests {
     MPI_Request *requests;
-    const struct jd_wait_end *ends;
+    struct jd_wait_end *ends;
     int count;
 };
 
@@ -48,17 +49,21 @@ struct missing {
     int num_members;
 };
 
+static bool is_done(MPI_Request request)
+{
+    int done = 0;
+    MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+    return done;
+}
+
 /* The other ends of the open requests; their number. */
 static int find_ends(const struct requests *open, struct jd_wait_end *ends)
 {
     int missing = 0;
     jd__mpi_lock();
-    for (int i = 0; i < open->count; i++) {
-        int done = 0;
-        MPI_Request_get_status(open->requests[i], &done, MPI_STATUS_IGNORE);
-        if (!done)
+    for (int i = 0; i < open->count; i++)
+        if (!is_done(open->requests[i]))
             ends[missing++] = open->ends[i];
-    }
     jd__mpi_unlock();
     return missing;
 }
@@ -452,15 +457,39 @@ static jd_status fail_ended(const struct jd_wait *wait,
     return JD_ABORTED;
 }
 
-static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
-                 const struct missing *missing, double waited)
+/* 1 and the messages that have come from the process; 0 where none of it is
+ * waited for. */
+static uint64_t count_messages(const struct requests *open, int process)
 {
+    uint64_t here = 0;
+    bool waits = false;
+    jd__mpi_lock();
+    for (int i = 0; i < open->count; i++) {
+        if (!open->ends[i].receives || open->ends[i].process != process)
+            continue;
+        bool done = is_done(open->requests[i]);
+        here += done;
+        waits |= !done;
+    }
+    jd__mpi_unlock();
+    return waits ? 1 + here + jd__message_count_from(process) : 0;
+}
+
+static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
+                 const struct search *search, const struct missing *missing,
+                 double waited)
+{
+    uint64_t messages[JD_WAIT_NAMED];
     if (!missing->count)
         return;
     if (!state->told)
         state->told = jd__failure_report_number();
     struct jd_blocked_wait blocked = blocked_wait(wait, missing, waited);
     blocked.number = state->told;
+    for (int i = 0; search->open && i < missing->count && i < JD_WAIT_NAMED;
+         i++)
+        messages[i] = count_messages(search->open, missing->processes[i]);
+    blocked.messages = search->open ? messages : NULL;
     blocked.is_far = is_far(wait, missing);
     blocked.is_alone = is_alone(wait);
     blocked.is_transfer = wait->is_transfer;
@@ -502,7 +531,7 @@ static jd_status look(const struct jd_wait *wait, struct jd_wait_state *state,
     if (wait->on_missing && missing.count)
         wait->on_missing(wait->arg, missing.processes, missing.count);
     if (is_tell) {
-        tell(wait, state, &missing, waited);
+        tell(wait, state, search, &missing, waited);
         status = fail_ended(wait, state, &missing, all);
     }
     if (status != JD_OK || !(is_late || is_notice)) {
@@ -546,6 +575,22 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
 
 /* ---- MPI ---------------------------------------------------------------- */
 
+static void count_end(struct jd_wait_end *end)
+{
+    if (end->receives)
+        jd__message_count_came(end->process);
+    end->receives = false;
+}
+
+/* Of requests that are done: of one, or all of them. */
+static void count_done(const struct requests *all, const int *index)
+{
+    if (index && *index >= 0)
+        count_end(&all->ends[*index]);
+    for (int i = 0; !index && i < all->count; i++)
+        count_end(&all->ends[i]);
+}
+
 /* Leaves *done false where another thread is in MPI. ret_index: of one that is
  * done; NULL: all are to be. */
 static int test(const struct requests *all, int *ret_index, int *done)
@@ -575,8 +620,10 @@ static jd_status wait_for(const struct jd_wait *wait,
             return jd__mpi_check(code,
                                  ret_index ? "MPI_Testany" : "MPI_Testall",
                                  wait->operation);
-        if (done)
+        if (done) {
+            count_done(all, ret_index);
             return JD_OK;
+        }
         if (tests > TESTS_BEFORE_YIELD)
             sched_yield();
         if (tests % TESTS_PER_CLOCK)
@@ -588,16 +635,15 @@ static jd_status wait_for(const struct jd_wait *wait,
 }
 
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           const struct jd_wait_end *ends, int count)
+                           struct jd_wait_end *ends, int count)
 {
     struct requests all = { requests, ends, count };
     return wait_for(wait, &all, NULL);
 }
 
 jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
-                               MPI_Request *requests,
-                               const struct jd_wait_end *ends, int count,
-                               int *ret_index)
+                               MPI_Request *requests, struct jd_wait_end *ends,
+                               int count, int *ret_index)
 {
     struct requests all = { requests, ends, count };
     jd_status status = wait_for(wait, &all, ret_index);

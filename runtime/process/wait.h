@@ -133,20 +133,20 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text);
 
 /*
  * Tests the requests until all are complete, under jd__mpi_try_lock(). Each has
- * an end, a null one any.
+ * an end, a null one any that does not receive. What has come is counted
+ * (message_count.h).
  * Returns: as jd__wait_look, where the missing are those whose requests are
  *   open; INTERNAL when MPI fails. On failure the requests stay open (MPI
  *   cannot cancel a collective) and their buffers with MPI: the communicator
  *   must not be used again.
  */
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           const struct jd_wait_end *ends, int count);
+                           struct jd_wait_end *ends, int count);
 
 /* The same until one is complete; ret_index says which, -1 where none was
  * open. */
 jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
-                               MPI_Request *requests,
-                               const struct jd_wait_end *ends, int count,
-                               int *ret_index);
+                               MPI_Request *requests, struct jd_wait_end *ends,
+                               int count, int *ret_index);
 
 #endif

@@ -40,6 +40,7 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_ACKNOWLEDGE:
     case JD__MESSAGE__BODY_WITHDRAW:
     case JD__MESSAGE__BODY_BLOCKED:
+    case JD__MESSAGE__BODY_SENT:
         return INFINITY; /* these have no reply */
     default:
         return -INFINITY; /* these have it when the call returns */

@@ -159,7 +159,16 @@ static void fill_blocked(struct fuzz_input *input, struct request *request)
     blocked->operation = (char *)(fuzz_byte(input) % 2 ? "jd_psum" : "jd_pmax");
     blocked->waited_ms = 1000 * (uint64_t)fuzz_byte(input);
     blocked->look = fuzz_byte(input) % 8;
-    blocked->is_alone = fuzz_byte(input) % 4 > 0;
+    unsigned bits = fuzz_byte(input);
+    blocked->is_alone = bits % 4 > 0;
+    blocked->is_far = bits & 8;
+    request->messages[0] = bits / 64;
+    blocked->n_messages = bits & 16 ? 1 : 0;
+    blocked->messages = request->messages;
+    request->members[0] = bits & 7;
+    request->members[1] = bits / 32;
+    blocked->n_members = bits & 32 ? 2 : bits & 1;
+    blocked->members = request->members;
     blocked->n_processes = 1;
     request->processes[0] = fuzz_byte(input) % 8;
     blocked->processes = request->processes;
@@ -196,6 +205,11 @@ static void fill_small(struct fuzz_input *input, struct request *request)
         break;
     case JD__MESSAGE__BODY_BLOCKED:
         fill_blocked(input, request);
+        break;
+    case JD__MESSAGE__BODY_SENT:
+        jd__sent__init(&request->body.sent);
+        request->body.sent.look = fuzz_byte(input) % 8;
+        request->body.sent.messages = fuzz_byte(input) % 4;
         break;
     default:
         jd__armed__init(&request->body.armed);
@@ -236,7 +250,7 @@ static void fill_body(struct fuzz_input *input, struct request *request)
 void fuzz_request(struct fuzz_input *input, struct request *request)
 {
     unsigned first = JD__MESSAGE__BODY_HEARTBEAT;
-    unsigned count = JD__MESSAGE__BODY_BLOCKED - first + 1;
+    unsigned count = JD__MESSAGE__BODY_SENT - first + 1;
     memset(request, 0, sizeof *request);
     jd__message__init(&request->message);
     request->message.body_case =

@@ -38,12 +38,14 @@ struct request {
         Jd__Inquiry inquiry;
         Jd__Withdraw withdraw;
         Jd__Blocked blocked;
+        Jd__Sent sent;
     } body;
     Jd__Progress progress;
     Jd__Entry entries[REQUEST_MAX_LIST];
     Jd__Entry *entry_pointers[REQUEST_MAX_LIST];
     ProtobufCBinaryData keys[REQUEST_MAX_LIST];
-    uint32_t processes[REQUEST_MAX_LIST];
+    uint32_t processes[REQUEST_MAX_LIST], members[2];
+    uint64_t messages[1];
 };
 
 /* Takes the body, the timeout and what the body needs. */

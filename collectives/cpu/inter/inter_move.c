@@ -10,14 +10,14 @@ jd_status jd__inter_post(struct jd_comm *comm, struct jd_inter_move *move,
     move->requests[0] = move->requests[1] = MPI_REQUEST_NULL;
     move->ends[0] = move->ends[1] = jd__channel_end(comm->wire, comm->index);
     if (from.member >= 0 && from.bytes) {
-        move->ends[0] = jd__channel_end(comm->wire, from.member);
         status = jd__channel_start_receive(comm->wire, from.member, from.data,
-                                           from.bytes, &move->requests[0]);
+                                           from.bytes, &move->requests[0],
+                                           &move->ends[0]);
     }
     if (to.member >= 0 && to.bytes && status == JD_OK) {
-        move->ends[1] = jd__channel_end(comm->wire, to.member);
-        status = jd__channel_start_send(comm->wire, to.member, to.data,
-                                        to.bytes, &move->requests[1]);
+        status =
+            jd__channel_start_send(comm->wire, to.member, to.data, to.bytes,
+                                   &move->requests[1], &move->ends[1]);
     }
     return status;
 }

@@ -153,6 +153,12 @@ static MPI_Request *request_of(const struct jd_transfers *call, int transfer,
     return &call->requests[transfer * REQUESTS + which];
 }
 
+static struct jd_wait_end *end_of(const struct jd_transfers *call, int transfer,
+                                  int which)
+{
+    return &call->ends[transfer * REQUESTS + which];
+}
+
 /* The request of a peer's next message. */
 static int message_index(const struct jd_transfers *call, int peer)
 {
@@ -298,9 +304,9 @@ static jd_status announce(struct jd_transfers *call, int index)
     t->announcement.head.signature = jd__inter_sign(&t->asked->call);
     if (bytes)
         memcpy(t->announcement.data, t->asked->call.in, bytes);
-    return jd__channel_start_send(call->comm->wire, t->asked->member,
-                                  &t->announcement, HEAD + bytes,
-                                  request_of(call, index, ANNOUNCING));
+    return jd__channel_start_send(
+        call->comm->wire, t->asked->member, &t->announcement, HEAD + bytes,
+        request_of(call, index, ANNOUNCING), end_of(call, index, ANNOUNCING));
 }
 
 /* What is under way takes as long as it takes. */
@@ -315,8 +321,9 @@ static void note_moving(const struct jd_transfers *call)
 /* Posts the next piece of what is agreed, or ends it. */
 static jd_status move_on(struct jd_transfers *call, struct transfer *t)
 {
-    MPI_Request *request =
-        request_of(call, (int)(t - call->transfers), MOVING_DATA);
+    int index = (int)(t - call->transfers);
+    MPI_Request *request = request_of(call, index, MOVING_DATA);
+    struct jd_wait_end *end = end_of(call, index, MOVING_DATA);
     size_t left = bytes_of(t) - t->moved;
     size_t bytes = left < JD_GROUP_MAX_MESSAGE ? left : JD_GROUP_MAX_MESSAGE;
     size_t begin = t->moved;
@@ -328,10 +335,10 @@ static jd_status move_on(struct jd_transfers *call, struct transfer *t)
     if (t->kind == SEND)
         return jd__channel_start_send(call->comm->wire, t->asked->member,
                                       (const char *)t->asked->call.in + begin,
-                                      bytes, request);
+                                      bytes, request, end);
     return jd__channel_start_receive(call->comm->wire, t->asked->member,
                                      (char *)t->asked->call.out + begin, bytes,
-                                     request);
+                                     request, end);
 }
 
 /* Sends begin in their order: the next one when the last is under way whole. */
@@ -341,10 +348,11 @@ static jd_status begin_sends(struct jd_transfers *call, int member)
     struct transfer *t;
     while (status == JD_OK && !find(call, member, SEND, MOVING) &&
            (t = find(call, member, SEND, AGREED))) {
+        int index = (int)(t - call->transfers);
         t->data_follows = JD_INTER_DATA_FOLLOWS;
         status = jd__channel_start_send(
             call->comm->wire, member, &t->data_follows, sizeof t->data_follows,
-            request_of(call, (int)(t - call->transfers), PREPARING));
+            request_of(call, index, PREPARING), end_of(call, index, PREPARING));
         if (status == JD_OK)
             status = move_on(call, t);
     }
@@ -363,13 +371,14 @@ static bool wants_message(const struct jd_transfers *call, int member)
 
 static jd_status ask(struct jd_transfers *call, int peer)
 {
-    MPI_Request *request = &call->requests[message_index(call, peer)];
+    int index = message_index(call, peer);
+    MPI_Request *request = &call->requests[index];
     int member = call->peers[peer];
     if (*request != MPI_REQUEST_NULL || !wants_message(call, member))
         return JD_OK;
-    return jd__channel_start_receive(call->comm->wire, member,
-                                     &call->messages[peer],
-                                     sizeof *call->messages, request);
+    return jd__channel_start_receive(
+        call->comm->wire, member, &call->messages[peer], sizeof *call->messages,
+        request, &call->ends[index]);
 }
 
 /* It is a collective's, or nothing that a transfer sends: messages to and from

@@ -288,8 +288,9 @@ static int find_members(void *arg, struct jd_wait_end *members)
     int *places = malloc((size_t)group->size * sizeof *places);
     int count = places && has_several(group) ? find_places(arg, places) : 0;
     for (int i = 0; i < count; i++)
-        members[i] = (struct jd_wait_end){ group->processes[places[i]],
-                                           group->members[places[i]].number };
+        members[i] =
+            (struct jd_wait_end){ group->processes[places[i]],
+                                  group->members[places[i]].number, false };
     free(places);
     return count;
 }

@@ -7,6 +7,7 @@
 #include "runtime/coordination/net/loop.h"
 #include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/server/speakers.h"
+#include "runtime/mpi/message_count.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -222,7 +223,6 @@ void jd__failure_report_armed(void)
 
 /* ---- waits that last ---------------------------------------------------- */
 
-#define MOST_NAMED 16   /* processes that a message names */
 #define ASK_SECONDS 0.2 /* for all that are asked to say what they do */
 #define ASK_PATIENCE 1.0
 
@@ -243,6 +243,18 @@ void jd__failure_report_on_look(uint64_t number)
     atomic_store_explicit(&last_look, number, memory_order_release);
 }
 
+void jd__failure_report_sent(struct jd_client *client, uint64_t look,
+                             int receiver)
+{
+    Jd__Sent body = JD__SENT__INIT;
+    Jd__Message message = JD__MESSAGE__INIT;
+    body.look = look;
+    body.messages = jd__message_count_to(receiver);
+    message.body_case = JD__MESSAGE__BODY_SENT;
+    message.sent = &body;
+    jd__client_tell(client, &message);
+}
+
 /* As the service knows it. */
 static void print_operation(const struct jd_blocked_wait *wait, char *text,
                             size_t size)
@@ -253,12 +265,12 @@ static void print_operation(const struct jd_blocked_wait *wait, char *text,
 
 static size_t at_most(int count)
 {
-    return (size_t)(count < MOST_NAMED ? count : MOST_NAMED);
+    return (size_t)(count < JD_WAIT_NAMED ? count : JD_WAIT_NAMED);
 }
 
 /* By twos. */
 static size_t pack_members(const struct jd_blocked_wait *wait,
-                           uint32_t members[2 * MOST_NAMED])
+                           uint32_t members[2 * JD_WAIT_NAMED])
 {
     size_t count = at_most(wait->num_members);
     for (size_t i = 0; i < count; i++) {
@@ -269,7 +281,7 @@ static size_t pack_members(const struct jd_blocked_wait *wait,
 }
 
 static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
-                         char *operation, uint32_t members[2 * MOST_NAMED])
+                         char *operation, uint32_t members[2 * JD_WAIT_NAMED])
 {
     body->wait = wait->number;
     body->operation = operation;
@@ -277,6 +289,8 @@ static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
     body->n_processes = at_most(wait->count);
     body->n_members = pack_members(wait, members);
     body->members = members;
+    body->n_messages = wait->messages ? body->n_processes : 0;
+    body->messages = (uint64_t *)wait->messages; /* only read */
     body->waited_ms = (uint64_t)(1000 * wait->waited);
     body->is_far = wait->is_far;
     body->is_alone = wait->is_alone;
@@ -287,7 +301,7 @@ static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
 void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
 {
     char operation[160];
-    uint32_t members[2 * MOST_NAMED];
+    uint32_t members[2 * JD_WAIT_NAMED];
     Jd__Blocked body = JD__BLOCKED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
     struct jd_client *client = begin_telling();
@@ -313,7 +327,7 @@ static void take_followed(const Jd__Reply *reply, struct jd_followed *followed)
          i += 2)
         followed->members[followed->num_members++] =
             (struct jd_wait_end){ (int)reply->members[i],
-                                  (int)reply->members[i + 1] };
+                                  (int)reply->members[i + 1], false };
 }
 
 static void follow(struct jd_client *client, const struct jd_blocked_wait *wait,

@@ -61,7 +61,11 @@ void jd__failure_report_armed(void);
 /* Who is waited for: a process, and which member of a communicator it is. */
 struct jd_wait_end {
     int process, member;
+    bool receives; /* a message of it, that has not been counted yet */
 };
+
+/* The service is told of so many at most. */
+enum { JD_WAIT_NAMED = 16 };
 
 /* A wait of this process for others that lasts. */
 struct jd_blocked_wait {
@@ -71,6 +75,8 @@ struct jd_blocked_wait {
     int count;
     const struct jd_wait_end *members; /* the same, where they are named */
     int num_members;
+    const uint64_t *messages; /* of each process, as Blocked has them; NULL: it
+                                 is for no messages */
     double waited;
     bool is_far, is_alone, is_transfer;
     uint64_t look; /* jd__failure_report_looks() before the processes were found
@@ -104,5 +110,10 @@ uint64_t jd__failure_report_number(void);
 /* The last Look that has come: who waits tells again, for whom. */
 uint64_t jd__failure_report_looks(void);
 void jd__failure_report_on_look(uint64_t number);
+
+/* A Look that asks how many messages this process has sent to another, from
+ * the agent's thread. */
+void jd__failure_report_sent(struct jd_client *client, uint64_t look,
+                             int receiver);
 
 #endif

@@ -5,6 +5,9 @@
  * (Blocked). What they said may be over, or the message that they wait for
  * under way; so a suspicion has them look again, twice and for a while, and
  * what all of them have then confirmed is a failure that is told to all.
+ * Where a message crosses a network, that while is as long as it may take; but
+ * whoever leaves is asked how many it has sent, and where as many have come,
+ * there is nothing to be waited for.
  */
 #include "base/ranges.h"
 #include "runtime/coordination/server/service_private.h"
@@ -16,7 +19,7 @@
 #define MOST_WAITS 64    /* of one process; it has a thread for each device */
 #define STALE_SECONDS 20 /* told at least every eight */
 #define NEAR_SECONDS 0.4 /* that a suspicion must last */
-#define FAR_SECONDS 5.0  /* and where messages cross a network */
+#define FAR_SECONDS 5.0  /* and where a message may cross a network */
 
 static struct jd_blocked *find(const struct jd_service_process *member,
                                uint64_t wait)
@@ -30,12 +33,12 @@ static struct jd_blocked *find(const struct jd_service_process *member,
 /* ---- lists of waits ----------------------------------------------------- */
 
 static void await_member(struct jd_service *service, struct jd_blocked *blocked,
-                         int process)
+                         int process, uint64_t messages)
 {
     struct jd_service_process *member = &service->members[process];
     struct jd_awaited_member *awaited = &blocked->awaited[blocked->count++];
-    *awaited = (struct jd_awaited_member){ blocked, process, member->awaited_by,
-                                           NULL };
+    *awaited = (struct jd_awaited_member){ blocked, process, messages,
+                                           member->awaited_by, NULL };
     if (member->awaited_by)
         member->awaited_by->previous = awaited;
     member->awaited_by = awaited;
@@ -155,7 +158,8 @@ static void fill(struct jd_service *service, struct jd_blocked *blocked,
     for (size_t i = 0; i < said->n_processes; i++)
         if (said->processes[i] < (uint32_t)service->count &&
             blocked->count < JD_BLOCKED_NAMED)
-            await_member(service, blocked, (int)said->processes[i]);
+            await_member(service, blocked, (int)said->processes[i],
+                         i < said->n_messages ? said->messages[i] : 0);
 }
 
 /* ---- suspicions --------------------------------------------------------- */
@@ -169,42 +173,6 @@ void jd__blocked_look(struct jd_service *service,
                      &look);
 }
 
-/* Its process says again whether it waits, and for whom. */
-static void ask(struct jd_service *service, struct jd_blocked *blocked)
-{
-    jd__blocked_look(service, blocked->member);
-    blocked->asked = service->num_looks;
-    blocked->asked_at = service->now;
-}
-
-double jd__blocked_seconds(const struct jd_blocked *blocked)
-{
-    return blocked->is_far ? FAR_SECONDS : NEAR_SECONDS;
-}
-
-void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
-                         double seconds)
-{
-    blocked->suspected = service->now;
-    blocked->due = service->now + seconds;
-    unlist(blocked);
-    enlist(seconds > NEAR_SECONDS ? &service->far : &service->near, blocked);
-    ask(service, blocked);
-}
-
-bool jd__blocked_is_certain(const struct jd_blocked *blocked)
-{
-    return blocked->asked && blocked->look >= blocked->asked &&
-           blocked->asked_at >= blocked->due;
-}
-
-static void suspect(struct jd_service *service, struct jd_blocked *blocked)
-{
-    jd__blocked_suspect(service, blocked, jd__blocked_seconds(blocked));
-}
-
-/* ---- for one that leaves ------------------------------------------------ */
-
 /* In jd_shutdown, or out of it: it has given up waiting for the others. */
 static bool is_leaving(const struct jd_service_process *member)
 {
@@ -212,55 +180,146 @@ static bool is_leaving(const struct jd_service_process *member)
            member->state == JD_PROCESS_STATE_LEFT;
 }
 
-static struct jd_service_process *find_leaving(const struct jd_service *service,
-                                               const struct jd_blocked *blocked)
+static const struct jd_awaited_member *
+find_leaving(const struct jd_service *service, const struct jd_blocked *blocked)
 {
-    for (int i = 0; i < blocked->count; i++) {
-        struct jd_service_process *member =
-            &service->members[blocked->awaited[i].process];
-        if (is_leaving(member))
-            return member;
-    }
+    for (int i = 0; i < blocked->count; i++)
+        if (is_leaving(&service->members[blocked->awaited[i].process]))
+            return &blocked->awaited[i];
     return NULL;
+}
+
+/* Whether the one that leaves can say that nothing of it is under way. */
+static bool can_be_counted(const struct jd_service *service,
+                           const struct jd_awaited_member *leaving)
+{
+    return leaving->blocked->is_far && leaving->messages &&
+           service->members[leaving->process].state == JD_PROCESS_STATE_LEAVING;
+}
+
+static void ask_sender(struct jd_service *service, struct jd_blocked *blocked)
+{
+    const struct jd_awaited_member *leaving = find_leaving(service, blocked);
+    Jd__Look look = JD__LOOK__INIT;
+    blocked->sender_asked = 0;
+    if (!leaving || !can_be_counted(service, leaving))
+        return;
+    look.number = blocked->sender_asked = ++service->num_looks;
+    look.receiver = 1 + (uint32_t)blocked->member->index;
+    blocked->sender = leaving->process;
+    blocked->has_sent = false;
+    jd__service_send(service, service->members[leaving->process].connection,
+                     JD__MESSAGE__BODY_LOOK, &look);
+}
+
+/* Its process says again whether it waits, and for whom. */
+static void ask(struct jd_service *service, struct jd_blocked *blocked)
+{
+    jd__blocked_look(service, blocked->member);
+    blocked->asked = service->num_looks;
+    blocked->asked_at = service->now;
+    ask_sender(service, blocked);
+}
+
+double jd__blocked_seconds(const struct jd_blocked *blocked)
+{
+    return blocked->is_far ? FAR_SECONDS : NEAR_SECONDS;
+}
+
+static void await_due(struct jd_service *service, struct jd_blocked *blocked,
+                      double seconds)
+{
+    blocked->due = blocked->suspected + seconds;
+    unlist(blocked);
+    enlist(seconds > NEAR_SECONDS ? &service->far : &service->near, blocked);
+}
+
+void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
+                         double seconds)
+{
+    blocked->suspected = service->now;
+    await_due(service, blocked, seconds);
+    ask(service, blocked);
+}
+
+/* It was asked when the suspicion had lasted so long, and has said the same. */
+static bool is_confirmed(const struct jd_blocked *blocked, double seconds)
+{
+    return blocked->asked && blocked->look >= blocked->asked &&
+           blocked->asked_at >= blocked->suspected + seconds;
+}
+
+bool jd__blocked_is_certain(const struct jd_blocked *blocked)
+{
+    return is_confirmed(blocked, blocked->due - blocked->suspected);
+}
+
+/* ---- for one that leaves ------------------------------------------------ */
+
+/* As many messages have come as were ever sent: there is none under way, and
+ * none will follow. */
+static bool has_all(const struct jd_awaited_member *leaving)
+{
+    const struct jd_blocked *blocked = leaving->blocked;
+    return leaving->messages && blocked->sender_asked && blocked->has_sent &&
+           blocked->sender == leaving->process &&
+           leaving->messages - 1 == blocked->sent;
+}
+
+static void suspect(struct jd_service *service,
+                    const struct jd_awaited_member *leaving)
+{
+    struct jd_blocked *blocked = leaving->blocked;
+    jd__blocked_suspect(service, blocked,
+                        can_be_counted(service, leaving)
+                            ? NEAR_SECONDS
+                            : jd__blocked_seconds(blocked));
 }
 
 /* One that has left counts as leaving once more: only so can it fail. */
 static void fail_leaving(struct jd_service *service,
-                         const struct jd_blocked *blocked,
-                         struct jd_service_process *leaving)
+                         const struct jd_awaited_member *awaited)
 {
+    const struct jd_blocked *blocked = awaited->blocked;
+    struct jd_service_process *leaving = &service->members[awaited->process];
     const char *where = leaving->state == JD_PROCESS_STATE_LEFT
                             ? "has left the job"
                             : "is in jd_shutdown";
     jd__processes_set_state(service, leaving, JD_PROCESS_STATE_LEAVING);
     jd__failures_add(
         service, leaving,
-        "it %s, and process %d has waited %.3g s for it in %s; all "
-        "members must make the same calls before they leave",
-        where, blocked->member->index, service->now - blocked->since,
+        "it %s%s, and process %d has waited %.3g s for it in %s; all members "
+        "must make the same calls before they leave",
+        where, has_all(awaited) ? ", all of its messages have come" : "",
+        blocked->member->index, service->now - blocked->since,
         blocked->operation);
     leaving->is_stuck = true;
 }
 
+/* What may be under way has its time. */
 static void weigh_leaving(struct jd_service *service,
-                          struct jd_blocked *blocked,
-                          struct jd_service_process *leaving)
+                          const struct jd_awaited_member *leaving)
 {
+    struct jd_blocked *blocked = leaving->blocked;
+    double seconds = jd__blocked_seconds(blocked);
     if (!blocked->asked)
-        suspect(service, blocked);
-    else if (jd__blocked_is_certain(blocked))
-        fail_leaving(service, blocked, leaving);
+        suspect(service, leaving);
+    else if (is_confirmed(blocked, has_all(leaving) ? NEAR_SECONDS : seconds))
+        fail_leaving(service, leaving);
+    else if (is_confirmed(blocked, NEAR_SECONDS) &&
+             blocked->due < blocked->suspected + seconds)
+        await_due(service, blocked, seconds);
 }
 
 /* ---- all of it ---------------------------------------------------------- */
 
 static void weigh(struct jd_service *service, struct jd_blocked *blocked)
 {
-    struct jd_service_process *leaving = find_leaving(service, blocked);
+    const struct jd_awaited_member *leaving = find_leaving(service, blocked);
     if (service->has_failed || service->is_failing)
         return;
     if (leaving)
-        weigh_leaving(service, blocked, leaving);
+        weigh_leaving(service, leaving);
     else if (!jd__circles_weigh(service, blocked))
         forget_suspicion(blocked);
 }
@@ -284,7 +343,23 @@ void jd__blocked_on_leaving(struct jd_service *service,
 {
     for (struct jd_awaited_member *a = member->awaited_by; a; a = a->next)
         if (!a->blocked->asked)
-            suspect(service, a->blocked);
+            suspect(service, a);
+}
+
+/* The number of the Look says whose wait it was about. */
+void jd__blocked_on_sent(struct jd_service *service,
+                         struct jd_connection *connection,
+                         const Jd__Message *message)
+{
+    struct jd_awaited_member *a = connection->member->awaited_by;
+    while (a && (a->blocked->sender != a->process ||
+                 a->blocked->sender_asked != message->sent->look))
+        a = a->next;
+    if (!a || !message->sent->look)
+        return;
+    a->blocked->has_sent = true;
+    a->blocked->sent = message->sent->messages;
+    weigh(service, a->blocked);
 }
 
 /* Suspicions that have lasted are asked about once more; returns when the next

@@ -308,6 +308,7 @@ static jd_request_f *handler_of(Jd__Message__BodyCase body)
         [JD__MESSAGE__BODY_INQUIRY] = jd__processes_on_inquiry,
         [JD__MESSAGE__BODY_WITHDRAW] = jd__pending_on_withdraw,
         [JD__MESSAGE__BODY_BLOCKED] = jd__blocked_on_message,
+        [JD__MESSAGE__BODY_SENT] = jd__blocked_on_sent,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -329,6 +330,7 @@ static bool needs_member(Jd__Message__BodyCase body)
     case JD__MESSAGE__BODY_ACKNOWLEDGE:
     case JD__MESSAGE__BODY_ARMED:
     case JD__MESSAGE__BODY_BLOCKED:
+    case JD__MESSAGE__BODY_SENT:
         return true;
     default:
         return false;

@@ -74,6 +74,7 @@ enum { JD_BLOCKED_NAMED = 16 };
 struct jd_awaited_member {
     struct jd_blocked *blocked;
     int process;
+    uint64_t messages; /* 1 and how many came; 0: none is waited for */
     struct jd_awaited_member *next, *previous;
 };
 
@@ -94,6 +95,11 @@ struct jd_blocked {
     uint64_t asked;  /* the Look that asks about it; 0: it is not suspected */
     double suspected, asked_at;
     double due; /* the suspicion has lasted; it is asked about once more */
+    /* The one that leaves was asked how many messages it has sent. */
+    int sender;
+    uint64_t sender_asked; /* the Look; 0: it was not */
+    bool has_sent;         /* it has answered */
+    uint64_t sent;
     /* While it is to be asked about once more: in the list of those that are.
      */
     struct jd_suspicions *list;
@@ -477,7 +483,7 @@ jd_request_f jd__followed_answer;
 
 /* ---- blocked.c ---------------------------------------------------------- */
 
-jd_request_f jd__blocked_on_message;
+jd_request_f jd__blocked_on_message, jd__blocked_on_sent;
 /* The member has come to jd_shutdown. */
 void jd__blocked_on_leaving(struct jd_service *service,
                             const struct jd_service_process *member);

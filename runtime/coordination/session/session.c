@@ -89,6 +89,14 @@ static void on_failure(struct jd_session *session, const Jd__Failure *failure)
     free(own);
 }
 
+static void on_look(struct jd_session *session, const Jd__Look *look)
+{
+    jd__failure_report_on_look(look->number);
+    if (look->receiver)
+        jd__failure_report_sent(&session->client, look->number,
+                                (int)(look->receiver - 1));
+}
+
 void jd__session_on_push(void *arg, const Jd__Message *message)
 {
     switch (message->body_case) {
@@ -102,7 +110,7 @@ void jd__session_on_push(void *arg, const Jd__Message *message)
         jd__preemption_on_decision(message->decision);
         break;
     case JD__MESSAGE__BODY_LOOK:
-        jd__failure_report_on_look(message->look->number);
+        on_look(arg, message->look);
         break;
     default: /* of a later version */
         break;

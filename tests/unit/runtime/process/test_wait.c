@@ -4,6 +4,7 @@
  * MPI_Testall and MPI_Request_get_status, whose requests complete when the test
  * says so; no MPI is started.
  */
+#include "runtime/mpi/message_count.h"
 #include "runtime/process/wait.h"
 #include "base/clock.h"
 #include "runtime/coordination/failure/failure_exit.h"
@@ -98,7 +99,8 @@ static struct jd_wait wait_for(int self, const int *others, int count)
 {
     num_requests = count;
     for (int i = 0; i < count; i++)
-        far_ends[i] = (struct jd_wait_end){ others[i], 4 * others[i] + 3 };
+        far_ends[i] =
+            (struct jd_wait_end){ others[i], 4 * others[i] + 3, false };
     return (struct jd_wait){
         .operation = "jd_psum",
         .timeout = 0.05,
@@ -275,6 +277,27 @@ START_TEST(who_is_missing_is_passed_on)
     ck_assert_int_eq(heard, 1);
     ck_assert_ptr_nonnull(
         strstr(jd_error_message(), " s for processes 4-5,7" THEY_RUN));
+}
+END_TEST
+
+/* Of a process's messages those that have come, once each; what is sent to it
+ * and what comes from another do not count. */
+START_TEST(what_has_come_is_counted)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 1, 2, 1);
+    UNIT_OK(jd__message_count_open(MAX_PROCESSES));
+    jd__message_count_came(1);
+    far_ends[0].receives = far_ends[2].receives = true;
+    wait.timeout = 0.02;
+    ck_assert_int_eq(run(&wait), JD_DEADLINE_EXCEEDED);
+    ck_assert_uint_eq(jd__message_count_from(1), 1);
+    tests_until_done = num_tests + 1;
+    UNIT_OK(run(&wait));
+    tests_until_done = num_tests + 1;
+    UNIT_OK(run(&wait)); /* they are null by now */
+    ck_assert_uint_eq(jd__message_count_from(1), 2);
+    ck_assert_uint_eq(jd__message_count_from(2), 1);
+    ck_assert_uint_eq(jd__message_count_to(1), 0);
 }
 END_TEST
 
@@ -493,7 +516,7 @@ static int find_late(void *arg, struct jd_wait_end *members)
 {
     ck_assert_ptr_nonnull(arg);
     for (int i = 0; i < num_late; i++)
-        members[i] = (struct jd_wait_end){ 1, 7 - 4 * i };
+        members[i] = (struct jd_wait_end){ 1, 7 - 4 * i, false };
     return num_late;
 }
 
@@ -580,6 +603,7 @@ int main(int argc, char **argv)
     tcase_add_test(ends, any_wait_has_a_deadline);
     tcase_add_test(ends, several_waits_have_one_deadline);
     tcase_add_test(ends, who_is_missing_is_passed_on);
+    tcase_add_test(ends, what_has_come_is_counted);
     tcase_add_test(ends, who_comes_at_the_deadline_is_in_time);
     tcase_add_test(ends, the_end_of_the_job_ends_it);
     tcase_add_test(ends, a_wait_may_be_cancelled);

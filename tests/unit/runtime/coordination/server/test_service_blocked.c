@@ -164,6 +164,136 @@ START_TEST(what_crosses_a_network_has_more_time)
 }
 END_TEST
 
+/* Process 0 waits on another host for a message of process 1, of which it has
+ * had so many. */
+static void say_has(uint64_t messages, uint64_t look)
+{
+    Jd__Blocked body = JD__BLOCKED__INIT;
+    uint32_t missing = 1;
+    uint64_t has = 1 + messages;
+    body.wait = 1;
+    body.operation = (char *)"jd_psum";
+    body.waited_ms = 500;
+    body.processes = &missing;
+    body.n_processes = 1;
+    body.messages = &has;
+    body.n_messages = 1;
+    body.is_far = true;
+    body.look = look;
+    tell(&peers[0], JD__MESSAGE__BODY_BLOCKED, &body);
+}
+
+/* The service asks the one that waits. */
+static void answer_has(uint64_t messages)
+{
+    Jd__Message *look = take(&peers[0], JD__MESSAGE__BODY_LOOK);
+    ck_assert_uint_eq(look->look->receiver, 0);
+    say_has(messages, look->look->number);
+    drop(look);
+}
+
+/* It asks the one that leaves. */
+static uint64_t take_question(void)
+{
+    Jd__Message *look = take(&peers[1], JD__MESSAGE__BODY_LOOK);
+    uint64_t number = look->look->number;
+    ck_assert_uint_eq(look->look->receiver, 1);
+    drop(look);
+    return number;
+}
+
+static void say_sent(uint64_t messages, uint64_t look)
+{
+    Jd__Sent body = JD__SENT__INIT;
+    body.look = look;
+    body.messages = messages;
+    tell(&peers[1], JD__MESSAGE__BODY_SENT, &body);
+}
+
+static void expect_counted(void)
+{
+    pass(0.05);
+    expect_failure_begins(&peers[0],
+                          "process 1 (train, pid 101 on h0): it is in "
+                          "jd_shutdown, all of its messages have come, and "
+                          "process 0 has waited 0.5 s for it in jd_psum; ");
+}
+
+static void start_leaving(uint64_t messages)
+{
+    start(2);
+    start_joined(2);
+    say_has(messages, 0);
+    leave(&peers[1], false, 60000);
+    answer_has(messages);
+    say_sent(messages, take_question());
+    pass(0.3);
+    expect_all_quiet();
+    pass(0.2);
+}
+
+START_TEST(where_nothing_is_under_way_less_time_is_enough)
+{
+    start_leaving(7);
+    if (_i == 0) { /* the answers may come in any order */
+        answer_has(7);
+        say_sent(7, take_question());
+    } else {
+        say_sent(7, take_question());
+        answer_has(7);
+    }
+    expect_counted();
+    finish();
+}
+END_TEST
+
+/* The last message of the one that leaves comes late. */
+START_TEST(what_is_under_way_has_its_time)
+{
+    start_leaving(7);
+    answer_has(7);
+    say_sent(8, take_question());
+    pass(4);
+    expect_all_quiet();
+    say_has(8, 3); /* the next wait, for what is never sent */
+    expect_counted();
+    finish();
+}
+END_TEST
+
+START_TEST(what_is_under_way_does_not_take_for_ever)
+{
+    start_leaving(7);
+    answer_has(7);
+    say_sent(8, take_question());
+    pass(4.6);
+    answer_has(7);
+    say_sent(8, take_question());
+    pass(0.05);
+    expect_failure_begins(&peers[0],
+                          "process 1 (train, pid 101 on h0): it is in "
+                          "jd_shutdown, and process 0 has waited 0.5 s for it "
+                          "in jd_psum; ");
+    finish();
+}
+END_TEST
+
+/* An older question's answer does not count, nor that of another process. */
+START_TEST(only_the_last_answer_counts)
+{
+    start_leaving(7);
+    uint64_t look = take_question();
+    answer_has(7);
+    say_sent(7, look - 1);
+    say_sent(7, look + 1);
+    say_sent(7, 0);
+    expect_all_quiet();
+    say_sent(7, look);
+    expect_counted();
+    finish();
+}
+END_TEST
+
 /* It gave up waiting in jd_shutdown before anybody needed it. */
 START_TEST(who_has_left_and_is_waited_for_has_failed)
 {
@@ -596,6 +726,11 @@ int main(void)
     tcase_add_test(tcase, a_wait_that_is_not_confirmed_is_no_failure);
     tcase_add_test(tcase, what_comes_after_all_ends_the_suspicion);
     tcase_add_test(tcase, what_crosses_a_network_has_more_time);
+    tcase_add_loop_test(tcase, where_nothing_is_under_way_less_time_is_enough,
+                        0, 2);
+    tcase_add_test(tcase, what_is_under_way_has_its_time);
+    tcase_add_test(tcase, what_is_under_way_does_not_take_for_ever);
+    tcase_add_test(tcase, only_the_last_answer_counts);
     tcase_add_test(tcase, who_has_left_and_is_waited_for_has_failed);
     tcase = unit_case(suite, "in a circle");
     tcase_add_test(tcase, a_circle_of_waits_ends_the_job);
