@@ -505,3 +505,8 @@ void jd__comm_abort(struct jd_comm *comm)
     atomic_store(&comm->is_aborted, true);
     jd__shm_abort(comm->group);
 }
+
+int jd__comm_find_failed(const struct jd_comm *comm)
+{
+    return jd__shm_find_failed(comm->group);
+}

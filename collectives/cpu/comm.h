@@ -21,10 +21,12 @@
 #include "collectives/cpu/inter/comm_handle.h"
 #include "collectives/platform/platform.h"
 
-/* struct jd_platform's comm_create, comm_destroy and comm_abort. */
+/* struct jd_platform's comm_create, comm_destroy, comm_abort
+ * and comm_find_failed. */
 jd_status jd__comm_create(const struct jd_comm_spec *spec,
                           struct jd_comm **ret_comm);
 void jd__comm_destroy(struct jd_comm *comm);
 void jd__comm_abort(struct jd_comm *comm);
+int jd__comm_find_failed(const struct jd_comm *comm);
 
 #endif

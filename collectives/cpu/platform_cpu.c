@@ -303,6 +303,7 @@ const struct jd_platform jd__platform_cpu = {
     .comm_create = jd__comm_create,
     .comm_destroy = jd__comm_destroy,
     .comm_abort = jd__comm_abort,
+    .comm_find_failed = jd__comm_find_failed,
     .barrier = barrier,
     .all_reduce = all_reduce,
     .reduce_scatter = reduce_scatter,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* comm.c - one device's end of a communicator on the cuda platform. */
 #include "collectives/cuda/comm.h"
+#include "base/clock.h"
 #include "base/ranges.h"
 #include "collectives/cuda/aborting.h"
 #include "collectives/cuda/check.h"
@@ -15,6 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A job that fails is heard of by then, and those whose deadline is the same
+ * have come to it. */
+#define HEED_SECONDS 0.5
 
 /* ---- creating ----------------------------------------------------------- */
 
@@ -130,16 +135,22 @@ void jd__cuda_comm_destroy(struct jd_comm *comm)
 
 void jd__cuda_comm_abort(struct jd_comm *comm)
 {
-    jd__host_cpu()->comm_abort(comm->control);
+    if (!atomic_load(&comm->has_heeded))
+        jd__host_cpu()->comm_abort(comm->control);
     jd__cuda_nccl_comm_end(comm->ending, false);
 }
 
+int jd__cuda_comm_find_failed(const struct jd_comm *comm)
+{
+    return jd__host_cpu()->comm_find_failed(comm->control);
+}
+
 /* A failure of this end, after which nothing but destroy is called: the others
- * hear of it by NCCL, and why from the job. */
+ * hear of it by the control communicator or, from other hosts, by NCCL. */
 static jd_status fail(struct jd_comm *comm, jd_status status)
 {
     comm->has_failed = true;
-    jd__cuda_nccl_comm_end(comm->ending, false);
+    jd__cuda_comm_abort(comm);
     return status;
 }
 
@@ -261,6 +272,26 @@ jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
     return status == JD_OK ? JD_OK : fail(comm, status);
 }
 
+jd_status jd__cuda_comm_heed(struct jd_comm *comm, const char *operation,
+                             double *since)
+{
+    int member = jd__cuda_comm_find_failed(comm);
+    if (member < 0)
+        return JD_OK;
+    if (*since == 0)
+        *since = jd__clock_now();
+    if (jd__clock_now() < *since + HEED_SECONDS)
+        return JD_OK;
+    atomic_store(&comm->has_heeded, true);
+    return fail(comm,
+                jd_fail(JD_UNAVAILABLE,
+                        "%s%s: a call of process %d (member %d) among the same "
+                        "members has failed, and it has left them; it says "
+                        "why itself",
+                        operation, comm->detail, comm->processes[member],
+                        member));
+}
+
 /* Until it has taken the call, or refused: then the result is not
  * ncclInProgress. */
 static jd_status await_result(struct jd_comm *comm,
@@ -271,6 +302,7 @@ static jd_status await_result(struct jd_comm *comm,
     struct jd_wait wait = describe_wait(comm, operation, call->detail);
     struct jd_wait_state state = jd__wait_start(&wait);
     struct jd_cuda_patience patience = jd__cuda_patience(-1);
+    double failed_since = 0;
     jd_status status = JD_OK;
     while (status == JD_OK && *result == ncclInProgress) {
         bool is_short = jd__cuda_pause_is_short(&patience);
@@ -279,6 +311,8 @@ static jd_status await_result(struct jd_comm *comm,
             jd__host_make_progress(comm->runtime);
             status =
                 jd__wait_look(&wait, &state, find_others, comm, comm->size);
+            if (status == JD_OK)
+                status = jd__cuda_comm_heed(comm, operation, &failed_since);
         }
         if (status == JD_OK && ask(comm, result) != JD_OK)
             status = fail_aborted(comm, operation, call->detail);

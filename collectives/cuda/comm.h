@@ -15,8 +15,11 @@
  * No ncclCommSplit: it is collective over the parent, and communicators are
  * not.
  *
- * Failure: an end is aborted on a helper thread (aborting.h), because
- * ncclCommAbort may hang itself. It may happen at any time, and so each use of
+ * Failure: NCCL hears of a failing member from the network between hosts alone.
+ * Inside a host its kernels spin on, and so the member aborts its control
+ * communicator too, where the others' waits look.
+ * An end is aborted on a helper thread (aborting.h), because ncclCommAbort may
+ * hang itself. It may happen at any time, and so each use of
  * the communicator is between two calls:
  *
  *     status = jd__cuda_comm_enter(comm, call);
@@ -50,12 +53,14 @@ struct jd_comm {
     struct jd_cuda_nccl_comm *ending; /* aborting.h's */
     const atomic_bool *is_aborted;    /* by whomever */
     bool has_failed; /* nothing but destroy comes; of the end's thread */
+    atomic_bool has_heeded; /* another member failed first: it is to be named */
 };
 
 jd_status jd__cuda_comm_create(const struct jd_comm_spec *spec,
                                struct jd_comm **ret_comm);
 void jd__cuda_comm_destroy(struct jd_comm *comm);
 void jd__cuda_comm_abort(struct jd_comm *comm);
+int jd__cuda_comm_find_failed(const struct jd_comm *comm);
 
 /*
  * Before a call of NCCL with the communicator, or a group of them; what is done
@@ -84,5 +89,14 @@ jd_status jd__cuda_comm_settle(struct jd_comm *comm, ncclResult_t result,
  *   aborted.
  */
 jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation);
+
+/*
+ * Whether another member of this host has failed, which NCCL does not tell:
+ * half a second after it was first seen (*since, 0 at first), in which the job
+ * may say why, it is this end's failure too, and the communicator is aborted.
+ * Returns: JD_OK; UNAVAILABLE naming it.
+ */
+jd_status jd__cuda_comm_heed(struct jd_comm *comm, const char *operation,
+                             double *since);
 
 #endif

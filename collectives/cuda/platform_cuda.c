@@ -26,6 +26,7 @@ static const struct jd_platform platform = {
     .comm_create = jd__cuda_comm_create,
     .comm_destroy = jd__cuda_comm_destroy,
     .comm_abort = jd__cuda_comm_abort,
+    .comm_find_failed = jd__cuda_comm_find_failed,
     .barrier = jd__cuda_barrier,
     .all_reduce = jd__cuda_all_reduce,
     .reduce_scatter = jd__cuda_reduce_scatter,

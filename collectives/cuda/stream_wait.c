@@ -31,6 +31,7 @@ struct watch {
     char text[512]; /* the wait's detail */
     int *processes; /* of the other members, some perhaps twice */
     int num_processes;
+    double failed_since; /* another member was seen to have failed; or 0 */
 };
 
 /* ---- what is waited for ------------------------------------------------- */
@@ -138,6 +139,19 @@ static jd_status poll_comms(struct jd_stream *stream, const char *operation,
     return status;
 }
 
+/* Others' failures that NCCL does not tell of. */
+static jd_status heed_others(struct watch *watch)
+{
+    struct jd_stream *stream = watch->stream;
+    jd_status status = JD_OK;
+    pthread_mutex_lock(&stream->lock);
+    for (int i = 0; i < stream->num_works && status == JD_OK; i++)
+        status = jd__cuda_comm_heed(stream->works[i].comm, watch->operation,
+                                    &watch->failed_since);
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}
+
 static jd_status look(struct watch *watch)
 {
     const struct jd_runtime *runtime = watch->stream->runtime;
@@ -148,10 +162,11 @@ static jd_status look(struct watch *watch)
     if (watch->patience.sleeps == 0 &&
         watch->patience.pauses % PAUSES_PER_LOOK != 0)
         return JD_OK;
-    return watch->num_processes
-               ? jd__wait_look(&watch->wait, &watch->state, find_missing, watch,
-                               watch->num_processes)
-               : jd__wait_check(&watch->wait);
+    status = watch->num_processes
+                 ? jd__wait_look(&watch->wait, &watch->state, find_missing,
+                                 watch, watch->num_processes)
+                 : jd__wait_check(&watch->wait);
+    return status == JD_OK ? heed_others(watch) : status;
 }
 
 /* No other process is waited for. */

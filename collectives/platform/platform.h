@@ -217,6 +217,12 @@ struct jd_platform {
      */
     void (*comm_abort)(struct jd_comm *comm);
 
+    /*
+     * The first other member of this host whose end was aborted, or gave up; -1
+     * where there is none, or none is seen from here. Never waits.
+     */
+    int (*comm_find_failed)(const struct jd_comm *comm);
+
     /* Only meets. */
     jd_status (*barrier)(struct jd_comm *comm,
                          const struct jd_collective *call);

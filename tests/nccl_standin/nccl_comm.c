@@ -249,13 +249,14 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *newcomm, int nranks,
 
 /* ---- state -------------------------------------------------------------- */
 
-/* Is there a rank that died, where no work looks at the sockets? */
+/* Is there a rank of another host that died, where no work looks at the
+ * sockets? */
 static void look_at_peers(ncclComm_t comm)
 {
     if (comm->state != ncclSuccess || (comm->is_busy && !comm->is_hanging))
         return;
     for (int i = 0; i < comm->size; i++)
-        if (i != comm->rank && standin_is_dead(comm, i))
+        if (comm->peers[i].is_far && standin_is_dead(comm, i))
             comm->state = standin_explain(
                 ncclRemoteError, "rank %d: rank %d has ended", comm->rank, i);
 }

@@ -178,12 +178,14 @@ static enum progress step_in(struct channel *in, const struct pollfd *polled,
     return progress;
 }
 
-/* A peer has ended: the state says so, and this waits to be aborted. */
+/* A peer has ended: the state says so where it was on another host, as the real
+ * one hears of those alone, and this waits to be aborted. */
 static void report_dead(ncclComm_t comm, int peer)
 {
-    standin_comm_set_state(comm, standin_explain(ncclRemoteError,
-                                                 "rank %d: rank %d has ended",
-                                                 comm->rank, peer));
+    ncclResult_t told = standin_explain(
+        ncclRemoteError, "rank %d: rank %d has ended", comm->rank, peer);
+    if (comm->peers[peer].is_far)
+        standin_comm_set_state(comm, told);
     standin_comm_hang(comm);
 }
 

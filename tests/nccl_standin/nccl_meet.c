@@ -169,8 +169,9 @@ static ncclResult_t accept_one(ncclComm_t comm, int listener)
         return result;
     }
     comm->peers[hello.rank].in = fd;
+    comm->peers[hello.rank].is_far = strcmp(hello.host, comm->host) != 0;
     comm->peers[hello.rank].is_beside =
-        hello.pid != (int)getpid() && strcmp(hello.host, comm->host) == 0;
+        hello.pid != (int)getpid() && !comm->peers[hello.rank].is_far;
     return ncclSuccess;
 }
 

@@ -48,6 +48,7 @@ struct peer {
     int out, in;        /* sockets; -1: the own rank, or not connected */
     bool has_left;      /* or was found dead: not looked at any more */
     bool is_beside;     /* in another process of the host */
+    bool is_far;        /* on another host, whose end is heard of */
     unsigned connected; /* CONNECTS_SEND, CONNECTS_RECV: the work's own */
 };
 

@@ -7,6 +7,7 @@
  *   same       the first collective fails, on all with the culprit's sentence,
  *              and so does the next
  *   first      it fails, on each in its own way
+ *   far        the same, where NCCL believes each process on a host of its own
  *   later      the same of the third
  *   apart      RANK ends its communicator long after the others
  *   leave      the third fails in RANK, which returns from main with code 3
@@ -42,6 +43,8 @@ static void arm(int argc, char **argv)
     rank = atoi(argv[2]);
     if (argc > 3 && rank == atoi(own))
         setenv("STANDIN_FAIL", argv[3], 1);
+    if (is("far"))
+        setenv("NCCL_HOSTID", own, 1);
 }
 
 static jd_mesh *make_mesh(void)

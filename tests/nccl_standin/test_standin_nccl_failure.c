@@ -354,6 +354,8 @@ END_TEST
 
 /* ---- processes ---------------------------------------------------------- */
 
+static bool are_apart; /* the ranks are on hosts of their own */
+
 /* Does the same in a second process, as rank 1, which ends by itself. */
 static void run_processes(void (*body)(struct rank *rank))
 {
@@ -365,6 +367,7 @@ static void run_processes(void (*body)(struct rank *rank))
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         rank.rank = 1;
+        setenv("NCCL_HOSTID", are_apart ? "another" : "", 1);
         ck_assert(read(ids[0], &rank.id, sizeof rank.id) > 0);
     } else {
         NCCL_OK(ncclGetUniqueId(&rank.id));
@@ -398,7 +401,8 @@ START_TEST(ranks_may_be_processes)
 }
 END_TEST
 
-/* Rank 1 ends without a word, in the middle of what rank 0 waits for. */
+/* Rank 1 ends without a word, in the middle of what rank 0 waits for: of its
+ * own host it is not heard of. */
 static void die(struct rank *rank)
 {
     int *memory = device_memory(64);
@@ -414,16 +418,24 @@ static void die(struct rank *rank)
                                    rank->comm, rank->stream),
                      ncclInProgress);
     ck_assert_int_eq(write(said[1], &byte, 1), 1);
-    while (state == ncclSuccess || state == ncclInProgress)
+    while (are_apart && (state == ncclSuccess || state == ncclInProgress))
         NCCL_OK(ncclCommGetAsyncError(rank->comm, &state));
-    ck_assert_int_eq(state, ncclRemoteError);
-    SAYS("rank 1 has ended");
     check_hangs(rank);
+    NCCL_OK(ncclCommGetAsyncError(rank->comm, &state));
+    ck_assert_int_eq(state == ncclRemoteError, are_apart);
     NCCL_OK(ncclCommAbort(rank->comm));
     finish(rank);
 }
 
-START_TEST(a_dead_rank_is_a_remote_error)
+START_TEST(a_dead_rank_of_another_host_is_a_remote_error)
+{
+    ck_assert_int_eq(pipe(said), 0);
+    are_apart = true;
+    run_processes(die);
+}
+END_TEST
+
+START_TEST(a_dead_rank_of_the_same_host_is_not_heard_of)
 {
     ck_assert_int_eq(pipe(said), 0);
     run_processes(die);
@@ -477,7 +489,8 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, the_first_collective_need_not_be_the_first_call);
     tcase = unit_case(suite, "processes");
     tcase_add_test(tcase, ranks_may_be_processes);
-    tcase_add_test(tcase, a_dead_rank_is_a_remote_error);
+    tcase_add_test(tcase, a_dead_rank_of_another_host_is_a_remote_error);
+    tcase_add_test(tcase, a_dead_rank_of_the_same_host_is_not_heard_of);
     tcase_add_test(tcase, a_rank_that_leaves_in_order_is_no_error);
     return suite;
 }

@@ -193,6 +193,10 @@ void jd__shm_revoke(struct jd_shm_group *group);
  * too. Never waits. Threads: any. */
 void jd__shm_abort(struct jd_shm_group *group);
 
+/* The number, in the communicator, of the first other member that has done one
+ * of the two; -1. Never waits. */
+int jd__shm_find_failed(const struct jd_shm_group *group);
+
 /* ---- memory ------------------------------------------------------------- */
 
 /* Where a buffer is, for another member: an offset in its process's heap, or

@@ -324,6 +324,14 @@ static bool has_given_up(const struct jd_segment *control)
                JD_SHM_REVOKED;
 }
 
+int jd__shm_find_failed(const struct jd_shm_group *group)
+{
+    for (int i = 0; i < group->size; i++)
+        if (i != group->index && has_given_up(group->members[i].control))
+            return group->members[i].number;
+    return -1;
+}
+
 /* A member that has come may give up while others are waited for. */
 static bool somebody_revoked(const struct jd_shm_group *group)
 {
