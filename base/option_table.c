@@ -341,6 +341,24 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "let jd choose MPI's transport where the host has no RDMA "
                "device and nobody has chosen one",
     },
+    [JD_OPTION_RECORDER] = {
+        .field = "",
+        .variable = "JD_RECORDER",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "1",
+        .unit = "0 or 1",
+        .doc = "keep the last 4096 calls of each process in memory, to say "
+               "after a failure what each was doing",
+    },
+    [JD_OPTION_TRACE] = {
+        .field = "",
+        .variable = "JD_TRACE",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "0",
+        .unit = "0 or 1",
+        .doc = "record of each call when it began and ended, not only of "
+               "those that had to wait",
+    },
     [JD_OPTION_LOG] = {
         .field = "",
         .variable = "JD_LOG",

@@ -18,37 +18,39 @@ static struct {
     atomic_uint threads; /* that have ever entered */
 } state;
 
-/* How deep this thread is: an operation that calls another is one. */
-static _Thread_local int depth __attribute__((tls_model("initial-exec")));
-static _Thread_local bool is_counted __attribute__((tls_model("initial-exec")));
+_Thread_local struct jd_progress_thread jd__progress_thread
+    __attribute__((tls_model("initial-exec")));
 
 static void count_thread(void)
 {
-    is_counted = true;
+    jd__progress_thread.is_counted = true;
     atomic_fetch_add_explicit(&state.threads, 1, memory_order_relaxed);
 }
 
-void jd__progress_enter(const char *operation)
+uint64_t jd__progress_enter(const char *operation)
 {
-    if (depth++ > 0)
-        return;
-    if (!is_counted)
+    if (jd__progress_thread.depth++ > 0)
+        return 0;
+    if (!jd__progress_thread.is_counted)
         count_thread();
     atomic_store_explicit(&state.operation, operation, memory_order_relaxed);
-    atomic_fetch_add_explicit(&state.entered, 1, memory_order_release);
+    return 1 +
+           atomic_fetch_add_explicit(&state.entered, 1, memory_order_release);
 }
 
-void jd__progress_leave(void)
+bool jd__progress_leave(void)
 {
-    if (depth == 0 || --depth > 0)
-        return;
+    struct jd_progress_thread *thread = &jd__progress_thread;
+    if (thread->depth == 0 || --thread->depth > 0)
+        return false;
     atomic_fetch_add_explicit(&state.left, 1, memory_order_release);
+    return true;
 }
 
 bool jd__progress_is_only_thread(void)
 {
     return atomic_load_explicit(&state.threads, memory_order_relaxed) ==
-           (is_counted ? 1 : 0);
+           (jd__progress_thread.is_counted ? 1 : 0);
 }
 
 /* What left is read first: an operation that is entered and left meanwhile

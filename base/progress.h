@@ -26,9 +26,30 @@ struct jd_progress {
     double since; /* jd__clock_now() when this was first seen so */
 };
 
-/* operation is a text that stays for ever. */
-void jd__progress_enter(const char *operation);
-void jd__progress_leave(void);
+/* Of one thread. */
+struct jd_progress_thread {
+    int depth;          /* operations that it is in, one within another */
+    bool is_counted;    /* among the threads that have ever entered */
+    const void *caller; /* where the program calls jd; NULL: not noted */
+};
+extern _Thread_local struct jd_progress_thread jd__progress_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* The begin of each public call that may wait: the place in the program that it
+ * will return to. What an operation calls of others is not the program's. Two
+ * instructions or three. */
+#define JD_NOTE_CALLER() jd__progress_note_caller(__builtin_return_address(0))
+static inline void jd__progress_note_caller(const void *caller)
+{
+    if (jd__progress_thread.depth == 0)
+        jd__progress_thread.caller = caller;
+}
+
+/* operation is a text that stays for ever. Returns the operation's number in
+ * the process, from 1; 0 within another. */
+uint64_t jd__progress_enter(const char *operation);
+/* True where it was no operation within another. */
+bool jd__progress_leave(void);
 
 /* No other thread than the calling one has entered an operation so far: while
  * it waits, this process does nothing that others wait for. */

@@ -2,10 +2,10 @@
 /* array_agree.c - how the processes of one or two shardings come to a call. */
 #include "arrays/array/array_agree.h"
 #include "base/digest.h"
-#include "base/progress.h"
 #include "collectives/channel/merge.h"
 #include "collectives/mesh/failure.h"
 #include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/recorder/recorder.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@ struct jd_array_agree {
     struct jd_array_agree *next;
     const char *operation; /* under way */
     struct jd_channel *group;
+    struct jd_ring_comm *recorded;
     int index;
     int size;
     int processes[]; /* rising */
@@ -99,6 +100,7 @@ static void forget_all(uint64_t world)
     for (struct jd_array_agree *g = gatherings.first; g; g = next) {
         next = g->next;
         jd__channel_destroy(g->group);
+        jd__recorder_comm_put(g->recorded);
         free(g);
     }
     jd__failure_finish(&gatherings.failure);
@@ -122,6 +124,10 @@ static jd_status open_group(const struct jd_runtime *runtime,
         free(list);
         return status;
     }
+    uint64_t id = jd__digest(JD_TAG_ARRAYS, list->processes,
+                             (size_t)list->size * sizeof *list->processes);
+    list->recorded = jd__recorder_comm_get(id, list->index, list->size,
+                                           "the arrays' processes");
     list->next = gatherings.first;
     gatherings.first = list;
     return JD_OK;
@@ -177,7 +183,10 @@ jd_status jd__array_agree_enter(const char *operation,
     if (status != JD_OK)
         return status;
     if (array_agree) {
-        jd__progress_enter(operation);
+        jd__recorder_enter(&(struct jd_recorder_call){
+            .operation = operation,
+            .comm = array_agree->recorded,
+        });
         jd__channel_begin(array_agree->group, operation, NULL);
         array_agree->operation = operation;
     }
@@ -189,8 +198,7 @@ jd_status jd__array_agree_leave(struct jd_array_agree *array_agree,
                                 jd_status status)
 {
     array_agree->operation = NULL;
-    jd__progress_leave();
-    return status;
+    return jd__recorder_leave(status);
 }
 
 int jd__array_agree_size(const struct jd_array_agree *array_agree)

@@ -8,6 +8,7 @@
 #include "arrays/array/array.h"
 #include "arrays/array/value_digest.h"
 #include "base/digest.h"
+#include "base/progress.h"
 #include "base/status.h"
 #include "collectives/multihost/leaves.h"
 
@@ -145,6 +146,7 @@ static jd_status check(jd_array **ret_array, const jd_leaf *value,
 jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
                         const jd_sharding *sharding)
 {
+    JD_NOTE_CALLER();
     struct jd_invited invited = { .a = sharding, .extra = -1 };
     struct jd_array_agree *array_agree;
     jd_array *array;

@@ -8,6 +8,7 @@
 #include "collectives/platform/device_memory.h"
 #include "arrays/array/array_agree.h"
 #include "arrays/array/mesh_cache.h"
+#include "base/progress.h"
 #include "collectives/kernels/elements.h"
 #include "collectives/multihost/leaves.h"
 
@@ -297,6 +298,7 @@ jd_status jd_array_assert_replicas_equal(const jd_array *array,
                                          const jd_equality *equality,
                                          size_t size)
 {
+    JD_NOTE_CALLER();
     struct jd_array_agree *array_agree;
     struct jd_replicas r = { .operation = OPERATION, .array = array };
     jd_status status = jd__array_check(array, OPERATION);

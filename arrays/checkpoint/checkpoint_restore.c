@@ -10,12 +10,12 @@
 #include "arrays/checkpoint/checkpoint_io.h"
 #include "arrays/checkpoint/checkpoint_open.h"
 #include "arrays/checkpoint/checkpoint_runs.h"
-#include "base/progress.h"
 #include "base/status.h"
 #include "collectives/platform/device_memory.h"
 #include "jd_checkpoint.h"
 #include "jd_memory.h"
 #include "jd_process.h"
+#include "runtime/recorder/recorder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -382,11 +382,13 @@ jd_status jd_array_restore(const char *dir, const char *const *names,
                            jd_sharding *const *shardings, size_t n,
                            jd_array **ret_arrays)
 {
+    JD_NOTE_CALLER();
     struct restore restore = { .dir = dir };
     jd_status status = jd__checkpoint_io_begin(operation, &restore.io);
     if (status != JD_OK)
         return status;
-    jd__progress_enter(operation);
+    jd__recorder_enter(
+        &(struct jd_recorder_call){ .operation = operation, .count = n });
     jd_array **arrays = calloc(n + 1, sizeof *arrays);
     restore.ret_arrays = ret_arrays;
     restore.arrays = arrays;
@@ -396,6 +398,5 @@ jd_status jd_array_restore(const char *dir, const char *const *names,
     else if (arrays)
         forget(arrays, n);
     free(arrays);
-    jd__progress_leave();
-    return status;
+    return jd__recorder_leave(status);
 }

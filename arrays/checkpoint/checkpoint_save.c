@@ -8,12 +8,12 @@
 #include "arrays/checkpoint/checkpoint_block.h"
 #include "arrays/checkpoint/checkpoint_io.h"
 #include "arrays/checkpoint/checkpoint_plan.h"
-#include "base/progress.h"
 #include "base/status.h"
 #include "collectives/platform/device_memory.h"
 #include "jd_checkpoint.h"
 #include "jd_coordination.h"
 #include "jd_process.h"
+#include "runtime/recorder/recorder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -426,12 +426,12 @@ static jd_status save_all(struct save *save, const char *const *names, size_t n)
 jd_status jd_array_save(const char *dir, const char *const *names,
                         jd_array *const *arrays, size_t n)
 {
+    JD_NOTE_CALLER();
     struct save save = { .dir = dir, .arrays = arrays };
     jd_status status = jd__checkpoint_io_begin(operation, &save.io);
     if (status != JD_OK)
         return status;
-    jd__progress_enter(operation);
-    status = save_all(&save, names, n);
-    jd__progress_leave();
-    return status;
+    jd__recorder_enter(
+        &(struct jd_recorder_call){ .operation = operation, .count = n });
+    return jd__recorder_leave(save_all(&save, names, n));
 }

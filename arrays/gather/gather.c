@@ -3,6 +3,7 @@
 #include "arrays/gather/gather.h"
 #include "jd_collectives.h"
 #include "arrays/array/array_agree.h"
+#include "base/progress.h"
 #include "collectives/multihost/leaves.h"
 
 #include <stdio.h>
@@ -54,6 +55,7 @@ static jd_status run(struct jd_gather *g, int root_process,
 
 jd_status jd_process_allgather_array(const jd_array *array, const jd_leaf *out)
 {
+    JD_NOTE_CALLER();
     struct jd_array_agree *array_agree;
     struct jd_gather g = { .operation = ALLGATHER, .array = array, .out = out };
     jd_status status = jd__array_check(array, ALLGATHER);
@@ -89,6 +91,7 @@ static jd_status check_root(int root)
 jd_status jd_process_gather_array(const jd_array *array, const jd_leaf *out,
                                   int root)
 {
+    JD_NOTE_CALLER();
     struct jd_array_agree *array_agree;
     struct jd_gather g = { .operation = GATHER, .array = array, .out = out };
     jd_status status = jd__array_check(array, GATHER);

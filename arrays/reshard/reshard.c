@@ -4,6 +4,7 @@
 #include "arrays/array/block_cache.h"
 #include "arrays/reshard/exchange.h"
 #include "arrays/reshard/plan_cache.h"
+#include "base/progress.h"
 #include "collectives/multihost/leaves.h"
 #include "runtime/process/runtime.h"
 
@@ -184,6 +185,7 @@ static jd_status reshard(struct reshard *r)
 jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
                            const jd_sharding *sharding)
 {
+    JD_NOTE_CALLER();
     struct reshard r = { .operation = "jd_array_reshard",
                          .from = (jd_array *)array,
                          .sharding = sharding };
@@ -198,6 +200,7 @@ jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
 
 jd_status jd_array_reshard_donate(jd_array **array, const jd_sharding *sharding)
 {
+    JD_NOTE_CALLER();
     struct reshard r = { .operation = "jd_array_reshard_donate",
                          .from = array ? *array : NULL,
                          .sharding = sharding,

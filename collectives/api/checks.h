@@ -8,7 +8,7 @@
  *     if (status == JD_OK)
  *         status = jd__checks_buffers(&call, &(struct jd_buffers){ ... });
  *     if (status == JD_OK)
- *         status = jd__axis_comm_enter(axis_comm, call.activity);
+ *         status = jd__axis_comm_enter(axis_comm, &call, 0);
  */
 #ifndef COLLECTIVES_API_CHECKS_H
 #define COLLECTIVES_API_CHECKS_H

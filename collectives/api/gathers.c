@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gathers.c - the public collectives that bring members' data together:
  * all_gather, all_to_all and its ragged form. */
+#include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "jd_collectives.h"
 
@@ -23,7 +24,7 @@ static jd_status gather(jd_shard *shard, const char *axes,
     };
     status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call, rows);
     if (status != JD_OK)
         return status;
     status = shard->mesh->platform->all_gather(jd__axis_comm_handle(axis_comm),
@@ -34,6 +35,7 @@ static jd_status gather(jd_shard *shard, const char *axes,
 jd_status jd_all_gather(jd_shard *shard, const char *axes, const void *in,
                         void *out, size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_ALL_GATHER,
                                   .in = in,
                                   .out = out,
@@ -45,6 +47,7 @@ jd_status jd_all_gather(jd_shard *shard, const char *axes, const void *in,
 jd_status jd_all_gather_2d(jd_shard *shard, const char *axes, const void *in,
                            void *out, size_t rows, size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_ALL_GATHER_2D,
                                   .in = in,
                                   .out = out,
@@ -70,7 +73,7 @@ static jd_status exchange(struct jd_axis_comm *axis_comm,
     };
     jd_status status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call, pieces->rest);
     if (status != JD_OK)
         return status;
     status =
@@ -81,6 +84,7 @@ static jd_status exchange(struct jd_axis_comm *axis_comm,
 jd_status jd_all_to_all(jd_shard *shard, const char *axes, const void *in,
                         void *out, size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL,
                                   .in = in,
                                   .out = out,
@@ -144,6 +148,7 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
                            void *out, size_t rows, size_t columns,
                            int split_axis, int concat_axis, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL_2D,
                                   .in = in,
                                   .out = out,
@@ -199,6 +204,7 @@ jd_ragged_all_to_all(jd_shard *shard, const char *axes, const void *in,
                      const int64_t *send_sizes, const int64_t *output_offsets,
                      const int64_t *recv_sizes, int entries, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_RAGGED_ALL_TO_ALL,
                                   .in = in,
                                   .out = out,
@@ -220,7 +226,7 @@ jd_ragged_all_to_all(jd_shard *shard, const char *axes, const void *in,
     if (status == JD_OK)
         status = jd__checks_buffers(&call, &buffers);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call.activity);
+        status = jd__axis_comm_enter(axis_comm, &call, (uint64_t)entries);
     if (status != JD_OK)
         return status;
     ragged.per_member = entries / axis_comm->size;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* permutes.c - the public collectives that move data from one member to
  * another by a list that all of them know, and from one to all. */
+#include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "collectives/mesh/routes.h"
 #include "jd_collectives.h"
@@ -112,7 +113,8 @@ static jd_status permute(struct jd_axis_comm *axis_comm,
                                         JD_SAME_BUFFER };
     jd_status status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call,
+                                     axis_comm->routes.permute.digest);
     if (status != JD_OK)
         return status;
     struct jd_permute known = axis_comm->routes.permute;
@@ -163,6 +165,7 @@ jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
                       void *out, size_t count, jd_dtype dtype,
                       const jd_route *routes, int num_routes)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE,
                                   .in = in,
                                   .out = out,
@@ -175,6 +178,7 @@ jd_status jd_ppermute_keep(jd_shard *shard, const char *axes, const void *in,
                            void *out, size_t count, jd_dtype dtype,
                            const jd_route *routes, int num_routes)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE_KEEP,
                                   .in = in,
                                   .out = out,
@@ -239,6 +243,7 @@ jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
                       void *out, size_t count, jd_dtype dtype,
                       const int *permutation)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PSHUFFLE,
                                   .in = in,
                                   .out = out,
@@ -261,6 +266,7 @@ jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
 jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                         const void *in, void *out, size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PBROADCAST,
                                   .in = in,
                                   .out = out,
@@ -276,7 +282,7 @@ jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
                                         count, 0, JD_SAME_BUFFER };
     status = jd__checks_buffers(&call, &buffers);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call.activity);
+        status = jd__axis_comm_enter(axis_comm, &call, (uint64_t)source);
     if (status != JD_OK)
         return status;
     status = shard->mesh->platform->broadcast(jd__axis_comm_handle(axis_comm),

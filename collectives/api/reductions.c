@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reductions.c - the public reductions. */
+#include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "jd_collectives.h"
 
@@ -17,7 +18,7 @@ static jd_status reduce(jd_shard *shard, const char *axes,
     const struct jd_platform *platform = shard->mesh->platform;
     status = platform->check_reduce(call, op);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call, 0);
     if (status != JD_OK)
         return status;
     status = platform->all_reduce(jd__axis_comm_handle(axis_comm), call, op);
@@ -27,6 +28,7 @@ static jd_status reduce(jd_shard *shard, const char *axes,
 jd_status jd_psum(jd_shard *shard, const char *axes, const void *in, void *out,
                   size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PSUM,
                                   .in = in,
                                   .out = out,
@@ -38,6 +40,7 @@ jd_status jd_psum(jd_shard *shard, const char *axes, const void *in, void *out,
 jd_status jd_pmean(jd_shard *shard, const char *axes, const void *in, void *out,
                    size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PMEAN,
                                   .in = in,
                                   .out = out,
@@ -49,6 +52,7 @@ jd_status jd_pmean(jd_shard *shard, const char *axes, const void *in, void *out,
 jd_status jd_pmax(jd_shard *shard, const char *axes, const void *in, void *out,
                   size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PMAX,
                                   .in = in,
                                   .out = out,
@@ -60,6 +64,7 @@ jd_status jd_pmax(jd_shard *shard, const char *axes, const void *in, void *out,
 jd_status jd_pmin(jd_shard *shard, const char *axes, const void *in, void *out,
                   size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PMIN,
                                   .in = in,
                                   .out = out,
@@ -71,6 +76,7 @@ jd_status jd_pmin(jd_shard *shard, const char *axes, const void *in, void *out,
 jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in, void *out,
                    size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PPROD,
                                   .in = in,
                                   .out = out,
@@ -100,7 +106,7 @@ static jd_status scatter(jd_shard *shard, const char *axes,
     if (status == JD_OK)
         status = platform->check_reduce(call, JD_REDUCE_SUM);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call->activity);
+        status = jd__axis_comm_enter(axis_comm, call, rows);
     if (status != JD_OK)
         return status;
     status = platform->reduce_scatter(jd__axis_comm_handle(axis_comm), call,
@@ -111,6 +117,7 @@ static jd_status scatter(jd_shard *shard, const char *axes,
 jd_status jd_psum_scatter(jd_shard *shard, const char *axes, const void *in,
                           void *out, size_t count, jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PSUM_SCATTER,
                                   .in = in,
                                   .out = out,
@@ -123,6 +130,7 @@ jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes, const void *in,
                              void *out, size_t rows, size_t count,
                              jd_dtype dtype)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_PSUM_SCATTER_2D,
                                   .in = in,
                                   .out = out,

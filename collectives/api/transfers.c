@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* transfers.c - jd_send, jd_recv and groups of them; jd_barrier. */
+#include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "jd_collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* What is recorded of several is the first, under the name of the group. */
 static jd_status transfer(struct jd_axis_comm *axis_comm,
                           enum jd_activity activity,
                           const struct jd_transfer *transfers, int count)
 {
-    jd_status status = jd__axis_comm_enter(axis_comm, activity);
+    struct jd_collective call = transfers[0].call;
+    call.activity = activity;
+    jd_status status =
+        jd__axis_comm_enter(axis_comm, &call, (uint64_t)transfers[0].member);
     if (status != JD_OK)
         return status;
     status = axis_comm->shard->mesh->platform->transfer(
@@ -53,6 +58,7 @@ jd_status jd_group_begin(jd_shard *shard)
 
 jd_status jd_group_end(jd_shard *shard)
 {
+    JD_NOTE_CALLER();
     jd_status status = check_open(shard, "jd_group_end", true);
     if (status != JD_OK)
         return status;
@@ -200,7 +206,7 @@ static jd_status check_and_transfer(jd_shard *shard, const char *axes,
                            : status;
 }
 
-jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to, int32_t tag,
+static jd_status send_to(jd_shard *shard, const char *axes, int to, int32_t tag,
                          const void *in, size_t count, jd_dtype dtype)
 {
     struct jd_transfer added = { .member = to,
@@ -212,8 +218,8 @@ jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to, int32_t tag,
     return check_and_transfer(shard, axes, &added, "to");
 }
 
-jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
-                         int32_t tag, void *out, size_t count, jd_dtype dtype)
+static jd_status recv_from(jd_shard *shard, const char *axes, int from,
+                           int32_t tag, void *out, size_t count, jd_dtype dtype)
 {
     struct jd_transfer added = { .member = from,
                                  .tag = tag,
@@ -224,28 +230,45 @@ jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
     return check_and_transfer(shard, axes, &added, "from");
 }
 
+jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to, int32_t tag,
+                         const void *in, size_t count, jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    return send_to(shard, axes, to, tag, in, count, dtype);
+}
+
+jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
+                         int32_t tag, void *out, size_t count, jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    return recv_from(shard, axes, from, tag, out, count, dtype);
+}
+
 jd_status jd_send(jd_shard *shard, const char *axes, int to, const void *in,
                   size_t count, jd_dtype dtype)
 {
-    return jd_send_tagged(shard, axes, to, 0, in, count, dtype);
+    JD_NOTE_CALLER();
+    return send_to(shard, axes, to, 0, in, count, dtype);
 }
 
 jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
                   size_t count, jd_dtype dtype)
 {
-    return jd_recv_tagged(shard, axes, from, 0, out, count, dtype);
+    JD_NOTE_CALLER();
+    return recv_from(shard, axes, from, 0, out, count, dtype);
 }
 
 /* ---- without data ------------------------------------------------------- */
 
 jd_status jd_barrier(jd_shard *shard, const char *axes)
 {
+    JD_NOTE_CALLER();
     struct jd_collective call = { .activity = JD_ACTIVITY_BARRIER,
                                   .dtype = JD_U8 };
     struct jd_axis_comm *axis_comm;
     jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call.activity);
+        status = jd__axis_comm_enter(axis_comm, &call, 0);
     if (status != JD_OK)
         return status;
     status =

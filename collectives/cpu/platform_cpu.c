@@ -17,6 +17,7 @@
 #include "collectives/kernels/fold.h"
 #include "collectives/platform/mismatch.h"
 #include "collectives/platform/platform.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,8 @@ static jd_status call_group(struct jd_comm *comm,
                   call->detail);
     jd_status status =
         jd__shm_meet_merging(comm->group, signature, payload, bytes, merge);
+    if (status == JD_OK)
+        jd__recorder_met();
     return status == JD_OK ? compare_calls(comm, call) : status;
 }
 

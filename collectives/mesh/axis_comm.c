@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* axis_comm.c - the members of a shard's collectives along a list of axes. */
-#include "base/progress.h"
+#include "base/digest.h"
 #include "collectives/mesh/shard.h"
 #include "runtime/coordination/failure/failure_exit.h"
 
@@ -13,6 +13,7 @@
 static void free_span(struct jd_axis_comm *axis_comm)
 {
     jd__comm_cache_put(atomic_load(&axis_comm->end));
+    jd__recorder_comm_put(axis_comm->recorded);
     free(axis_comm->text);
     free(axis_comm->axes_text);
     free(axis_comm->detail);
@@ -51,6 +52,26 @@ static bool set_texts(struct jd_axis_comm *axis_comm, const char *text)
            (axis_comm->text || !text);
 }
 
+/* The same on all members: their devices, in order. */
+static uint64_t number_of(const struct jd_axis_comm *axis_comm)
+{
+    const struct jd_shard *shard = axis_comm->shard;
+    uint64_t digest = 0;
+    for (int i = 0; i < axis_comm->size; i++) {
+        int position = jd__shard_member(shard, &axis_comm->axes, i);
+        int64_t id = shard->mesh->devices[position]->id;
+        digest = jd__digest(digest, &id, sizeof id);
+    }
+    return digest;
+}
+
+static void record(struct jd_axis_comm *axis_comm)
+{
+    const char *over = axis_comm->detail + strlen(" over ");
+    axis_comm->recorded = jd__recorder_comm_get(
+        number_of(axis_comm), axis_comm->index, axis_comm->size, over);
+}
+
 static jd_status make_span(struct jd_shard *shard, const char *text,
                            const char *operation,
                            struct jd_axis_comm **ret_axis_comm)
@@ -70,6 +91,7 @@ static jd_status make_span(struct jd_shard *shard, const char *text,
         free_span(axis_comm);
         return jd__fail_no_memory(operation, sizeof *axis_comm);
     }
+    record(axis_comm);
     axis_comm->next = atomic_load(&shard->axis_comms);
     atomic_store(&shard->axis_comms, axis_comm);
     *ret_axis_comm = axis_comm;
@@ -225,20 +247,24 @@ static jd_status begin(struct jd_axis_comm *axis_comm, const char *operation)
 }
 
 jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
-                              enum jd_activity activity)
+                              const struct jd_collective *call, uint64_t rest)
 {
-    const char *operation = jd__signature_activity_name(activity);
-    jd__progress_enter(operation);
+    const char *operation = jd__signature_activity_name(call->activity);
+    jd__recorder_enter(&(struct jd_recorder_call){
+        .operation = operation,
+        .comm = axis_comm->recorded,
+        .count = call->count,
+        .rest = rest,
+        .dtype = (uint8_t)call->dtype,
+    });
     jd_status status = begin(axis_comm, operation);
-    if (status != JD_OK)
-        jd__progress_leave();
-    return status;
+    return status == JD_OK ? JD_OK : jd__recorder_leave(status);
 }
 
 jd_status jd__axis_comm_leave(struct jd_axis_comm *axis_comm,
                               enum jd_activity activity, jd_status status)
 {
-    jd__progress_leave();
+    jd__recorder_leave(status);
     if (status != JD_OK)
         status = jd__body_failure_explain(&axis_comm->shard->mesh->body_failure,
                                           jd__signature_activity_name(activity),

@@ -7,7 +7,7 @@
  *     struct jd_axis_comm *axis_comm;
  *     status = jd__axis_comm_of(shard, "data", "jd_psum", &axis_comm);
  *     ... axis_comm->size, axis_comm->index ...
- *     status = jd__axis_comm_enter(axis_comm, JD_ACTIVITY_PSUM);
+ *     status = jd__axis_comm_enter(axis_comm, &call, 0);
  *     status = platform->...(jd__axis_comm_handle(axis_comm), ...);
  *     status = jd__axis_comm_leave(axis_comm, JD_ACTIVITY_PSUM, status);
  *
@@ -19,6 +19,7 @@
 #include "collectives/mesh/comm_cache.h"
 #include "collectives/mesh/mesh.h"
 #include "jd_collectives.h"
+#include "runtime/recorder/recorder.h"
 
 /* The groups of jd_shard_groups(), and the one that a shard is in. */
 struct jd_grouping {
@@ -52,6 +53,7 @@ struct jd_axis_comm {
     char *axes_text; /* for sentences: "\"data\"" */
     char *detail;    /* for sentences: " over axis \"data\"" */
     struct jd_cached_comm *_Atomic end; /* NULL before the first collective */
+    struct jd_ring_comm *recorded;      /* in the recorder; NULL: not there */
     struct jd_route_memory routes;
 };
 
@@ -117,14 +119,15 @@ jd_status jd__axis_comm_of(struct jd_shard *shard, const char *axes,
 
 /*
  * Begins a collective: from here to jd__axis_comm_leave the thread may wait for
- * others. The first one of a device set makes its communicator.
+ * others. The first one of a device set makes its communicator. rest is what
+ * the recorder keeps of the call beside its type and count: a source, rows.
  * Returns: JD_OK; ABORTED where the job, a body of jd_shard_map() or an earlier
  *   call has failed; FAILED_PRECONDITION where another thread is in a
  *   collective of the same device set; the failures of comm_create. After a
  *   failure there is nothing to leave.
  */
 jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
-                              enum jd_activity activity);
+                              const struct jd_collective *call, uint64_t rest);
 jd_status jd__axis_comm_leave(struct jd_axis_comm *axis_comm,
                               enum jd_activity activity, jd_status status);
 

@@ -3,10 +3,10 @@
  * utilities begin. */
 #include "collectives/multihost/agree.h"
 #include "base/digest.h"
-#include "base/progress.h"
 #include "collectives/channel/chunks.h"
 #include "collectives/mesh/failure.h"
 #include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,12 @@
 static struct {
     uint64_t world; /* the number of the runtime; 0: none yet */
     struct jd_channel *group;
+    struct jd_ring_comm *recorded;
     struct jd_failure failure;
 } processes;
+
+/* What stands for it in the recorder. */
+#define ALL_PROCESSES UINT64_C(1)
 
 static jd_status open_group(const struct jd_runtime *runtime,
                             const char *operation)
@@ -40,6 +44,9 @@ static jd_status open_group(const struct jd_runtime *runtime,
     if (status != JD_OK)
         return status;
     processes.world = runtime->number;
+    jd__recorder_comm_put(processes.recorded);
+    processes.recorded = jd__recorder_comm_get(
+        ALL_PROCESSES, runtime->world.index, count, "all processes");
     return JD_OK;
 }
 
@@ -65,7 +72,10 @@ jd_status jd__agree_enter(enum jd_activity activity,
     }
     if (status != JD_OK)
         return status;
-    jd__progress_enter(operation);
+    jd__recorder_enter(&(struct jd_recorder_call){
+        .operation = operation,
+        .comm = processes.recorded,
+    });
     jd__channel_begin(processes.group, operation, NULL);
     *ret_group = processes.group;
     return JD_OK;
@@ -229,6 +239,6 @@ jd_status jd__agree_hear(struct jd_channel *group, struct jd_call_desc *purpose,
 
 jd_status jd__agree_leave(jd_status status)
 {
-    jd__progress_leave();
+    jd__recorder_leave(status);
     return jd__failure_note(&processes.failure, status);
 }

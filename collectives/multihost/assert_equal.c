@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* assert_equal.c - jd_assert_equal: every process compares its leaves with
  * process 0's, and then all tell each other what they found. */
+#include "base/progress.h"
 #include "collectives/kernels/elements.h"
 #include "collectives/channel/chunks.h"
 #include "collectives/multihost/agree.h"
@@ -164,6 +165,7 @@ static jd_status assert_equal(enum jd_activity activity,
 jd_status jd_assert_equal(const jd_leaf *leaves, size_t num_leaves,
                           const char *what)
 {
+    JD_NOTE_CALLER();
     struct comparison comparison = { .leaves = leaves, .what = what };
     return assert_equal(JD_ACTIVITY_ASSERT_EQUAL, &comparison, num_leaves);
 }
@@ -172,6 +174,7 @@ jd_status jd_assert_equal_with(const jd_leaf *leaves, size_t num_leaves,
                                const char *what, const jd_equality *equality,
                                size_t size)
 {
+    JD_NOTE_CALLER();
     enum jd_activity activity = JD_ACTIVITY_ASSERT_EQUAL_WITH;
     struct comparison comparison = { .leaves = leaves, .what = what };
     jd_status status =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* multihost.c - jd_broadcast_one_to_all and jd_sync_global_devices. */
 #include "jd_multihost.h"
+#include "base/progress.h"
 #include "collectives/multihost/agree.h"
 #include "collectives/multihost/leaves.h"
 #include "runtime/api/barrier.h"
@@ -28,6 +29,7 @@ static jd_status broadcast(struct jd_channel *group,
 jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
                                   int source)
 {
+    JD_NOTE_CALLER();
     enum jd_activity activity = JD_ACTIVITY_BROADCAST_ONE_TO_ALL;
     struct jd_leaf_list list = { leaves, num_leaves,
                                  jd__signature_activity_name(activity),
@@ -52,6 +54,7 @@ jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
  * no stream to drain first. */
 jd_status jd_sync_global_devices(const char *name)
 {
+    JD_NOTE_CALLER();
     static const char operation[] = "jd_sync_global_devices";
     const struct jd_runtime *runtime;
     if (!name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* process_allgather.c - jd_process_allgather: shapes checked, leaves gathered.
  */
+#include "base/progress.h"
 #include "collectives/channel/chunks.h"
 #include "collectives/multihost/agree.h"
 #include "collectives/multihost/leaves.h"
@@ -142,6 +143,7 @@ static jd_status gather(struct jd_channel *group, struct jd_call_desc *purpose,
 jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
                                size_t num_leaves, int tiled)
 {
+    JD_NOTE_CALLER();
     enum jd_activity activity = JD_ACTIVITY_PROCESS_ALLGATHER;
     const char *operation = jd__signature_activity_name(activity);
     struct jd_leaf_list in_list = { in, num_leaves, operation, "in" };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barrier.c - the public calls that wait for other processes at the service. */
 #include "runtime/api/barrier.h"
+#include "base/digest.h"
 #include "base/key_text.h"
-#include "base/progress.h"
 #include "jd_coordination.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/net/process_lists.h"
 #include "runtime/process/runtime.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,10 +52,9 @@ double jd__barrier_timeout(const struct jd_runtime *runtime, double timeout,
 /* The call with its progress noted. */
 static jd_status wait_for(struct jd_client *client, struct jd_call *call)
 {
-    jd__progress_enter(call->operation);
-    jd_status status = jd__client_call(client, call);
-    jd__progress_leave();
-    return status;
+    jd__recorder_enter(
+        &(struct jd_recorder_call){ .operation = call->operation });
+    return jd__recorder_leave(jd__client_call(client, call));
 }
 
 /* ---- barriers ----------------------------------------------------------- */
@@ -95,12 +95,15 @@ static jd_status arrive(const struct jd_runtime *runtime, Jd__Arrive *body,
 {
     struct jd_call call = { .operation = operation, .detail = detail };
     call.timeout = jd__barrier_timeout(runtime, timeout, &call.variable);
-    jd__progress_enter(operation);
+    jd__recorder_enter(&(struct jd_recorder_call){
+        .operation = operation,
+        .rest = jd__digest(0, detail, strlen(detail)),
+    });
     /* A timeout of the program's own may be part of its plan. */
     body->is_alone = timeout == 0 && jd__progress_is_only_thread();
     jd__call_init(&call, JD__MESSAGE__BODY_ARRIVE, body);
-    jd_status status = wait_for(jd__session_client(runtime->session), &call);
-    jd__progress_leave();
+    jd_status status = jd__recorder_leave(
+        jd__client_call(jd__session_client(runtime->session), &call));
     jd__call_finish(&call);
     return status;
 }
@@ -108,6 +111,7 @@ static jd_status arrive(const struct jd_runtime *runtime, Jd__Arrive *body,
 jd_status jd_wait_at_barrier(const char *id, double timeout,
                              const int *process_ids, size_t count)
 {
+    JD_NOTE_CALLER();
     static const char operation[] = "jd_wait_at_barrier";
     const struct jd_runtime *runtime;
     Jd__Arrive body = JD__ARRIVE__INIT;
@@ -191,6 +195,7 @@ static jd_status copy_processes(const Jd__Reply *reply, int most,
 jd_status jd_live_processes(double timeout, int **ret_processes,
                             size_t *ret_count)
 {
+    JD_NOTE_CALLER();
     static const char operation[] = "jd_live_processes";
     const struct jd_runtime *runtime;
     struct jd_client *client;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* kv.c - the public calls of the key-value store. */
+#include "base/digest.h"
 #include "base/key_text.h"
-#include "base/progress.h"
 #include "jd_coordination.h"
 #include "runtime/api/barrier.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/server/store.h"
 #include "runtime/process/runtime.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,9 +114,13 @@ static jd_status ask_for(struct question *question, ProtobufCBinaryData *keys,
     Jd__Get body = JD__GET__INIT;
     body.keys = keys;
     body.n_keys = count;
-    jd__progress_enter(question->call.operation);
-    jd_status status = ask(question, JD__MESSAGE__BODY_GET, &body);
-    jd__progress_leave();
+    jd__recorder_enter(&(struct jd_recorder_call){
+        .operation = question->call.operation,
+        .count = count,
+        .rest = count == 1 ? jd__digest(0, keys->data, keys->len) : 0,
+    });
+    jd_status status =
+        jd__recorder_leave(ask(question, JD__MESSAGE__BODY_GET, &body));
     if (status != JD_OK || question->call.reply->n_entries == count)
         return status;
     size_t values = question->call.reply->n_entries;
@@ -248,6 +253,7 @@ static jd_status begin_get(struct question *question, const char *operation,
 jd_status jd_kv_get(const char *key, double timeout, void **ret_value,
                     size_t *ret_size)
 {
+    JD_NOTE_CALLER();
     struct question question;
     jd_status status =
         begin_get(&question, "jd_kv_get", key, ret_value, ret_size);
@@ -481,6 +487,7 @@ static jd_status get_many(struct question *question, const char *const *keys,
 jd_status jd_kv_get_many(const char *const *keys, size_t count, double timeout,
                          jd_kv_entry **ret_entries)
 {
+    JD_NOTE_CALLER();
     static const char operation[] = "jd_kv_get_many";
     struct question question;
     jd_status status = check_keys(operation, keys, count, ret_entries);

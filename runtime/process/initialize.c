@@ -21,6 +21,7 @@
 #include "runtime/process/exit.h"
 #include "runtime/process/watchdog.h"
 #include "runtime/process/world_way.h"
+#include "runtime/recorder/recorder.h"
 #include "runtime/topology/device_choice.h"
 #include "runtime/topology/host.h"
 #include "runtime/topology/own_record.h"
@@ -87,6 +88,12 @@ struct starting {
     struct jd_records *records;
 };
 
+static void begin_step(struct starting *s, enum step step)
+{
+    jd__watchdog_step(s->watchdog, step);
+    jd__recorder_step(step_names[step]);
+}
+
 /* ---- this process ------------------------------------------------------- */
 
 static int number_or(const struct jd_cluster_number *number, int otherwise)
@@ -121,6 +128,13 @@ static jd_status discover_self(struct starting *s)
 
 /* ---- settings and detection --------------------------------------------- */
 
+static void configure_recorder(const struct jd_settings *settings)
+{
+    bool is_on = jd__options_integer(settings, JD_OPTION_RECORDER) != 0;
+    bool traces = jd__options_integer(settings, JD_OPTION_TRACE) != 0;
+    jd__recorder_configure(is_on, traces);
+}
+
 static jd_status read_settings(struct starting *s)
 {
     jd_status status = jd__env_from_process(&s->env);
@@ -130,10 +144,11 @@ static jd_status read_settings(struct starting *s)
         status =
             jd__options_resolve(s->env, s->start->options,
                                  s->start->options_size, &s->runtime->settings);
-    if (status == JD_OK)
-        jd__log_set_level(
-            jd__options_text(s->runtime->settings, JD_OPTION_LOG));
-    return status;
+    if (status != JD_OK)
+        return status;
+    jd__log_set_level(jd__options_text(s->runtime->settings, JD_OPTION_LOG));
+    configure_recorder(s->runtime->settings);
+    return JD_OK;
 }
 
 static jd_status start_watchdog(struct starting *s)
@@ -267,7 +282,7 @@ static jd_status meet_without_world(struct starting *s)
 {
     struct jd_runtime *runtime = s->runtime;
     struct jd_session_spec spec = session_spec(s);
-    jd__watchdog_step(s->watchdog, STEP_COORDINATE);
+    begin_step(s, STEP_COORDINATE);
     spec.index = (int)runtime->cluster->process_id.value;
     spec.count = (int)runtime->cluster->num_processes.value;
     return explain_count(
@@ -282,7 +297,7 @@ static jd_status start_session(struct starting *s)
     struct jd_session_spec spec = session_spec(s);
     if (runtime->session)
         return JD_OK;
-    jd__watchdog_step(s->watchdog, STEP_COORDINATE);
+    begin_step(s, STEP_COORDINATE);
     if (runtime->world.count == 1)
         return jd__session_create_local(runtime->settings,
                                              &runtime->session);
@@ -351,7 +366,7 @@ static jd_status init_mpi(struct starting *s)
     if (status != JD_OK)
         return status;
     jd__tuning_plan(&request, &plan);
-    jd__watchdog_step(s->watchdog, STEP_MPI_INIT);
+    begin_step(s, STEP_MPI_INIT);
     status = jd__tuning_apply(&plan);
     if (status == JD_OK)
         status = jd__world_start_mpi(s->runtime->settings, s->most_devices);
@@ -443,7 +458,7 @@ static jd_status open_world(struct starting *s)
         status = find_base(s, &base);
     if (status != JD_OK)
         return status;
-    jd__watchdog_step(s->watchdog, STEP_DUP);
+    begin_step(s, STEP_DUP);
     return jd__world_open(base, &s->runtime->world);
 }
 
@@ -476,6 +491,8 @@ static jd_status gather_table(struct starting *s, struct jd_table **ret_table)
     if (status == JD_OK && s->records)
         status = make_table(s, ret_table);
     status = jd__table_spread(&group, status, ret_table);
+    if (status == JD_OK)
+        status = jd__recorder_share(&group);
     jd__host_group_close(&group);
     jd__records_destroy(s->records);
     s->records = NULL;
@@ -491,17 +508,19 @@ static jd_status build_topology(struct starting *s)
     if (status == JD_OK)
         status = jd__topology_open(table, s->record->process_id,
                                    &s->runtime->topology);
-    if (status == JD_OK)
-        return jd__topology_settle(s->runtime->topology);
-    jd__table_destroy(table);
-    return status;
+    if (status != JD_OK) {
+        jd__table_destroy(table);
+        return status;
+    }
+    jd__recorder_set_process(s->runtime->topology->self);
+    return jd__topology_settle(s->runtime->topology);
 }
 
 static jd_status order_world(struct starting *s)
 {
     struct jd_world *world = &s->runtime->world;
     const struct jd_topology *topology = s->runtime->topology;
-    jd__watchdog_step(s->watchdog, STEP_ORDER);
+    begin_step(s, STEP_ORDER);
     jd_status status =
         jd__world_order(world, topology->table->is_in_order, topology->self);
     if (status == JD_OK)
@@ -580,7 +599,7 @@ static jd_status run(struct starting *s)
         status = open_world(s);
     if (status != JD_OK)
         return status;
-    jd__watchdog_step(s->watchdog, STEP_GATHER);
+    begin_step(s, STEP_GATHER);
     status = build_topology(s);
     if (status == JD_OK)
         status = order_world(s);

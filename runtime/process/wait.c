@@ -11,6 +11,7 @@
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/message_count.h"
 #include "runtime/mpi/world.h"
+#include "runtime/recorder/recorder.h"
 #include "runtime/topology/topology.h"
 
 #include <sched.h>
@@ -504,6 +505,7 @@ static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
 static void begin(const struct jd_wait *wait, struct jd_wait_state *state,
                   double now)
 {
+    jd__recorder_wait_begins(now);
     state->begin = now;
     state->before = wait->begin > 0 ? now - wait->begin : 0;
     while (state->next_notice > 0 && state->next_notice < state->before)
@@ -608,6 +610,16 @@ static int test(const struct requests *all, int *ret_index, int *done)
     return code;
 }
 
+/* From whom what was waited for came last, where that is certain. */
+static void record_end(const struct jd_wait *wait,
+                       const struct jd_wait_state *state,
+                       const struct requests *all)
+{
+    bool is_certain = all->count == 1 && !wait->is_handed_on;
+    if (state->begin >= 0)
+        jd__recorder_wait_ends(is_certain ? all->ends[0].process : -1);
+}
+
 static jd_status wait_for(const struct jd_wait *wait,
                           const struct requests *all, int *ret_index)
 {
@@ -622,6 +634,7 @@ static jd_status wait_for(const struct jd_wait *wait,
                                  wait->operation);
         if (done) {
             count_done(all, ret_index);
+            record_end(wait, &state, all);
             return JD_OK;
         }
         if (tests > TESTS_BEFORE_YIELD)

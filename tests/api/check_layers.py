@@ -21,6 +21,7 @@ ROOMS = [
     'autodetect',
     'runtime/mpi',
     'runtime/topology',
+    'runtime/recorder',
     'runtime/coordination/net',
     'runtime/coordination/auth',
     'runtime/coordination/server',

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "collectives/cpu/inter/inter_private.h"
 #include "collectives/platform/mismatch.h"
+#include "runtime/recorder/recorder.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -616,5 +617,7 @@ jd_status jd__inter_sync(struct jd_comm *comm, const struct jd_inter_sync *sync)
     if (status == JD_OK)
         status =
             comm->inter->place == 0 ? lead(comm, sync) : follow(comm, sync);
+    if (status == JD_OK)
+        jd__recorder_met();
     return status == JD_OK ? accept(comm, sync) : status;
 }

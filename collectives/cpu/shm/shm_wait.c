@@ -4,6 +4,7 @@
 #include "base/proc.h"
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_private.h"
+#include "runtime/recorder/recorder.h"
 
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -397,6 +398,7 @@ static jd_status await_slowly(struct jd_target *target, int member)
         if (status != JD_OK)
             return let_go(target, status);
     }
+    jd__recorder_wait_ends(target->group->processes[member]);
     return is_revoked ? let_go(target, give_up_too(target, &state)) : JD_OK;
 }
 

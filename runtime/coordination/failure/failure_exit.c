@@ -13,6 +13,7 @@
 #include "base/process_exit.h"
 #include "base/thread.h"
 #include "runtime/coordination/net/loop.h"
+#include "runtime/recorder/recorder.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,6 +28,7 @@
 #define LAST_WORDS_SECONDS 1.0 /* for a sentence and two flushes */
 #define LAST_WORDS_SLICES 20
 #define STAY_MICROSECONDS 20000
+#define MAX_LAST_CALLS 3
 
 static struct {
     pid_t pid;               /* of the process that is being ended */
@@ -87,6 +89,34 @@ static double report_age(void)
     return ending.report.age + jd__clock_now() - ending.begin;
 }
 
+/* What those have called last that did it on this host; of more than some the
+ * list is for nobody's eyes. */
+static void print_last_calls(FILE *out)
+{
+    const struct jd_report *report = &ending.report;
+    for (size_t i = 0; i < report->num_processes && i < MAX_LAST_CALLS; i++) {
+        char *call = jd__recorder_last_call(report->processes[i]);
+        if (call)
+            fprintf(out, "; process %d %s", report->processes[i], call);
+        free(call);
+    }
+}
+
+/* malloc'ed; NULL where there is nothing to say. */
+static char *describe_last_calls(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    print_last_calls(out);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 static void say(void)
 {
     char others[64] = "";
@@ -96,9 +126,11 @@ static void say(void)
     if (silent > 0)
         snprintf(others, sizeof others, "; %d other process%s nothing", silent,
                  silent == 1 ? " says" : "es say");
-    jd__log(JD_LOG_ERROR, "%s; this process ends with exit code %d%s%s",
-            report_text(), JD_EXIT_PEER_FAILED,
+    char *calls = describe_last_calls();
+    jd__log(JD_LOG_ERROR, "%s%s; this process ends with exit code %d%s%s",
+            report_text(), calls ? calls : "", JD_EXIT_PEER_FAILED,
             ending.has_called ? " after its callback" : "", others);
+    free(calls);
 }
 
 static void say_late(void)

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* host_rings.c - the rings of a host's processes as one file. */
+#include "runtime/recorder/host_rings.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
+#endif
+
+/* Nobody can cut it off under the others. */
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+/* Where the first process has it; plain data. */
+struct place {
+    int32_t pid;
+    int32_t descriptor; /* -1: it has none */
+    uint64_t inode;
+};
+
+static size_t bytes_of(int count)
+{
+    return (size_t)count * sizeof(struct jd_ring);
+}
+
+static void say_without(const char *call)
+{
+    jd__log(JD_LOG_INFO,
+            "the recorder's memory is not shared inside the host (%s: %s): "
+            "what this process called last goes with it",
+            call, strerror(errno));
+}
+
+/* ---- the first ---------------------------------------------------------- */
+
+static int open_memfd(void)
+{
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create("jd-recorder", flags | MFD_NOEXEC_SEAL);
+    return fd < 0 && errno == EINVAL ? memfd_create("jd-recorder", flags) : fd;
+}
+
+/* Beyond the limit it would end the process. */
+static bool is_allowed(size_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes)
+        return true;
+    errno = EFBIG;
+    return false;
+}
+
+/* The file's descriptor; -1 where it cannot be made, which is said. */
+static int make_file(size_t bytes)
+{
+    int fd = is_allowed(bytes) ? open_memfd() : -1;
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0 &&
+        fcntl(fd, F_ADD_SEALS, SEALS) == 0)
+        return fd;
+    say_without("memfd_create");
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static struct place place_of(int fd)
+{
+    struct stat facts = { .st_ino = 0 };
+    if (fd >= 0)
+        fstat(fd, &facts);
+    return (struct place){ getpid(), fd, facts.st_ino };
+}
+
+/* ---- the others --------------------------------------------------------- */
+
+/* Behind the descriptor of another process that happens to have the pid may be
+ * anything: what is opened is a file that is looked at first. */
+static int open_file(const struct place *place, size_t bytes)
+{
+    char path[64];
+    struct stat facts;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)place->pid,
+             (int)place->descriptor);
+    if (stat(path, &facts) != 0)
+        return -1;
+    errno = ESTALE;
+    if (!S_ISREG(facts.st_mode) || facts.st_size != (off_t)bytes ||
+        facts.st_ino != place->inode)
+        return -1;
+    return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static void map(int fd, int count, struct jd_host_rings *rings)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & SEALS) != SEALS)
+        return;
+    void *memory =
+        mmap(NULL, bytes_of(count), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return;
+    rings->rings = memory;
+    rings->count = count;
+}
+
+/* ---- together ----------------------------------------------------------- */
+
+static jd_status tell_place(const struct jd_host_group *group,
+                            struct place *place)
+{
+    return jd__mpi_check(
+        MPI_Bcast(place, (int)sizeof *place, MPI_BYTE, 0, group->comm),
+        "MPI_Bcast", "jd_initialize");
+}
+
+/* The first keeps its descriptor until all have opened it. */
+static jd_status await_all(const struct jd_host_group *group)
+{
+    return jd__mpi_check(MPI_Barrier(group->comm), "MPI_Barrier",
+                         "jd_initialize");
+}
+
+jd_status jd__host_rings_open(const struct jd_host_group *group,
+                              struct jd_host_rings *ret_rings)
+{
+    size_t bytes = bytes_of(group->count);
+    struct jd_host_rings rings = { .rings = NULL };
+    *ret_rings = rings;
+    if (group->comm == MPI_COMM_NULL)
+        return JD_OK;
+    int fd = group->index == 0 ? make_file(bytes) : -1;
+    struct place place = place_of(fd);
+    jd_status status = tell_place(group, &place);
+    if (status == JD_OK && group->index > 0 && place.descriptor >= 0) {
+        fd = open_file(&place, bytes);
+        if (fd < 0)
+            say_without("open");
+    }
+    if (fd >= 0)
+        map(fd, group->count, &rings);
+    if (status == JD_OK)
+        status = await_all(group);
+    if (fd >= 0)
+        close(fd);
+    *ret_rings = rings;
+    return status;
+}
+
+void jd__host_rings_close(struct jd_host_rings *rings)
+{
+    if (rings->rings)
+        munmap(rings->rings, bytes_of(rings->count));
+    *rings = (struct jd_host_rings){ .rings = NULL };
+}

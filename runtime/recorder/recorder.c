@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* recorder.c - what this process calls of jd. */
+#include "runtime/recorder/recorder.h"
+#include "base/clock.h"
+#include "runtime/recorder/host_rings.h"
+#include "runtime/recorder/modules.h"
+#include "runtime/topology/host.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Until the host's memory is there, and where there is none. */
+static struct jd_ring own;
+
+static struct {
+    struct jd_ring *_Atomic ring; /* NULL: off */
+    atomic_bool traces;
+    struct jd_host_rings shared;
+    /* Where the texts of operations are, by the place of each in ring->names.
+     */
+    _Atomic(const char *) operations[JD_RING_NAMES];
+    /* In which the last call's caller was. */
+    const struct jd_ring_module *_Atomic module;
+    pthread_mutex_t lock; /* of what is added to communicators, and of shared */
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The call that the thread is in. */
+static _Thread_local struct {
+    uint64_t number; /* 0: none, or it is not recorded */
+    bool is_timed;
+} current __attribute__((tls_model("initial-exec")));
+
+static struct jd_ring *get_ring(void)
+{
+    return atomic_load_explicit(&state.ring, memory_order_acquire);
+}
+
+/* ---- settings ----------------------------------------------------------- */
+
+/* What was recorded before it was off, or on. */
+static void forget(void)
+{
+    memset((void *)&own, 0, sizeof own);
+    atomic_store(&state.module, NULL);
+    for (int i = 0; i < JD_RING_NAMES; i++)
+        atomic_store(&state.operations[i], NULL);
+}
+
+void jd__recorder_configure(bool is_on, bool traces)
+{
+    char boot_id[40];
+    atomic_store(&state.traces, is_on && traces);
+    if (is_on == (get_ring() != NULL))
+        return;
+    jd__host_boot_id(boot_id, sizeof boot_id);
+    forget();
+    jd__ring_init(&own, getpid(), boot_id);
+    atomic_store(&state.ring, is_on ? &own : NULL);
+}
+
+/* A place of the texts that are looked up is the same in both. Whoever used a
+ * communicator knows its old place. */
+static void move_to(struct jd_ring *ring)
+{
+    struct jd_ring *before = get_ring();
+    memcpy((void *)ring, (const void *)before, sizeof *ring);
+    for (int i = 0; i < JD_RING_COMMS; i++)
+        atomic_store(&ring->comms[i].users, 0);
+    atomic_store(&state.module, NULL);
+    atomic_store(&state.ring, ring);
+}
+
+jd_status jd__recorder_share(const struct jd_host_group *group)
+{
+    struct jd_host_rings before, shared;
+    jd_status status = jd__host_rings_open(group, &shared);
+    struct jd_ring *ring = shared.rings ? &shared.rings[group->index] : &own;
+    if (get_ring() && get_ring() != ring)
+        move_to(ring);
+    pthread_mutex_lock(&state.lock);
+    before = state.shared;
+    state.shared = shared;
+    pthread_mutex_unlock(&state.lock);
+    jd__host_rings_close(&before);
+    return status;
+}
+
+void jd__recorder_set_process(int process)
+{
+    struct jd_ring *ring = get_ring();
+    if (ring)
+        atomic_store(&ring->process, process);
+}
+
+void jd__recorder_step(const char *step)
+{
+    struct jd_ring *ring = get_ring();
+    if (ring)
+        snprintf(ring->step, sizeof ring->step, "%s", step);
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+static unsigned hash_of(const char *operation)
+{
+    uint64_t spread =
+        (uint64_t)(uintptr_t)operation * UINT64_C(0x9e3779b97f4a7c15);
+    return (unsigned)(spread >> 57) % JD_RING_NAMES;
+}
+
+/* Whether the place is the operation's, or has just become it. Without a lock:
+ * a collective has none. Another process may read the text a moment before it
+ * is there. */
+static bool take_place(struct jd_ring *ring, unsigned place,
+                       const char *operation)
+{
+    const char *there = NULL;
+    if (!atomic_compare_exchange_strong(&state.operations[place], &there,
+                                        operation))
+        return there == operation;
+    strncpy(ring->names[place], operation, sizeof ring->names[place] - 1);
+    return true;
+}
+
+static unsigned add_name(struct jd_ring *ring, const char *operation)
+{
+    unsigned place = hash_of(operation);
+    for (unsigned tries = 1; tries < JD_RING_NAMES; tries++) {
+        if (take_place(ring, place, operation))
+            break;
+        place = (place + 1) % JD_RING_NAMES;
+    }
+    return place;
+}
+
+static unsigned find_name(struct jd_ring *ring, const char *operation)
+{
+    unsigned place = hash_of(operation);
+    const char *there =
+        atomic_load_explicit(&state.operations[place], memory_order_acquire);
+    return there == operation ? place : add_name(ring, operation);
+}
+
+/* ---- communicators ------------------------------------------------------ */
+
+static bool is_of(const struct jd_ring_comm *comm, uint64_t id, int member)
+{
+    return atomic_load_explicit(&comm->id, memory_order_relaxed) == id &&
+           atomic_load_explicit(&comm->member, memory_order_relaxed) == member;
+}
+
+/* Its own place, else a new one, else the first that nobody uses any more. */
+static struct jd_ring_comm *find_place(struct jd_ring *ring, uint64_t id,
+                                       int member)
+{
+    struct jd_ring_comm *best = NULL;
+    for (int i = 0; i < JD_RING_COMMS; i++) {
+        struct jd_ring_comm *comm = &ring->comms[i];
+        if (is_of(comm, id, member))
+            return comm;
+        bool is_new = !atomic_load(&comm->id);
+        bool is_best_new = best && !atomic_load(&best->id);
+        if (!atomic_load(&comm->users) && (!best || (is_new && !is_best_new)))
+            best = comm;
+    }
+    return best;
+}
+
+static void begin_comm(struct jd_ring_comm *comm, uint64_t id, int member,
+                       int size, const char *text)
+{
+    atomic_store(&comm->id, 0);
+    atomic_store(&comm->calls, 0);
+    atomic_store(&comm->member, member);
+    comm->size = size;
+    snprintf(comm->text, sizeof comm->text, "%s", text);
+    atomic_store(&comm->id, id);
+}
+
+struct jd_ring_comm *jd__recorder_comm_get(uint64_t id, int member, int size,
+                                           const char *text)
+{
+    struct jd_ring *ring = get_ring();
+    if (!ring)
+        return NULL;
+    pthread_mutex_lock(&state.lock);
+    struct jd_ring_comm *comm = find_place(ring, id, member);
+    if (comm && atomic_fetch_add(&comm->users, 1) == 0)
+        begin_comm(comm, id, member, size, text);
+    pthread_mutex_unlock(&state.lock);
+    return comm;
+}
+
+/* Those of an earlier world may be in memory that is no more. */
+static bool is_in(const struct jd_ring *ring, const struct jd_ring_comm *comm)
+{
+    return ring && comm >= ring->comms && comm < ring->comms + JD_RING_COMMS;
+}
+
+void jd__recorder_comm_put(struct jd_ring_comm *comm)
+{
+    pthread_mutex_lock(&state.lock);
+    if (is_in(get_ring(), comm) && atomic_load(&comm->users))
+        atomic_fetch_sub(&comm->users, 1);
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- calls -------------------------------------------------------------- */
+
+static void note_module(struct jd_ring *ring, const void *address)
+{
+    const struct jd_ring_module *module =
+        atomic_load_explicit(&state.module, memory_order_acquire);
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    if (module && at < module->end &&
+        at >= atomic_load_explicit(&module->begin, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&state.module, jd__modules_note(ring, address),
+                          memory_order_release);
+}
+
+/* Only its own thread counts: one thread at a time is in a communicator. */
+static uint64_t count_call(struct jd_ring_comm *comm)
+{
+    uint64_t calls =
+        1 + atomic_load_explicit(&comm->calls, memory_order_relaxed);
+    atomic_store_explicit(&comm->calls, calls, memory_order_relaxed);
+    return calls;
+}
+
+static void write_call(struct jd_ring *ring, uint64_t number,
+                       const struct jd_recorder_call *call)
+{
+    const void *caller = jd__progress_thread.caller;
+    struct jd_ring_comm *comm = call->comm;
+    struct jd_ring_call written = {
+        .number = number,
+        .site = (uint64_t)(uintptr_t)caller,
+        .count = call->count,
+        .rest = call->rest,
+        .name = (uint16_t)find_name(ring, call->operation),
+        .dtype = call->dtype,
+        .member = -1,
+    };
+    if (caller)
+        note_module(ring, caller);
+    if (comm) {
+        written.comm = atomic_load_explicit(&comm->id, memory_order_relaxed);
+        written.member =
+            atomic_load_explicit(&comm->member, memory_order_relaxed);
+        written.sequence = count_call(comm);
+    }
+    jd__ring_write(ring, &written);
+}
+
+static void set_times(double came, double met, double left, int last)
+{
+    struct jd_ring_call call = { .number = current.number,
+                                 .came = came,
+                                 .met = met,
+                                 .left = left,
+                                 .last = last };
+    current.is_timed = true;
+    jd__ring_set_times(get_ring(), &call);
+}
+
+void jd__recorder_enter(const struct jd_recorder_call *call)
+{
+    uint64_t number = jd__progress_enter(call->operation);
+    struct jd_ring *ring = get_ring();
+    if (!number || !ring)
+        return;
+    write_call(ring, number, call);
+    current.number = number;
+    current.is_timed = false;
+    if (atomic_load_explicit(&state.traces, memory_order_relaxed))
+        set_times(jd__clock_now(), 0, 0, -1);
+}
+
+void jd__recorder_met(void)
+{
+    if (current.number)
+        jd__ring_set_state(get_ring(), current.number, JD_CALL_MET, JD_OK);
+}
+
+jd_status jd__recorder_leave(jd_status status)
+{
+    if (!jd__progress_leave())
+        return status;
+    jd__progress_thread.caller = NULL;
+    if (!current.number)
+        return status;
+    jd__ring_set_state(get_ring(), current.number, JD_CALL_DONE, status);
+    jd__ring_prefetch(get_ring(), current.number + 1);
+    if (current.is_timed)
+        set_times(0, 0, jd__clock_now(), -1);
+    current.number = 0;
+    return status;
+}
+
+void jd__recorder_wait_begins(double now)
+{
+    if (current.number && !current.is_timed)
+        set_times(now, 0, 0, -1);
+}
+
+void jd__recorder_wait_ends(int process)
+{
+    if (current.number && current.is_timed)
+        set_times(0, jd__clock_now(), 0, process);
+}
+
+/* ---- what others did ---------------------------------------------------- */
+
+const struct jd_ring *jd__recorder_own(void)
+{
+    return get_ring();
+}
+
+const struct jd_ring *jd__recorder_ring_of(int process)
+{
+    pthread_mutex_lock(&state.lock);
+    struct jd_host_rings shared = state.shared;
+    pthread_mutex_unlock(&state.lock);
+    for (int i = 0; i < shared.count; i++) {
+        const struct jd_ring *ring = &shared.rings[i];
+        if (jd__ring_is_valid(ring) && atomic_load(&ring->process) == process)
+            return ring;
+    }
+    return NULL;
+}
+
+static char *describe(const struct jd_ring *ring,
+                      const struct jd_ring_call *call)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fputs(call->state == JD_CALL_DONE ? "had returned from " : "was in ", out);
+    jd__ring_print(out, ring, call);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+char *jd__recorder_last_call(int process)
+{
+    const struct jd_ring *ring = jd__recorder_ring_of(process);
+    struct jd_ring_call call;
+    if (!ring || !jd__ring_read(ring, jd__ring_last(ring), &call))
+        return NULL;
+    return describe(ring, &call);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ring.c - the last calls of a process: what reads them, and rare writes. */
+#include "runtime/recorder/ring.h"
+#include "jd_dtype.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct jd_ring_entry) == 64, "a call is a cache line");
+_Static_assert(offsetof(struct jd_ring, entries) % 64 == 0, "and begins one");
+
+void jd__ring_init(struct jd_ring *ring, int pid, const char *boot_id)
+{
+    memcpy(ring->magic, JD_RING_MAGIC, sizeof ring->magic);
+    ring->version = JD_RING_VERSION;
+    atomic_store(&ring->pid, pid);
+    atomic_store(&ring->process, -1);
+    snprintf(ring->boot_id, sizeof ring->boot_id, "%s", boot_id);
+}
+
+bool jd__ring_is_valid(const struct jd_ring *ring)
+{
+    return memcmp(ring->magic, JD_RING_MAGIC, sizeof ring->magic) == 0 &&
+           ring->version == JD_RING_VERSION;
+}
+
+/* ---- times -------------------------------------------------------------- */
+
+static uint64_t to_nanoseconds(double seconds)
+{
+    return (uint64_t)(1e9 * seconds);
+}
+
+static void store_time(_Atomic uint64_t *time, double seconds)
+{
+    if (seconds > 0)
+        atomic_store_explicit(time, to_nanoseconds(seconds),
+                              memory_order_relaxed);
+}
+
+/* The times of another call that had the place are forgotten first. */
+static void claim(struct jd_ring_times *times, uint64_t number)
+{
+    if (atomic_load_explicit(&times->number, memory_order_relaxed) == number)
+        return;
+    atomic_store_explicit(&times->number, 0, memory_order_relaxed);
+    atomic_store_explicit(&times->came, 0, memory_order_release);
+    atomic_store_explicit(&times->met, 0, memory_order_release);
+    atomic_store_explicit(&times->left, 0, memory_order_release);
+    atomic_store_explicit(&times->last, -1, memory_order_release);
+    atomic_store_explicit(&times->number, number, memory_order_release);
+}
+
+void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call)
+{
+    struct jd_ring_times *times = &ring->times[call->number % JD_RING_CALLS];
+    claim(times, call->number);
+    store_time(&times->came, call->came);
+    store_time(&times->met, call->met);
+    store_time(&times->left, call->left);
+    if (call->last >= 0)
+        atomic_store_explicit(&times->last, call->last, memory_order_relaxed);
+}
+
+/* ---- to read ------------------------------------------------------------ */
+
+static uint64_t load(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire);
+}
+
+uint64_t jd__ring_last(const struct jd_ring *ring)
+{
+    uint64_t last = 0;
+    for (int i = 0; i < JD_RING_CALLS; i++) {
+        uint64_t number = load(&ring->entries[i].number);
+        if (number > last)
+            last = number;
+    }
+    return last;
+}
+
+static double load_time(const _Atomic uint64_t *time)
+{
+    return 1e-9 * (double)load(time);
+}
+
+static void read_times(const struct jd_ring *ring, struct jd_ring_call *call)
+{
+    const struct jd_ring_times *times =
+        &ring->times[call->number % JD_RING_CALLS];
+    call->last = -1;
+    if (load(&times->number) != call->number)
+        return;
+    call->came = load_time(&times->came);
+    call->met = load_time(&times->met);
+    call->left = load_time(&times->left);
+    call->last =
+        (int32_t)atomic_load_explicit(&times->last, memory_order_acquire);
+}
+
+static struct jd_ring_call read_words(const struct jd_ring_entry *entry)
+{
+    uint64_t kind = load(&entry->kind), state = load(&entry->state);
+    return (struct jd_ring_call){
+        .site = load(&entry->site),
+        .comm = load(&entry->comm),
+        .sequence = load(&entry->sequence),
+        .count = load(&entry->count),
+        .rest = load(&entry->rest),
+        .name = (uint16_t)kind,
+        .dtype = (uint8_t)(kind >> 16),
+        .member = (int32_t)(kind >> 32),
+        .state = (uint8_t)state,
+        .status = (int32_t)(state >> 32),
+    };
+}
+
+bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
+                   struct jd_ring_call *ret_call)
+{
+    const struct jd_ring_entry *entry = &ring->entries[number % JD_RING_CALLS];
+    if (!number || load(&entry->number) != number)
+        return false;
+    struct jd_ring_call call = read_words(entry);
+    call.number = number;
+    read_times(ring, &call);
+    if (load(&entry->number) != number)
+        return false;
+    *ret_call = call;
+    return true;
+}
+
+const struct jd_ring_comm *jd__ring_find_comm(const struct jd_ring *ring,
+                                              uint64_t id)
+{
+    for (int i = 0; id && i < JD_RING_COMMS; i++)
+        if (load(&ring->comms[i].id) == id)
+            return &ring->comms[i];
+    return NULL;
+}
+
+const struct jd_ring_module *jd__ring_find_module(const struct jd_ring *ring,
+                                                  uint64_t address)
+{
+    for (int i = 0; i < JD_RING_MODULES; i++) {
+        const struct jd_ring_module *module = &ring->modules[i];
+        uint64_t begin = load(&module->begin);
+        if (begin && begin <= address && address < module->end)
+            return module;
+    }
+    return NULL;
+}
+
+/* ---- in words ----------------------------------------------------------- */
+
+/* The public calls that say it belong to a higher room. */
+static const char *dtype_name(uint8_t dtype)
+{
+    switch (dtype) {
+#define NAME_ROW(name, number, size)                                           \
+    case number:                                                               \
+        return #name;
+        JD_DTYPE_MAP(NAME_ROW)
+#undef NAME_ROW
+    default:
+        return NULL;
+    }
+}
+
+static void print_site(FILE *out, const struct jd_ring *ring, uint64_t site)
+{
+    const struct jd_ring_module *module = jd__ring_find_module(ring, site);
+    if (!module)
+        return;
+    const char *slash = strrchr(module->path, '/');
+    fprintf(out, ", called at %s+0x%" PRIx64, slash ? slash + 1 : module->path,
+            site - module->base);
+}
+
+void jd__ring_print(FILE *out, const struct jd_ring *ring,
+                    const struct jd_ring_call *call)
+{
+    const struct jd_ring_comm *comm = jd__ring_find_comm(ring, call->comm);
+    const char *dtype = dtype_name(call->dtype);
+    fprintf(out, "%.39s", ring->names[call->name % JD_RING_NAMES]);
+    if (dtype && call->count)
+        fprintf(out, " of %" PRIu64 " x %s", call->count, dtype);
+    if (comm)
+        fprintf(out, " over %.99s", comm->text);
+    if (call->comm)
+        fprintf(out, " (call %" PRIu64 " there)", call->sequence);
+    print_site(out, ring, call->site);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ring.h - the last calls of a process, in memory that another process can
+ * read: while they are written, and after the writer has been killed.
+ *
+ *     jd__ring_init(ring, pid, "boot id");
+ *     jd__ring_write(ring, &call);                        the process itself
+ *     jd__ring_set_state(ring, call.number, JD_CALL_DONE, JD_OK);
+ *
+ *     uint64_t last = jd__ring_last(ring);                anybody
+ *     if (jd__ring_read(ring, last, &call))
+ *         jd__ring_print(out, ring, &call);
+ *
+ * All that a reader needs is in the ring: texts, not pointers. A call is 64
+ * bytes, written without lock and without clock; its times stand beside it,
+ * and only where there are any.
+ *
+ * Threads: one thread writes one call; different calls at the same time. What
+ * is looked up by text (names, modules, communicators) is added under a lock of
+ * the writer's.
+ */
+#ifndef RUNTIME_RECORDER_RING_H
+#define RUNTIME_RECORDER_RING_H
+
+#include "base/status.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JD_RING_MAGIC "jd-ring" /* with its NUL, 8 bytes */
+
+enum {
+    JD_RING_VERSION = 1,
+    JD_RING_CALLS = 4096,
+    JD_RING_NAMES = 128,  /* of operations; a power of two */
+    JD_RING_COMMS = 128,  /* that are told apart at a time */
+    JD_RING_MODULES = 32, /* programs and libraries that call */
+};
+
+enum jd_call_state {
+    JD_CALL_ENTERED, /* what it waits for has not come */
+    JD_CALL_MET,     /* all members have, and agree */
+    JD_CALL_DONE,    /* it has returned */
+};
+
+/* One call, as it is written and read. */
+struct jd_ring_call {
+    uint64_t number;   /* in its process, from 1 */
+    uint64_t site;     /* the address that it returns to; 0: not known */
+    uint64_t comm;     /* jd_ring_comm.id; 0: none */
+    uint64_t sequence; /* in the communicator, from 1 */
+    uint64_t count;
+    uint64_t rest; /* what else members must have alike: a source, rows, the
+                    * digest of a list */
+    uint16_t name; /* its place in names */
+    uint8_t dtype; /* jd_dtype; 0: none */
+    uint8_t state; /* enum jd_call_state */
+    int32_t member;
+    int32_t status; /* of a call that is done */
+
+    /* Where it was timed, seconds of the host's monotonic clock; else 0. */
+    double came; /* it began to wait; with JD_TRACE=1, it began */
+    double met;  /* what it waited for had come */
+    double left;
+    int32_t last; /* the process that came last; -1: not known */
+};
+
+/* A communicator, as one of its members sees it. */
+struct jd_ring_comm {
+    _Atomic uint64_t id;    /* the same on all members; 0: not in use */
+    _Atomic uint64_t calls; /* begun so far */
+    _Atomic int32_t member;
+    _Atomic uint32_t users; /* 0: the next new one may have its place */
+    int32_t size;
+    char text[100]; /* "axis \"data\"" */
+};
+
+/* Where code lies: [begin, end) is mapped from path, at base. */
+struct jd_ring_module {
+    _Atomic uint64_t begin; /* 0: not in use; written last */
+    uint64_t end, base;
+    char path[232];
+};
+
+/* A call's words, as they lie in memory. */
+struct jd_ring_entry {
+    _Atomic uint64_t number; /* 0 while the rest is written */
+    _Atomic uint64_t site, comm, sequence, count, rest;
+    _Atomic uint64_t kind;  /* name, dtype, member */
+    _Atomic uint64_t state; /* state, status */
+};
+
+struct jd_ring_times {
+    _Atomic uint64_t number; /* of the call that they are of */
+    _Atomic uint64_t came, met, left;
+    _Atomic int64_t last;
+};
+
+struct jd_ring {
+    char magic[8];
+    uint32_t version;
+    _Atomic int32_t pid;
+    _Atomic int32_t process; /* its index; -1: not known yet */
+    uint32_t unused;
+    char boot_id[40];
+    char step[64]; /* of jd_initialize(), the last that began */
+    char names[JD_RING_NAMES][40];
+    struct jd_ring_comm comms[JD_RING_COMMS];
+    struct jd_ring_module modules[JD_RING_MODULES];
+    _Alignas(64) struct jd_ring_entry entries[JD_RING_CALLS];
+    struct jd_ring_times times[JD_RING_CALLS];
+};
+
+/* Of memory that is zero. */
+void jd__ring_init(struct jd_ring *ring, int pid, const char *boot_id);
+
+/* Whether this is one that this version can read. */
+bool jd__ring_is_valid(const struct jd_ring *ring);
+
+/* ---- to write ----------------------------------------------------------- */
+
+static inline struct jd_ring_entry *jd__ring_entry(struct jd_ring *ring,
+                                                   uint64_t number)
+{
+    return &ring->entries[number % JD_RING_CALLS];
+}
+
+/* The place of a call that will come: its members wait for a store that is
+ * behind those of the recorder, and a line that has to come from afar would
+ * hold them all up. */
+static inline void jd__ring_prefetch(struct jd_ring *ring, uint64_t number)
+{
+    __builtin_prefetch(jd__ring_entry(ring, number), 1);
+}
+
+/* Becomes the newest call, in place of one that is JD_RING_CALLS older. Its
+ * state is JD_CALL_ENTERED; its times are not written. */
+static inline void jd__ring_write(struct jd_ring *ring,
+                                  const struct jd_ring_call *call)
+{
+    struct jd_ring_entry *entry = jd__ring_entry(ring, call->number);
+    const memory_order order = memory_order_release; /* after the 0 */
+    atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->site, call->site, order);
+    atomic_store_explicit(&entry->comm, call->comm, order);
+    atomic_store_explicit(&entry->sequence, call->sequence, order);
+    atomic_store_explicit(&entry->count, call->count, order);
+    atomic_store_explicit(&entry->rest, call->rest, order);
+    atomic_store_explicit(&entry->kind,
+                          call->name | (uint64_t)call->dtype << 16 |
+                              (uint64_t)(uint32_t)call->member << 32,
+                          order);
+    atomic_store_explicit(&entry->state, JD_CALL_ENTERED, order);
+    atomic_store_explicit(&entry->number, call->number, order);
+}
+
+/* Of a call that the thread has written; nothing where a newer one has its
+ * place by now. */
+static inline void jd__ring_set_state(struct jd_ring *ring, uint64_t number,
+                                      enum jd_call_state state,
+                                      jd_status status)
+{
+    struct jd_ring_entry *entry = jd__ring_entry(ring, number);
+    if (atomic_load_explicit(&entry->number, memory_order_relaxed) == number)
+        atomic_store_explicit(&entry->state,
+                              (uint64_t)state | (uint64_t)status << 32,
+                              memory_order_release);
+}
+
+/* What is not known is 0, and last -1; a later one replaces what it knows. */
+void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call);
+
+/* ---- to read ------------------------------------------------------------ */
+
+/* The number of the newest call; 0: none. */
+uint64_t jd__ring_last(const struct jd_ring *ring);
+
+/* False where the call was never written, is being written, or has been
+ * replaced: what is read is never of two. */
+bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
+                   struct jd_ring_call *ret_call);
+
+/* The communicator of that id; NULL: its place was given to another. */
+const struct jd_ring_comm *jd__ring_find_comm(const struct jd_ring *ring,
+                                              uint64_t id);
+
+/* The module that has code at the address; NULL: not known. */
+const struct jd_ring_module *jd__ring_find_module(const struct jd_ring *ring,
+                                                  uint64_t address);
+
+/* "jd_psum of 1 x F64 over axis \"x\" (call 7 there), called at train+0x4c1".
+ */
+void jd__ring_print(FILE *out, const struct jd_ring *ring,
+                    const struct jd_ring_call *call);
+
+#endif
