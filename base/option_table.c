@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* option_table.c - the rows, and the JD_* variables that are none of them. */
 #include "base/options.h"
+#include "base/text.h"
 #include "base/tie.h"
 
 #include <limits.h>
@@ -458,13 +459,12 @@ void jd__option_table_print_unknown(FILE *out, const struct jd_env *env)
 
 void jd__option_table_add_unknown(const struct jd_env *env, jd_status status)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return;
-    jd__option_table_print_unknown(out, env);
-    if (fclose(out) == 0 && size)
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out)
+        jd__option_table_print_unknown(out, env);
+    char *text = jd__text_end(&written);
+    if (text && *text)
         jd_fail(status, "%s%s", jd_error_message(), text);
     free(text);
 }

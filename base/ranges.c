@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranges.c - lists of numbers as people write them. */
 #include "base/ranges.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 
@@ -26,4 +27,10 @@ void jd__ranges_print(FILE *out, const int *numbers, int count)
             fprintf(out, "-%d", numbers[j]);
         i = j + 1;
     }
+}
+
+void jd__ranges_print_processes(FILE *out, const int *numbers, int count)
+{
+    fprintf(out, "process%s ", jd__text_es(count));
+    jd__ranges_print(out, numbers, count);
 }

@@ -23,4 +23,7 @@ int jd__ranges_sort(int *numbers, int count);
 /* Prints sorted numbers as ranges. */
 void jd__ranges_print(FILE *out, const int *numbers, int count);
 
+/* The same, named: "process 3", "processes 0-2,5". */
+void jd__ranges_print_processes(FILE *out, const int *numbers, int count);
+
 #endif

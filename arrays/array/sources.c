@@ -3,6 +3,7 @@
  * are there already. */
 #include "arrays/array/array.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "collectives/platform/device_memory.h"
 
 #include <stdlib.h>
@@ -229,7 +230,7 @@ static jd_status check_buffers(const jd_array *array, void *const *buffers,
                        FROM_SHARDS ": num_buffers is %d, and this process has "
                                    "%d device%s in the sharding's mesh; give "
                                    "one for each",
-                       num_buffers, count, count == 1 ? "" : "s");
+                       num_buffers, count, jd__text_s(count));
     if (count && !buffers)
         return jd_fail(JD_INVALID_ARGUMENT, FROM_SHARDS ": buffers is NULL");
     for (int i = 0; i < count && status == JD_OK; i++)

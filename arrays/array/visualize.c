@@ -4,6 +4,7 @@
 #include "arrays/sharding/picture.h"
 #include "base/env.h"
 #include "base/excerpt.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -267,7 +268,7 @@ static void print_summary(const jd_sharding *sharding, int ndim,
     else
         fprintf(out, "whole on%s", count > 1 ? " each of" : "");
     fprintf(out, " %d %s device%s\n", count, sharding->devices[0]->platform,
-            count == 1 ? "" : "s");
+            jd__text_s(count));
 }
 
 static void print_legend(const struct jd_picture *picture, FILE *out)
@@ -351,16 +352,16 @@ static jd_status put(const struct drawing *drawing, const char *text,
 /* Written in one go, so that pictures of several processes do not mix. */
 static jd_status draw(const struct drawing *drawing)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *buffer = open_memstream(&text, &size);
-    if (!buffer)
+    struct jd_text picture;
+    FILE *out = jd__text_begin(&picture);
+    if (!out)
         return jd__fail_no_memory(drawing->operation, BUFSIZ);
-    jd_status status = draw_into(drawing, buffer);
-    if (fclose(buffer) != 0 && status == JD_OK)
-        status = jd__fail_no_memory(drawing->operation, size);
+    jd_status status = draw_into(drawing, out);
+    char *text = jd__text_end(&picture);
+    if (!text && status == JD_OK)
+        status = jd__fail_no_memory(drawing->operation, picture.length);
     if (status == JD_OK)
-        status = put(drawing, text, size);
+        status = put(drawing, text, picture.length);
     free(text);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "base/digest.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,17 +114,12 @@ static void print_array(FILE *out, const struct jd_saved_array *saved,
 char *jd__checkpoint_plan_print(const struct jd_save_plan *plan,
                                 const char *dir, jd_array *const *arrays)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     fprintf(out, "dir %s; %zu arrays", dir, plan->index.count);
     for (size_t i = 0; i < plan->index.count; i++)
         print_array(out, &plan->index.arrays[i], arrays[i]->sharding);
-    if (fclose(out) != 0) {
-        free(text);
-        text = NULL;
-    }
-    return text;
+    return jd__text_end(&text);
 }

@@ -11,6 +11,7 @@
 #include "arrays/checkpoint/checkpoint_open.h"
 #include "arrays/checkpoint/checkpoint_runs.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "collectives/platform/device_memory.h"
 #include "jd_checkpoint.h"
 #include "jd_memory.h"
@@ -273,20 +274,15 @@ static jd_status check_arguments(const char *dir, const char *const *names,
 static char *describe(const char *dir, const char *const *names,
                       jd_sharding *const *shardings, size_t n)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     fprintf(out, "dir %s; %zu arrays", dir, n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "; \"%s\" as \"%s\" on %d devices", names[i],
                 shardings[i]->spec, shardings[i]->num_devices);
-    if (fclose(out) != 0) {
-        free(text);
-        text = NULL;
-    }
-    return text;
+    return jd__text_end(&text);
 }
 
 /* Process 0's text of the index, to all: what they read is of one

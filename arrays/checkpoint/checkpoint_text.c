@@ -4,6 +4,7 @@
 #include "arrays/checkpoint/crc32c.h"
 #include "arrays/checkpoint/npy.h"
 #include "base/status.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -83,24 +84,19 @@ static void write_arrays(FILE *out, const struct jd_index *index)
 jd_status jd__checkpoint_index_write(const struct jd_index *index,
                                      char **ret_text, size_t *ret_bytes)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    bool failed = !out;
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     if (out) {
         write_arrays(out, index);
-        failed = fflush(out) != 0;
-        if (!failed)
-            fprintf(out, "end %08" PRIx32 "\n", jd__crc32c(0, text, bytes));
-        failed |= ferror(out) != 0;
-        failed |= fclose(out) != 0;
+        if (fflush(out) == 0)
+            fprintf(out, "end %08" PRIx32 "\n",
+                    jd__crc32c(0, written.chars, written.length));
     }
-    if (failed) {
-        free(text);
-        return jd__fail_no_memory("a checkpoint's index", bytes);
-    }
+    char *text = jd__text_end(&written);
+    if (!text)
+        return jd__fail_no_memory("a checkpoint's index", written.length);
     *ret_text = text;
-    *ret_bytes = bytes;
+    *ret_bytes = written.length;
     return JD_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blocks.c - the blocks that a sharding cuts an array of some shape into. */
 #include "arrays/sharding/sharding.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +46,13 @@ static jd_status check_sizes(const char *operation, int ndim,
 /* "\"data\" 2 x \"model\" 3", malloc'ed; NULL where there is no memory. */
 static char *print_axes(const jd_sharding *sharding, const struct jd_axes *axes)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     for (int i = 0; out && i < axes->count; i++)
         fprintf(out, "%s\"%s\" %d", i ? " x " : "",
                 sharding->axis_names[axes->axis[i]],
                 sharding->axis_sizes[axes->axis[i]]);
-    if (out && fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }
 
 static jd_status fail_uneven(const jd_sharding *sharding, const char *operation,
@@ -106,7 +103,7 @@ static jd_status check_ndim(const jd_sharding *sharding, const char *operation,
                    "%d dimension%s; leave out the last entries, or use a "
                    "sharding of its own for such arrays",
                    operation, sharding->written, sharding->num_entries, text,
-                   ndim, ndim == 1 ? "" : "s");
+                   ndim, jd__text_s(ndim));
 }
 
 jd_status jd__sharding_check_shape(const jd_sharding *sharding,

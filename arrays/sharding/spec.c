@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spec.c - the text that says how an array is cut, read and written. */
 #include "arrays/sharding/spec.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,9 +143,8 @@ static void print_cut(const struct jd_mesh *mesh, const struct jd_axes *axes,
 char *jd__spec_print(const struct jd_mesh *mesh, int num_cuts,
                      const struct jd_cut *cuts)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     for (int d = 0; d < num_cuts; d++) {
@@ -152,8 +152,5 @@ char *jd__spec_print(const struct jd_mesh *mesh, int num_cuts,
             fputc(',', out);
         print_cut(mesh, &cuts[d].axes, out);
     }
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* table.c - what jd-bench scale prints. */
+#include "base/text.h"
 #include "bench/jd_bench.h"
 #include "bench/scale/compositions.h"
 #include "bench/scale/scale.h"
@@ -157,7 +158,7 @@ static bool print_job(const struct scale_options *o, int hosts, int per_host)
     struct scale_start start;
     if (!o->json) {
         printf("%d hosts of %d process%s\n", hosts, per_host,
-               per_host == 1 ? "" : "es");
+               jd__text_es(per_host));
         printf("  %-19s %7s  %8s %9s %8s  %-26s  %8s %9s %8s  %-18s %6s\n", "",
                "bytes", "messages", "sent", "jd", "", "messages", "sent", "MPI",
                "", "MPI/jd");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signature.c - what a member of a collective says that it is calling. */
 #include "collectives/check/signature.h"
+#include "base/text.h"
 #include "jd_dtype.h"
 
 #include <inttypes.h>
@@ -35,10 +36,10 @@ static struct part rows_of(const struct jd_signature *s)
     if (s->activity == JD_ACTIVITY_ALL_GATHER_2D ||
         s->activity == JD_ACTIVITY_PSUM_SCATTER_2D)
         snprintf(part.text, sizeof part.text, " of %" PRIu64 " row%s",
-                 s->digest, s->digest == 1 ? "" : "s");
+                 s->digest, jd__text_s(s->digest));
     if (s->activity == JD_ACTIVITY_ALL_TO_ALL_2D)
         snprintf(part.text, sizeof part.text, " of %" PRIu64 " row%s in pieces",
-                 s->digest >> 2, s->digest >> 2 == 1 ? "" : "s");
+                 s->digest >> 2, jd__text_s(s->digest >> 2));
     return part;
 }
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "collectives/cpu/bootstrap.h"
 #include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/inter/inter.h"
@@ -65,8 +66,7 @@ static struct jd_comm_desc describe(const struct jd_comm_spec *spec,
     snprintf(desc.text, sizeof desc.text,
              "%.64s of %d %s%sdevice%s, of process%s %s", spec->axes,
              spec->size, several ? platform : "", several ? " " : "",
-             spec->size == 1 ? "" : "s", layout->num_processes == 1 ? "" : "es",
-             list);
+             jd__text_s(spec->size), jd__text_es(layout->num_processes), list);
     return desc;
 }
 

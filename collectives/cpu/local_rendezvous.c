@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "collectives/cpu/local_rendezvous.h"
 
 #include <pthread.h>
@@ -164,26 +165,21 @@ static int *list_missing(const struct jd_rendezvous *arrival, int *ret_count)
 static char *describe(const struct jd_rendezvous *arrival, double waited)
 {
     const struct jd_wait *wait = arrival->wait;
-    char *text = NULL;
-    size_t size;
+    struct jd_text text = { .out = NULL };
     int count, *missing = list_missing(arrival, &count);
-    FILE *out = missing ? open_memstream(&text, &size) : NULL;
+    FILE *out = missing ? jd__text_begin(&text) : NULL;
     if (out) {
         fprintf(out,
                 "%s%s: device %d of process %d has waited %.3g s for device%s ",
                 wait->operation, wait->detail ? wait->detail : "",
-                arrival->device, wait->self, waited, count == 1 ? "" : "s");
+                arrival->device, wait->self, waited, jd__text_s(count));
         jd__ranges_print(out, missing, count);
         fputs(" of the same process, whose thread has not made this call, or "
               "waits for one that has not",
               out);
-        if (fclose(out) != 0) {
-            free(text);
-            text = NULL;
-        }
     }
     free(missing);
-    return text;
+    return jd__text_end(&text);
 }
 
 /* Of those who wait for the same, the one of the lowest device speaks. */

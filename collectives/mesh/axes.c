@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* axes.c - strings that name a mesh's axes, and positions along them. */
 #include "collectives/mesh/mesh.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,18 +69,14 @@ bool jd__axes_equal(const struct jd_axes *a, const struct jd_axes *b)
 
 char *jd__axes_print(const struct jd_mesh *mesh, const struct jd_axes *axes)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     for (int i = 0; i < axes->count; i++)
         fprintf(out, "%s\"%s\"", i ? ", " : "",
                 mesh->axis_names[axes->axis[i]]);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }
 
 /* How far apart neighbours along an axis are. */

@@ -3,6 +3,7 @@
  * communicator's processes has, for sentences that name processes where the
  * program counts by indices.  */
 #include "collectives/mesh/shard.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,10 +70,9 @@ static void print_run(FILE *out, const struct jd_axis_comm *axis_comm,
 
 char *jd__axis_comm_numbers(const struct jd_axis_comm *axis_comm)
 {
-    char *text = NULL;
-    size_t size;
+    struct jd_text text = { .out = NULL };
     struct number *numbers = list_numbers(axis_comm);
-    FILE *out = numbers ? open_memstream(&text, &size) : NULL;
+    FILE *out = numbers ? jd__text_begin(&text) : NULL;
     int runs = 0;
     for (int i = 0, end; out && i < axis_comm->size && runs <= MOST; i = end) {
         end = end_of_run(numbers, axis_comm->size, i);
@@ -82,8 +82,5 @@ char *jd__axis_comm_numbers(const struct jd_axis_comm *axis_comm)
             fputs(", ... (jd_mesh_visualize() shows all)", out);
     }
     free(numbers);
-    if (out && fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mesh_check.c - what jd_mesh_create() does not take, each with its reason. */
 #include "collectives/mesh/mesh.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -56,16 +57,13 @@ jd_status jd__mesh_check_names(int ndim, const char *const *axis_names)
 /* "\"data\" 2 x \"model\" -1", malloc'ed; "" where there is no memory. */
 static char *print_sizes(const struct jd_mesh_sizes *sizes)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     for (int i = 0; out && i < sizes->ndim; i++)
         fprintf(out, "%s\"%s\" %d", i ? " x " : "", sizes->axis_names[i],
                 sizes->shape[i]);
-    if (out && fclose(out) == 0)
-        return text;
-    free(text);
-    return calloc(1, 1);
+    char *text = jd__text_end(&written);
+    return text ? text : calloc(1, 1);
 }
 
 /* The axis of the first -1 goes into *ret_open, or -1. */
@@ -116,7 +114,7 @@ static jd_status fail_product(const struct jd_mesh_sizes *sizes, int product,
 {
     char *text = print_sizes(sizes);
     const char *shape = text ? text : "";
-    const char *plural = sizes->available == 1 ? "" : "s";
+    const char *plural = jd__text_s(sizes->available);
     jd_status status;
     if (product < 0)
         status = jd_fail(JD_INVALID_ARGUMENT,
@@ -138,8 +136,8 @@ static jd_status fail_product(const struct jd_mesh_sizes *sizes, int product,
                                 "has %d device%s; make the product of the "
                                 "sizes %d, make one of them -1, or give the "
                                 "devices that are to be used",
-                         product, product == 1 ? "" : "s", shape,
-                         sizes->available, plural, sizes->available);
+                         product, jd__text_s(product), shape, sizes->available,
+                         plural, sizes->available);
     free(text);
     return status;
 }

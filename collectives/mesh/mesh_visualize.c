@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mesh_visualize.c - a mesh as a person reads it: tables of places. */
 #include "base/excerpt.h"
+#include "base/text.h"
 #include "collectives/mesh/mesh.h"
 
 #include <errno.h>
@@ -188,8 +189,8 @@ static void print_mesh(const struct jd_mesh *mesh, FILE *out)
         fprintf(out, "%s\"%s\" %d", i ? " x " : "", mesh->axis_names[i],
                 mesh->shape[i]);
     fprintf(out, ": %d %s device%s of %d process%s on %d host%s\n", mesh->size,
-            mesh->devices[0]->platform, mesh->size == 1 ? "" : "s", processes,
-            processes == 1 ? "" : "es", hosts, hosts == 1 ? "" : "s");
+            mesh->devices[0]->platform, jd__text_s(mesh->size), processes,
+            jd__text_es(processes), hosts, jd__text_s(hosts));
     fprintf(out, "at each place: %sprocess:device\n%s",
             hosts > 1 ? "host " : "", mesh->ndim > 2 ? "" : "\n");
     table.has_hosts = hosts > 1;

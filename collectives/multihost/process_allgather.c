@@ -2,6 +2,7 @@
 /* process_allgather.c - jd_process_allgather: shapes checked, leaves gathered.
  */
 #include "base/progress.h"
+#include "base/text.h"
 #include "collectives/channel/chunks.h"
 #include "collectives/multihost/agree.h"
 #include "collectives/multihost/leaves.h"
@@ -66,7 +67,7 @@ static jd_status fail_shape(const jd_leaf *in, const jd_leaf *out, int count,
     return jd_fail(JD_INVALID_ARGUMENT,
                    "jd_process_allgather: out[%zu] is %s; in[%zu] is %s, "
                    "which %d process%s gather%s into %s%s",
-                   i, out_text, i, in_text, count, count == 1 ? "" : "es",
+                   i, out_text, i, in_text, count, jd__text_es(count),
                    count == 1 ? "s" : "", wanted_text, tiled ? " (tiled)" : "");
 }
 

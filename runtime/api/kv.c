@@ -2,6 +2,7 @@
 /* kv.c - the public calls of the key-value store. */
 #include "base/digest.h"
 #include "base/key_text.h"
+#include "base/text.h"
 #include "jd_coordination.h"
 #include "runtime/api/barrier.h"
 #include "runtime/coordination/client/call.h"
@@ -93,7 +94,7 @@ static jd_status begin_with_many(struct question *question,
                                  const char *operation, size_t count)
 {
     snprintf(question->detail, sizeof question->detail, " of %zu key%s", count,
-             count == 1 ? "" : "s");
+             jd__text_s(count));
     jd_status status = begin(question, operation);
     question->call.detail = question->detail;
     return status;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/process_exit.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/world.h"
@@ -169,16 +170,16 @@ void jd__exit_forget(void)
 /* The sentence, for all who have told the same. */
 static void print_check(const char *text, const struct jd_report_answer *told)
 {
-    char *ranges = NULL;
-    size_t size;
-    FILE *out = told->num_processes > 1 ? open_memstream(&ranges, &size) : NULL;
+    struct jd_text written = { .out = NULL };
+    FILE *out = told->num_processes > 1 ? jd__text_begin(&written) : NULL;
     if (out) {
-        fputs("processes ", out);
-        jd__ranges_print(out, told->processes, (int)told->num_processes);
+        jd__ranges_print_processes(out, told->processes,
+                                   (int)told->num_processes);
         fputs(": ", out);
-        fclose(out);
     }
+    char *ranges = jd__text_end(&written);
     jd__log(JD_LOG_ERROR, "%s%s", ranges ? ranges : "", text);
+    free(ranges);
 }
 
 JD_NORETURN static void end_after_check(jd_status status, const char *text)

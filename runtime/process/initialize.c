@@ -11,6 +11,7 @@
 #include "runtime/process/initialize.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/tie.h"
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_report.h"
@@ -580,7 +581,7 @@ static void say_how(const struct starting *s)
             "no launcher serves MPI here: %d processes on %d host%s met at %s "
             "(%s), and jd-pmix-server joined them to one world",
             runtime->world.count, runtime->topology->num_hosts,
-            runtime->topology->num_hosts == 1 ? "" : "s", address->value,
+            jd__text_s(runtime->topology->num_hosts), address->value,
             address->source);
 }
 

@@ -196,8 +196,8 @@ static void print_waiting(FILE *out, const struct peers *peers,
                 indices[count++] = peers->items[i].index;
         if (!count)
             continue;
-        fprintf(out, "; process%s ", count > 1 ? "es" : "");
-        jd__ranges_print(out, indices, count);
+        fputs("; ", out);
+        jd__ranges_print_processes(out, indices, count);
         fprintf(out, " wait%s in %s", count > 1 ? "" : "s",
                 phases->step_names[step]);
     }
@@ -241,8 +241,8 @@ static void print_absent(FILE *out, const struct peers *peers,
             if (!find((struct peers *)peers, i))
                 indices[count++] = i;
         if (count) {
-            fprintf(out, "; process%s ", count > 1 ? "es" : "");
-            jd__ranges_print(out, indices, count);
+            fputs("; ", out);
+            jd__ranges_print_processes(out, indices, count);
             fprintf(out, " %s not there (never started, ended, or gave up)",
                     count > 1 ? "are" : "is");
         }

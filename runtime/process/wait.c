@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "base/progress.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/lock.h"
@@ -219,8 +220,7 @@ static void print_missing(FILE *out, const struct jd_wait *wait,
         free(doing);
         return;
     }
-    fprintf(out, "process%s ", missing->count == 1 ? "" : "es");
-    jd__ranges_print(out, missing->processes, missing->count);
+    jd__ranges_print_processes(out, missing->processes, missing->count);
     print_gone(out, wait, missing);
     print_unasked(out, missing, &seen);
 }
@@ -240,7 +240,7 @@ static void print_members(FILE *out, const struct missing *missing)
     for (int i = 0; numbers && i < count; i++)
         numbers[i] = missing->members[i].member;
     if (numbers && count) {
-        fprintf(out, "; member%s ", count == 1 ? "" : "s");
+        fprintf(out, "; member%s ", jd__text_s(count));
         jd__ranges_print(out, numbers, count);
         fputs(count == 1 ? " has not come" : " have not come", out);
     }
@@ -250,9 +250,8 @@ static void print_members(FILE *out, const struct missing *missing)
 /* Those next to this one, who wait for the culprits too. */
 static void print_neighbours(FILE *out, const struct missing *next)
 {
-    fprintf(out, "; what comes next comes here from process%s ",
-            next->count == 1 ? "" : "es");
-    jd__ranges_print(out, next->processes, next->count);
+    fputs("; what comes next comes here from ", out);
+    jd__ranges_print_processes(out, next->processes, next->count);
     fputs(next->count == 1 ? ", which waits too" : ", which wait too", out);
 }
 
@@ -268,9 +267,8 @@ static bool is_same(const struct missing *a, const struct missing *b)
 static char *describe(const struct jd_wait *wait, const struct missing *missing,
                       const struct missing *next, double waited)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     fprintf(out, "%s%s: ", wait->operation, wait->detail ? wait->detail : "");
@@ -280,10 +278,7 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
     print_members(out, missing);
     if (wait->is_handed_on && next->count && !is_same(missing, next))
         print_neighbours(out, next);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }
 
 /* Without a service nobody knows who else waits: of the processes on a host

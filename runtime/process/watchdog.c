@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/process_exit.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "runtime/process/proc_peers.h"
 
@@ -52,19 +53,15 @@ static char *look(const struct jd_watchdog *dog)
     const struct jd_phases *phases = dog->spec.phases;
     const char *hint =
         phases->step_hints ? phases->step_hints[dog->step] : NULL;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     jd__proc_peers_print(out, phases, dog->spec.env, dog->cluster);
     if (hint && may_span_hosts(dog->cluster))
         fprintf(out, "; %s", hint);
     jd__option_table_print_unknown(out, dog->spec.env);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
@@ -73,9 +70,8 @@ static char *describe(const struct jd_watchdog *dog, double waited,
 {
     const struct jd_watchdog_spec *spec = &dog->spec;
     const struct jd_phases *phases = spec->phases;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     fprintf(out, "%s has waited %.3g s", phases->operation, waited);
@@ -84,10 +80,7 @@ static char *describe(const struct jd_watchdog *dog, double waited,
                 phases->step_names[dog->step], dog->step + 1,
                 phases->num_steps);
     fputs(seen ? seen : "", out);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }
 
 /* The lowest waiting process of a host speaks for it. */

@@ -3,6 +3,7 @@
 #include "runtime/topology/absent.h"
 #include "base/log.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/topology/device_source.h"
 
 #include <stdbool.h>
@@ -56,8 +57,8 @@ static void print_reasons(FILE *out, const struct jd_absent *absent,
     for (int reason = 0; reason < MOST_REASONS && left; reason++) {
         count = take_alike(absent, platform, is_done, numbers);
         left -= count;
-        fprintf(out, "%sprocess%s ", reason ? "; " : "", count > 1 ? "es" : "");
-        jd__ranges_print(out, numbers, count);
+        fputs(reason ? "; " : "", out);
+        jd__ranges_print_processes(out, numbers, count);
         fprintf(out, ": %s", why_of(absent, numbers[0], platform));
     }
     if (left)
@@ -80,14 +81,12 @@ void jd__absent_print(FILE *out, const struct jd_absent *absent,
 
 char *jd__absent_describe(const struct jd_absent *absent, const char *platform)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     jd__absent_print(out, absent, platform);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 void jd__absent_say(const struct jd_absent *absent, bool has_spare)

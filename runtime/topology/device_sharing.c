@@ -3,6 +3,7 @@
  * each one's own. */
 #include "runtime/topology/device_sharing.h"
 #include "base/ranges.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,11 +178,6 @@ static bool sees_the_same(const struct view *a, const struct view *b)
     return true;
 }
 
-static const char *plural(int count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static jd_status fail_overlap(const struct view *a, const struct view *b,
                               const struct jd_device_record *common)
 {
@@ -194,7 +190,7 @@ static jd_status fail_overlap(const struct view *a, const struct view *b,
                    "), or say which are whose (JD_LOCAL_DEVICE_IDS), or use "
                    "none (JD_PLATFORM=cpu)",
                    a->record->facts.host, a->record->process_id, a->num_seen,
-                   plural(a->num_seen), b->record->process_id, b->num_seen,
+                   jd__text_s(a->num_seen), b->record->process_id, b->num_seen,
                    common->device.uuid);
 }
 
@@ -202,19 +198,16 @@ static jd_status fail_overlap(const struct view *a, const struct view *b,
 static char *list_alike(const struct view *leader, struct view *const *host,
                         int count)
 {
-    char *text = NULL;
-    size_t size;
+    struct jd_text text = { .out = NULL };
     int *numbers = calloc((size_t)count, sizeof *numbers), n = 0;
-    FILE *out = numbers ? open_memstream(&text, &size) : NULL;
+    FILE *out = numbers ? jd__text_begin(&text) : NULL;
     for (int i = 0; numbers && i < count; i++)
         if (host[i]->leader == leader)
             numbers[n++] = host[i]->record->process_id;
     if (out)
         jd__ranges_print(out, numbers, n);
-    if (out)
-        fclose(out);
     free(numbers);
-    return text;
+    return jd__text_end(&text);
 }
 
 static jd_status fail_fewer(const struct view *leader, struct view *const *host,
@@ -228,7 +221,7 @@ static jd_status fail_fewer(const struct view *leader, struct view *const *host,
                        "or use none (JD_PLATFORM=cpu)",
             leader->record->facts.host, leader->num_alike,
             processes ? processes : "?", leader->num_seen,
-            plural(leader->num_seen), leader->num_seen);
+            jd__text_s(leader->num_seen), leader->num_seen);
     free(processes);
     return JD_FAILED_PRECONDITION;
 }

@@ -3,6 +3,7 @@
 #include "tools/jd-info/topology_tree.h"
 #include "base/digest.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/topology/device_source.h"
 #include "tools/jd-info/host_ranges.h"
 
@@ -37,15 +38,10 @@ static const int *processes_of(const struct tree *tree, int host)
 
 /* ---- words -------------------------------------------------------------- */
 
-static const char *plural(int count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void print_counted(FILE *out, int count, const char *what,
                           const char *after)
 {
-    fprintf(out, "%d %s%s%s", count, what, plural(count), after);
+    fprintf(out, "%d %s%s%s", count, what, jd__text_s(count), after);
 }
 
 static void print_memory(FILE *out, uint64_t bytes)
@@ -150,7 +146,7 @@ static void print_cores(FILE *out, const struct tree *tree, int host)
 
 static void print_run(FILE *out, const jd_device *d, int count)
 {
-    fprintf(out, "%d %s device%s (%s", count, d->platform, plural(count),
+    fprintf(out, "%d %s device%s (%s", count, d->platform, jd__text_s(count),
             d->kind);
     print_memory(out, d->memory_bytes);
     fputs("), ", out);
@@ -185,19 +181,20 @@ static void print_models(FILE *out, const struct tree *tree, int host,
 
 static bool make_look(const struct tree *tree, int host, struct look *look)
 {
-    size_t size;
-    FILE *out = open_memstream(&look->text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     int count = count_of(tree, host);
     if (!out)
         return false;
-    fprintf(out, "%d process%s each, ", count, count == 1 ? "" : "es");
+    fprintf(out, "%d process%s each, ", count, jd__text_es(count));
     for (int i = 0; i < tree->topology->num_platforms; i++)
         print_models(out, tree, host, i);
     print_cores(out, tree, host);
     print_machine(out, tree->topology, host);
-    if (fclose(out) != 0)
+    look->text = jd__text_end(&text);
+    if (!look->text)
         return false;
-    look->digest = jd__digest(0, look->text, size);
+    look->digest = jd__digest(0, look->text, text.length);
     look->host = look->group = host;
     return true;
 }
@@ -322,10 +319,10 @@ static void print_job(const struct tree *tree)
     print_counted(tree->out, t->num_hosts, "host", ", ");
     print_counted(tree->out, t->num_slices, "slice", ", ");
     fprintf(tree->out, "%d process%s", t->num_processes,
-            t->num_processes == 1 ? "" : "es");
+            jd__text_es(t->num_processes));
     for (int i = 0; i < t->num_platforms; i++)
         fprintf(tree->out, ", %d %s device%s", t->platforms[i].count,
-                t->platforms[i].platform, plural(t->platforms[i].count));
+                t->platforms[i].platform, jd__text_s(t->platforms[i].count));
     putc('\n', tree->out);
 }
 

@@ -9,6 +9,7 @@
  * again for what processes have left behind.
  */
 #include "base/clock.h"
+#include "base/text.h"
 #include "runtime/coordination/net/listen.h"
 #include "tools/jd-run/jd_run.h"
 
@@ -69,7 +70,7 @@ static const char *name_running(const struct run *run)
 {
     static char text[160];
     size_t used = (size_t)snprintf(text, sizeof text, "process%s ",
-                                   run->num_running == 1 ? "" : "es");
+                                   jd__text_es(run->num_running));
     const char *comma = "";
     for (int i = 0; i < run->num_started && used < sizeof text - 40; i++) {
         if (!run->processes[i].is_running)

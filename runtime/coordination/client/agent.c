@@ -3,6 +3,7 @@
 #include "runtime/coordination/client/agent.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "runtime/coordination/client/agent_private.h"
 #include "runtime/coordination/client/call.h"
 
@@ -408,13 +409,11 @@ static void print_tried(FILE *out, const struct jd_agent *agent)
 static jd_status fail_to_reach(const struct jd_agent *agent, const char *who,
                                double begin)
 {
-    char *tried = NULL;
-    size_t size;
-    FILE *out = open_memstream(&tried, &size);
-    if (out) {
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out)
         print_tried(out, agent);
-        fclose(out);
-    }
+    char *tried = jd__text_end(&written);
     jd_status status =
         jd_fail(JD_DEADLINE_EXCEEDED,
                 "%s has not reached the coordination service in %.3g s; it "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* interfaces.c - this host's own addresses: which there are, which of them
  * JD_INTERFACE chooses, and which networks another host shares. */
+#include "base/text.h"
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/coordination/net/interface_list.h"
 
@@ -142,14 +143,12 @@ static void choose(const struct ifaddrs *own, const char *interfaces,
 static jd_status fail_none(const struct ifaddrs *own, const char *interfaces,
                            bool loopback)
 {
-    char *have = NULL;
-    size_t size;
+    struct jd_text written;
     jd_status status;
-    FILE *out = open_memstream(&have, &size);
-    if (out) {
+    FILE *out = jd__text_begin(&written);
+    if (out)
         print_own(out, own);
-        fclose(out);
-    }
+    char *have = jd__text_end(&written);
     if (loopback || !interfaces || !*interfaces)
         status = jd_fail(JD_NOT_FOUND,
                          "this host has no %s that is up (addresses of those "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* listen.c - sockets that listen. */
 #include "runtime/coordination/net/listen.h"
+#include "base/text.h"
 #include "runtime/coordination/net/child.h"
 
 #include <errno.h>
@@ -82,14 +83,12 @@ static int add(struct jd_listeners *listeners,
 /* A text that a function prints, malloc'ed; NULL without memory. */
 static char *print_owner(const struct jd_endpoint *endpoint)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     jd__port_owner_print(out, endpoint);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 /* What a user can set: of names that are a launcher's own the next better. */
@@ -120,13 +119,11 @@ static jd_status fail_not_ours(const struct jd_endpoint *endpoint,
                                const char *where, const char *variable)
 {
     char host[JD_ENDPOINT_TEXT];
-    char *own = NULL;
-    size_t size;
-    FILE *out = open_memstream(&own, &size);
-    if (out) {
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out)
         jd__interfaces_print(out);
-        fclose(out);
-    }
+    char *own = jd__text_end(&written);
     jd__addresses_format_host(endpoint, host);
     jd_fail(JD_NOT_FOUND,
             "cannot listen on %s (%s): %s is no address of this host, which "

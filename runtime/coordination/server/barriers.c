@@ -6,6 +6,7 @@
  */
 #include "base/key_text.h"
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <limits.h>
@@ -173,8 +174,8 @@ static void print_given_up(FILE *out, const struct jd_service *service,
         if (has_given_up(barrier, i))
             numbers[count++] = i;
     if (count) {
-        fprintf(out, "; process%s ", count == 1 ? "" : "es");
-        jd__ranges_print(out, numbers, count);
+        fputs("; ", out);
+        jd__ranges_print_processes(out, numbers, count);
         fputs(" came and gave up", out);
     }
     free(numbers);
@@ -276,8 +277,7 @@ static void print_waiting(FILE *out, const struct barrier *barrier)
          numbers && w; w = w->next)
         numbers[n++] = w->connection->member->index;
     qsort(numbers, (size_t)n, sizeof(int), jd__ranges_compare);
-    fprintf(out, "process%s ", n == 1 ? "" : "es");
-    jd__ranges_print(out, numbers, n);
+    jd__ranges_print_processes(out, numbers, n);
     fprintf(out, " wait%s", n == 1 ? "s" : "");
     free(numbers);
 }
@@ -415,13 +415,11 @@ static void fail_mismatch(struct jd_service *service,
                           const Jd__Message *message, struct barrier *barrier,
                           const struct arrival *arrival)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out) {
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out)
         print_mismatch(out, service, connection->member, barrier, arrival);
-        fclose(out);
-    }
+    char *text = jd__text_end(&written);
     if (text)
         owe_mismatch(service, connection->member, barrier, arrival, text);
     jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
@@ -453,9 +451,8 @@ static const struct jd_service_process *find_gone(struct jd_service *service,
 static char *describe_gone(const struct jd_service *service,
                            const struct jd_service_process *member)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     jd__processes_print(out, service, member);
@@ -463,8 +460,7 @@ static char *describe_gone(const struct jd_service *service,
         fprintf(out, " has failed: %s", member->failure);
     else
         fputs(" has called jd_shutdown and will not come", out);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 static void refuse_gone(struct jd_service *service,

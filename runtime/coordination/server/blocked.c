@@ -411,9 +411,8 @@ void jd__blocked_describe(FILE *out, const struct jd_service *service,
     int processes[JD_BLOCKED_NAMED];
     for (int i = 0; i < blocked->count; i++)
         processes[i] = blocked->awaited[i].process;
-    fprintf(out, "waits in %s for process%s ", blocked->operation,
-            blocked->count == 1 ? "" : "es");
-    jd__ranges_print(out, processes, blocked->count);
+    fprintf(out, "waits in %s for ", blocked->operation);
+    jd__ranges_print_processes(out, processes, blocked->count);
     print_members(out, blocked);
     fprintf(out, ", for %.3g s", service->now - blocked->since);
 }

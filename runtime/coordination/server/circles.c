@@ -5,6 +5,7 @@
  * None of them can go on. Each that has told of its wait is asked again, twice
  * and for a while, and what all of them have then confirmed ends the job.
  */
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <math.h>
@@ -160,14 +161,12 @@ static void print_circle(FILE *out, const struct path *path)
 
 static void fail(const struct path *path)
 {
-    char *text = NULL;
-    size_t size;
+    struct jd_text written;
     struct jd_service_process *member = path->steps[path->first].member;
-    FILE *out = open_memstream(&text, &size);
-    if (out) {
+    FILE *out = jd__text_begin(&written);
+    if (out)
         print_circle(out, path);
-        fclose(out);
-    }
+    char *text = jd__text_end(&written);
     jd__failures_add(path->service, member, "%s",
                      text ? text : "it waits in a circle of processes");
     member->is_stuck = true;

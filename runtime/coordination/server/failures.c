@@ -6,6 +6,7 @@
  * time, so that the service goes on to hear the others meanwhile.
  */
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 #include "runtime/coordination/server/speakers.h"
 
@@ -94,14 +95,12 @@ static void print_lost_hosts(FILE *out, const struct jd_service *service)
 static char *describe_failure(const struct jd_service *service,
                               const int *culprits, int count)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     if (count > 1) {
-        fputs("processes ", out);
-        jd__ranges_print(out, culprits, count);
+        jd__ranges_print_processes(out, culprits, count);
         print_lost_hosts(out, service);
         fputs(" failed: ", out);
     }
@@ -111,8 +110,7 @@ static char *describe_failure(const struct jd_service *service,
     }
     if (count > MAX_NAMED)
         fprintf(out, "; and %d more", count - MAX_NAMED);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 /* ---- who says it -------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * from there, so that a Get of many keys costs each of them once.
  */
 #include "base/key_text.h"
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <search.h>
@@ -235,14 +236,13 @@ static void refuse_missing(struct jd_service *service,
                            struct jd_connection *connection, uint64_t id,
                            const Jd__Get *get)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     if (out) {
         fputs("nobody has set ", out);
         print_missing(out, service, get);
-        fclose(out);
     }
+    char *text = jd__text_end(&written);
     jd__service_reply(service, connection, id, JD_NOT_FOUND, "%s",
                       text ? text : "there is no such key");
     free(text);
@@ -332,14 +332,13 @@ static void refuse_set(struct jd_service *service,
                        struct jd_connection *connection,
                        const Jd__Message *message, ProtobufCBinaryData key)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     if (out) {
         jd__key_text_print(out, key);
         fputs(" is there already (allow_overwrite is 0)", out);
-        fclose(out);
     }
+    char *text = jd__text_end(&written);
     jd__service_reply(service, connection, message->id, JD_ALREADY_EXISTS, "%s",
                       text ? text : "a key is there already");
     free(text);
@@ -434,9 +433,8 @@ static void refuse_increment(struct jd_service *service,
 {
     const struct jd_item *item =
         jd__store_get(service->store, message->increment->key);
-    char *text = NULL;
-    size_t size;
-    FILE *out = item ? open_memstream(&text, &size) : NULL;
+    struct jd_text written;
+    FILE *out = item ? jd__text_begin(&written) : NULL;
     if (out) {
         fputs("its value is ", out);
         jd__key_text_print(out, item->value);
@@ -445,8 +443,8 @@ static void refuse_increment(struct jd_service *service,
                     (long long)message->increment->by);
         else
             fputs(", which is no 64-bit decimal number", out);
-        fclose(out);
     }
+    char *text = jd__text_end(&written);
     jd__service_reply(service, connection, message->id, status, "%s",
                       text ? text : "the service has no memory left");
     free(text);

@@ -3,6 +3,7 @@
  * pending.c - requests that have no reply yet: whom they wait with, until when,
  * and what is said when the time is up.
  */
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <limits.h>
@@ -293,14 +294,12 @@ bool jd__pending_is_lowest(const struct jd_pending_request *waiter)
 static char *describe(const struct jd_service *service,
                       const struct jd_pending_request *waiter)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     jd__pending_describe(out, service, waiter);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 static void forget_text(struct jd_service *service)

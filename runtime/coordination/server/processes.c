@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* processes.c - the job's processes as the service sees them. */
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/server/service_private.h"
 
@@ -286,8 +287,7 @@ static void describe(FILE *out, const struct jd_service *service,
                      const int *numbers, int count)
 {
     if (count > 1) {
-        fprintf(out, "processes ");
-        jd__ranges_print(out, numbers, count);
+        jd__ranges_print_processes(out, numbers, count);
         print_whole_hosts(out, service, numbers, count);
         fputs(": ", out);
     }
@@ -427,16 +427,14 @@ static void answer_about_wait(struct jd_service *service,
     Jd__Reply reply = JD__REPLY__INIT;
     const struct jd_pending_request *waiter =
         jd__connection_find_waiter(connection, message->inquiry->wait);
-    char *text = NULL;
-    size_t size;
+    struct jd_text written = { .out = NULL };
     if (waiter)
         jd__circles_on_notice(service, waiter);
     reply.number = waiter && jd__pending_is_lowest(waiter);
-    FILE *out = reply.number ? open_memstream(&text, &size) : NULL;
-    if (out) {
+    FILE *out = reply.number ? jd__text_begin(&written) : NULL;
+    if (out)
         jd__pending_describe(out, service, waiter);
-        fclose(out);
-    }
+    char *text = jd__text_end(&written);
     reply.text = text ? text : reply.text;
     jd__service_answer(service, connection, message->id, &reply);
     free(text);
@@ -445,19 +443,17 @@ static void answer_about_wait(struct jd_service *service,
 static char *describe_waits(const struct jd_service *service,
                             const struct jd_service_process *member)
 {
-    char *text = NULL;
-    size_t size;
+    struct jd_text text;
     const struct jd_blocked *blocked = jd__blocked_now(service, member);
     const struct jd_pending_request *waiter = jd__pending_of(member);
-    FILE *out = waiter || blocked ? open_memstream(&text, &size) : NULL;
+    FILE *out = waiter || blocked ? jd__text_begin(&text) : NULL;
     if (!out)
         return NULL;
     if (waiter)
         jd__pending_describe_doing(out, service, waiter);
     else
         jd__blocked_describe(out, service, blocked);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 /* A process may say that it has been anywhere for any time. */
@@ -559,16 +555,15 @@ void jd__processes_inquiry_answer(struct jd_service *service,
                                   struct jd_pending_request *waiter)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    char *text = NULL;
-    size_t size;
-    FILE *out = waiter->keys ? open_memstream(&text, &size) : NULL;
+    struct jd_text written = { .out = NULL };
+    FILE *out = waiter->keys ? jd__text_begin(&written) : NULL;
     if (out) {
         int count;
         int *numbers = list_asked(service, waiter->keys->inquiry, &count);
         describe(out, service, numbers, count);
         free(numbers);
-        fclose(out);
     }
+    char *text = jd__text_end(&written);
     reply.text = text ? text : reply.text;
     jd__service_answer(service, waiter->connection, waiter->id, &reply);
     free(text);

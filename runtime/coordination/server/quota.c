@@ -4,6 +4,7 @@
  * 0's, and with it goes the job.
  */
 #include "base/key_text.h"
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <stdlib.h>
@@ -44,9 +45,8 @@ void jd__quota_refuse(struct jd_service *service,
                       struct jd_connection *connection, uint64_t id,
                       ProtobufCBinaryData key, size_t value)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     if (out) {
         jd__key_text_print(out, key);
         fprintf(out, " with its %zu bytes has no room: ", value);
@@ -57,8 +57,8 @@ void jd__quota_refuse(struct jd_service *service,
                 "more, or raise JD_MAX_STORE",
                 jd__store_owned(service->store, owner_of(service, connection)),
                 (int)JD_STORE_ITEM, most_of(service, connection));
-        fclose(out);
     }
+    char *text = jd__text_end(&written);
     jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED, "%s",
                       text ? text : "JD_MAX_STORE is reached");
     free(text);

@@ -7,6 +7,7 @@
  * passed over; what the job's own service says is the answer.
  */
 #include "base/clock.h"
+#include "base/text.h"
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
 
@@ -134,13 +135,11 @@ static void print_tried(FILE *out, const struct search *search)
 
 static jd_status fail_to_find(const struct search *search)
 {
-    char *tried = NULL;
-    size_t size;
-    FILE *out = open_memstream(&tried, &size);
-    if (out) {
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out)
         print_tried(out, search);
-        fclose(out);
-    }
+    char *tried = jd__text_end(&written);
     jd_fail(JD_DEADLINE_EXCEEDED,
             "jd_initialize: process %d has not found the coordination service "
             "in %.3g s; %s, which were tried in turn: %s; see whether process "

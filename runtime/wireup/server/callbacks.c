@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* callbacks.c - the module of functions that libpmix calls. */
 #include "runtime/wireup/server/callbacks.h"
+#include "base/text.h"
 #include "runtime/wireup/server/fence.h"
 #include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/modex.h"
@@ -30,14 +31,12 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int code,
                               size_t num_procs, pmix_op_cbfunc_t done,
                               void *arg)
 {
-    char *who = NULL;
-    size_t size;
-    FILE *out = open_memstream(&who, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     (void)object, (void)procs, (void)num_procs, (void)done, (void)arg;
-    if (out) {
+    if (out)
         life_print_process(out, serving->life, proc->rank);
-        fclose(out);
-    }
+    char *who = jd__text_end(&written);
     say(JD_LOG_ERROR, "%s called PMIx_Abort with code %d%s%s",
         who ? who : "a process", code, text && *text ? ": " : "",
         text ? text : "");

@@ -382,10 +382,8 @@ static void print_members(FILE *out, struct life *life,
         if (is_so(&life->members[i]))
             numbers[count++] = (int)life->members[i].process;
     pthread_mutex_unlock(&life->lock);
-    if (count) {
-        fputs(count == 1 ? "process " : "processes ", out);
-        jd__ranges_print(out, numbers, count);
-    }
+    if (count)
+        jd__ranges_print_processes(out, numbers, count);
     free(numbers);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* namespace.c - the job as libpmix wants it told. */
 #include "runtime/wireup/server/namespace.h"
+#include "base/text.h"
 #include "runtime/wireup/environment.h"
 #include "runtime/wireup/server/callbacks.h"
 #include "runtime/wireup/server/log.h"
@@ -62,26 +63,23 @@ static void add_rank(struct infos *infos, const char *key, uint32_t process)
 
 /* ---- texts -------------------------------------------------------------- */
 
-/* malloc'ed by open_memstream; NULL without memory. */
+/* malloc'ed; NULL without memory. */
 static char *list_processes(const Jd__PlanHost *host)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     for (size_t i = 0; i < host->n_processes; i++)
         fprintf(out, "%s%u", i ? "," : "", (unsigned)host->processes[i]);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 /* The hosts' names, and their processes, in the same order. */
 static char *list_hosts(const Jd__Plan *plan, bool processes)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     for (size_t h = 0; h < plan->n_hosts; h++) {
@@ -95,20 +93,17 @@ static char *list_hosts(const Jd__Plan *plan, bool processes)
             plan_print_host(out, plan, h);
         }
     }
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 static char *host_name(const Jd__Plan *plan, size_t host)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     plan_print_host(out, plan, host);
-    fclose(out);
-    return text;
+    return jd__text_end(&text);
 }
 
 /* ---- registering -------------------------------------------------------- */

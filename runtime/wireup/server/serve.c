@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/options.h"
+#include "base/text.h"
 #include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/modex.h"
 #include "runtime/wireup/server/namespace.h"
@@ -171,17 +172,16 @@ static jd_status begin(struct serving *serving)
 
 static void say_absent(struct serving *serving)
 {
-    char *who = NULL;
-    size_t size;
-    FILE *out = open_memstream(&who, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     if (!out)
         return;
     life_print_absent(out, serving->life);
-    fclose(out);
+    char *who = jd__text_end(&written);
     say(JD_LOG_ERROR,
         "%s of this host did not connect to the server in %.3g s; it ends, and "
         "the host's other processes with it",
-        who, serving->plan->timeout);
+        who ? who : "a process", serving->plan->timeout);
     free(who);
 }
 
@@ -189,14 +189,13 @@ static void say_absent(struct serving *serving)
  * who was killed in the middle of it. */
 static void say_unfinalized(struct serving *serving)
 {
-    char *who = NULL;
-    size_t size;
-    FILE *out = open_memstream(&who, &size);
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
     if (!out)
         return;
     size_t finalized = life_print_unfinalized(out, serving->life);
-    fclose(out);
-    if (who[0] && finalized)
+    char *who = jd__text_end(&written);
+    if (who && who[0] && finalized)
         say(JD_LOG_WARNING,
             "%s of this host ended before MPI_Finalize was done (killed, "
             "crashed, or by _exit); the host's others have finalised MPI",
