@@ -157,7 +157,7 @@ int jd__barriers_list_missing(const struct jd_service *service,
 }
 
 void jd__barriers_give_up(struct jd_service *service,
-                          const struct jd_pending_request *waiter)
+                          struct jd_pending_request *waiter)
 {
     struct barrier *barrier = waiter->owner;
     if (!barrier->gave_up)

@@ -12,6 +12,112 @@
 
 #define NOT_IN_HEAP SIZE_MAX
 
+/* ---- what the kinds do differently --------------------------------------- */
+
+/* Where a function is NULL, nothing is done. */
+struct kind {
+    /* Prints whom it waits for; NULL: these words are it. */
+    void (*describe)(FILE *out, const struct jd_service *service,
+                     const struct jd_pending_request *waiter);
+    const char *others;
+
+    /* What its process does, for sentences; NULL: the barrier says it. */
+    const char *doing;
+    bool has_own; /* those of a queue may wait for different things */
+
+    /* It ends: its owner hears of it. */
+    void (*forget)(struct jd_service *service,
+                   struct jd_pending_request *waiter);
+
+    /* It ends without what it waited for. */
+    void (*give_up)(struct jd_service *service,
+                    struct jd_pending_request *waiter);
+
+    /* Its time is up; NULL: it is told so, and gives up. */
+    void (*expire)(struct jd_service *service,
+                   struct jd_pending_request *waiter);
+};
+
+static void describe_joining(FILE *out, const struct jd_service *service,
+                             const struct jd_pending_request *waiter)
+{
+    (void)waiter;
+    jd__admission_describe_absent(out, service);
+}
+
+static void describe_leaving(FILE *out, const struct jd_service *service,
+                             const struct jd_pending_request *waiter)
+{
+    (void)waiter;
+    jd__admission_describe_staying(out, service);
+}
+
+static void describe_live(FILE *out, const struct jd_service *service,
+                          const struct jd_pending_request *waiter)
+{
+    (void)waiter;
+    jd__processes_describe_not_live(out, service);
+}
+
+/* It is not among those who have joined. */
+static void give_up_joining(struct jd_service *service,
+                            struct jd_pending_request *waiter)
+{
+    jd__admission_unjoin(service, waiter->connection->member);
+}
+
+/* It has left all the same, which is a failure where others need it
+ * (blocked.c). */
+static void give_up_leaving(struct jd_service *service,
+                            struct jd_pending_request *waiter)
+{
+    jd__processes_leave(service, waiter->connection->member);
+}
+
+static void expire_joining(struct jd_service *service,
+                           struct jd_pending_request *first);
+static void expire_inquiry(struct jd_service *service,
+                           struct jd_pending_request *waiter);
+
+static const struct kind kinds[] = {
+    [JD_WAIT_JOIN] = {
+        .describe = describe_joining,
+        .doing = "waits for all to join",
+        .give_up = give_up_joining,
+        .expire = expire_joining,
+    },
+    [JD_WAIT_LEAVE] = {
+        .describe = describe_leaving,
+        .doing = "waits in jd_shutdown",
+        .give_up = give_up_leaving,
+    },
+    [JD_WAIT_KEYS] = {
+        .describe = jd__kv_describe,
+        .doing = "waits for ",
+        .has_own = true,
+        .forget = jd__kv_forget,
+    },
+    [JD_WAIT_BARRIER] = {
+        .describe = jd__barriers_describe,
+        .forget = jd__barriers_forget,
+        .give_up = jd__barriers_give_up,
+    },
+    [JD_WAIT_LIVE] = {
+        .describe = describe_live,
+        .doing = "waits in jd_live_processes",
+        .forget = jd__processes_live_forget,
+    },
+    [JD_WAIT_SAME_TEXT] = {
+        .others = "others to say the same",
+        .doing = "is ending",
+    },
+    [JD_WAIT_DOING] = {
+        .others = "others to say what they do",
+        .doing = "asks what others do",
+        .expire = expire_inquiry,
+    },
+};
+
 /* ---- by deadline: a binary heap ----------------------------------------- */
 
 static void heap_put(struct jd_deadline_heap *heap, size_t at,
@@ -172,34 +278,14 @@ struct jd_pending_request *jd__pending_begin(struct jd_service *service,
     return waiter;
 }
 
-static void forget_owner(struct jd_service *service,
-                         struct jd_pending_request *waiter)
-{
-    switch (waiter->kind) {
-    case JD_WAIT_KEYS:
-        jd__kv_forget(service, waiter);
-        break;
-    case JD_WAIT_BARRIER:
-        jd__barriers_forget(service, waiter);
-        break;
-    case JD_WAIT_LIVE:
-        jd__processes_live_forget(service, waiter);
-        break;
-    case JD_WAIT_JOIN:
-    case JD_WAIT_LEAVE:
-    case JD_WAIT_SAME_TEXT:
-    case JD_WAIT_DOING:
-        break;
-    }
-}
-
 void jd__pending_end(struct jd_service *service,
                      struct jd_pending_request *waiter)
 {
     heap_remove(&service->heap, waiter);
     queue_remove(waiter);
     connection_remove(waiter);
-    forget_owner(service, waiter);
+    if (kinds[waiter->kind].forget)
+        kinds[waiter->kind].forget(service, waiter);
     if (waiter->keys)
         jd__message__free_unpacked(waiter->keys, NULL);
     free(waiter);
@@ -222,48 +308,23 @@ void jd__pending_end_all(struct jd_service *service, struct jd_queue *queue,
 void jd__pending_describe(FILE *out, const struct jd_service *service,
                           const struct jd_pending_request *waiter)
 {
-    switch (waiter->kind) {
-    case JD_WAIT_JOIN:
-        jd__admission_describe_absent(out, service);
-        break;
-    case JD_WAIT_LEAVE:
-        jd__admission_describe_staying(out, service);
-        break;
-    case JD_WAIT_KEYS:
-        jd__kv_describe(out, service, waiter);
-        break;
-    case JD_WAIT_BARRIER:
-        jd__barriers_describe(out, service, waiter);
-        break;
-    case JD_WAIT_LIVE:
-        jd__processes_describe_not_live(out, service);
-        break;
-    case JD_WAIT_SAME_TEXT:
-        fputs("others to say the same", out);
-        break;
-    case JD_WAIT_DOING:
-        fputs("others to say what they do", out);
-        break;
-    }
+    const struct kind *kind = &kinds[waiter->kind];
+    if (kind->describe)
+        kind->describe(out, service, waiter);
+    else
+        fputs(kind->others, out);
 }
 
 void jd__pending_describe_doing(FILE *out, const struct jd_service *service,
                                 const struct jd_pending_request *waiter)
 {
-    static const char *const doing[] = {
-        [JD_WAIT_JOIN] = "waits for all to join",
-        [JD_WAIT_LEAVE] = "waits in jd_shutdown",
-        [JD_WAIT_KEYS] = "waits for ",
-        [JD_WAIT_LIVE] = "waits in jd_live_processes",
-        [JD_WAIT_SAME_TEXT] = "is ending",
-        [JD_WAIT_DOING] = "asks what others do",
-    };
-    if (waiter->kind == JD_WAIT_BARRIER)
-        jd__barriers_describe_doing(out, waiter);
+    const struct kind *kind = &kinds[waiter->kind];
+    if (kind->doing)
+        fputs(kind->doing, out);
     else
-        fputs(doing[waiter->kind], out);
-    if (waiter->kind == JD_WAIT_KEYS)
-        jd__kv_describe(out, service, waiter);
+        jd__barriers_describe_doing(out, waiter);
+    if (kind->has_own)
+        kind->describe(out, service, waiter);
     fprintf(out, ", for %.3g s", service->now - waiter->since);
 }
 
@@ -314,7 +375,7 @@ static const char *describe_once(struct jd_service *service,
                                  const struct jd_pending_request *waiter)
 {
     struct jd_wait_text *last = &service->wait_text;
-    if (last->queue != waiter->queue || waiter->kind == JD_WAIT_KEYS) {
+    if (last->queue != waiter->queue || kinds[waiter->kind].has_own) {
         forget_text(service);
         *last =
             (struct jd_wait_text){ waiter->queue, describe(service, waiter) };
@@ -322,25 +383,18 @@ static const char *describe_once(struct jd_service *service,
     return last->text ? last->text : "others";
 }
 
-/* One who no longer waits to leave has left all the same, which is a failure
- * where others need it (blocked.c); one who no longer waits for all to join is
- * not among them. */
 static void give_up(struct jd_service *service,
                     struct jd_pending_request *waiter)
 {
-    if (waiter->kind == JD_WAIT_BARRIER)
-        jd__barriers_give_up(service, waiter);
-    else if (waiter->kind == JD_WAIT_LEAVE)
-        jd__processes_leave(service, waiter->connection->member);
-    else if (waiter->kind == JD_WAIT_JOIN)
-        jd__admission_unjoin(service, waiter->connection->member);
+    if (kinds[waiter->kind].give_up)
+        kinds[waiter->kind].give_up(service, waiter);
     jd__pending_end(service, waiter);
 }
 
 /* The time of one is up: all that still wait hear why, before it ends, and
  * the service with it where that is process 0. */
-static void expire_meeting(struct jd_service *service,
-                           const struct jd_pending_request *first)
+static void expire_joining(struct jd_service *service,
+                           struct jd_pending_request *first)
 {
     double waited = service->now - first->since;
     const char *text = describe_once(service, first);
@@ -353,16 +407,18 @@ static void expire_meeting(struct jd_service *service,
     }
 }
 
+static void expire_inquiry(struct jd_service *service,
+                           struct jd_pending_request *waiter)
+{
+    jd__processes_inquiry_answer(service, waiter);
+    jd__pending_end(service, waiter);
+}
+
 static void expire(struct jd_service *service,
                    struct jd_pending_request *waiter)
 {
-    if (waiter->kind == JD_WAIT_JOIN) {
-        expire_meeting(service, waiter);
-        return;
-    }
-    if (waiter->kind == JD_WAIT_DOING) {
-        jd__processes_inquiry_answer(service, waiter);
-        jd__pending_end(service, waiter);
+    if (kinds[waiter->kind].expire) {
+        kinds[waiter->kind].expire(service, waiter);
         return;
     }
     jd__service_reply(

@@ -463,7 +463,7 @@ void jd__barriers_forget(struct jd_service *service,
                          struct jd_pending_request *waiter);
 /* Its time is up; the others are not to blame it. */
 void jd__barriers_give_up(struct jd_service *service,
-                          const struct jd_pending_request *waiter);
+                          struct jd_pending_request *waiter);
 void jd__barriers_describe(FILE *out, const struct jd_service *service,
                            const struct jd_pending_request *waiter);
 void jd__barriers_describe_doing(FILE *out,
