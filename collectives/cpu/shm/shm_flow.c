@@ -10,8 +10,6 @@ struct jd_shm_flow_limits jd__shm_flow_limits = {
     .piece_bytes = 128 << 10,
 };
 
-#define HALF (JD_SHM_BOUNCE / 2)
-
 /* ---- streams ------------------------------------------------------------ */
 
 static size_t bytes_to(const struct jd_shm_flow *flow, int taker)
@@ -55,7 +53,7 @@ static char *cell_of(const struct jd_shm_flow *flow, int giver, int taker,
     size_t offset = (size_t)cell * piece_of(flow);
     if (stage == 0 && !flow->is_late)
         return control->early[round % 2] + offset;
-    return control->bounce + stage % 2 * HALF + offset;
+    return control->bounce + stage % 2 * JD_SHM_HALF + offset;
 }
 
 /* The bytes of a stream that are in the piece of that stage. */

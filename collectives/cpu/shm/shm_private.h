@@ -16,6 +16,7 @@
 
 #define JD_SHM_EARLY ((size_t)1 << 18)
 #define JD_SHM_NOTE 128
+#define JD_SHM_HALF (JD_SHM_BOUNCE / 2) /* pieces go through them by turns */
 
 /* What a member brings to a meeting. Its flag is the meeting's number. The
  * signature's digest stands for it, so that a short payload is in the flag's

@@ -6,46 +6,82 @@
  * No sanitizer sees a race between processes. Here each member is a short list
  * of instructions on words that all members see, one load or store each, in an
  * order that all agree on, as shm.c asks for with sequentially consistent
- * atomics where the order of different words matters. All states that can be
+ * atomics where the order of different words matters. The words, and how many
+ * of each there are, are those of struct jd_segment. All states that can be
  * reached are visited: in none may a member read what is not meant for it, or
  * touch what its owner has taken back, and from each all members come to their
  * end. Whether that shows anything is shown by defects that are planted.
  */
+#include "collectives/cpu/shm/shm_private.h"
 #include "tests/unit/unit.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /* ---- what members see of each other ------------------------------------- */
 
-enum { MOST_MEMBERS = 4, REVOKED = 255, TAKEN_BACK = 254 };
+/* A member's words, and what each is in its segment: what is there once for
+ * two meetings, or no more, is missing here too. A signature is written where
+ * it is not as the last but one; of two levels there are flags, and what is
+ * handed on with them. is_told is written by others: one of them has given
+ * up. */
+#define WORDS(WORD)                                                            \
+    WORD(ROUND, slots[0].round)                                                \
+    WORD(ROUND_2, slots[1].round)                                              \
+    WORD(PAYLOAD, slots[0].payload)                                            \
+    WORD(PAYLOAD_2, slots[1].payload)                                          \
+    WORD(EARLY, early[0])                                                      \
+    WORD(EARLY_2, early[1])                                                    \
+    WORD(HALF, bounce[0])                                                      \
+    WORD(HALF_2, bounce[JD_SHM_HALF])                                          \
+    WORD(STEP, step)                                                           \
+    WORD(LEFT, left)                                                           \
+    WORD(SIGNATURE, signatures[0])                                             \
+    WORD(SIGNATURE_2, signatures[1])                                           \
+    WORD(GATHERED, gathered[0].round)                                          \
+    WORD(GATHERED_2, gathered[1].round)                                        \
+    WORD(RELEASED, released[0].round)                                          \
+    WORD(RELEASED_2, released[1].round)                                        \
+    WORD(PART, gathered[0].data)                                               \
+    WORD(PART_2, gathered[1].data)                                             \
+    WORD(RESULT, released[0].data)                                             \
+    WORD(RESULT_2, released[1].data)                                           \
+    WORD(TOLD, is_told)
 
-/* Words of each member. */
 enum word {
-    ROUND, /* and the other slot's */
-    ROUND_2,
-    PAYLOAD,
-    PAYLOAD_2,
-    EARLY, /* the first piece */
-    EARLY_2,
-    HALF, /* of the bounce memory */
-    HALF_2,
-    STEP,
-    LEFT,
-    IN,        /* the member's own buffer, which the others read */
-    SIGNATURE, /* written where it is not as the last but one */
-    SIGNATURE_2,
-    GATHERED, /* of two levels: flags, and what is handed on with them */
-    GATHERED_2,
-    RELEASED,
-    RELEASED_2,
-    PART,
-    PART_2,
-    RESULT,
-    RESULT_2,
-    TOLD, /* written by others: one of them has given up */
+#define NAME(word, field) word,
+    WORDS(NAME)
+#undef NAME
+        IN, /* the member's own buffer, which the others read */
     NUM_WORDS
+};
+
+static const struct {
+    const char *name;
+    size_t begin, bytes;
+} places[IN] = {
+#define PLACE(word, field)                                                     \
+    [word] = { #field, offsetof(struct jd_segment, field),                     \
+               sizeof((struct jd_segment *)NULL)->field },
+    WORDS(PLACE)
+#undef PLACE
+};
+
+#define COUNT_OF(array)                                                        \
+    (sizeof((struct jd_segment *)NULL)->array /                                \
+     sizeof *((struct jd_segment *)NULL)->array)
+
+enum {
+    MOST_MEMBERS = 4,
+    REVOKED = (uint8_t)JD_SHM_REVOKED,
+    TAKEN_BACK = REVOKED - 1,
+    NUM_SLOTS = COUNT_OF(slots),
+    NUM_SIGNATURES = COUNT_OF(signatures),
+    NUM_HANDOVERS = COUNT_OF(gathered),
+    NUM_EARLY = COUNT_OF(early),
+    NUM_HALVES = JD_SHM_BOUNCE / JD_SHM_HALF,
 };
 
 /* Defects to plant. */
@@ -74,8 +110,8 @@ enum protocol {
     PIECES,    /* four of them, from each member to each */
     ONE_PIECE, /* and no step */
     BROADCAST, /* four pieces of member 0 */
-    MAIL,      /* from member 0 to member 1, read straight */
-    LETTERS,   /* the same, in letters */
+    SEND,      /* from member 0 to member 1, read straight */
+    SHORT,     /* the same, in what says that it is there */
 };
 
 /* ---- a member's instructions -------------------------------------------- */
@@ -133,17 +169,17 @@ static void add(struct program *p, enum kind kind, int member, int word,
 
 static int slot(const struct model *m, int round)
 {
-    return m->defect == ONE_SLOT ? 0 : round % 2;
+    return m->defect == ONE_SLOT ? 0 : round % NUM_SLOTS;
 }
 
 static int early(const struct model *m, int round)
 {
-    return EARLY + (m->defect == ONE_EARLY ? 0 : round % 2);
+    return EARLY + (m->defect == ONE_EARLY ? 0 : round % NUM_EARLY);
 }
 
 static int half(const struct model *m, int stage)
 {
-    return HALF + (m->defect == ONE_HALF ? 0 : stage % 2);
+    return HALF + (m->defect == ONE_HALF ? 0 : stage % NUM_HALVES);
 }
 
 /* What a member has to say in a round and a stage: never 0. */
@@ -174,10 +210,16 @@ static int signature(int member, int round)
     return 100 + 8 * member + (round < 3 ? round : 3 + round % 2);
 }
 
+static int signature_word(const struct model *m, int round)
+{
+    return SIGNATURE +
+           (m->defect == ONE_SIGNATURE ? 0 : round % NUM_SIGNATURES);
+}
+
 static void add_signature(const struct model *m, struct program *p, int own,
                           int round)
 {
-    int word = SIGNATURE + (m->defect == ONE_SIGNATURE ? 0 : round % 2);
+    int word = signature_word(m, round);
     if (round < 3 || signature(own, round) != signature(own, round - 2))
         add(p, SET, own, word, signature(own, round), round);
 }
@@ -185,7 +227,7 @@ static void add_signature(const struct model *m, struct program *p, int own,
 static void add_comparison(const struct model *m, struct program *p, int own,
                            int round)
 {
-    int word = SIGNATURE + (m->defect == ONE_SIGNATURE ? 0 : round % 2);
+    int word = signature_word(m, round);
     for (int i = 0; i < m->size; i++)
         if (i != own)
             add(p, EXPECT, i, word, signature(i, round), round);
@@ -198,14 +240,14 @@ static int leader_of(int member)
 
 static int part(const struct model *m, int round)
 {
-    return PART + (m->defect == ONE_PART ? 0 : round % 2);
+    return PART + (m->defect == ONE_PART ? 0 : round % NUM_HANDOVERS);
 }
 
 /* shm_levels.c's leaders: those of the own subgroup, then of the others. */
 static void add_leading(const struct model *m, struct program *p, int own,
                         int round)
 {
-    int turn = round % 2;
+    int turn = round % NUM_HANDOVERS;
     if (own + 1 < m->size && m->defect != GATHERS_EARLY)
         add(p, AWAIT, own + 1, ROUND + turn, round, round);
     add(p, SET, own, part(m, round), datum(own, round, 2), round);
@@ -223,7 +265,7 @@ static void add_leading(const struct model *m, struct program *p, int own,
 static void add_levels(const struct model *m, struct program *p, int own,
                        int round)
 {
-    int leader = leader_of(own), turn = round % 2;
+    int leader = leader_of(own), turn = round % NUM_HANDOVERS;
     if (leader == own)
         add_leading(m, p, own, round);
     else
@@ -266,9 +308,9 @@ static void add_straight(const struct model *m, struct program *p, int own,
     add_all(m, p, own, AWAIT, STEP, round, round);
 }
 
-/* Members of whom own takes; and that take of it. */
-static void add_givers(const struct model *m, struct program *p, int own,
-                       enum kind kind, int word, int value, int round)
+/* Members whose data own reads. */
+static void add_producers(const struct model *m, struct program *p, int own,
+                          enum kind kind, int word, int value, int round)
 {
     if (m->protocol != BROADCAST)
         add_all(m, p, own, kind, word, value, round);
@@ -276,13 +318,13 @@ static void add_givers(const struct model *m, struct program *p, int own,
         add(p, kind, 0, word, value, round);
 }
 
-static bool gives(const struct model *m, int own)
+static bool produces(const struct model *m, int own)
 {
     return m->protocol != BROADCAST || own == 0;
 }
 
-static void add_taking(const struct model *m, struct program *p, int own,
-                       int word, int round, int stage)
+static void add_reading(const struct model *m, struct program *p, int own,
+                        int word, int round, int stage)
 {
     if (m->protocol != BROADCAST)
         add_expect(m, p, own, word, round, stage);
@@ -295,18 +337,18 @@ static void add_pieces(const struct model *m, struct program *p, int own,
                        int round, int stages)
 {
     int base = (round - 1) * stages;
-    if (gives(m, own))
+    if (produces(m, own))
         add(p, SET, own, early(m, round), datum(own, round, 0), round);
     add_meeting(m, p, own, round);
-    add_taking(m, p, own, early(m, round), round, 0);
+    add_reading(m, p, own, early(m, round), round, 0);
     for (int i = 1; i < stages; i++) {
-        if (gives(m, own) && i >= 2 && m->defect != NO_ROOM)
+        if (produces(m, own) && i >= 2 && m->defect != NO_ROOM)
             add_all(m, p, own, AWAIT, STEP, base + i - 1, round);
-        if (gives(m, own))
+        if (produces(m, own))
             add(p, SET, own, half(m, i), datum(own, round, i), round);
         add(p, SET, own, STEP, base + i, round);
-        add_givers(m, p, own, AWAIT, STEP, base + i, round);
-        add_taking(m, p, own, half(m, i), round, i);
+        add_producers(m, p, own, AWAIT, STEP, base + i, round);
+        add_reading(m, p, own, half(m, i), round, i);
     }
     if (stages > 1) {
         add(p, SET, own, STEP, base + stages, round);
@@ -314,39 +356,39 @@ static void add_pieces(const struct model *m, struct program *p, int own,
     }
 }
 
-/* shm_p2p.c: letters and asks are in ROUND, what is done in LEFT. */
-static void add_mail(const struct model *m, struct program *p, int own,
+/* shm_p2p.c: both ends' descriptions are in ROUND, what is done in LEFT. */
+static void add_send(const struct model *m, struct program *p, int own,
                      int number)
 {
-    int flag = ROUND + slot(m, number), letter = PAYLOAD + slot(m, number);
+    int flag = ROUND + slot(m, number), desc = PAYLOAD + slot(m, number);
     if (own == 0) {
         add(p, SET, 0, IN, datum(0, number, 1), number);
-        add(p, SET, 0, letter, datum(0, number, 0), number);
+        add(p, SET, 0, desc, datum(0, number, 0), number);
         add(p, SET, 0, flag, number, number);
         add(p, AWAIT, 1, flag, number, number);
-        if (m->protocol == MAIL && m->defect != NO_DONE)
+        if (m->protocol == SEND && m->defect != NO_DONE)
             add(p, AWAIT, 1, LEFT, number, number);
         return;
     }
     add(p, SET, 1, flag, number, number);
     add(p, AWAIT, 0, flag, number, number);
-    add(p, EXPECT, 0, letter, datum(0, number, 0), number);
-    if (m->protocol == MAIL) {
+    add(p, EXPECT, 0, desc, datum(0, number, 0), number);
+    if (m->protocol == SEND) {
         add(p, EXPECT, 0, IN, datum(0, number, 1), number);
         add(p, SET, 1, LEFT, number, number);
     }
 }
 
-static bool is_mail(const struct model *m)
+static bool is_send(const struct model *m)
 {
-    return m->protocol == MAIL || m->protocol == LETTERS;
+    return m->protocol == SEND || m->protocol == SHORT;
 }
 
 /* Whether others may touch own's buffers, which it has to guard. */
 static bool has_buffers(const struct model *m, int own)
 {
     return m->defect != NO_LETTING_GO &&
-           (m->protocol == MAIL ? own == 0 : m->protocol != LETTERS);
+           (m->protocol == SEND ? own == 0 : m->protocol != SHORT);
 }
 
 static void add_revocation(const struct model *m, struct program *p, int own)
@@ -359,7 +401,7 @@ static void add_revocation(const struct model *m, struct program *p, int own)
         add(p, SET, own, word, REVOKED, 0);
     if (m->has_levels && m->defect != NOT_TOLD)
         add_all(m, p, own, TELL, TOLD, 1, 0);
-    if (is_mail(m))
+    if (is_send(m))
         add(p, SET, own, LEFT, REVOKED, 0);
     add(p, SET, own, STEP, REVOKED, 0);
 }
@@ -388,13 +430,13 @@ static void write_program(struct model *m, int own)
     struct program *p = &m->programs[own];
     p->count = 0;
     for (int round = 1; round <= m->rounds; round++) {
-        if (is_mail(m))
-            add_mail(m, p, own, round);
+        if (is_send(m))
+            add_send(m, p, own, round);
         else if (m->protocol == STRAIGHT)
             add_straight(m, p, own, round);
         else
             add_pieces(m, p, own, round, m->protocol == ONE_PIECE ? 1 : 4);
-        if (!is_mail(m) && m->defect != NEVER_LEFT)
+        if (!is_send(m) && m->defect != NEVER_LEFT)
             add(p, SET, own, LEFT, round, round);
     }
     add(p, SET, own, IN, TAKEN_BACK, 0);
@@ -542,8 +584,9 @@ static bool is_wrong(struct search *search, const struct state *s, int own)
     if (i->kind != EXPECT || value == i->value)
         return false;
     snprintf(search->fault, sizeof search->fault,
-             "member %d reads %d in word %d of member %d, not %d", own, value,
-             i->word, i->member, i->value);
+             "member %d reads %d in %s of member %d, not %d", own, value,
+             i->word == IN ? "its buffer" : places[i->word].name, i->member,
+             i->value);
     return true;
 }
 
@@ -603,6 +646,22 @@ static uint32_t explore(struct model *m, char *fault, size_t size)
 
 /* ---- what must hold ----------------------------------------------------- */
 
+/* No two of a member's words share a byte. */
+START_TEST(words_are_apart)
+{
+    for (int a = 0; a < IN; a++)
+        for (int b = 0; b < IN; b++)
+            ck_assert_msg(a == b || places[a].begin != places[b].begin,
+                          "%s and %s are one", places[a].name, places[b].name);
+    for (int a = 0; a < IN; a++)
+        for (int b = 0; b < IN; b++)
+            ck_assert_msg(places[a].begin >= places[b].begin ||
+                              places[a].begin + places[a].bytes <=
+                                  places[b].begin,
+                          "%s reaches into %s", places[a].name, places[b].name);
+}
+END_TEST
+
 static const struct model models[] = {
     { .size = 2, .rounds = 5, .protocol = STRAIGHT },
     { .size = 2, .rounds = 5, .protocol = STRAIGHT, .impatient = 1 },
@@ -621,10 +680,10 @@ static const struct model models[] = {
     { .size = 2, .rounds = 3, .protocol = BROADCAST, .impatient = 3 },
     { .size = 3, .rounds = 3, .protocol = BROADCAST },
     { .size = 3, .rounds = 2, .protocol = BROADCAST, .impatient = 7 },
-    { .size = 2, .rounds = 5, .protocol = MAIL },
-    { .size = 2, .rounds = 5, .protocol = MAIL, .impatient = 1 },
-    { .size = 2, .rounds = 5, .protocol = MAIL, .impatient = 3 },
-    { .size = 2, .rounds = 5, .protocol = LETTERS, .impatient = 3 },
+    { .size = 2, .rounds = 5, .protocol = SEND },
+    { .size = 2, .rounds = 5, .protocol = SEND, .impatient = 1 },
+    { .size = 2, .rounds = 5, .protocol = SEND, .impatient = 3 },
+    { .size = 2, .rounds = 5, .protocol = SHORT, .impatient = 3 },
     { .size = 3, .rounds = 4, .protocol = STRAIGHT, .has_levels = true },
     { .size = 3,
       .rounds = 2,
@@ -672,38 +731,38 @@ static const struct planted {
     const char *fault; /* how what is found begins */
 } planted[] = {
     { { .size = 2, .rounds = 3, .protocol = ONE_PIECE, .defect = ONE_SLOT },
-      "member 1 reads 33 in word 2 of member 0, not 17" },
+      "member 1 reads 33 in slots[0].payload of member 0, not 17" },
     { { .size = 2,
         .rounds = 3,
         .protocol = ONE_PIECE,
         .defect = ONE_SIGNATURE },
-      "member 1 reads 102 in word 11 of member 0, not 101" },
-    { { .size = 2, .rounds = 3, .protocol = LETTERS, .defect = ONE_SLOT },
-      "member 1 reads 33 in word 2 of member 0, not 17" },
+      "member 1 reads 102 in signatures[0] of member 0, not 101" },
+    { { .size = 2, .rounds = 3, .protocol = SHORT, .defect = ONE_SLOT },
+      "member 1 reads 33 in slots[0].payload of member 0, not 17" },
     { { .size = 2, .rounds = 1, .protocol = STRAIGHT, .defect = FLAG_FIRST },
-      "member 0 reads 0 in word 3 of member 1, not 18" },
+      "member 0 reads 0 in slots[1].payload of member 1, not 18" },
     { { .size = 2, .rounds = 2, .protocol = STRAIGHT, .defect = NO_LAST_STEP },
-      "member 1 reads 37 in word 10 of member 0, not 21" },
+      "member 1 reads 37 in its buffer of member 0, not 21" },
     { { .size = 2, .rounds = 1, .protocol = STRAIGHT, .defect = NO_LAST_STEP },
-      "member 1 reads 254 in word 10 of member 0, not 21" },
+      "member 1 reads 254 in its buffer of member 0, not 21" },
     { { .size = 2, .rounds = 2, .protocol = ONE_PIECE, .defect = ONE_EARLY },
-      "member 1 reads 33 in word 4 of member 0, not 17" },
+      "member 1 reads 33 in early[0] of member 0, not 17" },
     { { .size = 2, .rounds = 1, .protocol = PIECES, .defect = ONE_HALF },
-      "member 1 reads 25 in word 6 of member 0, not 21" },
+      "member 1 reads 25 in bounce[0] of member 0, not 21" },
     { { .size = 2, .rounds = 1, .protocol = BROADCAST, .defect = NO_ROOM },
-      "member 1 reads 29 in word 7 of member 0, not 21" },
+      "member 1 reads 29 in bounce[JD_SHM_HALF] of member 0, not 21" },
     { { .size = 2,
         .rounds = 1,
         .protocol = STRAIGHT,
         .impatient = 1,
         .defect = NO_LETTING_GO },
-      "member 1 reads 254 in word 10 of member 0, not 21" },
+      "member 1 reads 254 in its buffer of member 0, not 21" },
     { { .size = 2,
         .rounds = 1,
-        .protocol = MAIL,
+        .protocol = SEND,
         .impatient = 1,
         .defect = NO_LETTING_GO },
-      "member 1 reads 254 in word 10 of member 0, not 21" },
+      "member 1 reads 254 in its buffer of member 0, not 21" },
     { { .size = 2,
         .rounds = 1,
         .protocol = STRAIGHT,
@@ -718,10 +777,10 @@ static const struct planted {
       "nobody can go on" },
     { { .size = 2,
         .rounds = 1,
-        .protocol = MAIL,
+        .protocol = SEND,
         .impatient = 1,
         .defect = LOOKS_FIRST },
-      "member 1 reads 254 in word 10 of member 0, not 21" },
+      "member 1 reads 254 in its buffer of member 0, not 21" },
     { { .size = 3,
         .rounds = 1,
         .protocol = STRAIGHT,
@@ -733,13 +792,13 @@ static const struct planted {
         .protocol = ONE_PIECE,
         .has_levels = true,
         .defect = ONE_PART },
-      "member 0 reads 43 in word 17 of member 2, not 27" },
+      "member 0 reads 43 in gathered[0].data of member 2, not 27" },
     { { .size = 3,
         .rounds = 1,
         .protocol = STRAIGHT,
         .has_levels = true,
         .defect = GATHERS_EARLY },
-      "member 0 reads 0 in word 3 of member 1, not 18" },
+      "member 0 reads 0 in slots[1].payload of member 1, not 18" },
     { { .size = 3,
         .rounds = 1,
         .protocol = STRAIGHT,
@@ -747,7 +806,7 @@ static const struct planted {
         .impatient = 7,
         .mortal = 1,
         .defect = NOT_TOLD },
-      "member 2 reads 254 in word 10 of member 1, not 22" },
+      "member 2 reads 254 in its buffer of member 1, not 22" },
     { { .size = 3,
         .rounds = 1,
         .protocol = STRAIGHT,
@@ -755,9 +814,9 @@ static const struct planted {
         .impatient = 7,
         .mortal = 1,
         .defect = HEEDS_FIRST },
-      "member 2 reads 254 in word 10 of member 1, not 22" },
-    { { .size = 2, .rounds = 2, .protocol = MAIL, .defect = NO_DONE },
-      "member 1 reads 37 in word 10 of member 0, not 21" },
+      "member 2 reads 254 in its buffer of member 1, not 22" },
+    { { .size = 2, .rounds = 2, .protocol = SEND, .defect = NO_DONE },
+      "member 1 reads 37 in its buffer of member 0, not 21" },
 };
 enum { NUM_PLANTED = sizeof planted / sizeof *planted };
 
@@ -776,7 +835,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("team_model");
+    Suite *suite = suite_create("shm_model");
+    tcase_add_test(unit_case(suite, "words"), words_are_apart);
     TCase *orders = unit_case(suite, "orders");
     tcase_set_timeout(orders, 100);
     tcase_add_loop_test(orders, nothing_goes_wrong_in_any_order, 0, NUM_MODELS);
