@@ -507,13 +507,18 @@ static void begin(const struct jd_wait *wait, struct jd_wait_state *state,
         state->next_notice *= 2;
 }
 
+static double now_of(const struct jd_wait *wait)
+{
+    return wait->clock ? wait->clock() : jd__clock_now();
+}
+
 static jd_status look(const struct jd_wait *wait, struct jd_wait_state *state,
                       const struct search *search)
 {
     jd_status status = jd__wait_check(wait);
     if (status != JD_OK)
         return status;
-    double now = jd__clock_now();
+    double now = now_of(wait);
     if (state->begin < 0)
         begin(wait, state, now);
     double waited = now - state->begin, all = state->before + waited;
@@ -559,7 +564,7 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
                            jd_wait_missing_f find_missing, void *arg, int count)
 {
     double waited =
-        state->begin < 0 ? 0 : state->before + jd__clock_now() - state->begin;
+        state->begin < 0 ? 0 : state->before + now_of(wait) - state->begin;
     if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
         return JD_OK;
     struct search search = { find_missing, arg, count, NULL };

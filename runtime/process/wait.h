@@ -54,6 +54,9 @@ struct jd_wait {
      * the clock; 0: each has its own, from its first look. */
     double begin;
 
+    /* The clock, in seconds; NULL: the machine's (base/clock.h). */
+    double (*clock)(void);
+
     /* Hears who is missing, sorted, where the wait lasts, at growing intervals
      * and before it ends at the deadline; NULL: nobody. */
     void (*on_missing)(void *arg, const int *processes, int count);

@@ -307,24 +307,28 @@ static void end_when_stopped(int fd)
 /* It is stopped for longer than last words may take, and heard after that. */
 START_TEST(a_process_that_was_stopped_speaks)
 {
+    enum { COUNT = 3 };
     static char bytes[4096];
-    for (int i = 0; i < 3; i++) {
-        struct end end;
-        int ends[2], status;
-        open_full_pipe(ends);
-        pid_t child = fork();
-        if (child == 0)
-            end_when_stopped(ends[1]);
-        close(ends[1]);
-        ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+    int ends[COUNT][2], status;
+    pid_t children[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        open_full_pipe(ends[i]);
+        children[i] = fork();
+        if (children[i] == 0)
+            end_when_stopped(ends[i][1]);
+        close(ends[i][1]);
+        ck_assert_int_eq(waitpid(children[i], &status, WUNTRACED), children[i]);
         ck_assert(WIFSTOPPED(status));
-        usleep(1300000);
-        while (read(ends[0], bytes, sizeof bytes) > 0)
+    }
+    usleep(1300000);
+    for (int i = 0; i < COUNT; i++) {
+        struct end end;
+        while (read(ends[i][0], bytes, sizeof bytes) > 0)
             continue;
-        fcntl(ends[0], F_SETFL, 0);
-        kill(child, SIGCONT);
-        read_all(ends[0], end.text, sizeof end.text);
-        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        fcntl(ends[i][0], F_SETFL, 0);
+        kill(children[i], SIGCONT);
+        read_all(ends[i][0], end.text, sizeof end.text);
+        ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
         EXPECT_TEXT(&end, SENTENCE TAIL);
     }
 }
