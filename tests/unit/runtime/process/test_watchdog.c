@@ -5,10 +5,10 @@
  */
 #include "runtime/process/watchdog.h"
 #include "tests/unit/helper.h"
+#include "tests/unit/threads.h"
 
 #include <dirent.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -67,16 +67,6 @@ static struct jd_watchdog *start(const struct jd_phases *phases,
 
 /* ---- the thread --------------------------------------------------------- */
 
-static int count_threads(void)
-{
-    int count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *d; (d = readdir(tasks));)
-        count += d->d_name[0] != '.';
-    closedir(tasks);
-    return count;
-}
-
 /* Copies a thread's file of /proc that is not the first thread's. */
 static void read_other_thread(const char *name, char *text, size_t size)
 {
@@ -100,15 +90,14 @@ START_TEST(the_thread_comes_and_goes)
     char name[32];
     for (int i = 0; i < 10; i++) {
         struct jd_watchdog *dog = start(&two_steps, env, 300, 20);
-        ck_assert_int_ge(count_threads(), 2);
+        ck_assert_int_ge(count_all_threads(), 2);
         read_other_thread("comm", name, sizeof name);
         ck_assert_str_eq(name, "jd-test:0\n");
         jd__watchdog_step(dog, 1);
         read_other_thread("comm", name, sizeof name);
         ck_assert_str_eq(name, "jd-test:1\n");
         jd__watchdog_stop(dog);
-        while (count_threads() > 1) /* the kernel shows it a moment longer */
-            sched_yield();
+        wait_for_all_threads(1);
     }
     jd__watchdog_stop(NULL);
     jd__env_destroy(env);

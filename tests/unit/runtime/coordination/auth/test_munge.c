@@ -7,6 +7,7 @@
 #include "runtime/coordination/auth/auth.h"
 #include "runtime/coordination/auth/munge.h"
 #include "tests/unit/munged.h"
+#include "tests/unit/threads.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -41,25 +42,6 @@ static bool can_be_two_users(const char *test)
     return geteuid() == 0;
 }
 
-static int count_threads(void)
-{
-    int count = 0;
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *d; (d = readdir(tasks));)
-        count += d->d_name[0] != '.';
-    closedir(tasks);
-    return count;
-}
-
-static void wait_for_threads(int count)
-{
-    double deadline = jd__clock_now() + PLENTY;
-    while (count_threads() != count) {
-        ck_assert_double_lt(jd__clock_now(), deadline);
-        sched_yield();
-    }
-}
-
 /* ---- a loop, and answers that come on it -------------------------------- */
 
 static struct jd_loop *loop;
@@ -80,7 +62,7 @@ static void set_up(void)
     UNIT_OK(jd__auth_start());
     UNIT_OK(jd__loop_create("jd-test", &loop));
     UNIT_OK(jd__loop_start(loop));
-    at_rest = count_threads();
+    at_rest = count_all_threads();
 }
 
 static void tear_down(void)
@@ -496,7 +478,7 @@ START_TEST(munged_has_been_killed)
              address.sun_path, address.sun_path);
     fail_encoding(PLENTY, JD_UNAVAILABLE, sentence);
     UNIT_FAILS(jd__munge_look(PLENTY, &is_there), JD_UNAVAILABLE, sentence);
-    wait_for_threads(at_rest); /* that of the first encoding too */
+    wait_for_all_threads(at_rest); /* that of the first encoding too */
     unlink(address.sun_path);
 }
 END_TEST
@@ -517,7 +499,7 @@ START_TEST(munged_is_stopped)
     ck_assert_str_eq(jd_status_name(answer_status), "DEADLINE_EXCEEDED");
     ck_assert_str_eq(answer_text, sentence);
     kill(munged.pid, SIGCONT);
-    wait_for_threads(at_rest);
+    wait_for_all_threads(at_rest);
     ck_assert_int_eq(answers, 1);
     free(credential);
     credential = encode("again");
@@ -537,7 +519,7 @@ START_TEST(the_loop_ends_before_the_answer)
     ck_assert_int_eq(answer_status, JD_DEADLINE_EXCEEDED);
     jd__loop_destroy(loop);
     kill(munged.pid, SIGCONT);
-    wait_for_threads(at_rest - 1);
+    wait_for_all_threads(at_rest - 1);
     ck_assert_int_eq(answers, 1);
     free(credential);
     loop = NULL;
@@ -589,7 +571,7 @@ START_TEST(a_cancelled_question_has_no_answer)
     ck_assert(jd__loop_run(loop, cancel, d.question));
     jd__loop_destroy(loop);
     kill(munged.pid, SIGCONT);
-    wait_for_threads(at_rest - 1);
+    wait_for_all_threads(at_rest - 1);
     ck_assert_int_eq(answers, 0);
     jd__munge_cancel(NULL);
     free(credential);
@@ -602,7 +584,7 @@ static void begin_and_cancel_late(void *arg)
 {
     struct decoding *d = arg;
     begin_decoding(d);
-    wait_for_threads(at_rest);
+    wait_for_all_threads(at_rest);
     jd__munge_cancel(d->question);
 }
 
@@ -634,7 +616,7 @@ START_TEST(many_at_once)
     }
     wait_for_answers(MANY);
     ck_assert_msg(answer_status == JD_OK, "%s", answer_text);
-    wait_for_threads(at_rest);
+    wait_for_all_threads(at_rest);
     for (int i = 0; i < MANY; i++)
         free((char *)d[i].credential);
 }
@@ -680,7 +662,7 @@ START_TEST(the_thread_takes_no_signal)
     unsigned long mask = strtoul(blocked + strlen("SigBlk:"), NULL, 16);
     ck_assert(mask & 1ul << (SIGTERM - 1));
     ck_assert(mask & 1ul << (SIGCHLD - 1));
-    wait_for_threads(at_rest);
+    wait_for_all_threads(at_rest);
 }
 END_TEST
 
@@ -726,7 +708,7 @@ START_TEST(a_munged_that_does_not_answer_is_not_none)
     UNIT_OK(find("", &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_OPEN);
     kill(munged.pid, SIGCONT);
-    wait_for_threads(at_rest);
+    wait_for_all_threads(at_rest);
     jd__munge_set_socket("/nonexistent/munge");
     UNIT_OK(find("SLURM_JOB_ID=17\n", &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_OPEN);

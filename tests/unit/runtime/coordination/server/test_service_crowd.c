@@ -27,11 +27,9 @@
 
 #define UNIT_MAX_PEERS UNIT_CROWD
 #define UNIT_MAX_INBOX 1
-#include "tests/unit/service.h"
+#include "tests/unit/service_crowd.h"
 
 enum {
-    COUNT = UNIT_CROWD,
-    PER_HOST = 8,
     FEW_BYTES = 200, /* of a message that is the same in any job */
     KINDS = 64,
 };
@@ -54,11 +52,9 @@ static void crowd_send(void *arg, const Jd__Message *message)
     size_t i = (size_t)(peer - peers);
     sent.messages[message->body_case]++;
     sent.bytes += (long)jd__wire_size(message);
-    if (message->body_case == JD__MESSAGE__BODY_CHALLENGE) {
-        memcpy(peer->challenge, message->challenge->nonce.data, JD_AUTH_NONCE);
-    } else if (message->body_case == JD__MESSAGE__BODY_ADMITTED) {
-        peer->is_welcome = true;
-    } else if (message->body_case == JD__MESSAGE__BODY_REPLY) {
+    if (crowd_is_let_in(peer, message))
+        return;
+    if (message->body_case == JD__MESSAGE__BODY_REPLY) {
         sent.replies[i]++;
         sent.status = sent.status ? sent.status : message->reply->status;
     } else if (message->body_case == JD__MESSAGE__BODY_FAILURE) {
@@ -66,15 +62,6 @@ static void crowd_send(void *arg, const Jd__Message *message)
         sent.speaks[i] = message->failure->speak;
     }
 }
-
-static const struct jd_service_hooks crowd_hooks = {
-    .send = crowd_send,
-    .welcome = hook_welcome,
-    .end = hook_end,
-    .drop = hook_drop,
-    .vouch = hook_vouch,
-    .is_ours = hook_is_ours,
-};
 
 /* CPU time: the machine may be busy with others. */
 static double cpu_now(void)
@@ -109,26 +96,13 @@ static void end(const char *what, Jd__Message__BodyCase body, long each)
     ck_assert_int_le(sent.bytes, FEW_BYTES * all);
 }
 
-static void come(int i)
-{
-    char host[16];
-    snprintf(host, sizeof host, "n%d", i / PER_HOST);
-    Jd__Hello hello = make_hello(i, COUNT, host);
-    peers[i].connection =
-        jd__service_accept(service, &peers[i], "10.0.0.9:5555", now);
-    say_hello(&peers[i], &open_auth, &hello);
-    ck_assert(peers[i].is_welcome);
-}
-
 /* The server's own way: after each message it asks what is due. */
 static void start_crowd(void)
 {
-    struct jd_service_spec spec = make_spec(COUNT);
-    spec.hooks = &crowd_hooks;
-    start_spec(&spec);
+    crowd_start(crowd_send);
     begin();
     for (int i = 0; i < COUNT; i++) {
-        come(i);
+        crowd_come(i);
         tick();
     }
     end("all come", JD__MESSAGE__BODY_ADMITTED, 1);

@@ -8,9 +8,7 @@
 #include "base/clock.h"
 
 #define UNIT_MAX_PEERS 10000
-#include "tests/unit/service.h"
-
-enum { COUNT = UNIT_MAX_PEERS, PER_HOST = 8 };
+#include "tests/unit/service_crowd.h"
 
 /* What each has been sent; of texts only the newest of all is kept. */
 static struct {
@@ -35,11 +33,9 @@ static void crowd_send(void *arg, const Jd__Message *message)
 {
     struct peer *peer = arg;
     size_t i = (size_t)(peer - peers);
-    if (message->body_case == JD__MESSAGE__BODY_CHALLENGE) {
-        memcpy(peer->challenge, message->challenge->nonce.data, JD_AUTH_NONCE);
-    } else if (message->body_case == JD__MESSAGE__BODY_ADMITTED) {
-        peer->is_welcome = true;
-    } else if (message->body_case == JD__MESSAGE__BODY_REPLY) {
+    if (crowd_is_let_in(peer, message))
+        return;
+    if (message->body_case == JD__MESSAGE__BODY_REPLY) {
         got[i].replies++;
         got[i].status = message->reply->status;
         got[i].number = message->reply->number;
@@ -49,15 +45,6 @@ static void crowd_send(void *arg, const Jd__Message *message)
         keep_text(message->failure->text);
     }
 }
-
-static const struct jd_service_hooks crowd_hooks = {
-    .send = crowd_send,
-    .welcome = hook_welcome,
-    .end = hook_end,
-    .drop = hook_drop,
-    .vouch = hook_vouch,
-    .is_ours = hook_is_ours,
-};
 
 static void begin(void)
 {
@@ -85,25 +72,12 @@ static void expect_replies(int from, int count, jd_status status)
     }
 }
 
-static void come(int i)
-{
-    char host[16];
-    snprintf(host, sizeof host, "n%d", i / PER_HOST);
-    Jd__Hello hello = make_hello(i, COUNT, host);
-    peers[i].connection =
-        jd__service_accept(service, &peers[i], "10.0.0.9:5555", now);
-    say_hello(&peers[i], &open_auth, &hello);
-    ck_assert(peers[i].is_welcome);
-}
-
 static void start_crowd(void)
 {
-    struct jd_service_spec spec = make_spec(COUNT);
-    spec.hooks = &crowd_hooks;
-    start_spec(&spec);
+    crowd_start(crowd_send);
     begin();
     for (int i = 0; i < COUNT; i++)
-        come(i);
+        crowd_come(i);
     end("all come");
 }
 
