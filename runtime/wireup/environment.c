@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* environment.c - the names that a handout may set. */
+/* environment.c - the names that a environment may set. */
 #include "runtime/wireup/environment.h"
 
 #include <ctype.h>

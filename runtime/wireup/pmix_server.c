@@ -53,7 +53,7 @@ struct request {
     char *const *environment;
     struct jd_bytes plan; /* its frame */
     double deadline;
-    struct jd_bytes *handouts; /* what it says before it is ready */
+    struct jd_bytes *environments; /* what it says before it is ready */
     int *held; /* gets the other end of its standard input; may be NULL */
 };
 
@@ -201,7 +201,7 @@ static jd_status fail_words(const struct jd_bytes *words)
                    text[0] ? text : PROGRAM " ended without a word");
 }
 
-/* The last word is "ready"; what is before it are handouts. */
+/* The last word is "ready"; what is before it are environments. */
 static jd_status take_ready(struct jd_bytes *words)
 {
     const size_t length = sizeof READY - 1;
@@ -219,9 +219,9 @@ static jd_status converse(struct pipes *pipes, const struct request *request)
     if (!request->held)
         close_fd(&pipes->plan[1]);
     if (status == JD_OK)
-        status =
-            read_words(pipes->words[0], request->handouts, request->deadline);
-    return status == JD_OK ? take_ready(request->handouts) : status;
+        status = read_words(pipes->words[0], request->environments,
+                            request->deadline);
+    return status == JD_OK ? take_ready(request->environments) : status;
 }
 
 /* The frame of the plan: a length and the message, as in wire.h. */
@@ -316,7 +316,7 @@ jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
     struct request request = { .path = path,
                                .environment = environment,
                                .deadline = deadline,
-                               .handouts = &none };
+                               .environments = &none };
     jd_status status = start_with_plan(&request, plan);
     jd__wire_bytes_finish(&none);
     free(environment);
@@ -326,18 +326,18 @@ jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
 jd_status jd__pmix_server_start_held(const char *path, const Jd__Plan *plan,
                                      char *const *environment, double deadline,
                                      int *ret_held,
-                                     struct jd_bytes *ret_handouts)
+                                     struct jd_bytes *ret_environments)
 {
-    struct jd_bytes handouts = { .data = NULL };
+    struct jd_bytes environments = { .data = NULL };
     struct request request = { .path = path,
                                .environment = environment,
                                .deadline = deadline,
-                               .handouts = &handouts,
+                               .environments = &environments,
                                .held = ret_held };
     jd_status status = start_with_plan(&request, plan);
     if (status == JD_OK)
-        *ret_handouts = handouts;
+        *ret_environments = environments;
     else
-        jd__wire_bytes_finish(&handouts);
+        jd__wire_bytes_finish(&environments);
     return status;
 }

@@ -33,12 +33,12 @@ jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
 /*
  * The same for a plan that is held: the server goes on until *ret_held is
  * closed, by whatever way (it is close-on-exec), and has said the frames of the
- * Handouts, in the order of processes.
+ * Environments, in the order of processes.
  * Owns: both are the caller's, after JD_OK. Returns as above.
  */
 jd_status jd__pmix_server_start_held(const char *path, const Jd__Plan *plan,
                                      char *const *environment, double deadline,
                                      int *ret_held,
-                                     struct jd_bytes *ret_handouts);
+                                     struct jd_bytes *ret_environments);
 
 #endif

@@ -247,7 +247,7 @@ static jd_status start_server(const struct jd_wireup_spec *spec)
 
 /* ---- what it hands out -------------------------------------------------- */
 
-static jd_status fail_life(const char *path, const char *call)
+static jd_status fail_liveness(const char *path, const char *call)
 {
     return jd_fail(JD_UNAVAILABLE,
                    "jd_initialize: MPI's server of this host cannot be "
@@ -256,12 +256,12 @@ static jd_status fail_life(const char *path, const char *call)
 }
 
 /* The server was started by a process of this user. */
-static jd_status check_owner(int life, const char *path)
+static jd_status check_owner(int liveness, const char *path)
 {
     struct ucred owner = { .pid = 0 };
     socklen_t length = sizeof owner;
-    if (getsockopt(life, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0)
-        return fail_life(path, "getsockopt");
+    if (getsockopt(liveness, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0)
+        return fail_liveness(path, "getsockopt");
     if (owner.uid == geteuid())
         return JD_OK;
     return jd_fail(JD_PERMISSION_DENIED,
@@ -272,9 +272,10 @@ static jd_status check_owner(int life, const char *path)
 }
 
 /* Kept until the process ends: its end is how the server sees ours. */
-static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
+static jd_status hold_liveness(const struct jd_wireup_spec *spec,
+                               const char *path)
 {
-    static int life = -1; /* of the last start; MPI starts once */
+    static int liveness = -1; /* of the last start; MPI starts once */
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     uint8_t number[4];
     jd__wire_put_u32(number, (uint32_t)spec->index);
@@ -284,17 +285,17 @@ static jd_status hold_life(const struct jd_wireup_spec *spec, const char *path)
                        "JD_TMPDIR chooses another folder",
                        path);
     strcpy(address.sun_path, path);
-    life = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (life < 0)
-        return fail_life(path, "socket");
-    if (connect(life, (struct sockaddr *)&address, sizeof address) != 0)
-        return fail_life(path, "connect");
-    jd_status status = check_owner(life, path);
+    liveness = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (liveness < 0)
+        return fail_liveness(path, "socket");
+    if (connect(liveness, (struct sockaddr *)&address, sizeof address) != 0)
+        return fail_liveness(path, "connect");
+    jd_status status = check_owner(liveness, path);
     if (status != JD_OK)
         return status;
-    if (send(life, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
-        return fail_life(path, "send");
-    return jd__watch_start(spec->session, life, spec->facts->host);
+    if (send(liveness, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
+        return fail_liveness(path, "send");
+    return jd__watch_start(spec->session, liveness, spec->facts->host);
 }
 
 static jd_status fail_variable(const char *name, const char *value)
@@ -310,15 +311,15 @@ static jd_status fail_variable(const char *name, const char *value)
 }
 
 /* All are looked at before the first is set. */
-static jd_status check_environment(const Jd__Handout *handout)
+static jd_status check_environment(const Jd__Environment *environment)
 {
-    for (size_t i = 0; i < handout->n_environment; i++) {
-        char *equals = strchr(handout->environment[i], '=');
+    for (size_t i = 0; i < environment->n_variables; i++) {
+        char *equals = strchr(environment->variables[i], '=');
         if (!equals)
-            return fail_variable(handout->environment[i], "");
-        *equals = '\0'; /* the handout is ours */
-        if (!jd__environment_allows(handout->environment[i], equals + 1))
-            return fail_variable(handout->environment[i], equals + 1);
+            return fail_variable(environment->variables[i], "");
+        *equals = '\0'; /* it is ours */
+        if (!jd__environment_allows(environment->variables[i], equals + 1))
+            return fail_variable(environment->variables[i], equals + 1);
         *equals = '=';
     }
     return JD_OK;
@@ -335,48 +336,49 @@ static bool is_first_of_host(const struct jd_wireup_spec *spec)
 }
 
 static void note_litter(const struct jd_wireup_spec *spec,
-                        const Jd__Handout *handout)
+                        const Jd__Environment *environment)
 {
     static const char shared[] = "OMPI_MCA_btl_vader_backing_directory=";
     if (!is_first_of_host(spec))
         return;
-    jd__litter_note(handout->life_path);
-    for (size_t i = 0; i < handout->n_environment; i++)
-        if (strncmp(handout->environment[i], shared, sizeof shared - 1) == 0)
-            jd__litter_note(handout->environment[i] + sizeof shared - 1);
+    jd__litter_note(environment->liveness_path);
+    for (size_t i = 0; i < environment->n_variables; i++)
+        if (strncmp(environment->variables[i], shared, sizeof shared - 1) == 0)
+            jd__litter_note(environment->variables[i] + sizeof shared - 1);
 }
 
-static jd_status set_environment(const Jd__Handout *handout)
+static jd_status set_environment(const Jd__Environment *environment)
 {
     jd_status status = JD_OK;
-    for (size_t i = 0; status == JD_OK && i < handout->n_environment; i++) {
-        char *equals = strchr(handout->environment[i], '=');
+    for (size_t i = 0; status == JD_OK && i < environment->n_variables; i++) {
+        char *equals = strchr(environment->variables[i], '=');
         *equals = '\0';
-        status = jd__env_export(handout->environment[i], equals + 1);
+        status = jd__env_export(environment->variables[i], equals + 1);
     }
     return status;
 }
 
-static jd_status take_handout(const struct jd_wireup_spec *spec,
-                              ProtobufCBinaryData value)
+static jd_status take_environment(const struct jd_wireup_spec *spec,
+                                  ProtobufCBinaryData value)
 {
-    Jd__Handout *handout = jd__handout__unpack(NULL, value.len, value.data);
-    if (!handout)
+    Jd__Environment *environment =
+        jd__environment__unpack(NULL, value.len, value.data);
+    if (!environment)
         return jd_fail(JD_INTERNAL, "jd_initialize: what MPI's server of this "
                                     "host handed out cannot be read");
-    jd_status status = check_environment(handout);
+    jd_status status = check_environment(environment);
     if (status == JD_OK)
-        status = hold_life(spec, handout->life_path);
+        status = hold_liveness(spec, environment->liveness_path);
     if (status == JD_OK) {
-        note_litter(spec, handout);
-        status = set_environment(handout);
+        note_litter(spec, environment);
+        status = set_environment(environment);
     }
-    jd__handout__free_unpacked(handout, NULL);
+    jd__environment__free_unpacked(environment, NULL);
     return status;
 }
 
 /* Internal keys begin with a NUL, which no key of a program does. */
-static jd_status await_handout(const struct jd_wireup_spec *spec)
+static jd_status await_environment(const struct jd_wireup_spec *spec)
 {
     char name[64];
     size_t prefix = sizeof ENV_KEY - 1;
@@ -398,8 +400,9 @@ static jd_status await_handout(const struct jd_wireup_spec *spec)
         jd__client_call(jd__session_client(spec->session), &call);
     if (status == JD_OK)
         status = call.reply->n_entries == 1
-                     ? take_handout(spec, call.reply->entries[0]->value)
-                     : jd_fail(JD_INTERNAL, "jd_initialize: no handout came");
+                     ? take_environment(spec, call.reply->entries[0]->value)
+                     : jd_fail(JD_INTERNAL,
+                               "jd_initialize: nothing came for MPI_Init");
     jd__call_finish(&call);
     return status;
 }
@@ -414,5 +417,5 @@ jd_status jd__wireup_enter(const struct jd_wireup_spec *spec)
     jd_status status = JD_OK;
     if (is_first_of_host(spec))
         status = start_server(spec);
-    return status == JD_OK ? await_handout(spec) : status;
+    return status == JD_OK ? await_environment(spec) : status;
 }

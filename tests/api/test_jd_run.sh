@@ -496,11 +496,11 @@ begin_served() {
 
 # The server's folder is there from the start on, before its processes are.
 find_served() {
-    local folder keeper
+    local folder supervisor
     folder=$(find "$JD_TMPDIR" -mindepth 1 -maxdepth 1 -name 'jd-wireup-*')
     served=${folder##*/}
-    keeper=$(pgrep -x jd-run-keeper -P "$pid") || return 1
-    server_pid=$(pgrep -x jd-run-server -P "$keeper") || return 1
+    supervisor=$(pgrep -x jd-run-keeper -P "$pid") || return 1
+    server_pid=$(pgrep -x jd-run-server -P "$supervisor") || return 1
     [[ $served ]]
 }
 

@@ -353,16 +353,16 @@ static struct host *host_of(struct job *job, int process)
     return &job->hosts[0];
 }
 
-static void note_shared(struct host *host, const Jd__Handout *handout)
+static void note_shared(struct host *host, const Jd__Environment *environment)
 {
     static const char name[] = "OMPI_MCA_btl_vader_backing_directory=";
-    for (size_t i = 0; i < handout->n_environment; i++)
-        if (strncmp(handout->environment[i], name, sizeof name - 1) == 0)
+    for (size_t i = 0; i < environment->n_variables; i++)
+        if (strncmp(environment->variables[i], name, sizeof name - 1) == 0)
             snprintf(host->shared, sizeof host->shared, "%s",
-                     handout->environment[i] + sizeof name - 1);
+                     environment->variables[i] + sizeof name - 1);
 }
 
-static Jd__Handout *get_handout(struct job *job, int process)
+static Jd__Environment *get_environment(struct job *job, int process)
 {
     char key[32] = "?jd/wireup/env/";
     Jd__Get body = JD__GET__INIT;
@@ -375,35 +375,37 @@ static Jd__Handout *get_handout(struct job *job, int process)
     jd__call_init(&call, JD__MESSAGE__BODY_GET, &body);
     UNIT_OK(jd__agent_call(job->agents[process], &call));
     ProtobufCBinaryData value = call.reply->entries[0]->value;
-    Jd__Handout *handout = jd__handout__unpack(NULL, value.len, value.data);
-    ck_assert_ptr_nonnull(handout);
+    Jd__Environment *environment =
+        jd__environment__unpack(NULL, value.len, value.data);
+    ck_assert_ptr_nonnull(environment);
     jd__call_finish(&call);
-    note_shared(host_of(job, process), handout);
-    return handout;
+    note_shared(host_of(job, process), environment);
+    return environment;
 }
 
 void job_start_member(struct job *job, int process, const char *mode)
 {
     enum { OWN = 5, MAX_VARIABLES = 64 };
     const char *more[MAX_VARIABLES];
-    char life[256], index[32], mark[128];
+    char liveness[256], index[32], mark[128];
     char *argv[] = { (char *)"member", (char *)mode, NULL };
-    Jd__Handout *handout = get_handout(job, process);
-    ck_assert_uint_lt(handout->n_environment, MAX_VARIABLES - OWN);
-    snprintf(life, sizeof life, "TEST_LIFE=%s", handout->life_path);
+    Jd__Environment *environment = get_environment(job, process);
+    ck_assert_uint_lt(environment->n_variables, MAX_VARIABLES - OWN);
+    snprintf(liveness, sizeof liveness, "TEST_LIFE=%s",
+             environment->liveness_path);
     snprintf(index, sizeof index, "TEST_PROCESS=%d", process);
     snprintf(mark, sizeof mark, "TEST_JOB=%s", job->tmpdir);
-    more[0] = life;
+    more[0] = liveness;
     more[1] = index;
     more[2] = mark;
     for (int i = 0; i < 2; i++)
         more[3 + i] = job->variables[i] ? job->variables[i] : "TEST_NOTHING=";
-    for (size_t i = 0; i < handout->n_environment; i++)
-        more[OWN + i] = handout->environment[i];
-    char **env = make_environment(more, OWN + handout->n_environment);
+    for (size_t i = 0; i < environment->n_variables; i++)
+        more[OWN + i] = environment->variables[i];
+    char **env = make_environment(more, OWN + environment->n_variables);
     job->members[process] = spawn(getenv("TEST_MEMBER"), argv, env, NULL);
     free(env);
-    jd__handout__free_unpacked(handout, NULL);
+    jd__environment__free_unpacked(environment, NULL);
 }
 
 void job_start_members(struct job *job, const char *mode)
@@ -465,13 +467,15 @@ static int count_pidfds(int pid)
     return count;
 }
 
-void job_await_roll(const struct job *job, int count)
+void job_await_supervisor(const struct job *job, int count)
 {
     double end = jd__clock_now() + PATIENCE;
-    pid_t keeper;
-    ck_assert_int_eq(job_find_processes(job, "jd-pmix-keeper", &keeper, 1), 1);
-    while (count_pidfds(keeper) != count) {
-        ck_assert_msg(jd__clock_now() < end, "the keeper does not know them");
+    pid_t supervisor;
+    ck_assert_int_eq(job_find_processes(job, "jd-pmix-keeper", &supervisor, 1),
+                     1);
+    while (count_pidfds(supervisor) != count) {
+        ck_assert_msg(jd__clock_now() < end,
+                      "the supervisor does not know them");
         poll(NULL, 0, 5);
     }
 }
@@ -483,7 +487,8 @@ void job_release(struct job *job, int process)
     job->members[process].in = -1;
 }
 
-/* ---- life --------------------------------------------------------------- */
+/* ---- the job ---------------------------------------------------------------
+ */
 
 void job_lose_agent(struct job *job, int process)
 {

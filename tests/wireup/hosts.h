@@ -66,8 +66,8 @@ void job_run_server(const struct job *job, const void *input, size_t size,
                     char *answer, size_t room, int *ret_code);
 /* One for each host, all ready. */
 void job_start_servers(struct job *job);
-/* Until the keeper holds the pidfds of so many processes. */
-void job_await_roll(const struct job *job, int count);
+/* Until the supervisor holds the pidfds of so many processes. */
+void job_await_supervisor(const struct job *job, int count);
 
 void job_start_member(struct job *job, int process, const char *mode);
 void job_start_members(struct job *job, const char *mode);
@@ -84,7 +84,7 @@ void job_release(struct job *job, int process);
 void job_lose_agent(struct job *job, int process);
 void job_stop_service(struct job *job);
 
-/* Until no server and no keeper is left, and nothing of theirs. */
+/* Until no server and no supervisor is left, and nothing of theirs. */
 void job_expect_nothing_left(struct job *job);
 /* Until no server is left; members may be. */
 void job_await_servers_end(struct job *job);

@@ -32,7 +32,7 @@ static int fail(const char *what)
     return 1;
 }
 
-static int hold_life(const char *path)
+static int hold_liveness(const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     uint8_t bytes[4];
@@ -113,9 +113,10 @@ static int run(const char *mode)
 
 int main(int argc, char **argv)
 {
-    const char *life = getenv("TEST_LIFE"), *process = getenv("TEST_PROCESS");
-    if (argc != 2 || !life || !process)
+    const char *liveness = getenv("TEST_LIFE"),
+               *process = getenv("TEST_PROCESS");
+    if (argc != 2 || !liveness || !process)
         return 2;
     index_of_this = atoi(process);
-    return hold_life(life) != 0 ? 1 : run(argv[1]);
+    return hold_liveness(liveness) != 0 ? 1 : run(argv[1]);
 }

@@ -156,7 +156,7 @@ is_empty() {
     [[ -z $(find "$@" -mindepth 1 2>/dev/null) ]]
 }
 
-# place_is_clean: soon, for the keeper may still be at it.
+# place_is_clean: soon, for the supervisor may still be at it.
 place_is_clean() {
     until_true is_nobody && until_true is_empty /tmp /dev/shm "$work/place"
 }

@@ -110,14 +110,15 @@ static void hand_out(struct jd_agent *agent, char *variable)
 {
     static const char key[] = "\0jd/wireup/env/1";
     uint8_t value[4096];
-    Jd__Handout handout = JD__HANDOUT__INIT;
+    Jd__Environment environment = JD__ENVIRONMENT__INIT;
     Jd__Set body = JD__SET__INIT;
     Jd__Entry entry = JD__ENTRY__INIT, *pointer = &entry;
-    handout.environment = &variable;
-    handout.n_environment = 1;
-    handout.life_path = (char *)"/nowhere";
+    environment.variables = &variable;
+    environment.n_variables = 1;
+    environment.liveness_path = (char *)"/nowhere";
     entry.key = jd__wire_bytes(key, sizeof key - 1);
-    entry.value = jd__wire_bytes(value, jd__handout__pack(&handout, value));
+    entry.value =
+        jd__wire_bytes(value, jd__environment__pack(&environment, value));
     body.entries = &pointer;
     body.n_entries = 1;
     ask(agent, JD__MESSAGE__BODY_SET, &body, 0);

@@ -30,7 +30,7 @@ has_litter() {
         [[ -n $(find /dev/shm -maxdepth 1 -name 'jd-wireup-[1-9]*') ]]
 }
 
-# Nobody but the next start can remove it: server and keeper are killed at once.
+# Nobody but the next start can remove it: server and supervisor are killed at once.
 # Other folders stay, of whatever name, and another user's, and one of another
 # namespace of pids that was made just now.
 test_left() {
@@ -46,7 +46,7 @@ test_left() {
     kill -KILL $pids
     let_go
     finish
-    is "a killed server and keeper leave their folders" has_litter
+    is "a killed server and supervisor leave their folders" has_litter
     mkdir -p /tmp/jd-wireup-notes /tmp/jd-wireup-1-0-0-abcdef
     mkdir "$other" && touch "$other/file"
     ! $is_root || chown -R 65534 "$other"

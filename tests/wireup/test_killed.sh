@@ -46,12 +46,12 @@ kill_one() {
     fi
 }
 
-# knows_all: the keeper has all processes on its roll. (The kernel has called
+# knows_all: the supervisor knows all processes. (The kernel has called
 # these descriptors by two names.)
 knows_all() {
-    local keeper known
-    keeper=$(pgrep -x jd-pmix-keeper) || return 1
-    known=$(find "/proc/$keeper/fd" -lname '*pidfd*' 2>/dev/null | wc -l)
+    local supervisor known
+    supervisor=$(pgrep -x jd-pmix-keeper) || return 1
+    known=$(find "/proc/$supervisor/fd" -lname '*pidfd*' 2>/dev/null | wc -l)
     ((known == count))
 }
 
@@ -76,7 +76,7 @@ without shutdown \(killed or crashed\)"
     fi
 }
 
-keeper_speaks() {
+supervisor_speaks() {
     grep -qE "the PMIx server of this host \(pid [0-9]+\) was killed by signal \
 9 \(Killed\); the host's 4 processes cannot go on without it" "$work"/err.*
 }
@@ -130,7 +130,7 @@ test_meeting() {
 }
 
 # begin_held STAGE PROCESS...: comes back when all are there, the held ones,
-# and the keeper knows them.
+# and the supervisor knows them.
 begin_held() {
     new_job localhost
     hold "$@"
@@ -206,7 +206,7 @@ test_in_mpi() {
     kill_one server
     finish
     is "during MPI_Init: server is killed" ended '1|117|195' 0 1 2 3 and \
-        keeper_speaks and says "$(culprit server)|$(culprit '[012]')" 3 and \
+        supervisor_speaks and says "$(culprit server)|$(culprit '[012]')" 3 and \
         one_line 3 and place_is_clean
     for victim in 2 0; do
         begin_held mpi 3
@@ -234,11 +234,11 @@ test_finalize() {
     local victim
     begin_held finalize 3
     kill_one server
-    until_true keeper_speaks || true
+    until_true supervisor_speaks || true
     let_go
     finish
     is "during MPI_Finalize: server is killed" ended '0|195|137' 0 1 2 3 and \
-        keeper_speaks and place_is_clean
+        supervisor_speaks and place_is_clean
     for victim in 2 0; do
         begin_held finalize 3
         kill_one "$victim"
@@ -253,21 +253,21 @@ test_finalize() {
 }
 
 # The server goes on, and cleans up itself.
-test_keeper() {
+test_supervisor() {
     local stage
     for stage in mpi world finalize; do
         begin_held "$stage" 0 3
         pkill -KILL -x jd-pmix-keeper
         let_go
         finish
-        is "stage $stage: the server's keeper is killed" world and \
+        is "stage $stage: the server's supervisor is killed" world and \
             place_is_clean
     done
     begin_held world 3
     pkill -KILL -x jd-pmix-keeper
     kill_and_see world 2
     survivors 2
-    is "in the world: the server's keeper and process 2 are killed" \
+    is "in the world: the server's supervisor and process 2 are killed" \
         ended 117 "${alive[@]}" and one_line "${alive[@]}" and place_is_clean
 }
 
@@ -278,7 +278,7 @@ main() {
     test_in_mpi
     test_world
     test_finalize
-    test_keeper
+    test_supervisor
     tap_done
 }
 

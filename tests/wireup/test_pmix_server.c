@@ -289,7 +289,7 @@ START_TEST(the_service_goes_when_all_is_done)
 {
     open_waiting(2, "0;1", "lazy");
     job_stop_service(&job);
-    sleep(LIFE_GRACE_SECONDS + 1);
+    sleep(LIVENESS_GRACE_SECONDS + 1);
     job_release(&job, 0);
     job_release(&job, 1);
     expect_exits(0);
@@ -329,7 +329,7 @@ START_TEST(a_process_never_connects)
 }
 END_TEST
 
-/* By libpmix of version 4, or by the keeper. */
+/* By libpmix of version 4, or by the supervisor. */
 static void expect_ends(void)
 {
     for (int i = 0; i < job.count; i++) {
@@ -338,13 +338,13 @@ static void expect_ends(void)
     }
 }
 
-/* The keeper cleans up, and the processes cannot go on. */
+/* The supervisor cleans up, and the processes cannot go on. */
 START_TEST(the_server_is_killed)
 {
     pid_t pids[8];
     open_waiting(2, "0,1", "wait");
     ck_assert_int_eq(job_find_processes(&job, "jd-pmix-server", pids, 8), 1);
-    job_await_roll(&job, 2);
+    job_await_supervisor(&job, 2);
     kill(pids[0], SIGKILL);
     expect_ends();
     job_expect_nothing_left(&job);
@@ -363,7 +363,7 @@ START_TEST(the_server_is_killed_early)
     job_start_member(&job, 0, "hold");
     job_expect_word(&job, 0, "up 0 0 0\n");
     ck_assert_int_eq(job_find_processes(&job, "jd-pmix-server", pids, 8), 1);
-    job_await_roll(&job, 1);
+    job_await_supervisor(&job, 1);
     kill(pids[0], SIGKILL);
     job_expect_exit(&job, 0, -SIGKILL);
     job_expect_nothing_left(&job);

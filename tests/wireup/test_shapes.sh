@@ -61,7 +61,7 @@ test_several() {
 
 # ---- who is who --------------------------------------------------------------
 
-# server_has PATTERN: a variable of the server or of its keeper.
+# server_has PATTERN: a variable of the server or of its supervisor.
 server_has() {
     local pid
     for pid in $(pgrep jd-pmix); do

@@ -67,11 +67,11 @@ char **run_env_of(struct run_env *env, const struct run_serve *serve,
 /* ---- jd_run_serve.c: MPI for those who call MPI_Init themselves --------- */
 
 /*
- * Starts jd-pmix-server for count processes of this host; its keeper becomes
- * jd-run's child where that adopts. The server goes on until run_serve_end(),
- * or until jd-run ends, however that ends.
- * Returns JD_OK; NOT_FOUND where there is no such program; UNAVAILABLE,
- *   DEADLINE_EXCEEDED, INTERNAL where it does not start, and why.
+ * Starts jd-pmix-server for count processes of this host; its supervisor
+ * becomes jd-run's child where that adopts. The server goes on until
+ * run_serve_end(), or until jd-run ends, however that ends. Returns JD_OK;
+ * NOT_FOUND where there is no such program; UNAVAILABLE, DEADLINE_EXCEEDED,
+ * INTERNAL where it does not start, and why.
  */
 jd_status run_serve_create(int count, char *const *environment,
                            struct run_serve **ret_serve);

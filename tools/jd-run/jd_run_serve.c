@@ -19,7 +19,7 @@ enum { NAME_SIZE = 256 };
 
 struct run_serve {
     int held, count;
-    Jd__Handout **handouts;
+    Jd__Environment **environments;
 };
 
 /* ---- the plan ----------------------------------------------------------- */
@@ -101,15 +101,15 @@ static jd_status start(struct run_serve *serve,
 
 /* ---- what it hands out -------------------------------------------------- */
 
-static bool is_allowed(const Jd__Handout *handout)
+static bool is_allowed(const Jd__Environment *environment)
 {
-    for (size_t i = 0; i < handout->n_environment; i++) {
-        char *equals = strchr(handout->environment[i], '=');
+    for (size_t i = 0; i < environment->n_variables; i++) {
+        char *equals = strchr(environment->variables[i], '=');
         if (!equals)
             return false;
-        *equals = '\0'; /* the handout is ours */
+        *equals = '\0'; /* it is ours */
         bool is_allowed =
-            jd__environment_allows(handout->environment[i], equals + 1);
+            jd__environment_allows(environment->variables[i], equals + 1);
         *equals = '=';
         if (!is_allowed)
             return false;
@@ -117,7 +117,7 @@ static bool is_allowed(const Jd__Handout *handout)
     return true;
 }
 
-static Jd__Handout *take_handout(struct jd_bytes *frames)
+static Jd__Environment *take_environment(struct jd_bytes *frames)
 {
     size_t left = jd__bytes_size(frames);
     if (left < JD_WIRE_HEADER)
@@ -127,17 +127,19 @@ static Jd__Handout *take_handout(struct jd_bytes *frames)
     if (left - JD_WIRE_HEADER < size)
         return NULL;
     frames->begin += JD_WIRE_HEADER + size;
-    return jd__handout__unpack(NULL, size, at + JD_WIRE_HEADER);
+    return jd__environment__unpack(NULL, size, at + JD_WIRE_HEADER);
 }
 
-static jd_status take_handouts(struct run_serve *serve, struct jd_bytes *frames)
+static jd_status take_environments(struct run_serve *serve,
+                                   struct jd_bytes *frames)
 {
-    serve->handouts = calloc((size_t)serve->count, sizeof *serve->handouts);
-    if (!serve->handouts)
+    serve->environments =
+        calloc((size_t)serve->count, sizeof *serve->environments);
+    if (!serve->environments)
         return jd__fail_no_memory("the processes", (size_t)serve->count);
     for (int i = 0; i < serve->count; i++) {
-        serve->handouts[i] = take_handout(frames);
-        if (!serve->handouts[i] || !is_allowed(serve->handouts[i]))
+        serve->environments[i] = take_environment(frames);
+        if (!serve->environments[i] || !is_allowed(serve->environments[i]))
             return jd_fail(JD_INTERNAL,
                            "what jd-pmix-server hands out for process %d is "
                            "not what jd-run lets it set; install one version "
@@ -162,7 +164,7 @@ static jd_status start_and_take(struct run_serve *serve,
     if (status == JD_OK)
         status = start(serve, settings, environment, &frames);
     if (status == JD_OK)
-        status = take_handouts(serve, &frames);
+        status = take_environments(serve, &frames);
     jd__wire_bytes_finish(&frames);
     jd__options_destroy(settings);
     return status;
@@ -191,8 +193,8 @@ jd_status run_serve_create(int count, char *const *environment,
 char **run_serve_variables(const struct run_serve *serve, int index,
                            size_t *ret_count)
 {
-    *ret_count = serve ? serve->handouts[index]->n_environment : 0;
-    return serve ? serve->handouts[index]->environment : NULL;
+    *ret_count = serve ? serve->environments[index]->n_variables : 0;
+    return serve ? serve->environments[index]->variables : NULL;
 }
 
 void run_serve_end(struct run_serve *serve)
@@ -208,9 +210,9 @@ void run_serve_destroy(struct run_serve *serve)
     if (!serve)
         return;
     run_serve_end(serve);
-    for (int i = 0; serve->handouts && i < serve->count; i++)
-        if (serve->handouts[i])
-            jd__handout__free_unpacked(serve->handouts[i], NULL);
-    free(serve->handouts);
+    for (int i = 0; serve->environments && i < serve->count; i++)
+        if (serve->environments[i])
+            jd__environment__free_unpacked(serve->environments[i], NULL);
+    free(serve->environments);
     free(serve);
 }

@@ -11,7 +11,7 @@
 #define RESOLVE_SECONDS 30 /* for the name in an explicit address */
 
 /* What process 0 tells all. Plain data. */
-struct handout {
+struct answer {
     int32_t status; /* of the service's start, with its sentence */
     char text[1024];
     struct jd_job_key key;
@@ -126,36 +126,36 @@ static jd_status start_service(struct jd_session *session,
 /* ---- MPI tells all ------------------------------------------------------ */
 
 static jd_status share(const struct jd_session_spec *spec,
-                       struct handout *handout)
+                       struct answer *answer)
 {
-    jd_status status = jd__mpi_check(MPI_Bcast(handout, (int)sizeof *handout,
-                                               MPI_BYTE, 0, spec->world->comm),
-                                     "MPI_Bcast", "jd_initialize");
+    jd_status status = jd__mpi_check(
+        MPI_Bcast(answer, (int)sizeof *answer, MPI_BYTE, 0, spec->world->comm),
+        "MPI_Bcast", "jd_initialize");
     if (status != JD_OK)
         return status;
-    return handout->status == JD_OK
+    return answer->status == JD_OK
                ? JD_OK
-               : jd_fail((jd_status)handout->status, "%s", handout->text);
+               : jd_fail((jd_status)answer->status, "%s", answer->text);
 }
 
 /* The same failure on every process. */
 static jd_status hand_out(struct jd_session *session,
                           const struct jd_session_spec *spec)
 {
-    struct handout handout = { .status = JD_OK };
+    struct answer answer = { .status = JD_OK };
     if (session->index == 0) {
         jd_status status = start_service(session, spec);
-        handout.status = (int32_t)status;
-        handout.key = session->client.key;
+        answer.status = (int32_t)status;
+        answer.key = session->client.key;
         if (status != JD_OK)
-            snprintf(handout.text, sizeof handout.text,
+            snprintf(answer.text, sizeof answer.text,
                      "jd_initialize: the coordination service cannot start: "
                      "%s",
                      jd_error_message());
     }
-    jd_status status = share(spec, &handout);
-    session->client.key = handout.key;
-    jd__auth_wipe(&handout.key, sizeof handout.key);
+    jd_status status = share(spec, &answer);
+    session->client.key = answer.key;
+    jd__auth_wipe(&answer.key, sizeof answer.key);
     return status;
 }
 

@@ -21,7 +21,7 @@ static pmix_status_t on_finalized(const pmix_proc_t *proc, void *object,
                                   pmix_op_cbfunc_t done, void *arg)
 {
     (void)object, (void)done, (void)arg;
-    life_note_finalized(serving->life, proc->rank);
+    liveness_note_finalized(serving->liveness, proc->rank);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -35,13 +35,13 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int code,
     FILE *out = jd__text_begin(&written);
     (void)object, (void)procs, (void)num_procs, (void)done, (void)arg;
     if (out)
-        life_print_process(out, serving->life, proc->rank);
+        liveness_print_process(out, serving->liveness, proc->rank);
     char *who = jd__text_end(&written);
-    say(JD_LOG_ERROR, "%s called PMIx_Abort with code %d%s%s",
-        who ? who : "a process", code, text && *text ? ": " : "",
-        text ? text : "");
+    log_say(JD_LOG_ERROR, "%s called PMIx_Abort with code %d%s%s",
+            who ? who : "a process", code, text && *text ? ": " : "",
+            text ? text : "");
     free(who);
-    life_end(serving->life, LIFE_FAILED);
+    liveness_end(serving->liveness, LIVENESS_FAILED);
     return PMIX_OPERATION_SUCCEEDED;
 }
 

@@ -124,7 +124,7 @@ static jd_status fail(const struct trial *trial)
 
 /* ---- removing ----------------------------------------------------------- */
 
-/* Held by the server and its keeper, who have this descriptor both: whoever
+/* Held by the server and its supervisor, who have this descriptor both: whoever
  * gets the lock knows that they have gone. */
 static int take_lock(const char *path)
 {
@@ -233,7 +233,7 @@ static bool make_shared(struct directory *directory)
 /* libpmix does not say that a disk is full. False with errno. */
 static bool has_room(const char *path)
 {
-    char name[sizeof((struct directory *)0)->life];
+    char name[sizeof((struct directory *)0)->liveness];
     snprintf(name, sizeof name, "%s/room", path);
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -247,7 +247,7 @@ static bool has_room(const char *path)
 
 static bool fill(struct directory *directory)
 {
-    snprintf(directory->life, sizeof directory->life, "%s/life",
+    snprintf(directory->liveness, sizeof directory->liveness, "%s/life",
              directory->path);
     snprintf(directory->jobs, sizeof directory->jobs, "%s/job",
              directory->path);

@@ -6,7 +6,7 @@
  *
  *     struct directory directory;
  *     status = directory_create("/tmp", &directory);
- *     ... directory.path, directory.life, directory.shared ...
+ *     ... directory.path, directory.liveness, directory.shared ...
  *     directory_remove(&directory);
  *     directory_remove_segments(nspace);
  *
@@ -19,7 +19,7 @@
 
 struct directory {
     char path[102];   /* "/tmp/jd-wireup-77-5a0b1c-000004-XXXXXX" */
-    char life[108];   /* the socket, which fits into a sockaddr_un */
+    char liveness[108]; /* the socket, which fits into a sockaddr_un */
     char jobs[108];   /* what MPI may write into */
     char shared[108]; /* for shared memory */
     int locks[2];     /* held until the last process that has them ends */

@@ -240,8 +240,9 @@ static void *run(void *arg)
     if (status == JD_OK)
         forget_last(fence);
     else if (status != JD_UNAVAILABLE) /* that is said where it is noticed */
-        say(JD_LOG_ERROR, "PMIx_Fence %llu of %s: %s",
-            (unsigned long long)fence->number, fence->who, jd_error_message());
+        log_say(JD_LOG_ERROR, "PMIx_Fence %llu of %s: %s",
+                (unsigned long long)fence->number, fence->who,
+                jd_error_message());
     if (status != JD_OK)
         jd__wire_bytes_finish(&fence->all);
     fence->done(code_of(status),

@@ -32,7 +32,7 @@ struct member {
 
 /* One connection; the loop's own. */
 struct visitor {
-    struct life *life;
+    struct liveness *liveness;
     struct member *member; /* NULL: it has not said who it is */
     int fd;
     struct ucred who;
@@ -41,55 +41,56 @@ struct visitor {
     size_t got;
 };
 
-struct life {
+struct liveness {
     struct jd_loop *loop;
     struct event *accept_event;
-    int listen_fd, roll;
+    int listen_fd, pipe_fd;
     size_t num_strangers; /* the loop's own, as the above */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct member *members; /* under the lock, as the rest; sorted */
     size_t count, num_absent, num_there;
     bool is_ending;
-    enum life_news why;
+    enum liveness_outcome why;
 };
 
 /* ---- members: with the lock --------------------------------------------- */
 
-static struct member *find(struct life *life, uint32_t process)
+static struct member *find(struct liveness *liveness, uint32_t process)
 {
-    for (size_t i = 0; i < life->count; i++)
-        if (life->members[i].process == process)
-            return &life->members[i];
+    for (size_t i = 0; i < liveness->count; i++)
+        if (liveness->members[i].process == process)
+            return &liveness->members[i];
     return NULL;
 }
 
-/* A keeper that is gone reads no more; the server goes on. */
-static void note(struct life *life, pid_t pid, bool is_there)
+/* A supervisor that is gone reads no more; the server goes on. */
+static void note(struct liveness *liveness, pid_t pid, bool is_there)
 {
-    struct life_note line = { (int32_t)pid, is_there };
-    while (pid > 0 && write(life->roll, &line, sizeof line) < 0 &&
+    struct liveness_note line = { (int32_t)pid, is_there };
+    while (pid > 0 && write(liveness->pipe_fd, &line, sizeof line) < 0 &&
            errno == EINTR)
         ;
 }
 
 /* NULL where it may not: it is no process of this host, or was here. */
-static struct member *enter(struct life *life, uint32_t process, pid_t pid)
+static struct member *enter(struct liveness *liveness, uint32_t process,
+                            pid_t pid)
 {
-    struct member *member = find(life, process);
+    struct member *member = find(liveness, process);
     if (!member || member->presence != ABSENT)
         return NULL;
     member->presence = THERE;
     member->pid = pid;
     member->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-    note(life, pid, true);
-    life->num_absent--;
-    life->num_there++;
-    pthread_cond_broadcast(&life->changed);
+    note(liveness, pid, true);
+    liveness->num_absent--;
+    liveness->num_there++;
+    pthread_cond_broadcast(&liveness->changed);
     return member;
 }
 
-static void leave(struct life *life, struct member *member)
+static void leave(struct liveness *liveness, struct member *member)
 {
     if (member->presence != THERE)
         return;
@@ -97,26 +98,26 @@ static void leave(struct life *life, struct member *member)
     if (member->pidfd >= 0)
         close(member->pidfd);
     member->pidfd = -1;
-    note(life, member->pid, false);
-    life->num_there--;
-    pthread_cond_broadcast(&life->changed);
+    note(liveness, member->pid, false);
+    liveness->num_there--;
+    pthread_cond_broadcast(&liveness->changed);
 }
 
 /* ---- visitors: on the loop ---------------------------------------------- */
 
 static void drop(struct visitor *visitor)
 {
-    struct life *life = visitor->life;
+    struct liveness *liveness = visitor->liveness;
     event_free(visitor->event);
     if (visitor->pid_event)
         event_free(visitor->pid_event);
     close(visitor->fd);
     if (visitor->member) {
-        pthread_mutex_lock(&life->lock);
-        leave(life, visitor->member);
-        pthread_mutex_unlock(&life->lock);
+        pthread_mutex_lock(&liveness->lock);
+        leave(liveness, visitor->member);
+        pthread_mutex_unlock(&liveness->lock);
     } else {
-        life->num_strangers--;
+        liveness->num_strangers--;
     }
     free(visitor);
 }
@@ -132,28 +133,29 @@ static void watch_process(struct visitor *visitor)
     int pidfd = visitor->member->pidfd;
     if (pidfd < 0)
         return;
-    visitor->pid_event = event_new(jd__loop_base(visitor->life->loop), pidfd,
-                                   EV_READ, on_process_end, visitor);
+    visitor->pid_event = event_new(jd__loop_base(visitor->liveness->loop),
+                                   pidfd, EV_READ, on_process_end, visitor);
     if (visitor->pid_event)
         event_add(visitor->pid_event, NULL);
 }
 
 static void introduce(struct visitor *visitor)
 {
-    struct life *life = visitor->life;
+    struct liveness *liveness = visitor->liveness;
     uint32_t process = jd__wire_get_u32(visitor->bytes);
-    pthread_mutex_lock(&life->lock);
-    struct member *member = enter(life, process, visitor->who.pid);
-    pthread_mutex_unlock(&life->lock);
+    pthread_mutex_lock(&liveness->lock);
+    struct member *member = enter(liveness, process, visitor->who.pid);
+    pthread_mutex_unlock(&liveness->lock);
     if (!member) {
-        say(JD_LOG_WARNING,
+        log_say(
+            JD_LOG_WARNING,
             "pid %d says that it is process %u, which is not awaited here (it "
             "is another host's, or has come already); it is sent away",
             (int)visitor->who.pid, (unsigned)process);
         drop(visitor);
         return;
     }
-    life->num_strangers--;
+    liveness->num_strangers--;
     visitor->member = member;
     watch_process(visitor);
 }
@@ -181,15 +183,15 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         introduce(visitor);
 }
 
-static bool may_enter(const struct life *life, const struct ucred *who)
+static bool may_enter(const struct liveness *liveness, const struct ucred *who)
 {
     return (who->uid == geteuid() || who->uid == 0) &&
-           life->num_strangers < life->count + SPARE_STRANGERS;
+           liveness->num_strangers < liveness->count + SPARE_STRANGERS;
 }
 
 static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
 {
-    struct life *life = arg;
+    struct liveness *liveness = arg;
     struct ucred who;
     socklen_t size = sizeof who;
     (void)what;
@@ -198,25 +200,25 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
         return;
     struct visitor *visitor = calloc(1, sizeof *visitor);
     if (visitor)
-        visitor->event = event_new(jd__loop_base(life->loop), fd,
+        visitor->event = event_new(jd__loop_base(liveness->loop), fd,
                                    EV_READ | EV_PERSIST, on_readable, visitor);
     if (!visitor || !visitor->event ||
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
-        !may_enter(life, &who)) {
+        !may_enter(liveness, &who)) {
         if (visitor && visitor->event)
             event_free(visitor->event);
         free(visitor);
         close(fd);
         return;
     }
-    visitor->life = life;
+    visitor->liveness = liveness;
     visitor->fd = fd;
     visitor->who = who;
-    life->num_strangers++;
+    liveness->num_strangers++;
     event_add(visitor->event, NULL);
 }
 
-/* ---- life --------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------- */
 
 static jd_status fail(const char *call, const char *path)
 {
@@ -225,112 +227,117 @@ static jd_status fail(const char *call, const char *path)
                    strerror(errno));
 }
 
-static jd_status open_socket(struct life *life, const char *path)
+static jd_status open_socket(struct liveness *liveness, const char *path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     memcpy(address.sun_path, path, strlen(path) + 1);
-    life->listen_fd =
+    liveness->listen_fd =
         socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (life->listen_fd < 0)
+    if (liveness->listen_fd < 0)
         return fail("socket", path);
-    if (bind(life->listen_fd, (struct sockaddr *)&address, sizeof address) != 0)
+    if (bind(liveness->listen_fd, (struct sockaddr *)&address,
+             sizeof address) != 0)
         return fail("bind", path);
-    if (listen(life->listen_fd, SOMAXCONN) != 0)
+    if (listen(liveness->listen_fd, SOMAXCONN) != 0)
         return fail("listen", path);
-    life->accept_event = event_new(jd__loop_base(life->loop), life->listen_fd,
-                                   EV_READ | EV_PERSIST, on_accept, life);
-    if (!life->accept_event || event_add(life->accept_event, NULL) != 0)
+    liveness->accept_event =
+        event_new(jd__loop_base(liveness->loop), liveness->listen_fd,
+                  EV_READ | EV_PERSIST, on_accept, liveness);
+    if (!liveness->accept_event || event_add(liveness->accept_event, NULL) != 0)
         return fail("event_add", path);
     return JD_OK;
 }
 
-static void fill_members(struct life *life, const uint32_t *processes)
+static void fill_members(struct liveness *liveness, const uint32_t *processes)
 {
-    for (size_t i = 0; i < life->count; i++)
-        life->members[i] =
+    for (size_t i = 0; i < liveness->count; i++)
+        liveness->members[i] =
             (struct member){ .process = processes[i], .pidfd = -1 };
 }
 
-jd_status life_create(const struct life_spec *spec, struct life **ret_life)
+jd_status liveness_create(const struct liveness_spec *spec,
+                          struct liveness **ret_liveness)
 {
-    struct life *life = calloc(1, sizeof *life);
+    struct liveness *liveness = calloc(1, sizeof *liveness);
     struct member *members = calloc(spec->count, sizeof *members);
-    if (!life || !members) {
-        free(life);
+    if (!liveness || !members) {
+        free(liveness);
         free(members);
         return jd__fail_no_memory("the host's processes",
                                   spec->count * sizeof *members);
     }
-    life->loop = spec->loop;
-    life->roll = spec->roll;
-    life->members = members;
-    life->count = life->num_absent = spec->count;
-    fill_members(life, spec->processes);
-    pthread_mutex_init(&life->lock, NULL);
-    jd__clock_init_condition(&life->changed);
-    jd_status status = open_socket(life, spec->path);
+    liveness->loop = spec->loop;
+    liveness->pipe_fd = spec->pipe_fd;
+    liveness->members = members;
+    liveness->count = liveness->num_absent = spec->count;
+    fill_members(liveness, spec->processes);
+    pthread_mutex_init(&liveness->lock, NULL);
+    jd__clock_init_condition(&liveness->changed);
+    jd_status status = open_socket(liveness, spec->path);
     if (status == JD_OK)
-        *ret_life = life;
+        *ret_liveness = liveness;
     return status;
 }
 
-void life_note_finalized(struct life *life, uint32_t process)
+void liveness_note_finalized(struct liveness *liveness, uint32_t process)
 {
-    pthread_mutex_lock(&life->lock);
-    struct member *member = find(life, process);
+    pthread_mutex_lock(&liveness->lock);
+    struct member *member = find(liveness, process);
     if (member)
         member->is_finalized = true;
-    pthread_mutex_unlock(&life->lock);
+    pthread_mutex_unlock(&liveness->lock);
 }
 
-void life_end(struct life *life, enum life_news why)
+void liveness_end(struct liveness *liveness, enum liveness_outcome why)
 {
-    pthread_mutex_lock(&life->lock);
-    if (!life->is_ending) {
-        life->is_ending = true;
-        life->why = why;
-        pthread_cond_broadcast(&life->changed);
+    pthread_mutex_lock(&liveness->lock);
+    if (!liveness->is_ending) {
+        liveness->is_ending = true;
+        liveness->why = why;
+        pthread_cond_broadcast(&liveness->changed);
     }
-    pthread_mutex_unlock(&life->lock);
+    pthread_mutex_unlock(&liveness->lock);
 }
 
 /* ---- waiting ------------------------------------------------------------ */
 
 /* With the lock; false where the deadline has passed. */
-static bool wait_until(struct life *life, double deadline)
+static bool wait_until(struct liveness *liveness, double deadline)
 {
     if (isinf(deadline)) {
-        pthread_cond_wait(&life->changed, &life->lock);
+        pthread_cond_wait(&liveness->changed, &liveness->lock);
         return true;
     }
     struct timespec at = jd__clock_timespec(deadline);
-    return pthread_cond_timedwait(&life->changed, &life->lock, &at) !=
+    return pthread_cond_timedwait(&liveness->changed, &liveness->lock, &at) !=
            ETIMEDOUT;
 }
 
-enum life_news life_wait(struct life *life, double deadline)
+enum liveness_outcome liveness_wait(struct liveness *liveness, double deadline)
 {
-    enum life_news news = LIFE_ALL_GONE;
+    enum liveness_outcome outcome = LIVENESS_ALL_GONE;
     bool in_time = true;
-    pthread_mutex_lock(&life->lock);
-    while (!life->is_ending && life->num_absent + life->num_there && in_time)
-        in_time = wait_until(life, life->num_absent ? deadline : INFINITY);
-    if (life->is_ending)
-        news = life->why;
-    else if (life->num_absent)
-        news = LIFE_ABSENT;
-    pthread_mutex_unlock(&life->lock);
-    return news;
+    pthread_mutex_lock(&liveness->lock);
+    while (!liveness->is_ending && liveness->num_absent + liveness->num_there &&
+           in_time)
+        in_time =
+            wait_until(liveness, liveness->num_absent ? deadline : INFINITY);
+    if (liveness->is_ending)
+        outcome = liveness->why;
+    else if (liveness->num_absent)
+        outcome = LIVENESS_ABSENT;
+    pthread_mutex_unlock(&liveness->lock);
+    return outcome;
 }
 
-size_t life_wait_for_nobody(struct life *life, double deadline)
+size_t liveness_wait_for_nobody(struct liveness *liveness, double deadline)
 {
     bool in_time = true;
-    pthread_mutex_lock(&life->lock);
-    while (life->num_there && in_time)
-        in_time = wait_until(life, deadline);
-    size_t left = life->num_there;
-    pthread_mutex_unlock(&life->lock);
+    pthread_mutex_lock(&liveness->lock);
+    while (liveness->num_there && in_time)
+        in_time = wait_until(liveness, deadline);
+    size_t left = liveness->num_there;
+    pthread_mutex_unlock(&liveness->lock);
     return left;
 }
 
@@ -344,19 +351,19 @@ static void kill_member(const struct member *member)
         kill(member->pid, SIGKILL);
 }
 
-size_t life_kill(struct life *life, bool spare_finalized)
+size_t liveness_kill(struct liveness *liveness, bool spare_finalized)
 {
     size_t killed = 0;
-    pthread_mutex_lock(&life->lock);
-    for (size_t i = 0; i < life->count; i++) {
-        const struct member *member = &life->members[i];
+    pthread_mutex_lock(&liveness->lock);
+    for (size_t i = 0; i < liveness->count; i++) {
+        const struct member *member = &liveness->members[i];
         if (member->presence != THERE ||
             (spare_finalized && member->is_finalized))
             continue;
         kill_member(member);
         killed++;
     }
-    pthread_mutex_unlock(&life->lock);
+    pthread_mutex_unlock(&liveness->lock);
     return killed;
 }
 
@@ -373,42 +380,43 @@ static bool is_gone_unfinalized(const struct member *member)
 }
 
 /* Nothing where it is so with nobody. */
-static void print_members(FILE *out, struct life *life,
+static void print_members(FILE *out, struct liveness *liveness,
                           bool (*is_so)(const struct member *member))
 {
-    int *numbers = malloc(life->count * sizeof *numbers), count = 0;
-    pthread_mutex_lock(&life->lock);
-    for (size_t i = 0; numbers && i < life->count; i++)
-        if (is_so(&life->members[i]))
-            numbers[count++] = (int)life->members[i].process;
-    pthread_mutex_unlock(&life->lock);
+    int *numbers = malloc(liveness->count * sizeof *numbers), count = 0;
+    pthread_mutex_lock(&liveness->lock);
+    for (size_t i = 0; numbers && i < liveness->count; i++)
+        if (is_so(&liveness->members[i]))
+            numbers[count++] = (int)liveness->members[i].process;
+    pthread_mutex_unlock(&liveness->lock);
     if (count)
         jd__ranges_print_processes(out, numbers, count);
     free(numbers);
 }
 
-void life_print_absent(FILE *out, struct life *life)
+void liveness_print_absent(FILE *out, struct liveness *liveness)
 {
-    print_members(out, life, is_absent);
+    print_members(out, liveness, is_absent);
 }
 
-size_t life_print_unfinalized(FILE *out, struct life *life)
+size_t liveness_print_unfinalized(FILE *out, struct liveness *liveness)
 {
     size_t finalized = 0;
-    print_members(out, life, is_gone_unfinalized);
-    pthread_mutex_lock(&life->lock);
-    for (size_t i = 0; i < life->count; i++)
-        finalized += life->members[i].is_finalized;
-    pthread_mutex_unlock(&life->lock);
+    print_members(out, liveness, is_gone_unfinalized);
+    pthread_mutex_lock(&liveness->lock);
+    for (size_t i = 0; i < liveness->count; i++)
+        finalized += liveness->members[i].is_finalized;
+    pthread_mutex_unlock(&liveness->lock);
     return finalized;
 }
 
-void life_print_process(FILE *out, struct life *life, uint32_t process)
+void liveness_print_process(FILE *out, struct liveness *liveness,
+                            uint32_t process)
 {
     fprintf(out, "process %u", (unsigned)process);
-    pthread_mutex_lock(&life->lock);
-    struct member *member = find(life, process);
+    pthread_mutex_lock(&liveness->lock);
+    struct member *member = find(liveness, process);
     if (member && member->pid > 0)
         fprintf(out, " (pid %d)", (int)member->pid);
-    pthread_mutex_unlock(&life->lock);
+    pthread_mutex_unlock(&liveness->lock);
 }

@@ -8,14 +8,14 @@
 
 static char own_host[256] = "this host";
 
-void say_as(const char *host, const char *level, int count)
+void log_as(const char *host, const char *level, int count)
 {
     snprintf(own_host, sizeof own_host, "%s", host);
     jd__log_set_level(level);
     jd__log_set_identity(-1, count);
 }
 
-void say(enum jd_log_level level, const char *format, ...)
+void log_say(enum jd_log_level level, const char *format, ...)
 {
     char *text = NULL;
     va_list args;

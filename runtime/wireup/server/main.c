@@ -20,12 +20,12 @@
 
 #define PLAN_SECONDS 30
 
-static struct keeper keeper;
+static struct supervisor supervisor;
 
-static void on_ready(const struct jd_bytes *handouts)
+static void on_ready(const struct jd_bytes *environments)
 {
-    starter_answer(handouts, "ready\n");
-    keeper_say_ready(&keeper);
+    starter_answer(environments, "ready\n");
+    supervisor_say_ready(&supervisor);
 }
 
 static int give_up(void)
@@ -38,7 +38,7 @@ static int give_up(void)
 
 static void introduce(const Jd__Plan *plan)
 {
-    say_as(plan->hosts[plan->host]->name,
+    log_as(plan->hosts[plan->host]->name,
            plan->log_level[0] ? plan->log_level : "warning", (int)plan->count);
 }
 
@@ -48,17 +48,17 @@ static int run(const Jd__Plan *plan)
     char nspace[NAMESPACE_SIZE];
     introduce(plan);
     if (plan->is_held)
-        keeper_name_for_jd_run();
+        supervisor_name_for_jd_run();
     namespace_name(plan, nspace);
     if (directory_create(plan->tmpdir, &directory) != JD_OK)
         return give_up();
-    if (keeper_start(&directory, nspace, &keeper) != JD_OK) {
+    if (supervisor_start(&directory, nspace, &supervisor) != JD_OK) {
         directory_remove(&directory);
         return give_up();
     }
     starter_watch();
-    jd_status status = serve(plan, &directory, keeper.roll, on_ready);
-    keeper_clean(&directory, nspace);
+    jd_status status = serve(plan, &directory, supervisor.pipe_fd, on_ready);
+    supervisor_clean(&directory, nspace);
     return status == JD_OK ? 0 : give_up();
 }
 
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
               stderr);
         return 2;
     }
-    keeper_detach();
+    supervisor_detach();
     if (plan_read(STDIN_FILENO, PLAN_SECONDS, &plan) != JD_OK)
         return give_up();
     _exit(run(plan)); /* threads of libpmix are left as they are */

@@ -173,8 +173,8 @@ static void *run(void *arg)
     jd_status status = ask(question);
     if (status != JD_OK) {
         if (status != JD_UNAVAILABLE)
-            say(JD_LOG_ERROR, "what process %u has published: %s",
-                (unsigned)question->process, jd_error_message());
+            log_say(JD_LOG_ERROR, "what process %u has published: %s",
+                    (unsigned)question->process, jd_error_message());
         give(question,
              status == JD_DEADLINE_EXCEEDED ? PMIX_ERR_TIMEOUT : PMIX_ERROR,
              NULL, 0);

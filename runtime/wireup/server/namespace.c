@@ -271,29 +271,30 @@ static size_t fill_own(const struct serving *serving,
 }
 
 /* For the starter: a frame, as in wire.h. */
-static jd_status frame_handout(struct serving *serving,
-                               const Jd__Handout *handout)
+static jd_status frame_environment(struct serving *serving,
+                                   const Jd__Environment *environment)
 {
-    size_t size = jd__handout__get_packed_size(handout);
+    size_t size = jd__environment__get_packed_size(environment);
     uint8_t *at =
-        jd__wire_bytes_reserve(&serving->handouts, JD_WIRE_HEADER + size);
+        jd__wire_bytes_reserve(&serving->environments, JD_WIRE_HEADER + size);
     if (!at)
         return jd__fail_no_memory("what a process is handed out", size);
     jd__wire_put_u32(at, (uint32_t)size);
-    jd__handout__pack(handout, at + JD_WIRE_HEADER);
-    serving->handouts.end += JD_WIRE_HEADER + size;
+    jd__environment__pack(environment, at + JD_WIRE_HEADER);
+    serving->environments.end += JD_WIRE_HEADER + size;
     return JD_OK;
 }
 
-static jd_status store_handout(const struct serving *serving, uint32_t process,
-                               const Jd__Handout *handout)
+static jd_status store_environment(const struct serving *serving,
+                                   uint32_t process,
+                                   const Jd__Environment *environment)
 {
     struct store_key key;
-    size_t size = jd__handout__get_packed_size(handout);
+    size_t size = jd__environment__get_packed_size(environment);
     uint8_t *data = malloc(size);
     if (!data)
         return jd__fail_no_memory("what a process is handed out", size);
-    jd__handout__pack(handout, data);
+    jd__environment__pack(environment, data);
     store_key(&key, "env/%u", (unsigned)process);
     jd_status status = store_set(serving->agent, &key, data, size);
     free(data);
@@ -310,7 +311,7 @@ static bool may_be_handed(char *variable)
     *equals = '\0';
     bool is_allowed = jd__environment_allows(variable, equals + 1);
     if (!is_allowed)
-        say(JD_LOG_DEBUG, "libpmix's %s is not handed out", variable);
+        log_say(JD_LOG_DEBUG, "libpmix's %s is not handed out", variable);
     *equals = '=';
     return is_allowed;
 }
@@ -319,7 +320,7 @@ static jd_status hand_out_to(struct serving *serving, uint32_t process,
                              char **from_pmix)
 {
     char own[OWN_VARIABLES][VARIABLE_SIZE];
-    Jd__Handout handout = JD__HANDOUT__INIT;
+    Jd__Environment environment = JD__ENVIRONMENT__INIT;
     size_t most = 0, count = 0;
     while (from_pmix && from_pmix[most])
         most++;
@@ -332,12 +333,12 @@ static jd_status hand_out_to(struct serving *serving, uint32_t process,
             all[count++] = from_pmix[i];
     for (size_t i = 0; i < num_own; i++)
         all[count + i] = own[i];
-    handout.environment = all;
-    handout.n_environment = count + num_own;
-    handout.life_path = (char *)serving->directory->life;
+    environment.variables = all;
+    environment.n_variables = count + num_own;
+    environment.liveness_path = (char *)serving->directory->liveness;
     jd_status status = serving->agent
-                           ? store_handout(serving, process, &handout)
-                           : frame_handout(serving, &handout);
+                           ? store_environment(serving, process, &environment)
+                           : frame_environment(serving, &environment);
     free(all);
     return status;
 }

@@ -5,8 +5,8 @@
  *
  *     namespace_name(plan, name);
  *     namespace_open(&serving);         PMIx_server_init and all registrations
- *     namespace_hand_out(&serving);     a Handout for each, into the store,
- *                                     or to serving.handouts
+ *     namespace_hand_out(&serving);     a Environment for each, into the store,
+ *                                     or to serving.environments
  *
  * Ranks are the job's process indices.
  */

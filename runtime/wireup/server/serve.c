@@ -26,15 +26,15 @@ static void on_push(void *arg, const Jd__Message *message)
     struct serving *serving = arg;
     if (message->body_case != JD__MESSAGE__BODY_FAILURE)
         return;
-    say(JD_LOG_DEBUG, "the job has failed: %s", message->failure->text);
-    life_end(serving->life, LIFE_FAILED);
+    log_say(JD_LOG_DEBUG, "the job has failed: %s", message->failure->text);
+    liveness_end(serving->liveness, LIVENESS_FAILED);
 }
 
 static void on_lost(void *arg, const char *why)
 {
     struct serving *serving = arg;
-    say(JD_LOG_DEBUG, "the coordination service is lost: %s", why);
-    life_end(serving->life, LIFE_LOST);
+    log_say(JD_LOG_DEBUG, "the coordination service is lost: %s", why);
+    liveness_end(serving->liveness, LIVENESS_LOST);
 }
 
 /* ---- beginning ---------------------------------------------------------- */
@@ -102,18 +102,18 @@ static jd_status look_around(struct serving *serving)
     return status;
 }
 
-static jd_status start_life(struct serving *serving)
+static jd_status start_liveness(struct serving *serving)
 {
     jd_status status = jd__loop_create("jd-serve", &serving->loop);
-    struct life_spec spec = {
+    struct liveness_spec spec = {
         .loop = serving->loop,
-        .path = serving->directory->life,
+        .path = serving->directory->liveness,
         .processes = serving->own->processes,
         .count = serving->own->n_processes,
-        .roll = serving->roll,
+        .pipe_fd = serving->pipe_fd,
     };
     if (status == JD_OK)
-        status = life_create(&spec, &serving->life);
+        status = liveness_create(&spec, &serving->liveness);
     return status == JD_OK ? jd__loop_start(serving->loop) : status;
 }
 
@@ -158,7 +158,7 @@ static jd_status begin(struct serving *serving)
 {
     jd_status status = look_around(serving);
     if (status == JD_OK)
-        status = start_life(serving);
+        status = start_liveness(serving);
     if (status == JD_OK && !serving->plan->is_held)
         status = meet_service(serving);
     if (status == JD_OK)
@@ -176,9 +176,10 @@ static void say_absent(struct serving *serving)
     FILE *out = jd__text_begin(&written);
     if (!out)
         return;
-    life_print_absent(out, serving->life);
+    liveness_print_absent(out, serving->liveness);
     char *who = jd__text_end(&written);
-    say(JD_LOG_ERROR,
+    log_say(
+        JD_LOG_ERROR,
         "%s of this host did not connect to the server in %.3g s; it ends, and "
         "the host's other processes with it",
         who ? who : "a process", serving->plan->timeout);
@@ -193,47 +194,49 @@ static void say_unfinalized(struct serving *serving)
     FILE *out = jd__text_begin(&written);
     if (!out)
         return;
-    size_t finalized = life_print_unfinalized(out, serving->life);
+    size_t finalized = liveness_print_unfinalized(out, serving->liveness);
     char *who = jd__text_end(&written);
     if (who && who[0] && finalized)
-        say(JD_LOG_WARNING,
-            "%s of this host ended before MPI_Finalize was done (killed, "
-            "crashed, or by _exit); the host's others have finalised MPI",
-            who);
+        log_say(JD_LOG_WARNING,
+                "%s of this host ended before MPI_Finalize was done (killed, "
+                "crashed, or by _exit); the host's others have finalised MPI",
+                who);
     free(who);
 }
 
 static void say_killed(size_t killed)
 {
     if (killed)
-        say(JD_LOG_WARNING,
+        log_say(
+            JD_LOG_WARNING,
             "the job has ended, but %zu of this host's processes were still "
             "there %d s later; they were killed",
-            killed, LIFE_GRACE_SECONDS);
+            killed, LIVENESS_GRACE_SECONDS);
 }
 
 /* Whoever has finalised MPI needs nobody, and is let be where only the
  * service has gone: it may have gone because all is done. */
 static void end_processes(struct serving *serving, bool spare_finalized)
 {
-    struct life *life = serving->life;
-    life_wait_for_nobody(life, jd__clock_now() + LIFE_GRACE_SECONDS);
-    say_killed(life_kill(life, spare_finalized));
-    life_wait_for_nobody(
-        life, spare_finalized ? INFINITY : jd__clock_now() + DEATH_SECONDS);
+    struct liveness *liveness = serving->liveness;
+    liveness_wait_for_nobody(liveness,
+                             jd__clock_now() + LIVENESS_GRACE_SECONDS);
+    say_killed(liveness_kill(liveness, spare_finalized));
+    liveness_wait_for_nobody(
+        liveness, spare_finalized ? INFINITY : jd__clock_now() + DEATH_SECONDS);
 }
 
 /* Until every process of the host has come and gone, or the job has failed. */
 static void serve_members(struct serving *serving)
 {
-    enum life_news news =
-        life_wait(serving->life,
-                  jd__clock_now() + fmin(serving->plan->timeout, MAX_SECONDS));
-    if (news == LIFE_ABSENT)
+    enum liveness_outcome outcome = liveness_wait(
+        serving->liveness,
+        jd__clock_now() + fmin(serving->plan->timeout, MAX_SECONDS));
+    if (outcome == LIVENESS_ABSENT)
         say_absent(serving);
-    if (news != LIFE_ALL_GONE)
-        end_processes(serving, news == LIFE_LOST);
-    if (news == LIFE_ALL_GONE || news == LIFE_LOST)
+    if (outcome != LIVENESS_ALL_GONE)
+        end_processes(serving, outcome == LIVENESS_LOST);
+    if (outcome == LIVENESS_ALL_GONE || outcome == LIVENESS_LOST)
         say_unfinalized(serving);
 }
 
@@ -262,7 +265,8 @@ static jd_status take_held(const Jd__Plan *plan, int *ret_held)
 }
 
 jd_status serve(const Jd__Plan *plan, const struct directory *directory,
-                int roll, void (*on_ready)(const struct jd_bytes *handouts))
+                int pipe_fd,
+                void (*on_ready)(const struct jd_bytes *environments))
 {
     int held;
     static struct serving serving; /* libpmix may call until the end */
@@ -273,7 +277,7 @@ jd_status serve(const Jd__Plan *plan, const struct directory *directory,
         .own = plan->hosts[plan->host],
         .directory = directory,
         .nspace = nspace,
-        .roll = roll,
+        .pipe_fd = pipe_fd,
         .deadline = jd__clock_now() + fmin(plan->timeout, MAX_SECONDS),
     };
     jd_status status = take_held(plan, &held);
@@ -281,10 +285,10 @@ jd_status serve(const Jd__Plan *plan, const struct directory *directory,
         status = begin(&serving);
     if (status != JD_OK)
         return status;
-    on_ready(&serving.handouts);
-    jd__wire_bytes_finish(&serving.handouts);
-    say(JD_LOG_DEBUG, "serves %zu of %u processes", serving.own->n_processes,
-        (unsigned)plan->count);
+    on_ready(&serving.environments);
+    jd__wire_bytes_finish(&serving.environments);
+    log_say(JD_LOG_DEBUG, "serves %zu of %u processes",
+            serving.own->n_processes, (unsigned)plan->count);
     if (plan->is_held)
         serve_until_end_of(held);
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * serve.h - the server's life: it connects, serves, and ends when its
- * processes are gone.
+ * serve.h - the server from its start to its end: it connects, serves, and ends
+ * when its processes are gone.
  */
 #ifndef RUNTIME_WIREUP_SERVER_SERVE_H
 #define RUNTIME_WIREUP_SERVER_SERVE_H
@@ -11,15 +11,16 @@
 
 /*
  * Serves until nobody of the host is there any more; where the job fails, who
- * is still there LIFE_GRACE_SECONDS later is ended with SIGKILL. Who comes and
- * goes is written to roll (struct life_note). Where the plan is held it serves
- * until the end of standard input, and ends nobody. on_ready is called when
- * every process has been handed out what it needs, with the handouts that the
- * starter is to have, and gives up standard input. Blocks: as long as the
- * processes live. Returns JD_OK; where it could not begin, why: then nobody was
- * served.
+ * is still there LIVENESS_GRACE_SECONDS later is ended with SIGKILL. Who comes
+ * and goes is written to pipe_fd (struct liveness_note). Where the plan is held
+ * it serves until the end of standard input, and ends nobody. on_ready is
+ * called when every process has been handed out what it needs, with the
+ * environments that the starter is to have, and gives up standard input.
+ * Blocks: as long as the processes live. Returns JD_OK; where it could not
+ * begin, why: then nobody was served.
  */
 jd_status serve(const Jd__Plan *plan, const struct directory *directory,
-                int roll, void (*on_ready)(const struct jd_bytes *handouts));
+                int pipe_fd,
+                void (*on_ready)(const struct jd_bytes *environments));
 
 #endif

@@ -19,11 +19,11 @@ struct serving {
     const char *nspace; /* PMIx's name of the job */
     double deadline;    /* a jd__clock_now(): until all have connected */
     size_t max_message; /* JD_MAX_MESSAGE */
-    int roll;           /* to the keeper */
+    int pipe_fd;        /* to the supervisor */
     struct jd_loop *loop;
     struct jd_agent *agent; /* NULL where the plan is held */
-    struct life *life;
-    struct jd_bytes handouts; /* where the plan is held: frames */
+    struct liveness *liveness;
+    struct jd_bytes environments; /* where the plan is held: frames */
 };
 
 #endif

@@ -28,7 +28,7 @@ static void *watch(void *unused)
     while (poll(fds, 2, -1) < 0 && errno == EINTR)
         ;
     if (!fds[1].revents)
-        _exit(1); /* the keeper removes what there is */
+        _exit(1); /* the supervisor removes what there is */
     return NULL;
 }
 
@@ -64,11 +64,12 @@ static void write_all(const void *data, size_t length)
     }
 }
 
-void starter_answer(const struct jd_bytes *handouts, const char *text)
+void starter_answer(const struct jd_bytes *environments, const char *text)
 {
     stop_watching();
-    if (handouts)
-        write_all(handouts->data + handouts->begin, jd__bytes_size(handouts));
+    if (environments)
+        write_all(environments->data + environments->begin,
+                  jd__bytes_size(environments));
     write_all(text, strlen(text));
-    keeper_close_standard();
+    supervisor_close_standard();
 }

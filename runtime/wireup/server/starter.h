@@ -6,7 +6,7 @@
  *
  *     starter_watch();
  *     ... what may take a while ...
- *     starter_answer(&handouts, "ready\n");
+ *     starter_answer(&environments, "ready\n");
  */
 #ifndef RUNTIME_WIREUP_SERVER_STARTER_H
 #define RUNTIME_WIREUP_SERVER_STARTER_H
@@ -17,8 +17,8 @@
  * exit code 1; without memory for a thread it goes unnoticed. Once. */
 void starter_watch(void);
 
-/* Writes the answer, behind handouts where they are not NULL, and gives up
+/* Writes the answer, behind environments where they are not NULL, and gives up
  * standard input and output. */
-void starter_answer(const struct jd_bytes *handouts, const char *text);
+void starter_answer(const struct jd_bytes *environments, const char *text);
 
 #endif

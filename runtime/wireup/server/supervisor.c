@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 static const char *server_name = "jd-pmix-server";
-static const char *keeper_name = "jd-pmix-keeper";
+static const char *supervisor_name = "jd-pmix-keeper";
 
 /* ---- apart -------------------------------------------------------------- */
 
-void keeper_name_for_jd_run(void)
+void supervisor_name_for_jd_run(void)
 {
     server_name = "jd-run-server";
-    keeper_name = "jd-run-keeper";
+    supervisor_name = "jd-run-keeper";
     prctl(PR_SET_NAME, server_name);
 }
 
@@ -43,14 +43,14 @@ static void ignore_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void keeper_detach(void)
+void supervisor_detach(void)
 {
     ignore_signals();
     closefrom(STDERR_FILENO + 1);
     umask(077);
 }
 
-void keeper_close_standard(void)
+void supervisor_close_standard(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nothing < 0)
@@ -61,11 +61,11 @@ void keeper_close_standard(void)
         close(nothing);
 }
 
-void keeper_say_ready(const struct keeper *keeper)
+void supervisor_say_ready(const struct supervisor *supervisor)
 {
-    while (write(keeper->ready, "!", 1) < 0 && errno == EINTR)
+    while (write(supervisor->ready, "!", 1) < 0 && errno == EINTR)
         ;
-    close(keeper->ready);
+    close(supervisor->ready);
 }
 
 /* ---- the starter's child ------------------------------------------------ */
@@ -75,100 +75,101 @@ JD_NORETURN static void wait_for_ready(int ready)
 {
     char byte;
     ssize_t n;
-    keeper_close_standard();
+    supervisor_close_standard();
     do
         n = read(ready, &byte, 1);
     while (n < 0 && errno == EINTR);
     _exit(n == 1 ? 0 : 1);
 }
 
-/* ---- the roll ----------------------------------------------------------- */
+/* ---- who is there ------------------------------------------------------- */
 
 /* Who is there, by pidfds: a pid may soon be another's. */
-struct roll {
+struct present {
     struct pollfd *items;
     int32_t *pids;
     size_t count, capacity;
 };
 
-static bool grow(struct roll *roll)
+static bool grow(struct present *present)
 {
-    size_t capacity = roll->capacity ? 2 * roll->capacity : 64;
-    struct pollfd *items = realloc(roll->items, capacity * sizeof *items);
+    size_t capacity = present->capacity ? 2 * present->capacity : 64;
+    struct pollfd *items = realloc(present->items, capacity * sizeof *items);
     if (items)
-        roll->items = items;
-    int32_t *pids = realloc(roll->pids, capacity * sizeof *pids);
+        present->items = items;
+    int32_t *pids = realloc(present->pids, capacity * sizeof *pids);
     if (pids)
-        roll->pids = pids;
+        present->pids = pids;
     if (items && pids)
-        roll->capacity = capacity;
+        present->capacity = capacity;
     return items && pids;
 }
 
-static void enter(struct roll *roll, int32_t pid)
+static void enter(struct present *present, int32_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)
         return; /* it is gone, or the kernel has none */
-    if (roll->count == roll->capacity && !grow(roll)) {
+    if (present->count == present->capacity && !grow(present)) {
         close(fd);
         return;
     }
-    roll->items[roll->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
-    roll->pids[roll->count++] = pid;
+    present->items[present->count] =
+        (struct pollfd){ .fd = fd, .events = POLLIN };
+    present->pids[present->count++] = pid;
 }
 
-static void leave(struct roll *roll, int32_t pid)
+static void leave(struct present *present, int32_t pid)
 {
-    for (size_t i = 0; i < roll->count; i++)
-        if (roll->pids[i] == pid) {
-            close(roll->items[i].fd);
-            roll->items[i] = roll->items[--roll->count];
-            roll->pids[i] = roll->pids[roll->count];
+    for (size_t i = 0; i < present->count; i++)
+        if (present->pids[i] == pid) {
+            close(present->items[i].fd);
+            present->items[i] = present->items[--present->count];
+            present->pids[i] = present->pids[present->count];
             return;
         }
 }
 
 /* Until the server has closed it, by its end. A note is whole: it is written
  * at once. */
-static void follow(struct roll *roll, int fd)
+static void follow(struct present *present, int fd)
 {
-    struct life_note note;
+    struct liveness_note note;
     ssize_t n;
     while ((n = read(fd, &note, sizeof note)) > 0 || (n < 0 && errno == EINTR))
         if (n == sizeof note && note.is_there)
-            enter(roll, note.pid);
+            enter(present, note.pid);
         else if (n == sizeof note)
-            leave(roll, note.pid);
+            leave(present, note.pid);
 }
 
 /* Waits for the end of all; returns how many are left at the deadline. */
-static size_t await_all(struct roll *roll, double deadline)
+static size_t await_all(struct present *present, double deadline)
 {
     double left;
-    while (roll->count && (left = deadline - jd__clock_now()) > 0) {
-        if (poll(roll->items, roll->count, (int)(1e3 * left) + 1) <= 0)
+    while (present->count && (left = deadline - jd__clock_now()) > 0) {
+        if (poll(present->items, present->count, (int)(1e3 * left) + 1) <= 0)
             continue;
-        for (size_t i = roll->count; i-- > 0;)
-            if (roll->items[i].revents)
-                leave(roll, roll->pids[i]);
+        for (size_t i = present->count; i-- > 0;)
+            if (present->items[i].revents)
+                leave(present, present->pids[i]);
     }
-    return roll->count;
+    return present->count;
 }
 
 /* libpmix ends some of them, with exit code 195; not where it is of version 5,
  * and not before MPI_Init. */
-static void end_all(struct roll *roll)
+static void end_all(struct present *present)
 {
-    await_all(roll, jd__clock_now() + LIFE_GRACE_SECONDS);
-    for (size_t i = 0; i < roll->count; i++)
-        syscall(SYS_pidfd_send_signal, roll->items[i].fd, SIGKILL, NULL, 0);
-    await_all(roll, jd__clock_now() + LIFE_GRACE_SECONDS);
+    await_all(present, jd__clock_now() + LIVENESS_GRACE_SECONDS);
+    for (size_t i = 0; i < present->count; i++)
+        syscall(SYS_pidfd_send_signal, present->items[i].fd, SIGKILL, NULL, 0);
+    await_all(present, jd__clock_now() + LIVENESS_GRACE_SECONDS);
 }
 
-/* ---- the keeper --------------------------------------------------------- */
+/* ---- the supervisor ------------------------------------------------------ */
 
-void keeper_clean(const struct directory *directory, const char *nspace)
+void supervisor_clean(const struct directory *directory, const char *nspace)
 {
     directory_remove(directory);
     directory_remove_segments(nspace);
@@ -176,60 +177,61 @@ void keeper_clean(const struct directory *directory, const char *nspace)
 
 /* The server does not die by itself: libpmix has crashed, or somebody or the
  * kernel, short of memory, has killed it. */
-static void after_murder(pid_t server, int status, struct roll *roll)
+static void after_murder(pid_t server, int status, struct present *present)
 {
     const char *name = strsignal(WTERMSIG(status));
-    if (!roll->count)
-        say(JD_LOG_ERROR,
-            "the PMIx server of this host (pid %d) was killed by signal %d "
-            "(%s); processes that have their MPI from it cannot go on",
-            (int)server, WTERMSIG(status), name);
+    if (!present->count)
+        log_say(JD_LOG_ERROR,
+                "the PMIx server of this host (pid %d) was killed by signal %d "
+                "(%s); processes that have their MPI from it cannot go on",
+                (int)server, WTERMSIG(status), name);
     else
-        say(JD_LOG_ERROR,
+        log_say(
+            JD_LOG_ERROR,
             "the PMIx server of this host (pid %d) was killed by signal %d "
             "(%s); the host's %zu processes cannot go on without it, and are "
             "ended",
-            (int)server, WTERMSIG(status), name, roll->count);
-    end_all(roll);
+            (int)server, WTERMSIG(status), name, present->count);
+    end_all(present);
 }
 
 JD_NORETURN static void keep(pid_t server, int fd,
                              const struct directory *directory,
                              const char *nspace)
 {
-    struct roll roll = { .items = NULL };
+    struct present present = { .items = NULL };
     int status = 0;
-    follow(&roll, fd);
+    follow(&present, fd);
     while (waitpid(server, &status, 0) < 0 && errno == EINTR)
         ;
     if (WIFSIGNALED(status))
-        after_murder(server, status, &roll);
-    keeper_clean(directory, nspace);
+        after_murder(server, status, &present);
+    supervisor_clean(directory, nspace);
     _exit(0);
 }
 
-/* Becomes the keeper, or returns as the server. It is never called as the
- * server is: a keeper that is slow to run would be taken for one. */
+/* Becomes the supervisor, or returns as the server. It is never called as the
+ * server is: a supervisor that is slow to run would be taken for one. */
 static void split(const struct directory *directory, const char *nspace,
-                  const int roll[2], int ready)
+                  const int pipe_fds[2], int ready)
 {
     setsid();
     if (chdir("/") != 0)
-        say(JD_LOG_DEBUG, "chdir to / failed: %s", strerror(errno));
-    prctl(PR_SET_NAME, keeper_name);
+        log_say(JD_LOG_DEBUG, "chdir to / failed: %s", strerror(errno));
+    prctl(PR_SET_NAME, supervisor_name);
     pid_t server = fork();
     if (server == 0) {
         prctl(PR_SET_NAME, server_name);
-        close(roll[0]);
+        close(pipe_fds[0]);
         return;
     }
     close(ready);
-    close(roll[1]);
-    keeper_close_standard();
+    close(pipe_fds[1]);
+    supervisor_close_standard();
     if (server > 0)
-        keep(server, roll[0], directory, nspace);
-    say(JD_LOG_ERROR, "the PMIx server cannot start: fork failed: %s",
-        strerror(errno));
+        keep(server, pipe_fds[0], directory, nspace);
+    log_say(JD_LOG_ERROR, "the PMIx server cannot start: fork failed: %s",
+            strerror(errno));
     directory_remove(directory);
     _exit(1);
 }
@@ -241,23 +243,25 @@ static jd_status fail(const char *call)
                    strerror(errno));
 }
 
-jd_status keeper_start(const struct directory *directory, const char *nspace,
-                       struct keeper *ret_keeper)
+jd_status supervisor_start(const struct directory *directory,
+                           const char *nspace,
+                           struct supervisor *ret_supervisor)
 {
-    int ready[2], roll[2];
-    if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(roll, O_CLOEXEC) != 0)
+    int ready[2], pipe_fds[2];
+    if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(pipe_fds, O_CLOEXEC) != 0)
         return fail("pipe2");
-    pid_t keeper = fork();
-    if (keeper < 0)
+    pid_t supervisor = fork();
+    if (supervisor < 0)
         return fail("fork");
-    if (keeper > 0) {
+    if (supervisor > 0) {
         close(ready[1]);
-        close(roll[0]);
-        close(roll[1]);
+        close(pipe_fds[0]);
+        close(pipe_fds[1]);
         wait_for_ready(ready[0]);
     }
     close(ready[0]);
-    split(directory, nspace, roll, ready[1]);
-    *ret_keeper = (struct keeper){ .ready = ready[1], .roll = roll[1] };
+    split(directory, nspace, pipe_fds, ready[1]);
+    *ret_supervisor =
+        (struct supervisor){ .ready = ready[1], .pipe_fd = pipe_fds[1] };
     return JD_OK;
 }

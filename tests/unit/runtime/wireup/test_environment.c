@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_environment.c - what a handout may set before MPI_Init. */
+/* test_environment.c - what a environment may set before MPI_Init. */
 #include "runtime/wireup/environment.h"
 #include "tests/unit/unit.h"
 
