@@ -79,7 +79,7 @@ static void destroy(jd_array *array)
 {
     for (int i = 0; array->shards && i < array->num_shards; i++) {
         jd_array_shard *shard = &array->shards[i];
-        if (array->is_spared)
+        if (array->is_cached)
             jd__block_cache_give(array->sharding->world, shard->device,
                                  shard->count * array->element, shard->data);
         else

@@ -23,7 +23,7 @@ struct jd_array {
     int ndim;
     int64_t shape[JD_MAX_NDIM];
     bool is_donated;
-    bool is_spared;         /* its blocks go to jd__block_cache_give() */
+    bool is_cached;         /* its blocks go to jd__block_cache_give() */
     int num_shards;         /* the sharding's num_local */
     jd_array_shard *shards; /* data are jd_device_alloc's */
 };

@@ -30,7 +30,7 @@ static struct {
     uint64_t world;       /* the number of the runtime; 0: none yet */
     struct jd_array_agree *first;
     struct jd_failure failure;
-} gatherings = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- lists of processes -------------------------------------------------- */
 
@@ -80,15 +80,15 @@ static bool is_same_list(const struct jd_array_agree *a,
 /* The one with that list, moved to the front; or NULL. */
 static struct jd_array_agree *find(const struct jd_array_agree *list)
 {
-    struct jd_array_agree **link = &gatherings.first, *found;
+    struct jd_array_agree **link = &kept.first, *found;
     while (*link && !is_same_list(*link, list))
         link = &(*link)->next;
     found = *link;
     if (!found)
         return NULL;
     *link = found->next;
-    found->next = gatherings.first;
-    gatherings.first = found;
+    found->next = kept.first;
+    kept.first = found;
     return found;
 }
 
@@ -97,15 +97,15 @@ static struct jd_array_agree *find(const struct jd_array_agree *list)
 static void forget_all(uint64_t world)
 {
     struct jd_array_agree *next;
-    for (struct jd_array_agree *g = gatherings.first; g; g = next) {
+    for (struct jd_array_agree *g = kept.first; g; g = next) {
         next = g->next;
         jd__channel_destroy(g->group);
         jd__recorder_comm_put(g->recorded);
         free(g);
     }
-    jd__failure_finish(&gatherings.failure);
-    gatherings.first = NULL;
-    gatherings.world = world;
+    jd__failure_finish(&kept.failure);
+    kept.first = NULL;
+    kept.world = world;
 }
 
 /* Keeps the list, with a group; frees it after a failure. */
@@ -128,8 +128,8 @@ static jd_status open_group(const struct jd_runtime *runtime,
                              (size_t)list->size * sizeof *list->processes);
     list->recorded = jd__recorder_comm_get(id, list->index, list->size,
                                            "the arrays' processes");
-    list->next = gatherings.first;
-    gatherings.first = list;
+    list->next = kept.first;
+    kept.first = list;
     return JD_OK;
 }
 
@@ -154,15 +154,15 @@ static jd_status look_up(const struct jd_runtime *runtime,
                          const char *operation, struct jd_array_agree *list,
                          struct jd_array_agree **ret_array_agree)
 {
-    pthread_mutex_lock(&gatherings.lock);
-    if (gatherings.world != runtime->number)
+    pthread_mutex_lock(&kept.lock);
+    if (kept.world != runtime->number)
         forget_all(runtime->number);
-    jd_status status = jd__failure_check(&gatherings.failure, operation, "");
+    jd_status status = jd__failure_check(&kept.failure, operation, "");
     if (status == JD_OK)
         status = open_list(runtime, operation, list, ret_array_agree);
     else
         free(list);
-    pthread_mutex_unlock(&gatherings.lock);
+    pthread_mutex_unlock(&kept.lock);
     return status;
 }
 
@@ -222,10 +222,9 @@ static jd_status fail_mismatch(struct jd_array_agree *g,
     const struct jd_merge_said *odd = &merge->other, *other = &merge->first;
     snprintf(text, sizeof text, "%s of %s", g->operation, what);
     jd__merge_differs(merge, &odd, &other);
-    jd_status status =
-        jd__failure_note(&gatherings.failure,
-                         jd__merge_explain(g->group, merge, text, sizeof text,
-                                           &odd_text, &other_text));
+    jd_status status = jd__failure_note(
+        &kept.failure, jd__merge_explain(g->group, merge, text, sizeof text,
+                                         &odd_text, &other_text));
     if (status != JD_OK)
         return status;
     return jd_fail(
@@ -261,7 +260,7 @@ jd_status jd__array_agree_share(struct jd_array_agree *g, jd_status status,
                                   .bytes = bytes,
                                   .all = all };
     /* A failure that is the meeting's own leaves processes out of step. */
-    status = jd__failure_note(&gatherings.failure,
+    status = jd__failure_note(&kept.failure,
                               jd__merge_meet(g->group, &call, &merge));
     if (status == JD_OK && jd__merge_differs(&merge, &odd, &other))
         return fail_mismatch(g, &merge, what);

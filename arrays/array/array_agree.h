@@ -39,7 +39,7 @@ struct jd_invited {
 };
 
 /*
- * Begins the call. ret_gathering is NULL where this process is none of them;
+ * Begins the call. ret_array_agree is NULL where this process is none of them;
  * then there is nothing to share and nothing to leave. operation stays for
  * ever.
  * Returns: JD_OK; ABORTED after a failure; RESOURCE_EXHAUSTED; what

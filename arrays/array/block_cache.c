@@ -20,7 +20,7 @@ static struct {
     uint64_t world; /* that they are all of */
     size_t limit;
     struct cache *first;
-} spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} caches = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* With the lock: takes it out of the list. */
 static void *take_out(struct cache **link)
@@ -36,7 +36,7 @@ static void *take_out(struct cache **link)
  * bytes together, go; the last ones stay. */
 static void shorten(const jd_device *device, size_t limit)
 {
-    struct cache **link = &spares.first;
+    struct cache **link = &caches.first;
     size_t kept = 0;
     while (*link) {
         bool is_meant = !device || (*link)->device == device;
@@ -52,7 +52,7 @@ static void shorten(const jd_device *device, size_t limit)
 /* With the lock. NULL where none is of that size, or a little longer. */
 static void *find(const struct jd_block_cache_request *request)
 {
-    for (struct cache **link = &spares.first; *link; link = &(*link)->next)
+    for (struct cache **link = &caches.first; *link; link = &(*link)->next)
         if ((*link)->device == request->device &&
             (*link)->bytes >= request->bytes &&
             (*link)->bytes - request->bytes <= request->bytes / 8)
@@ -77,13 +77,13 @@ static jd_status allocate(const struct jd_block_cache_request *request,
 jd_status jd__block_cache_take(const struct jd_block_cache_request *request,
                                void **ret_memory)
 {
-    pthread_mutex_lock(&spares.lock);
-    if (spares.world != request->world)
+    pthread_mutex_lock(&caches.lock);
+    if (caches.world != request->world)
         shorten(NULL, 0);
-    spares.world = request->world;
-    spares.limit = request->limit;
+    caches.world = request->world;
+    caches.limit = request->limit;
     void *memory = request->bytes ? find(request) : NULL;
-    pthread_mutex_unlock(&spares.lock);
+    pthread_mutex_unlock(&caches.lock);
     if (memory) {
         *ret_memory = memory;
         return JD_OK;
@@ -91,24 +91,24 @@ jd_status jd__block_cache_take(const struct jd_block_cache_request *request,
     jd_status status = allocate(request, ret_memory);
     if (status != JD_RESOURCE_EXHAUSTED)
         return status;
-    pthread_mutex_lock(&spares.lock);
+    pthread_mutex_lock(&caches.lock);
     shorten(NULL, 0);
-    pthread_mutex_unlock(&spares.lock);
+    pthread_mutex_unlock(&caches.lock);
     return allocate(request, ret_memory);
 }
 
 /* With the lock; false where it is not kept. */
 static bool keep(uint64_t world, const struct cache *given)
 {
-    if (world != spares.world || given->bytes > spares.limit)
+    if (world != caches.world || given->bytes > caches.limit)
         return false;
     struct cache *cache = malloc(sizeof *cache);
     if (!cache)
         return false;
     *cache = *given;
-    cache->next = spares.first;
-    spares.first = cache;
-    shorten(given->device, spares.limit);
+    cache->next = caches.first;
+    caches.first = cache;
+    shorten(given->device, caches.limit);
     return true;
 }
 
@@ -118,9 +118,9 @@ void jd__block_cache_give(uint64_t world, const jd_device *device, size_t bytes,
     const struct cache given = { NULL, device, bytes, memory };
     if (!memory)
         return;
-    pthread_mutex_lock(&spares.lock);
+    pthread_mutex_lock(&caches.lock);
     bool is_kept = keep(world, &given);
-    pthread_mutex_unlock(&spares.lock);
+    pthread_mutex_unlock(&caches.lock);
     if (!is_kept)
         jd__device_memory_free_taken(memory);
 }
@@ -128,9 +128,9 @@ void jd__block_cache_give(uint64_t world, const jd_device *device, size_t bytes,
 size_t jd__block_cache_bytes(void)
 {
     size_t bytes = 0;
-    pthread_mutex_lock(&spares.lock);
-    for (const struct cache *s = spares.first; s; s = s->next)
+    pthread_mutex_lock(&caches.lock);
+    for (const struct cache *s = caches.first; s; s = s->next)
         bytes += s->bytes;
-    pthread_mutex_unlock(&spares.lock);
+    pthread_mutex_unlock(&caches.lock);
     return bytes;
 }

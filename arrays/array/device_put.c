@@ -19,7 +19,7 @@
 #define OPERATION "jd_device_put"
 
 /* What a process tells of what it came with. */
-struct card {
+struct desc {
     unsigned char value[JD_VALUE_DIGEST];
     uint64_t mesh; /* of the devices, in their order, and the axes */
 };
@@ -63,27 +63,27 @@ static uint64_t digest_mesh(const jd_sharding *sharding)
 }
 
 static void describe(const jd_array *array, const jd_leaf *value,
-                     struct card *ret_card)
+                     struct desc *ret_desc)
 {
     size_t bytes = jd__leaf_bytes(value);
-    memset(ret_card, 0, sizeof *ret_card);
-    ret_card->mesh = digest_mesh(array->sharding);
-    jd__value_digest(value->data, bytes, ret_card->value);
+    memset(ret_desc, 0, sizeof *ret_desc);
+    ret_desc->mesh = digest_mesh(array->sharding);
+    jd__value_digest(value->data, bytes, ret_desc->value);
 }
 
 static jd_status compare(const struct jd_array_agree *array_agree,
-                         const struct card *cards)
+                         const struct desc *descs)
 {
     int first = jd__array_agree_process(array_agree, 0);
     for (int i = 1; i < jd__array_agree_size(array_agree); i++) {
         int process = jd__array_agree_process(array_agree, i);
-        if (cards[i].mesh != cards[0].mesh)
+        if (descs[i].mesh != descs[0].mesh)
             return jd_fail(JD_INVALID_ARGUMENT,
                            OPERATION ": processes %d and %d give shardings of "
                                      "unlike meshes: their axes or the order "
                                      "of their devices differ",
                            first, process);
-        if (memcmp(cards[i].value, cards[0].value, sizeof cards->value) != 0)
+        if (memcmp(descs[i].value, descs[0].value, sizeof descs->value) != 0)
             return jd_fail(JD_INVALID_ARGUMENT,
                            OPERATION
                            ": processes %d and %d give different values (bit "
@@ -101,20 +101,20 @@ static jd_status share(struct jd_array_agree *array_agree,
                        jd_status status)
 {
     size_t bytes =
-        (size_t)jd__array_agree_size(array_agree) * sizeof(struct card);
-    struct card own = { .mesh = 0 }, *cards = malloc(bytes);
+        (size_t)jd__array_agree_size(array_agree) * sizeof(struct desc);
+    struct desc own = { .mesh = 0 }, *descs = malloc(bytes);
     char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 256];
     jd__leaf_print(value, leaf, sizeof leaf);
     snprintf(what, sizeof what, "%s onto \"%s\"", leaf, array->sharding->spec);
-    if (!cards)
+    if (!descs)
         status = jd__fail_no_memory(OPERATION, bytes);
     else if (status == JD_OK)
         describe(array, value, &own);
     status = jd__array_agree_share(array_agree, status, what, &own, sizeof own,
-                                   cards);
+                                   descs);
     if (status == JD_OK)
-        status = compare(array_agree, cards);
-    free(cards);
+        status = compare(array_agree, descs);
+    free(descs);
     return status;
 }
 

@@ -99,12 +99,12 @@ static void set_ranks(struct jd_owners *owners)
         if (member->device->process_index == self)
             owners->own = m;
         for (int i = member->first; i < member->first + member->count; i++)
-            owners->ranks[i] = owners->givers[owners->blocks[i]]++;
+            owners->ranks[i] = owners->num_owners[owners->blocks[i]]++;
     }
 }
 
 jd_status jd__owners_find(const char *operation, const jd_sharding *sharding,
-                          struct jd_owners *ret_holders)
+                          struct jd_owners *ret_owners)
 {
     size_t devices = (size_t)sharding->num_devices;
     size_t ways = (size_t)sharding->ways;
@@ -112,11 +112,11 @@ jd_status jd__owners_find(const char *operation, const jd_sharding *sharding,
         .members = malloc(devices * sizeof *owners.members),
         .blocks = malloc(devices * sizeof *owners.blocks),
         .ranks = malloc(devices * sizeof *owners.ranks),
-        .givers = calloc(ways, sizeof *owners.givers),
+        .num_owners = calloc(ways, sizeof *owners.num_owners),
     };
     struct holding *holdings = list_holdings(sharding);
     bool is_whole = owners.members && owners.blocks && owners.ranks &&
-                    owners.givers && holdings;
+                    owners.num_owners && holdings;
     if (is_whole) {
         set_members(&owners, sharding, holdings);
         is_whole = sort_members(&owners);
@@ -127,7 +127,7 @@ jd_status jd__owners_find(const char *operation, const jd_sharding *sharding,
         return jd__fail_no_memory(operation, devices * sizeof *holdings);
     }
     set_ranks(&owners);
-    *ret_holders = owners;
+    *ret_owners = owners;
     return JD_OK;
 }
 
@@ -136,55 +136,55 @@ void jd__owners_finish(struct jd_owners *owners)
     free(owners->members);
     free(owners->blocks);
     free(owners->ranks);
-    free(owners->givers);
+    free(owners->num_owners);
 }
 
 void jd__owners_excuse(struct jd_owners *owners, int member)
 {
     const struct jd_owner *m = &owners->members[member];
     for (int i = m->first; i < m->first + m->count; i++)
-        owners->givers[owners->blocks[i]] = 0;
+        owners->num_owners[owners->blocks[i]] = 0;
 }
 
 /* ---- what a member gives ------------------------------------------------ */
 
-/* The part of a block that its rank-th of so many givers gives. */
-static void find_part(size_t elements, int rank, int givers,
-                      struct jd_span_of_block *span)
+/* The part of a block that its rank-th of so many owners gives. */
+static void find_part(size_t elements, int rank, int num_owners,
+                      struct jd_block_range *range)
 {
-    size_t n = (size_t)givers, k = (size_t)rank;
-    span->begin = span->count = 0;
-    if (givers == 0)
+    size_t n = (size_t)num_owners, k = (size_t)rank;
+    range->begin = range->count = 0;
+    if (num_owners == 0)
         return;
     size_t base = elements / n, longer = elements % n;
-    span->begin = k * base + (k < longer ? k : longer);
-    span->count = base + (k < longer ? 1 : 0);
+    range->begin = k * base + (k < longer ? k : longer);
+    range->count = base + (k < longer ? 1 : 0);
 }
 
 /* Of the member's at-th block. */
-static void find_span(const struct jd_owners *owners, const jd_array *array,
-                      int at, struct jd_span_of_block *span)
+static void find_range(const struct jd_owners *owners, const jd_array *array,
+                       int at, struct jd_block_range *range)
 {
-    span->block = owners->blocks[at];
-    jd__sharding_block(array->sharding, span->block, array->ndim, array->shape,
-                       span->index);
-    find_part((size_t)jd__box_count(span->index, array->ndim),
-              owners->ranks[at], owners->givers[span->block], span);
+    range->block = owners->blocks[at];
+    jd__sharding_block(array->sharding, range->block, array->ndim, array->shape,
+                       range->index);
+    find_part((size_t)jd__box_count(range->index, array->ndim),
+              owners->ranks[at], owners->num_owners[range->block], range);
 }
 
 bool jd__owners_next(const struct jd_owners *owners, const jd_array *array,
                      int member, struct jd_cursor *cursor, size_t room,
-                     struct jd_span_of_block *ret_span)
+                     struct jd_block_range *ret_range)
 {
     const struct jd_owner *m = &owners->members[member];
     for (; cursor->at < m->count; cursor->at++, cursor->done = 0) {
-        find_span(owners, array, m->first + cursor->at, ret_span);
-        size_t left = ret_span->count - cursor->done;
+        find_range(owners, array, m->first + cursor->at, ret_range);
+        size_t left = ret_range->count - cursor->done;
         if (left == 0)
             continue;
-        ret_span->begin += cursor->done;
-        ret_span->count = left < room ? left : room;
-        cursor->done += ret_span->count;
+        ret_range->begin += cursor->done;
+        ret_range->count = left < room ? left : room;
+        cursor->done += ret_range->count;
         return true;
     }
     return false;
@@ -194,11 +194,11 @@ size_t jd__owners_load(const struct jd_owners *owners, const jd_array *array,
                        int member)
 {
     const struct jd_owner *m = &owners->members[member];
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     size_t load = 0;
     for (int i = m->first; i < m->first + m->count; i++) {
-        find_span(owners, array, i, &span);
-        load += span.count;
+        find_range(owners, array, i, &range);
+        load += range.count;
     }
     return load;
 }

@@ -4,13 +4,13 @@
  * of each of them every one gives away: processes that hold the same block
  * give a part of it each, as long as the others'.
  *
- *     struct jd_owners holders;
- *     status = jd__owners_find("jd_x", sharding, &holders);
+ *     struct jd_owners owners;
+ *     status = jd__owners_find("jd_x", sharding, &owners);
  *     struct jd_cursor at = { 0 };
- *     while (jd__owners_next(&holders, array, member, &at, room, &span))
- *         ... elements [span.begin, span.begin + span.count) of the block
- *             whose ranges are span.index, as it lies in memory ...
- *     jd__owners_finish(&holders);
+ *     while (jd__owners_next(&owners, array, member, &at, room, &range))
+ *         ... elements [range.begin, range.begin + range.count) of the block
+ *             whose index is range.index, as it lies in memory ...
+ *     jd__owners_finish(&owners);
  *
  * All processes find the same. Threads: any.
  */
@@ -22,7 +22,7 @@
 /* A process, and the distinct blocks that it has. */
 struct jd_owner {
     const jd_device *device; /* its first one in the mesh */
-    int first;               /* of holders.blocks */
+    int first;               /* of owners.blocks */
     int count;
 };
 
@@ -31,13 +31,13 @@ struct jd_owners {
     struct jd_owner *members; /* by their first block, then by process */
     int *blocks;              /* of all members, each one's rising */
     int *ranks;  /* of each of those: how many members before have it */
-    int *givers; /* by block: how many members give a part of it */
+    int *num_owners; /* by block: how many members give a part of it */
     int own;     /* this process among them; -1: it is none */
 };
 
 /* Returns JD_OK; RESOURCE_EXHAUSTED. */
 jd_status jd__owners_find(const char *operation, const jd_sharding *sharding,
-                          struct jd_owners *ret_holders);
+                          struct jd_owners *ret_owners);
 void jd__owners_finish(struct jd_owners *owners);
 
 /* Blocks that the member has are given by nobody from here on. */
@@ -50,7 +50,7 @@ struct jd_cursor {
 };
 
 /* Elements of a block that follow each other. */
-struct jd_span_of_block {
+struct jd_block_range {
     int block;
     jd_range index[JD_MAX_NDIM];
     size_t begin;
@@ -61,7 +61,7 @@ struct jd_span_of_block {
  * where the member has given all. */
 bool jd__owners_next(const struct jd_owners *owners, const jd_array *array,
                      int member, struct jd_cursor *cursor, size_t room,
-                     struct jd_span_of_block *ret_span);
+                     struct jd_block_range *ret_range);
 
 /* How many elements a member gives in all. */
 size_t jd__owners_load(const struct jd_owners *owners, const jd_array *array,

@@ -32,8 +32,8 @@ struct jd_replicas {
     const jd_array *array;
     jd_equality rules;
     struct jd_owners owners;
-    jd_shard *me;                       /* of a mesh of the holders' devices */
-    bool *is_receiver;                  /* by holder: room for one for each */
+    jd_shard *me;                       /* of a mesh of the owners' devices */
+    bool *is_receiver;                  /* by owner: room for one for each */
     struct jd_block_digest *digests;    /* by place */
     int *references;                    /* by block: the place of replica 0 */
     struct jd_replica_difference found; /* of this process, the lowest place */

@@ -235,49 +235,51 @@ static jd_status give_crcs(const struct save *save)
 }
 
 /* What each process has given, and how much of it was taken. */
-struct gift {
+struct checksums {
     const char *crcs;
     size_t count;
 };
 
-struct gifts {
-    struct gift *of; /* by process */
+struct all_checksums {
+    struct checksums *of; /* by process */
     bool are_too_few;
 };
 
-static void take_from_gift(int process, uint32_t *crcs, size_t count, void *arg)
+static void take_checksums(int process, uint32_t *crcs, size_t count, void *arg)
 {
-    struct gifts *gifts = arg;
-    struct gift *gift = &gifts->of[process];
+    struct all_checksums *all_checksums = arg;
+    struct checksums *checksums = &all_checksums->of[process];
     if (process == 0 || count == 0)
         return;
-    if (gift->count < count) {
-        gifts->are_too_few = true;
+    if (checksums->count < count) {
+        all_checksums->are_too_few = true;
         return;
     }
-    memcpy(crcs, gift->crcs, count * sizeof *crcs);
-    gift->crcs += count * sizeof *crcs;
-    gift->count -= count;
+    memcpy(crcs, checksums->crcs, count * sizeof *crcs);
+    checksums->crcs += count * sizeof *crcs;
+    checksums->count -= count;
 }
 
 static jd_status distribute(const struct save *save, const jd_kv_entry *entries,
                             size_t count)
 {
     int processes = jd_process_count();
-    struct gifts gifts = { .of = calloc((size_t)processes, sizeof *gifts.of) };
-    if (!gifts.of)
+    struct all_checksums all_checksums = {
+        .of = calloc((size_t)processes, sizeof *all_checksums.of)
+    };
+    if (!all_checksums.of)
         return jd__fail_no_memory(operation,
-                                  (size_t)processes * sizeof *gifts.of);
+                                  (size_t)processes * sizeof *all_checksums.of);
     for (size_t i = 0; i < count; i++) {
         long process = strtol(strrchr(entries[i].key, '/') + 1, NULL, 10);
         if (process > 0 && process < processes)
-            gifts.of[process] =
-                (struct gift){ entries[i].value,
-                               entries[i].size / sizeof(uint32_t) };
+            all_checksums.of[process] =
+                (struct checksums){ entries[i].value,
+                                    entries[i].size / sizeof(uint32_t) };
     }
-    for_each_block(save, take_from_gift, &gifts);
-    free(gifts.of);
-    if (gifts.are_too_few)
+    for_each_block(save, take_checksums, &all_checksums);
+    free(all_checksums.of);
+    if (all_checksums.are_too_few)
         return jd_fail(JD_INTERNAL,
                        "%s: the checksums of some blocks did not come",
                        operation);

@@ -29,7 +29,7 @@ enum jd_gather_way {
     JD_GATHER_AT_ONCE, /* one jd_all_gather_2d of a part of each block */
     JD_GATHER_JOINED, /* one jd_all_gather of each process's blocks, in place */
     JD_GATHER_RAGGED, /* one jd_ragged_all_to_all of parts of unlike lengths */
-    JD_GATHER_SPANS,  /* messages, straight to their places at the root */
+    JD_GATHER_RANGES, /* messages, straight to their places at the root */
     JD_GATHER_CHUNKS, /* of each process one at a time */
 };
 
@@ -59,7 +59,7 @@ struct jd_gather {
 /* Where an element of the whole is, by the place of its block and its place in
  * it, where blocks are not interrupted in the whole. */
 size_t jd__gather_offset(const jd_array *array,
-                         const struct jd_span_of_block *span);
+                         const struct jd_block_range *range);
 
 /* ---- gather_ways.c: what a process works out by itself ------------------ */
 
@@ -78,9 +78,9 @@ size_t jd__gather_rows(const jd_array *array, int dimension);
 /* This process's own blocks, to their places. */
 jd_status jd__gather_copy_own(const struct jd_gather *g);
 
-/* Where this process has a span. */
-const char *jd__gather_span(const struct jd_gather *g,
-                            const struct jd_span_of_block *span);
+/* Where this process has a range. */
+const char *jd__gather_own_range(const struct jd_gather *g,
+                                 const struct jd_block_range *range);
 
 /* This process's next chunk: where it lies, or, where it is of several pieces
  * or shorter than count elements, packed into slot. And on to the one after

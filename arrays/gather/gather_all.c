@@ -7,15 +7,15 @@
 static jd_status gather_at_once(const struct jd_gather *g)
 {
     struct jd_cursor cursor = { 0 };
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     size_t rows = jd__gather_rows(g->array, jd__gather_first_cut(g->array));
-    jd__owners_next(&g->owners, g->array, g->index, &cursor, SIZE_MAX, &span);
-    const char *in = jd__gather_span(g, &span);
+    jd__owners_next(&g->owners, g->array, g->index, &cursor, SIZE_MAX, &range);
+    const char *in = jd__gather_own_range(g, &range);
     if (rows == 1)
-        return jd_all_gather(g->me, NULL, in, g->out->data, span.count,
+        return jd_all_gather(g->me, NULL, in, g->out->data, range.count,
                              g->array->dtype);
     return jd_all_gather_2d(g->me, NULL, in, g->out->data, rows,
-                            span.count / rows, g->array->dtype);
+                            range.count / rows, g->array->dtype);
 }
 
 static jd_status gather_joined(const struct jd_gather *g)

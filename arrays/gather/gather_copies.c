@@ -17,20 +17,21 @@ static const char *block_data(const jd_array *array, int block)
     return NULL;
 }
 
-const char *jd__gather_span(const struct jd_gather *g,
-                            const struct jd_span_of_block *span)
+const char *jd__gather_own_range(const struct jd_gather *g,
+                                 const struct jd_block_range *range)
 {
-    return block_data(g->array, span->block) + span->begin * g->array->element;
+    return block_data(g->array, range->block) +
+           range->begin * g->array->element;
 }
 
 size_t jd__gather_offset(const jd_array *array,
-                         const struct jd_span_of_block *span)
+                         const struct jd_block_range *range)
 {
     size_t offset = 0;
     for (int d = 0; d < array->ndim; d++)
         offset =
-            offset * (size_t)array->shape[d] + (size_t)span->index[d].begin;
-    return offset + span->begin;
+            offset * (size_t)array->shape[d] + (size_t)range->index[d].begin;
+    return offset + range->begin;
 }
 
 /* The ranges of the whole array. */
@@ -70,31 +71,32 @@ jd_status jd__gather_pack(const struct jd_gather *g, char *slot, size_t count,
                           const void **ret_chunk)
 {
     struct jd_cursor cursor = g->cursors[g->index];
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     size_t element = g->array->element;
     jd_status status = JD_OK;
     *ret_chunk = slot;
-    for (size_t done = 0; done < count && status == JD_OK; done += span.count) {
+    for (size_t done = 0; done < count && status == JD_OK;
+         done += range.count) {
         if (!jd__owners_next(&g->owners, g->array, g->index, &cursor,
-                             count - done, &span))
+                             count - done, &range))
             break;
-        if (span.count == count) {
-            *ret_chunk = jd__gather_span(g, &span);
+        if (range.count == count) {
+            *ret_chunk = jd__gather_own_range(g, &range);
             break;
         }
-        status =
-            jd_device_copy(slot + done * element, jd__gather_span(g, &span),
-                           span.count * element);
+        status = jd_device_copy(slot + done * element,
+                                jd__gather_own_range(g, &range),
+                                range.count * element);
     }
     return status;
 }
 
 void jd__gather_pass(const struct jd_gather *g, size_t count)
 {
-    struct jd_span_of_block span;
-    for (size_t done = 0; done < count; done += span.count)
+    struct jd_block_range range;
+    for (size_t done = 0; done < count; done += range.count)
         if (!jd__owners_next(&g->owners, g->array, g->index,
-                             &g->cursors[g->index], count - done, &span))
+                             &g->cursors[g->index], count - done, &range))
             return;
 }
 
@@ -103,14 +105,15 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
 {
     jd_range whole[JD_MAX_NDIM];
     struct jd_box to = box_of_out(g, whole);
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     jd_status status = JD_OK;
-    for (size_t done = 0; done < count && status == JD_OK; done += span.count) {
+    for (size_t done = 0; done < count && status == JD_OK;
+         done += range.count) {
         if (!jd__owners_next(&g->owners, g->array, member, &g->cursors[member],
-                             count - done, &span))
+                             count - done, &range))
             break;
-        status = jd__share_unpack(&to, span.index, (int64_t)span.begin,
-                                  (int64_t)(span.begin + span.count),
+        status = jd__share_unpack(&to, range.index, (int64_t)range.begin,
+                                  (int64_t)(range.begin + range.count),
                                   slot + done * to.element);
     }
     return status;
@@ -119,10 +122,10 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
 size_t jd__gather_measure(const struct jd_gather *g, int member, size_t count)
 {
     struct jd_cursor cursor = g->cursors[member];
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     size_t done = 0;
     while (done < count && jd__owners_next(&g->owners, g->array, member,
-                                           &cursor, count - done, &span))
-        done += span.count;
+                                           &cursor, count - done, &range))
+        done += range.count;
     return done;
 }

@@ -14,15 +14,15 @@ jd_status jd__gather_exchange(const struct jd_gather *g, const void *in,
 }
 
 /* The one part that a member gives; none is 0 elements long. */
-static struct jd_span_of_block part_of(const struct jd_gather *g, int member)
+static struct jd_block_range part_of(const struct jd_gather *g, int member)
 {
     struct jd_cursor cursor = { 0 };
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     if (member >= g->owners.num_members ||
         !jd__owners_next(&g->owners, g->array, member, &cursor, SIZE_MAX,
-                         &span))
-        span.count = 0;
-    return span;
+                         &range))
+        range.count = 0;
+    return range;
 }
 
 static bool gets_all(const struct jd_gather *g, int member)
@@ -32,8 +32,8 @@ static bool gets_all(const struct jd_gather *g, int member)
 
 jd_status jd__gather_parts(const struct jd_gather *g)
 {
-    struct jd_span_of_block own = part_of(g, g->index);
-    const void *in = own.count ? jd__gather_span(g, &own) : NULL;
+    struct jd_block_range own = part_of(g, g->index);
+    const void *in = own.count ? jd__gather_own_range(g, &own) : NULL;
     size_t place = own.count ? jd__gather_offset(g->array, &own) : 0;
     bool takes = gets_all(g, g->index);
     for (int m = 0; m < g->size; m++) {

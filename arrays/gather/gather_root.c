@@ -5,52 +5,52 @@
 
 /* ---- by messages -------------------------------------------------------- */
 
-static jd_status receive_spans(const struct jd_gather *g, int member)
+static jd_status receive_ranges(const struct jd_gather *g, int member)
 {
     const jd_array *a = g->array;
     struct jd_cursor cursor = { 0 };
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     jd_status status = JD_OK;
     while (status == JD_OK &&
-           jd__owners_next(&g->owners, a, member, &cursor, SIZE_MAX, &span)) {
-        size_t offset = jd__gather_offset(a, &span);
+           jd__owners_next(&g->owners, a, member, &cursor, SIZE_MAX, &range)) {
+        size_t offset = jd__gather_offset(a, &range);
         status = jd_recv(g->me, NULL, member,
-                         (char *)g->out->data + offset * a->element, span.count,
-                         a->dtype);
+                         (char *)g->out->data + offset * a->element,
+                         range.count, a->dtype);
     }
     return status;
 }
 
-static jd_status send_spans(const struct jd_gather *g)
+static jd_status send_ranges(const struct jd_gather *g)
 {
     struct jd_cursor cursor = { 0 };
-    struct jd_span_of_block span;
+    struct jd_block_range range;
     jd_status status = JD_OK;
     while (status == JD_OK && jd__owners_next(&g->owners, g->array, g->index,
-                                              &cursor, SIZE_MAX, &span))
-        status = jd_send(g->me, NULL, g->root, jd__gather_span(g, &span),
-                         span.count, g->array->dtype);
+                                              &cursor, SIZE_MAX, &range))
+        status = jd_send(g->me, NULL, g->root, jd__gather_own_range(g, &range),
+                         range.count, g->array->dtype);
     return status;
 }
 
-static jd_status receive_all_spans(const struct jd_gather *g)
+static jd_status receive_all_ranges(const struct jd_gather *g)
 {
     jd_status status = jd_group_begin(g->me);
     if (status != JD_OK)
         return status;
     for (int m = 0; m < g->owners.num_members && status == JD_OK; m++)
-        status = receive_spans(g, m);
+        status = receive_ranges(g, m);
     jd_status end = jd_group_end(g->me);
     return status == JD_OK ? end : status;
 }
 
 /* Those who send nothing have to be there the first time. */
-static jd_status transfer_spans(const struct jd_gather *g)
+static jd_status transfer_ranges(const struct jd_gather *g)
 {
     jd_status status = jd_barrier(g->me, NULL);
     if (status != JD_OK)
         return status;
-    return g->index == g->root ? receive_all_spans(g) : send_spans(g);
+    return g->index == g->root ? receive_all_ranges(g) : send_ranges(g);
 }
 
 /* ---- a chunk of each at a time ------------------------------------------ */
@@ -106,8 +106,8 @@ jd_status jd__gather_to_root(const struct jd_gather *g)
     switch (g->way) {
     case JD_GATHER_RAGGED:
         return jd__gather_parts(g);
-    case JD_GATHER_SPANS:
-        return transfer_spans(g);
+    case JD_GATHER_RANGES:
+        return transfer_ranges(g);
     case JD_GATHER_CHUNKS:
         return exchange_chunks(g);
     default:

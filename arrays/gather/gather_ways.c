@@ -135,7 +135,7 @@ static bool is_regular(const struct jd_gather *g)
         if (g->owners.members[m].count != g->owners.members[0].count)
             return false;
     for (int b = 0; b < s->ways; b++)
-        if (g->owners.givers[b] != g->owners.givers[0])
+        if (g->owners.num_owners[b] != g->owners.num_owners[0])
             return false;
     return true;
 }
@@ -168,14 +168,14 @@ static enum jd_gather_way choose_way_to_all(const struct jd_gather *g)
         return JD_GATHER_NONE;
     if (!is_regular(g))
         return has_one_part_each(g) ? JD_GATHER_RAGGED : JD_GATHER_CHUNKS;
-    size_t givers = (size_t)h->givers[0];
+    size_t num_owners = (size_t)h->num_owners[0];
     size_t elements = jd__leaf_elements(g->out);
     bool is_whole =
         jd__gather_rows(g->array, jd__gather_first_cut(g->array)) == 1;
-    bool divides = is_whole && elements / (size_t)s->ways % givers == 0;
-    if (h->members[0].count == 1 && (givers == 1 || divides))
+    bool divides = is_whole && elements / (size_t)s->ways % num_owners == 0;
+    if (h->members[0].count == 1 && (num_owners == 1 || divides))
         return JD_GATHER_AT_ONCE;
-    if (is_whole && givers == 1 && is_in_order(h))
+    if (is_whole && num_owners == 1 && is_in_order(h))
         return JD_GATHER_JOINED;
     return JD_GATHER_CHUNKS;
 }
@@ -186,7 +186,7 @@ static enum jd_gather_way choose_way_to_root(const struct jd_gather *g)
         return JD_GATHER_NONE;
     if (!is_flat(g->array))
         return JD_GATHER_CHUNKS;
-    return has_one_part_each(g) ? JD_GATHER_RAGGED : JD_GATHER_SPANS;
+    return has_one_part_each(g) ? JD_GATHER_RAGGED : JD_GATHER_RANGES;
 }
 
 static size_t choose_chunk(const struct jd_gather *g)

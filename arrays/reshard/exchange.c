@@ -315,7 +315,7 @@ static jd_status take(const struct jd_exchange_part *part, int64_t count,
     const struct jd_plan *plan = part->exchange->plan;
     struct jd_block_cache_request request = {
         .world = part->exchange->to->sharding->world,
-        .limit = part->exchange->spare,
+        .limit = part->exchange->cache_limit,
         .device = plan->members[part->device->member],
         .bytes = bytes_of(part, count),
     };

@@ -4,7 +4,7 @@
  * another.
  *
  *     struct jd_exchange exchange = { "jd_array_reshard", plan, from, to,
- *                                     spare, false };
+ *                                     cache_limit, false };
  *     status = jd__exchange_open(&exchange, &parts);
  *     ... all processes say whether they can ...
  *     if (status == JD_OK)
@@ -26,7 +26,7 @@ struct jd_exchange {
     const struct jd_plan *plan;
     const jd_array *from;
     const jd_array *to; /* whose blocks are written */
-    size_t spare;       /* bytes that may be kept for later: block_cache.h */
+    size_t cache_limit; /* bytes that may be kept for later: block_cache.h */
     bool keeps;         /* blocks that stay as they are are not copied */
 };
 

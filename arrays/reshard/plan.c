@@ -152,7 +152,7 @@ static jd_status set_members(struct jd_planning *p)
         return jd__fail_no_memory(p->spec->operation, bytes);
     plan->num_members = p->num_members;
     for (int i = 0; i < p->num_members; i++)
-        plan->members[i] = p->members[p->seats[i]].device;
+        plan->members[i] = p->members[p->order[i]].device;
     return JD_OK;
 }
 
@@ -160,12 +160,12 @@ static jd_status fill(struct jd_planning *p)
 {
     jd_status status = jd__plan_list_members(p);
     if (status == JD_OK)
-        status = jd__plan_list_holders(p);
+        status = jd__plan_list_owners(p);
     if (status != JD_OK)
         return status;
-    size_t bytes = (size_t)p->num_members * sizeof *p->seats;
-    p->seats = malloc(bytes);
-    if (!p->seats)
+    size_t bytes = (size_t)p->num_members * sizeof *p->order;
+    p->order = malloc(bytes);
+    if (!p->order)
         return jd__fail_no_memory(p->spec->operation, bytes);
     status = jd__plan_find_kind(p);
     if (status == JD_OK)
@@ -180,7 +180,7 @@ static void finish(struct jd_planning *p)
     free(p->from.owners);
     free(p->to.owners);
     free(p->members);
-    free(p->seats);
+    free(p->order);
 }
 
 jd_status jd__plan_create(const struct jd_plan_spec *spec,

@@ -87,11 +87,11 @@ static bool find_change(const struct jd_planning *p, struct change *ret_change)
     return c.concat >= 0;
 }
 
-/* A device's seat: its row has those that have the parts of one block without
+/* A device's place: its row has those that have the parts of one block without
  * the cut, in their order. -1 where its new block is not what the collective
  * would give it. */
-static int find_seat(const struct jd_planning *p, const struct change *c,
-                     const struct jd_plan_member *m)
+static int find_place(const struct jd_planning *p, const struct change *c,
+                      const struct jd_plan_member *m)
 {
     const jd_sharding *from = p->from.sharding, *to = p->to.sharding;
     int old[JD_MAX_NDIM], new[JD_MAX_NDIM], ndim = p->spec->ndim;
@@ -111,16 +111,16 @@ static int find_seat(const struct jd_planning *p, const struct change *c,
     return row * c->group + number;
 }
 
-static bool find_seats(const struct jd_planning *p, const struct change *c)
+static bool find_order(const struct jd_planning *p, const struct change *c)
 {
     if (p->from.sharding->num_devices != p->num_members ||
         p->to.sharding->num_devices != p->num_members)
         return false;
     for (int i = 0; i < p->num_members; i++) {
-        int seat = find_seat(p, c, &p->members[i]);
-        if (seat < 0)
+        int place = find_place(p, c, &p->members[i]);
+        if (place < 0)
             return false;
-        p->seats[seat] = i;
+        p->order[place] = i;
     }
     return true;
 }
@@ -144,7 +144,7 @@ static bool is_one_collective(const struct jd_planning *p)
     struct jd_plan *plan = p->plan;
     struct change c;
     if (!find_change(p, &c) || (c.split >= 0 && !is_worth_it(p, &c)) ||
-        !find_seats(p, &c))
+        !find_order(p, &c))
         return false;
     plan->kind = c.split < 0 ? JD_PLAN_GATHER : JD_PLAN_SWAP;
     plan->split = c.split;
@@ -200,10 +200,10 @@ static jd_status find_permutation(struct jd_planning *p)
                                            count * sizeof *p->plan->routes);
 }
 
-static void seat_in_order(struct jd_planning *p)
+static void keep_order(struct jd_planning *p)
 {
     for (int i = 0; i < p->num_members; i++)
-        p->seats[i] = i;
+        p->order[i] = i;
     p->plan->group_size = p->num_members;
 }
 
@@ -213,7 +213,7 @@ jd_status jd__plan_find_kind(struct jd_planning *p)
     bool is_done = is_local(p);
     if (!is_done && is_one_collective(p))
         return JD_OK;
-    seat_in_order(p);
+    keep_order(p);
     if (is_done)
         return JD_OK;
     p->plan->kind = JD_PLAN_EXCHANGE;

@@ -170,7 +170,7 @@ jd_status jd__plan_list_members(struct jd_planning *p)
 /* ---- who has what ------------------------------------------------------- */
 
 /* Members go to their blocks in their order, so each block's ascend. */
-static jd_status list_holders(struct jd_planning *p, struct jd_plan_side *side)
+static jd_status list_owners(struct jd_planning *p, struct jd_plan_side *side)
 {
     const jd_sharding *s = side->sharding;
     size_t bytes = ((size_t)s->num_devices + (size_t)s->ways) * sizeof(int);
@@ -188,10 +188,10 @@ static jd_status list_holders(struct jd_planning *p, struct jd_plan_side *side)
     return JD_OK;
 }
 
-jd_status jd__plan_list_holders(struct jd_planning *p)
+jd_status jd__plan_list_owners(struct jd_planning *p)
 {
-    jd_status status = list_holders(p, &p->from);
-    return status == JD_OK ? list_holders(p, &p->to) : status;
+    jd_status status = list_owners(p, &p->from);
+    return status == JD_OK ? list_owners(p, &p->to) : status;
 }
 
 /* ---- who gives ---------------------------------------------------------- */

@@ -309,13 +309,13 @@ static jd_status list_sent(struct jd_planning *p, struct jd_plan_device *device,
 /* ---- the devices of this process ---------------------------------------- */
 
 static jd_status list_device(struct jd_planning *p,
-                             struct jd_plan_device *device, int seat)
+                             struct jd_plan_device *device, int place)
 {
-    int member = p->seats[seat];
+    int member = p->order[place];
     const struct jd_plan_member *m = &p->members[member];
     enum jd_plan_kind kind = p->plan->kind;
     jd_status status = JD_OK;
-    device->member = seat;
+    device->member = place;
     device->from = m->from < 0 ? -1 : shard_of(p->from.sharding, m->from);
     device->to = m->to < 0 ? -1 : shard_of(p->to.sharding, m->to);
     if (kind != JD_PLAN_LOCAL && kind != JD_PLAN_EXCHANGE)
@@ -340,7 +340,7 @@ jd_status jd__plan_list_pieces(struct jd_planning *p)
                                   (size_t)count * sizeof *plan->devices);
     jd_status status = JD_OK;
     for (int i = 0; i < p->num_members && status == JD_OK; i++)
-        if (is_own(p, p->seats[i]))
+        if (is_own(p, p->order[i]))
             status = list_device(p, &plan->devices[plan->num_devices++], i);
     return status;
 }

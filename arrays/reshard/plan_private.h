@@ -38,7 +38,7 @@ struct jd_planning {
     struct jd_plan_side from, to;
     int num_members;
     struct jd_plan_member *members; /* by host, process, ordinal */
-    int *seats;    /* the member at each place of the plan's rows */
+    int *order;    /* the member at each place of the plan's rows */
     int64_t count; /* elements of the array */
 };
 
@@ -57,7 +57,7 @@ struct jd_plan_grid {
 jd_status jd__plan_list_members(struct jd_planning *p);
 
 /* For each block of the sides, who has it. */
-jd_status jd__plan_list_holders(struct jd_planning *p);
+jd_status jd__plan_list_owners(struct jd_planning *p);
 
 /* Who gives that block of from to a member; rank counts all who get something
  * of it. */

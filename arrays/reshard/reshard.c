@@ -133,7 +133,7 @@ static jd_status move(struct reshard *r, const struct jd_plan *plan,
         r->operation, plan, r->from, r->to, r->memory / 2, r->is_donated
     };
     struct jd_exchange_part *parts = NULL;
-    r->to->is_spared = true;
+    r->to->is_cached = true;
     if (status == JD_OK)
         status = take_blocks(r, plan);
     if (status == JD_OK)

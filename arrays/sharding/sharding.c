@@ -102,21 +102,21 @@ static jd_status set_replicas(struct jd_sharding *sharding,
     return JD_OK;
 }
 
-struct holder {
+struct owner {
     uintptr_t device;
     int place;
 };
 
-static int compare_holders(const void *one, const void *other)
+static int compare_owners(const void *one, const void *other)
 {
-    const struct holder *a = one, *b = other;
+    const struct owner *a = one, *b = other;
     return a->device < b->device ? -1 : a->device > b->device;
 }
 
 static jd_status set_order(struct jd_sharding *sharding, const char *operation)
 {
     size_t count = (size_t)sharding->num_devices;
-    struct holder *owners = malloc(count * sizeof *owners);
+    struct owner *owners = malloc(count * sizeof *owners);
     bool is_sorted = true;
     if (!owners)
         return jd__fail_no_memory(operation, count * sizeof *owners);
@@ -126,7 +126,7 @@ static jd_status set_order(struct jd_sharding *sharding, const char *operation)
         is_sorted &= i == 0 || owners[i - 1].device < owners[i].device;
     }
     if (!is_sorted)
-        qsort(owners, count, sizeof *owners, compare_holders);
+        qsort(owners, count, sizeof *owners, compare_owners);
     for (size_t i = 0; i < count; i++)
         sharding->by_device[i] = owners[i].place;
     free(owners);

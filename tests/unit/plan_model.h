@@ -281,15 +281,15 @@ static void pack(struct job *job, const struct jd_plan *plan,
     }
 }
 
-/* What is received says how much; the giver's send says where to. */
+/* What is received says how much; the sender's send says where to. */
 static void receive(struct job *job, const struct jd_plan *plan,
                     const struct jd_plan_device *device, int round)
 {
     int self = number_of(plan->members[device->member]);
     for (int i = 0; i < device->num_receives; i++) {
         const struct jd_piece *piece = &device->receives[i];
-        const jd_device *giver = plan->members[piece->source];
-        const struct jd_plan *other = job->plans[giver->process_index];
+        const jd_device *sender = plan->members[piece->source];
+        const struct jd_plan *other = job->plans[sender->process_index];
         const struct jd_plan_device *from = other->devices;
         while (from->member != piece->source)
             from++;
@@ -309,7 +309,7 @@ static void receive(struct job *job, const struct jd_plan *plan,
             ck_assert_int_le(out + end - begin, device->unpack_count);
         for (int64_t e = 0; e < end - begin; e++) {
             ck_assert_int_eq(job->out[self][out + e], 0);
-            job->out[self][out + e] = job->in[number_of(giver)][in + e];
+            job->out[self][out + e] = job->in[number_of(sender)][in + e];
         }
     }
 }
@@ -495,7 +495,7 @@ static void expect_near(const struct job *job)
             const struct jd_plan_device *device = &plan->devices[k];
             const jd_device *self = plan->members[device->member];
             for (int n = 0; n < device->num_receives; n++) {
-                const jd_device *giver =
+                const jd_device *sender =
                     plan->members[device->receives[n].source];
                 jd_range box[JD_MAX_NDIM], both[JD_MAX_NDIM];
                 for (int s = 0; s < job->from->num_devices; s++) {
@@ -506,7 +506,7 @@ static void expect_near(const struct job *job)
                         continue;
                     ck_assert(other->process_index != self->process_index);
                     ck_assert(strcmp(other->host, self->host) != 0 ||
-                              strcmp(giver->host, self->host) == 0);
+                              strcmp(sender->host, self->host) == 0);
                 }
             }
         }

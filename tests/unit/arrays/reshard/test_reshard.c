@@ -235,7 +235,7 @@ START_TEST(no_more_memory_is_kept_than_allowed)
 }
 END_TEST
 
-START_TEST(spare_memory_is_found_again)
+START_TEST(cached_memory_is_found_again)
 {
     const jd_device *device = jd_local_devices(NULL)[0];
     struct jd_block_cache_request request = { mesh->world, 1 << 16, device,
@@ -305,7 +305,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, the_last_plans_are_kept);
     tcase_add_test(tcase, a_plan_outlives_the_cache);
     tcase_add_test(tcase, no_more_memory_is_kept_than_allowed);
-    tcase_add_test(tcase, spare_memory_is_found_again);
+    tcase_add_test(tcase, cached_memory_is_found_again);
     tcase = unit_case(suite, "parts");
     tcase_add_test(tcase, any_part_of_a_box_is_packed);
     return suite;
