@@ -60,7 +60,7 @@ struct jd_parties {
 enum {
     JD_TAG_PROCESSES = 2, /* all processes: the multihost utilities */
     JD_TAG_ARRAYS = 3,    /* those of a sharding: the calls on arrays */
-    JD_TAG_FIRST_CLIQUE = 16,
+    JD_TAG_FIRST_COMM = 16,
 };
 
 /* The largest single message; longer data goes in pieces. */

@@ -85,7 +85,7 @@ static jd_status number_ends(struct jd_bootstrap *a)
         status = jd__bootstrap_plan_tags(a->spec, &devices, &lent);
     for (int i = 0; status == JD_OK && i < layout->num_processes; i++) {
         numbers[i] = (int)(devices.first + layout->lowest[i]);
-        first_tags[i] = (int)(JD_TAG_FIRST_CLIQUE + numbers[i] * devices.bound);
+        first_tags[i] = (int)(JD_TAG_FIRST_COMM + numbers[i] * devices.bound);
     }
     return status;
 }
@@ -164,7 +164,7 @@ static jd_status gather_near(struct jd_bootstrap *a, enum jd_comm_step step,
     return jd__comm_check_merge(a->channel, step, &a->desc, &call, &merge);
 }
 
-/* ---- cards -------------------------------------------------------------- */
+/* ---- who they are ------------------------------------------------------- */
 
 /* Where collectives go by MPI that need not, one process says so, once. */
 static void say_once(const struct jd_bootstrap *a, atomic_flag *said,
@@ -302,14 +302,14 @@ static jd_status allocate(struct jd_bootstrap *a)
     const struct jd_layout *layout = a->layout;
     size_t count = (size_t)a->num_neighbours;
     size_t own = (size_t)layout->counts[layout->self];
-    size_t sights = jd__reach_bytes(a->num_neighbours);
+    size_t reach_bytes = jd__reach_bytes(a->num_neighbours);
     a->told_bytes =
-        ((size_t)layout->most + (sights + 7) / 8) * sizeof(uint64_t);
-    a->cards = calloc(count, sizeof *a->cards);
+        ((size_t)layout->most + (reach_bytes + 7) / 8) * sizeof(uint64_t);
+    a->infos = calloc(count, sizeof *a->infos);
     a->views = calloc(count, sizeof *a->views);
     a->controls = calloc(own, sizeof *a->controls);
-    a->told = calloc(count, a->told_bytes + sights);
-    if (a->cards && a->views && a->controls && a->told)
+    a->told = calloc(count, a->told_bytes + reach_bytes);
+    if (a->infos && a->views && a->controls && a->told)
         return JD_OK;
     return jd__fail_no_memory(a->spec->operation, count * a->told_bytes);
 }
@@ -318,7 +318,7 @@ static void look_at(struct jd_bootstrap *a, int place)
 {
     if (!a->heap)
         return;
-    if (jd__heap_map(&a->cards[place].heap, &a->views[place]) != JD_OK) {
+    if (jd__heap_map(&a->infos[place].heap, &a->views[place]) != JD_OK) {
         a->views[place] = NULL;
         say_unmapped(a);
     }
@@ -331,7 +331,7 @@ static uint64_t *told_controls(const struct jd_bootstrap *a, int place)
     return (uint64_t *)(void *)(a->told + (size_t)place * a->told_bytes);
 }
 
-static unsigned char *told_sights(const struct jd_bootstrap *a, int place)
+static unsigned char *told_reach(const struct jd_bootstrap *a, int place)
 {
     return (unsigned char *)(told_controls(a, place) + a->layout->most);
 }
@@ -362,13 +362,13 @@ static jd_status look_around(struct jd_bootstrap *a)
         look_at(a, i);
         if (!a->views[i] && i != own)
             continue;
-        jd__reach_add(told_sights(a, own), i);
+        jd__reach_add(told_reach(a, own), i);
         visible += a->layout->counts[a->neighbours[i]];
     }
     return take_controls(a, visible, told_controls(a, own));
 }
 
-static jd_status tell_cards(struct jd_bootstrap *a, jd_status status)
+static jd_status tell_infos(struct jd_bootstrap *a, jd_status status)
 {
     struct jd_peer_info own;
     memset(&own, 0, sizeof own);
@@ -377,8 +377,8 @@ static jd_status tell_cards(struct jd_bootstrap *a, jd_status status)
     list_cores(own.cores);
     own.subgroup_size = jd__options_integer(a->spec->runtime->settings,
                                             JD_OPTION_SUBGROUP_SIZE);
-    return gather_near(a, JD_COMM_STEP_CARDS, status, &own, sizeof own,
-                       a->cards);
+    return gather_near(a, JD_COMM_STEP_INFOS, status, &own, sizeof own,
+                       a->infos);
 }
 
 /* The first process of this one's group. */
@@ -389,7 +389,7 @@ static int derive_leader(struct jd_bootstrap *a)
     size_t bytes = jd__reach_bytes(count);
     unsigned char *rows = a->told + (size_t)count * a->told_bytes;
     for (int i = 0; i < count; i++)
-        memcpy(rows + (size_t)i * bytes, told_sights(a, i), bytes);
+        memcpy(rows + (size_t)i * bytes, told_reach(a, i), bytes);
     jd__reach_derive(rows, count, groups);
     while (groups[first] != groups[own])
         first++;
@@ -399,13 +399,13 @@ static int derive_leader(struct jd_bootstrap *a)
 /* Who has failed by itself comes all the same. */
 static jd_status look(struct jd_bootstrap *a, jd_status *own)
 {
-    jd_status status = tell_cards(a, *own);
+    jd_status status = tell_infos(a, *own);
     if (status != JD_OK)
         return status;
     if (*own == JD_OK)
         *own = look_around(a);
     a->is_told = true;
-    return gather_near(a, JD_COMM_STEP_SIGHTS, *own,
+    return gather_near(a, JD_COMM_STEP_REACH, *own,
                        a->told ? told_controls(a, a->places[a->layout->self])
                                : NULL,
                        a->told_bytes, a->told);
@@ -468,10 +468,10 @@ jd_status jd__bootstrap_see(struct jd_bootstrap *a)
 
 /* ---- what is known then ------------------------------------------------- */
 
-const struct jd_peer_info *jd__bootstrap_card(const struct jd_bootstrap *a,
-                                              int process)
+const struct jd_peer_info *jd__bootstrap_peer_info(const struct jd_bootstrap *a,
+                                                   int process)
 {
-    return &a->cards[a->places[process]];
+    return &a->infos[a->places[process]];
 }
 
 struct jd_heap_view *jd__bootstrap_view(const struct jd_bootstrap *a,
@@ -488,7 +488,7 @@ struct jd_segment *jd__bootstrap_control(const struct jd_bootstrap *a,
     if (owner == layout->self)
         return a->controls[number]->control;
     uint64_t offset = told_controls(a, a->places[owner])[number];
-    uint64_t size = jd__bootstrap_card(a, owner)->heap.size;
+    uint64_t size = jd__bootstrap_peer_info(a, owner)->heap.size;
     uint64_t bytes = jd__shm_segment_size(layout->size);
     struct jd_heap_view *view = jd__bootstrap_view(a, owner);
     if (!view || offset >= size || size - offset < jd__shm_segment_size(1))
@@ -507,7 +507,7 @@ int jd__bootstrap_cores(const struct jd_bootstrap *a, int group)
         uint64_t cores = 0;
         for (int i = 0; i < a->num_neighbours; i++)
             if (a->groups[a->neighbours[i]] == group)
-                cores |= a->cards[i].cores[word];
+                cores |= a->infos[i].cores[word];
         for (; cores; cores &= cores - 1)
             count++;
     }
@@ -532,7 +532,7 @@ void jd__bootstrap_finish(struct jd_bootstrap *a)
         jd__bootstrap_give_tags(a->first_tag);
     jd__channel_destroy(a->channel);
     free(a->numbers);
-    free(a->cards);
+    free(a->infos);
     free(a->views);
     free(a->controls);
     free(a->told);

@@ -59,7 +59,7 @@ struct jd_bootstrap {
     int *neighbours;
     int num_neighbours;
     int *places; /* of each process among them; -1 */
-    struct jd_peer_info *cards;
+    struct jd_peer_info *infos;
     struct jd_heap_view **views; /* NULL: not seen */
 
     struct jd_held_segment **controls; /* of this process's members */
@@ -81,8 +81,8 @@ jd_status jd__bootstrap_see(struct jd_bootstrap *a);
 
 /* After that: what is seen of a process of this one's group; the view may be
  * NULL. */
-const struct jd_peer_info *jd__bootstrap_card(const struct jd_bootstrap *a,
-                                              int process);
+const struct jd_peer_info *jd__bootstrap_peer_info(const struct jd_bootstrap *a,
+                                                   int process);
 struct jd_heap_view *jd__bootstrap_view(const struct jd_bootstrap *a,
                                         int process);
 

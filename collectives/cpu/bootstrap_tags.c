@@ -52,7 +52,7 @@ jd_status jd__bootstrap_plan_tags(const struct jd_comm_spec *spec,
     int64_t first = 0, bound = number_devices(spec, &first);
     int64_t pairs = bound * bound;
     int64_t highest = highest_tag(spec->runtime->world.comm);
-    int64_t room = highest - JD_TAG_FIRST_CLIQUE;
+    int64_t room = highest - JD_TAG_FIRST_COMM;
     if (pairs > room / 2)
         return jd_fail(JD_RESOURCE_EXHAUSTED,
                        "%s: a process has %" PRId64 " devices, whose pairs "
@@ -60,7 +60,7 @@ jd_status jd__bootstrap_plan_tags(const struct jd_comm_spec *spec,
                        "this MPI has %" PRId64 "; set JD_NUM_CPU_DEVICES to "
                        "less",
                        spec->operation, bound, pairs, highest);
-    ret_lent->first = (int)(JD_TAG_FIRST_CLIQUE + pairs);
+    ret_lent->first = (int)(JD_TAG_FIRST_COMM + pairs);
     ret_lent->count = (int)(room - pairs);
     *ret_numbers = (struct jd_device_numbers){ first, bound };
     return JD_OK;

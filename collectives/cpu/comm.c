@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* What the ends of one process have in common; the last of them frees it. */
-struct home {
+struct shared {
     atomic_int references;
     atomic_bool has_failed; /* messages may still come with its tags */
     int first_tag;          /* -1: none */
@@ -32,7 +32,7 @@ struct home {
 
 struct end {
     struct jd_comm comm;
-    struct home *home;
+    struct shared *shared;
     struct jd_held_segment *control;
 };
 
@@ -72,67 +72,67 @@ static struct jd_comm_desc describe(const struct jd_comm_spec *spec,
 
 /* ---- ends --------------------------------------------------------------- */
 
-static struct home *create_home(const struct jd_bootstrap *a)
+static struct shared *create_shared(const struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     size_t size = (size_t)layout->size;
-    struct home *home = calloc(1, sizeof *home + 3 * size * sizeof(int));
-    int *processes = home ? home->numbers : NULL;
+    struct shared *shared = calloc(1, sizeof *shared + 3 * size * sizeof(int));
+    int *processes = shared ? shared->numbers : NULL;
     int *seen = calloc((size_t)a->num_groups, sizeof *seen);
-    for (int i = 0; home && seen && i < layout->size; i++) {
+    for (int i = 0; shared && seen && i < layout->size; i++) {
         int owner = layout->owners[i];
         processes[i] = layout->processes[owner];
         processes[size + (size_t)i] = a->groups[owner];
         processes[2 * size + (size_t)i] = seen[a->groups[owner]]++;
     }
     if (!seen) {
-        free(home);
-        home = NULL;
+        free(shared);
+        shared = NULL;
     }
     free(seen);
-    if (home)
-        home->first_tag = -1;
-    return home;
+    if (shared)
+        shared->first_tag = -1;
+    return shared;
 }
 
 /* Of each member's tags, one for each number of a sender in its process. */
-static jd_status list_tags(const struct jd_bootstrap *a, struct home *home)
+static jd_status list_tags(const struct jd_bootstrap *a, struct shared *shared)
 {
     const struct jd_layout *layout = a->layout;
     size_t size = (size_t)layout->size;
     int most = layout->most;
-    size_t bytes = (most > 1 ? 2 : 1) * size * sizeof *home->tags;
-    home->tags = malloc(bytes);
-    if (!home->tags)
+    size_t bytes = (most > 1 ? 2 : 1) * size * sizeof *shared->tags;
+    shared->tags = malloc(bytes);
+    if (!shared->tags)
         return jd__fail_no_memory(a->spec->operation, bytes);
     for (size_t i = 0; i < size; i++) {
-        home->tags[i] =
+        shared->tags[i] =
             a->first_tags[layout->owners[i]] + layout->numbers[i] * most;
         if (most > 1)
-            home->tags[size + i] = layout->numbers[i];
+            shared->tags[size + i] = layout->numbers[i];
     }
     return JD_OK;
 }
 
 /* What MPI may still send, after a failure, may lie in another process's
  * memory. */
-static void destroy_home(struct home *home)
+static void destroy_shared(struct shared *shared)
 {
-    bool has_failed = atomic_load(&home->has_failed);
-    for (int i = 0; i < home->num_views && !has_failed; i++)
-        if (home->views[i])
-            jd__heap_unmap(home->views[i]);
+    bool has_failed = atomic_load(&shared->has_failed);
+    for (int i = 0; i < shared->num_views && !has_failed; i++)
+        if (shared->views[i])
+            jd__heap_unmap(shared->views[i]);
     if (!has_failed)
-        jd__bootstrap_give_tags(home->first_tag);
-    free(home->views);
-    free(home->tags);
-    free(home);
+        jd__bootstrap_give_tags(shared->first_tag);
+    free(shared->views);
+    free(shared->tags);
+    free(shared);
 }
 
-static void leave_home(struct home *home)
+static void release_shared(struct shared *shared)
 {
-    if (atomic_fetch_sub(&home->references, 1) == 1)
-        destroy_home(home);
+    if (atomic_fetch_sub(&shared->references, 1) == 1)
+        destroy_shared(shared);
 }
 
 static void make_progress(void *arg)
@@ -188,7 +188,8 @@ static jd_status list_group(const struct jd_bootstrap *a,
         members[(*ret_size)++] = (struct jd_shm_member){
             .control = control,
             .heap = view ? jd__heap_view_base(view) : NULL,
-            .heap_size = view ? jd__bootstrap_card(a, owner)->heap.size : 0,
+            .heap_size =
+                view ? jd__bootstrap_peer_info(a, owner)->heap.size : 0,
             .view = view,
             .process = process,
             .number = i,
@@ -221,7 +222,7 @@ static int plan_subgroups(const struct jd_bootstrap *a,
 {
     int size = list_localities(a, group, where);
     int owner = a->layout->owners[group->members[0].number];
-    int64_t length = jd__bootstrap_card(a, owner)->subgroup_size;
+    int64_t length = jd__bootstrap_peer_info(a, owner)->subgroup_size;
     if (length > 1 && length < size)
         return jd__shm_levels_cut(size, (int)length, subgroups);
     if (length > 0 || size > group->cores)
@@ -248,11 +249,11 @@ static jd_status set_levels(const struct jd_bootstrap *a,
     return JD_OK;
 }
 
-/* Messages between any two members. What it needs of each is the home's. */
+/* Messages between any two members. What it needs of each is shared. */
 static jd_status open_wire(const struct jd_bootstrap *a, struct end *end)
 {
     struct jd_comm *comm = &end->comm;
-    const int *tags = end->home->tags;
+    const int *tags = end->shared->tags;
     struct jd_channel_spec spec = {
         .runtime = comm->runtime,
         .processes = comm->processes,
@@ -278,7 +279,7 @@ static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
     comm->runtime = a->spec->runtime;
     comm->size = a->layout->size;
     comm->index = a->layout->members[number];
-    comm->processes = end->home->numbers;
+    comm->processes = end->shared->numbers;
     comm->groups = comm->processes + size;
     comm->places = comm->groups + size;
     comm->num_groups = a->num_groups;
@@ -297,15 +298,15 @@ static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
     return status;
 }
 
-static jd_status create_end(struct jd_bootstrap *a, struct home *home,
+static jd_status create_end(struct jd_bootstrap *a, struct shared *shared,
                             int number, struct jd_shm_spec *group,
                             struct end **ret_end)
 {
     struct end *end = calloc(1, sizeof *end);
     if (!end)
         return jd__fail_no_memory(a->spec->operation, sizeof *end);
-    end->home = home;
-    atomic_fetch_add(&home->references, 1);
+    end->shared = shared;
+    atomic_fetch_add(&shared->references, 1);
     jd_status status = fill_end(a, end, number, group);
     if (status == JD_OK)
         *ret_end = end;
@@ -315,7 +316,7 @@ static jd_status create_end(struct jd_bootstrap *a, struct home *home,
 }
 
 /* All ends of this process. */
-static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
+static jd_status create_ends(struct jd_bootstrap *a, struct shared *shared,
                              struct end **ends)
 {
     const struct jd_layout *layout = a->layout;
@@ -338,9 +339,9 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
     if (status == JD_OK)
         status = set_levels(a, &group, &subgroups);
     if (status == JD_OK && a->num_groups > 1)
-        status = list_tags(a, home);
+        status = list_tags(a, shared);
     for (int i = 0; status == JD_OK && i < layout->counts[layout->self]; i++)
-        status = create_end(a, home, i, &group, &ends[i]);
+        status = create_end(a, shared, i, &group, &ends[i]);
     free(subgroups);
     free(members);
     return status;
@@ -349,11 +350,11 @@ static jd_status create_ends(struct jd_bootstrap *a, struct home *home,
 /* ---- the leader --------------------------------------------------------- */
 
 /* From here on the ends have what was agreed upon. */
-static void take_over(struct jd_bootstrap *a, struct home *home)
+static void take_over(struct jd_bootstrap *a, struct shared *shared)
 {
-    home->views = a->views;
-    home->num_views = a->num_neighbours;
-    home->first_tag = a->first_tag;
+    shared->views = a->views;
+    shared->num_views = a->num_neighbours;
+    shared->first_tag = a->first_tag;
     a->views = NULL;
     a->first_tag = -1;
 }
@@ -361,24 +362,25 @@ static void take_over(struct jd_bootstrap *a, struct home *home)
 static jd_status make_ends(struct jd_bootstrap *a, struct end **ends)
 {
     int own = a->layout->counts[a->layout->self];
-    struct home *home = create_home(a);
+    struct shared *shared = create_shared(a);
     jd_status status =
-        home ? JD_OK
-             : jd__fail_no_memory(a->spec->operation,
-                                  sizeof *home + 3 * sizeof(int) *
-                                                     (size_t)a->layout->size);
-    if (home)
-        atomic_store(&home->references, 1);
+        shared
+            ? JD_OK
+            : jd__fail_no_memory(a->spec->operation,
+                                 sizeof *shared +
+                                     3 * sizeof(int) * (size_t)a->layout->size);
+    if (shared)
+        atomic_store(&shared->references, 1);
     if (status == JD_OK)
-        status = create_ends(a, home, ends);
+        status = create_ends(a, shared, ends);
     status = jd__bootstrap_end(a, status);
     if (status == JD_OK)
-        take_over(a, home);
+        take_over(a, shared);
     for (int i = 0; status != JD_OK && i < own; i++)
         if (ends[i])
             jd__comm_destroy(&ends[i]->comm);
-    if (home)
-        leave_home(home);
+    if (shared)
+        release_shared(shared);
     return status;
 }
 
@@ -401,11 +403,11 @@ static double find_begin(const struct jd_layout *layout,
 static jd_status speak(const struct jd_comm_spec *spec,
                        const struct jd_layout *layout,
                        const struct jd_comm_desc *desc,
-                       struct jd_rendezvous *arrival)
+                       struct jd_rendezvous *rendezvous)
 {
     struct jd_bootstrap a = { .spec = spec,
                               .layout = layout,
-                              .begin = find_begin(layout, arrival),
+                              .begin = find_begin(layout, rendezvous),
                               .first_tag = -1 };
     int own = layout->counts[layout->self];
     struct end **ends = calloc((size_t)own, sizeof(struct end *));
@@ -420,7 +422,7 @@ static jd_status speak(const struct jd_comm_spec *spec,
         status = make_ends(&a, ends);
     for (int i = 0; status == JD_OK && i < own; i++) {
         struct jd_rendezvous *other =
-            jd__local_rendezvous_find(arrival, layout->devices[i]);
+            jd__local_rendezvous_find(rendezvous, layout->devices[i]);
         *(struct jd_comm **)other->item = &ends[i]->comm;
     }
     jd__bootstrap_finish(&a);
@@ -439,7 +441,7 @@ static jd_status come(const struct jd_comm_spec *spec,
     const struct jd_topology *topology = spec->runtime->topology;
     const struct jd_device_list *list =
         jd__topology_platform(topology, platform);
-    struct jd_rendezvous arrival = {
+    struct jd_rendezvous rendezvous = {
         .wait = &wait,
         .digest = desc.digest,
         .desc = desc.text,
@@ -455,11 +457,11 @@ static jd_status come(const struct jd_comm_spec *spec,
     wait.detail = spec->detail;
     wait.is_cancelled = spec->is_cancelled;
     wait.begin = jd__clock_now();
-    jd_status status = jd__local_rendezvous_come(&arrival, &speaks);
+    jd_status status = jd__local_rendezvous_come(&rendezvous, &speaks);
     if (!speaks)
         return status;
-    status = speak(spec, layout, &desc, &arrival);
-    jd__local_rendezvous_finish(&arrival, status);
+    status = speak(spec, layout, &desc, &rendezvous);
+    jd__local_rendezvous_finish(&rendezvous, status);
     return status;
 }
 
@@ -488,13 +490,13 @@ void jd__comm_destroy(struct jd_comm *comm)
     struct end *end = (struct end *)(void *)comm;
     int group_size = comm->group ? jd__shm_size(comm->group) : 1;
     if (comm->wire && jd__channel_has_failed(comm->wire))
-        atomic_store(&end->home->has_failed, true);
+        atomic_store(&end->shared->has_failed, true);
     if (comm->inter)
         jd__inter_destroy(comm);
     jd__channel_destroy(comm->wire);
     jd__shm_destroy(comm->group);
     jd__segment_give(end->control, group_size);
-    leave_home(end->home);
+    release_shared(end->shared);
     free(end);
 }
 

@@ -21,8 +21,8 @@ struct jd_comm_desc {
 /* The steps of making one; messages of two do not agree. */
 enum jd_comm_step {
     JD_COMM_STEP_COMPARE,
-    JD_COMM_STEP_CARDS,
-    JD_COMM_STEP_SIGHTS,
+    JD_COMM_STEP_INFOS,
+    JD_COMM_STEP_REACH,
     JD_COMM_STEP_GROUPS,
     JD_COMM_STEP_END,
 };

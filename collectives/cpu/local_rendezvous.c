@@ -17,7 +17,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    struct jd_rendezvous *arrivals;
+    struct jd_rendezvous *parties;
 } rendezvous = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Broadcast at each change. */
@@ -30,25 +30,25 @@ static void init_change(void)
 
 /* ---- who is there; all with the lock ------------------------------------ */
 
-static void link_arrival(struct jd_rendezvous *arrival)
+static void link_party(struct jd_rendezvous *party)
 {
-    arrival->state = JD_RENDEZVOUS_WAITING;
-    arrival->sentence = NULL;
-    arrival->next = rendezvous.arrivals;
-    rendezvous.arrivals = arrival;
+    party->state = JD_RENDEZVOUS_WAITING;
+    party->sentence = NULL;
+    party->next = rendezvous.parties;
+    rendezvous.parties = party;
 }
 
-static void unlink_arrival(struct jd_rendezvous *arrival)
+static void unlink_party(struct jd_rendezvous *party)
 {
-    struct jd_rendezvous **at = &rendezvous.arrivals;
-    while (*at != arrival)
+    struct jd_rendezvous **at = &rendezvous.parties;
+    while (*at != party)
         at = &(*at)->next;
-    *at = arrival->next;
+    *at = party->next;
 }
 
 static struct jd_rendezvous *find_device(int platform, int device)
 {
-    struct jd_rendezvous *a = rendezvous.arrivals;
+    struct jd_rendezvous *a = rendezvous.parties;
     while (a && (a->platform != platform || a->device != device))
         a = a->next;
     return a;
@@ -60,31 +60,31 @@ static bool belongs(const struct jd_rendezvous *a,
     return a->digest == other->digest;
 }
 
-static int count_present(const struct jd_rendezvous *arrival)
+static int count_present(const struct jd_rendezvous *party)
 {
     int count = 0;
-    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
-        count += belongs(a, arrival);
+    for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
+        count += belongs(a, party);
     return count;
 }
 
-static bool expects(const struct jd_rendezvous *arrival,
+static bool expects(const struct jd_rendezvous *party,
                     const struct jd_rendezvous *other)
 {
-    for (int i = 0; i < arrival->num_devices; i++)
-        if (arrival->platform == other->platform &&
-            arrival->devices[i] == other->device)
+    for (int i = 0; i < party->num_devices; i++)
+        if (party->platform == other->platform &&
+            party->devices[i] == other->device)
             return true;
     return false;
 }
 
 /* One who waits for this one, and for whom this one waits, with another
  * description: neither can come to the other any more. */
-static struct jd_rendezvous *find_conflict(const struct jd_rendezvous *arrival)
+static struct jd_rendezvous *find_conflict(const struct jd_rendezvous *party)
 {
-    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
-        if (!belongs(a, arrival) && a->state == JD_RENDEZVOUS_WAITING &&
-            expects(a, arrival) && expects(arrival, a))
+    for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
+        if (!belongs(a, party) && a->state == JD_RENDEZVOUS_WAITING &&
+            expects(a, party) && expects(party, a))
             return a;
     return NULL;
 }
@@ -94,50 +94,50 @@ static struct jd_rendezvous *find_conflict(const struct jd_rendezvous *arrival)
 static void end_all(const struct jd_rendezvous *one, jd_status status)
 {
     uint64_t digest = one->digest;
-    for (struct jd_rendezvous *a = rendezvous.arrivals, *next; a; a = next) {
+    for (struct jd_rendezvous *a = rendezvous.parties, *next; a; a = next) {
         next = a->next;
         if (a->digest != digest)
             continue;
         a->sentence = status == JD_OK ? NULL : strdup(jd_error_message());
         a->status = status;
         a->state = JD_RENDEZVOUS_DONE;
-        unlink_arrival(a);
+        unlink_party(a);
     }
     pthread_cond_broadcast(&change);
 }
 
 /* ---- coming ------------------------------------------------------------- */
 
-static jd_status fail_busy(const struct jd_rendezvous *arrival,
+static jd_status fail_busy(const struct jd_rendezvous *party,
                            const struct jd_rendezvous *other)
 {
-    const struct jd_wait *wait = arrival->wait;
+    const struct jd_wait *wait = party->wait;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s%s: device %d of process %d is in the first collective "
                    "of another mesh (%s) on another thread; call the "
                    "collectives of a device from one thread at a time",
                    wait->operation, wait->detail ? wait->detail : "",
-                   arrival->device, wait->self, other->desc);
+                   party->device, wait->self, other->desc);
 }
 
-static void refuse_conflict(struct jd_rendezvous *arrival,
+static void refuse_conflict(struct jd_rendezvous *party,
                             struct jd_rendezvous *other)
 {
-    const struct jd_wait *wait = arrival->wait;
+    const struct jd_wait *wait = party->wait;
     jd_fail(
         JD_INVALID_ARGUMENT,
         "%s: device %d of process %d comes with a mesh %s, device %d of "
         "the same process with a mesh %s; all devices of a mesh must use it "
         "with the same axes, and use their meshes in the same order",
-        wait->operation, arrival->device, wait->self, arrival->desc,
-        other->device, other->desc);
-    end_all(arrival, JD_INVALID_ARGUMENT);
+        wait->operation, party->device, wait->self, party->desc, other->device,
+        other->desc);
+    end_all(party, JD_INVALID_ARGUMENT);
     end_all(other, JD_INVALID_ARGUMENT);
 }
 
 static void take_all(const struct jd_rendezvous *speaker)
 {
-    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
+    for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
         if (belongs(a, speaker))
             a->state = JD_RENDEZVOUS_TAKEN;
 }
@@ -145,15 +145,15 @@ static void take_all(const struct jd_rendezvous *speaker)
 /* ---- waiting ------------------------------------------------------------ */
 
 /* The devices that have not come, sorted; NULL without memory. */
-static int *list_missing(const struct jd_rendezvous *arrival, int *ret_count)
+static int *list_missing(const struct jd_rendezvous *party, int *ret_count)
 {
-    int *missing = malloc((size_t)arrival->num_devices * sizeof *missing);
+    int *missing = malloc((size_t)party->num_devices * sizeof *missing);
     int count = 0;
-    for (int i = 0; missing && i < arrival->num_devices; i++) {
+    for (int i = 0; missing && i < party->num_devices; i++) {
         struct jd_rendezvous *a =
-            find_device(arrival->platform, arrival->devices[i]);
-        if (!a || !belongs(a, arrival))
-            missing[count++] = arrival->devices[i];
+            find_device(party->platform, party->devices[i]);
+        if (!a || !belongs(a, party))
+            missing[count++] = party->devices[i];
     }
     if (count)
         qsort(missing, (size_t)count, sizeof *missing, jd__ranges_compare);
@@ -162,17 +162,17 @@ static int *list_missing(const struct jd_rendezvous *arrival, int *ret_count)
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe(const struct jd_rendezvous *arrival, double waited)
+static char *describe(const struct jd_rendezvous *party, double waited)
 {
-    const struct jd_wait *wait = arrival->wait;
+    const struct jd_wait *wait = party->wait;
     struct jd_text text = { .out = NULL };
-    int count, *missing = list_missing(arrival, &count);
+    int count, *missing = list_missing(party, &count);
     FILE *out = missing ? jd__text_begin(&text) : NULL;
     if (out) {
         fprintf(out,
                 "%s%s: device %d of process %d has waited %.3g s for device%s ",
                 wait->operation, wait->detail ? wait->detail : "",
-                arrival->device, wait->self, waited, jd__text_s(count));
+                party->device, wait->self, waited, jd__text_s(count));
         jd__ranges_print(out, missing, count);
         fputs(" of the same process, whose thread has not made this call, or "
               "waits for one that has not",
@@ -183,66 +183,65 @@ static char *describe(const struct jd_rendezvous *arrival, double waited)
 }
 
 /* Of those who wait for the same, the one of the lowest device speaks. */
-static bool is_lowest(const struct jd_rendezvous *arrival)
+static bool is_lowest(const struct jd_rendezvous *party)
 {
-    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
-        if (belongs(a, arrival) && a->device < arrival->device)
+    for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
+        if (belongs(a, party) && a->device < party->device)
             return false;
     return true;
 }
 
 /* What ends the wait of one for whom nobody speaks yet. */
-static jd_status look(const struct jd_rendezvous *arrival, double waited,
+static jd_status look(const struct jd_rendezvous *party, double waited,
                       double *next_notice)
 {
-    const struct jd_wait *wait = arrival->wait;
+    const struct jd_wait *wait = party->wait;
     jd_status status = jd__wait_check(wait);
     if (status != JD_OK)
         return status;
     if (wait->timeout >= 0 && waited >= wait->timeout)
-        return jd__wait_fail_deadline(wait, describe(arrival, waited));
+        return jd__wait_fail_deadline(wait, describe(party, waited));
     if (*next_notice >= 0 && waited >= *next_notice) {
-        if (is_lowest(arrival))
-            jd__wait_warn(wait, describe(arrival, waited));
+        if (is_lowest(party))
+            jd__wait_warn(wait, describe(party, waited));
         *next_notice *= 2;
     }
     return JD_OK;
 }
 
 /* Lets go of the lock for a moment, and of MPI's progress never for longer. */
-static void doze(const struct jd_rendezvous *arrival)
+static void doze(const struct jd_rendezvous *party)
 {
     struct timespec until = jd__clock_timespec(jd__clock_now() + LONGEST_SLEEP);
     pthread_cond_timedwait(&change, &rendezvous.lock, &until);
-    if (arrival->state == JD_RENDEZVOUS_DONE || !arrival->make_progress)
+    if (party->state == JD_RENDEZVOUS_DONE || !party->make_progress)
         return;
     pthread_mutex_unlock(&rendezvous.lock);
-    arrival->make_progress(arrival->arg);
+    party->make_progress(party->arg);
     pthread_mutex_lock(&rendezvous.lock);
 }
 
 /* Until somebody has spoken for it; before that, as long as it may wait. */
-static jd_status wait_for_others(struct jd_rendezvous *arrival)
+static jd_status wait_for_others(struct jd_rendezvous *party)
 {
-    double begin = jd__clock_now(), next_notice = arrival->wait->notice;
+    double begin = jd__clock_now(), next_notice = party->wait->notice;
     jd_status status = JD_OK;
-    while (arrival->state != JD_RENDEZVOUS_DONE) {
-        if (arrival->state == JD_RENDEZVOUS_WAITING)
-            status = look(arrival, jd__clock_now() - begin, &next_notice);
+    while (party->state != JD_RENDEZVOUS_DONE) {
+        if (party->state == JD_RENDEZVOUS_WAITING)
+            status = look(party, jd__clock_now() - begin, &next_notice);
         if (status == JD_OK)
-            doze(arrival);
+            doze(party);
         else
-            end_all(arrival, status);
+            end_all(party, status);
     }
-    if (arrival->status != JD_OK)
-        jd_fail(arrival->status, "%s",
-                arrival->sentence ? arrival->sentence
-                                  : arrival->wait->operation);
-    free(arrival->sentence);
-    return arrival->status;
+    if (party->status != JD_OK)
+        jd_fail(party->status, "%s",
+                party->sentence ? party->sentence : party->wait->operation);
+    free(party->sentence);
+    return party->status;
 }
 
-jd_status jd__local_rendezvous_come(struct jd_rendezvous *arrival,
+jd_status jd__local_rendezvous_come(struct jd_rendezvous *party,
                                     bool *ret_speaks)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -250,20 +249,19 @@ jd_status jd__local_rendezvous_come(struct jd_rendezvous *arrival,
     bool speaks = false;
     pthread_once(&once, init_change);
     pthread_mutex_lock(&rendezvous.lock);
-    struct jd_rendezvous *other =
-        find_device(arrival->platform, arrival->device);
+    struct jd_rendezvous *other = find_device(party->platform, party->device);
     if (other) {
-        status = fail_busy(arrival, other);
+        status = fail_busy(party, other);
     } else {
-        other = find_conflict(arrival);
-        link_arrival(arrival);
+        other = find_conflict(party);
+        link_party(party);
         if (other)
-            refuse_conflict(arrival, other);
-        speaks = !other && count_present(arrival) == arrival->num_devices;
+            refuse_conflict(party, other);
+        speaks = !other && count_present(party) == party->num_devices;
         if (speaks)
-            take_all(arrival);
+            take_all(party);
         else
-            status = wait_for_others(arrival);
+            status = wait_for_others(party);
     }
     pthread_mutex_unlock(&rendezvous.lock);
     *ret_speaks = speaks;
@@ -292,7 +290,7 @@ int jd__local_rendezvous_count(void)
 {
     int count = 0;
     pthread_mutex_lock(&rendezvous.lock);
-    for (struct jd_rendezvous *a = rendezvous.arrivals; a; a = a->next)
+    for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
         count++;
     pthread_mutex_unlock(&rendezvous.lock);
     return count;

@@ -4,14 +4,14 @@
  * one process come together, each on its thread: the last to come speaks for
  * all.
  *
- *     struct jd_rendezvous arrival = { .device = 1, .devices = all, ... };
- *     status = jd__local_rendezvous_come(&arrival, &speaks);
+ *     struct jd_rendezvous own = { .device = 1, .devices = all, ... };
+ *     status = jd__local_rendezvous_come(&own, &speaks);
  *     if (status == JD_OK && speaks) {
- *         ... for each device: jd__local_rendezvous_find(&arrival, device) ...
- *         jd__local_rendezvous_finish(&arrival, status);
+ *         ... for each device: jd__local_rendezvous_find(&own, device) ...
+ *         jd__local_rendezvous_finish(&own, status);
  *     }
  *
- * Nothing is allocated: arrivals are linked where they stand, which is on the
+ * Nothing is allocated: parties are linked where they stand, which is on the
  * stacks of those who wait.
  * Threads: any.
  */
@@ -58,10 +58,10 @@ struct jd_rendezvous {
  *   on another thread; DEADLINE_EXCEEDED naming the devices that are missing;
  *   ABORTED as jd__wait_look.
  */
-jd_status jd__local_rendezvous_come(struct jd_rendezvous *arrival,
+jd_status jd__local_rendezvous_come(struct jd_rendezvous *party,
                                     bool *ret_speaks);
 
-/* For the leader: the arrival of the device. */
+/* For the leader: the party of the device. */
 struct jd_rendezvous *
 jd__local_rendezvous_find(const struct jd_rendezvous *speaker, int device);
 

@@ -377,5 +377,5 @@ static void prepare(void)
     table.pid = getpid();
     if (on_exit(at_exit, NULL) != 0)
         table.pid = 0;
-    jd__failure_exit_set_listener(jd__cuda_nccl_comms_abort);
+    jd__failure_exit_set_hook(jd__cuda_nccl_comms_abort);
 }

@@ -35,7 +35,7 @@ jd_status jd__cuda_check_calls(struct jd_comm *comm,
                                struct jd_cuda_terms terms);
 
 /* What an end tells the other of its transfer. */
-struct jd_cuda_told {
+struct jd_cuda_transfer_desc {
     uint64_t count;
     uint32_t dtype;
     int32_t tag;
@@ -43,8 +43,8 @@ struct jd_cuda_told {
 };
 
 /* Whether two ends fit together. */
-static inline bool jd__cuda_told_agree(struct jd_cuda_told a,
-                                       struct jd_cuda_told b)
+static inline bool jd__cuda_transfer_descs_agree(struct jd_cuda_transfer_desc a,
+                                                 struct jd_cuda_transfer_desc b)
 {
     return a.count == b.count && a.dtype == b.dtype && a.tag == b.tag;
 }
@@ -64,11 +64,11 @@ jd_status jd__cuda_check_transfers(struct jd_comm *comm,
                                    int count, bool *is_refused,
                                    jd_status found);
 
-/* The sentence of a pair that differs: sent by giver, wanted by taker. */
+/* The sentence of a pair that differs: sent by producer, wanted by consumer. */
 jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
-                             const struct jd_collective *own, int giver,
-                             struct jd_cuda_told sent, int taker,
-                             struct jd_cuda_told wanted);
+                             const struct jd_collective *own, int producer,
+                             struct jd_cuda_transfer_desc sent, int consumer,
+                             struct jd_cuda_transfer_desc wanted);
 
 /* What other members' transfers have told that is not matched yet. */
 struct jd_cuda_inbox;

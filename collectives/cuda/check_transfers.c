@@ -14,22 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one member told, in its order. */
+/* What one member has said of its transfers, in its order. */
 struct jd_cuda_inbox {
-    struct jd_cuda_told *told;
+    struct jd_cuda_transfer_desc *descs;
     int count, capacity;
 };
 
 void jd__cuda_inboxes_destroy(struct jd_cuda_inbox *inboxes, int members)
 {
     for (int i = 0; inboxes && i < members; i++)
-        free(inboxes[i].told);
+        free(inboxes[i].descs);
     free(inboxes);
 }
 
 /* A transfer of the present call. */
 struct end {
-    struct jd_cuda_told mine, theirs;
+    struct jd_cuda_transfer_desc mine, theirs;
     bool is_matched;
 };
 
@@ -47,32 +47,33 @@ struct check {
 /* ---- sentences ---------------------------------------------------------- */
 
 jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
-                             const struct jd_collective *own, int giver,
-                             struct jd_cuda_told sent, int taker,
-                             struct jd_cuda_told wanted)
+                             const struct jd_collective *own, int producer,
+                             struct jd_cuda_transfer_desc sent, int consumer,
+                             struct jd_cuda_transfer_desc wanted)
 {
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) sends %" PRIu64
         " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
         jd__signature_activity_name(own->activity),
-        own->detail ? own->detail : "", comm->processes[giver], giver,
+        own->detail ? own->detail : "", comm->processes[producer], producer,
         sent.count, jd_dtype_name((jd_dtype)sent.dtype),
-        jd__tag_text(sent.tag, wanted.tag).text, comm->processes[taker], taker,
-        wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
+        jd__tag_text(sent.tag, wanted.tag).text, comm->processes[consumer],
+        consumer, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
         jd__tag_text(wanted.tag, sent.tag).text,
         jd__transfer_rule(sent.tag, wanted.tag));
 }
 
 /* ---- matching ----------------------------------------------------------- */
 
-static void match(struct check *check, int i, struct jd_cuda_told theirs)
+static void match(struct check *check, int i,
+                  struct jd_cuda_transfer_desc theirs)
 {
     const struct jd_transfer *transfer = &check->transfers[i];
-    struct jd_cuda_told mine = check->ends[i].mine;
+    struct jd_cuda_transfer_desc mine = check->ends[i].mine;
     int self = check->comm->index, other = transfer->member;
     check->ends[i].is_matched = true;
-    if (jd__cuda_told_agree(mine, theirs))
+    if (jd__cuda_transfer_descs_agree(mine, theirs))
         return;
     check->is_refused[i] = true;
     if (check->status == JD_OK)
@@ -104,38 +105,40 @@ static void match_early(struct check *check, int member)
     struct jd_cuda_inbox *inbox = &check->comm->inboxes[member];
     int kept = 0;
     for (int k = 0; k < inbox->count; k++) {
-        struct jd_cuda_told told = inbox->told[k];
-        int i = find(check, member, told.sends != 0);
+        struct jd_cuda_transfer_desc desc = inbox->descs[k];
+        int i = find(check, member, desc.sends != 0);
         if (i >= 0)
-            match(check, i, told);
+            match(check, i, desc);
         else
-            inbox->told[kept++] = told;
+            inbox->descs[kept++] = desc;
     }
     inbox->count = kept;
 }
 
-static jd_status keep(struct check *check, int member, struct jd_cuda_told told)
+static jd_status keep(struct check *check, int member,
+                      struct jd_cuda_transfer_desc desc)
 {
     struct jd_cuda_inbox *inbox = &check->comm->inboxes[member];
     if (inbox->count == inbox->capacity) {
         int capacity = inbox->capacity ? 2 * inbox->capacity : 16;
-        size_t bytes = (size_t)capacity * sizeof *inbox->told;
-        struct jd_cuda_told *larger = realloc(inbox->told, bytes);
+        size_t bytes = (size_t)capacity * sizeof *inbox->descs;
+        struct jd_cuda_transfer_desc *larger = realloc(inbox->descs, bytes);
         if (!larger)
             return jd__fail_no_memory("jd_group_end", bytes);
-        inbox->told = larger;
+        inbox->descs = larger;
         inbox->capacity = capacity;
     }
-    inbox->told[inbox->count++] = told;
+    inbox->descs[inbox->count++] = desc;
     return JD_OK;
 }
 
-static jd_status take(struct check *check, int member, struct jd_cuda_told told)
+static jd_status take(struct check *check, int member,
+                      struct jd_cuda_transfer_desc desc)
 {
-    int i = find(check, member, told.sends != 0);
+    int i = find(check, member, desc.sends != 0);
     if (i < 0)
-        return keep(check, member, told);
-    match(check, i, told);
+        return keep(check, member, desc);
+    match(check, i, desc);
     return JD_OK;
 }
 
@@ -168,8 +171,8 @@ static jd_status hear(struct check *check, int num_posts)
     jd_status status =
         jd__host_cpu()->transfer(check->comm->control, check->posts, num_posts);
     for (int k = first; k < num_posts && status == JD_OK; k++) {
-        const struct jd_cuda_told *told = check->posts[k].call.out;
-        status = take(check, check->posts[k].member, *told);
+        const struct jd_cuda_transfer_desc *desc = check->posts[k].call.out;
+        status = take(check, check->posts[k].member, *desc);
     }
     return status;
 }
@@ -186,7 +189,7 @@ static void begin(struct check *check)
 {
     for (int i = 0; i < check->count; i++) {
         const struct jd_collective *call = &check->transfers[i].call;
-        check->ends[i].mine = (struct jd_cuda_told){
+        check->ends[i].mine = (struct jd_cuda_transfer_desc){
             .count = call->count,
             .dtype = (uint32_t)call->dtype,
             .tag = check->transfers[i].tag,

@@ -301,12 +301,12 @@ static jd_status await_result(struct jd_comm *comm,
     const char *operation = jd__signature_activity_name(call->activity);
     struct jd_wait wait = describe_wait(comm, operation, call->detail);
     struct jd_wait_state state = jd__wait_start(&wait);
-    struct jd_cuda_patience patience = jd__cuda_patience(-1);
+    struct jd_cuda_pace pace = jd__cuda_pace(-1);
     double failed_since = 0;
     jd_status status = JD_OK;
     while (status == JD_OK && *result == ncclInProgress) {
-        bool is_short = jd__cuda_pause_is_short(&patience);
-        jd__cuda_pause(&patience);
+        bool is_short = jd__cuda_pause_is_short(&pace);
+        jd__cuda_pause(&pace);
         if (!is_short) {
             jd__host_make_progress(comm->runtime);
             status =

@@ -25,13 +25,13 @@ static jd_status fail_deadline(int native)
 
 static jd_status await_event(cudaEvent_t event, int native)
 {
-    struct jd_cuda_patience patience = jd__cuda_patience(jd__cuda_timeout());
+    struct jd_cuda_pace pace = jd__cuda_pace(jd__cuda_timeout());
     for (;;) {
         cudaError_t error = cudaEventQuery(event);
         if (error != cudaErrorNotReady)
             return jd__cuda_check(error, COPY, "cudaEventQuery");
         cudaGetLastError();
-        if (!jd__cuda_pause(&patience))
+        if (!jd__cuda_pause(&pace))
             return fail_deadline(native);
     }
 }

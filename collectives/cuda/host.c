@@ -164,9 +164,9 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
 
 /* ---- runtime/coordination/failure/failure_exit.h ------------------------ */
 
-void jd__failure_exit_set_listener(void (*listener)(void))
+void jd__failure_exit_set_hook(void (*hook)(void))
 {
-    host->ending_set_listener(listener);
+    host->failure_exit_set_hook(hook);
 }
 
 /* ---- runtime/process/proc_peers.h --------------------------------------- */

@@ -128,8 +128,8 @@ static jd_status join(struct joining *j, jd_status status)
 {
     struct jd_cuda_member own = j->members[j->spec->index];
     int32_t progress = MAKING;
-    struct jd_cuda_patience patience = jd__cuda_patience(-1);
-    for (;; jd__cuda_pause(&patience)) {
+    struct jd_cuda_pace pace = jd__cuda_pace(-1);
+    for (;; jd__cuda_pause(&pace)) {
         if (progress == MAKING && status == JD_OK)
             status = look(j, &progress);
         if (status != JD_OK && progress != FAILED) {

@@ -267,12 +267,12 @@ static jd_status zero(const jd_device *device, void *memory, size_t bytes)
     if (status == JD_OK)
         status = jd__cuda_check(cudaMemsetAsync(memory, 0, bytes, stream),
                                 ALLOC, "cudaMemsetAsync");
-    struct jd_cuda_patience patience = jd__cuda_patience(jd__cuda_timeout());
+    struct jd_cuda_pace pace = jd__cuda_pace(jd__cuda_timeout());
     while (status == JD_OK) {
         cudaError_t error = cudaStreamQuery(stream);
         if (error != cudaErrorNotReady)
             return jd__cuda_check(error, ALLOC, "cudaMemsetAsync");
-        if (!jd__cuda_pause(&patience))
+        if (!jd__cuda_pause(&pace))
             status = jd_fail(
                 JD_DEADLINE_EXCEEDED,
                 ALLOC ": device %lld (\"%s\", %s) has not zeroed %zu bytes "

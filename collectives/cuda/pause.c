@@ -13,9 +13,9 @@ enum {
     LONGEST_SLEEP = 1000000, /* MPI must not be left alone for longer */
 };
 
-bool jd__cuda_pause_is_short(const struct jd_cuda_patience *patience)
+bool jd__cuda_pause_is_short(const struct jd_cuda_pace *pace)
 {
-    return patience->pauses < SPINS;
+    return pace->pauses < SPINS;
 }
 
 static void sleep_after(unsigned sleeps)
@@ -27,21 +27,21 @@ static void sleep_after(unsigned sleeps)
               NULL);
 }
 
-bool jd__cuda_pause(struct jd_cuda_patience *patience)
+bool jd__cuda_pause(struct jd_cuda_pace *pace)
 {
-    unsigned pauses = patience->pauses;
+    unsigned pauses = pace->pauses;
     if (pauses < SPINS + YIELDS)
-        patience->pauses++;
+        pace->pauses++;
     if (pauses < SPINS)
         return true;
     double now = jd__clock_now();
-    if (patience->begin < 0)
-        patience->begin = now;
-    if (patience->timeout >= 0 && now - patience->begin >= patience->timeout)
+    if (pace->begin < 0)
+        pace->begin = now;
+    if (pace->timeout >= 0 && now - pace->begin >= pace->timeout)
         return false;
     if (pauses < SPINS + YIELDS)
         sched_yield();
     else
-        sleep_after(patience->sleeps++);
+        sleep_after(pace->sleeps++);
     return true;
 }

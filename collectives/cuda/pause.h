@@ -3,9 +3,9 @@
  * pause.h - what a loop that polls the GPU does between two looks: a short
  * spin, then yields, then sleeps of up to 1 ms.
  *
- *     struct jd_cuda_patience patience = jd__cuda_patience(timeout);
+ *     struct jd_cuda_pace pace = jd__cuda_pace(timeout);
  *     while ((error = cudaStreamQuery(stream)) == cudaErrorNotReady)
- *         if (!jd__cuda_pause(&patience))
+ *         if (!jd__cuda_pause(&pace))
  *             ... it is late ...
  */
 #ifndef COLLECTIVES_CUDA_PAUSE_H
@@ -13,22 +13,22 @@
 
 #include <stdbool.h>
 
-struct jd_cuda_patience {
+struct jd_cuda_pace {
     double timeout;  /* seconds; negative: none */
     double begin;    /* on the clock, the first pause that was not a spin */
     unsigned pauses; /* all but the sleeps */
     unsigned sleeps;
 };
 
-static inline struct jd_cuda_patience jd__cuda_patience(double timeout)
+static inline struct jd_cuda_pace jd__cuda_pace(double timeout)
 {
-    return (struct jd_cuda_patience){ .timeout = timeout, .begin = -1 };
+    return (struct jd_cuda_pace){ .timeout = timeout, .begin = -1 };
 }
 
 /* False where the time is over. */
-bool jd__cuda_pause(struct jd_cuda_patience *patience);
+bool jd__cuda_pause(struct jd_cuda_pace *pace);
 
 /* Whether the next pause is a spin: there is no time for anything else. */
-bool jd__cuda_pause_is_short(const struct jd_cuda_patience *patience);
+bool jd__cuda_pause_is_short(const struct jd_cuda_pace *pace);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ragged.c - ragged_all_to_all, and the barrier, whose members always meet on
- * the host first: what a member gets, and where, only its giver knows. Each
+ * the host first: what a member gets, and where, only its producer knows. Each
  * tells each, compares, and all hear what anybody found (ragged_fault.h);
  * then a group of sends and receives is queued. A graph that captures it
  * has the sizes of the capture.
@@ -61,7 +61,7 @@ static struct jd_collective host_call(const struct exchange *x, const void *in,
                                    .dtype = JD_U8 };
 }
 
-static jd_status tell_takers(const struct exchange *x)
+static jd_status tell_consumers(const struct exchange *x)
 {
     size_t bytes = (size_t)x->ragged->per_member * sizeof *x->given;
     struct jd_collective call = host_call(x, x->given, x->taken, bytes);
@@ -102,7 +102,7 @@ static jd_status meet(const struct exchange *x)
     };
     jd_status status = jd__cuda_meet(x->comm, x->call, terms);
     if (status == JD_OK && x->ragged->per_member)
-        status = tell_takers(x);
+        status = tell_consumers(x);
     return status == JD_OK ? compare_all(x) : status;
 }
 

@@ -27,7 +27,7 @@ struct watch {
     const char *detail; /* as given; NULL */
     struct jd_wait wait;
     struct jd_wait_state state;
-    struct jd_cuda_patience patience;
+    struct jd_cuda_pace pace;
     char text[512]; /* the wait's detail */
     int *processes; /* of the other members, some perhaps twice */
     int num_processes;
@@ -109,7 +109,7 @@ static void begin(struct watch *watch)
     watch->wait.processes = watch->processes;
     if (stream->runtime)
         watch->state = jd__wait_start(&watch->wait);
-    watch->patience = jd__cuda_patience(watch->num_processes ? -1 : timeout);
+    watch->pace = jd__cuda_pace(watch->num_processes ? -1 : timeout);
     watch->wait.timeout = timeout;
 }
 
@@ -159,8 +159,7 @@ static jd_status look(struct watch *watch)
     if (status != JD_OK || !runtime)
         return status;
     jd__host_make_progress(runtime);
-    if (watch->patience.sleeps == 0 &&
-        watch->patience.pauses % PAUSES_PER_LOOK != 0)
+    if (watch->pace.sleeps == 0 && watch->pace.pauses % PAUSES_PER_LOOK != 0)
         return JD_OK;
     status = watch->num_processes
                  ? jd__wait_look(&watch->wait, &watch->state, find_missing,
@@ -188,14 +187,14 @@ static jd_status fail_alone(const struct watch *watch)
 
 static jd_status turn(struct watch *watch)
 {
-    if (jd__cuda_pause_is_short(&watch->patience)) {
-        jd__cuda_pause(&watch->patience);
+    if (jd__cuda_pause_is_short(&watch->pace)) {
+        jd__cuda_pause(&watch->pace);
         return JD_OK;
     }
     if (!watch->wait.operation)
         begin(watch);
     jd_status status = look(watch);
-    if (status == JD_OK && !jd__cuda_pause(&watch->patience))
+    if (status == JD_OK && !jd__cuda_pause(&watch->pace))
         status = fail_alone(watch);
     return status;
 }
@@ -265,7 +264,7 @@ jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
     struct watch watch = { .stream = stream,
                            .operation = operation,
                            .detail = detail,
-                           .patience = jd__cuda_patience(-1) };
+                           .pace = jd__cuda_pace(-1) };
     jd_status status = jd__cuda_enter(stream->native, operation, &visit);
     if (status == JD_OK)
         status = jd__cuda_is_capturing(stream) ? fail_captured(operation)
@@ -277,12 +276,12 @@ jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
 bool jd__cuda_stream_ends(struct jd_stream *stream)
 {
     struct jd_cuda_visit visit;
-    struct jd_cuda_patience patience = jd__cuda_patience(ABORT_SECONDS);
+    struct jd_cuda_pace pace = jd__cuda_pace(ABORT_SECONDS);
     cudaError_t error = cudaErrorNotReady;
     if (jd__cuda_enter(stream->native, "jd_mesh_destroy", &visit) == JD_OK)
         do
             error = cudaStreamQuery(stream->handle);
-        while (error == cudaErrorNotReady && jd__cuda_pause(&patience));
+        while (error == cudaErrorNotReady && jd__cuda_pause(&pace));
     cudaGetLastError();
     jd__cuda_leave(&visit);
     return error == cudaSuccess;

@@ -63,12 +63,12 @@ static int next_own(const struct group *group, int i, bool sends)
     return i;
 }
 
-static struct jd_cuda_told tell(const struct group *group, int i)
+static struct jd_cuda_transfer_desc tell(const struct group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
-    return (struct jd_cuda_told){ .count = call->count,
-                                  .dtype = (uint32_t)call->dtype,
-                                  .tag = group->transfers[i].tag };
+    return (struct jd_cuda_transfer_desc){ .count = call->count,
+                                           .dtype = (uint32_t)call->dtype,
+                                           .tag = group->transfers[i].tag };
 }
 
 static jd_status fail_alone(const struct group *group, int i)
@@ -94,8 +94,9 @@ static jd_status check_own(const struct group *group)
     jd_status status = JD_OK;
     for (; from < group->count && to < group->count;
          from = next_own(group, from, true), to = next_own(group, to, false)) {
-        struct jd_cuda_told sent = tell(group, from), wanted = tell(group, to);
-        if (jd__cuda_told_agree(sent, wanted))
+        struct jd_cuda_transfer_desc sent = tell(group, from),
+                                     wanted = tell(group, to);
+        if (jd__cuda_transfer_descs_agree(sent, wanted))
             continue;
         group->is_refused[from] = true;
         if (status == JD_OK)

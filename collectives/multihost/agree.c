@@ -83,30 +83,29 @@ jd_status jd__agree_enter(enum jd_activity activity,
 
 /* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]",
  * "jd_assert_equal_with of 1 leaf: F32[3] (bitwise)". */
-static void print_purpose(const struct jd_call_desc *purpose, char *text,
-                          size_t size)
+static void print_desc(const struct jd_call_desc *desc, char *text, size_t size)
 {
     const char *activity =
-        jd__signature_activity_name(purpose->signature.activity);
+        jd__signature_activity_name(desc->signature.activity);
     char list[1024];
-    jd__leaves_print(purpose->leaves, purpose->count, list, sizeof list);
-    if (purpose->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
+    jd__leaves_print(desc->leaves, desc->count, list, sizeof list);
+    if (desc->signature.activity == JD_ACTIVITY_BROADCAST_ONE_TO_ALL)
         snprintf(text, size, "%s from process %d of %s", activity,
-                 (int)purpose->signature.source, list);
+                 (int)desc->signature.source, list);
     else
         snprintf(text, size, "%s of %s%s", activity, list,
-                 purpose->detail ? purpose->detail : "");
+                 desc->detail ? desc->detail : "");
 }
 
-/* All know that their purposes differ; now they tell each other how. */
+/* All know that their calls differ; now they tell each other how. */
 static jd_status fail_mismatch(struct jd_channel *group,
-                               const struct jd_call_desc *purpose,
+                               const struct jd_call_desc *desc,
                                const struct jd_merge *merge)
 {
     char own[1280];
     const char *odd_text, *other_text;
     const struct jd_merge_said *odd = &merge->other, *other = &merge->first;
-    print_purpose(purpose, own, sizeof own);
+    print_desc(desc, own, sizeof own);
     jd__merge_differs(merge, &odd, &other);
     jd_status status = jd__merge_explain(group, merge, own, sizeof own,
                                          &odd_text, &other_text);
@@ -121,17 +120,17 @@ static jd_status fail_mismatch(struct jd_channel *group,
 }
 
 jd_status jd__agree_meet(struct jd_channel *group,
-                         const struct jd_call_desc *purpose,
+                         const struct jd_call_desc *desc,
                          struct jd_merge *ret_merge)
 {
     const struct jd_merge_said *odd, *other;
-    struct jd_merge_call call = { .signature = purpose->signature,
-                                  .record = purpose->payload,
-                                  .bytes = purpose->bytes,
-                                  .is_gift = purpose->is_gift };
+    struct jd_merge_call call = { .signature = desc->signature,
+                                  .record = desc->payload,
+                                  .bytes = desc->bytes,
+                                  .is_gift = desc->is_gift };
     jd_status status = jd__merge_meet(group, &call, ret_merge);
     if (status == JD_OK && jd__merge_differs(ret_merge, &odd, &other))
-        status = fail_mismatch(group, purpose, ret_merge);
+        status = fail_mismatch(group, desc, ret_merge);
     return status == JD_OK ? jd__merge_check_status(group, ret_merge) : status;
 }
 
@@ -150,71 +149,70 @@ struct jd_call_desc jd__agree_call(enum jd_activity activity,
     };
 }
 
-struct jd_leaf_walk jd__agree_call_walk(const struct jd_call_desc *purpose)
+struct jd_leaf_walk jd__agree_call_walk(const struct jd_call_desc *desc)
 {
-    return (struct jd_leaf_walk){ .leaves = purpose->leaves,
-                                  .count = purpose->count };
+    return (struct jd_leaf_walk){ .leaves = desc->leaves,
+                                  .count = desc->count };
 }
 
 /* Meets with scratch memory for what follows; without it, says so. */
 jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
-                                      struct jd_call_desc *purpose,
-                                      size_t bytes, char **ret_scratch)
+                                      struct jd_call_desc *desc, size_t bytes,
+                                      char **ret_scratch)
 {
     struct jd_merge merge;
     *ret_scratch = jd__channel_scratch(group, bytes);
     if (!*ret_scratch)
-        purpose->signature.status =
+        desc->signature.status =
             jd__fail_no_memory(jd__channel_operation(group), bytes);
-    return jd__agree_meet(group, purpose, &merge);
+    return jd__agree_meet(group, desc, &merge);
 }
 
 /* Meets with everything in the message. */
 jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
-                                     struct jd_call_desc *purpose, bool gives,
+                                     struct jd_call_desc *desc, bool gives,
                                      size_t bytes, struct jd_merge *ret_merge)
 {
     unsigned char packed[JD_MERGE_PAYLOAD];
-    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
-    purpose->bytes = bytes;
+    struct jd_leaf_walk walk = jd__agree_call_walk(desc);
+    desc->bytes = bytes;
     if (gives) {
-        purpose->payload = packed;
+        desc->payload = packed;
         jd__leaves_walk_pack(&walk, packed, bytes);
     }
-    jd_status status = jd__agree_meet(group, purpose, ret_merge);
-    purpose->payload = NULL;
-    purpose->bytes = 0;
+    jd_status status = jd__agree_meet(group, desc, ret_merge);
+    desc->payload = NULL;
+    desc->bytes = 0;
     return status;
 }
 
 /* All leaves came with the meeting's messages. */
-static jd_status hear_short(struct jd_channel *group,
-                            struct jd_call_desc *purpose, size_t bytes,
-                            int source, const struct jd_listener *listener)
+static jd_status receive_short(struct jd_channel *group,
+                               struct jd_call_desc *desc, size_t bytes,
+                               int source, const struct jd_sink *sink)
 {
     struct jd_merge merge;
     bool gives = jd__channel_index(group) == source;
-    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
-    purpose->is_gift = true;
+    struct jd_leaf_walk walk = jd__agree_call_walk(desc);
+    desc->is_gift = true;
     jd_status status =
-        jd__agree_meet_with_leaves(group, purpose, gives, bytes, &merge);
+        jd__agree_meet_with_leaves(group, desc, gives, bytes, &merge);
     if (status == JD_OK && !gives)
-        listener->hear(&walk, jd__merge_record(&merge, 0), bytes,
-                       listener->arg);
+        sink->take(&walk, jd__merge_record(&merge, 0), bytes, sink->arg);
     return status;
 }
 
 /* They follow the meeting in pieces. */
-static jd_status hear_long(struct jd_channel *group,
-                           struct jd_call_desc *purpose, int source,
-                           const struct jd_listener *listener)
+static jd_status receive_long(struct jd_channel *group,
+                              struct jd_call_desc *desc, int source,
+                              const struct jd_sink *sink)
 {
     char *scratch;
     size_t piece = jd__channel_piece(group);
     bool gives = jd__channel_index(group) == source;
-    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+    struct jd_leaf_walk walk = jd__agree_call_walk(desc);
     jd_status status =
-        jd__agree_meet_with_scratch(group, purpose, piece, &scratch);
+        jd__agree_meet_with_scratch(group, desc, piece, &scratch);
     while (status == JD_OK) {
         struct jd_leaf_walk begin = walk;
         size_t bytes =
@@ -223,18 +221,18 @@ static jd_status hear_long(struct jd_channel *group,
             break;
         status = jd__chunks_broadcast(group, scratch, bytes, source);
         if (status == JD_OK && !gives)
-            listener->hear(&begin, scratch, bytes, listener->arg);
+            sink->take(&begin, scratch, bytes, sink->arg);
     }
     return status;
 }
 
-jd_status jd__agree_hear(struct jd_channel *group, struct jd_call_desc *purpose,
-                         size_t bytes, int source,
-                         const struct jd_listener *listener)
+jd_status jd__agree_receive(struct jd_channel *group, struct jd_call_desc *desc,
+                            size_t bytes, int source,
+                            const struct jd_sink *sink)
 {
     return bytes > JD_MERGE_GIFT
-               ? hear_long(group, purpose, source, listener)
-               : hear_short(group, purpose, bytes, source, listener);
+               ? receive_long(group, desc, source, sink)
+               : receive_short(group, desc, bytes, source, sink);
 }
 
 jd_status jd__agree_leave(jd_status status)

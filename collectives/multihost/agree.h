@@ -6,8 +6,8 @@
  * group's scratch memory.
  *
  *     status = jd__agree_enter(JD_ACTIVITY_..., &group);
- *     struct jd_call_desc purpose = jd__agree_call(JD_ACTIVITY_..., leaves, n);
- *     status = jd__agree_meet(group, &purpose, &merge);
+ *     struct jd_call_desc desc = jd__agree_call(JD_ACTIVITY_..., leaves, n);
+ *     status = jd__agree_meet(group, &desc, &merge);
  *     ...
  *     return jd__agree_leave(status);
  *
@@ -37,8 +37,8 @@ struct jd_call_desc {
 struct jd_call_desc jd__agree_call(enum jd_activity activity,
                                    const jd_leaf *leaves, size_t count);
 
-/* A walk through the purpose's leaves, at its beginning. */
-struct jd_leaf_walk jd__agree_call_walk(const struct jd_call_desc *purpose);
+/* A walk through the call's leaves, at its beginning. */
+struct jd_leaf_walk jd__agree_call_walk(const struct jd_call_desc *desc);
 
 /*
  * The group of all processes, ready for the activity.
@@ -53,37 +53,37 @@ jd_status jd__agree_enter(enum jd_activity activity,
 jd_status jd__agree_leave(jd_status status);
 
 /*
- * Meets. Returns: JD_OK; INVALID_ARGUMENT on every process where purposes
+ * Meets. Returns: JD_OK; INVALID_ARGUMENT on every process where calls
  * differ, naming two processes and what they came for; RESOURCE_EXHAUSTED
  * where one of them came without memory; the failures of a wait.
  */
 jd_status jd__agree_meet(struct jd_channel *group,
-                         const struct jd_call_desc *purpose,
+                         const struct jd_call_desc *desc,
                          struct jd_merge *ret_merge);
 
 /* Meets with bytes of scratch memory for what follows. */
 jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
-                                      struct jd_call_desc *purpose,
-                                      size_t bytes, char **ret_scratch);
+                                      struct jd_call_desc *desc, size_t bytes,
+                                      char **ret_scratch);
 
 /* Meets with all leaves of those that give, of bytes each, in the message: of
  * one at most JD_MERGE_GIFT, of all JD_MERGE_PAYLOAD. */
 jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
-                                     struct jd_call_desc *purpose, bool gives,
+                                     struct jd_call_desc *desc, bool gives,
                                      size_t bytes, struct jd_merge *ret_merge);
 
 /* What becomes of the source's leaves: called with each part of them, and the
  * place in this process's leaves where it belongs. */
-struct jd_listener {
-    void (*hear)(struct jd_leaf_walk *at, const void *data, size_t bytes,
+struct jd_sink {
+    void (*take)(struct jd_leaf_walk *at, const void *data, size_t bytes,
                  void *arg);
     void *arg;
 };
 
-/* Meets, and lets every process but the source hear the source's leaves,
+/* Meets, and lets every process but the source take the source's leaves,
  * which have bytes in all. */
-jd_status jd__agree_hear(struct jd_channel *group, struct jd_call_desc *purpose,
-                         size_t bytes, int source,
-                         const struct jd_listener *listener);
+jd_status jd__agree_receive(struct jd_channel *group, struct jd_call_desc *desc,
+                            size_t bytes, int source,
+                            const struct jd_sink *sink);
 
 #endif

@@ -31,24 +31,24 @@ struct comparison {
     struct difference difference;
 };
 
-/* The first element of the span, of size bytes each, that is not equal. */
-static void compare_span(struct comparison *comparison,
-                         const struct jd_leaf_span *span, const char *wanted)
+/* The first element of the range, of size bytes each, that is not equal. */
+static void compare_range(struct comparison *comparison,
+                          const struct jd_leaf_range *range, const char *wanted)
 {
-    const jd_leaf *leaf = &comparison->leaves[span->leaf];
-    const char *have = (const char *)leaf->data + span->offset;
+    const jd_leaf *leaf = &comparison->leaves[range->leaf];
+    const char *have = (const char *)leaf->data + range->offset;
     size_t size = jd_dtype_size(leaf->dtype);
     if (jd__equality_trusts_bits(&comparison->rules, leaf->dtype) &&
-        memcmp(have, wanted, span->bytes) == 0)
+        memcmp(have, wanted, range->bytes) == 0)
         return;
-    for (size_t at = 0; at < span->bytes; at += size) {
+    for (size_t at = 0; at < range->bytes; at += size) {
         if (jd__equality_holds(&comparison->rules, leaf->dtype, have + at,
                                wanted + at))
             continue;
         struct difference *difference = &comparison->difference;
         difference->exists = 1;
-        difference->leaf = span->leaf;
-        difference->element = (span->offset + at) / size;
+        difference->leaf = range->leaf;
+        difference->element = (range->offset + at) / size;
         memcpy(difference->value, have + at, size);
         memcpy(difference->wanted, wanted + at, size);
         return;
@@ -60,12 +60,12 @@ static void compare(struct jd_leaf_walk *walk, const void *data, size_t bytes,
                     void *arg)
 {
     struct comparison *comparison = arg;
-    struct jd_leaf_span span;
-    for (size_t used = 0; used < bytes; used += span.bytes) {
-        if (!jd__leaves_walk_next(walk, bytes - used, &span))
+    struct jd_leaf_range range;
+    for (size_t used = 0; used < bytes; used += range.bytes) {
+        if (!jd__leaves_walk_next(walk, bytes - used, &range))
             return;
         if (!comparison->difference.exists)
-            compare_span(comparison, &span, (const char *)data + used);
+            compare_range(comparison, &range, (const char *)data + used);
     }
 }
 
@@ -82,14 +82,14 @@ static void compare_own(struct comparison *comparison, size_t num_leaves)
 }
 
 static jd_status find_difference(struct jd_channel *group,
-                                 struct jd_call_desc *purpose, size_t bytes,
+                                 struct jd_call_desc *desc, size_t bytes,
                                  struct comparison *comparison)
 {
-    struct jd_listener listener = { compare, comparison };
-    jd_status status = jd__agree_hear(group, purpose, bytes, 0, &listener);
+    struct jd_sink sink = { compare, comparison };
+    jd_status status = jd__agree_receive(group, desc, bytes, 0, &sink);
     bool is_source = jd__channel_index(group) == 0;
     if (status == JD_OK && is_source && comparison->rules.nan_differs)
-        compare_own(comparison, purpose->count);
+        compare_own(comparison, desc->count);
     return status;
 }
 
@@ -116,11 +116,11 @@ static jd_status fail_difference(struct jd_channel *group, int process,
 
 /* The lowest process that has found a difference tells all which. */
 static jd_status share_differences(struct jd_channel *group,
-                                   const struct jd_call_desc *purpose,
+                                   const struct jd_call_desc *desc,
                                    const struct comparison *comparison)
 {
     struct jd_merge merge;
-    struct jd_merge_call call = { .signature = purpose->signature };
+    struct jd_merge_call call = { .signature = desc->signature };
     if (comparison->difference.exists)
         call.signature.status = JD_FAILED_PRECONDITION;
     jd_status status = jd__merge_meet(group, &call, &merge);
@@ -152,13 +152,13 @@ static jd_status assert_equal(enum jd_activity activity,
         status = jd__agree_enter(activity, &group);
     if (status != JD_OK)
         return status;
-    struct jd_call_desc purpose =
+    struct jd_call_desc desc =
         jd__agree_call(activity, comparison->leaves, num_leaves);
-    purpose.detail = comparison->rules_text;
-    purpose.signature.digest ^= jd__equality_digest(&comparison->rules);
-    status = find_difference(group, &purpose, bytes, comparison);
+    desc.detail = comparison->rules_text;
+    desc.signature.digest ^= jd__equality_digest(&comparison->rules);
+    status = find_difference(group, &desc, bytes, comparison);
     if (status == JD_OK)
-        status = share_differences(group, &purpose, comparison);
+        status = share_differences(group, &desc, comparison);
     return jd__agree_leave(status);
 }
 

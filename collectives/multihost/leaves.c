@@ -154,7 +154,7 @@ void jd__leaf_print_index(const jd_leaf *leaf, size_t n, char *text,
 }
 
 bool jd__leaves_walk_next(struct jd_leaf_walk *walk, size_t room,
-                          struct jd_leaf_span *ret_span)
+                          struct jd_leaf_range *ret_range)
 {
     while (walk->leaf < walk->count &&
            walk->offset == jd__leaf_bytes(&walk->leaves[walk->leaf])) {
@@ -166,25 +166,25 @@ bool jd__leaves_walk_next(struct jd_leaf_walk *walk, size_t room,
     const jd_leaf *leaf = &walk->leaves[walk->leaf];
     size_t left = jd__leaf_bytes(leaf) - walk->offset;
     size_t fits = room - room % jd_dtype_size(leaf->dtype);
-    *ret_span = (struct jd_leaf_span){
+    *ret_range = (struct jd_leaf_range){
         .leaf = walk->leaf,
         .offset = walk->offset,
         .bytes = left < fits ? left : fits,
     };
-    walk->offset += ret_span->bytes;
-    return ret_span->bytes > 0;
+    walk->offset += ret_range->bytes;
+    return ret_range->bytes > 0;
 }
 
 size_t jd__leaves_walk_pack(struct jd_leaf_walk *walk, void *buffer,
                             size_t size)
 {
     size_t used = 0;
-    struct jd_leaf_span span;
-    while (jd__leaves_walk_next(walk, size - used, &span)) {
-        const char *from = walk->leaves[span.leaf].data;
+    struct jd_leaf_range range;
+    while (jd__leaves_walk_next(walk, size - used, &range)) {
+        const char *from = walk->leaves[range.leaf].data;
         if (buffer)
-            memcpy((char *)buffer + used, from + span.offset, span.bytes);
-        used += span.bytes;
+            memcpy((char *)buffer + used, from + range.offset, range.bytes);
+        used += range.bytes;
     }
     return used;
 }
@@ -193,11 +193,11 @@ void jd__leaves_walk_unpack(struct jd_leaf_walk *walk, const void *buffer,
                             size_t bytes, const jd_leaf *to, size_t copy)
 {
     size_t used = 0;
-    struct jd_leaf_span span;
-    while (used < bytes && jd__leaves_walk_next(walk, bytes - used, &span)) {
-        size_t leaf_bytes = jd__leaf_bytes(&walk->leaves[span.leaf]);
-        char *place = (char *)to[span.leaf].data + copy * leaf_bytes;
-        memcpy(place + span.offset, (const char *)buffer + used, span.bytes);
-        used += span.bytes;
+    struct jd_leaf_range range;
+    while (used < bytes && jd__leaves_walk_next(walk, bytes - used, &range)) {
+        size_t leaf_bytes = jd__leaf_bytes(&walk->leaves[range.leaf]);
+        char *place = (char *)to[range.leaf].data + copy * leaf_bytes;
+        memcpy(place + range.offset, (const char *)buffer + used, range.bytes);
+        used += range.bytes;
     }
 }

@@ -56,16 +56,16 @@ struct jd_leaf_walk {
 };
 
 /* Neighbouring elements of one leaf. */
-struct jd_leaf_span {
+struct jd_leaf_range {
     size_t leaf;
     size_t offset;
     size_t bytes;
 };
 
-/* The next span of at most room bytes; false where there is no room for
+/* The next range of at most room bytes; false where there is no room for
  * another element, or no more element. */
 bool jd__leaves_walk_next(struct jd_leaf_walk *walk, size_t room,
-                          struct jd_leaf_span *ret_span);
+                          struct jd_leaf_range *ret_range);
 
 /* Copies what comes next into at most size bytes; gives how many. With a NULL
  * buffer nothing is copied. */

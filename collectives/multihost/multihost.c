@@ -17,13 +17,12 @@ static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
     jd__leaves_walk_unpack(at, data, bytes, leaves, 0);
 }
 
-static jd_status broadcast(struct jd_channel *group,
-                           struct jd_call_desc *purpose, size_t bytes,
-                           int source)
+static jd_status broadcast(struct jd_channel *group, struct jd_call_desc *desc,
+                           size_t bytes, int source)
 {
-    struct jd_listener listener = { take, (void *)purpose->leaves };
-    purpose->signature.source = source;
-    return jd__agree_hear(group, purpose, bytes, source, &listener);
+    struct jd_sink sink = { take, (void *)desc->leaves };
+    desc->signature.source = source;
+    return jd__agree_receive(group, desc, bytes, source, &sink);
 }
 
 jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
@@ -45,8 +44,8 @@ jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
         return jd__agree_leave(jd_fail(
             JD_INVALID_ARGUMENT, "%s: source is %d; the processes are 0 to %d",
             list.operation, source, jd__channel_size(group) - 1));
-    struct jd_call_desc purpose = jd__agree_call(activity, leaves, num_leaves);
-    status = broadcast(group, &purpose, bytes, source);
+    struct jd_call_desc desc = jd__agree_call(activity, leaves, num_leaves);
+    status = broadcast(group, &desc, bytes, source);
     return jd__agree_leave(status);
 }
 

@@ -97,16 +97,16 @@ static jd_status check_gathering(const jd_leaf *in, const jd_leaf *out,
 /* Each process's stream goes by the same pieces, so that its place in the
  * scratch memory is where the walk is. */
 static jd_status gather_stream(struct jd_channel *group,
-                               struct jd_call_desc *purpose, const jd_leaf *out)
+                               struct jd_call_desc *desc, const jd_leaf *out)
 {
     enum { LEAST = 4096 };
     int size = jd__channel_size(group), index = jd__channel_index(group);
     size_t piece = jd__channel_piece(group) / (size_t)size;
     piece = piece < LEAST ? LEAST : piece;
     char *scratch;
-    struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+    struct jd_leaf_walk walk = jd__agree_call_walk(desc);
     jd_status status = jd__agree_meet_with_scratch(
-        group, purpose, piece * (size_t)size, &scratch);
+        group, desc, piece * (size_t)size, &scratch);
     while (status == JD_OK) {
         struct jd_leaf_walk begin = walk, measured = walk;
         size_t bytes = jd__leaves_walk_pack(&measured, NULL, piece);
@@ -124,17 +124,17 @@ static jd_status gather_stream(struct jd_channel *group,
     return status;
 }
 
-static jd_status gather(struct jd_channel *group, struct jd_call_desc *purpose,
+static jd_status gather(struct jd_channel *group, struct jd_call_desc *desc,
                         size_t bytes, const jd_leaf *out)
 {
     struct jd_merge merge;
     int size = jd__channel_size(group);
     if (bytes > JD_MERGE_PAYLOAD / (size_t)size)
-        return gather_stream(group, purpose, out);
+        return gather_stream(group, desc, out);
     jd_status status =
-        jd__agree_meet_with_leaves(group, purpose, true, bytes, &merge);
+        jd__agree_meet_with_leaves(group, desc, true, bytes, &merge);
     for (int i = 0; status == JD_OK && i < size; i++) {
-        struct jd_leaf_walk walk = jd__agree_call_walk(purpose);
+        struct jd_leaf_walk walk = jd__agree_call_walk(desc);
         jd__leaves_walk_unpack(&walk, jd__merge_record(&merge, i), bytes, out,
                                (size_t)i);
     }
@@ -158,10 +158,10 @@ jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
         status = jd__agree_enter(activity, &group);
     if (status != JD_OK)
         return status;
-    struct jd_call_desc purpose = jd__agree_call(activity, in, num_leaves);
+    struct jd_call_desc desc = jd__agree_call(activity, in, num_leaves);
     status =
         check_gathering(in, out, num_leaves, jd__channel_size(group), tiled);
     if (status == JD_OK)
-        status = gather(group, &purpose, bytes, out);
+        status = gather(group, &desc, bytes, out);
     return jd__agree_leave(status);
 }

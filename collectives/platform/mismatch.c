@@ -109,14 +109,14 @@ static struct end end_of(int32_t to)
 }
 
 static struct jd_said said_by(const struct jd_mismatch *m,
-                              const struct jd_voiced *voiced,
-                              const struct jd_voiced *other)
+                              const struct jd_mismatch_call *one,
+                              const struct jd_mismatch_call *other)
 {
     return (struct jd_said){
-        .process = m->processes[voiced->member],
-        .member = jd__signature_name(m->processes, m->size, voiced->member,
+        .process = m->processes[one->member],
+        .member = jd__signature_name(m->processes, m->size, one->member,
                                      other->member),
-        .signature = &voiced->signature,
+        .signature = &one->signature,
     };
 }
 

@@ -18,7 +18,7 @@
 #include "collectives/platform/platform.h"
 
 /* Of one of two members. */
-struct jd_voiced {
+struct jd_mismatch_call {
     int member;
     struct jd_signature signature; /* copied: meetings follow */
 };
@@ -32,7 +32,7 @@ struct jd_mismatch {
     const int *processes;             /* of each member */
     int size;
     int index; /* this member's */
-    struct jd_voiced odd, other;
+    struct jd_mismatch_call odd, other;
 };
 
 /* Collective: by all members, who have met and know the same of odd and other.

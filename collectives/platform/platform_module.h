@@ -60,7 +60,7 @@ struct jd_platform_host {
     void (*make_progress)(const struct jd_runtime *runtime);
 
     /* runtime/coordination/failure/failure_exit.h */
-    void (*ending_set_listener)(void (*listener)(void));
+    void (*failure_exit_set_hook)(void (*hook)(void));
 
     /* runtime/process/proc_peers.h */
     void (*print_ranges)(FILE *out, const int *numbers, int count);

@@ -11,9 +11,9 @@ size_t jd__ragged_fault_place(const struct jd_ragged *ragged, int member,
 }
 
 struct jd_ragged_entry jd__ragged_fault_given(const struct jd_ragged *ragged,
-                                              int taker, int piece)
+                                              int consumer, int piece)
 {
-    size_t k = jd__ragged_fault_place(ragged, taker, piece);
+    size_t k = jd__ragged_fault_place(ragged, consumer, piece);
     return (struct jd_ragged_entry){ .from = ragged->input_offsets[k],
                                      .size = ragged->send_sizes[k],
                                      .to = ragged->output_offsets[k] };
@@ -29,15 +29,16 @@ static bool is_inside(int64_t offset, int64_t size, size_t limit)
 }
 
 static struct jd_ragged_fault check_given(const struct jd_ragged *ragged,
-                                          int index, int taker, int piece)
+                                          int index, int consumer, int piece)
 {
-    struct jd_ragged_entry entry = jd__ragged_fault_given(ragged, taker, piece);
+    struct jd_ragged_entry entry =
+        jd__ragged_fault_given(ragged, consumer, piece);
     if (is_inside(entry.from, entry.size, ragged->in_rows))
         return (struct jd_ragged_fault){ .kind = JD_RAGGED_FITS };
     return (struct jd_ragged_fault){
         .kind = JD_RAGGED_BAD_INPUT,
-        .giver = index,
-        .taker = taker,
+        .producer = index,
+        .consumer = consumer,
         .piece = piece,
         .offset = entry.from,
         .size = entry.size,
@@ -47,9 +48,9 @@ static struct jd_ragged_fault check_given(const struct jd_ragged *ragged,
 
 static struct jd_ragged_fault check_taken(const struct jd_ragged *ragged,
                                           const struct jd_ragged_entry *table,
-                                          int index, int giver, int piece)
+                                          int index, int producer, int piece)
 {
-    size_t k = jd__ragged_fault_place(ragged, giver, piece);
+    size_t k = jd__ragged_fault_place(ragged, producer, piece);
     struct jd_ragged_entry entry = table[k];
     int64_t expected = ragged->recv_sizes[k];
     bool is_equal = entry.size == expected;
@@ -57,8 +58,8 @@ static struct jd_ragged_fault check_taken(const struct jd_ragged *ragged,
         return (struct jd_ragged_fault){ .kind = JD_RAGGED_FITS };
     return (struct jd_ragged_fault){
         .kind = is_equal ? JD_RAGGED_BAD_OUTPUT : JD_RAGGED_UNEQUAL,
-        .giver = giver,
-        .taker = index,
+        .producer = producer,
+        .consumer = index,
         .piece = piece,
         .offset = entry.to,
         .size = entry.size,
@@ -88,7 +89,7 @@ void jd__ragged_fault_compare(const struct jd_ragged *ragged, int size,
         return;
     if (!table) {
         ret_fault->kind = JD_RAGGED_NO_MEMORY;
-        ret_fault->giver = index;
+        ret_fault->producer = index;
         ret_fault->size = (int64_t)(jd__ragged_fault_place(ragged, size, 0) *
                                     sizeof(struct jd_ragged_entry));
         return;
@@ -111,8 +112,8 @@ bool jd__ragged_fault_goes_before(const struct jd_ragged_fault *a,
 bool jd__ragged_fault_is_fault(const struct jd_ragged_fault *fault, int size)
 {
     return fault->kind > JD_RAGGED_FITS && fault->kind <= JD_RAGGED_NO_MEMORY &&
-           fault->giver >= 0 && fault->giver < size && fault->taker >= 0 &&
-           fault->taker < size;
+           fault->producer >= 0 && fault->producer < size &&
+           fault->consumer >= 0 && fault->consumer < size;
 }
 
 /* ---- saying ------------------------------------------------------------- */
@@ -121,7 +122,8 @@ jd_status jd__ragged_fault_fail(const char *operation, const char *detail,
                                 const int *processes,
                                 const struct jd_ragged_fault *fault)
 {
-    int giver = processes[fault->giver], taker = processes[fault->taker];
+    int producer = processes[fault->producer],
+        consumer = processes[fault->consumer];
     detail = detail ? detail : "";
     switch (fault->kind) {
     case JD_RAGGED_BAD_INPUT:
@@ -130,8 +132,8 @@ jd_status jd__ragged_fault_fail(const char *operation, const char *detail,
             "%s%s: process %d (member %d) sends rows %" PRId64 " to %" PRId64
             " + %" PRId64
             " to process %d (member %d), piece %d; its in has %" PRId64 " rows",
-            operation, detail, giver, fault->giver, fault->offset,
-            fault->offset, fault->size, taker, fault->taker, fault->piece,
+            operation, detail, producer, fault->producer, fault->offset,
+            fault->offset, fault->size, consumer, fault->consumer, fault->piece,
             fault->limit);
     case JD_RAGGED_BAD_OUTPUT:
         return jd_fail(JD_INVALID_ARGUMENT,
@@ -139,21 +141,22 @@ jd_status jd__ragged_fault_fail(const char *operation, const char *detail,
                        " rows to row %" PRId64
                        " of process %d (member %d), piece %d, whose out has "
                        "%" PRId64 " rows",
-                       operation, detail, giver, fault->giver, fault->size,
-                       fault->offset, taker, fault->taker, fault->piece,
-                       fault->limit);
+                       operation, detail, producer, fault->producer,
+                       fault->size, fault->offset, consumer, fault->consumer,
+                       fault->piece, fault->limit);
     case JD_RAGGED_UNEQUAL:
-        return jd_fail(JD_INVALID_ARGUMENT,
-                       "%s%s: process %d (member %d) sends %" PRId64
-                       " rows to process %d (member %d), piece %d, which "
-                       "expects %" PRId64
-                       "; recv_sizes are the others' send_sizes",
-                       operation, detail, giver, fault->giver, fault->size,
-                       taker, fault->taker, fault->piece, fault->limit);
+        return jd_fail(
+            JD_INVALID_ARGUMENT,
+            "%s%s: process %d (member %d) sends %" PRId64
+            " rows to process %d (member %d), piece %d, which "
+            "expects %" PRId64 "; recv_sizes are the others' send_sizes",
+            operation, detail, producer, fault->producer, fault->size, consumer,
+            fault->consumer, fault->piece, fault->limit);
     default:
         return jd_fail(JD_RESOURCE_EXHAUSTED,
                        "%s%s: process %d (member %d) has no memory for the "
                        "table of what it gets: %" PRId64 " bytes",
-                       operation, detail, giver, fault->giver, fault->size);
+                       operation, detail, producer, fault->producer,
+                       fault->size);
     }
 }

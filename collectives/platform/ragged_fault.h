@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a giver tells a taker of one piece, in rows. */
+/* What a producer tells a consumer of one piece, in rows. */
 struct jd_ragged_entry {
     int64_t from, size, to;
 };
@@ -26,17 +26,17 @@ struct jd_ragged_entry {
 /* The lower ones explain the higher ones. */
 enum jd_ragged_kind {
     JD_RAGGED_FITS,
-    JD_RAGGED_BAD_INPUT,  /* it is not inside the giver's in */
-    JD_RAGGED_BAD_OUTPUT, /* nor inside the taker's out */
-    JD_RAGGED_UNEQUAL,    /* the taker expects another size */
-    JD_RAGGED_NO_MEMORY,  /* at giver, for size bytes */
+    JD_RAGGED_BAD_INPUT,  /* it is not inside the producer's in */
+    JD_RAGGED_BAD_OUTPUT, /* nor inside the consumer's out */
+    JD_RAGGED_UNEQUAL,    /* the consumer expects another size */
+    JD_RAGGED_NO_MEMORY,  /* at producer, for size bytes */
 };
 
 struct jd_ragged_fault {
     int32_t kind; /* enum jd_ragged_kind */
-    int32_t giver, taker, piece;
+    int32_t producer, consumer, piece;
     int64_t offset, size;
-    int64_t limit; /* or what the taker expects */
+    int64_t limit; /* or what the consumer expects */
 };
 
 /* The place of a member's piece in a table that has per_member for each. */
@@ -45,10 +45,10 @@ size_t jd__ragged_fault_place(const struct jd_ragged *ragged, int member,
 
 /* What this member gives. */
 struct jd_ragged_entry jd__ragged_fault_given(const struct jd_ragged *ragged,
-                                              int taker, int piece);
+                                              int consumer, int piece);
 
 /* The first thing that is wrong, as member index of size sees it; table is what
- * it gets, from each giver, and NULL where there was no memory for that. */
+ * it gets, from each producer, and NULL where there was no memory for that. */
 void jd__ragged_fault_compare(const struct jd_ragged *ragged, int size,
                               int index, const struct jd_ragged_entry *table,
                               struct jd_ragged_fault *ret_fault);

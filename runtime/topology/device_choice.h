@@ -17,7 +17,7 @@
  * one that JD_PLATFORM names, else the first of jd__device_sources that every
  * process has a device of and every host has enough of; NULL where there is
  * none. Where a platform that is not the default cannot be shared out, nobody
- * has devices of it, why_absent says why, and they are spare: a job with more
+ * has devices of it, why_absent says why, and they are unowned: a job with more
  * processes than GPUs on a host is one of cpus.
  *
  * Returns: JD_OK; INVALID_ARGUMENT where processes name different platforms;

@@ -361,7 +361,7 @@ static int keep_others(const struct sharing *s, const struct view *view,
     return count;
 }
 
-static int keep_spare(const struct view *view, struct jd_device_record *list)
+static int keep_unowned(const struct view *view, struct jd_device_record *list)
 {
     int count = 0;
     for (int i = 0; i < view->num_seen; i++)
@@ -370,7 +370,7 @@ static int keep_spare(const struct view *view, struct jd_device_record *list)
     return count;
 }
 
-/* list has room for the record's devices, but for those that are spare
+/* list has room for the record's devices, but for those that are unowned
  * already: they stay at the end. */
 static void arrange(const struct sharing *s, struct view *view,
                     struct jd_device_record *list)
@@ -379,11 +379,11 @@ static void arrange(const struct sharing *s, struct view *view,
     for (int i = 0; i < view->num_own; i++)
         list[count++] = *view->own[i];
     count += keep_others(s, view, list + count);
-    int num_spare = keep_spare(view, list + count);
+    int num_unowned = keep_unowned(view, list + count);
     memcpy(view->record->devices, list,
            (size_t)view->record->num_devices * sizeof *list);
     view->record->num_devices = count;
-    view->record->num_spare += num_spare;
+    view->record->num_unowned += num_unowned;
 }
 
 static jd_status arrange_all(const struct sharing *s)

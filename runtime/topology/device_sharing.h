@@ -24,7 +24,7 @@
 
 /*
  * Of each record, puts the platform's own devices first, in the order of their
- * local ordinals, and those that the process only sees at the end, as spare.
+ * local ordinals, and those that the process only sees at the end, as unowned.
  * The records are verified. On failure nothing has changed; ret_is_short then
  * says whether it is that a host has fewer devices than processes.
  *
@@ -35,8 +35,8 @@
 jd_status jd__device_sharing_decide(struct jd_records *records,
                                     const char *platform, bool *ret_is_short);
 
-/* Makes all the devices of the platform that have a UUID spare. Returns JD_OK;
- * RESOURCE_EXHAUSTED. */
+/* Makes all the devices of the platform that have a UUID unowned. Returns
+ * JD_OK; RESOURCE_EXHAUSTED. */
 jd_status jd__device_sharing_drop(struct jd_records *records,
                                   const char *platform);
 

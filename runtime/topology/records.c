@@ -10,7 +10,7 @@
 const int32_t *jd__record_device_ids(const struct jd_record *record)
 {
     return (const int32_t *)&record
-        ->devices[record->num_devices + record->num_spare];
+        ->devices[record->num_devices + record->num_unowned];
 }
 
 /* ---- gathering ---------------------------------------------------------- */

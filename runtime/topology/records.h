@@ -34,7 +34,7 @@ struct jd_record {
     int32_t num_slices;  /* 0: not said */
     int32_t slice_index; /* -1: not said */
     int32_t num_devices; /* its own: after the choice (device_choice.h) */
-    int32_t num_spare;   /* behind them: those that it only sees */
+    int32_t num_unowned; /* behind them: those that it only sees */
     int32_t num_device_ids;
     int32_t shares_devices;   /* JD_OVERSUBSCRIBE */
     char wanted_platform[16]; /* JD_PLATFORM; "": not said */

@@ -18,14 +18,14 @@
 /* The parts while they are made. */
 struct making {
     const struct jd_records *records;
-    int num_hosts, num_platforms, num_spare, num_devices;
+    int num_hosts, num_platforms, num_unowned, num_devices;
     struct jd_host *hosts;
     int *host_slots; /* by digest: a host's number plus 1; 0: free */
     size_t num_host_slots;
     struct jd_process_info *processes;
     struct jd_platform_row *platforms;
     struct jd_device_row *devices;
-    uint32_t *spares;
+    uint32_t *unowned;
     struct jd_table_texts texts;
 };
 
@@ -79,10 +79,10 @@ static int host_of(struct making *m, const struct jd_local_facts *facts)
 
 /* ---- processes ---------------------------------------------------------- */
 
-static void add_spares(struct making *m, const struct jd_record *record)
+static void add_unowned(struct making *m, const struct jd_record *record)
 {
-    for (int i = 0; i < record->num_spare; i++)
-        m->spares[m->num_spare++] =
+    for (int i = 0; i < record->num_unowned; i++)
+        m->unowned[m->num_unowned++] =
             text(m, record->devices[record->num_devices + i].device.uuid);
 }
 
@@ -107,12 +107,12 @@ static void add_process(struct making *m, int index)
         .cores = text(m, facts->cores),
         .program = text(m, facts->program),
         .num_devices = record->num_devices,
-        .num_spare = record->num_spare,
-        .first_spare = (uint32_t)m->num_spare,
+        .num_unowned = record->num_unowned,
+        .first_unowned = (uint32_t)m->num_unowned,
         .absent = text(m, record->absent),
         .why_absent = text(m, record->why_absent),
     };
-    add_spares(m, record);
+    add_unowned(m, record);
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -181,10 +181,10 @@ static size_t count_sources(void)
 
 static bool allocate(struct making *m)
 {
-    size_t processes = (size_t)m->records->count, devices = 1, spares = 1;
+    size_t processes = (size_t)m->records->count, devices = 1, unowned = 1;
     for (int i = 0; i < m->records->count; i++) {
         devices += (size_t)m->records->items[i]->num_devices;
-        spares += (size_t)m->records->items[i]->num_spare;
+        unowned += (size_t)m->records->items[i]->num_unowned;
     }
     for (m->num_host_slots = 16; m->num_host_slots < 2 * processes;)
         m->num_host_slots *= 2;
@@ -193,9 +193,9 @@ static bool allocate(struct making *m)
     m->processes = calloc(processes, sizeof *m->processes);
     m->platforms = calloc(count_sources() + 1, sizeof *m->platforms);
     m->devices = calloc(devices, sizeof *m->devices);
-    m->spares = calloc(spares, sizeof *m->spares);
+    m->unowned = calloc(unowned, sizeof *m->unowned);
     return m->hosts && m->host_slots && m->processes && m->platforms &&
-           m->devices && m->spares;
+           m->devices && m->unowned;
 }
 
 static void finish(struct making *m)
@@ -205,7 +205,7 @@ static void finish(struct making *m)
     free(m->processes);
     free(m->platforms);
     free(m->devices);
-    free(m->spares);
+    free(m->unowned);
     jd__table_texts_finish(&m->texts);
 }
 
@@ -250,8 +250,8 @@ static struct jd_table lay_out(const struct making *m, struct jd_table table,
                           sizeof *m->devices);
     table.platforms = place(&table, memory, m->platforms,
                             (size_t)m->num_platforms, sizeof *m->platforms);
-    table.spares = place(&table, memory, m->spares, (size_t)m->num_spare,
-                         sizeof *m->spares);
+    table.unowned = place(&table, memory, m->unowned, (size_t)m->num_unowned,
+                          sizeof *m->unowned);
     table.texts = place(&table, memory, m->texts.pool, m->texts.bytes, 1);
     table.structs =
         place(&table, NULL, NULL, (size_t)m->num_devices, sizeof(jd_device));

@@ -38,8 +38,8 @@ struct jd_process_info {
     uint32_t cores;         /* text: the list, "0-3,8" */
     uint32_t program;       /* text: its name */
     int32_t num_devices;    /* of all platforms */
-    int32_t num_spare;      /* those that it sees, and does not use */
-    uint32_t first_spare;   /* into spares */
+    int32_t num_unowned;    /* those that it sees, and does not use */
+    uint32_t first_unowned; /* into unowned */
     uint32_t absent;        /* text: a platform that it has no device of */
     uint32_t why_absent;    /* text */
 };
@@ -85,7 +85,7 @@ struct jd_table {
     uint64_t base;       /* the address at which the structs are right */
     uint64_t structs;    /* jd_device, one for each row of devices */
     uint64_t hosts, processes, devices, platforms;
-    uint64_t spares; /* a text each: the UUIDs */
+    uint64_t unowned; /* a text each: the UUIDs */
     uint64_t texts;
 };
 

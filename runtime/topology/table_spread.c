@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* What a leader tells first. */
-struct verdict {
+struct result {
     int32_t status;
     int32_t text_bytes; /* of the failure's sentence */
     int32_t is_shared;
@@ -27,9 +27,9 @@ static jd_status from_leader(const struct jd_host_group *group, void *data,
 
 /* The leader's sentence, word for word. */
 static jd_status hear_failure(const struct jd_host_group *group,
-                              const struct verdict *verdict)
+                              const struct result *result)
 {
-    size_t bytes = (size_t)verdict->text_bytes;
+    size_t bytes = (size_t)result->text_bytes;
     char *text = malloc(bytes);
     if (!text)
         return jd__fail_no_memory("jd_initialize", bytes);
@@ -37,9 +37,9 @@ static jd_status hear_failure(const struct jd_host_group *group,
         memcpy(text, jd_error_message(), bytes);
     jd_status status = from_leader(group, text, bytes);
     if (status == JD_OK && group->index > 0)
-        jd_fail((jd_status)verdict->status, "%s", text);
+        jd_fail((jd_status)result->status, "%s", text);
     free(text);
-    return status == JD_OK ? (jd_status)verdict->status : status;
+    return status == JD_OK ? (jd_status)result->status : status;
 }
 
 /* ---- the table ---------------------------------------------------------- */
@@ -75,22 +75,22 @@ static void say_unless(jd_status status)
 
 /* Whoever is no leader maps the leader's. */
 static bool find_table(const struct jd_host_group *group,
-                       const struct verdict *verdict, struct jd_table **mapped)
+                       const struct result *result, struct jd_table **mapped)
 {
-    if (!verdict->is_shared || group->index == 0)
-        return verdict->is_shared;
-    jd_status status = jd__table_file_map(&verdict->desc, mapped);
+    if (!result->is_shared || group->index == 0)
+        return result->is_shared;
+    jd_status status = jd__table_file_map(&result->desc, mapped);
     say_unless(status);
     return status == JD_OK;
 }
 
 static jd_status hear_table(const struct jd_host_group *group,
-                            const struct verdict *verdict,
+                            const struct result *result,
                             const struct jd_table_file *file,
                             struct jd_table **table)
 {
     struct jd_table *mapped = NULL;
-    bool has = find_table(group, verdict, &mapped), has_all = false;
+    bool has = find_table(group, result, &mapped), has_all = false;
     jd_status status = agree(group, has, &has_all);
     if (status == JD_OK && has_all && group->index > 0)
         *table = mapped;
@@ -100,39 +100,39 @@ static jd_status hear_table(const struct jd_host_group *group,
         jd__table_destroy(mapped);
     if (status != JD_OK || has_all)
         return status;
-    return copy(group, verdict->desc.bytes, table);
+    return copy(group, result->desc.bytes, table);
 }
 
 /* ---- the leader --------------------------------------------------------- */
 
 /* A failure to share is none of the job. */
-static struct verdict judge(jd_status made, const struct jd_table *table,
-                            struct jd_table_file *file)
+static struct result make_result(jd_status made, const struct jd_table *table,
+                                 struct jd_table_file *file)
 {
-    struct verdict verdict = { .status = (int32_t)made };
+    struct result result = { .status = (int32_t)made };
     if (made != JD_OK) {
-        verdict.text_bytes = (int32_t)strlen(jd_error_message()) + 1;
-        return verdict;
+        result.text_bytes = (int32_t)strlen(jd_error_message()) + 1;
+        return result;
     }
     jd_status shared = jd__table_file_create(table, file);
     say_unless(shared);
-    verdict.is_shared = shared == JD_OK;
-    verdict.desc = file->desc;
-    return verdict;
+    result.is_shared = shared == JD_OK;
+    result.desc = file->desc;
+    return result;
 }
 
 static jd_status spread(const struct jd_host_group *group, jd_status made,
                         struct jd_table **table)
 {
     struct jd_table_file file = { .descriptor = -1 };
-    struct verdict verdict = { .status = JD_OK };
+    struct result result = { .status = JD_OK };
     if (group->index == 0)
-        verdict = judge(made, *table, &file);
-    jd_status status = from_leader(group, &verdict, sizeof verdict);
+        result = make_result(made, *table, &file);
+    jd_status status = from_leader(group, &result, sizeof result);
     if (status == JD_OK)
-        status = verdict.status == JD_OK
-                     ? hear_table(group, &verdict, &file, table)
-                     : hear_failure(group, &verdict);
+        status = result.status == JD_OK
+                     ? hear_table(group, &result, &file, table)
+                     : hear_failure(group, &result);
     jd__table_file_close(&file);
     return status;
 }

@@ -193,14 +193,14 @@ int jd__topology_devices_of(const struct jd_topology *t, int platform,
     return lower_bound(t, list, process + 1) - *ret_first;
 }
 
-const char *jd__topology_spare(const struct jd_topology *t, int process,
-                               int number)
+const char *jd__topology_unowned(const struct jd_topology *t, int process,
+                                 int number)
 {
     const struct jd_process_info *info = &t->processes[process];
-    const uint32_t *spares = jd__table_at(t->table, spares);
-    return number < info->num_spare
-               ? jd__topology_text(t,
-                                   spares[info->first_spare + (uint32_t)number])
+    const uint32_t *unowned = jd__table_at(t->table, unowned);
+    return number < info->num_unowned
+               ? jd__topology_text(
+                     t, unowned[info->first_unowned + (uint32_t)number])
                : NULL;
 }
 

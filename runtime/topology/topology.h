@@ -109,8 +109,8 @@ int jd__topology_devices_of(const struct jd_topology *topology, int platform,
 
 /* The UUID of the process's device of that number among those that it sees and
  * does not use; NULL beyond the last. */
-const char *jd__topology_spare(const struct jd_topology *topology, int process,
-                               int number);
+const char *jd__topology_unowned(const struct jd_topology *topology,
+                                 int process, int number);
 
 /* Whether any process has such devices. */
 bool jd__topology_has_spare(const struct jd_topology *topology);

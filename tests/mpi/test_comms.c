@@ -29,7 +29,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { CLIQUES = 8, MOST_DEVICES = 64, MOST_THREADS = 8 };
+enum { COMMS = 8, MOST_DEVICES = 64, MOST_THREADS = 8 };
 
 static const struct jd_runtime *runtime;
 static const jd_device *const *devices;
@@ -187,13 +187,13 @@ static void check_levels(const struct jd_comm *comm)
 
 /* ---- together ----------------------------------------------------------- */
 
-static struct plan plans[CLIQUES];
+static struct plan plans[COMMS];
 static uint32_t seed;
 
 /* The same on all processes: each comm some of all devices, shuffled. */
 static void make_plans(void)
 {
-    for (int c = 0; c < CLIQUES; c++) {
+    for (int c = 0; c < COMMS; c++) {
         const jd_device *all[MOST_DEVICES];
         memcpy(all, devices, (size_t)num_devices * sizeof *all);
         plans[c].size = num_devices > 2
@@ -215,9 +215,9 @@ static void dawdle(uint32_t *state)
 
 static void use_all(struct worker *worker)
 {
-    struct jd_comm *comms[CLIQUES] = { NULL };
+    struct jd_comm *comms[COMMS] = { NULL };
     uint32_t state = seed + (uint32_t)(self * MOST_THREADS + worker->ordinal);
-    for (int c = 0; c < CLIQUES; c++) {
+    for (int c = 0; c < COMMS; c++) {
         int place = place_of(&plans[c], worker);
         if (place < 0)
             continue;
@@ -227,10 +227,10 @@ static void use_all(struct worker *worker)
         check_levels(comms[c]);
     }
     for (int round = 0; round < 5; round++)
-        for (int c = CLIQUES - 1; c >= 0; c--)
+        for (int c = COMMS - 1; c >= 0; c--)
             if (comms[c])
                 talk(comms[c], &plans[c], round);
-    for (int c = 0; c < CLIQUES; c++) {
+    for (int c = 0; c < COMMS; c++) {
         dawdle(&state);
         jd__comm_destroy(comms[c]);
     }
@@ -292,12 +292,12 @@ static struct usage measure(void)
 static void make_many(struct worker *worker)
 {
     for (int i = 0; i < count; i++) {
-        int place = place_of(&plans[i % CLIQUES], worker);
+        int place = place_of(&plans[i % COMMS], worker);
         if (place < 0)
             continue;
-        struct jd_comm *comm = make(&plans[i % CLIQUES], place);
+        struct jd_comm *comm = make(&plans[i % COMMS], place);
         if (i % 7 == 0)
-            talk(comm, &plans[i % CLIQUES], i);
+            talk(comm, &plans[i % COMMS], i);
         jd__comm_destroy(comm);
     }
 }
@@ -334,7 +334,7 @@ static void try_many(void)
     int wanted = count;
     seed = 4712;
     make_plans();
-    count = 2 * CLIQUES;
+    count = 2 * COMMS;
     run_on_all(make_many);
     EXPECT_OK(jd_sync_global_devices("warm"));
     struct usage before = measure();

@@ -154,9 +154,9 @@ static void make_progress(const struct jd_runtime *runtime)
     atomic_fetch_add(&fake_host.turns, 1);
 }
 
-static void set_listener(void (*listener)(void))
+static void set_hook(void (*hook)(void))
 {
-    fake_host.listener = listener;
+    fake_host.hook = hook;
 }
 
 struct fake_host fake_host = {
@@ -178,7 +178,7 @@ struct fake_host fake_host = {
         .wait_start = start_wait,
         .wait_look = look,
         .make_progress = make_progress,
-        .ending_set_listener = set_listener,
+        .failure_exit_set_hook = set_hook,
         .print_ranges = print_ranges,
     },
 };

@@ -23,7 +23,7 @@ struct fake_host {
     atomic_bool is_ended;   /* the job has failed: waits return ABORTED */
     atomic_long turns;      /* make_progress was called */
     char log[1024];         /* the last line */
-    void (*listener)(void); /* of the job's failure */
+    void (*hook)(void);     /* of the job's failure */
     struct jd_platform_host table; /* may be changed before the start */
 };
 extern struct fake_host fake_host;

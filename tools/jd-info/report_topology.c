@@ -42,11 +42,11 @@ static void write_absent(const struct jd_topology *t,
     fputs("}}", stdout);
 }
 
-static void write_spare(const struct jd_topology *t, int process)
+static void write_unowned(const struct jd_topology *t, int process)
 {
     const char *uuid;
     fputs("\"unused_uuids\": [", stdout);
-    for (int i = 0; (uuid = jd__topology_spare(t, process, i)); i++) {
+    for (int i = 0; (uuid = jd__topology_unowned(t, process, i)); i++) {
         fputs(i ? ", " : "", stdout);
         json_write_string(stdout, uuid);
     }
@@ -63,7 +63,7 @@ static void write_process(const struct jd_topology *t, int process)
            p->cores_allowed);
     write_text("cores", jd__topology_text(t, p->cores), ", ");
     write_text("program", jd__topology_text(t, p->program), ", ");
-    write_spare(t, process);
+    write_unowned(t, process);
     write_absent(t, p);
 }
 

@@ -90,14 +90,14 @@ static void print_device(const struct tree *tree, const jd_device *d)
     putc('\n', tree->out);
 }
 
-static void print_spare(const struct tree *tree, int process)
+static void print_unowned(const struct tree *tree, int process)
 {
     const char *uuid;
-    for (int i = 0; (uuid = jd__topology_spare(tree->topology, process, i));
+    for (int i = 0; (uuid = jd__topology_unowned(tree->topology, process, i));
          i++)
         fprintf(tree->out, "%s%s",
                 i ? ", " : "    sees, and does not use: ", uuid);
-    if (jd__topology_spare(tree->topology, process, 0))
+    if (jd__topology_unowned(tree->topology, process, 0))
         putc('\n', tree->out);
 }
 
@@ -115,7 +115,7 @@ static void print_process(const struct tree *tree, int process)
         for (int k = first; k < first + count; k++)
             print_device(tree, t->platforms[i].devices[k]);
     }
-    print_spare(tree, process);
+    print_unowned(tree, process);
 }
 
 static void print_host(const struct tree *tree, int host)

@@ -7,8 +7,8 @@
  *     struct jd_heap *heap = jd__heap_get("jd_device_alloc");
  *     status = jd__heap_alloc(heap, &(struct jd_heap_request){ ... }, &p);
  *     ...
- *     jd__heap_describe(heap, &card);             to a neighbour, who
- *     status = jd__heap_map(&card, &view);         maps all of it, once,
+ *     jd__heap_describe(heap, &desc);             to a neighbour, who
+ *     status = jd__heap_map(&desc, &view);         maps all of it, once,
  *     jd__heap_view_open(view, offset + bytes)     as far as it looks
  *     p_there = jd__heap_view_base(view) + offset;
  *
@@ -99,7 +99,7 @@ struct jd_heap_desc {
 };
 
 void jd__heap_describe(const struct jd_heap *heap,
-                       struct jd_heap_desc *ret_card);
+                       struct jd_heap_desc *ret_desc);
 
 /*
  * Maps a neighbour's heap, or finds that it is mapped already (also this
@@ -109,7 +109,7 @@ void jd__heap_describe(const struct jd_heap *heap,
  * cannot be opened, no address space, a nonce that is not there): then this
  * neighbour is reached by MPI.
  */
-jd_status jd__heap_map(const struct jd_heap_desc *card,
+jd_status jd__heap_map(const struct jd_heap_desc *desc,
                        struct jd_heap_view **ret_view);
 void jd__heap_unmap(struct jd_heap_view *view);
 

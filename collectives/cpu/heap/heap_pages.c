@@ -110,9 +110,9 @@ static jd_status take_part(struct jd_heap *heap, const struct jd_pages *pages,
 
 /* Others may take at the same moment what this process was told there is, so
  * no step is more than a thousandth of what would be left. */
-static uint64_t choose_step(uint64_t spare, uint64_t left)
+static uint64_t choose_step(uint64_t left_behind, uint64_t left)
 {
-    uint64_t step = spare / 1024 & ~(JD_HEAP_HUGE - 1);
+    uint64_t step = left_behind / 1024 & ~(JD_HEAP_HUGE - 1);
     if (step < SMALLEST_STEP)
         step = SMALLEST_STEP;
     return step < left ? step : left;
@@ -127,9 +127,9 @@ static jd_status take_all(struct jd_heap *heap, const struct jd_pages *pages)
         .bytes = pages->bytes,
     };
     while (space.taken < pages->bytes) {
-        uint64_t spare = 0, left = pages->bytes - space.taken;
-        jd_status status = jd__heap_space_check(&space, &spare);
-        uint64_t step = choose_step(spare, left);
+        uint64_t left_behind = 0, left = pages->bytes - space.taken;
+        jd_status status = jd__heap_space_check(&space, &left_behind);
+        uint64_t step = choose_step(left_behind, left);
         if (status == JD_OK)
             status = take_part(heap, pages, pages->begin + space.taken, step);
         if (status != JD_OK)

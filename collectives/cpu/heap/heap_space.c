@@ -139,7 +139,7 @@ static void file_space(int file, struct jd_space *space)
 }
 
 jd_status jd__heap_space_check(const struct jd_space_request *request,
-                               uint64_t *ret_spare)
+                               uint64_t *ret_left)
 {
     struct jd_space space = { .left = UINT64_MAX, .remedy = "" };
     jd__heap_cgroup_space(request->root, &space);
@@ -148,8 +148,8 @@ jd_status jd__heap_space_check(const struct jd_space_request *request,
     commit_space(request->root, &space);
     file_space(request->file, &space);
     uint64_t needed = request->bytes - request->taken;
-    if (needed <= space.left && ret_spare)
-        *ret_spare = space.left - needed;
+    if (needed <= space.left && ret_left)
+        *ret_left = space.left - needed;
     if (needed <= space.left)
         return JD_OK;
     return jd_fail(JD_RESOURCE_EXHAUSTED,

@@ -35,12 +35,12 @@ struct jd_space_request {
 };
 
 /*
- * *ret_spare, where it is not NULL, gets what would be left behind all of the
+ * *ret_left, where it is not NULL, gets what would be left behind all of the
  * bytes. Returns JD_OK; RESOURCE_EXHAUSTED naming operation, the bytes, what
  * can be had, the limit that says so with its file, and the remedy.
  */
 jd_status jd__heap_space_check(const struct jd_space_request *request,
-                               uint64_t *ret_spare);
+                               uint64_t *ret_left);
 
 /* ---- among its files ---------------------------------------------------- */
 

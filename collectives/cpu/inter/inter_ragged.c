@@ -46,7 +46,7 @@ static jd_status fail(const struct ragged *r, int culprit,
                    "same version of jd?",
                    name, r->call->detail ? r->call->detail : "",
                    comm->processes[culprit], culprit, (int)fault->kind,
-                   (int)fault->giver, (int)fault->taker);
+                   (int)fault->producer, (int)fault->consumer);
 }
 
 /* A sync more, in which the culprit tells what it found. */

@@ -35,7 +35,7 @@ static struct {
     atomic_bool has_begun;   /* what jd__failure_exit_check looks at */
     atomic_bool is_going_on; /* the process will be ended */
     pthread_mutex_t lock;
-    void (*_Atomic listener)(void);
+    void (*_Atomic hook)(void);
     pthread_once_t once;
     pthread_cond_t changed;
     /* guarded by lock: */
@@ -289,11 +289,11 @@ static void keep_report(const struct jd_report *report)
     ending.report.text = ending.text;
 }
 
-static void tell_listener(void)
+static void call_hook(void)
 {
-    void (*listener)(void) = atomic_load(&ending.listener);
-    if (listener)
-        listener();
+    void (*hook)(void) = atomic_load(&ending.hook);
+    if (hook)
+        hook();
 }
 
 /* Locked. False where it has begun already: the first report stands. */
@@ -304,7 +304,7 @@ static bool take_report(const struct jd_report *report)
     keep_report(report);
     atomic_store_explicit(&ending.has_begun, true, memory_order_release);
     pthread_cond_broadcast(&ending.changed);
-    tell_listener();
+    call_hook();
     return true;
 }
 
@@ -403,9 +403,9 @@ void jd__failure_exit_set_callback(jd_peer_failure_f callback, void *arg)
     unlock();
 }
 
-void jd__failure_exit_set_listener(void (*listener)(void))
+void jd__failure_exit_set_hook(void (*hook)(void))
 {
-    atomic_store(&ending.listener, listener);
+    atomic_store(&ending.hook, hook);
 }
 
 void jd__failure_exit_reset(void)

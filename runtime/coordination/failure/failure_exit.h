@@ -91,7 +91,7 @@ void jd__failure_exit_reset(void);
  * waits elsewhere than here, in a library of its own. One of the process, that
  * stays.
  */
-void jd__failure_exit_set_listener(void (*listener)(void));
+void jd__failure_exit_set_hook(void (*hook)(void));
 
 /* The callback of jd_on_peer_failure; NULL: none. */
 void jd__failure_exit_set_callback(jd_peer_failure_f callback, void *arg);

@@ -18,7 +18,7 @@ enum { MOST = 8, NEVER = -1000000000 };
 /* A device's thread. */
 struct member {
     struct jd_wait wait;
-    struct jd_rendezvous arrival;
+    struct jd_rendezvous party;
     pthread_t thread;
     jd_status finish_with; /* of the speaker */
     jd_status status;
@@ -42,24 +42,23 @@ static struct member *prepare(int device, int num_devices, uint64_t digest)
                   .notice = -1,
                   .variable = "JD_COLLECTIVE_TIMEOUT",
                   .self = 3 },
-        .arrival = { .digest = digest,
-                     .desc = "\"data\" of 4 devices",
-                     .device = device,
-                     .devices = first_devices,
-                     .num_devices = num_devices,
-                     .item = m },
+        .party = { .digest = digest,
+                   .desc = "\"data\" of 4 devices",
+                   .device = device,
+                   .devices = first_devices,
+                   .num_devices = num_devices,
+                   .item = m },
     };
-    m->arrival.wait = &m->wait;
+    m->party.wait = &m->wait;
     return m;
 }
 
 static void speak(struct member *m)
 {
     static int told = 7;
-    for (int i = 0; i < m->arrival.num_devices; i++) {
-        int device = m->arrival.devices[i];
-        struct jd_rendezvous *a =
-            jd__local_rendezvous_find(&m->arrival, device);
+    for (int i = 0; i < m->party.num_devices; i++) {
+        int device = m->party.devices[i];
+        struct jd_rendezvous *a = jd__local_rendezvous_find(&m->party, device);
         ck_assert_ptr_nonnull(a);
         ck_assert_int_eq(a->device, device);
         struct member *other = a->item;
@@ -68,13 +67,13 @@ static void speak(struct member *m)
     }
     if (m->finish_with != JD_OK)
         jd_fail(m->finish_with, "jd_psum: the speaker's sentence");
-    jd__local_rendezvous_finish(&m->arrival, m->finish_with);
+    jd__local_rendezvous_finish(&m->party, m->finish_with);
 }
 
 static void *come(void *arg)
 {
     struct member *m = arg;
-    m->status = jd__local_rendezvous_come(&m->arrival, &m->spoke);
+    m->status = jd__local_rendezvous_come(&m->party, &m->spoke);
     if (m->spoke)
         speak(m);
     else if (m->status != JD_OK)
@@ -133,15 +132,15 @@ END_TEST
 START_TEST(platforms_do_not_disturb_each_other)
 {
     struct member *other = prepare(5, 2, 2);
-    other->arrival.device = 0;
-    other->arrival.platform = 1;
+    other->party.device = 0;
+    other->party.platform = 1;
     start(other);
     await_count(1);
     come(prepare(0, 1, 1));
     UNIT_OK(all[0].status);
     ck_assert_int_eq(all[0].others, 1);
-    prepare(6, 2, 2)->arrival.device = 1;
-    all[6].arrival.platform = 1;
+    prepare(6, 2, 2)->party.device = 1;
+    all[6].party.platform = 1;
     come(&all[6]);
     UNIT_OK(all[6].status);
     ck_assert_int_eq(all[6].others, 2);
@@ -170,7 +169,7 @@ START_TEST(comms_do_not_mix)
 {
     static const int others[] = { 2, 3 };
     start(prepare(0, 2, 1));
-    prepare(2, 2, 2)->arrival.devices = others;
+    prepare(2, 2, 2)->party.devices = others;
     start(&all[2]);
     await_count(2);
     start(prepare(1, 2, 1));
@@ -181,11 +180,11 @@ START_TEST(comms_do_not_mix)
     ck_assert_int_eq(jd__local_rendezvous_count(), 1);
     static struct member *last;
     last = prepare(3, 2, 2);
-    last->arrival.devices = others;
-    UNIT_OK(jd__local_rendezvous_come(&last->arrival, &last->spoke));
+    last->party.devices = others;
+    UNIT_OK(jd__local_rendezvous_come(&last->party, &last->spoke));
     ck_assert(last->spoke);
-    ck_assert_ptr_null(jd__local_rendezvous_find(&last->arrival, 0));
-    jd__local_rendezvous_finish(&last->arrival, JD_OK);
+    ck_assert_ptr_null(jd__local_rendezvous_find(&last->party, 0));
+    jd__local_rendezvous_finish(&last->party, JD_OK);
     join(&all[2]);
     UNIT_OK(all[2].status);
 }
@@ -198,7 +197,7 @@ END_TEST
 START_TEST(who_is_early_waits)
 {
     static const int second[] = { 0, 2 };
-    prepare(2, 2, 2)->arrival.devices = second;
+    prepare(2, 2, 2)->party.devices = second;
     start(&all[2]);
     await_count(1);
     start(prepare(1, 2, 1));
@@ -206,7 +205,7 @@ START_TEST(who_is_early_waits)
     come(prepare(0, 2, 1));
     join(&all[1]);
     UNIT_OK(all[1].status);
-    prepare(0, 2, 2)->arrival.devices = second;
+    prepare(0, 2, 2)->party.devices = second;
     come(&all[0]);
     ck_assert(all[0].spoke);
     join(&all[2]);
@@ -228,7 +227,7 @@ START_TEST(beliefs_that_differ_are_named)
     start(prepare(0, 3, 1));
     start(prepare(1, 3, 1));
     await_count(2);
-    prepare(2, 3, 2)->arrival.desc = "\"model\" of 4 devices";
+    prepare(2, 3, 2)->party.desc = "\"model\" of 4 devices";
     come(&all[2]);
     join(&all[0]);
     join(&all[1]);
@@ -245,9 +244,9 @@ START_TEST(a_device_is_here_once)
 {
     start(prepare(0, 2, 1));
     await_count(1);
-    struct member twin = { .arrival = all[0].arrival };
-    twin.arrival.digest = 2;
-    UNIT_FAILS(jd__local_rendezvous_come(&twin.arrival, &twin.spoke),
+    struct member twin = { .party = all[0].party };
+    twin.party.digest = 2;
+    UNIT_FAILS(jd__local_rendezvous_come(&twin.party, &twin.spoke),
                JD_FAILED_PRECONDITION,
                "jd_psum: device 0 of process 3 is in the first collective of "
                "another mesh (\"data\" of 4 devices) on another thread; call "
@@ -266,7 +265,7 @@ START_TEST(the_missing_are_named_at_the_deadline)
     int at = 0;
     struct member *m = prepare(1, 4, 1);
     static const int backwards[] = { 3, 2, 1, 0 };
-    m->arrival.devices = backwards;
+    m->party.devices = backwards;
     m->wait.timeout = 0.05;
     m->wait.detail = " over axis \"data\"";
     come(m);
@@ -301,17 +300,17 @@ START_TEST(who_is_spoken_for_stays)
     struct member *m = prepare(0, 2, 1), *speaker = prepare(1, 2, 1);
     m->wait.timeout = -1;
     m->wait.is_cancelled = &is_cancelled;
-    m->arrival.make_progress = count_call;
-    m->arrival.arg = &num_calls;
+    m->party.make_progress = count_call;
+    m->party.arg = &num_calls;
     atomic_store(&num_calls, NEVER);
     start(m);
     await_count(1);
-    UNIT_OK(jd__local_rendezvous_come(&speaker->arrival, &speaker->spoke));
+    UNIT_OK(jd__local_rendezvous_come(&speaker->party, &speaker->spoke));
     ck_assert(speaker->spoke);
     atomic_store(&num_calls, 0);
     while (atomic_load(&num_calls) < 40) /* cancelled at half of them */
         sched_yield();
-    jd__local_rendezvous_finish(&speaker->arrival, JD_OK);
+    jd__local_rendezvous_finish(&speaker->party, JD_OK);
     join(m);
     UNIT_OK(m->status);
 }
@@ -340,8 +339,8 @@ START_TEST(mpi_makes_progress_meanwhile)
 {
     struct member *m = prepare(0, 2, 1);
     m->wait.is_cancelled = &is_cancelled;
-    m->arrival.make_progress = count_call;
-    m->arrival.arg = &num_calls;
+    m->party.make_progress = count_call;
+    m->party.arg = &num_calls;
     come(m);
     ck_assert_int_eq(m->status, JD_ABORTED);
     ck_assert_int_ge(atomic_load(&num_calls), 21);
@@ -380,7 +379,7 @@ START_TEST(the_lowest_speaks_of_it)
         m->wait.notice = 0.02;
         m->wait.timeout = -1;
         m->wait.is_cancelled = &is_cancelled;
-        m->arrival.make_progress = i == 0 ? cancel_when_said : NULL;
+        m->party.make_progress = i == 0 ? cancel_when_said : NULL;
         start(m);
         if (i == 0)
             await_count(1);

@@ -115,7 +115,7 @@ static void describe(const struct jd_records *records, char *text)
 {
     for (int i = 0; i < records->count; i++) {
         const struct jd_record *r = records->items[i];
-        for (int k = 0; k < r->num_devices + r->num_spare; k++) {
+        for (int k = 0; k < r->num_devices + r->num_unowned; k++) {
             if (k == r->num_devices)
                 *text++ = ':';
             if (strcmp(r->devices[k].platform, "cuda") == 0)

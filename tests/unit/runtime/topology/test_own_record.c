@@ -71,7 +71,7 @@ START_TEST(it_has_the_devices_of_all_platforms)
     num_gpus = 2;
     UNIT_OK(create("JD_NUM_CPU_DEVICES=3\n", &r));
     ck_assert_int_eq(r->num_devices, 5);
-    ck_assert_int_eq(r->num_spare, 0);
+    ck_assert_int_eq(r->num_unowned, 0);
     ck_assert_str_eq(r->devices[1].platform, "cuda");
     ck_assert_str_eq(r->devices[1].device.uuid, "GPU-1");
     ck_assert_int_eq(r->devices[1].device.native, 1);

@@ -215,12 +215,12 @@ START_TEST(who_sees_what_it_does_not_use)
         JOB_RECORDS({ .id = 0, .devices = "ccc" }, { .id = 1, .devices = "c" });
     struct jd_topology *t;
     records->items[0]->num_devices = 1;
-    records->items[0]->num_spare = 2;
+    records->items[0]->num_unowned = 2;
     UNIT_OK(jd__topology_build(records, NULL, &t));
-    ck_assert_str_eq(jd__topology_spare(t, 0, 0), "0-1");
-    ck_assert_str_eq(jd__topology_spare(t, 0, 1), "0-2");
-    ck_assert_ptr_null(jd__topology_spare(t, 0, 2));
-    ck_assert_ptr_null(jd__topology_spare(t, 1, 0));
+    ck_assert_str_eq(jd__topology_unowned(t, 0, 0), "0-1");
+    ck_assert_str_eq(jd__topology_unowned(t, 0, 1), "0-2");
+    ck_assert_ptr_null(jd__topology_unowned(t, 0, 2));
+    ck_assert_ptr_null(jd__topology_unowned(t, 1, 0));
     jd__topology_destroy(t);
     jd__records_destroy(records);
 }

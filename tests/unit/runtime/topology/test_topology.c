@@ -175,11 +175,11 @@ START_TEST(the_default_platform_stands_first)
 END_TEST
 
 /* Those that a process only sees are nobody's here. */
-START_TEST(spare_devices_are_left_out)
+START_TEST(unowned_devices_are_left_out)
 {
     struct jd_records *records = JOB_RECORDS({ .id = 0, .devices = "ggc" });
     records->items[0]->num_devices = 1;
-    records->items[0]->num_spare = 2;
+    records->items[0]->num_unowned = 2;
     struct jd_topology *t = build(records, 0);
     ck_assert_int_eq(t->num_platforms, 1);
     ck_assert_int_eq(t->num_devices, 1);
@@ -314,7 +314,7 @@ int main(void)
     TCase *devices = unit_case(suite, "devices");
     tcase_add_test(devices, devices_stand_by_platform_and_process);
     tcase_add_test(devices, the_default_platform_stands_first);
-    tcase_add_test(devices, spare_devices_are_left_out);
+    tcase_add_test(devices, unowned_devices_are_left_out);
     tcase_add_test(devices, local_devices_are_ones_own);
     tcase_add_test(devices, a_platform_may_be_elsewhere);
     tcase_add_test(devices, a_platform_that_nobody_has_is_not_there);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_heap_map.c - two processes that see the same memory, and cards that
- * lead to nothing. */
+/* test_heap_map.c - two processes that see the same memory, and descriptions
+ * that lead to nothing. */
 #include "tests/unit/heap_refusals.h"
 #include "tests/unit/heap_use.h"
 #include "tests/unit/unit.h"
@@ -17,7 +17,7 @@
 /* Another process with a heap, and an allocation in it. */
 struct neighbour {
     pid_t pid;
-    struct jd_heap_desc card;
+    struct jd_heap_desc desc;
     uint64_t offset;
     int order, answer; /* pipes: a byte each */
 };
@@ -37,15 +37,15 @@ static void receive_all(int from, void *data, size_t bytes)
 static void run_neighbour(int order, int answer)
 {
     struct jd_heap *heap = jd__heap_get("test");
-    struct jd_heap_desc card;
+    struct jd_heap_desc desc;
     uint64_t offset;
     char byte;
     ck_assert_msg(heap != NULL, "%s", jd_error_message());
     char *memory = take(heap, BYTES, 0);
     memset(memory, 'n', BYTES);
     ck_assert(jd__heap_offset(heap, memory, BYTES, &offset));
-    jd__heap_describe(heap, &card);
-    send_all(answer, &card, sizeof card);
+    jd__heap_describe(heap, &desc);
+    send_all(answer, &desc, sizeof desc);
     send_all(answer, &offset, sizeof offset);
     while (read(order, &byte, 1) == 1) {
         bool same = true;
@@ -72,7 +72,7 @@ static void start(struct neighbour *neighbour)
     close(answers[1]);
     neighbour->order = orders[1];
     neighbour->answer = answers[0];
-    receive_all(answers[0], &neighbour->card, sizeof neighbour->card);
+    receive_all(answers[0], &neighbour->desc, sizeof neighbour->desc);
     receive_all(answers[0], &neighbour->offset, sizeof neighbour->offset);
 }
 
@@ -85,10 +85,10 @@ static void stop(struct neighbour *neighbour, int signal)
     close(neighbour->answer);
 }
 
-static struct jd_heap_view *map(const struct jd_heap_desc *card)
+static struct jd_heap_view *map(const struct jd_heap_desc *desc)
 {
     struct jd_heap_view *view = NULL;
-    UNIT_OK(jd__heap_map(card, &view));
+    UNIT_OK(jd__heap_map(desc, &view));
     return view;
 }
 
@@ -111,7 +111,7 @@ static void expect_bytes(const char *memory, char value)
 static void share_with(struct neighbour *neighbour)
 {
     char byte;
-    struct jd_heap_view *view = map(&neighbour->card);
+    struct jd_heap_view *view = map(&neighbour->desc);
     char *memory = look_at(view, neighbour->offset);
     ck_assert_uint_eq((uintptr_t)memory % JD_HEAP_HUGE, 0);
     expect_bytes(memory, 'n');
@@ -158,13 +158,13 @@ START_TEST(memory_outlives_its_owner)
 {
     struct neighbour neighbour;
     start(&neighbour);
-    struct jd_heap_view *view = map(&neighbour.card);
+    struct jd_heap_view *view = map(&neighbour.desc);
     char *memory = look_at(view, neighbour.offset);
     stop(&neighbour, SIGKILL);
     expect_bytes(memory, 'n');
     memset(memory, 'x', BYTES);
     expect_bytes(memory, 'x');
-    struct jd_heap_view *again = map(&neighbour.card); /* it is known */
+    struct jd_heap_view *again = map(&neighbour.desc); /* it is known */
     ck_assert_ptr_eq(again, view);
     jd__heap_unmap(view);
     expect_bytes(memory, 'x');
@@ -176,9 +176,9 @@ END_TEST
 START_TEST(the_own_heap_is_its_view)
 {
     struct jd_heap *heap = jd__heap_get("test");
-    struct jd_heap_desc card;
-    jd__heap_describe(heap, &card);
-    struct jd_heap_view *view = map(&card);
+    struct jd_heap_desc desc;
+    jd__heap_describe(heap, &desc);
+    struct jd_heap_view *view = map(&desc);
     ck_assert_ptr_eq(jd__heap_view_base(view), heap->base);
     jd__heap_unmap(view);
     memset(take(heap, 100, 0), 1, 100);
@@ -189,17 +189,17 @@ END_TEST
 START_TEST(a_child_maps_its_parents)
 {
     struct jd_heap *heap = jd__heap_get("test");
-    struct jd_heap_desc card;
+    struct jd_heap_desc desc;
     int how;
     uint64_t offset;
     char *memory = take(heap, BYTES, 0);
     memset(memory, 'p', BYTES);
     ck_assert(jd__heap_offset(heap, memory, BYTES, &offset));
-    jd__heap_describe(heap, &card);
+    jd__heap_describe(heap, &desc);
     pid_t child = fork();
     if (child == 0) {
         ck_assert_ptr_ne(jd__heap_get("test"), heap);
-        struct jd_heap_view *view = map(&card);
+        struct jd_heap_view *view = map(&desc);
         expect_bytes(look_at(view, offset), 'p');
         jd__heap_unmap(view);
         _exit(0);
@@ -251,9 +251,9 @@ START_TEST(a_view_opens_as_far_as_it_is_asked)
 {
     struct neighbour neighbour;
     start(&neighbour);
-    struct jd_heap_view *view = map(&neighbour.card);
+    struct jd_heap_view *view = map(&neighbour.desc);
     char *base = jd__heap_view_base(view);
-    uint64_t size = neighbour.card.size;
+    uint64_t size = neighbour.desc.size;
     ck_assert_uint_eq(writable_bytes(base, size), 0);
     ck_assert_uint_eq(jd__heap_view_open(view, 1), STEP);
     ck_assert_uint_eq(writable_bytes(base, size), STEP);
@@ -271,15 +271,15 @@ END_TEST
 
 /* ---- what does not ------------------------------------------------------ */
 
-static void expect_refusal(const struct jd_heap_desc *card, const char *reason)
+static void expect_refusal(const struct jd_heap_desc *desc, const char *reason)
 {
     char sentence[512];
     struct jd_heap_view *view = NULL;
     snprintf(sentence, sizeof sentence,
              "the memory of the process with pid %d cannot be mapped: %s; "
              "data to and from it goes by MPI",
-             (int)card->pid, reason);
-    UNIT_FAILS(jd__heap_map(card, &view), JD_UNAVAILABLE, sentence);
+             (int)desc->pid, reason);
+    UNIT_FAILS(jd__heap_map(desc, &view), JD_UNAVAILABLE, sentence);
     ck_assert_ptr_null(view);
 }
 
@@ -287,8 +287,8 @@ START_TEST(another_nonce_is_another_process)
 {
     struct neighbour neighbour;
     start(&neighbour);
-    neighbour.card.nonce[15] ^= 1;
-    expect_refusal(&neighbour.card, "another process has that pid here");
+    neighbour.desc.nonce[15] ^= 1;
+    expect_refusal(&neighbour.desc, "another process has that pid here");
     stop(&neighbour, 0);
 }
 END_TEST
@@ -298,10 +298,10 @@ START_TEST(another_size_is_another_file)
     struct neighbour neighbour;
     char reason[256];
     start(&neighbour);
-    neighbour.card.size -= JD_HEAP_HUGE;
+    neighbour.desc.size -= JD_HEAP_HUGE;
     snprintf(reason, sizeof reason, "/proc/%d/fd/%d is another process's file",
-             (int)neighbour.card.pid, (int)neighbour.card.descriptor);
-    expect_refusal(&neighbour.card, reason);
+             (int)neighbour.desc.pid, (int)neighbour.desc.descriptor);
+    expect_refusal(&neighbour.desc, reason);
     stop(&neighbour, 0);
 }
 END_TEST
@@ -312,12 +312,12 @@ START_TEST(another_kind_of_file_is_left_alone)
     struct neighbour neighbour;
     char reason[256];
     start(&neighbour);
-    neighbour.card.pid = (int32_t)getpid();
-    neighbour.card.descriptor = neighbour.answer;
-    neighbour.card.size = 0; /* as the kernel says of a pipe */
+    neighbour.desc.pid = (int32_t)getpid();
+    neighbour.desc.descriptor = neighbour.answer;
+    neighbour.desc.size = 0; /* as the kernel says of a pipe */
     snprintf(reason, sizeof reason, "/proc/%d/fd/%d is another process's file",
-             (int)neighbour.card.pid, (int)neighbour.card.descriptor);
-    expect_refusal(&neighbour.card, reason);
+             (int)neighbour.desc.pid, (int)neighbour.desc.descriptor);
+    expect_refusal(&neighbour.desc, reason);
     stop(&neighbour, 0);
 }
 END_TEST
@@ -331,24 +331,24 @@ START_TEST(a_process_that_has_ended_is_named)
     snprintf(reason, sizeof reason,
              "/proc/%d/fd/%d: No such file or directory (a process that has "
              "ended, of another user, or in another container)",
-             (int)neighbour.card.pid, (int)neighbour.card.descriptor);
-    expect_refusal(&neighbour.card, reason);
+             (int)neighbour.desc.pid, (int)neighbour.desc.descriptor);
+    expect_refusal(&neighbour.desc, reason);
 }
 END_TEST
 
 START_TEST(another_host_is_not_tried)
 {
     struct jd_heap *heap = jd__heap_get("test");
-    struct jd_heap_desc card;
+    struct jd_heap_desc desc;
     char reason[256];
-    jd__heap_describe(heap, &card);
-    card.nonce[0] ^= 1; /* or it is this process's own */
-    strcpy(card.host, "11111111-2222-3333-4444-555555555555");
+    jd__heap_describe(heap, &desc);
+    desc.nonce[0] ^= 1; /* or it is this process's own */
+    strcpy(desc.host, "11111111-2222-3333-4444-555555555555");
     snprintf(reason, sizeof reason,
              "it runs on another host (boot id "
              "11111111-2222-3333-4444-555555555555, here %s)",
              heap->boot_id);
-    expect_refusal(&card, reason);
+    expect_refusal(&desc, reason);
 }
 END_TEST
 

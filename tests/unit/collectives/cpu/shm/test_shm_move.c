@@ -311,7 +311,7 @@ END_TEST
 
 /* ---- a group that is a part of a communicator --------------------------- */
 
-enum { CLIQUE = 5, LONG_COUNT = 3000 };
+enum { COMM = 5, LONG_COUNT = 3000 };
 
 /* Blocks 4, 1 and 2 of five are this group's; the others stay. */
 static void gather_a_part(struct crowd *crowd, int index, void *arg)
@@ -330,7 +330,7 @@ static void gather_a_part(struct crowd *crowd, int index, void *arg)
         .to = JD_MOVE_ALL,
         .from = JD_MOVE_ALL,
     };
-    memset(out, 0xa5, CLIQUE * count);
+    memset(out, 0xa5, COMM * count);
     for (int i = 0; i < 3; i++)
         memcpy(in + (size_t)numbers[i] * count, stream(&test, index, i, 0),
                count);
@@ -448,11 +448,11 @@ int main(void)
               stderr);
     else
         tcase_add_loop_test(moves, a_stream_may_be_longer_than_2_gib, 0, 2);
-    TCase *sights = unit_case(suite, "sights");
-    tcase_set_timeout(sights, 100);
-    tcase_add_test(sights, private_memory_is_read_where_that_is_allowed);
-    tcase_add_test(sights, it_bounces_where_the_process_is_another);
-    tcase_add_test(sights, it_bounces_where_there_is_no_process);
-    tcase_add_test(sights, a_process_that_has_ended_cannot_be_read);
+    TCase *cma = unit_case(suite, "cma");
+    tcase_set_timeout(cma, 100);
+    tcase_add_test(cma, private_memory_is_read_where_that_is_allowed);
+    tcase_add_test(cma, it_bounces_where_the_process_is_another);
+    tcase_add_test(cma, it_bounces_where_there_is_no_process);
+    tcase_add_test(cma, a_process_that_has_ended_cannot_be_read);
     return unit_main(suite);
 }

@@ -645,9 +645,9 @@ static void hear(void)
     heard += jd__failure_exit_has_begun() ? 1 : 100;
 }
 
-START_TEST(a_listener_hears_of_it_once)
+START_TEST(the_hook_is_called_once)
 {
-    jd__failure_exit_set_listener(hear);
+    jd__failure_exit_set_hook(hear);
     ck_assert_int_eq(heard, 0);
     jd__failure_exit_note(SENTENCE);
     ck_assert_int_eq(heard, 1);
@@ -668,12 +668,12 @@ static void say_heard(void)
 
 static void end_heard(void)
 {
-    jd__failure_exit_set_listener(say_heard);
+    jd__failure_exit_set_hook(say_heard);
     fail_job(&report);
     wait_for_ever();
 }
 
-START_TEST(a_listener_hears_of_others)
+START_TEST(the_hook_hears_of_others)
 {
     struct end end = end_of(end_heard);
     expect_reported_end(&end);
@@ -760,8 +760,8 @@ int main(void)
     tcase_add_test(goes_on, jd_shutdown_returns_it);
     tcase_add_test(goes_on, its_own_failure_does_not_end_it);
     tcase_add_test(goes_on, a_check_costs_nothing_and_can_be_reset);
-    tcase_add_test(goes_on, a_listener_hears_of_it_once);
-    tcase_add_test(goes_on, a_listener_hears_of_others);
+    tcase_add_test(goes_on, the_hook_is_called_once);
+    tcase_add_test(goes_on, the_hook_hears_of_others);
     tcase_add_test(goes_on, a_reset_does_not_keep_it);
     tcase_add_test(goes_on, collectives_are_aborted);
     return unit_main(suite);
