@@ -197,7 +197,8 @@ JD_API jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
 /*
  * The same, but where no route ends here out stays as it is, as a receive from
  * MPI_PROC_NULL leaves it: at the wall of a domain the halo keeps its boundary
- * value. As jd_ppermute otherwise; all members make the same of the two calls.
+ * value. As jd_ppermute otherwise; all members must make the same of the two
+ * calls.
  * Source: MPI_Sendrecv with MPI_PROC_NULL.
  */
 JD_API jd_status jd_ppermute_keep(jd_shard *shard, const char *axes,

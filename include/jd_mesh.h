@@ -40,8 +40,8 @@ typedef struct jd_mesh jd_mesh;
  * what is left of all devices. Several slices, and hosts with unlike numbers
  * of devices, are as good as any.
  *
- * Collective: no communication; but all processes of the mesh make the same
- *   meshes in the same order.
+ * Collective: no communication; but all processes of the mesh must make the
+ *   same meshes in the same order.
  * Threads: any. Owns: the caller, who gives it to jd_mesh_destroy(); names,
  *   sizes and the list of devices are copied.
  * Returns: JD_OK; INVALID_ARGUMENT for a NULL, a size that is not positive,

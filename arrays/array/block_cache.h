@@ -9,6 +9,11 @@
  *     ...
  *     jd__block_cache_give(world, device, bytes, memory);
  *
+ * It keeps whole pieces of any platform's memory, by their size. The slabs of a
+ * platform (collectives/cpu/heap, collectives/cuda/pool.h) share pieces among
+ * small requests, and give to the system what nobody has: they cannot know that
+ * the next call wants the same again.
+ *
  * At most limit bytes of each device are kept, those that came last. Those of
  * a world that has ended go at the next take.
  *

@@ -8,6 +8,10 @@
  *         slab = jd__cuda_pool_add(&pool, memory, bytes);
  *     void *piece = jd__cuda_slab_take(slab, bytes);
  *
+ * The cpu's heap (collectives/cpu/heap/heap_slabs.c) has slabs too, on its own:
+ * its objects are powers of two, for their alignment, it remembers what each was
+ * asked for, and it lies in the library, which this module cannot call.
+ *
  * A slab has slots of one size, four sizes to a doubling, so that at most a
  * fifth of a slot is not used. Slots are aligned to 256 bytes. Threads: one at
  * a time.

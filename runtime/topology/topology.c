@@ -207,7 +207,7 @@ const char *jd__topology_unowned(const struct jd_topology *t, int process,
 bool jd__topology_has_spare(const struct jd_topology *t)
 {
     for (int i = 0; i < t->num_processes; i++)
-        if (t->processes[i].num_spare)
+        if (t->processes[i].num_unowned)
             return true;
     return false;
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One word is one thing: a function of the library begins with the name of its
 file or its room, a struct tag is defined once, and words that were given up
-do not come back (doc/glossary.md has those in use).
+do not come back, in the library, in its tests and in its pages (doc/glossary.md
+has those in use, and at its end those of before).
 
 usage: tests/api/check_names.py [SOURCE_DIR]
 
@@ -14,13 +15,21 @@ import sys
 
 from check_layers import ABOVE, DEFINITION, LIBRARY, bare, files_of, read
 
-# Words that stand for something else today: in code and in comments.
+# Words that stand for something else today: in code, comments and pages.
 RETIRED = [
     'clique', 'cliques', 'team', 'teams', 'teammate', 'jd_between',
     'jd_summary', 'jd_voice', 'jd_belief', 'jd_purpose', 'jd_span',
     'jd_gathering', 'jd_holders', 'jd_arena', 'jd_mail', 'jd_strip',
     'jd_meeting', 'jd_member', 'jd_coordination', 'control block',
-    'control blocks',
+    'control blocks', 'handout', 'handouts', 'jd_voiced', 'jd_span_of_block',
+    'jd_leaf_span', 'jd_cuda_told', 'jd_cuda_patience', 'jd_listener',
+    'fake_clique', 'test_cliques', 'fuzz_between',
+]
+# Words that are English in a sentence: as a part of a name in C.
+RETIRED_PARTS = [
+    'keeper', 'card', 'cards', 'holders', 'gatherings', 'seat', 'seats',
+    'voiced', 'clique', 'cliques', 'team', 'teams', 'handout', 'handouts',
+    'givers', 'spares',
 ]
 RETIRED_PREFIXES = [
     'jd__between_', 'jd__clique_', 'jd__cuda_clique_', 'jd__team_', 'jd__arena_', 'jd__mail_',
@@ -30,6 +39,8 @@ RETIRED_PREFIXES = [
 ]
 WORD = re.compile(r'\b(' + '|'.join(RETIRED) + r')\b(?!\.h)|\b(' +
                   '|'.join(RETIRED_PREFIXES) + r')\w+')
+PART = re.compile(r'(?<![A-Za-z0-9])(' + '|'.join(RETIRED_PARTS) +
+                  r')(?![A-Za-z0-9])', re.I)
 STRUCT = re.compile(r'^(?:static )?(?:struct|enum|union) (jd_\w+) \{', re.M)
 
 # What a file's functions may begin with beside its own name and its room's.
@@ -41,6 +52,7 @@ ALSO = {
     'runtime/coordination/auth/munge_absent.c': ('munge',),
     'runtime/coordination/server/greet.c': ('service',),
 }
+EXEMPT = ('doc/glossary.md', 'tests/api/test_source.sh')
 # Each platform has its own.
 DEFINED_TWICE = ('jd_comm',)
 
@@ -70,6 +82,23 @@ def check_words(path, text):
         yield f'{path}: line {line}: "{match.group()}" was given up'
 
 
+def check_parts(path, code):
+    for match in PART.finditer(code):
+        yield f'{path}: "{match.group()}" in a name was given up'
+
+
+def pages_of(folder):
+    """The pages and scripts, but for those that have the old words to say what
+    they were."""
+    for where, dirs, names in os.walk(folder):
+        dirs[:] = sorted(d for d in dirs
+                         if not d.startswith(('.', 'build')))
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(where, name))
+            if name.endswith(('.md', '.sh')) and path not in EXEMPT:
+                yield path
+
+
 def check_tags(texts):
     homes = {}
     for path, text in texts.items():
@@ -86,11 +115,16 @@ def main(arguments):
         return 0
     os.chdir(arguments[0] if arguments else
              os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
-    texts = {path: read(path) for path in files_of(LIBRARY + ABOVE)}
+    texts = {path: read(path)
+             for path in files_of(LIBRARY + ABOVE + ('tests/',))}
     library = {path: text for path, text in texts.items()
                if path.startswith(LIBRARY)}
     found = [breach for path, text in texts.items()
              for breach in check_words(path, text)]
+    found += [breach for path in pages_of('.')
+              for breach in check_words(path, read(path))]
+    found += [breach for path, text in texts.items()
+              for breach in check_parts(path, bare(text))]
     found += [breach for path, text in library.items()
               if path.endswith('.c') and
               not path.startswith(('autodetect/', 'collectives/cuda/'))

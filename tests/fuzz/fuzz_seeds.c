@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_seeds wire|service|agent|between DIRECTORY - writes the inputs that the
+ * fuzz_seeds wire|service|agent|inter DIRECTORY - writes the inputs that the
  * fuzz targets begin with: frames of every body, what jobs do, and a result
  * and a fault that can be.
  */
@@ -200,7 +200,7 @@ static void write_jobs(const char *directory)
 
 /* ---- what comes by MPI -------------------------------------------------- */
 
-/* Of 8 members, 4 to a team; then of which record it is, and the record. */
+/* Of 8 members, 4 to a group; then of which record it is, and the record. */
 static void write_records(const char *directory)
 {
     uint8_t bytes[3 + sizeof(struct jd_inter_result)] = { 7, 3, 0 };
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
             write_frames(argv[2], flags);
     else if (argc == 3 && strcmp(argv[1], "service") == 0)
         write_jobs(argv[2]);
-    else if (argc == 3 && strcmp(argv[1], "between") == 0)
+    else if (argc == 3 && strcmp(argv[1], "inter") == 0)
         write_records(argv[2]);
     else
         return 2;

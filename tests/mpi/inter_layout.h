@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * inter_layout.h - a comm of all processes, a member each, numbered
- * backwards, whose teams are what the test says: "0,0,1,1" is the team of each
+ * backwards, whose groups are what the test says: "0,0,1,1" is the group of each
  * member. Each process has one window of memory that the others map: the
- * control block, and what layout_memory() cuts off.
+ * segment, and what layout_memory() cuts off.
  */
 #ifndef TESTS_MPI_INTER_LAYOUT_H
 #define TESTS_MPI_INTER_LAYOUT_H

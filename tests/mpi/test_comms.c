@@ -133,7 +133,7 @@ static void write_to_all(struct jd_comm *comm, const struct plan *plan,
                (long long)heard[i].to, (long long)heard[i].round);
 }
 
-/* All members of the team, and all of the comm by messages, tell each other
+/* All members of the group, and all of the comm by messages, tell each other
  * who they are. */
 static void talk(struct jd_comm *comm, const struct plan *plan, int round)
 {
@@ -148,7 +148,7 @@ static void talk(struct jd_comm *comm, const struct plan *plan, int round)
                "member %d said %lld, %lld", i, (long long)said[0],
                (long long)said[1]);
     }
-    EXPECT((comm->wire != NULL) == (comm->num_groups > 1), "%d teams",
+    EXPECT((comm->wire != NULL) == (comm->num_groups > 1), "%d groups",
            comm->num_groups);
     if (comm->wire)
         write_to_all(comm, plan, round);

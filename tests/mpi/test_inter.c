@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collectives between teams, with teams made by hand: which team each
+ * The collectives between groups, with groups made by hand: which group each
  * member is of is an argument ("0,0,1,1"), members are numbered backwards, and
  * every result is compared with one that is computed here, from numbers that
  * every type holds and whose sums are exact in any order.
@@ -23,7 +23,7 @@ static const jd_dtype types[] = { JD_F32, JD_BF16, JD_S8,  JD_U64,
                                   JD_F16, JD_F64,  JD_C64, JD_F8E5M2 };
 static const char *const names[] = { "sum", "mean", "max", "min", "prod" };
 
-/* What a member tells its team, what leaders tell each other, and more. */
+/* What a member tells its group, what leaders tell each other, and more. */
 static const size_t small[] = { 0, 1, 7, 300, 1000, 1500, 4001 };
 static const size_t all_counts[] = { 0,    1,    7,     300,   1000,
                                      1500, 4001, 65537, 786433 };

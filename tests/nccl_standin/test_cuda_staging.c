@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_staging.c - host buffers in a call of the cuda platform, on the
  * stand-in: the call of the tests adds 1 to each byte on the device. */
-#include "fake_clique.h"
+#include "fake_comm.h"
 #include "test_cuda.h"
 
 #include "collectives/cuda/memory.h"

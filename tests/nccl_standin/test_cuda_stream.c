@@ -2,7 +2,7 @@
 /* test_cuda_stream.c - a shard's stream on the cuda platform: how it is waited
  * for, replaced and captured, and its scratch memory; on the stand-in, with
  * comms that have no communicator. */
-#include "fake_clique.h"
+#include "fake_comm.h"
 #include "test_cuda.h"
 
 #include "base/clock.h"
@@ -117,7 +117,7 @@ START_TEST(a_wait_has_a_deadline_and_names_the_collective)
     ck_assert(data_is_aborted);
     gate_open(&gate);
     UNIT_FAILS(synchronize(stream), JD_ABORTED,
-               "jd_shard_synchronize: the clique is aborted");
+               "jd_shard_synchronize: the communicator is aborted");
 }
 END_TEST
 
@@ -216,7 +216,7 @@ START_TEST(what_was_aborted_is_no_result)
     note(stream, &data_comm, JD_ACTIVITY_PSUM);
     data_is_aborted = true;
     UNIT_FAILS(synchronize(stream), JD_ABORTED,
-               "jd_shard_synchronize: the clique is aborted");
+               "jd_shard_synchronize: the communicator is aborted");
 }
 END_TEST
 

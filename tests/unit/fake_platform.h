@@ -110,7 +110,7 @@ static jd_status fake_create(const struct jd_comm_spec *spec,
     pthread_mutex_unlock(&fake.lock);
     if (status != JD_OK) {
         free(comm);
-        return jd_fail(status, "the fake makes no clique");
+        return jd_fail(status, "the fake makes no communicator");
     }
     *ret_comm = comm;
     return JD_OK;

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CROWD_MAX = 16, CROWD_ARENA = 8 << 20 };
+enum { CROWD_MAX = 16, CROWD_HEAP = 8 << 20 };
 
 struct crowd {
     int size;
@@ -70,14 +70,14 @@ static inline void crowd_start_with(struct crowd *crowd, int size,
     memset(crowd, 0, sizeof *crowd);
     crowd->size = size;
     for (int i = 0; i < size; i++) {
-        char *heap = aligned_alloc(JD_CONTROL_ALIGNMENT, CROWD_ARENA);
+        char *heap = aligned_alloc(JD_CONTROL_ALIGNMENT, CROWD_HEAP);
         ck_assert_ptr_nonnull(heap);
         ck_assert(jd__shm_segment_size(size) <= (4 << 20));
-        memset(heap, 0, CROWD_ARENA);
+        memset(heap, 0, CROWD_HEAP);
         crowd->members[i] = (struct jd_shm_member){
             .control = (void *)heap,
             .heap = heap,
-            .heap_size = CROWD_ARENA,
+            .heap_size = CROWD_HEAP,
             .process = i,
             .number = i,
         };

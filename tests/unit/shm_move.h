@@ -20,7 +20,7 @@
 
 enum op { GATHER, GATHER_ROWS, SWAP, SWAP_ROWS, PERMUTE, BROADCAST, NUM_OPS };
 
-enum kind { PRIVATE, ARENA, MIXED, NUM_KINDS };
+enum kind { PRIVATE, HEAP, MIXED, NUM_KINDS };
 
 enum { LONGEST = 65537, PIECE = 4096, HALF_OF_MEMORY = 2 << 20, ROWS = 3 };
 
@@ -69,7 +69,7 @@ static inline char *memory_of(const struct member *m,
                               const struct test_call *call)
 {
     bool is_heap =
-        call->kind == ARENA ||
+        call->kind == HEAP ||
         (call->kind == MIXED && ((unsigned)m->index + call->number) % 2 == 0);
     return (is_heap ? m->heap : m->private) + call->number % 9;
 }

@@ -40,7 +40,7 @@ test_same_user() {
     begin 1
     finish
     end_rogue
-    is "what a handout may set before MPI_Init is a closed list" \
+    is "what a server may set before MPI_Init is a closed list" \
         grep -q 'handed out' "$work/rogue" and ended 1 1 and \
         says "would set OMPI_MCA_mca_base_component_path to \
 \"$work/plugins\" before MPI_Init, which no server of jd does" 1 and \

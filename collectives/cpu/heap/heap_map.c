@@ -106,7 +106,7 @@ static jd_status map_checked(const struct jd_heap_desc *desc, int fd,
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0 || facts.st_size != (off_t)desc->size)
-        return fail_map(desc, "its size is not what its desc says");
+        return fail_map(desc, "its size is not what it has said");
     jd_status status = check_nonce(desc, fd);
     if (status != JD_OK)
         return status;

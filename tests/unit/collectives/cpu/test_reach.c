@@ -168,8 +168,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("teams");
-    TCase *groups = unit_case(suite, "teams");
+    Suite *suite = suite_create("groups");
+    TCase *groups = unit_case(suite, "groups");
     tcase_add_test(groups, hosts_are_groups);
     tcase_add_test(groups, the_blind_are_alone);
     tcase_add_test(groups, sight_is_mutual_or_none);

@@ -152,7 +152,7 @@ START_TEST(comm_that_members_disagree_about_can_be_made_again)
     jd_mesh *mesh = fake_mesh(1, (int[]){ 8 }, names);
     fake.fails = JD_INVALID_ARGUMENT;
     UNIT_FAILS(try_sum(&mesh->shards[0]), JD_INVALID_ARGUMENT,
-               "the fake makes no clique");
+               "the fake makes no communicator");
     fake.fails = JD_OK;
     UNIT_OK(try_sum(&mesh->shards[0]));
     fake.fails = JD_INVALID_ARGUMENT;
@@ -169,7 +169,7 @@ START_TEST(comm_that_failed_to_be_made_stays_so)
     jd_mesh *mesh = fake_mesh(1, (int[]){ 8 }, names);
     fake.fails = JD_INTERNAL;
     UNIT_FAILS(try_sum(&mesh->shards[0]), JD_INTERNAL,
-               "the fake makes no clique");
+               "the fake makes no communicator");
     fake.fails = JD_OK;
     ck_assert_int_eq(try_sum(&mesh->shards[0]), JD_ABORTED);
     ck_assert_int_eq(fake.made, 1);
@@ -243,7 +243,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("cliques");
+    Suite *suite = suite_create("comm_cache");
     TCase *sharing = unit_case(suite, "sharing");
     tcase_set_timeout(sharing, 60);
     tcase_add_checked_fixture(sharing, start, NULL);

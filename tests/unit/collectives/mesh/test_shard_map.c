@@ -284,7 +284,7 @@ START_TEST(one_body_fails_on_the_calling_thread)
     fake.fails = JD_DEADLINE_EXCEEDED;
     UNIT_FAILS(jd_shard_map(mesh, fail_in_a_call, NULL), JD_DEADLINE_EXCEEDED,
                "jd_shard_map: device 0 (process 0, number 0): "
-               "DEADLINE_EXCEEDED: the fake makes no clique");
+               "DEADLINE_EXCEEDED: the fake makes no communicator");
     jd_mesh_destroy(mesh);
 }
 END_TEST

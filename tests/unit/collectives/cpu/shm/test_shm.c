@@ -177,7 +177,7 @@ START_TEST(places_are_inside_the_heap)
     crowd_start(&crowd, 2);
     char *heap = crowd.members[0].heap;
     struct jd_shm_group *group = crowd.groups[0], *other = crowd.groups[1];
-    uint64_t end = CROWD_ARENA;
+    uint64_t end = CROWD_HEAP;
     ck_assert_int_eq(jd__shm_place(group, heap + 5, 10), 5);
     ck_assert_int_eq(jd__shm_place(group, heap + end - 10, 10), end - 10);
     ck_assert(jd__shm_place(group, heap + end - 9, 10) == JD_PLACE_PRIVATE);
@@ -571,7 +571,7 @@ static void add_two_levels(Suite *suite)
 
 int main(void)
 {
-    Suite *suite = suite_create("team");
+    Suite *suite = suite_create("shm");
     TCase *meetings = unit_case(suite, "meetings");
     TCase *ends = unit_case(suite, "giving up");
     add_everywhere(meetings, ends);

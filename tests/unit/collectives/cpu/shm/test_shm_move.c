@@ -301,7 +301,7 @@ START_TEST(a_process_that_has_ended_cannot_be_read)
     UNIT_FAILS(jd__shm_cma_copy(group, cma, 0, 1, &to), JD_UNAVAILABLE,
                "test over axis \"x\": the memory of process 1 (member 1) "
                "cannot be read any more: No such process; has it ended?");
-    cma = jd__shm_cma_of(group, 1, CROWD_ARENA - 1, 0, 2);
+    cma = jd__shm_cma_of(group, 1, CROWD_HEAP - 1, 0, 2);
     UNIT_FAILS(jd__shm_cma_copy(group, cma, 0, 1, &to), JD_INTERNAL,
                "test over axis \"x\": process 1 (member 1) told of a buffer "
                "that is not in its memory; please report this");

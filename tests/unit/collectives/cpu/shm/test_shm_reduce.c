@@ -12,7 +12,7 @@
 enum { LONGEST = 70000, SCATTERED = 9000 };
 
 /* Where a member's buffers are. */
-enum kind { PRIVATE, ARENA, IN_PLACE, PRIVATE_IN_PLACE, MIXED, KINDS };
+enum kind { PRIVATE, HEAP, IN_PLACE, PRIVATE_IN_PLACE, MIXED, KINDS };
 
 /* Whether the sums of a group in two levels are in the order of the members,
  * or of whole numbers, whose order does not matter. */

@@ -3,8 +3,8 @@
  * fake_comm.h - comms without a communicator, for tests of the files that
  * only ask whether one has failed: stands in for comm.c.
  */
-#ifndef NCCL_STANDIN_FAKE_CLIQUE_H
-#define NCCL_STANDIN_FAKE_CLIQUE_H
+#ifndef NCCL_STANDIN_FAKE_COMM_H
+#define NCCL_STANDIN_FAKE_COMM_H
 
 #include "collectives/cuda/comm.h"
 

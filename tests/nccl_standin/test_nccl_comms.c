@@ -38,7 +38,7 @@ static bool is(const char *word)
 static void arm(int argc, char **argv)
 {
     const char *own = getenv("OMPI_COMM_WORLD_RANK");
-    EXPECT(argc >= 3 && own, "test_cliques WHAT RANK [FAIL], under mpirun");
+    EXPECT(argc >= 3 && own, "test_nccl_comms WHAT RANK [FAIL], under mpirun");
     what = argv[1];
     rank = atoi(argv[2]);
     if (argc > 3 && rank == atoi(own))

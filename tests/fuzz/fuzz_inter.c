@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_between.c - what members of other hosts send by MPI, over any bytes:
+ * fuzz_inter.c - what members of other hosts send by MPI, over any bytes:
  * what is taken has only numbers that can be used as indices, and what is
  * refused has its sentence. The first bytes of an input are the number of
- * members, and how many of them are in the sender's team.
+ * members, and how many of them are in the sender's group.
  */
 #include "collectives/cpu/inter/inter_result.h"
 #include "collectives/platform/ragged_fault.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fake_comm.c - what NCCL would report, as the test says. */
-#include "fake_clique.h"
+#include "fake_comm.h"
 #include "fake_host.h"
 
 atomic_int fake_comm_polls;
@@ -27,7 +27,8 @@ jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
 {
     atomic_fetch_add(&fake_comm_polls, 1);
     if (atomic_load(comm->is_aborted))
-        return jd_fail(JD_ABORTED, "%s: the clique is aborted", operation);
+        return jd_fail(JD_ABORTED, "%s: the communicator is aborted",
+                       operation);
     if (!atomic_load(&fake_comm_is_lost))
         return JD_OK;
     jd__cuda_comm_abort(comm);
