@@ -20,7 +20,7 @@ struct expansion {
     size_t capacity;
 };
 
-struct range {
+struct host_range {
     const char *at; /* where it stands in the text */
     long long first, last;
     int width; /* "03" counts with at least two digits */
@@ -76,7 +76,7 @@ static size_t read_digits(const char *at, const char *end, long long *ret_value)
 
 /* "7" or "001-003", followed by ',' or the bracket's end. */
 static jd_status read_range(const struct expansion *e, const char **at,
-                            const char *close, struct range *ret_range)
+                            const char *close, struct host_range *ret_range)
 {
     const char *p = *at;
     ret_range->at = p;
@@ -103,8 +103,9 @@ static jd_status read_range(const struct expansion *e, const char **at,
 static jd_status expand(struct expansion *e, const char *at, size_t length,
                         int brackets);
 
-static jd_status expand_range(struct expansion *e, const struct range *range,
-                              const char *close, size_t length, int brackets)
+static jd_status expand_range(struct expansion *e,
+                              const struct host_range *range, const char *close,
+                              size_t length, int brackets)
 {
     if (range->last - range->first >= JD_HOSTLIST_MAX)
         return fail_at(e, range->at, "a range has more than 65536 numbers");
@@ -130,7 +131,7 @@ static jd_status expand_bracket(struct expansion *e, const char *open,
     if (brackets == MAX_BRACKETS)
         return fail_at(e, open, "a name has more than 8 brackets");
     for (const char *at = open + 1;; at++) {
-        struct range range = { .at = NULL };
+        struct host_range range = { .at = NULL };
         jd_status status = read_range(e, &at, close, &range);
         if (status == JD_OK)
             status = expand_range(e, &range, close, length, brackets);

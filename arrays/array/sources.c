@@ -187,14 +187,14 @@ static jd_status check_buffer(const jd_array *array, void *const *buffers,
 }
 
 /* A buffer, and where it is in the list. */
-struct place {
+struct source_place {
     uintptr_t buffer;
     int number;
 };
 
 static int compare_places(const void *one, const void *other)
 {
-    const struct place *a = one, *b = other;
+    const struct source_place *a = one, *b = other;
     if (a->buffer != b->buffer)
         return a->buffer < b->buffer ? -1 : 1;
     return a->number - b->number;
@@ -202,13 +202,13 @@ static int compare_places(const void *one, const void *other)
 
 static jd_status check_distinct(void *const *buffers, int count)
 {
-    size_t bytes = ((size_t)count + 1) * sizeof(struct place);
-    struct place *places = malloc(bytes);
+    size_t bytes = ((size_t)count + 1) * sizeof(struct source_place);
+    struct source_place *places = malloc(bytes);
     jd_status status = JD_OK;
     if (!places)
         return jd__fail_no_memory(FROM_SHARDS, bytes);
     for (int i = 0; i < count; i++)
-        places[i] = (struct place){ (uintptr_t)buffers[i], i };
+        places[i] = (struct source_place){ (uintptr_t)buffers[i], i };
     qsort(places, (size_t)count, sizeof *places, compare_places);
     for (int i = 1; i < count && status == JD_OK; i++)
         if (places[i].buffer && places[i].buffer == places[i - 1].buffer)

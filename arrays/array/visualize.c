@@ -129,12 +129,12 @@ static int colour_of(int row, int column)
     return colours[(row % COUNT * 5 + column) % COUNT];
 }
 
-struct place {
+struct picture_place {
     int table, row, column; /* row or column -1: "..." */
 };
 
-static void print_cell(const struct canvas *canvas, const struct place *at,
-                       int line)
+static void print_cell(const struct canvas *canvas,
+                       const struct picture_place *at, int line)
 {
     char text[JD_PICTURE_TEXT] = "";
     bool is_gap = at->row < 0 || at->column < 0;
@@ -182,7 +182,7 @@ static void print_row(const struct canvas *canvas, int table, int row)
         for (int i = jd__excerpt_first(&canvas->columns);
              i < canvas->columns.count;
              i = jd__excerpt_next(&canvas->columns, i))
-            print_cell(canvas, &(struct place){ table, row, i }, line);
+            print_cell(canvas, &(struct picture_place){ table, row, i }, line);
         fprintf(canvas->out, "%s\n", canvas->strokes->down);
     }
 }
@@ -338,8 +338,8 @@ static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
     return JD_OK;
 }
 
-static jd_status put(const struct drawing *drawing, const char *text,
-                     size_t size)
+static jd_status write_picture(const struct drawing *drawing, const char *text,
+                               size_t size)
 {
     clearerr(drawing->out);
     if (fwrite(text, 1, size, drawing->out) == size &&
@@ -361,7 +361,7 @@ static jd_status draw(const struct drawing *drawing)
     if (!text && status == JD_OK)
         status = jd__fail_no_memory(drawing->operation, picture.length);
     if (status == JD_OK)
-        status = put(drawing, text, picture.length);
+        status = write_picture(drawing, text, picture.length);
     free(text);
     return status;
 }

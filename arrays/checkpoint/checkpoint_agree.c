@@ -34,8 +34,8 @@ static jd_status gather_votes(const struct jd_io *io, const struct vote *own,
 }
 
 /* Gives all the text of one process, cut where there is no room for it. */
-static jd_status tell(const struct jd_io *io, const char *text, int source,
-                      char *heard, size_t size)
+static jd_status broadcast_text(const struct jd_io *io, const char *text,
+                                int source, char *heard, size_t size)
 {
     int64_t shape[] = { (int64_t)size };
     jd_leaf leaf = { heard, JD_U8, 1, shape };
@@ -50,8 +50,8 @@ static jd_status tell(const struct jd_io *io, const char *text, int source,
 static jd_status fail_as(const struct jd_io *io, jd_status status, int source)
 {
     char sentence[MAX_SENTENCE];
-    jd_status told =
-        tell(io, jd_error_message(), source, sentence, sizeof sentence);
+    jd_status told = broadcast_text(io, jd_error_message(), source, sentence,
+                                    sizeof sentence);
     if (told != JD_OK)
         return told;
     return jd_fail(status, "%s", sentence);
@@ -80,9 +80,9 @@ static jd_status fail_difference(const struct jd_io *io, const char *what,
     if (!texts) /* in step with the others all the same is not to be had */
         return jd__fail_no_memory(io->operation, 2 * MAX_WHAT);
     char *first = texts, *second = texts + MAX_WHAT;
-    jd_status status = tell(io, what, 0, first, MAX_WHAT);
+    jd_status status = broadcast_text(io, what, 0, first, MAX_WHAT);
     if (status == JD_OK)
-        status = tell(io, what, other, second, MAX_WHAT);
+        status = broadcast_text(io, what, other, second, MAX_WHAT);
     if (status == JD_OK) {
         size_t at = first_difference(first, second);
         status = jd_fail(JD_INVALID_ARGUMENT,

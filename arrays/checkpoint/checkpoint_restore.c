@@ -306,9 +306,10 @@ static jd_status share_index(const struct restore *restore, char **text,
 }
 
 /* Up to where each process has the index's text. */
-static jd_status begin(struct restore *restore, const char *const *names,
-                       jd_sharding *const *shardings, size_t n, char **ret_text,
-                       size_t *ret_bytes)
+static jd_status begin_restore(struct restore *restore,
+                               const char *const *names,
+                               jd_sharding *const *shardings, size_t n,
+                               char **ret_text, size_t *ret_bytes)
 {
     char *what = NULL, *text = NULL;
     size_t bytes = 0;
@@ -358,7 +359,8 @@ static jd_status restore_all(struct restore *restore, const char *const *names,
 {
     char *text;
     size_t bytes;
-    jd_status status = begin(restore, names, shardings, n, &text, &bytes);
+    jd_status status =
+        begin_restore(restore, names, shardings, n, &text, &bytes);
     if (status != JD_OK)
         return status;
     status = jd__checkpoint_parse(&restore->io, restore->dir, text, bytes,

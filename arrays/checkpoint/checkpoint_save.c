@@ -27,7 +27,7 @@ static const char operation[] = "jd_array_save";
  * together, they cost the disk's journal less. */
 enum { MAX_PENDING = 64 };
 
-struct pending {
+struct pending_save {
     int fd;
     char *path;
 };
@@ -40,7 +40,7 @@ struct save {
     uint64_t word;
     char suffix[JD_CHECKPOINT_SUFFIX];
     char *piece; /* of host memory, where a device has the elements */
-    struct pending pending[MAX_PENDING];
+    struct pending_save pending[MAX_PENDING];
     int num_pending;
 };
 
@@ -102,7 +102,7 @@ static jd_status check_arguments(const char *dir, const char *const *names,
 static jd_status sync_pending(struct save *save, jd_status status)
 {
     for (int i = 0; i < save->num_pending; i++) {
-        struct pending *file = &save->pending[i];
+        struct pending_save *file = &save->pending[i];
         if (status == JD_OK)
             status = jd__checkpoint_io_sync_and_close(&save->io, file->path,
                                                       file->fd);
@@ -121,7 +121,7 @@ static jd_status add_pending(struct save *save, const char *path, int fd)
         close(fd);
         return jd__fail_no_memory(operation, strlen(path));
     }
-    save->pending[save->num_pending++] = (struct pending){ fd, copy };
+    save->pending[save->num_pending++] = (struct pending_save){ fd, copy };
     return save->num_pending == MAX_PENDING ? sync_pending(save, JD_OK) : JD_OK;
 }
 
@@ -340,7 +340,8 @@ static jd_status finish(const struct save *save)
 /* ---- all of it ----------------------------------------------------------- */
 
 /* Up to where all know what is saved, and where. */
-static jd_status begin(struct save *save, const char *const *names, size_t n)
+static jd_status begin_save(struct save *save, const char *const *names,
+                            size_t n)
 {
     bool is_first = save->io.process == 0;
     uint64_t word = 0;
@@ -400,7 +401,7 @@ static void clean_up(const struct save *save, jd_status status)
     jd__checkpoint_discard(save->dir, save->word);
 }
 
-static jd_status run(struct save *save)
+static jd_status save_blocks_and_index(struct save *save)
 {
     bool is_first = save->io.process == 0;
     jd_status status = write_blocks(save);
@@ -417,9 +418,9 @@ static jd_status run(struct save *save)
 
 static jd_status save_all(struct save *save, const char *const *names, size_t n)
 {
-    jd_status status = begin(save, names, n);
+    jd_status status = begin_save(save, names, n);
     if (status == JD_OK)
-        status = run(save);
+        status = save_blocks_and_index(save);
     jd__checkpoint_plan_finish(&save->plan);
     free(save->piece);
     return status;

@@ -105,7 +105,7 @@ jd_status jd__checkpoint_index_write(const struct jd_index *index,
 /* Each of these takes what it is named after from *at, or is false. They stop
  * at the text's NUL. */
 
-static bool take(const char **at, const char *word)
+static bool take_word(const char **at, const char *word)
 {
     size_t length = strlen(word);
     if (strncmp(*at, word, length) != 0)
@@ -147,12 +147,12 @@ static bool take_crc(const char **at, uint32_t *ret_crc)
 static bool take_numbers(const char **at, int64_t *numbers, int *ret_count)
 {
     int count = 0;
-    bool more = !take(at, "- ");
+    bool more = !take_word(at, "- ");
     while (more) {
         if (count == JD_MAX_NDIM || !take_number(at, &numbers[count++]))
             return false;
-        more = take(at, ",");
-        if (!more && !take(at, " "))
+        more = take_word(at, ",");
+        if (!more && !take_word(at, " "))
             return false;
     }
     *ret_count = count;
@@ -162,7 +162,7 @@ static bool take_numbers(const char **at, int64_t *numbers, int *ret_count)
 static bool take_type(const char **at, jd_dtype *ret_dtype)
 {
 #define ROW(name, number, size)                                                \
-    if (take(at, #name " ")) {                                                 \
+    if (take_word(at, #name " ")) {                                            \
         *ret_dtype = JD_##name;                                                \
         return true;                                                           \
     }
@@ -174,27 +174,27 @@ static bool take_type(const char **at, jd_dtype *ret_dtype)
 /* The checksum is the fourth word. */
 static bool take_block(const char **at, uint32_t *ret_crc)
 {
-    if (!take(at, "block "))
+    if (!take_word(at, "block "))
         return false;
     for (int words = 0; words < 3; words++) {
         *at += strcspn(*at, " \n");
-        if (!take(at, " "))
+        if (!take_word(at, " "))
             return false;
     }
     if (!take_crc(at, ret_crc))
         return false;
     *at += strcspn(*at, "\n");
-    return take(at, "\n");
+    return take_word(at, "\n");
 }
 
 static bool take_chunks(const char **at, uint32_t *crcs, size_t count)
 {
-    if (!take(at, "chunks"))
+    if (!take_word(at, "chunks"))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!take(at, " ") || !take_crc(at, &crcs[i]))
+        if (!take_word(at, " ") || !take_crc(at, &crcs[i]))
             return false;
-    return take(at, "\n");
+    return take_word(at, "\n");
 }
 
 static bool take_blocks(const char **at, struct jd_saved_array *array)
@@ -219,7 +219,7 @@ static bool take_array(const char **at, struct jd_saved_array *ret_array)
 {
     int64_t cuts[JD_MAX_NDIM];
     int num_cuts;
-    if (!take(at, "array ") || !take_type(at, &ret_array->dtype) ||
+    if (!take_word(at, "array ") || !take_type(at, &ret_array->dtype) ||
         !take_numbers(at, ret_array->shape, &ret_array->ndim) ||
         !take_numbers(at, cuts, &num_cuts) || num_cuts != ret_array->ndim)
         return false;
@@ -239,7 +239,7 @@ static bool take_name(const char **at, char name[JD_CHECKPOINT_MAX_NAME + 1])
     memcpy(name, *at, length);
     name[length] = '\0';
     *at += length;
-    return take(at, "\n") && !jd__checkpoint_name_fault(name);
+    return take_word(at, "\n") && !jd__checkpoint_name_fault(name);
 }
 
 /* Whether the text can have a checksum for each of its chunks: a short one is
@@ -302,7 +302,7 @@ static jd_status check_begin(const char *text, size_t bytes, const char *path)
 {
     const char *at = text;
     int64_t version;
-    if (bytes < sizeof magic || !take(&at, magic) ||
+    if (bytes < sizeof magic || !take_word(&at, magic) ||
         !take_number(&at, &version))
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s is no index of a checkpoint: it does not begin with "
@@ -322,7 +322,8 @@ static jd_status check_end(const char *text, size_t bytes, const char *path)
     const char *at = text + bytes - END_LINE;
     uint32_t said, found;
     if (bytes < sizeof first_line + END_LINE - 1 || at[-1] != '\n' ||
-        !take(&at, "end ") || !take_crc(&at, &said) || strcmp(at, "\n") != 0)
+        !take_word(&at, "end ") || !take_crc(&at, &said) ||
+        strcmp(at, "\n") != 0)
         return jd_fail(JD_DATA_LOSS,
                        "%s was cut off: its last line is not \"end\" with a "
                        "checksum (it has %zu bytes); restore another "

@@ -35,8 +35,8 @@ static bool is_empty(const jd_array *array)
     return false;
 }
 
-static jd_status run(struct jd_gather *g, int root_process,
-                     struct jd_array_agree *array_agree)
+static jd_status gather_array(struct jd_gather *g, int root_process,
+                              struct jd_array_agree *array_agree)
 {
     char what[512];
     jd_status status = JD_OK;
@@ -73,7 +73,7 @@ jd_status jd_process_allgather_array(const jd_array *array, const jd_leaf *out)
                                  "mesh, whose processes get it; let it not "
                                  "call, or be the root of " GATHER "()",
                        jd_process_index());
-    status = run(&g, -1, array_agree);
+    status = gather_array(&g, -1, array_agree);
     jd__gather_finish(&g);
     return jd__array_agree_leave(array_agree, status);
 }
@@ -105,7 +105,7 @@ jd_status jd_process_gather_array(const jd_array *array, const jd_leaf *out,
     status = jd__array_agree_enter(GATHER, &invited, &array_agree);
     if (status != JD_OK || !array_agree)
         return status;
-    status = run(&g, root, array_agree);
+    status = gather_array(&g, root, array_agree);
     jd__gather_finish(&g);
     return jd__array_agree_leave(array_agree, status);
 }

@@ -117,27 +117,27 @@ static jd_status permute(const struct jd_exchange_part *part, jd_shard *shard)
 /* ---- pieces ------------------------------------------------------------- */
 
 /* One round of one device. */
-struct round {
+struct exchange_round {
     const struct jd_exchange_part *part;
     int number, rounds;
 };
 
-struct place {
+struct piece_place {
     int64_t begin, end; /* of the piece */
     int64_t at;         /* in the memory */
 };
 
-static struct place find_place(const struct round *round, int64_t count,
-                               const struct jd_spot *spot)
+static struct piece_place find_place(const struct exchange_round *round,
+                                     int64_t count, const struct jd_spot *spot)
 {
-    struct place place;
+    struct piece_place place;
     place.begin = jd__plan_share(count, round->number, round->rounds);
     place.end = jd__plan_share(count, round->number + 1, round->rounds);
     place.at = jd__plan_place(spot, place.begin, round->rounds);
     return place;
 }
 
-static jd_status pack(const struct round *round)
+static jd_status pack(const struct exchange_round *round)
 {
     const struct jd_exchange_part *part = round->part;
     jd_status status = JD_OK;
@@ -146,14 +146,15 @@ static jd_status pack(const struct round *round)
     struct jd_box box = box_of(part, part->from);
     for (int i = 0; i < part->device->num_sent && status == JD_OK; i++) {
         const struct jd_piece *piece = &part->device->sent[i];
-        struct place place = find_place(round, piece->count, &piece->spot);
+        struct piece_place place =
+            find_place(round, piece->count, &piece->spot);
         char *to = (char *)part->pack + (size_t)place.at * box.element;
         status = jd__share_pack(to, &box, piece->index, place.begin, place.end);
     }
     return status;
 }
 
-static jd_status unpack(const struct round *round)
+static jd_status unpack(const struct exchange_round *round)
 {
     const struct jd_exchange_part *part = round->part;
     jd_status status = JD_OK;
@@ -162,7 +163,8 @@ static jd_status unpack(const struct round *round)
     struct jd_box box = box_of(part, part->to);
     for (int i = 0; i < part->device->num_receives && status == JD_OK; i++) {
         const struct jd_piece *piece = &part->device->receives[i];
-        struct place place = find_place(round, piece->count, &piece->spot);
+        struct piece_place place =
+            find_place(round, piece->count, &piece->spot);
         const char *from =
             (char *)part->unpack + (size_t)place.at * box.element;
         status =
@@ -172,7 +174,7 @@ static jd_status unpack(const struct round *round)
 }
 
 /* Who is not written to here has zeros, from the beginning. */
-static void fill_lists(const struct round *round)
+static void fill_lists(const struct exchange_round *round)
 {
     const struct jd_exchange_part *part = round->part;
     const struct jd_plan_device *device = part->device;
@@ -183,15 +185,16 @@ static void fill_lists(const struct round *round)
     for (int i = 0; i < device->num_sends; i++) {
         const struct jd_send *send = &device->sends[i];
         const struct jd_piece *piece = &device->sent[send->piece];
-        struct place in = find_place(round, piece->count, &piece->spot);
-        struct place out = find_place(round, piece->count, &send->spot);
+        struct piece_place in = find_place(round, piece->count, &piece->spot);
+        struct piece_place out = find_place(round, piece->count, &send->spot);
         input_offsets[send->member] = in.at;
         send_sizes[send->member] = in.end - in.begin;
         output_offsets[send->member] = out.at;
     }
     for (int i = 0; i < device->num_receives; i++) {
         const struct jd_piece *piece = &device->receives[i];
-        struct place place = find_place(round, piece->count, &piece->spot);
+        struct piece_place place =
+            find_place(round, piece->count, &piece->spot);
         recv_sizes[piece->source] = place.end - place.begin;
     }
 }
@@ -203,7 +206,7 @@ static size_t rows_of(const void *packed, int64_t count,
     return packed ? (size_t)count : data_of(shard) ? shard->count : 0;
 }
 
-static jd_status send_round(const struct round *round, jd_shard *shard)
+static jd_status send_round(const struct exchange_round *round, jd_shard *shard)
 {
     const struct jd_exchange_part *part = round->part;
     const struct jd_plan_device *device = part->device;
@@ -221,8 +224,8 @@ static jd_status send_round(const struct round *round, jd_shard *shard)
 static jd_status exchange_pieces(const struct jd_exchange_part *part,
                                  jd_shard *shard)
 {
-    struct round round = { .part = part,
-                           .rounds = part->exchange->plan->rounds };
+    struct exchange_round round = { .part = part,
+                                    .rounds = part->exchange->plan->rounds };
     jd_status status = copy_pieces(part);
     for (; round.number < round.rounds && status == JD_OK; round.number++) {
         status = pack(&round);
@@ -239,7 +242,8 @@ static jd_status exchange_pieces(const struct jd_exchange_part *part,
 
 /* ---- each device's part ------------------------------------------------- */
 
-static jd_status run(const struct jd_exchange_part *part, jd_shard *shard)
+static jd_status exchange_part(const struct jd_exchange_part *part,
+                               jd_shard *shard)
 {
     switch (part->exchange->plan->kind) {
     case JD_PLAN_SWAP:
@@ -261,7 +265,7 @@ static jd_status run_body(jd_shard *shard, void *arg)
 {
     struct jd_exchange_part *part =
         (struct jd_exchange_part *)arg + (shard - shard->mesh->shards);
-    jd_status status = run(part, shard);
+    jd_status status = exchange_part(part, shard);
     if (status == JD_OK)
         status = jd_shard_synchronize(shard);
     if (status != JD_INVALID_ARGUMENT && status != JD_RESOURCE_EXHAUSTED)
@@ -309,8 +313,8 @@ static size_t bytes_of(const struct jd_exchange_part *part, int64_t count)
     return (size_t)count * part->exchange->to->element;
 }
 
-static jd_status take(const struct jd_exchange_part *part, int64_t count,
-                      void **ret_memory)
+static jd_status take_cached(const struct jd_exchange_part *part, int64_t count,
+                             void **ret_memory)
 {
     const struct jd_plan *plan = part->exchange->plan;
     struct jd_block_cache_request request = {
@@ -337,9 +341,9 @@ static jd_status take_memory(struct jd_exchange_part *part)
         return jd__fail_no_memory(part->exchange->operation,
                                   4 * members * sizeof *part->lists);
     if (part->device->packs)
-        status = take(part, part->device->pack_count, &part->pack);
+        status = take_cached(part, part->device->pack_count, &part->pack);
     if (status == JD_OK && part->device->unpacks)
-        status = take(part, part->device->unpack_count, &part->unpack);
+        status = take_cached(part, part->device->unpack_count, &part->unpack);
     return status;
 }
 

@@ -126,8 +126,8 @@ static jd_status agree(const struct reshard *r, uint64_t digest,
 }
 
 /* The plan may be NULL, after a failure. */
-static jd_status move(struct reshard *r, const struct jd_plan *plan,
-                      uint64_t digest, jd_status status)
+static jd_status move_blocks(struct reshard *r, const struct jd_plan *plan,
+                             uint64_t digest, jd_status status)
 {
     struct jd_exchange exchange = {
         r->operation, plan, r->from, r->to, r->memory / 2, r->is_donated
@@ -149,7 +149,7 @@ static jd_status move(struct reshard *r, const struct jd_plan *plan,
 
 /* What all processes find out alike is returned at once; in what may befall
  * one of them the others take part. */
-static jd_status run(struct reshard *r)
+static jd_status reshard_array(struct reshard *r)
 {
     struct jd_cached_plan *cached = NULL;
     struct jd_plan_spec spec;
@@ -159,9 +159,9 @@ static jd_status run(struct reshard *r)
     status = jd__plan_cache_get(&spec, &cached);
     if (status == JD_UNIMPLEMENTED)
         return status;
-    status =
-        move(r, cached ? cached->plan : NULL,
-             cached ? cached->plan->digest : jd__plan_digest(&spec), status);
+    status = move_blocks(r, cached ? cached->plan : NULL,
+                         cached ? cached->plan->digest : jd__plan_digest(&spec),
+                         status);
     if (cached)
         jd__plan_cache_put(cached);
     return status;
@@ -176,7 +176,7 @@ static jd_status reshard(struct reshard *r)
                                                r->from->shape, &r->to);
     if (status != JD_OK)
         return status;
-    status = run(r);
+    status = reshard_array(r);
     if (status != JD_OK)
         jd_array_release(r->to);
     return status;

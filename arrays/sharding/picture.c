@@ -137,7 +137,7 @@ struct steps {
 };
 
 /* Each of some processes has each of some devices. */
-struct group {
+struct picture_group {
     struct steps processes, ordinals;
 };
 
@@ -175,10 +175,10 @@ static int read_ordinals(const struct jd_drawn *drawn, int count,
 
 /* The processes from the first one on whose devices are alike. */
 static int read_group(const struct jd_drawn *drawn, int count,
-                      struct group *ret_group)
+                      struct picture_group *ret_group)
 {
-    struct group group = { .processes = { .first = drawn->process,
-                                          .step = 1 } };
+    struct picture_group group = { .processes = { .first = drawn->process,
+                                                  .step = 1 } };
     struct steps *processes = &group.processes, ordinals;
     int each = read_ordinals(drawn, count, &group.ordinals), n = 1;
     if (each < count && drawn[each].process > drawn->process)
@@ -207,7 +207,8 @@ static void print_steps(const struct steps *steps, char *text, size_t size)
                  steps->first + steps->step, steps->last);
 }
 
-static void print_group(const struct group *group, char *text, size_t size)
+static void print_group(const struct picture_group *group, char *text,
+                        size_t size)
 {
     char processes[40], ordinals[40];
     print_steps(&group->processes, processes, sizeof processes);
@@ -233,7 +234,8 @@ int jd__picture_lines(const struct jd_picture *picture, int box)
 {
     int at = first_of(picture, box), end = first_of(picture, box + 1);
     int lines = 0;
-    for (struct group group; at < end && lines < JD_PICTURE_LINES; lines++)
+    for (struct picture_group group; at < end && lines < JD_PICTURE_LINES;
+         lines++)
         at += read_group(picture->drawn + at, end - at, &group);
     return lines;
 }
@@ -242,7 +244,7 @@ void jd__picture_line(const struct jd_picture *picture, int box, int line,
                       char *text, size_t size)
 {
     int at = first_of(picture, box), end = first_of(picture, box + 1), left = 0;
-    struct group group;
+    struct picture_group group;
     *text = '\0';
     if (line >= jd__picture_lines(picture, box))
         return;

@@ -102,21 +102,21 @@ static jd_status set_replicas(struct jd_sharding *sharding,
     return JD_OK;
 }
 
-struct owner {
+struct device_owner {
     uintptr_t device;
     int place;
 };
 
 static int compare_owners(const void *one, const void *other)
 {
-    const struct owner *a = one, *b = other;
+    const struct device_owner *a = one, *b = other;
     return a->device < b->device ? -1 : a->device > b->device;
 }
 
 static jd_status set_order(struct jd_sharding *sharding, const char *operation)
 {
     size_t count = (size_t)sharding->num_devices;
-    struct owner *owners = malloc(count * sizeof *owners);
+    struct device_owner *owners = malloc(count * sizeof *owners);
     bool is_sorted = true;
     if (!owners)
         return jd__fail_no_memory(operation, count * sizeof *owners);

@@ -76,26 +76,26 @@ static bool is_send(const struct jd_transfer *transfer)
     return transfer->call.activity == JD_ACTIVITY_SEND;
 }
 
-struct range {
+struct byte_range {
     uintptr_t begin, end;
 };
 
-static struct range range_of(const struct jd_transfer *transfer)
+static struct byte_range range_of(const struct jd_transfer *transfer)
 {
     const struct jd_collective *call = &transfer->call;
     uintptr_t begin = (uintptr_t)(is_send(transfer) ? call->in : call->out);
-    return (struct range){ begin,
-                           begin + call->count * jd_dtype_size(call->dtype) };
+    return (struct byte_range){ begin, begin + call->count *
+                                                   jd_dtype_size(call->dtype) };
 }
 
 /* What comes in is written while the others are read or written. */
 static jd_status check_apart(const struct jd_transfer_group *group,
                              const struct jd_transfer *added)
 {
-    struct range own = range_of(added);
+    struct byte_range own = range_of(added);
     for (int i = 0; i < group->count; i++) {
         const struct jd_transfer *other = &group->transfers[i];
-        struct range range = range_of(other);
+        struct byte_range range = range_of(other);
         if ((is_send(added) && is_send(other)) || own.begin == own.end ||
             range.begin == range.end || range.end <= own.begin ||
             own.end <= range.begin)

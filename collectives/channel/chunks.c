@@ -20,7 +20,7 @@ struct ring {
 };
 
 /* What is left of a range of blocks. */
-struct range {
+struct chunk_range {
     size_t at, left;
 };
 
@@ -39,18 +39,19 @@ static size_t begin_of(const struct ring *ring, int block)
     return i * ring->block + jd__numbers_smaller(i, ring->longer);
 }
 
-static struct range range_of(const struct ring *ring,
-                             const struct jd_blocks *blocks)
+static struct chunk_range range_of(const struct ring *ring,
+                                   const struct jd_blocks *blocks)
 {
     int end = blocks->first + blocks->count, count = ring->parties.count;
     size_t at = begin_of(ring, blocks->first);
     size_t wrapped = end > count ? begin_of(ring, end - count) : 0;
     size_t last = end > count ? ring->bytes : begin_of(ring, end);
-    return (struct range){ at, last - at + wrapped };
+    return (struct chunk_range){ at, last - at + wrapped };
 }
 
 /* Cuts off the next piece: both ends of a message cut alike. */
-static size_t cut(const struct ring *ring, struct range *range, char **ret_at)
+static size_t cut(const struct ring *ring, struct chunk_range *range,
+                  char **ret_at)
 {
     if (range->at == ring->bytes)
         range->at = 0;
@@ -63,8 +64,8 @@ static size_t cut(const struct ring *ring, struct range *range, char **ret_at)
 }
 
 static jd_status move_piece(const struct ring *ring,
-                            const struct jd_round *round, struct range *out,
-                            struct range *in)
+                            const struct jd_round *round,
+                            struct chunk_range *out, struct chunk_range *in)
 {
     struct jd_channel *channel = ring->channel;
     char *data;
@@ -84,9 +85,9 @@ static jd_status move_piece(const struct ring *ring,
 
 static jd_status go_round(const struct ring *ring, const struct jd_round *round)
 {
-    struct range none = { 0, 0 };
-    struct range out = round->to < 0 ? none : range_of(ring, &round->out);
-    struct range in = round->from < 0 ? none : range_of(ring, &round->in);
+    struct chunk_range none = { 0, 0 };
+    struct chunk_range out = round->to < 0 ? none : range_of(ring, &round->out);
+    struct chunk_range in = round->from < 0 ? none : range_of(ring, &round->in);
     jd_status status = JD_OK;
     while (status == JD_OK && (out.left || in.left))
         status = move_piece(ring, round, &out, &in);

@@ -25,14 +25,14 @@ bool jd__signature_agrees(const struct jd_signature *a,
            a->digest == b->digest;
 }
 
-struct part {
+struct signature_part {
     char text[56];
 };
 
 /* " of 2 rows", where the call has rows. */
-static struct part rows_of(const struct jd_signature *s)
+static struct signature_part rows_of(const struct jd_signature *s)
 {
-    struct part part = { "" };
+    struct signature_part part = { "" };
     if (s->activity == JD_ACTIVITY_ALL_GATHER_2D ||
         s->activity == JD_ACTIVITY_PSUM_SCATTER_2D)
         snprintf(part.text, sizeof part.text, " of %" PRIu64 " row%s",
@@ -44,9 +44,9 @@ static struct part rows_of(const struct jd_signature *s)
 }
 
 /* What comes after count and type. */
-static struct part rest_of(const struct jd_signature *s)
+static struct signature_part rest_of(const struct jd_signature *s)
 {
-    struct part part = { "" };
+    struct signature_part part = { "" };
     if (s->source >= 0)
         snprintf(part.text, sizeof part.text, " from source %d", s->source);
     else if (s->activity == JD_ACTIVITY_ALL_TO_ALL_2D)

@@ -397,7 +397,7 @@ static int derive_leader(struct jd_bootstrap *a)
 }
 
 /* Who has failed by itself comes all the same. */
-static jd_status look(struct jd_bootstrap *a, jd_status *own)
+static jd_status look_at_peers(struct jd_bootstrap *a, jd_status *own)
 {
     jd_status status = tell_infos(a, *own);
     if (status != JD_OK)
@@ -452,7 +452,7 @@ static jd_status agree_on_groups(struct jd_bootstrap *a, jd_status status)
 jd_status jd__bootstrap_see(struct jd_bootstrap *a)
 {
     jd_status own = allocate(a);
-    jd_status status = look(a, &own);
+    jd_status status = look_at_peers(a, &own);
     if (status == JD_OK)
         status = agree_on_groups(a, own);
     if (status != JD_OK) {

@@ -30,7 +30,7 @@ struct shared {
     int numbers[]; /* of all ends: processes, groups, places */
 };
 
-struct end {
+struct comm_end {
     struct jd_comm comm;
     struct shared *shared;
     struct jd_held_segment *control;
@@ -250,7 +250,7 @@ static jd_status set_levels(const struct jd_bootstrap *a,
 }
 
 /* Messages between any two members. What it needs of each is shared. */
-static jd_status open_wire(const struct jd_bootstrap *a, struct end *end)
+static jd_status open_wire(const struct jd_bootstrap *a, struct comm_end *end)
 {
     struct jd_comm *comm = &end->comm;
     const int *tags = end->shared->tags;
@@ -271,8 +271,8 @@ static jd_status open_wire(const struct jd_bootstrap *a, struct end *end)
 }
 
 /* One member's end, whose group has those members. */
-static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
-                          struct jd_shm_spec *group)
+static jd_status fill_end(struct jd_bootstrap *a, struct comm_end *end,
+                          int number, struct jd_shm_spec *group)
 {
     struct jd_comm *comm = &end->comm;
     size_t size = (size_t)a->layout->size;
@@ -300,9 +300,9 @@ static jd_status fill_end(struct jd_bootstrap *a, struct end *end, int number,
 
 static jd_status create_end(struct jd_bootstrap *a, struct shared *shared,
                             int number, struct jd_shm_spec *group,
-                            struct end **ret_end)
+                            struct comm_end **ret_end)
 {
-    struct end *end = calloc(1, sizeof *end);
+    struct comm_end *end = calloc(1, sizeof *end);
     if (!end)
         return jd__fail_no_memory(a->spec->operation, sizeof *end);
     end->shared = shared;
@@ -317,7 +317,7 @@ static jd_status create_end(struct jd_bootstrap *a, struct shared *shared,
 
 /* All ends of this process. */
 static jd_status create_ends(struct jd_bootstrap *a, struct shared *shared,
-                             struct end **ends)
+                             struct comm_end **ends)
 {
     const struct jd_layout *layout = a->layout;
     const struct jd_runtime *runtime = a->spec->runtime;
@@ -359,7 +359,7 @@ static void take_over(struct jd_bootstrap *a, struct shared *shared)
     a->first_tag = -1;
 }
 
-static jd_status make_ends(struct jd_bootstrap *a, struct end **ends)
+static jd_status make_ends(struct jd_bootstrap *a, struct comm_end **ends)
 {
     int own = a->layout->counts[a->layout->self];
     struct shared *shared = create_shared(a);
@@ -410,7 +410,7 @@ static jd_status speak(const struct jd_comm_spec *spec,
                               .begin = find_begin(layout, rendezvous),
                               .first_tag = -1 };
     int own = layout->counts[layout->self];
-    struct end **ends = calloc((size_t)own, sizeof(struct end *));
+    struct comm_end **ends = calloc((size_t)own, sizeof(struct comm_end *));
     jd_status status =
         ends ? JD_OK
              : jd__fail_no_memory(spec->operation, (size_t)own * sizeof *ends);
@@ -432,8 +432,9 @@ static jd_status speak(const struct jd_comm_spec *spec,
 
 /* ---- the table's functions ---------------------------------------------- */
 
-static jd_status come(const struct jd_comm_spec *spec,
-                      const struct jd_layout *layout, struct jd_comm **ret_comm)
+static jd_status come_together(const struct jd_comm_spec *spec,
+                               const struct jd_layout *layout,
+                               struct jd_comm **ret_comm)
 {
     struct jd_comm_desc desc = describe(spec, layout);
     struct jd_wait wait = jd__runtime_wait(spec->runtime, spec->operation);
@@ -476,7 +477,7 @@ jd_status jd__comm_create(const struct jd_comm_spec *spec,
     if (layout->num_processes > 1)
         status = jd__mpi_check_thread(spec->operation);
     if (status == JD_OK)
-        status = come(spec, layout, &comm);
+        status = come_together(spec, layout, &comm);
     jd__layout_destroy(layout);
     if (status == JD_OK)
         *ret_comm = comm;
@@ -487,7 +488,7 @@ void jd__comm_destroy(struct jd_comm *comm)
 {
     if (!comm)
         return;
-    struct end *end = (struct end *)(void *)comm;
+    struct comm_end *end = (struct comm_end *)(void *)comm;
     int group_size = comm->group ? jd__shm_size(comm->group) : 1;
     if (comm->wire && jd__channel_has_failed(comm->wire))
         atomic_store(&end->shared->has_failed, true);

@@ -192,8 +192,8 @@ static bool is_lowest(const struct jd_rendezvous *party)
 }
 
 /* What ends the wait of one for whom nobody speaks yet. */
-static jd_status look(const struct jd_rendezvous *party, double waited,
-                      double *next_notice)
+static jd_status look_around(const struct jd_rendezvous *party, double waited,
+                             double *next_notice)
 {
     const struct jd_wait *wait = party->wait;
     jd_status status = jd__wait_check(wait);
@@ -228,7 +228,7 @@ static jd_status wait_for_others(struct jd_rendezvous *party)
     jd_status status = JD_OK;
     while (party->state != JD_RENDEZVOUS_DONE) {
         if (party->state == JD_RENDEZVOUS_WAITING)
-            status = look(party, jd__clock_now() - begin, &next_notice);
+            status = look_around(party, jd__clock_now() - begin, &next_notice);
         if (status == JD_OK)
             doze(party);
         else

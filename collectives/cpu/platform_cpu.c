@@ -193,9 +193,10 @@ static jd_status reduce_scatter(struct jd_comm *comm,
 
 /* ---- moves -------------------------------------------------------------- */
 
-static jd_status move(struct jd_comm *comm, const struct jd_collective *call,
-                      const struct jd_signature *signature,
-                      const struct jd_shm_move *move)
+static jd_status move_in_group(struct jd_comm *comm,
+                               const struct jd_collective *call,
+                               const struct jd_signature *signature,
+                               const struct jd_shm_move *move)
 {
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_move_tell(comm->group, move, payload);
@@ -213,7 +214,7 @@ static jd_status all_gather(struct jd_comm *comm,
     struct jd_signature signature = sign(call);
     signature.digest = rows;
     struct jd_shm_move plan = jd__shm_move_all_gather(comm->group, call, rows);
-    return move(comm, call, &signature, &plan);
+    return move_in_group(comm, call, &signature, &plan);
 }
 
 static jd_status all_to_all(struct jd_comm *comm,
@@ -226,7 +227,7 @@ static jd_status all_to_all(struct jd_comm *comm,
     signature.digest = pieces->rest;
     struct jd_shm_move plan =
         jd__shm_move_all_to_all(comm->group, call, pieces);
-    return move(comm, call, &signature, &plan);
+    return move_in_group(comm, call, &signature, &plan);
 }
 
 static jd_status permute(struct jd_comm *comm, const struct jd_collective *call,
@@ -237,7 +238,7 @@ static jd_status permute(struct jd_comm *comm, const struct jd_collective *call,
     struct jd_signature signature = sign(call);
     signature.digest = permute->digest;
     struct jd_shm_move plan = jd__shm_move_permute(comm->group, call, permute);
-    return move(comm, call, &signature, &plan);
+    return move_in_group(comm, call, &signature, &plan);
 }
 
 static jd_status broadcast(struct jd_comm *comm,
@@ -248,7 +249,7 @@ static jd_status broadcast(struct jd_comm *comm,
     struct jd_signature signature = sign(call);
     signature.source = source;
     struct jd_shm_move plan = jd__shm_move_broadcast(comm->group, call, source);
-    return move(comm, call, &signature, &plan);
+    return move_in_group(comm, call, &signature, &plan);
 }
 
 static jd_status ragged_all_to_all(struct jd_comm *comm,

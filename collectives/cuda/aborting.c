@@ -164,7 +164,7 @@ static void begin_call(struct jd_cuda_nccl_comm *comm, const char *call,
     unlock_table();
 }
 
-static ncclComm_t take(struct jd_cuda_nccl_comm *comm)
+static ncclComm_t take_nccl_comm(struct jd_cuda_nccl_comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
     ncclComm_t nccl = comm->nccl;
@@ -215,7 +215,7 @@ static void finish(struct jd_cuda_nccl_comm *comm)
 static void *run_end(void *arg)
 {
     struct jd_cuda_nccl_comm *comm = arg;
-    ncclComm_t nccl = take(comm);
+    ncclComm_t nccl = take_nccl_comm(comm);
     if (nccl)
         end_nccl(comm, nccl);
     lock_table();

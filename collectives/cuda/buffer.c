@@ -43,9 +43,9 @@ static void release(bool is_pinned, void *memory)
 }
 
 /* As much as is wanted; or what is needed, and for that the old ones go. */
-static cudaError_t get(struct jd_cuda_buffer *buffer,
-                       const struct jd_cuda_growth *growth, void **ret_memory,
-                       size_t *ret_bytes)
+static cudaError_t get_memory(struct jd_cuda_buffer *buffer,
+                              const struct jd_cuda_growth *growth,
+                              void **ret_memory, size_t *ret_bytes)
 {
     size_t needed = jd__cuda_align(growth->bytes);
     *ret_bytes = round_up(growth->bytes, buffer->bytes);
@@ -94,7 +94,7 @@ jd_status jd__cuda_buffer_grow(struct jd_cuda_buffer *buffer,
     struct jd_cuda_outgrown *outgrown = malloc(sizeof *outgrown);
     if (!outgrown)
         return jd__fail_no_memory(growth->operation, sizeof *outgrown);
-    cudaError_t error = get(buffer, growth, &memory, &bytes);
+    cudaError_t error = get_memory(buffer, growth, &memory, &bytes);
     if (error != cudaSuccess || !buffer->memory)
         free(outgrown);
     if (error != cudaSuccess)

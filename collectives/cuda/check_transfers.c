@@ -28,7 +28,7 @@ void jd__cuda_inboxes_destroy(struct jd_cuda_inbox *inboxes, int members)
 }
 
 /* A transfer of the present call. */
-struct end {
+struct transfer_end {
     struct jd_cuda_transfer_desc mine, theirs;
     bool is_matched;
 };
@@ -38,7 +38,7 @@ struct check {
     struct jd_comm *comm;
     const struct jd_transfer *transfers;
     int count;
-    struct end *ends;
+    struct transfer_end *ends;
     struct jd_transfer *posts; /* two for each transfer */
     bool *is_refused;
     jd_status status; /* the first pair that differs */
@@ -132,8 +132,8 @@ static jd_status keep(struct check *check, int member,
     return JD_OK;
 }
 
-static jd_status take(struct check *check, int member,
-                      struct jd_cuda_transfer_desc desc)
+static jd_status take_desc(struct check *check, int member,
+                           struct jd_cuda_transfer_desc desc)
 {
     int i = find(check, member, desc.sends != 0);
     if (i < 0)
@@ -146,7 +146,7 @@ static jd_status take(struct check *check, int member,
 
 static void post(struct check *check, int *num_posts, int i, bool sends)
 {
-    struct end *end = &check->ends[i];
+    struct transfer_end *end = &check->ends[i];
     check->posts[(*num_posts)++] = (struct jd_transfer){
         .member = check->transfers[i].member,
         .call = { .activity = sends ? JD_ACTIVITY_SEND : JD_ACTIVITY_RECV,
@@ -160,7 +160,7 @@ static void post(struct check *check, int *num_posts, int i, bool sends)
 
 /* Hears once from the other end of each that is not matched. What an end hears
  * need not be its own: members tell in their order. */
-static jd_status hear(struct check *check, int num_posts)
+static jd_status receive_descs(struct check *check, int num_posts)
 {
     int first = num_posts;
     for (int i = 0; i < check->count; i++)
@@ -172,7 +172,7 @@ static jd_status hear(struct check *check, int num_posts)
         jd__host_cpu()->transfer(check->comm->control, check->posts, num_posts);
     for (int k = first; k < num_posts && status == JD_OK; k++) {
         const struct jd_cuda_transfer_desc *desc = check->posts[k].call.out;
-        status = take(check, check->posts[k].member, *desc);
+        status = take_desc(check, check->posts[k].member, *desc);
     }
     return status;
 }
@@ -185,7 +185,7 @@ static bool are_matched(const struct check *check)
     return true;
 }
 
-static void begin(struct check *check)
+static void begin_check(struct check *check)
 {
     for (int i = 0; i < check->count; i++) {
         const struct jd_collective *call = &check->transfers[i].call;
@@ -200,16 +200,16 @@ static void begin(struct check *check)
         match_early(check, i);
 }
 
-static jd_status run(struct check *check)
+static jd_status compare_transfers(struct check *check)
 {
     int num_posts = 0;
-    begin(check);
+    begin_check(check);
     for (int i = 0; i < check->count; i++)
         if (is_other(check, i))
             post(check, &num_posts, i, true);
-    jd_status status = hear(check, num_posts);
+    jd_status status = receive_descs(check, num_posts);
     while (status == JD_OK && !are_matched(check))
-        status = hear(check, 0);
+        status = receive_descs(check, 0);
     return status == JD_OK ? check->status : status;
 }
 
@@ -236,7 +236,7 @@ jd_status jd__cuda_check_transfers(struct jd_comm *comm,
         return found;
     jd_status status =
         prepare(&check)
-            ? run(&check)
+            ? compare_transfers(&check)
             : jd__fail_no_memory("jd_group_end",
                                  3 * (size_t)count * sizeof *check.posts);
     free(check.ends);

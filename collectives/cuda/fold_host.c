@@ -30,8 +30,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct buffer *buffers;
 
 /* What the host function does: the result is where the first vector was. */
-struct piece {
-    struct piece *next;
+struct fold_piece {
+    struct fold_piece *next;
     jd_fold_function *function;
     struct jd_fold fold;
     bool stays; /* a graph runs it, as often as it is launched */
@@ -42,25 +42,27 @@ struct piece {
 /* What nobody gets again: graphs have it, or it is not known whether a stream
  * still uses it. */
 static struct buffer *kept_buffers;
-static struct piece *kept_pieces;
+static struct fold_piece *kept_pieces;
 
 static void CUDART_CB run_piece(void *arg)
 {
-    struct piece *piece = arg;
+    struct fold_piece *piece = arg;
     piece->function(&piece->fold);
     if (!piece->stays)
         free(piece);
 }
 
-static struct piece *make_piece(const struct jd_cuda_fold *fold,
-                                unsigned char *memory, size_t count, bool stays)
+static struct fold_piece *make_piece(const struct jd_cuda_fold *fold,
+                                     unsigned char *memory, size_t count,
+                                     bool stays)
 {
     size_t num_ins = (size_t)fold->terms;
     size_t bytes = count * jd_dtype_size(fold->dtype);
-    struct piece *piece = malloc(sizeof *piece + num_ins * sizeof *piece->ins);
+    struct fold_piece *piece =
+        malloc(sizeof *piece + num_ins * sizeof *piece->ins);
     if (!piece)
         return NULL;
-    *piece = (struct piece){
+    *piece = (struct fold_piece){
         .function = jd__fold_find(fold->dtype, fold->op, JD_FOLD_WHOLE),
         .fold = { .ins = piece->ins,
                   .outs = &piece->out,
@@ -139,7 +141,7 @@ static void keep_buffer(struct buffer *buffer)
     pthread_mutex_unlock(&lock);
 }
 
-static void keep_piece(struct piece *piece)
+static void keep_piece(struct fold_piece *piece)
 {
     pthread_mutex_lock(&lock);
     piece->next = kept_pieces;
@@ -201,7 +203,8 @@ static cudaError_t queue_piece(const struct jd_cuda_fold *fold, size_t start,
                                 cudaMemcpyDeviceToHost, stream);
     if (error != cudaSuccess)
         return error;
-    struct piece *piece = make_piece(fold, buffer->memory, count, is_captured);
+    struct fold_piece *piece =
+        make_piece(fold, buffer->memory, count, is_captured);
     if (!piece)
         return cudaErrorMemoryAllocation;
     error = cudaLaunchHostFunc(stream, run_piece, piece);

@@ -73,7 +73,7 @@ static int find_missing(void *arg, int *processes)
     return count;
 }
 
-static jd_status look(struct joining *j, int32_t *ret_progress)
+static jd_status look_at_nccl(struct joining *j, int32_t *ret_progress)
 {
     ncclResult_t result = ncclInProgress;
     jd_status status = jd__nccl_check(
@@ -115,7 +115,7 @@ static jd_status explain(struct joining *j, struct jd_cuda_member *own)
     return jd__cuda_members_fail(j->spec, j->members, culprit);
 }
 
-static bool has(const struct joining *j, enum progress progress)
+static bool has_progress(const struct joining *j, enum progress progress)
 {
     for (int i = 0; i < j->spec->size; i++)
         if (j->progress[i] == (int32_t)progress)
@@ -131,7 +131,7 @@ static jd_status join(struct joining *j, jd_status status)
     struct jd_cuda_pace pace = jd__cuda_pace(-1);
     for (;; jd__cuda_pause(&pace)) {
         if (progress == MAKING && status == JD_OK)
-            status = look(j, &progress);
+            status = look_at_nccl(j, &progress);
         if (status != JD_OK && progress != FAILED) {
             progress = FAILED;
             jd__cuda_member_fail(&own, status);
@@ -140,9 +140,9 @@ static jd_status join(struct joining *j, jd_status status)
                                        sizeof progress, j->progress);
         if (told != JD_OK)
             return told;
-        if (has(j, FAILED))
+        if (has_progress(j, FAILED))
             return explain(j, &own);
-        if (!has(j, MAKING))
+        if (!has_progress(j, MAKING))
             return JD_OK;
     }
 }

@@ -73,17 +73,17 @@ jd_status jd__cuda_all_gather(struct jd_comm *comm,
 /* ---- all_to_all --------------------------------------------------------- */
 
 /* Where the pieces of one side are, in bytes. */
-struct side {
+struct move_side {
     char *data;
     size_t step, pitch;
 };
 
 /* An all_to_all in bytes. */
-struct exchange {
+struct move_exchange {
     struct jd_cuda_task task;
     int size, index;
     size_t rows, width; /* of a piece */
-    struct side in, out;
+    struct move_side in, out;
     bool is_in_place;
 };
 
@@ -93,7 +93,7 @@ static bool has_gaps(const struct jd_pieces *pieces, size_t pitch)
 }
 
 /* In bytes; what has gaps on neither side is one row. */
-static void measure(struct exchange *x, const struct jd_pieces *pieces)
+static void measure(struct move_exchange *x, const struct jd_pieces *pieces)
 {
     size_t element = x->task.element;
     bool is_flat = !has_gaps(pieces, pieces->in_pitch) &&
@@ -107,21 +107,22 @@ static void measure(struct exchange *x, const struct jd_pieces *pieces)
 }
 
 /* The first byte of a chunk of a member's piece. */
-static char *place(const struct side *side, const struct jd_cuda_chunk *chunk,
-                   int member)
+static char *place(const struct move_side *side,
+                   const struct jd_cuda_chunk *chunk, int member)
 {
     return side->data + (size_t)member * side->step + chunk->row * side->pitch +
            chunk->column;
 }
 
-static bool is_whole(const struct side *side, const struct jd_cuda_chunk *chunk)
+static bool is_whole(const struct move_side *side,
+                     const struct jd_cuda_chunk *chunk)
 {
     return chunk->rows == 1 || side->pitch == chunk->columns;
 }
 
 /* Copies a chunk of all pieces between their places and packed memory. */
-static void pack(struct exchange *x, const struct jd_cuda_chunk *chunk,
-                 char *packed, const struct side *side, bool unpacks)
+static void pack(struct move_exchange *x, const struct jd_cuda_chunk *chunk,
+                 char *packed, const struct move_side *side, bool unpacks)
 {
     size_t width = chunk->columns, bytes = chunk->rows * width;
     struct jd_cuda_rows theirs = rows_at(place(side, chunk, 0), side->step);
@@ -140,7 +141,7 @@ static void pack(struct exchange *x, const struct jd_cuda_chunk *chunk,
 }
 
 /* A member's chunk in packed memory, or where it is. */
-static char *chunk_of(const struct side *side,
+static char *chunk_of(const struct move_side *side,
                       const struct jd_cuda_chunk *chunk, char *packed,
                       int member)
 {
@@ -151,7 +152,7 @@ static char *chunk_of(const struct side *side,
 /* packed_in and packed_out are NULL where chunks are sent from, or received,
  * where they are. One's own piece goes with the others: NCCL's kernel moves it
  * beside them, where a copy would come after. */
-static void exchange_chunk(struct exchange *x,
+static void exchange_chunk(struct move_exchange *x,
                            const struct jd_cuda_chunk *chunk, char *packed_in,
                            char *packed_out)
 {
@@ -171,7 +172,7 @@ static void exchange_chunk(struct exchange *x,
         pack(x, chunk, packed_out, &x->out, true);
 }
 
-static void exchange_chunks(struct exchange *x)
+static void exchange_chunks(struct move_exchange *x)
 {
     size_t most = jd__cuda_limits.chunk / (size_t)x->size;
     struct jd_cuda_chunk chunk = { 0 };
@@ -192,7 +193,7 @@ static void exchange_chunks(struct exchange *x)
     }
 }
 
-static void copy_alone(struct exchange *x)
+static void copy_alone(struct move_exchange *x)
 {
     if (!x->is_in_place)
         jd__task_copy_rows(&x->task, rows_at(x->out.data, x->out.pitch),
@@ -203,7 +204,7 @@ jd_status jd__cuda_all_to_all(struct jd_comm *comm,
                               const struct jd_collective *call,
                               const struct jd_pieces *pieces)
 {
-    struct exchange x = { .size = comm->size, .index = comm->index };
+    struct move_exchange x = { .size = comm->size, .index = comm->index };
     size_t bytes =
         call->count * (size_t)comm->size * jd_dtype_size(call->dtype);
     jd_status status = jd__cuda_check_calls(

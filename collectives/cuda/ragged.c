@@ -20,7 +20,7 @@ jd_status jd__cuda_barrier(struct jd_comm *comm,
 }
 
 /* One call. */
-struct exchange {
+struct ragged_exchange {
     struct jd_comm *comm;
     const struct jd_collective *call;
     const struct jd_ragged *ragged;
@@ -32,7 +32,7 @@ struct exchange {
 /* ---- on the host -------------------------------------------------------- */
 
 /* Memory for what is given, taken and found; NULL. */
-static void *make_tables(struct exchange *x)
+static void *make_tables(struct ragged_exchange *x)
 {
     size_t entries = jd__ragged_fault_place(x->ragged, x->comm->size, 0);
     size_t bytes = 2 * entries * sizeof *x->given +
@@ -50,8 +50,8 @@ static void *make_tables(struct exchange *x)
     return memory;
 }
 
-static struct jd_collective host_call(const struct exchange *x, const void *in,
-                                      void *out, size_t bytes)
+static struct jd_collective host_call(const struct ragged_exchange *x,
+                                      const void *in, void *out, size_t bytes)
 {
     return (struct jd_collective){ .activity = x->call->activity,
                                    .detail = x->call->detail,
@@ -61,7 +61,7 @@ static struct jd_collective host_call(const struct exchange *x, const void *in,
                                    .dtype = JD_U8 };
 }
 
-static jd_status tell_consumers(const struct exchange *x)
+static jd_status tell_consumers(const struct ragged_exchange *x)
 {
     size_t bytes = (size_t)x->ragged->per_member * sizeof *x->given;
     struct jd_collective call = host_call(x, x->given, x->taken, bytes);
@@ -75,7 +75,7 @@ static jd_status tell_consumers(const struct exchange *x)
 }
 
 /* Everybody has the same answer. */
-static jd_status compare_all(const struct exchange *x)
+static jd_status compare_all(const struct ragged_exchange *x)
 {
     const struct jd_comm *comm = x->comm;
     struct jd_ragged_fault fault;
@@ -93,7 +93,7 @@ static jd_status compare_all(const struct exchange *x)
                                  x->call->detail, comm->processes, said);
 }
 
-static jd_status meet(const struct exchange *x)
+static jd_status meet(const struct ragged_exchange *x)
 {
     struct jd_cuda_terms terms = {
         .source = -1,
@@ -108,7 +108,8 @@ static jd_status meet(const struct exchange *x)
 
 /* ---- on the device ------------------------------------------------------ */
 
-static void copy_alone(const struct exchange *x, struct jd_cuda_task *task)
+static void copy_alone(const struct ragged_exchange *x,
+                       struct jd_cuda_task *task)
 {
     for (int k = 0; k < x->ragged->per_member; k++) {
         struct jd_ragged_entry own =
@@ -120,8 +121,8 @@ static void copy_alone(const struct exchange *x, struct jd_cuda_task *task)
 }
 
 /* Pieces of no rows are neither sent nor received. */
-static void move_piece(const struct exchange *x, struct jd_cuda_task *task,
-                       int member, int piece)
+static void move_piece(const struct ragged_exchange *x,
+                       struct jd_cuda_task *task, int member, int piece)
 {
     size_t place = jd__ragged_fault_place(x->ragged, member, piece);
     struct jd_ragged_entry given = x->given[place], taken = x->taken[place];
@@ -132,7 +133,7 @@ static void move_piece(const struct exchange *x, struct jd_cuda_task *task,
                      (size_t)taken.size * x->row, member);
 }
 
-static jd_status move(const struct exchange *x)
+static jd_status move_rows(const struct ragged_exchange *x)
 {
     const struct jd_ragged *ragged = x->ragged;
     struct jd_cuda_task task;
@@ -153,14 +154,15 @@ jd_status jd__cuda_ragged_all_to_all(struct jd_comm *comm,
                                      const struct jd_collective *call,
                                      const struct jd_ragged *ragged)
 {
-    struct exchange x = { .comm = comm,
-                          .call = call,
-                          .ragged = ragged,
-                          .row = call->count * jd_dtype_size(call->dtype) };
+    struct ragged_exchange x = { .comm = comm,
+                                 .call = call,
+                                 .ragged = ragged,
+                                 .row =
+                                     call->count * jd_dtype_size(call->dtype) };
     void *memory = make_tables(&x);
     jd_status status = meet(&x);
     if (status == JD_OK && x.row && ragged->per_member)
-        status = move(&x);
+        status = move_rows(&x);
     free(memory);
     return status;
 }

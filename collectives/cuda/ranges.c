@@ -16,19 +16,19 @@
 
 enum { FIRST_CAPACITY = 64, LOOKS_BEFORE_YIELD = 100 };
 
-struct entry {
+struct range_entry {
     _Atomic uintptr_t begin, end;
     atomic_int native;
     void *_Atomic owner;
 };
 
-struct table {
-    struct table *older;
+struct range_table {
+    struct range_table *older;
     size_t capacity;
-    struct entry entries[];
+    struct range_entry entries[];
 };
 
-static struct table *_Atomic table;
+static struct range_table *_Atomic table;
 static atomic_size_t num_entries;
 static atomic_uint changes; /* odd: one is under way */
 
@@ -41,7 +41,7 @@ static uintptr_t load(const _Atomic uintptr_t *word)
 
 /* How many begin at or before the address. What is read may be in the middle
  * of a change; the caller finds out. */
-static size_t count_before(const struct table *in, size_t count,
+static size_t count_before(const struct range_table *in, size_t count,
                            uintptr_t address)
 {
     size_t low = 0, high = count;
@@ -55,9 +55,10 @@ static size_t count_before(const struct table *in, size_t count,
     return low;
 }
 
-static bool look(uintptr_t address, struct jd_cuda_range *ret_range)
+static bool look_up_range(uintptr_t address, struct jd_cuda_range *ret_range)
 {
-    const struct table *in = atomic_load_explicit(&table, memory_order_acquire);
+    const struct range_table *in =
+        atomic_load_explicit(&table, memory_order_acquire);
     size_t count = atomic_load_explicit(&num_entries, memory_order_acquire);
     if (!in)
         return false;
@@ -66,7 +67,7 @@ static bool look(uintptr_t address, struct jd_cuda_range *ret_range)
     size_t place = count_before(in, count, address);
     if (place == 0)
         return false;
-    const struct entry *entry = &in->entries[place - 1];
+    const struct range_entry *entry = &in->entries[place - 1];
     ret_range->begin = load(&entry->begin);
     ret_range->end = load(&entry->end);
     ret_range->native =
@@ -80,7 +81,7 @@ bool jd__cuda_ranges_find(const void *pointer, struct jd_cuda_range *ret_range)
 {
     for (int looks = 1;; looks++) {
         unsigned before = atomic_load_explicit(&changes, memory_order_acquire);
-        bool is_found = look((uintptr_t)pointer, ret_range);
+        bool is_found = look_up_range((uintptr_t)pointer, ret_range);
         if (before % 2 == 0 && atomic_load(&changes) == before)
             return is_found;
         if (looks % LOOKS_BEFORE_YIELD == 0)
@@ -90,7 +91,7 @@ bool jd__cuda_ranges_find(const void *pointer, struct jd_cuda_range *ret_range)
 
 /* ---- changing ----------------------------------------------------------- */
 
-static void store(struct entry *entry, const struct jd_cuda_range *range)
+static void store(struct range_entry *entry, const struct jd_cuda_range *range)
 {
     atomic_store_explicit(&entry->begin, range->begin, memory_order_release);
     atomic_store_explicit(&entry->end, range->end, memory_order_release);
@@ -98,7 +99,7 @@ static void store(struct entry *entry, const struct jd_cuda_range *range)
     atomic_store_explicit(&entry->owner, range->owner, memory_order_release);
 }
 
-static void move(struct entry *to, const struct entry *from)
+static void move_range(struct range_entry *to, const struct range_entry *from)
 {
     struct jd_cuda_range range = { .begin = load(&from->begin),
                                    .end = load(&from->end),
@@ -108,20 +109,20 @@ static void move(struct entry *to, const struct entry *from)
 }
 
 /* The table, with room for one more; NULL without memory. */
-static struct table *get_room(size_t count)
+static struct range_table *get_room(size_t count)
 {
-    struct table *old = atomic_load(&table);
+    struct range_table *old = atomic_load(&table);
     if (old && count < old->capacity)
         return old;
     size_t capacity = old ? 2 * old->capacity : FIRST_CAPACITY;
-    struct table *larger =
-        calloc(1, sizeof *larger + capacity * sizeof(struct entry));
+    struct range_table *larger =
+        calloc(1, sizeof *larger + capacity * sizeof(struct range_entry));
     if (!larger)
         return NULL;
     larger->older = old;
     larger->capacity = capacity;
     for (size_t i = 0; i < count; i++)
-        move(&larger->entries[i], &old->entries[i]);
+        move_range(&larger->entries[i], &old->entries[i]);
     atomic_store_explicit(&table, larger, memory_order_release);
     return larger;
 }
@@ -129,13 +130,13 @@ static struct table *get_room(size_t count)
 bool jd__cuda_ranges_add(const struct jd_cuda_range *range)
 {
     size_t count = atomic_load(&num_entries);
-    struct table *in = get_room(count);
+    struct range_table *in = get_room(count);
     if (!in)
         return false;
     size_t place = count_before(in, count, range->begin);
     atomic_fetch_add(&changes, 1);
     for (size_t i = count; i > place; i--)
-        move(&in->entries[i], &in->entries[i - 1]);
+        move_range(&in->entries[i], &in->entries[i - 1]);
     store(&in->entries[place], range);
     atomic_store_explicit(&num_entries, count + 1, memory_order_release);
     atomic_fetch_add(&changes, 1);
@@ -144,14 +145,14 @@ bool jd__cuda_ranges_add(const struct jd_cuda_range *range)
 
 void jd__cuda_ranges_remove(uintptr_t begin)
 {
-    struct table *in = atomic_load(&table);
+    struct range_table *in = atomic_load(&table);
     size_t count = atomic_load(&num_entries);
     size_t place = in ? count_before(in, count, begin) : 0;
     if (place == 0 || load(&in->entries[place - 1].begin) != begin)
         return;
     atomic_fetch_add(&changes, 1);
     for (size_t i = place; i < count; i++)
-        move(&in->entries[i - 1], &in->entries[i]);
+        move_range(&in->entries[i - 1], &in->entries[i]);
     atomic_store_explicit(&num_entries, count - 1, memory_order_release);
     atomic_fetch_add(&changes, 1);
 }

@@ -14,7 +14,7 @@
 #include "collectives/cuda/task.h"
 
 /* A reduction, however it is done. */
-struct reduction {
+struct cuda_reduction {
     struct jd_cuda_task task;
     struct jd_cuda_way way;
     enum jd_reduce op;
@@ -53,9 +53,9 @@ static struct jd_cuda_way choose(const struct jd_comm *comm, jd_dtype dtype,
     return way;
 }
 
-static void begin(struct reduction *r, struct jd_comm *comm,
-                  const struct jd_collective *call, enum jd_reduce op,
-                  size_t in, size_t out)
+static void begin_reduction(struct cuda_reduction *r, struct jd_comm *comm,
+                            const struct jd_collective *call, enum jd_reduce op,
+                            size_t in, size_t out)
 {
     size_t element = jd_dtype_size(call->dtype);
     r->op = op;
@@ -65,12 +65,12 @@ static void begin(struct reduction *r, struct jd_comm *comm,
     jd__task_begin(&r->task, comm, call, in * element, out * element, false);
 }
 
-static const char *in_of(const struct reduction *r, size_t element)
+static const char *in_of(const struct cuda_reduction *r, size_t element)
 {
     return (const char *)r->task.call->in + element * r->task.element;
 }
 
-static char *out_of(const struct reduction *r, size_t element)
+static char *out_of(const struct cuda_reduction *r, size_t element)
 {
     return (char *)r->task.call->out + element * r->task.element;
 }
@@ -78,8 +78,8 @@ static char *out_of(const struct reduction *r, size_t element)
 /* ---- steps -------------------------------------------------------------- */
 
 /* The members' vectors, stride elements apart, into out. */
-static void fold(struct reduction *r, const void *in, size_t stride, void *out,
-                 size_t count)
+static void fold(struct cuda_reduction *r, const void *in, size_t stride,
+                 void *out, size_t count)
 {
     jd__task_fold(&r->task, (struct jd_cuda_fold){ .op = r->op,
                                                    .in = in,
@@ -91,7 +91,7 @@ static void fold(struct reduction *r, const void *in, size_t stride, void *out,
 }
 
 /* The sum in out becomes the mean, where NCCL did not do that. */
-static void divide(struct reduction *r, void *out, size_t count)
+static void divide(struct cuda_reduction *r, void *out, size_t count)
 {
     if (r->op != JD_REDUCE_MEAN || r->way.op == ncclAvg)
         return;
@@ -104,7 +104,7 @@ static void divide(struct reduction *r, void *out, size_t count)
 }
 
 /* One vector is its own sum, product and greatest; its mean is computed. */
-static void reduce_alone(struct reduction *r, size_t count)
+static void reduce_alone(struct cuda_reduction *r, size_t count)
 {
     if (r->op == JD_REDUCE_MEAN)
         fold(r, in_of(r, 0), 0, out_of(r, 0), count);
@@ -116,7 +116,7 @@ static void reduce_alone(struct reduction *r, size_t count)
 /* ---- all_reduce --------------------------------------------------------- */
 
 /* Each member has room for all vectors. */
-static void reduce_short(struct reduction *r, size_t count)
+static void reduce_short(struct cuda_reduction *r, size_t count)
 {
     size_t bytes = count * r->task.element;
     char *all = jd__task_scratch(&r->task, bytes * (size_t)r->size);
@@ -127,7 +127,7 @@ static void reduce_short(struct reduction *r, size_t count)
 }
 
 /* Every member's vector of this one's part comes to it, one after the other. */
-static void bring_parts(struct reduction *r, size_t begin, size_t count,
+static void bring_parts(struct cuda_reduction *r, size_t begin, size_t count,
                         char *vectors)
 {
     struct jd_cuda_task *task = &r->task;
@@ -145,7 +145,7 @@ static void bring_parts(struct reduction *r, size_t begin, size_t count,
 }
 
 /* Every member's part of out goes to all. */
-static void spread_parts(struct reduction *r, size_t begin, size_t count)
+static void spread_parts(struct cuda_reduction *r, size_t begin, size_t count)
 {
     struct jd_cuda_task *task = &r->task;
     struct jd_cuda_part own = jd__cuda_part(count, r->size, r->index);
@@ -168,7 +168,7 @@ static void spread_parts(struct reduction *r, size_t begin, size_t count)
     jd__task_group_end(task);
 }
 
-static void reduce_long(struct reduction *r, size_t count)
+static void reduce_long(struct cuda_reduction *r, size_t count)
 {
     size_t most = jd__cuda_limits.chunk / r->task.element;
     struct jd_cuda_chunk chunk = { 0 };
@@ -193,13 +193,13 @@ jd_status jd__cuda_all_reduce(struct jd_comm *comm,
                               const struct jd_collective *call,
                               enum jd_reduce op)
 {
-    struct reduction r;
+    struct cuda_reduction r;
     size_t count = call->count;
     jd_status status = jd__cuda_check_calls(
         comm, call, (struct jd_cuda_terms){ .source = -1 });
     if (status != JD_OK || count == 0)
         return status;
-    begin(&r, comm, call, op, count, count);
+    begin_reduction(&r, comm, call, op, count, count);
     if (r.size == 1) {
         reduce_alone(&r, count);
     } else if (r.way.is_native) {
@@ -217,14 +217,15 @@ jd_status jd__cuda_all_reduce(struct jd_comm *comm,
 /* ---- reduce_scatter ----------------------------------------------------- */
 
 /* One row's block for a member. */
-static const char *block_of(const struct reduction *r, size_t row, int member)
+static const char *block_of(const struct cuda_reduction *r, size_t row,
+                            int member)
 {
     return in_of(r, (row * (size_t)r->size + (size_t)member) *
                         r->task.call->count);
 }
 
 /* The chunk of a member's block, without its gaps. */
-static void pack(struct reduction *r, const struct jd_cuda_chunk *chunk,
+static void pack(struct cuda_reduction *r, const struct jd_cuda_chunk *chunk,
                  int member, char *to)
 {
     size_t width = chunk->columns * r->task.element;
@@ -236,7 +237,7 @@ static void pack(struct reduction *r, const struct jd_cuda_chunk *chunk,
                        width, chunk->rows);
 }
 
-static char *target_of(const struct reduction *r,
+static char *target_of(const struct cuda_reduction *r,
                        const struct jd_cuda_chunk *chunk)
 {
     return out_of(r, chunk->row * r->task.call->count + chunk->column);
@@ -248,7 +249,7 @@ static size_t elements_of(const struct jd_cuda_chunk *chunk)
 }
 
 /* A row at a time: what NCCL calls a reduce-scatter. */
-static void scatter_rows(struct reduction *r, size_t rows)
+static void scatter_rows(struct cuda_reduction *r, size_t rows)
 {
     size_t count = r->task.call->count;
     for (size_t i = 0; i < rows; i++)
@@ -257,7 +258,7 @@ static void scatter_rows(struct reduction *r, size_t rows)
     divide(r, out_of(r, 0), rows * count);
 }
 
-static void scatter_packed(struct reduction *r, size_t rows)
+static void scatter_packed(struct cuda_reduction *r, size_t rows)
 {
     size_t count = r->task.call->count, size = (size_t)r->size;
     size_t most = jd__cuda_limits.chunk / r->task.element / size;
@@ -279,8 +280,9 @@ static void scatter_packed(struct reduction *r, size_t rows)
 
 /* The members' vectors of this one's block come to it. packed has room for
  * all blocks; it is NULL where they have no gaps. */
-static void bring_blocks(struct reduction *r, const struct jd_cuda_chunk *chunk,
-                         char *vectors, char *packed)
+static void bring_blocks(struct cuda_reduction *r,
+                         const struct jd_cuda_chunk *chunk, char *vectors,
+                         char *packed)
 {
     struct jd_cuda_task *task = &r->task;
     size_t bytes = elements_of(chunk) * task->element;
@@ -298,7 +300,7 @@ static void bring_blocks(struct reduction *r, const struct jd_cuda_chunk *chunk,
     jd__task_group_end(task);
 }
 
-static void scatter_composed(struct reduction *r, size_t rows)
+static void scatter_composed(struct cuda_reduction *r, size_t rows)
 {
     size_t count = r->task.call->count, size = (size_t)r->size;
     size_t most = jd__cuda_limits.chunk / r->task.element / size;
@@ -322,13 +324,13 @@ jd_status jd__cuda_reduce_scatter(struct jd_comm *comm,
                                   const struct jd_collective *call,
                                   enum jd_reduce op, size_t rows)
 {
-    struct reduction r;
+    struct cuda_reduction r;
     size_t block = rows * call->count;
     jd_status status = jd__cuda_check_calls(
         comm, call, (struct jd_cuda_terms){ .source = -1, .digest = rows });
     if (status != JD_OK || block == 0)
         return status;
-    begin(&r, comm, call, op, block * (size_t)comm->size, block);
+    begin_reduction(&r, comm, call, op, block * (size_t)comm->size, block);
     size_t row = call->count * (size_t)r.size * r.task.element;
     if (r.size == 1)
         reduce_alone(&r, block);

@@ -25,7 +25,7 @@ struct jd_staging {
 };
 
 /* A call's buffer, as it was given and on the device. */
-struct side {
+struct staging_side {
     char *given;
     size_t bytes;
     char *device;
@@ -36,7 +36,7 @@ struct stage {
     const struct jd_collective *call;
     struct jd_stream *stream;
     const char *operation;
-    struct side in, out;
+    struct staging_side in, out;
     bool in_is_staged, out_is_staged;
 };
 
@@ -139,7 +139,8 @@ static jd_status find_room(const struct stage *stage, size_t left,
     return status;
 }
 
-static jd_status bring(const struct stage *stage, const struct side *side)
+static jd_status bring(const struct stage *stage,
+                       const struct staging_side *side)
 {
     jd_status status = JD_OK;
     if (is_apart(side->given))
@@ -167,7 +168,8 @@ static jd_status finish(const struct stage *stage)
 }
 
 /* The pinned buffer's use for this comes after those before, on the stream. */
-static jd_status fetch(const struct stage *stage, const struct side *side)
+static jd_status fetch(const struct stage *stage,
+                       const struct staging_side *side)
 {
     struct jd_staging *staging = stage->stream->staging;
     jd_status status;

@@ -314,7 +314,7 @@ static jd_status follow(const struct jd_stream *stream, cudaStream_t handle,
                                               : join(stream, handle, event);
 }
 
-static jd_status take(struct jd_stream *stream, cudaStream_t handle)
+static jd_status take_stream(struct jd_stream *stream, cudaStream_t handle)
 {
     cudaEvent_t event;
     jd_status status =
@@ -338,7 +338,7 @@ static jd_status fail_per_thread(void)
                        "cudaStreamCreateWithFlags()");
 }
 
-static jd_status use(struct jd_stream *stream, void *native)
+static jd_status use_native(struct jd_stream *stream, void *native)
 {
     cudaStream_t handle = native ? native : stream->own;
     struct jd_cuda_visit visit;
@@ -348,7 +348,7 @@ static jd_status use(struct jd_stream *stream, void *native)
         return fail_per_thread();
     jd_status status = jd__cuda_enter(stream->native, USE, &visit);
     if (status == JD_OK)
-        status = take(stream, handle);
+        status = take_stream(stream, handle);
     jd__cuda_leave(&visit);
     return status;
 }
@@ -362,6 +362,6 @@ const struct jd_stream_table jd__cuda_streams = {
     .create = create,
     .destroy = destroy,
     .native = get_native,
-    .use = use,
+    .use = use_native,
     .synchronize = synchronize,
 };

@@ -89,7 +89,7 @@ static void list_processes(struct watch *watch)
 
 /* The notice and the deadline are jd__wait_look()'s where there are others to
  * name, else this file's. */
-static void begin(struct watch *watch)
+static void begin_wait(struct watch *watch)
 {
     struct jd_stream *stream = watch->stream;
     double timeout = jd__cuda_timeout();
@@ -152,7 +152,7 @@ static jd_status heed_others(struct watch *watch)
     return status;
 }
 
-static jd_status look(struct watch *watch)
+static jd_status look_at_stream(struct watch *watch)
 {
     const struct jd_runtime *runtime = watch->stream->runtime;
     jd_status status = poll_comms(watch->stream, watch->operation, false);
@@ -192,8 +192,8 @@ static jd_status turn(struct watch *watch)
         return JD_OK;
     }
     if (!watch->wait.operation)
-        begin(watch);
-    jd_status status = look(watch);
+        begin_wait(watch);
+    jd_status status = look_at_stream(watch);
     if (status == JD_OK && !jd__cuda_pause(&watch->pace))
         status = fail_alone(watch);
     return status;

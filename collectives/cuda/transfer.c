@@ -22,7 +22,7 @@ struct posted {
 };
 
 /* One call. */
-struct group {
+struct transfer_group {
     struct jd_comm *comm;
     const struct jd_transfer *transfers;
     int count;
@@ -34,17 +34,17 @@ struct group {
     char *in, *out;
 };
 
-static bool is_send(const struct group *group, int i)
+static bool is_send(const struct transfer_group *group, int i)
 {
     return group->transfers[i].call.activity == JD_ACTIVITY_SEND;
 }
 
-static bool is_own(const struct group *group, int i)
+static bool is_own(const struct transfer_group *group, int i)
 {
     return group->transfers[i].member == group->comm->index;
 }
 
-static size_t bytes_of(const struct group *group, int i)
+static size_t bytes_of(const struct transfer_group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
     return call->count * jd_dtype_size(call->dtype);
@@ -54,7 +54,7 @@ static size_t bytes_of(const struct group *group, int i)
 
 /* The next one of that kind with this member itself; count where there is
  * none. */
-static int next_own(const struct group *group, int i, bool sends)
+static int next_own(const struct transfer_group *group, int i, bool sends)
 {
     do
         i++;
@@ -63,7 +63,8 @@ static int next_own(const struct group *group, int i, bool sends)
     return i;
 }
 
-static struct jd_cuda_transfer_desc tell(const struct group *group, int i)
+static struct jd_cuda_transfer_desc
+describe_transfer(const struct transfer_group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
     return (struct jd_cuda_transfer_desc){ .count = call->count,
@@ -71,7 +72,7 @@ static struct jd_cuda_transfer_desc tell(const struct group *group, int i)
                                            .tag = group->transfers[i].tag };
 }
 
-static jd_status fail_alone(const struct group *group, int i)
+static jd_status fail_alone(const struct transfer_group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
     int self = group->comm->index;
@@ -87,15 +88,15 @@ static jd_status fail_alone(const struct group *group, int i)
 }
 
 /* As on cpu what does not fit is left out, and the first of it is told. */
-static jd_status check_own(const struct group *group)
+static jd_status check_own(const struct transfer_group *group)
 {
     int self = group->comm->index;
     int from = next_own(group, -1, true), to = next_own(group, -1, false);
     jd_status status = JD_OK;
     for (; from < group->count && to < group->count;
          from = next_own(group, from, true), to = next_own(group, to, false)) {
-        struct jd_cuda_transfer_desc sent = tell(group, from),
-                                     wanted = tell(group, to);
+        struct jd_cuda_transfer_desc sent = describe_transfer(group, from),
+                                     wanted = describe_transfer(group, to);
         if (jd__cuda_transfer_descs_agree(sent, wanted))
             continue;
         group->is_refused[from] = true;
@@ -109,7 +110,7 @@ static jd_status check_own(const struct group *group)
                                                   : status;
 }
 
-static void copy_own(struct group *group)
+static void copy_own(struct transfer_group *group)
 {
     int from = next_own(group, -1, true), to = next_own(group, -1, false);
     for (; from < group->count && to < group->count;
@@ -124,14 +125,14 @@ static void copy_own(struct group *group)
  * Staging takes one buffer in and one out: where there are several, they go
  * through one, behind each other. */
 
-static char *given(const struct group *group, int i)
+static char *given(const struct transfer_group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
     return is_send(group, i) ? (char *)(uintptr_t)call->in : call->out;
 }
 
 /* Finds the buffers' places. */
-static void find_places(struct group *group)
+static void find_places(struct transfer_group *group)
 {
     group->in_bytes = group->out_bytes = 0;
     for (int i = 0; i < group->count; i++) {
@@ -157,7 +158,7 @@ static jd_status copy_host(char *to, const char *from, size_t bytes)
 }
 
 /* Between the host buffers that are sent, or received, and what is staged. */
-static jd_status copy_all(const struct group *group, bool sends)
+static jd_status copy_all(const struct transfer_group *group, bool sends)
 {
     jd_status status = JD_OK;
     for (int i = 0; i < group->count && status == JD_OK; i++) {
@@ -172,7 +173,7 @@ static jd_status copy_all(const struct group *group, bool sends)
     return status;
 }
 
-static void set_data(struct group *group)
+static void set_data(struct transfer_group *group)
 {
     char *in = (char *)(uintptr_t)group->task.call->in;
     char *out = group->task.call->out;
@@ -184,12 +185,12 @@ static void set_data(struct group *group)
 
 /* ---- to others ---------------------------------------------------------- */
 
-static bool goes(const struct group *group, int i)
+static bool goes(const struct transfer_group *group, int i)
 {
     return !is_own(group, i) && !group->is_refused[i] && bytes_of(group, i);
 }
 
-static bool goes_any(const struct group *group)
+static bool goes_any(const struct transfer_group *group)
 {
     for (int i = 0; i < group->count; i++)
         if (goes(group, i))
@@ -198,7 +199,7 @@ static bool goes_any(const struct group *group)
 }
 
 /* The first with a member that was not heard of before; count. */
-static int find_new(const struct group *group)
+static int find_new(const struct transfer_group *group)
 {
     int i = 0;
     while (i < group->count &&
@@ -208,7 +209,7 @@ static int find_new(const struct group *group)
     return i;
 }
 
-static jd_status fail_captured(const struct group *group, int member)
+static jd_status fail_captured(const struct transfer_group *group, int member)
 {
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s%s: the first transfer with member %d connects the two, "
@@ -218,7 +219,7 @@ static jd_status fail_captured(const struct group *group, int member)
                    group->call.detail ? group->call.detail : "", member);
 }
 
-static void exchange_bytes(struct group *group, char *bytes)
+static void exchange_bytes(struct transfer_group *group, char *bytes)
 {
     struct jd_cuda_task *task = &group->task;
     jd__task_clear(task, bytes, 1);
@@ -242,7 +243,7 @@ static void exchange_bytes(struct group *group, char *bytes)
  * (NVIDIA/nccl issues 1279 and 2057). So two members first exchange a byte,
  * which connects both ways.
  */
-static void connect_new(struct group *group)
+static void connect_new(struct transfer_group *group)
 {
     struct jd_cuda_task *task = &group->task;
     int first = find_new(group);
@@ -257,7 +258,7 @@ static void connect_new(struct group *group)
         exchange_bytes(group, bytes);
 }
 
-static void move(struct group *group)
+static void move_transfers(struct transfer_group *group)
 {
     struct jd_cuda_task *task = &group->task;
     if (!goes_any(group))
@@ -278,17 +279,17 @@ static void move(struct group *group)
     jd__task_group_end(task);
 }
 
-static jd_status run_on_device(struct group *group)
+static jd_status run_on_device(struct transfer_group *group)
 {
     jd__task_begin_bare(&group->task, group->comm, &group->call);
     copy_own(group);
-    move(group);
+    move_transfers(group);
     return jd__task_end(&group->task);
 }
 
 /* A graph that is captured waits for nothing: staging says that of the buffer
  * that was given. */
-static jd_status check_capture(const struct group *group)
+static jd_status check_capture(const struct transfer_group *group)
 {
     struct jd_staged staged;
     for (int i = 0; i < group->count; i++)
@@ -300,7 +301,7 @@ static jd_status check_capture(const struct group *group)
     return JD_OK;
 }
 
-static jd_status run_staged(struct group *group)
+static jd_status run_staged(struct transfer_group *group)
 {
     size_t bytes = group->in_bytes + group->out_bytes;
     if (jd__cuda_is_capturing(group->call.stream))
@@ -317,7 +318,7 @@ static jd_status run_staged(struct group *group)
                        group->out_bytes, false);
         set_data(group);
         copy_own(group);
-        move(group);
+        move_transfers(group);
         status = jd__task_end(&group->task);
     }
     if (status == JD_OK)
@@ -327,7 +328,7 @@ static jd_status run_staged(struct group *group)
 }
 
 /* What both ends know not to fit is left out, and the rest proceeds. */
-static jd_status run(struct group *group)
+static jd_status run_transfers(struct transfer_group *group)
 {
     jd_status own = check_own(group);
     jd_status checked = jd__cuda_check_transfers(
@@ -348,12 +349,12 @@ jd_status jd__cuda_transfer(struct jd_comm *comm,
 {
     struct posted few[FEW];
     bool few_refused[FEW] = { false };
-    struct group group = { .comm = comm,
-                           .transfers = transfers,
-                           .count = count,
-                           .call = transfers[0].call,
-                           .posted = few,
-                           .is_refused = few_refused };
+    struct transfer_group group = { .comm = comm,
+                                    .transfers = transfers,
+                                    .count = count,
+                                    .call = transfers[0].call,
+                                    .posted = few,
+                                    .is_refused = few_refused };
     if (count > 1)
         group.call.activity = JD_ACTIVITY_GROUP;
     if (count > FEW) {
@@ -362,7 +363,7 @@ jd_status jd__cuda_transfer(struct jd_comm *comm,
     }
     jd_status status =
         group.posted && group.is_refused
-            ? run(&group)
+            ? run_transfers(&group)
             : jd__fail_no_memory(
                   jd__signature_activity_name(group.call.activity),
                   (size_t)count * sizeof *group.posted);

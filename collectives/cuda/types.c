@@ -28,13 +28,13 @@ static const ncclRedOp_t ops[JD_REDUCE_COUNT] = {
 #define SUMS (BIT(SUM) | BIT(MEAN))
 
 /* What NCCL does of a type, and as how many of which of its own. */
-struct row {
+struct type_row {
     unsigned native; /* bits of enum jd_reduce */
     int parts;
     ncclDataType_t type;
 };
 
-static const struct row rows[] = {
+static const struct type_row rows[] = {
     [JD_PRED] = { ORDERED, 1, ncclUint8 },
     [JD_S8] = { INTEGER, 1, ncclInt8 },
     [JD_S32] = { INTEGER, 1, ncclInt32 },

@@ -26,30 +26,33 @@ static bool is_small(jd_dtype dtype)
 }
 
 /* To the common type and from it; NULL where it is the type itself. */
-struct way {
+struct convert_way {
     jd_fold_change *there, *back;
 };
 
-static struct way find_way(jd_dtype from, jd_dtype to)
+static struct convert_way find_way(jd_dtype from, jd_dtype to)
 {
     const struct jd_fold_loops *loops = jd__fold_loops();
     const struct jd_convert_loops *convert = loops->convert;
     if (convert->to_bits[from] && convert->from_bits[to])
-        return (struct way){ convert->to_bits[from], convert->from_bits[to] };
+        return (struct convert_way){ convert->to_bits[from],
+                                     convert->from_bits[to] };
     bool fits_f32 =
         (is_small(from) || from == JD_F32) && (is_small(to) || to == JD_F32);
     if (fits_f32)
-        return (struct way){ loops->widen[from], loops->narrow[to] };
+        return (struct convert_way){ loops->widen[from], loops->narrow[to] };
     bool is_long = to == JD_F64 || to == JD_C128;
     jd_fold_change *there = convert->to_double[from];
     if (!is_long && convert->to_odd_double[from])
         there = convert->to_odd_double[from];
-    return (struct way){ from == JD_F64 ? NULL : there,
-                         to == JD_F64 ? NULL : convert->from_double[to] };
+    return (struct convert_way){ from == JD_F64 ? NULL : there,
+                                 to == JD_F64 ? NULL
+                                              : convert->from_double[to] };
 }
 
-static void go(struct way way, const unsigned char *in, size_t in_size,
-               unsigned char *out, size_t out_size, size_t count)
+static void convert_in_steps(struct convert_way way, const unsigned char *in,
+                             size_t in_size, unsigned char *out,
+                             size_t out_size, size_t count)
 {
     double between[BLOCK];
     if (!way.there || !way.back) {
@@ -71,7 +74,8 @@ static void complex_to_pred(jd_dtype part, const unsigned char *in,
     size_t size = jd_dtype_size(part);
     for (size_t i = 0; i < count; i += BLOCK) {
         size_t n = count - i < BLOCK ? count - i : BLOCK;
-        go(find_way(part, JD_PRED), in + 2 * i * size, size, parts, 1, 2 * n);
+        convert_in_steps(find_way(part, JD_PRED), in + 2 * i * size, size,
+                         parts, 1, 2 * n);
         for (size_t j = 0; j < n; j++)
             out[i + j] = parts[2 * j] | parts[2 * j + 1];
     }
@@ -88,10 +92,10 @@ static void convert(const void *in, jd_dtype from, void *out, jd_dtype to,
     } else if (is_complex(from) && to == JD_PRED) {
         complex_to_pred(part, in, out, count);
     } else if (is_complex(from) && is_complex(to)) {
-        go(find_way(part, to == JD_C64 ? JD_F32 : JD_F64), in, in_size / 2, out,
-           out_size / 2, 2 * count);
+        convert_in_steps(find_way(part, to == JD_C64 ? JD_F32 : JD_F64), in,
+                         in_size / 2, out, out_size / 2, 2 * count);
     } else {
-        go(find_way(from, to), in, in_size, out, out_size, count);
+        convert_in_steps(find_way(from, to), in, in_size, out, out_size, count);
     }
 }
 

@@ -41,7 +41,7 @@ jd_dtype jd__fold_wide(jd_dtype dtype)
 
 /* What is done to each block, and in which element sizes. A fold of one vector
  * into its own type is its copy. */
-struct plan {
+struct fold_plan {
     jd_fold_many *many;       /* NULL: one after the other, by the others */
     jd_fold_change *widen;    /* NULL: ins are what combine takes */
     jd_fold_combine *combine; /* of two ins, or of the result and one */
@@ -61,8 +61,8 @@ static jd_fold_combine *one_loop(const struct jd_fold_loops *loops,
     return loops->combine[op][dtype];
 }
 
-static struct plan make_plan(jd_dtype dtype, enum jd_reduce op,
-                             enum jd_fold_form form, int num_ins)
+static struct fold_plan make_plan(jd_dtype dtype, enum jd_reduce op,
+                                  enum jd_fold_form form, int num_ins)
 {
     const struct jd_fold_loops *loops = jd__fold_loops();
     bool in_wide = form == JD_FOLD_FINISH || form == JD_FOLD_WIDE;
@@ -73,7 +73,7 @@ static struct plan make_plan(jd_dtype dtype, enum jd_reduce op,
     jd_fold_combine *one = one_loop(loops, dtype, op, num_ins);
     bool native = form == JD_FOLD_WHOLE && (copies || one);
     bool sums_whole = sums && form == JD_FOLD_WHOLE && !native;
-    return (struct plan){
+    return (struct fold_plan){
         .many = sums_whole ? loops->many_sum[dtype] : NULL,
         .widen = in_wide || native ? NULL : loops->widen[dtype],
         .combine = native ? one : loops->combine[op][wide],
@@ -93,13 +93,13 @@ struct scratch {
     _Alignas(64) unsigned char widened[BLOCK_BYTES];
 };
 
-static const void *block_in(const struct jd_fold *fold, const struct plan *plan,
-                            int k, size_t start)
+static const void *block_in(const struct jd_fold *fold,
+                            const struct fold_plan *plan, int k, size_t start)
 {
     return (const unsigned char *)fold->ins[k] + start * plan->in_size;
 }
 
-static void *block_out(const struct jd_fold *fold, const struct plan *plan,
+static void *block_out(const struct jd_fold *fold, const struct fold_plan *plan,
                        int k, size_t start)
 {
     return (unsigned char *)fold->outs[k] + start * plan->out_size;
@@ -109,8 +109,8 @@ static void *block_out(const struct jd_fold *fold, const struct plan *plan,
  * which may be one of the ins. Returns where the result is: last, or the in
  * itself where there is but one. */
 static const void *combine_ins(const struct jd_fold *fold,
-                               const struct plan *plan, size_t start, size_t n,
-                               struct scratch *scratch, void *last)
+                               const struct fold_plan *plan, size_t start,
+                               size_t n, struct scratch *scratch, void *last)
 {
     const void *result = block_in(fold, plan, 0, start);
     if (plan->widen) {
@@ -133,8 +133,8 @@ static const void *combine_ins(const struct jd_fold *fold,
 
 /* The whole way of one block to where it is wanted; returns where it is. */
 static const void *fold_block(const struct jd_fold *fold,
-                              const struct plan *plan, size_t start, size_t n,
-                              struct scratch *scratch, void *last)
+                              const struct fold_plan *plan, size_t start,
+                              size_t n, struct scratch *scratch, void *last)
 {
     if (plan->many) {
         plan->many(last, fold->ins, fold->num_ins, start, n,
@@ -157,7 +157,8 @@ static const void *fold_block(const struct jd_fold *fold,
 
 /* A block that is streamed, or that is an in itself, is copied to each out;
  * otherwise the first out has it. */
-static void fold_blocks(const struct jd_fold *fold, const struct plan *plan)
+static void fold_blocks(const struct jd_fold *fold,
+                        const struct fold_plan *plan)
 {
     struct scratch scratch;
     void (*stream)(void *, const void *, size_t) = jd__fold_loops()->stream;
@@ -185,7 +186,7 @@ static __attribute__((noinline)) void run(const struct jd_fold *fold,
                                           jd_dtype dtype, enum jd_reduce op,
                                           enum jd_fold_form form)
 {
-    struct plan plan = make_plan(dtype, op, form, fold->num_ins);
+    struct fold_plan plan = make_plan(dtype, op, form, fold->num_ins);
     bool plain = !plan.widen && !plan.divide && !plan.narrow;
     if (plain && fold->num_ins == 2 && fold->num_outs == 1 && !fold->streams)
         plan.combine(fold->outs[0], fold->ins[0], fold->ins[1], fold->count);

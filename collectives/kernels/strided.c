@@ -24,15 +24,15 @@ char *jd__strided_at(const struct jd_strided *strided, size_t begin,
 }
 
 /* One end of a copy: where it begins, and how far from row to row. */
-struct end {
+struct strided_end {
     char *at;
     size_t pitch;
 };
 
 /* Bytes that begin in this column of rows of so many: the rest of a row, whole
  * ones, the begin of one. */
-static void copy_stretch(struct end to, struct end from, size_t width,
-                         size_t column, size_t bytes)
+static void copy_stretch(struct strided_end to, struct strided_end from,
+                         size_t width, size_t column, size_t bytes)
 {
     if (column) {
         size_t rest = width - column, head = rest < bytes ? rest : bytes;
@@ -55,11 +55,11 @@ static void copy_stretch(struct end to, struct end from, size_t width,
 }
 
 /* The rows' end of a copy that begins there. */
-static struct end end_at(const struct jd_strided *strided, size_t begin)
+static struct strided_end end_at(const struct jd_strided *strided, size_t begin)
 {
     size_t row = begin / strided->width, column = begin % strided->width;
-    return (struct end){ strided->base + row * strided->pitch + column,
-                         strided->pitch };
+    return (struct strided_end){ strided->base + row * strided->pitch + column,
+                                 strided->pitch };
 }
 
 void jd__strided_read(const struct jd_strided *strided, size_t begin,
@@ -69,8 +69,8 @@ void jd__strided_read(const struct jd_strided *strided, size_t begin,
     if (bytes && jd__strided_is_flat(strided))
         memcpy(to, strided->base + begin, bytes);
     else if (bytes)
-        copy_stretch((struct end){ to, width }, end_at(strided, begin), width,
-                     begin % width, bytes);
+        copy_stretch((struct strided_end){ to, width }, end_at(strided, begin),
+                     width, begin % width, bytes);
 }
 
 void jd__strided_write(const struct jd_strided *strided, size_t begin,
@@ -81,8 +81,8 @@ void jd__strided_write(const struct jd_strided *strided, size_t begin,
         memcpy(strided->base + begin, from, bytes);
     else if (bytes)
         copy_stretch(end_at(strided, begin),
-                     (struct end){ (char *)from, width }, width, begin % width,
-                     bytes);
+                     (struct strided_end){ (char *)from, width }, width,
+                     begin % width, bytes);
 }
 
 void jd__strided_copy_part(const struct jd_strided *to,

@@ -231,7 +231,8 @@ static jd_status connect(struct jd_axis_comm *axis_comm, const char *operation)
     return status;
 }
 
-static jd_status begin(struct jd_axis_comm *axis_comm, const char *operation)
+static jd_status begin_call(struct jd_axis_comm *axis_comm,
+                            const char *operation)
 {
     jd_status status = jd__failure_exit_check(operation);
     if (status == JD_OK)
@@ -257,7 +258,7 @@ jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
         .rest = rest,
         .dtype = (uint8_t)call->dtype,
     });
-    jd_status status = begin(axis_comm, operation);
+    jd_status status = begin_call(axis_comm, operation);
     return status == JD_OK ? JD_OK : jd__recorder_leave(status);
 }
 

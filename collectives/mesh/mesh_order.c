@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* What a device is ordered by, the first member first. */
-struct place {
+struct mesh_place {
     int slice; /* the lowest one of its host */
     int host;
     int number; /* in the platform's list: by process, then ordinal */
@@ -13,7 +13,7 @@ struct place {
 
 static int compare_places(const void *one, const void *other)
 {
-    const struct place *a = one, *b = other;
+    const struct mesh_place *a = one, *b = other;
     if (a->slice != b->slice)
         return a->slice < b->slice ? -1 : 1;
     if (a->host != b->host)
@@ -37,7 +37,7 @@ static jd_status order_by_host(const struct jd_topology *topology,
                                const jd_device **ret_devices)
 {
     const struct jd_device_list *list = &topology->platforms[0];
-    struct place *places = calloc((size_t)list->count + 1, sizeof *places);
+    struct mesh_place *places = calloc((size_t)list->count + 1, sizeof *places);
     int *slices = calloc((size_t)topology->num_hosts + 1, sizeof *slices);
     if (!places || !slices) {
         free(places);
@@ -49,7 +49,7 @@ static jd_status order_by_host(const struct jd_topology *topology,
     for (int i = 0; i < list->count; i++) {
         int process = list->devices[i]->process_index;
         int host = topology->processes[process].host;
-        places[i] = (struct place){ slices[host], host, i };
+        places[i] = (struct mesh_place){ slices[host], host, i };
     }
     qsort(places, (size_t)list->count, sizeof *places, compare_places);
     for (int i = 0; i < list->count; i++)

@@ -18,7 +18,7 @@ enum {
     MAX_HOST = 24, /* characters of a host's name */
 };
 
-struct table {
+struct picture_table {
     const struct jd_mesh *mesh;
     FILE *out;
     bool has_hosts; /* several: each place names its own */
@@ -28,8 +28,8 @@ struct table {
 };
 
 /* "n0 3:1": host, process, device of that process. */
-static int print_place(const struct table *table, int position, char *text,
-                       size_t size)
+static int print_place(const struct picture_table *table, int position,
+                       char *text, size_t size)
 {
     const jd_device *device = table->mesh->devices[position];
     if (!table->has_hosts)
@@ -44,7 +44,7 @@ static int digits_of(int number)
     return snprintf(NULL, 0, "%d", number);
 }
 
-static void measure(struct table *table)
+static void measure(struct picture_table *table)
 {
     const struct jd_mesh *mesh = table->mesh;
     int last = mesh->ndim - 1, rows = mesh->ndim > 1 ? last - 1 : last;
@@ -65,12 +65,13 @@ static void measure(struct table *table)
 }
 
 /* A line ends with its last word. */
-static void print_cell(const struct table *table, const char *text, int pad)
+static void print_cell(const struct picture_table *table, const char *text,
+                       int pad)
 {
     fprintf(table->out, "%*s  %s", pad, "", text);
 }
 
-static void print_header(const struct table *table)
+static void print_header(const struct picture_table *table)
 {
     const struct jd_mesh *mesh = table->mesh;
     const char *name = mesh->axis_names[mesh->ndim - 1];
@@ -90,7 +91,8 @@ static void print_header(const struct table *table)
 }
 
 /* The places from `position` on, along the last axis. */
-static void print_row(const struct table *table, const char *head, int position)
+static void print_row(const struct picture_table *table, const char *head,
+                      int position)
 {
     int pad = 0;
     fprintf(table->out, "%-*s", table->head, head);
@@ -106,7 +108,7 @@ static void print_row(const struct table *table, const char *head, int position)
 }
 
 /* The last two axes, from `position` on. */
-static void print_table(const struct table *table, int position)
+static void print_table(const struct picture_table *table, int position)
 {
     const struct jd_mesh *mesh = table->mesh;
     print_header(table);
@@ -129,7 +131,7 @@ static void print_table(const struct table *table, int position)
 }
 
 /* "pipe 1, data 0", where the table of the last two axes is. */
-static void print_slice_name(const struct table *table, int position)
+static void print_slice_name(const struct picture_table *table, int position)
 {
     const struct jd_mesh *mesh = table->mesh;
     fputc('\n', table->out);
@@ -139,7 +141,7 @@ static void print_slice_name(const struct table *table, int position)
     fputc('\n', table->out);
 }
 
-static void print_tables(const struct table *table)
+static void print_tables(const struct picture_table *table)
 {
     const struct jd_mesh *mesh = table->mesh;
     int places = mesh->shape[mesh->ndim - 1] *
@@ -181,7 +183,7 @@ static void count_owners(const struct jd_mesh *mesh, int *ret_processes,
 
 static void print_mesh(const struct jd_mesh *mesh, FILE *out)
 {
-    struct table table = { .mesh = mesh, .out = out };
+    struct picture_table table = { .mesh = mesh, .out = out };
     int processes, hosts;
     count_owners(mesh, &processes, &hosts);
     fprintf(out, "mesh ");

@@ -18,7 +18,7 @@
 #define NEWS_SECONDS 1.0
 
 /* One body, on its thread. */
-struct run {
+struct body_run {
     pthread_t thread;
     jd_shard *shard;
     jd_status (*body)(jd_shard *shard, void *arg);
@@ -81,7 +81,7 @@ static jd_status check_no_group(const struct jd_shard *shard)
 
 static void *run_body(void *arg)
 {
-    struct run *run = arg;
+    struct body_run *run = arg;
     char *before = jd__message_take(); /* not the body's, on its own thread */
     jd__runtime_enter_body();
     jd_status status = run->body(run->shard, run->arg);
@@ -96,7 +96,7 @@ static void *run_body(void *arg)
 
 /* ---- running ------------------------------------------------------------ */
 
-static void run_all(struct jd_mesh *mesh, struct run *runs)
+static void run_all(struct jd_mesh *mesh, struct body_run *runs)
 {
     int started = 0, error = 0;
     for (; started < mesh->num_shards && error == 0; started += error == 0)
@@ -113,10 +113,11 @@ static void run_all(struct jd_mesh *mesh, struct run *runs)
         pthread_join(runs[i].thread, NULL);
 }
 
-static jd_status run_on_threads(struct jd_mesh *mesh, const struct run *first)
+static jd_status run_on_threads(struct jd_mesh *mesh,
+                                const struct body_run *first)
 {
-    size_t bytes = (size_t)mesh->num_shards * sizeof(struct run);
-    struct run *runs = calloc((size_t)mesh->num_shards, sizeof *runs);
+    size_t bytes = (size_t)mesh->num_shards * sizeof(struct body_run);
+    struct body_run *runs = calloc((size_t)mesh->num_shards, sizeof *runs);
     if (!runs)
         return jd__fail_no_memory(MAP, bytes);
     for (int i = 0; i < mesh->num_shards; i++) {
@@ -148,7 +149,7 @@ jd_status jd_shard_map(jd_mesh *mesh,
         status = jd__mpi_check_devices(MAP, mesh->num_shards);
     if (status != JD_OK)
         return status;
-    struct run run = { .shard = mesh->shards, .body = body, .arg = arg };
+    struct body_run run = { .shard = mesh->shards, .body = body, .arg = arg };
     if (mesh->num_shards == 1)
         run_body(&run);
     else if (mesh->num_shards > 1) {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Where this process's leaves first differ from process 0's. */
-struct difference {
+struct value_difference {
     uint64_t exists;
     uint64_t leaf;
     uint64_t element;
@@ -28,7 +28,7 @@ struct comparison {
     char rules_text[160]; /* for sentences */
     const jd_leaf *leaves;
     const char *what;
-    struct difference difference;
+    struct value_difference difference;
 };
 
 /* The first element of the range, of size bytes each, that is not equal. */
@@ -45,7 +45,7 @@ static void compare_range(struct comparison *comparison,
         if (jd__equality_holds(&comparison->rules, leaf->dtype, have + at,
                                wanted + at))
             continue;
-        struct difference *difference = &comparison->difference;
+        struct value_difference *difference = &comparison->difference;
         difference->exists = 1;
         difference->leaf = range->leaf;
         difference->element = (range->offset + at) / size;
@@ -94,7 +94,7 @@ static jd_status find_difference(struct jd_channel *group,
 }
 
 static jd_status fail_difference(struct jd_channel *group, int process,
-                                 const struct difference *difference,
+                                 const struct value_difference *difference,
                                  const struct comparison *comparison)
 {
     const jd_leaf *leaf = &comparison->leaves[difference->leaf];
@@ -126,7 +126,7 @@ static jd_status share_differences(struct jd_channel *group,
     jd_status status = jd__merge_meet(group, &call, &merge);
     if (status != JD_OK || merge.status == JD_OK)
         return status;
-    struct difference *difference =
+    struct value_difference *difference =
         jd__channel_scratch(group, sizeof *difference);
     if (!difference)
         return jd__fail_no_memory(jd__channel_operation(group),

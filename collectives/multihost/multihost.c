@@ -11,8 +11,8 @@
 
 #define MAX_NAME 4096 /* bytes of a sync point's name */
 
-static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
-                 void *leaves)
+static void unpack_leaves(struct jd_leaf_walk *at, const void *data,
+                          size_t bytes, void *leaves)
 {
     jd__leaves_walk_unpack(at, data, bytes, leaves, 0);
 }
@@ -20,7 +20,7 @@ static void take(struct jd_leaf_walk *at, const void *data, size_t bytes,
 static jd_status broadcast(struct jd_channel *group, struct jd_call_desc *desc,
                            size_t bytes, int source)
 {
-    struct jd_sink sink = { take, (void *)desc->leaves };
+    struct jd_sink sink = { unpack_leaves, (void *)desc->leaves };
     desc->signature.source = source;
     return jd__agree_receive(group, desc, bytes, source, &sink);
 }

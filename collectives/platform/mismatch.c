@@ -9,13 +9,13 @@ enum { PIECE = 512 };
 
 /* Where the in of the members from `begin` on goes, in odd's list and in
  * other's; -1: nowhere. */
-struct piece {
+struct route_piece {
     int begin, count;
     int32_t odd[PIECE], other[PIECE];
 };
 
 /* The first member whose in goes somewhere else. */
-struct difference {
+struct route_difference {
     int from;
     int32_t odd, other;
 };
@@ -51,8 +51,8 @@ static void read_routes(const struct jd_permute *permute, int begin, int count,
 }
 
 /* A member's part of the piece becomes everybody's. */
-static jd_status tell(const struct jd_mismatch *m, int member, int begin,
-                      int count, int32_t *to)
+static jd_status tell_routes(const struct jd_mismatch *m, int member, int begin,
+                             int count, int32_t *to)
 {
     struct jd_collective told = { .activity = m->odd.signature.activity,
                                   .detail = m->call->detail,
@@ -66,13 +66,14 @@ static jd_status tell(const struct jd_mismatch *m, int member, int begin,
 }
 
 /* Whether there is a difference in the piece. */
-static bool compare(const struct piece *piece, struct difference *ret_found)
+static bool compare(const struct route_piece *piece,
+                    struct route_difference *ret_found)
 {
     for (int i = 0; i < piece->count; i++) {
         if (piece->odd[i] == piece->other[i])
             continue;
-        *ret_found = (struct difference){ piece->begin + i, piece->odd[i],
-                                          piece->other[i] };
+        *ret_found = (struct route_difference){ piece->begin + i, piece->odd[i],
+                                                piece->other[i] };
         return true;
     }
     return false;
@@ -80,15 +81,15 @@ static bool compare(const struct piece *piece, struct difference *ret_found)
 
 /* False also where members cannot be told any more. */
 static bool find_difference(const struct jd_mismatch *m,
-                            struct difference *ret_found)
+                            struct route_difference *ret_found)
 {
-    struct piece piece;
+    struct route_piece piece;
     for (int begin = 0; begin < m->size; begin += PIECE) {
         int count = m->size - begin < PIECE ? m->size - begin : PIECE;
         piece.begin = begin;
         piece.count = count;
-        if (tell(m, m->odd.member, begin, count, piece.odd) != JD_OK ||
-            tell(m, m->other.member, begin, count, piece.other) != JD_OK)
+        if (tell_routes(m, m->odd.member, begin, count, piece.odd) != JD_OK ||
+            tell_routes(m, m->other.member, begin, count, piece.other) != JD_OK)
             return false;
         if (compare(&piece, ret_found))
             return true;
@@ -96,13 +97,13 @@ static bool find_difference(const struct jd_mismatch *m,
     return false;
 }
 
-struct end {
+struct end_text {
     char text[16];
 };
 
-static struct end end_of(int32_t to)
+static struct end_text end_of(int32_t to)
 {
-    struct end end = { "nobody" };
+    struct end_text end = { "nobody" };
     if (to >= 0)
         snprintf(end.text, sizeof end.text, "%d", (int)to);
     return end;
@@ -124,7 +125,7 @@ jd_status jd__mismatch_fail(const struct jd_mismatch *m)
 {
     struct jd_said odd = said_by(m, &m->odd, &m->other);
     struct jd_said other = said_by(m, &m->other, &m->odd);
-    struct difference found;
+    struct route_difference found;
     char routes[160] = "";
     if (is_of_routes(m) && find_difference(m, &found))
         snprintf(routes, sizeof routes,

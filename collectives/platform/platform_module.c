@@ -41,7 +41,7 @@ static jd_status fail_prefix(jd_status status, const char *text)
     return jd__fail_prefix(status, "%s", text);
 }
 
-static void say(enum jd_log_level level, const char *text)
+static void log_text(enum jd_log_level level, const char *text)
 {
     jd__log(level, "%s", text);
 }
@@ -71,7 +71,7 @@ static const struct jd_platform_host host = {
     .fail_no_memory = jd__fail_no_memory,
     .error_message = jd_error_message,
     .log_enabled = jd__log_enabled,
-    .log = say,
+    .log = log_text,
     .settings_integer = settings_integer,
     .settings_seconds = jd__options_seconds,
     .settings_boolean = settings_boolean,

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* One call of this file: a request, and what a sentence about it needs. */
-struct question {
+struct kv_question {
     const struct jd_runtime *runtime;
     struct jd_call call;
     char detail[JD_KEY_TEXT_SIZE + 16];
@@ -71,36 +71,37 @@ static jd_status check_key_at(const char *operation, const char *array,
 
 /* ---- questions ---------------------------------------------------------- */
 
-static jd_status begin(struct question *question, const char *operation)
+static jd_status begin_question(struct kv_question *question,
+                                const char *operation)
 {
     question->call = (struct jd_call){ .operation = operation };
     return jd__runtime_get(&question->runtime, operation);
 }
 
 /* About this key or directory. */
-static jd_status begin_with(struct question *question, const char *operation,
+static jd_status begin_with(struct kv_question *question, const char *operation,
                             const char *noun, const char *key)
 {
     char text[JD_KEY_TEXT_SIZE];
     snprintf(question->detail, sizeof question->detail, " of %s %s", noun,
              jd__key_text_format(text, jd__wire_text(key)));
-    jd_status status = begin(question, operation);
+    jd_status status = begin_question(question, operation);
     question->call.detail = question->detail;
     return status;
 }
 
 /* About so many keys. */
-static jd_status begin_with_many(struct question *question,
+static jd_status begin_with_many(struct kv_question *question,
                                  const char *operation, size_t count)
 {
     snprintf(question->detail, sizeof question->detail, " of %zu key%s", count,
              jd__text_s(count));
-    jd_status status = begin(question, operation);
+    jd_status status = begin_question(question, operation);
     question->call.detail = question->detail;
     return status;
 }
 
-static jd_status ask(struct question *question, Jd__Message__BodyCase body,
+static jd_status ask(struct kv_question *question, Jd__Message__BodyCase body,
                      void *body_message)
 {
     jd__call_init(&question->call, body, body_message);
@@ -109,8 +110,8 @@ static jd_status ask(struct question *question, Jd__Message__BodyCase body,
 }
 
 /* The values of these keys; waits for them. */
-static jd_status ask_for(struct question *question, ProtobufCBinaryData *keys,
-                         size_t count)
+static jd_status ask_for(struct kv_question *question,
+                         ProtobufCBinaryData *keys, size_t count)
 {
     Jd__Get body = JD__GET__INIT;
     body.keys = keys;
@@ -206,7 +207,7 @@ jd_status jd_kv_set(const char *key, const void *value, size_t size,
                     int allow_overwrite)
 {
     static const char operation[] = "jd_kv_set";
-    struct question question;
+    struct kv_question question;
     Jd__Set body = JD__SET__INIT;
     Jd__Entry entry = JD__ENTRY__INIT, *entries = &entry;
     jd_status status = check_key(operation, key);
@@ -227,7 +228,7 @@ jd_status jd_kv_set(const char *key, const void *value, size_t size,
 }
 
 /* With the deadline that is in the question. */
-static jd_status get_one(struct question *question, const char *key,
+static jd_status get_one(struct kv_question *question, const char *key,
                          void **ret_value, size_t *ret_size)
 {
     ProtobufCBinaryData bytes = jd__wire_text(key);
@@ -240,7 +241,7 @@ static jd_status get_one(struct question *question, const char *key,
     return status;
 }
 
-static jd_status begin_get(struct question *question, const char *operation,
+static jd_status begin_get(struct kv_question *question, const char *operation,
                            const char *key, void **ret_value, size_t *ret_size)
 {
     jd_status status = check_key(operation, key);
@@ -255,7 +256,7 @@ jd_status jd_kv_get(const char *key, double timeout, void **ret_value,
                     size_t *ret_size)
 {
     JD_NOTE_CALLER();
-    struct question question;
+    struct kv_question question;
     jd_status status =
         begin_get(&question, "jd_kv_get", key, ret_value, ret_size);
     if (status != JD_OK)
@@ -267,7 +268,7 @@ jd_status jd_kv_get(const char *key, double timeout, void **ret_value,
 
 jd_status jd_kv_try_get(const char *key, void **ret_value, size_t *ret_size)
 {
-    struct question question;
+    struct kv_question question;
     jd_status status =
         begin_get(&question, "jd_kv_try_get", key, ret_value, ret_size);
     if (status != JD_OK)
@@ -278,7 +279,7 @@ jd_status jd_kv_try_get(const char *key, void **ret_value, size_t *ret_size)
 jd_status jd_kv_delete(const char *key, size_t *ret_count)
 {
     static const char operation[] = "jd_kv_delete";
-    struct question question;
+    struct kv_question question;
     Jd__Delete body = JD__DELETE__INIT;
     jd_status status = check_key(operation, key);
     if (status == JD_OK)
@@ -296,7 +297,7 @@ jd_status jd_kv_delete(const char *key, size_t *ret_count)
 jd_status jd_kv_increment(const char *key, int64_t by, int64_t *ret_sum)
 {
     static const char operation[] = "jd_kv_increment";
-    struct question question;
+    struct kv_question question;
     Jd__Increment body = JD__INCREMENT__INIT;
     jd_status status = check_key(operation, key);
     if (status == JD_OK && !ret_sum)
@@ -333,7 +334,7 @@ jd_status jd_kv_dir_get(const char *directory, jd_kv_entry **ret_entries,
                         size_t *ret_count)
 {
     static const char operation[] = "jd_kv_dir_get";
-    struct question question;
+    struct kv_question question;
     Jd__List body = JD__LIST__INIT;
     jd_status status =
         check_directory(operation, directory, ret_entries, ret_count);
@@ -407,8 +408,9 @@ static jd_status check_once(const char *operation, const jd_kv_entry *entries,
     return status;
 }
 
-static jd_status set_many(struct question *question, const jd_kv_entry *entries,
-                          size_t count, bool overwrite)
+static jd_status set_many(struct kv_question *question,
+                          const jd_kv_entry *entries, size_t count,
+                          bool overwrite)
 {
     Jd__Set body = JD__SET__INIT;
     Jd__Entry *items = calloc(count, sizeof *items);
@@ -438,7 +440,7 @@ jd_status jd_kv_set_many(const jd_kv_entry *entries, size_t count,
                          int allow_overwrite)
 {
     static const char operation[] = "jd_kv_set_many";
-    struct question question;
+    struct kv_question question;
     if (count == 0)
         return JD_OK;
     jd_status status = check_entries(operation, entries, count);
@@ -468,7 +470,7 @@ static jd_status check_keys(const char *operation, const char *const *keys,
     return status;
 }
 
-static jd_status get_many(struct question *question, const char *const *keys,
+static jd_status get_many(struct kv_question *question, const char *const *keys,
                           size_t count, jd_kv_entry **ret_entries)
 {
     ProtobufCBinaryData *bytes = malloc(count * sizeof *bytes);
@@ -490,7 +492,7 @@ jd_status jd_kv_get_many(const char *const *keys, size_t count, double timeout,
 {
     JD_NOTE_CALLER();
     static const char operation[] = "jd_kv_get_many";
-    struct question question;
+    struct kv_question question;
     jd_status status = check_keys(operation, keys, count, ret_entries);
     if (status != JD_OK)
         return status;

@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum step {
+enum initialize_step {
     STEP_DETECT,
     STEP_MPI_INIT,
     STEP_DUP,
@@ -587,7 +587,7 @@ static void say_how(const struct starting *s)
 
 /* ---- the whole ---------------------------------------------------------- */
 
-static jd_status run(struct starting *s)
+static jd_status run_steps(struct starting *s)
 {
     jd_status status = read_settings(s);
     if (status == JD_OK)
@@ -641,7 +641,7 @@ jd_status jd__initialize_job(const struct jd_start *start,
     jd_status status = create_empty(&s.runtime);
     if (status != JD_OK)
         return status;
-    status = run(&s);
+    status = run_steps(&s);
     if (status != JD_OK)
         jd__option_table_add_unknown(s.env, status);
     finish(&s);

@@ -15,7 +15,7 @@
 #define MAX_NAMED 16 /* processes that a sentence names one by one */
 
 /* One process of the job on this host. */
-struct peer {
+struct proc_peer {
     int index; /* its process index */
     int pid;
     int step; /* of jd_initialize; -1: it is not inside */
@@ -23,7 +23,7 @@ struct peer {
 };
 
 struct peers {
-    struct peer *items;
+    struct proc_peer *items;
     int count;
     int capacity;
 };
@@ -74,7 +74,7 @@ static int step_of(int pid, const char *thread_name)
     return step;
 }
 
-static struct peer *find(struct peers *peers, int index)
+static struct proc_peer *find(struct peers *peers, int index)
 {
     for (int i = 0; i < peers->count; i++)
         if (peers->items[i].index == index)
@@ -84,9 +84,9 @@ static struct peer *find(struct peers *peers, int index)
 
 /* A wrapper and its program carry the same index: the one inside
  * jd_initialize counts, else the younger. */
-static void add_peer(struct peers *peers, const struct peer *peer)
+static void add_peer(struct peers *peers, const struct proc_peer *peer)
 {
-    struct peer *known = find(peers, peer->index);
+    struct proc_peer *known = find(peers, peer->index);
     if (known) {
         if (peer->step >= known->step)
             *known = *peer;
@@ -94,7 +94,7 @@ static void add_peer(struct peers *peers, const struct peer *peer)
     }
     if (peers->count == peers->capacity) {
         int capacity = peers->capacity ? 2 * peers->capacity : 64;
-        struct peer *items =
+        struct proc_peer *items =
             realloc(peers->items, (size_t)capacity * sizeof *items);
         if (!items)
             return;
@@ -105,13 +105,14 @@ static void add_peer(struct peers *peers, const struct peer *peer)
 }
 
 /* What makes a process one of ours, and come to the meeting. */
-struct search {
+struct proc_search {
     const struct jd_env *env;
     const char *index_variable;
     const char *thread_name;
 };
 
-static void look_at(struct peers *peers, int pid, const struct search *search)
+static void look_at(struct peers *peers, int pid,
+                    const struct proc_search *search)
 {
     struct jd_env *theirs = jd__proc_environment(pid);
     if (!theirs)
@@ -120,8 +121,8 @@ static void look_at(struct peers *peers, int pid, const struct search *search)
     long long index;
     if (text && jd__parse_integer(text, &index) &&
         is_same_job(search->env, theirs)) {
-        struct peer peer = { (int)index, pid, step_of(pid, search->thread_name),
-                             "" };
+        struct proc_peer peer = { (int)index, pid,
+                                  step_of(pid, search->thread_name), "" };
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/comm", pid);
         if (jd__proc_read(path, peer.program, sizeof peer.program) > 0)
@@ -133,7 +134,7 @@ static void look_at(struct peers *peers, int pid, const struct search *search)
 
 static int compare_peers(const void *a, const void *b)
 {
-    const struct peer *left = a, *right = b;
+    const struct proc_peer *left = a, *right = b;
     return (left->index > right->index) - (left->index < right->index);
 }
 
@@ -146,8 +147,8 @@ static bool find_peers(const struct jd_phases *phases,
     if (!cluster || !cluster->process_id.known ||
         !jd__env_get(ours, cluster->process_id.source))
         return false;
-    struct search search = { ours, cluster->process_id.source,
-                             phases->thread_name };
+    struct proc_search search = { ours, cluster->process_id.source,
+                                  phases->thread_name };
     DIR *proc = opendir("/proc");
     for (struct dirent *d; proc && (d = readdir(proc));) {
         int pid = isdigit((unsigned char)d->d_name[0]) ? atoi(d->d_name) : 0;
@@ -178,7 +179,7 @@ int jd__proc_peers_lowest(const struct jd_phases *phases,
 
 /* ---- saying it ---------------------------------------------------------- */
 
-static bool is_stopped(const struct peer *peer)
+static bool is_stopped(const struct proc_peer *peer)
 {
     char state = jd__proc_state(peer->pid);
     return state == 'T' || state == 't';
@@ -210,7 +211,7 @@ static void print_late(FILE *out, const struct peers *peers,
 {
     int named = 0;
     for (int i = 0; i < peers->count; i++) {
-        const struct peer *peer = &peers->items[i];
+        const struct proc_peer *peer = &peers->items[i];
         bool stopped = is_stopped(peer);
         if ((!stopped && peer->step >= 0) || named++ >= MAX_NAMED)
             continue;

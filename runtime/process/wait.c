@@ -35,7 +35,7 @@ struct requests {
 };
 
 /* How who is missing is found out; of a wait for MPI by what is open. */
-struct search {
+struct wait_search {
     jd_wait_missing_f find;
     void *arg;
     int most;
@@ -44,7 +44,7 @@ struct search {
 
 /* The processes that have not come, and the members of a communicator where
  * they are to be named; both sorted. */
-struct missing {
+struct missing_processes {
     int *processes;
     int count;
     struct jd_wait_end *members;
@@ -89,8 +89,9 @@ static int sort_members(struct jd_wait_end *members, int count)
 }
 
 /* Asks the wait who is missing. */
-static void find_all(const struct jd_wait *wait, const struct search *search,
-                     struct missing *missing)
+static void find_all(const struct jd_wait *wait,
+                     const struct wait_search *search,
+                     struct missing_processes *missing)
 {
     struct jd_wait_end *members = missing->members;
     if (!search->open) {
@@ -107,12 +108,14 @@ static void find_all(const struct jd_wait *wait, const struct search *search,
 }
 
 /* Each once. None where memory has run out. */
-static struct missing list_missing(const struct jd_wait *wait,
-                                   const struct search *search)
+static struct missing_processes list_missing(const struct jd_wait *wait,
+                                             const struct wait_search *search)
 {
     size_t most = (size_t)search->most;
-    struct missing missing = { malloc(most * sizeof(int)), 0,
-                               malloc(most * sizeof(struct jd_wait_end)), 0 };
+    struct missing_processes missing = {
+        malloc(most * sizeof(int)), 0,
+        malloc(most * sizeof(struct jd_wait_end)), 0
+    };
     if (!missing.processes || !missing.members)
         return missing;
     find_all(wait, search, &missing);
@@ -121,13 +124,13 @@ static struct missing list_missing(const struct jd_wait *wait,
     return missing;
 }
 
-static void free_missing(struct missing *missing)
+static void free_missing(struct missing_processes *missing)
 {
     free(missing->processes);
     free(missing->members);
 }
 
-static bool is_missing(const struct missing *missing, int process)
+static bool is_missing(const struct missing_processes *missing, int process)
 {
     for (int i = 0; i < missing->count; i++)
         if (missing->processes[i] == process)
@@ -157,7 +160,7 @@ struct seen {
 };
 
 static struct seen look_at(const struct jd_wait *wait,
-                           const struct missing *missing)
+                           const struct missing_processes *missing)
 {
     struct seen seen = { 0 };
     for (int i = 0; i < missing->count; i++) {
@@ -174,7 +177,7 @@ static struct seen look_at(const struct jd_wait *wait,
 
 /* A stopped or ended one is the culprit. */
 static void print_gone(FILE *out, const struct jd_wait *wait,
-                       const struct missing *missing)
+                       const struct missing_processes *missing)
 {
     int named = 0;
     for (int i = 0; i < missing->count; i++) {
@@ -193,7 +196,7 @@ static void print_gone(FILE *out, const struct jd_wait *wait,
 }
 
 /* Where nobody can be asked what they do. */
-static void print_unasked(FILE *out, const struct missing *missing,
+static void print_unasked(FILE *out, const struct missing_processes *missing,
                           const struct seen *seen)
 {
     if (!seen->gone && seen->running)
@@ -208,7 +211,7 @@ static void print_unasked(FILE *out, const struct missing *missing,
 }
 
 static void print_missing(FILE *out, const struct jd_wait *wait,
-                          const struct missing *missing)
+                          const struct missing_processes *missing)
 {
     struct seen seen = look_at(wait, missing);
     char *doing =
@@ -226,14 +229,14 @@ static void print_missing(FILE *out, const struct jd_wait *wait,
 }
 
 static void print_self(FILE *out, const struct jd_wait *wait,
-                       const struct missing *missing)
+                       const struct missing_processes *missing)
 {
     fprintf(out, "process %d", wait->self);
     if (missing->num_members)
         fprintf(out, " (member %d)", wait->member);
 }
 
-static void print_members(FILE *out, const struct missing *missing)
+static void print_members(FILE *out, const struct missing_processes *missing)
 {
     int count = missing->num_members;
     int *numbers = malloc((size_t)(count ? count : 1) * sizeof *numbers);
@@ -248,14 +251,15 @@ static void print_members(FILE *out, const struct missing *missing)
 }
 
 /* Those next to this one, who wait for the culprits too. */
-static void print_neighbours(FILE *out, const struct missing *next)
+static void print_neighbours(FILE *out, const struct missing_processes *next)
 {
     fputs("; what comes next comes here from ", out);
     jd__ranges_print_processes(out, next->processes, next->count);
     fputs(next->count == 1 ? ", which waits too" : ", which wait too", out);
 }
 
-static bool is_same(const struct missing *a, const struct missing *b)
+static bool is_same(const struct missing_processes *a,
+                    const struct missing_processes *b)
 {
     return a->count == b->count &&
            memcmp(a->processes, b->processes,
@@ -264,8 +268,9 @@ static bool is_same(const struct missing *a, const struct missing *b)
 
 /* The sentence about the wait, malloc'ed; NULL without memory. next: those
  * whose messages are missing, because the missing have not come. */
-static char *describe(const struct jd_wait *wait, const struct missing *missing,
-                      const struct missing *next, double waited)
+static char *describe(const struct jd_wait *wait,
+                      const struct missing_processes *missing,
+                      const struct missing_processes *next, double waited)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
@@ -283,8 +288,9 @@ static char *describe(const struct jd_wait *wait, const struct missing *missing,
 
 /* Without a service nobody knows who else waits: of the processes on a host
  * that have come and run, the lowest speaks. */
-static bool is_speaker(const struct jd_wait *wait, const struct search *search,
-                       const struct missing *missing)
+static bool is_speaker(const struct jd_wait *wait,
+                       const struct wait_search *search,
+                       const struct missing_processes *missing)
 {
     for (int i = 0; i < search->most; i++) {
         int index =
@@ -297,9 +303,9 @@ static bool is_speaker(const struct jd_wait *wait, const struct search *search,
     return true;
 }
 
-static struct jd_blocked_wait blocked_wait(const struct jd_wait *wait,
-                                           const struct missing *missing,
-                                           double waited)
+static struct jd_blocked_wait
+blocked_wait(const struct jd_wait *wait,
+             const struct missing_processes *missing, double waited)
 {
     return (struct jd_blocked_wait){ .operation = wait->operation,
                                      .detail = wait->detail,
@@ -323,11 +329,13 @@ static int keep_others(const struct jd_wait *wait, int *processes, int count)
 
 /* Who keeps the wait from ending, as far as is known. Those that the service
  * knows are written into followed. */
-static struct missing find_culprits(const struct jd_wait *wait,
-                                    const struct missing *missing,
-                                    double waited, struct jd_followed *followed)
+static struct missing_processes
+find_culprits(const struct jd_wait *wait,
+              const struct missing_processes *missing, double waited,
+              struct jd_followed *followed)
 {
-    struct missing behind = { wait->behind, wait->num_behind, NULL, 0 };
+    struct missing_processes behind = { wait->behind, wait->num_behind, NULL,
+                                        0 };
     struct jd_blocked_wait asked = blocked_wait(wait, missing, waited);
     if (!missing->count)
         return *missing;
@@ -336,7 +344,7 @@ static struct missing find_culprits(const struct jd_wait *wait,
         jd__failure_report_follow(&asked, followed);
     followed->count = keep_others(wait, followed->processes, followed->count);
     if (followed->count)
-        return (struct missing){
+        return (struct missing_processes){
             followed->processes, followed->count, followed->members,
             sort_members(followed->members, followed->num_members)
         };
@@ -363,20 +371,23 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
     return JD_DEADLINE_EXCEEDED;
 }
 
-static void notice(const struct jd_wait *wait, const struct search *search,
-                   const struct missing *missing, double waited)
+static void notice(const struct jd_wait *wait, const struct wait_search *search,
+                   const struct missing_processes *missing, double waited)
 {
     struct jd_followed followed;
-    struct missing culprits = find_culprits(wait, missing, waited, &followed);
+    struct missing_processes culprits =
+        find_culprits(wait, missing, waited, &followed);
     if (missing->count && is_speaker(wait, search, &culprits))
         jd__wait_warn(wait, describe(wait, &culprits, missing, waited));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
-                               const struct missing *missing, double waited)
+                               const struct missing_processes *missing,
+                               double waited)
 {
     struct jd_followed followed;
-    struct missing culprits = find_culprits(wait, missing, waited, &followed);
+    struct missing_processes culprits =
+        find_culprits(wait, missing, waited, &followed);
     return jd__wait_fail_deadline(wait,
                                   describe(wait, &culprits, missing, waited));
 }
@@ -407,7 +418,8 @@ jd_status jd__wait_check(const struct jd_wait *wait)
 
 /* ---- told to the service ------------------------------------------------ */
 
-static bool is_far(const struct jd_wait *wait, const struct missing *missing)
+static bool is_far(const struct jd_wait *wait,
+                   const struct missing_processes *missing)
 {
     const struct jd_process_info *all = wait->topology->processes;
     for (int i = 0; i < missing->count; i++)
@@ -435,7 +447,8 @@ static bool is_tell_due(const struct jd_wait_state *state, double waited)
  * where it is not, there is none (any more). */
 static jd_status fail_ended(const struct jd_wait *wait,
                             struct jd_wait_state *state,
-                            const struct missing *missing, double waited)
+                            const struct missing_processes *missing,
+                            double waited)
 {
     for (int i = 0; i < missing->count; i++) {
         int index = missing->processes[i];
@@ -471,9 +484,10 @@ static uint64_t count_messages(const struct requests *open, int process)
     return waits ? 1 + here + jd__message_count_from(process) : 0;
 }
 
-static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
-                 const struct search *search, const struct missing *missing,
-                 double waited)
+static void tell_service(const struct jd_wait *wait,
+                         struct jd_wait_state *state,
+                         const struct wait_search *search,
+                         const struct missing_processes *missing, double waited)
 {
     uint64_t messages[JD_WAIT_NAMED];
     if (!missing->count)
@@ -497,8 +511,8 @@ static void tell(const struct jd_wait *wait, struct jd_wait_state *state,
 }
 
 /* What is due of notices that fell into the waits before is not made up for. */
-static void begin(const struct jd_wait *wait, struct jd_wait_state *state,
-                  double now)
+static void begin_wait(const struct jd_wait *wait, struct jd_wait_state *state,
+                       double now)
 {
     jd__recorder_wait_begins(now);
     state->begin = now;
@@ -512,15 +526,16 @@ static double now_of(const struct jd_wait *wait)
     return wait->clock ? wait->clock() : jd__clock_now();
 }
 
-static jd_status look(const struct jd_wait *wait, struct jd_wait_state *state,
-                      const struct search *search)
+static jd_status look_at_missing(const struct jd_wait *wait,
+                                 struct jd_wait_state *state,
+                                 const struct wait_search *search)
 {
     jd_status status = jd__wait_check(wait);
     if (status != JD_OK)
         return status;
     double now = now_of(wait);
     if (state->begin < 0)
-        begin(wait, state, now);
+        begin_wait(wait, state, now);
     double waited = now - state->begin, all = state->before + waited;
     bool is_late = wait->timeout >= 0 && all >= wait->timeout;
     bool is_notice = state->next_notice >= 0 && all >= state->next_notice;
@@ -529,11 +544,11 @@ static jd_status look(const struct jd_wait *wait, struct jd_wait_state *state,
         return JD_OK;
     state->look =
         jd__failure_report_looks(); /* before it is seen who is missing */
-    struct missing missing = list_missing(wait, search);
+    struct missing_processes missing = list_missing(wait, search);
     if (wait->on_missing && missing.count)
         wait->on_missing(wait->arg, missing.processes, missing.count);
     if (is_tell) {
-        tell(wait, state, search, &missing, waited);
+        tell_service(wait, state, search, &missing, waited);
         status = fail_ended(wait, state, &missing, all);
     }
     if (status != JD_OK || !(is_late || is_notice)) {
@@ -555,8 +570,8 @@ static jd_status look(const struct jd_wait *wait, struct jd_wait_state *state,
 jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
                         jd_wait_missing_f find_missing, void *arg, int count)
 {
-    struct search search = { find_missing, arg, count, NULL };
-    return look(wait, state, &search);
+    struct wait_search search = { find_missing, arg, count, NULL };
+    return look_at_missing(wait, state, &search);
 }
 
 jd_status jd__wait_give_up(const struct jd_wait *wait,
@@ -567,8 +582,8 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
         state->begin < 0 ? 0 : state->before + now_of(wait) - state->begin;
     if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
         return JD_OK;
-    struct search search = { find_missing, arg, count, NULL };
-    struct missing missing = list_missing(wait, &search);
+    struct wait_search search = { find_missing, arg, count, NULL };
+    struct missing_processes missing = list_missing(wait, &search);
     jd_status status =
         missing.count ? fail_deadline(wait, &missing, waited) : JD_OK;
     free_missing(&missing);
@@ -595,7 +610,7 @@ static void count_done(const struct requests *all, const int *index)
 
 /* Leaves *done false where another thread is in MPI. ret_index: of one that is
  * done; NULL: all are to be. */
-static int test(const struct requests *all, int *ret_index, int *done)
+static int test_requests(const struct requests *all, int *ret_index, int *done)
 {
     int code;
     if (!jd__mpi_try_lock())
@@ -623,11 +638,11 @@ static void record_end(const struct jd_wait *wait,
 static jd_status wait_for(const struct jd_wait *wait,
                           const struct requests *all, int *ret_index)
 {
-    struct search search = { NULL, NULL, all->count, all };
+    struct wait_search search = { NULL, NULL, all->count, all };
     struct jd_wait_state state = jd__wait_start(wait);
     state.is_exact = true;
     for (unsigned tests = 1;; tests++) {
-        int done = 0, code = test(all, ret_index, &done);
+        int done = 0, code = test_requests(all, ret_index, &done);
         if (code != MPI_SUCCESS)
             return jd__mpi_check(code,
                                  ret_index ? "MPI_Testany" : "MPI_Testall",
@@ -641,7 +656,7 @@ static jd_status wait_for(const struct jd_wait *wait,
             sched_yield();
         if (tests % TESTS_PER_CLOCK)
             continue;
-        jd_status status = look(wait, &state, &search);
+        jd_status status = look_at_missing(wait, &state, &search);
         if (status != JD_OK)
             return status;
     }

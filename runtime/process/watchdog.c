@@ -48,7 +48,7 @@ static bool may_span_hosts(const struct jd_cluster *cluster)
 }
 
 /* Of the other processes, and what to try; malloc'ed; NULL without memory. */
-static char *look(const struct jd_watchdog *dog)
+static char *describe_others(const struct jd_watchdog *dog)
 {
     const struct jd_phases *phases = dog->spec.phases;
     const char *hint =
@@ -96,7 +96,7 @@ static void notice(struct jd_watchdog *dog, double waited)
     dog->next_notice *= 2;
     if (!is_speaker(dog))
         return;
-    char *seen = look(dog);
+    char *seen = describe_others(dog);
     char *text = describe(dog, waited, seen);
     free(seen);
     jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
@@ -110,7 +110,7 @@ static void notice(struct jd_watchdog *dog, double waited)
 static void look_early(struct jd_watchdog *dog)
 {
     free(dog->seen);
-    dog->seen = look(dog);
+    dog->seen = describe_others(dog);
     dog->has_looked = true;
 }
 

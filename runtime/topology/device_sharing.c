@@ -43,8 +43,8 @@ static bool is_shareable(const struct sharing *s,
 
 /* Fills in the view; returns the first place behind it. */
 static const struct jd_device_record **
-look(const struct sharing *s, struct view *view,
-     const struct jd_device_record **places)
+look_at_devices(const struct sharing *s, struct view *view,
+                const struct jd_device_record **places)
 {
     const struct jd_record *record = view->record;
     view->seen = places;
@@ -91,7 +91,7 @@ static jd_status open_sharing(struct sharing *s)
     for (size_t i = 0; i < count; i++) {
         s->views[i].record = s->records->items[i];
         s->shares = s->shares || s->views[i].record->shares_devices;
-        place = look(s, &s->views[i], place);
+        place = look_at_devices(s, &s->views[i], place);
         s->sorted[i] = &s->views[i];
     }
     qsort(s->sorted, count, sizeof *s->sorted, compare_views);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a value may be, beside the name. */
-enum kind {
+enum variable_kind {
     ANY,    /* a number, a name, or where the server listens */
     FOLDER, /* an absolute path */
     EXACT,  /* the one that is there */
@@ -16,7 +16,7 @@ enum kind {
 /* '#' in a name stands for one or more digits. */
 struct allowed {
     const char *name;
-    enum kind kind;
+    enum variable_kind kind;
     const char *value;
 };
 

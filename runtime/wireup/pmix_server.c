@@ -48,7 +48,7 @@ jd_status jd__pmix_server_find(const char *libexec, char **ret_path)
 }
 
 /* What is asked for, and where the answer goes. */
-struct request {
+struct server_request {
     const char *path;
     char *const *environment;
     struct jd_bytes plan; /* its frame */
@@ -212,7 +212,8 @@ static jd_status take_ready(struct jd_bytes *words)
     return JD_OK;
 }
 
-static jd_status converse(struct pipes *pipes, const struct request *request)
+static jd_status converse(struct pipes *pipes,
+                          const struct server_request *request)
 {
     jd_status status =
         write_all(pipes->plan[1], &request->plan, request->deadline);
@@ -239,7 +240,7 @@ static bool pack_plan(const Jd__Plan *plan, struct jd_bytes *bytes)
 
 /* The first write to a server that has ended must not end us. */
 static jd_status converse_without_sigpipe(struct pipes *pipes,
-                                          const struct request *request)
+                                          const struct server_request *request)
 {
     static const struct timespec at_once = { 0, 0 };
     sigset_t pipe_signal, before;
@@ -275,7 +276,7 @@ static jd_status fail_killed(pid_t pid, int number)
                    (int)pid, number, strsignal(number));
 }
 
-static jd_status start(const struct request *request)
+static jd_status start(const struct server_request *request)
 {
     struct pipes pipes;
     pid_t pid;
@@ -298,7 +299,8 @@ static jd_status start(const struct request *request)
     return status;
 }
 
-static jd_status start_with_plan(struct request *request, const Jd__Plan *plan)
+static jd_status start_with_plan(struct server_request *request,
+                                 const Jd__Plan *plan)
 {
     jd_status status = request->environment && pack_plan(plan, &request->plan)
                            ? start(request)
@@ -313,10 +315,10 @@ jd_status jd__pmix_server_start(const char *path, const Jd__Plan *plan,
 {
     struct jd_bytes none = { .data = NULL };
     char **environment = environment_of_no_process(cluster);
-    struct request request = { .path = path,
-                               .environment = environment,
-                               .deadline = deadline,
-                               .environments = &none };
+    struct server_request request = { .path = path,
+                                      .environment = environment,
+                                      .deadline = deadline,
+                                      .environments = &none };
     jd_status status = start_with_plan(&request, plan);
     jd__wire_bytes_finish(&none);
     free(environment);
@@ -329,11 +331,11 @@ jd_status jd__pmix_server_start_held(const char *path, const Jd__Plan *plan,
                                      struct jd_bytes *ret_environments)
 {
     struct jd_bytes environments = { .data = NULL };
-    struct request request = { .path = path,
-                               .environment = environment,
-                               .deadline = deadline,
-                               .environments = &environments,
-                               .held = ret_held };
+    struct server_request request = { .path = path,
+                                      .environment = environment,
+                                      .deadline = deadline,
+                                      .environments = &environments,
+                                      .held = ret_held };
     jd_status status = start_with_plan(&request, plan);
     if (status == JD_OK)
         *ret_environments = environments;

@@ -41,7 +41,17 @@ WORD = re.compile(r'\b(' + '|'.join(RETIRED) + r')\b(?!\.h)|\b(' +
                   '|'.join(RETIRED_PREFIXES) + r')\w+')
 PART = re.compile(r'(?<![A-Za-z0-9])(' + '|'.join(RETIRED_PARTS) +
                   r')(?![A-Za-z0-9])', re.I)
-STRUCT = re.compile(r'^(?:static )?(?:struct|enum|union) (jd_\w+) \{', re.M)
+STRUCT = re.compile(r'^(?:static )?(?:const )?(?:struct|enum|union) (\w+) \{',
+                    re.M)
+# A static function stands in a user's backtrace: one of these words alone does
+# not say what was done.
+BARE = ('come do get give go has hear look move put run say take tell test use '
+        'work').split()
+STATIC = re.compile(r'^static (?!inline)[^;{}()=]*?\b(' + '|'.join(BARE) +
+                    r')\([^;{}]*\)\s*\{', re.M)
+# Their words are their own.
+NOT_BARE = ('autodetect/', 'collectives/cpu/inter/', 'collectives/cpu/shm/',
+            'runtime/coordination/client/')
 
 # What a file's functions may begin with beside its own name and its room's.
 ALSO = {
@@ -53,8 +63,8 @@ ALSO = {
     'runtime/coordination/server/greet.c': ('service',),
 }
 EXEMPT = ('doc/glossary.md', 'tests/api/test_source.sh')
-# Each platform has its own.
-DEFINED_TWICE = ('jd_comm',)
+# Each platform has its own; and between hosts a range, a message and a run.
+DEFINED_TWICE = ('jd_comm', 'message', 'run')
 
 
 def beginnings(path):
@@ -74,6 +84,11 @@ def check_functions(path, code):
                 plain == begin or plain.startswith(begin + '_')
                 for begin in beginnings(path)):
             yield f'{path}: {name} does not begin with its file or its room'
+
+
+def check_bare(path, code):
+    for name in STATIC.findall(code):
+        yield f'{path}: {name}() does not say what it does'
 
 
 def check_words(path, text):
@@ -129,7 +144,10 @@ def main(arguments):
               if path.endswith('.c') and
               not path.startswith(('autodetect/', 'collectives/cuda/'))
               for breach in check_functions(path, bare(text))]
-    found += check_tags(library)
+    found += [breach for path, text in library.items()
+              if path.endswith('.c') and not path.startswith(NOT_BARE)
+              for breach in check_bare(path, bare(text))]
+    found += check_tags({path: bare(text) for path, text in library.items()})
     print('\n'.join(found), end='\n' if found else '')
     return 1 if found else 0
 

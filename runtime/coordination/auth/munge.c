@@ -219,7 +219,7 @@ static void give_answer(void *arg);
 
 /* Under the lock, so that who gives up does it before or after, and the loop
  * is there. Where the call fails, the timer comes instead. */
-static void tell(struct jd_munge_question *question)
+static void tell_asker(struct jd_munge_question *question)
 {
     question->is_answered = true;
     pthread_cond_signal(&question->answered);
@@ -254,7 +254,7 @@ static void *ask(void *arg)
     if (question->status == JD_OK && question->answer)
         with_context(question, encode);
     pthread_mutex_lock(&question->lock);
-    tell(question);
+    tell_asker(question);
     pthread_mutex_unlock(&question->lock);
     disown(question);
     return NULL;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* A call that waits; on its caller's stack. */
-struct pending {
-    struct pending *next;
+struct local_request {
+    struct local_request *next;
     uint64_t id;
     Jd__Message *answer;
     bool is_answered; /* also where there was no memory for the answer */
@@ -22,7 +22,7 @@ struct jd_local {
     pthread_cond_t changed;
     struct jd_service *service;
     struct jd_connection *session;
-    struct pending *pending;
+    struct local_request *pending;
     uint64_t last_id;
     size_t max_message;
 };
@@ -32,7 +32,7 @@ struct jd_local {
 static void hook_send(void *arg, const Jd__Message *message)
 {
     struct jd_local *local = arg;
-    for (struct pending *p = local->pending; p; p = p->next) {
+    for (struct local_request *p = local->pending; p; p = p->next) {
         if (p->id != message->id || p->is_answered)
             continue;
         p->answer = jd__wire_copy(message); /* the machine's own goes */
@@ -62,7 +62,8 @@ static const struct jd_service_hooks hooks = {
 
 /* With the lock: until the machine has answered; it does so at the call's
  * deadline at the latest, and its clock is kept here. */
-static void wait_for_answer(struct jd_local *local, struct pending *pending)
+static void wait_for_answer(struct jd_local *local,
+                            struct local_request *pending)
 {
     while (!pending->is_answered) {
         double next = jd__service_tick(local->service, jd__clock_now());
@@ -77,7 +78,7 @@ static void wait_for_answer(struct jd_local *local, struct pending *pending)
 }
 
 static void run(struct jd_local *local, struct jd_call *call,
-                struct pending *pending)
+                struct local_request *pending)
 {
     pthread_mutex_lock(&local->lock);
     pending->id = call->request.id = ++local->last_id;
@@ -86,7 +87,7 @@ static void run(struct jd_local *local, struct jd_call *call,
     jd__service_receive(local->service, local->session, &call->request,
                         jd__clock_now());
     wait_for_answer(local, pending);
-    struct pending **link = &local->pending;
+    struct local_request **link = &local->pending;
     while (*link != pending)
         link = &(*link)->next;
     *link = pending->next;
@@ -95,7 +96,7 @@ static void run(struct jd_local *local, struct jd_call *call,
 
 jd_status jd__local_call(struct jd_local *local, struct jd_call *call)
 {
-    struct pending pending = { .next = NULL };
+    struct local_request pending = { .next = NULL };
     size_t bytes = jd__wire_size(&call->request) + 2 * sizeof(uint64_t);
     if (bytes > local->max_message)
         return jd_fail(JD_RESOURCE_EXHAUSTED,

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/process_exit.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "runtime/coordination/net/loop.h"
 #include "runtime/recorder/recorder.h"
@@ -105,19 +106,14 @@ static void print_last_calls(FILE *out)
 /* malloc'ed; NULL where there is nothing to say. */
 static char *describe_last_calls(void)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    print_last_calls(out);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
+    if (out)
+        print_last_calls(out);
+    return jd__text_end(&text);
 }
 
-static void say(void)
+static void say_failure(void)
 {
     char others[64] = "";
     int silent = ending.report.silent;
@@ -168,7 +164,7 @@ static void sleep_until(double when)
 static void *end_process(void *unused)
 {
     (void)unused;
-    say();
+    say_failure();
     jd__process_exit_flush();
     lock();
     wait_for_others();

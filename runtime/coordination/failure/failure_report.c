@@ -142,8 +142,8 @@ static void await_news(double patience)
     jd__failure_exit_await();
 }
 
-static bool tell(const char *operation, double patience, Jd__Report *body,
-                 struct jd_report_answer *ret_told)
+static bool tell_service(const char *operation, double patience,
+                         Jd__Report *body, struct jd_report_answer *ret_told)
 {
     struct jd_client *client = begin_telling();
     if (client && patience > 0) {
@@ -171,7 +171,7 @@ static double patience_with(jd_status status)
 bool jd__failure_report_start(jd_status status, const char *text)
 {
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)status, text);
-    return tell("jd_initialize", patience_with(status), &body, NULL);
+    return tell_service("jd_initialize", patience_with(status), &body, NULL);
 }
 
 bool jd__failure_report_check(jd_status status, const char *text,
@@ -179,13 +179,13 @@ bool jd__failure_report_check(jd_status status, const char *text,
 {
     Jd__Report body = make_report(JD__REPORT__KIND__CHECK, 1, text);
     *ret_told = (struct jd_report_answer){ .prints = true };
-    return tell("JD_CHECK", patience_with(status), &body, ret_told);
+    return tell_service("JD_CHECK", patience_with(status), &body, ret_told);
 }
 
 bool jd__failure_report_abort(int code, const char *why)
 {
     Jd__Report body = make_report(JD__REPORT__KIND__ABORT, code, why);
-    return tell("jd_abort", 0, &body, NULL);
+    return tell_service("jd_abort", 0, &body, NULL);
 }
 
 void jd__failure_report_exit(int code)
@@ -193,8 +193,9 @@ void jd__failure_report_exit(int code)
     char text[64];
     snprintf(text, sizeof text, "this process exits with code %d", code);
     Jd__Report body = make_report(JD__REPORT__KIND__EXIT, code, text);
-    tell("exit", code == LOST_SERVER_CODE ? SURE_NEWS_SECONDS : NEWS_SECONDS,
-         &body, NULL);
+    tell_service("exit",
+                 code == LOST_SERVER_CODE ? SURE_NEWS_SECONDS : NEWS_SECONDS,
+                 &body, NULL);
 }
 
 jd_status jd__failure_report_error(jd_status error, const char *text)

@@ -11,7 +11,7 @@
 enum { ENTRY_TEXT = 64 }; /* longer than any address with its prefix */
 
 /* One entry: a name, or an address with the bits of it that count. */
-struct entry {
+struct interface_entry {
     char text[ENTRY_TEXT];
     bool is_name;
     struct jd_endpoint address;
@@ -41,7 +41,7 @@ static bool parse_host(const char *text, struct jd_endpoint *ret_address)
 }
 
 /* An address, with or without /bits. */
-static bool parse_network(struct entry *entry)
+static bool parse_network(struct interface_entry *entry)
 {
     char host[ENTRY_TEXT];
     long long bits;
@@ -75,7 +75,7 @@ static bool is_interface_name(const char *text)
     return true;
 }
 
-static bool parse_entry(struct entry *entry)
+static bool parse_entry(struct interface_entry *entry)
 {
     entry->is_name = false;
     if (parse_network(entry))
@@ -88,7 +88,7 @@ static bool parse_entry(struct entry *entry)
  * Copies the entry at *list without the blanks around it, cut to fit, and
  * moves *list behind it: NULL at the end.
  */
-static void next_entry(const char **list, struct entry *entry)
+static void next_entry(const char **list, struct interface_entry *entry)
 {
     const char *begin = *list;
     const char *end = begin + strcspn(begin, ",");
@@ -106,7 +106,7 @@ static void next_entry(const char **list, struct entry *entry)
 
 jd_status jd__interface_list_check(const char *list)
 {
-    struct entry entry;
+    struct interface_entry entry;
     const char *at = list;
     if (is_blank(list))
         return JD_OK;
@@ -124,7 +124,7 @@ jd_status jd__interface_list_check(const char *list)
     return JD_OK;
 }
 
-static bool matches(const struct entry *entry, const char *interface,
+static bool matches(const struct interface_entry *entry, const char *interface,
                     const struct jd_endpoint *address)
 {
     if (!entry->is_name)
@@ -137,7 +137,7 @@ static bool matches(const struct entry *entry, const char *interface,
 bool jd__interface_list_chooses(const char *list, const char *interface,
                                 const struct jd_endpoint *address)
 {
-    struct entry entry;
+    struct interface_entry entry;
     bool negated = jd__interface_list_is_negated(list);
     const char *at = list;
     if (is_blank(list))

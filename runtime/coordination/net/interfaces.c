@@ -14,14 +14,14 @@
 
 /* The better the lower. Only the best kind is used, except that the first two
  * go together. */
-enum kind {
+enum interface_kind {
     KIND_GLOBAL,
     KIND_LINK_LOCAL_V4,
     KIND_LINK_LOCAL_V6,
     KIND_LOOPBACK
 };
 
-static enum kind kind_of(const struct jd_endpoint *endpoint)
+static enum interface_kind kind_of(const struct jd_endpoint *endpoint)
 {
     const uint8_t *bytes = endpoint->bytes;
     if (jd__addresses_is_loopback(endpoint))
@@ -110,7 +110,7 @@ static bool has_other_than_loopback(const struct ifaddrs *own)
 }
 
 /* Adds those of one kind that the list chooses, as far as there is room. */
-static void add_kind(const struct ifaddrs *own, enum kind kind,
+static void add_kind(const struct ifaddrs *own, enum interface_kind kind,
                      const char *interfaces, struct jd_endpoints *endpoints)
 {
     struct jd_endpoint endpoint;

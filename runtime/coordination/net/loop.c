@@ -93,7 +93,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
     run_jobs(arg);
 }
 
-static void *run(void *arg)
+static void *run_loop(void *arg)
 {
     struct jd_loop *loop = arg;
     pthread_setname_np(pthread_self(), loop->name);
@@ -248,7 +248,7 @@ jd_status jd__loop_create(const char *thread_name, struct jd_loop **ret_loop)
 jd_status jd__loop_start(struct jd_loop *loop)
 {
     loop->is_running = true; /* before the thread looks */
-    int error = jd__thread_start(&loop->thread, run, loop);
+    int error = jd__thread_start(&loop->thread, run_loop, loop);
     if (error == 0)
         return JD_OK;
     loop->is_running = false;

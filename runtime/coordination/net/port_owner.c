@@ -20,7 +20,7 @@ enum {
 }; /* as /proc/net/tcp numbers them */
 
 /* A row of the table. */
-struct row {
+struct socket_row {
     struct jd_endpoint local, remote;
     unsigned state;
     unsigned user;
@@ -47,7 +47,7 @@ static bool parse_address(const char *text, struct jd_endpoint *ret_local)
     return true;
 }
 
-static bool parse_row(const char *line, struct row *ret_row)
+static bool parse_row(const char *line, struct socket_row *ret_row)
 {
     char local[40], remote[40];
     unsigned port, remote_port;
@@ -91,11 +91,12 @@ static bool collide(const struct jd_endpoint *a, const struct jd_endpoint *b)
 
 /* Calls look for each row of one table until that is true. */
 static bool each_row(const char *path,
-                     bool (*look)(const struct row *row, void *arg), void *arg)
+                     bool (*look)(const struct socket_row *row, void *arg),
+                     void *arg)
 {
     char *line = NULL;
     size_t size = 0;
-    struct row row;
+    struct socket_row row;
     bool is_found = false;
     FILE *table = fopen(path, "re");
     while (!is_found && table && getline(&line, &size, table) > 0)
@@ -108,11 +109,11 @@ static bool each_row(const char *path,
 
 struct port {
     const struct jd_endpoint *endpoint;
-    struct row found;
+    struct socket_row found;
 };
 
 /* A listening socket goes before a connection. */
-static bool look_for_port(const struct row *row, void *arg)
+static bool look_for_port(const struct socket_row *row, void *arg)
 {
     struct port *port = arg;
     if (collide(&row->local, port->endpoint) &&
@@ -139,7 +140,7 @@ static bool is_same(const struct jd_endpoint *a, const struct jd_endpoint *b)
 
 /* A socket that its process has closed is the kernel's, without an inode and
  * with root's number. */
-static bool look_for_end(const struct row *row, void *arg)
+static bool look_for_end(const struct socket_row *row, void *arg)
 {
     struct ends *ends = arg;
     bool is_it = row->state == STATE_ESTABLISHED && row->inode &&
@@ -253,7 +254,7 @@ void jd__port_owner_print(FILE *out, const struct jd_endpoint *endpoint)
     struct port port = { .endpoint = endpoint };
     each_row("/proc/net/tcp", look_for_port, &port);
     each_row("/proc/net/tcp6", look_for_port, &port);
-    struct row row = port.found;
+    struct socket_row row = port.found;
     int pid = row.inode ? find_process(row.inode) : 0;
     if (pid) {
         print_process(out, pid);

@@ -17,7 +17,7 @@
 
 #define FOREVER 1e9 /* seconds; more would not fit a timespec everywhere */
 
-struct request {
+struct resolve_request {
     char *host; /* constant */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -29,7 +29,7 @@ struct request {
     struct addrinfo *found;
 };
 
-static void release(struct request *request)
+static void release(struct resolve_request *request)
 {
     pthread_mutex_lock(&request->lock);
     bool last = --request->references == 0;
@@ -45,9 +45,9 @@ static void release(struct request *request)
 }
 
 /* Takes host, also where it fails. */
-static struct request *make_request(char *host)
+static struct resolve_request *make_request(char *host)
 {
-    struct request *request = calloc(1, sizeof *request);
+    struct resolve_request *request = calloc(1, sizeof *request);
     if (!request) {
         free(host);
         return NULL;
@@ -59,7 +59,7 @@ static struct request *make_request(char *host)
     return request;
 }
 
-static void look_up(struct request *request, int flags)
+static void look_up(struct resolve_request *request, int flags)
 {
     struct addrinfo hints = { .ai_flags = flags, .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
@@ -74,9 +74,9 @@ static void look_up(struct request *request, int flags)
     pthread_mutex_unlock(&request->lock);
 }
 
-static void *run(void *arg)
+static void *run_resolver(void *arg)
 {
-    struct request *request = arg;
+    struct resolve_request *request = arg;
     pthread_setname_np(pthread_self(), "jd-resolve");
     look_up(request, 0);
     release(request);
@@ -84,18 +84,18 @@ static void *run(void *arg)
 }
 
 /* Starts a thread that nobody joins, without signals. Returns an errno. */
-static int start_thread(struct request *request)
+static int start_thread(struct resolve_request *request)
 {
     pthread_t thread;
     request->references++;
-    int error = jd__thread_start_detached(NULL, run, request, &thread);
+    int error = jd__thread_start_detached(NULL, run_resolver, request, &thread);
     if (error)
         request->references--;
     return error;
 }
 
 /* True where the answer came in time. */
-static bool wait_for_answer(struct request *request, double timeout)
+static bool wait_for_answer(struct resolve_request *request, double timeout)
 {
     struct timespec until = jd__clock_timespec(
         jd__clock_now() + (timeout < FOREVER ? timeout : FOREVER));
@@ -110,7 +110,8 @@ static bool wait_for_answer(struct request *request, double timeout)
 }
 
 /* Looks the host up, numerically at once, else on a thread. */
-static jd_status answer(struct request *request, bool numeric, double timeout)
+static jd_status answer(struct resolve_request *request, bool numeric,
+                        double timeout)
 {
     look_up(request, AI_NUMERICHOST);
     if (numeric || request->code == 0)
@@ -153,8 +154,9 @@ static void collect(const struct addrinfo *found, int port,
     *ret_endpoints = endpoints;
 }
 
-static jd_status read_answer(const struct request *request, bool numeric,
-                             int port, struct jd_endpoints *ret_endpoints)
+static jd_status read_answer(const struct resolve_request *request,
+                             bool numeric, int port,
+                             struct jd_endpoints *ret_endpoints)
 {
     int code = request->code;
     if (code == 0) {
@@ -189,7 +191,7 @@ jd_status jd__resolve_address(const char *text, double timeout,
     bool numeric = text[0] == '[';
     char *host =
         numeric ? strndup(text + 1, length - 2) : strndup(text, length);
-    struct request *request = host ? make_request(host) : NULL;
+    struct resolve_request *request = host ? make_request(host) : NULL;
     if (!request)
         return jd__fail_no_memory("looking up a host", sizeof *request);
     jd_status status = answer(request, numeric, timeout);

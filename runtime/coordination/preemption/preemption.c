@@ -30,10 +30,10 @@ enum attention {
     ROUND = 4,     /* a round has begun */
 };
 
-enum phase { QUIET, WAITING, DECIDED };
+enum preemption_phase { QUIET, WAITING, DECIDED };
 
-struct round {
-    enum phase phase;
+struct preemption_round {
+    enum preemption_phase phase;
     uint64_t number;
     uint32_t process; /* who has received the signal */
     int64_t reported; /* the step that was sent */
@@ -58,7 +58,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_started;
-    struct round round;
+    struct preemption_round round;
 } state = {
     .attention = UNREADY,
     .step = -1,
@@ -162,7 +162,7 @@ static void tell_step(uint64_t round, int64_t step)
 /* Under the lock. From here on polls wait; the step is read after that. */
 static void begin_round(const Jd__Preemption *notice)
 {
-    state.round = (struct round){
+    state.round = (struct preemption_round){
         .phase = WAITING,
         .number = notice->round,
         .process = notice->process,
@@ -188,7 +188,7 @@ void jd__preemption_on_notice(const Jd__Preemption *notice)
 
 void jd__preemption_on_decision(const Jd__Decision *decision)
 {
-    struct round *round = &state.round;
+    struct preemption_round *round = &state.round;
     pthread_mutex_lock(&state.lock);
     if (round->phase == WAITING && round->number == decision->round) {
         round->phase = DECIDED;
@@ -282,7 +282,7 @@ jd_status jd__preemption_prepare(const char *operation)
 
 /* ---- the poll ----------------------------------------------------------- */
 
-static void warn_of_wait(const struct round *round, int64_t step)
+static void warn_of_wait(const struct preemption_round *round, int64_t step)
 {
     jd__log(JD_LOG_WARNING,
             "jd_reached_preemption_sync_point(%" PRId64 ") has waited %g s for "
@@ -340,7 +340,7 @@ static bool poll_closer(int64_t before, int64_t step)
     pthread_mutex_lock(&state.lock);
     decide_alone(before);
     bool timed_out = await_decision();
-    struct round round = state.round;
+    struct preemption_round round = state.round;
     pthread_mutex_unlock(&state.lock);
     if (timed_out)
         warn_of_wait(&round, step);
@@ -360,7 +360,7 @@ static void set_started(bool is_started)
 {
     pthread_mutex_lock(&state.lock);
     state.is_started = is_started;
-    state.round = (struct round){ .phase = QUIET };
+    state.round = (struct preemption_round){ .phase = QUIET };
     atomic_store(&state.attention, UNREADY);
     atomic_store(&state.step, -1);
     jd__preemption_callback_forget();
@@ -425,7 +425,7 @@ void jd__preemption_stop(void)
 
 /* The next round may begin as soon as the service hears of it, so polls are
  * false before that; where it cannot hear, the round goes on. */
-static jd_status tell_end(const struct round *round)
+static jd_status tell_end(const struct preemption_round *round)
 {
     Jd__Acknowledge body = JD__ACKNOWLEDGE__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
@@ -462,7 +462,7 @@ jd_status jd__preemption_acknowledge(void)
     jd_status status = JD_OK;
     pthread_mutex_lock(&state.life);
     pthread_mutex_lock(&state.lock);
-    struct round round = state.round;
+    struct preemption_round round = state.round;
     end_round();
     pthread_mutex_unlock(&state.lock);
     if (round.phase != QUIET && state.client && jd__client_loop(state.client))

@@ -64,7 +64,7 @@ static void run_callback(const struct worker *worker)
     pthread_mutex_lock(&state.lock);
 }
 
-static void *work(void *arg)
+static void *run_callbacks(void *arg)
 {
     struct worker *worker = arg;
     pthread_mutex_lock(&state.lock);
@@ -89,7 +89,7 @@ static void *work(void *arg)
 static int start_thread(struct worker *worker)
 {
     pthread_sigmask(SIG_SETMASK, NULL, &worker->mask);
-    int error = jd__thread_start(&worker->thread, work, worker);
+    int error = jd__thread_start(&worker->thread, run_callbacks, worker);
     if (error == 0)
         pthread_setname_np(worker->thread, "jd-preemption");
     return error;

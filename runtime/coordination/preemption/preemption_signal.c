@@ -143,7 +143,7 @@ static enum turn take_turn(void)
 }
 
 /* Whether it has to end the process. */
-static bool hear(int i)
+static bool hear_signal(int i)
 {
     void (*notify)(void) = atomic_load(&caught.notify);
     bool ours = atomic_load(&caught.number) == allowed[i].number &&
@@ -161,7 +161,7 @@ static bool hear(int i)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     int error = errno, i = find(number);
-    if (hear(i))
+    if (hear_signal(i))
         end_process(number);
     else
         chain(i, info, context);

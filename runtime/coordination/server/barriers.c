@@ -572,14 +572,14 @@ void jd__barriers_on_cancel(struct jd_service *service,
 }
 
 /* For the walk below, which has no argument for its user. */
-struct search {
+struct arrival_search {
     const struct jd_service_process *member;
     struct barrier *found;
 };
 
 static void look_at(const void *node, VISIT visit, void *arg)
 {
-    struct search *search = arg;
+    struct arrival_search *search = arg;
     struct barrier *barrier = *(struct barrier *const *)node;
     if ((visit == postorder || visit == leaf) && !search->found &&
         takes_part(barrier, search->member->index))
@@ -592,7 +592,7 @@ void jd__barriers_abort(struct jd_service *service,
     settle_mismatches(service, member->index);
     char *text = service->barriers ? describe_gone(service, member) : NULL;
     for (;;) {
-        struct search search = { .member = member };
+        struct arrival_search search = { .member = member };
         twalk_r(service->barriers, look_at, &search);
         if (!search.found)
             break;

@@ -19,7 +19,7 @@
     0.4 /* for the notices of the others, which are due too */
 
 /* What a process waits for: one of the two, the other is NULL. */
-struct step {
+struct circle_step {
     struct jd_service_process *member;
     struct jd_blocked *blocked;
     const struct jd_pending_request *barrier;
@@ -28,7 +28,7 @@ struct step {
 /* One way through who waits for whom. */
 struct path {
     struct jd_service *service;
-    struct step steps[LONGEST_CIRCLE];
+    struct circle_step steps[LONGEST_CIRCLE];
     int count;
     int first;  /* of those in the circle; the way may lead to it */
     bool *dead; /* processes from which no way comes back */
@@ -42,14 +42,16 @@ static bool is_noticed(const struct jd_service *service, double since)
 }
 
 /* One with several threads may yet do what others wait for. */
-static bool find_barrier(const struct jd_service *service, struct step *step)
+static bool find_barrier(const struct jd_service *service,
+                         struct circle_step *step)
 {
     step->barrier = jd__pending_of(step->member);
     return step->barrier && step->barrier->kind == JD_WAIT_BARRIER &&
            step->barrier->is_alone && is_noticed(service, step->barrier->since);
 }
 
-static bool find_blocked(const struct jd_service *service, struct step *step)
+static bool find_blocked(const struct jd_service *service,
+                         struct circle_step *step)
 {
     step->blocked = step->member->blocked;
     return jd__blocked_now(service, step->member) && step->blocked->is_alone &&
@@ -59,9 +61,10 @@ static bool find_blocked(const struct jd_service *service, struct step *step)
 /* The member's wait. Where it is at the service, what it told before is over.
  */
 static bool find_step(const struct jd_service *service,
-                      struct jd_service_process *member, struct step *ret_step)
+                      struct jd_service_process *member,
+                      struct circle_step *ret_step)
 {
-    *ret_step = (struct step){ .member = member };
+    *ret_step = (struct circle_step){ .member = member };
     if (jd__pending_of(member))
         return find_barrier(service, ret_step);
     return find_blocked(service, ret_step);
@@ -69,7 +72,8 @@ static bool find_step(const struct jd_service *service,
 
 /* Whether the other can be waited for in vain. Processes in the same call may
  * wait for what is under way between them; of a transfer nothing is. */
-static bool can_lead(const struct step *from, const struct step *to)
+static bool can_lead(const struct circle_step *from,
+                     const struct circle_step *to)
 {
     if (from->barrier || to->barrier)
         return true;
@@ -78,7 +82,8 @@ static bool can_lead(const struct step *from, const struct step *to)
 }
 
 static int list_missing(const struct jd_service *service,
-                        const struct step *step, int missing[MOST_MISSING])
+                        const struct circle_step *step,
+                        int missing[MOST_MISSING])
 {
     if (step->barrier)
         return jd__barriers_list_missing(service, step->barrier, missing,
@@ -91,7 +96,7 @@ static int list_missing(const struct jd_service *service,
     return count;
 }
 
-static double since_of(const struct step *step)
+static double since_of(const struct circle_step *step)
 {
     return step->barrier ? step->barrier->since : step->blocked->since;
 }
@@ -109,7 +114,7 @@ static int place_of(const struct path *path,
 }
 
 /* Whether the way, once there, leads back to where it has been. */
-static bool follow(struct path *path, const struct step *step)
+static bool follow(struct path *path, const struct circle_step *step)
 {
     int missing[MOST_MISSING];
     int count = list_missing(path->service, step, missing);
@@ -117,7 +122,7 @@ static bool follow(struct path *path, const struct step *step)
         return false;
     path->steps[path->count++] = *step;
     for (int i = 0; i < count; i++) {
-        struct step next;
+        struct circle_step next;
         if (path->dead[missing[i]] ||
             !find_step(path->service, &path->service->members[missing[i]],
                        &next) ||
@@ -134,7 +139,7 @@ static bool follow(struct path *path, const struct step *step)
 
 /* ---- its end ------------------------------------------------------------ */
 
-static void print_step(FILE *out, const struct step *step)
+static void print_step(FILE *out, const struct circle_step *step)
 {
     if (step->barrier)
         jd__barriers_describe_doing(out, step->barrier);
@@ -144,7 +149,7 @@ static void print_step(FILE *out, const struct step *step)
 
 static void print_circle(FILE *out, const struct path *path)
 {
-    const struct step *steps = path->steps + path->first;
+    const struct circle_step *steps = path->steps + path->first;
     int count = path->count - path->first;
     for (int i = 0; i < count && i < MOST_SAID; i++) {
         fputs(i ? ", which " : "it ", out);
@@ -193,7 +198,7 @@ static bool is_suspected(const struct path *path)
 {
     double due = -1, oldest = path->service->now;
     for (int i = path->first; i < path->count; i++) {
-        const struct step *step = &path->steps[i];
+        const struct circle_step *step = &path->steps[i];
         if (step->barrier)
             continue;
         if (!step->blocked->asked || (due >= 0 && step->blocked->due != due))
@@ -217,7 +222,7 @@ static bool is_certain(const struct path *path)
 }
 
 /* Whether there is a circle that this step leads to. */
-static bool weigh(struct path *path, const struct step *step)
+static bool weigh(struct path *path, const struct circle_step *step)
 {
     path->count = 0;
     if (!follow(path, step))
@@ -231,7 +236,7 @@ static bool weigh(struct path *path, const struct step *step)
 
 bool jd__circles_weigh(struct jd_service *service, struct jd_blocked *blocked)
 {
-    struct step step;
+    struct circle_step step;
     if (!find_step(service, blocked->member, &step) || step.blocked != blocked)
         return false;
     struct path path = { .service = service,
@@ -255,7 +260,7 @@ static void weigh_barriers(struct path *path)
 {
     struct jd_service *service = path->service;
     for (int i = 0; i < service->count && !service->is_failing; i++) {
-        struct step step;
+        struct circle_step step;
         if (find_step(service, &service->members[i], &step) && step.barrier &&
             jd__pending_is_lowest(step.barrier) && !path->dead[i])
             weigh(path, &step);

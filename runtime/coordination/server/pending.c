@@ -15,7 +15,7 @@
 /* ---- what the kinds do differently --------------------------------------- */
 
 /* Where a function is NULL, nothing is done. */
-struct kind {
+struct request_kind {
     /* Prints whom it waits for; NULL: these words are it. */
     void (*describe)(FILE *out, const struct jd_service *service,
                      const struct jd_pending_request *waiter);
@@ -79,7 +79,7 @@ static void expire_joining(struct jd_service *service,
 static void expire_inquiry(struct jd_service *service,
                            struct jd_pending_request *waiter);
 
-static const struct kind kinds[] = {
+static const struct request_kind kinds[] = {
     [JD_WAIT_JOIN] = {
         .describe = describe_joining,
         .doing = "waits for all to join",
@@ -308,7 +308,7 @@ void jd__pending_end_all(struct jd_service *service, struct jd_queue *queue,
 void jd__pending_describe(FILE *out, const struct jd_service *service,
                           const struct jd_pending_request *waiter)
 {
-    const struct kind *kind = &kinds[waiter->kind];
+    const struct request_kind *kind = &kinds[waiter->kind];
     if (kind->describe)
         kind->describe(out, service, waiter);
     else
@@ -318,7 +318,7 @@ void jd__pending_describe(FILE *out, const struct jd_service *service,
 void jd__pending_describe_doing(FILE *out, const struct jd_service *service,
                                 const struct jd_pending_request *waiter)
 {
-    const struct kind *kind = &kinds[waiter->kind];
+    const struct request_kind *kind = &kinds[waiter->kind];
     if (kind->doing)
         fputs(kind->doing, out);
     else

@@ -497,7 +497,7 @@ static void free_row(Jd__Row *row)
         free(row->waits);
 }
 
-struct table {
+struct process_table {
     Jd__Row *rows;
     Jd__Row **pointers;
     Jd__Progress *progress;
@@ -505,7 +505,7 @@ struct table {
 
 static void answer_table(struct jd_service *service,
                          struct jd_connection *connection, uint64_t id,
-                         const struct table *table)
+                         const struct process_table *table)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     size_t count = (size_t)service->count;
@@ -586,9 +586,9 @@ void jd__processes_on_inquiry(struct jd_service *service,
         answer_about_wait(service, connection, message);
         return;
     }
-    struct table table = { malloc(count * sizeof *table.rows),
-                           malloc(count * sizeof *table.pointers),
-                           malloc(count * sizeof *table.progress) };
+    struct process_table table = { malloc(count * sizeof *table.rows),
+                                   malloc(count * sizeof *table.pointers),
+                                   malloc(count * sizeof *table.progress) };
     if (table.rows && table.pointers && table.progress)
         answer_table(service, connection, message->id, &table);
     else

@@ -29,19 +29,19 @@ struct jd_server {
     struct event *timer;
     double timer_at; /* INFINITY: not set */
     struct jd_listeners listeners;
-    struct peer *peers;
+    struct socket_peer *peers;
     bool is_short;  /* of descriptors, and has said so */
     bool is_paused; /* nothing is accepted until the timer */
 };
 
 /* One connection. */
-struct peer {
+struct socket_peer {
     struct jd_server *server;
     int fd; /* the link's */
     struct jd_link *link;
     struct jd_connection *connection;
     struct jd_munge_question *question; /* munge is asked; NULL: it is not */
-    struct peer *next, *previous;
+    struct socket_peer *next, *previous;
 };
 
 /* ---- the clock ---------------------------------------------------------- */
@@ -76,7 +76,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* ---- connections -------------------------------------------------------- */
 
-static void forget_peer(struct peer *peer)
+static void forget_peer(struct socket_peer *peer)
 {
     struct jd_server *server = peer->server;
     *(peer->previous ? &peer->previous->next : &server->peers) = peer->next;
@@ -107,7 +107,7 @@ static bool is_quick(const Jd__Message *message)
  */
 static void on_message(void *arg, Jd__Message *message)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     struct jd_server *server = peer->server;
     bool may_wait = !is_quick(message);
     jd__service_receive(server->service, peer->connection, message,
@@ -118,7 +118,7 @@ static void on_message(void *arg, Jd__Message *message)
 
 static void on_closed(void *arg, int error, const char *why)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     struct jd_server *server = peer->server;
     jd__munge_cancel(peer->question);
     jd__link_destroy(peer->link);
@@ -153,9 +153,10 @@ static void describe_address(const struct sockaddr_storage *address,
 }
 
 /* Takes the socket over. */
-static struct peer *add_peer(struct jd_server *server, int fd, const char *from)
+static struct socket_peer *add_peer(struct jd_server *server, int fd,
+                                    const char *from)
 {
-    struct peer *peer = calloc(1, sizeof *peer);
+    struct socket_peer *peer = calloc(1, sizeof *peer);
     if (!peer) {
         close(fd);
         return NULL;
@@ -235,7 +236,7 @@ int jd__sockets_connect(struct jd_server *server)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
                    fds) != 0)
         return -1;
-    struct peer *peer = add_peer(server, fds[0], "this process");
+    struct socket_peer *peer = add_peer(server, fds[0], "this process");
     if (peer) {
         jd__service_own(server->service, peer->connection);
         return fds[1];
@@ -248,14 +249,14 @@ int jd__sockets_connect(struct jd_server *server)
 
 static void hook_send(void *peer, const Jd__Message *message)
 {
-    struct jd_link *link = ((struct peer *)peer)->link;
+    struct jd_link *link = ((struct socket_peer *)peer)->link;
     if (link)
         jd__link_send(link, message);
 }
 
 static void hook_welcome(void *arg, const struct jd_auth_keys *keys)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     if (!peer->link)
         return;
     jd__link_set_limit(peer->link, peer->server->max_message);
@@ -265,14 +266,14 @@ static void hook_welcome(void *arg, const struct jd_auth_keys *keys)
 
 static void hook_end(void *arg)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     if (peer->link)
         jd__link_end(peer->link);
 }
 
 static void hook_drop(void *arg)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     jd__munge_cancel(peer->question);
     jd__link_destroy(peer->link);
     forget_peer(peer);
@@ -280,7 +281,7 @@ static void hook_drop(void *arg)
 
 static void on_vouched(void *arg, jd_status status, const char *text)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     struct jd_server *server = peer->server;
     peer->question = NULL;
     jd__service_vouched(server->service, peer->connection, status, text,
@@ -290,7 +291,7 @@ static void on_vouched(void *arg, jd_status status, const char *text)
 
 static bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
 {
-    struct peer *peer = arg;
+    struct socket_peer *peer = arg;
     struct jd_munge_spec question = *spec;
     question.timeout = MUNGE_SECONDS;
     peer->question =
@@ -301,7 +302,7 @@ static bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
 /* Root may look at everything on its host. */
 static bool hook_is_ours(void *arg)
 {
-    const struct peer *peer = arg;
+    const struct socket_peer *peer = arg;
     uid_t user = 0;
     enum jd_peer_place place = jd__port_owner_peer_user(peer->fd, &user);
     return place == JD_PEER_AWAY ||
@@ -386,11 +387,11 @@ void jd__sockets_stop_listening(struct jd_server *server)
 static void close_all(void *arg)
 {
     struct jd_server *server = arg;
-    struct peer *next;
+    struct socket_peer *next;
     stop_listening(server);
     if (server->timer)
         event_free(server->timer);
-    for (struct peer *peer = server->peers; peer; peer = next) {
+    for (struct socket_peer *peer = server->peers; peer; peer = next) {
         next = peer->next;
         jd__munge_cancel(peer->question);
         jd__link_destroy(peer->link);

@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct entry {
-    struct entry *child[2];
+struct store_entry {
+    struct store_entry *child[2];
     uint32_t bit; /* 0 of the head alone */
     uint32_t owner;
     struct jd_item item;
@@ -30,7 +30,7 @@ struct entry {
 };
 
 struct jd_store {
-    struct entry head;
+    struct store_entry head;
     size_t count;
     size_t bytes;
     size_t *owned; /* by each; NULL: that is not counted */
@@ -71,10 +71,10 @@ static uint32_t differing_bit(ProtobufCBinaryData a, ProtobufCBinaryData b)
 /* ---- ways through the tree ---------------------------------------------- */
 
 /* The only item that can have the key; the head's where there is none. */
-static const struct entry *find_nearest(const struct jd_store *store,
-                                        ProtobufCBinaryData key)
+static const struct store_entry *find_nearest(const struct jd_store *store,
+                                              ProtobufCBinaryData key)
 {
-    const struct entry *entry = store->head.child[0];
+    const struct store_entry *entry = store->head.child[0];
     for (uint32_t bit = 0; entry->bit > bit;) {
         bit = entry->bit;
         entry = entry->child[test_bit(key, bit)];
@@ -82,40 +82,42 @@ static const struct entry *find_nearest(const struct jd_store *store,
     return entry;
 }
 
-static bool has_key(const struct entry *entry, ProtobufCBinaryData key)
+static bool has_key(const struct store_entry *entry, ProtobufCBinaryData key)
 {
     return entry->item.key.len == key.len && key.len &&
            memcmp(entry->item.key.data, key.data, key.len) == 0;
 }
 
 /* A part of the tree: what hangs on a link of a node of that bit. */
-struct part {
-    const struct entry *top;
+struct store_part {
+    const struct store_entry *top;
     uint32_t bit;
 };
 
 /* The first (side 0) or the last item (side 1) of the part. */
-static const struct entry *find_end(struct part part, unsigned side)
+static const struct store_entry *find_end(struct store_part part, unsigned side)
 {
     while (part.top->bit > part.bit)
-        part = (struct part){ part.top->child[side], part.top->bit };
+        part = (struct store_part){ part.top->child[side], part.top->bit };
     return part.top;
 }
 
 /* The item of the part that follows the key of another; NULL at the end. */
-static const struct entry *find_next(struct part part, ProtobufCBinaryData key)
+static const struct store_entry *find_next(struct store_part part,
+                                           ProtobufCBinaryData key)
 {
-    struct part rest = { NULL, 0 };
+    struct store_part rest = { NULL, 0 };
     while (part.top->bit > part.bit) {
         unsigned side = test_bit(key, part.top->bit);
         if (side == 0)
-            rest = (struct part){ part.top->child[1], part.top->bit };
-        part = (struct part){ part.top->child[side], part.top->bit };
+            rest = (struct store_part){ part.top->child[1], part.top->bit };
+        part = (struct store_part){ part.top->child[side], part.top->bit };
     }
     return rest.top ? find_end(rest, 0) : NULL;
 }
 
-static bool begins_with(const struct entry *entry, ProtobufCBinaryData prefix)
+static bool begins_with(const struct store_entry *entry,
+                        ProtobufCBinaryData prefix)
 {
     return entry->item.key.len >= prefix.len &&
            (prefix.len == 0 ||
@@ -123,13 +125,13 @@ static bool begins_with(const struct entry *entry, ProtobufCBinaryData prefix)
 }
 
 /* All keys that begin so, if any of the part does. */
-static struct part find_part(const struct jd_store *store,
-                             ProtobufCBinaryData prefix)
+static struct store_part find_part(const struct jd_store *store,
+                                   ProtobufCBinaryData prefix)
 {
-    struct part part = { store->head.child[0], 0 };
+    struct store_part part = { store->head.child[0], 0 };
     while (part.top->bit > part.bit && part.top->bit < first_bit(prefix.len)) {
         unsigned side = test_bit(prefix, part.top->bit);
-        part = (struct part){ part.top->child[side], part.top->bit };
+        part = (struct store_part){ part.top->child[side], part.top->bit };
     }
     return part;
 }
@@ -143,11 +145,11 @@ static void copy_bytes(ProtobufCBinaryData *to, ProtobufCBinaryData from)
         memmove(to->data, from.data, from.len);
 }
 
-static struct entry *make_entry(ProtobufCBinaryData key,
-                                ProtobufCBinaryData value)
+static struct store_entry *make_entry(ProtobufCBinaryData key,
+                                      ProtobufCBinaryData value)
 {
-    size_t size = sizeof(struct entry) + key.len;
-    struct entry *entry = NULL;
+    size_t size = sizeof(struct store_entry) + key.len;
+    struct store_entry *entry = NULL;
     if (value.len <= SIZE_MAX - size)
         entry = malloc(size + value.len);
     if (!entry)
@@ -164,7 +166,7 @@ static size_t weight(size_t key, size_t value)
     return key + value + JD_STORE_ITEM;
 }
 
-static void give(struct jd_store *store, struct entry *entry)
+static void charge_owner(struct jd_store *store, struct store_entry *entry)
 {
     entry->owner = store->owner;
     if (store->owned)
@@ -172,7 +174,7 @@ static void give(struct jd_store *store, struct entry *entry)
             weight(entry->item.key.len, entry->item.value.len);
 }
 
-static void take_away(struct jd_store *store, const struct entry *entry)
+static void take_away(struct jd_store *store, const struct store_entry *entry)
 {
     if (store->owned)
         store->owned[entry->owner] -=
@@ -180,8 +182,8 @@ static void take_away(struct jd_store *store, const struct entry *entry)
 }
 
 /* Whether the owner may have this, in the place of old where that is one. */
-static bool may_have(const struct jd_store *store, const struct entry *old,
-                     size_t key, size_t value)
+static bool may_have(const struct jd_store *store,
+                     const struct store_entry *old, size_t key, size_t value)
 {
     if (!store->most || !store->owned)
         return true;
@@ -192,9 +194,10 @@ static bool may_have(const struct jd_store *store, const struct entry *old,
            weight(key, value) <= store->most - has;
 }
 
-static void insert(struct jd_store *store, struct entry *entry, uint32_t bit)
+static void insert(struct jd_store *store, struct store_entry *entry,
+                   uint32_t bit)
 {
-    struct entry **link = &store->head.child[0];
+    struct store_entry **link = &store->head.child[0];
     for (uint32_t above = 0; (*link)->bit > above && (*link)->bit < bit;) {
         above = (*link)->bit;
         link = &(*link)->child[test_bit(entry->item.key, above)];
@@ -206,15 +209,15 @@ static void insert(struct jd_store *store, struct entry *entry, uint32_t bit)
     *link = entry;
     store->count++;
     store->bytes += entry->item.key.len + entry->item.value.len;
-    give(store, entry);
+    charge_owner(store, entry);
 }
 
 /* Puts the new entry of the same key in the place of the old. Both links to
  * it, as a node and as an item, are on the key's way. */
-static void replace(struct jd_store *store, struct entry *old,
-                    struct entry *entry)
+static void replace(struct jd_store *store, struct store_entry *old,
+                    struct store_entry *entry)
 {
-    struct entry **link = &store->head.child[0];
+    struct store_entry **link = &store->head.child[0];
     memcpy(entry->child, old->child, sizeof entry->child);
     entry->bit = old->bit;
     for (uint32_t above = 0; (*link)->bit > above;) {
@@ -227,15 +230,16 @@ static void replace(struct jd_store *store, struct entry *old,
     store->bytes += entry->item.value.len;
     store->bytes -= old->item.value.len;
     take_away(store, old);
-    give(store, entry);
+    charge_owner(store, entry);
     free(old);
 }
 
 /* The node above the item goes; where that is another's, it takes the place
  * of the item's own node first. */
-static void remove_entry(struct jd_store *store, struct entry *entry)
+static void remove_entry(struct jd_store *store, struct store_entry *entry)
 {
-    struct entry **link = &store->head.child[0], **parent = link, **own = link;
+    struct store_entry **link = &store->head.child[0], **parent = link,
+                       **own = link;
     for (uint32_t above = 0; (*link)->bit > above;) {
         if (*link == entry)
             own = link;
@@ -243,7 +247,7 @@ static void remove_entry(struct jd_store *store, struct entry *entry)
         above = (*link)->bit;
         link = &(*link)->child[test_bit(entry->item.key, above)];
     }
-    struct entry *last = *parent;
+    struct store_entry *last = *parent;
     *parent = last->child[link == &last->child[0]];
     if (last != entry) {
         memcpy(last->child, entry->child, sizeof last->child);
@@ -260,10 +264,10 @@ static size_t remove_part(struct jd_store *store, ProtobufCBinaryData prefix)
 {
     size_t count = 0;
     for (;;) {
-        const struct entry *last = find_end(find_part(store, prefix), 1);
+        const struct store_entry *last = find_end(find_part(store, prefix), 1);
         if (last == &store->head || !begins_with(last, prefix))
             return count;
-        remove_entry(store, (struct entry *)last);
+        remove_entry(store, (struct store_entry *)last);
         count++;
     }
 }
@@ -346,7 +350,7 @@ jd_status jd__store_set(struct jd_store *store, ProtobufCBinaryData key,
 {
     if (key.len == 0 || key.len > JD_STORE_KEY_MAX)
         return JD_INVALID_ARGUMENT;
-    struct entry *found = (struct entry *)find_nearest(store, key);
+    struct store_entry *found = (struct store_entry *)find_nearest(store, key);
     uint32_t bit = differing_bit(key, found->item.key);
     if (bit == 0 && !overwrite)
         return JD_ALREADY_EXISTS;
@@ -355,10 +359,10 @@ jd_status jd__store_set(struct jd_store *store, ProtobufCBinaryData key,
     if (bit == 0 && value.len == found->item.value.len) {
         take_away(store, found);
         copy_bytes(&found->item.value, value);
-        give(store, found);
+        charge_owner(store, found);
         return JD_OK;
     }
-    struct entry *entry = make_entry(key, value);
+    struct store_entry *entry = make_entry(key, value);
     if (!entry)
         return jd__fail_no_memory("the key-value store", value.len);
     if (bit == 0)
@@ -371,7 +375,7 @@ jd_status jd__store_set(struct jd_store *store, ProtobufCBinaryData key,
 const struct jd_item *jd__store_get(const struct jd_store *store,
                                     ProtobufCBinaryData key)
 {
-    const struct entry *entry = find_nearest(store, key);
+    const struct store_entry *entry = find_nearest(store, key);
     return has_key(entry, key) ? &entry->item : NULL;
 }
 
@@ -382,8 +386,8 @@ void jd__store_list(const struct jd_store *store, ProtobufCBinaryData directory,
     if (!make_prefix(&prefix, directory))
         return;
     ProtobufCBinaryData bytes = { prefix.length, prefix.bytes };
-    struct part part = find_part(store, bytes);
-    const struct entry *entry = find_end(part, 0);
+    struct store_part part = find_part(store, bytes);
+    const struct store_entry *entry = find_end(part, 0);
     if (!begins_with(entry, bytes))
         return;
     for (; entry; entry = find_next(part, entry->item.key))
@@ -393,7 +397,7 @@ void jd__store_list(const struct jd_store *store, ProtobufCBinaryData directory,
 
 bool jd__store_remove(struct jd_store *store, ProtobufCBinaryData key)
 {
-    struct entry *entry = (struct entry *)find_nearest(store, key);
+    struct store_entry *entry = (struct store_entry *)find_nearest(store, key);
     if (!has_key(entry, key))
         return false;
     remove_entry(store, entry); /* the key may have been the item's */

@@ -11,7 +11,7 @@
 #define RESOLVE_SECONDS 30 /* for the name in an explicit address */
 
 /* What process 0 tells all. Plain data. */
-struct answer {
+struct join_answer {
     int32_t status; /* of the service's start, with its sentence */
     char text[1024];
     struct jd_job_key key;
@@ -126,7 +126,7 @@ static jd_status start_service(struct jd_session *session,
 /* ---- MPI tells all ------------------------------------------------------ */
 
 static jd_status share(const struct jd_session_spec *spec,
-                       struct answer *answer)
+                       struct join_answer *answer)
 {
     jd_status status = jd__mpi_check(
         MPI_Bcast(answer, (int)sizeof *answer, MPI_BYTE, 0, spec->world->comm),
@@ -142,7 +142,7 @@ static jd_status share(const struct jd_session_spec *spec,
 static jd_status hand_out(struct jd_session *session,
                           const struct jd_session_spec *spec)
 {
-    struct answer answer = { .status = JD_OK };
+    struct join_answer answer = { .status = JD_OK };
     if (session->index == 0) {
         jd_status status = start_service(session, spec);
         answer.status = (int32_t)status;

@@ -29,7 +29,7 @@ struct candidate {
     bool is_printed;
 };
 
-struct search {
+struct service_search {
     struct jd_session *session;
     const struct jd_session_spec *spec;
     struct candidate *candidates;
@@ -39,7 +39,7 @@ struct search {
 
 /* ---- one host ----------------------------------------------------------- */
 
-static jd_status look_up(const struct search *search,
+static jd_status look_up(const struct service_search *search,
                          struct candidate *candidate)
 {
     double timeout = jd__session_remaining(search->spec, RESOLVE_SECONDS);
@@ -53,7 +53,7 @@ static jd_status look_up(const struct search *search,
 }
 
 /* The agent stays where it is let in. */
-static jd_status knock(const struct search *search,
+static jd_status knock(const struct service_search *search,
                        const struct candidate *candidate)
 {
     struct jd_session *session = search->session;
@@ -74,13 +74,13 @@ static bool is_passed_over(jd_status status)
 }
 
 /* Where time is up before it has answered, its last answer says more. */
-static bool is_news(const struct search *search,
+static bool is_news(const struct service_search *search,
                     const struct candidate *candidate)
 {
     return !candidate->why || jd__clock_now() < search->spec->deadline;
 }
 
-static jd_status try_candidate(const struct search *search,
+static jd_status try_candidate(const struct service_search *search,
                                struct candidate *candidate)
 {
     jd_status status = look_up(search, candidate);
@@ -106,7 +106,8 @@ static const char *reason_of(const struct candidate *candidate)
 }
 
 /* All that share the first one's reason: "h0:99, h1:99 (reason)". */
-static void print_alike(FILE *out, const struct search *search, size_t first)
+static void print_alike(FILE *out, const struct service_search *search,
+                        size_t first)
 {
     const char *reason = reason_of(&search->candidates[first]);
     size_t count = 0;
@@ -123,7 +124,7 @@ static void print_alike(FILE *out, const struct search *search, size_t first)
     fprintf(out, " (%s)", reason);
 }
 
-static void print_tried(FILE *out, const struct search *search)
+static void print_tried(FILE *out, const struct service_search *search)
 {
     for (size_t i = 0; i < search->count; i++) {
         if (search->candidates[i].is_printed)
@@ -133,7 +134,7 @@ static void print_tried(FILE *out, const struct search *search)
     }
 }
 
-static jd_status fail_to_find(const struct search *search)
+static jd_status fail_to_find(const struct service_search *search)
 {
     struct jd_text written;
     FILE *out = jd__text_begin(&written);
@@ -154,7 +155,7 @@ static jd_status fail_to_find(const struct search *search)
 
 /* ---- all hosts ---------------------------------------------------------- */
 
-static jd_status try_all(const struct search *search)
+static jd_status try_all(const struct service_search *search)
 {
     jd_status status = JD_NOT_FOUND;
     for (size_t i = 0; is_passed_over(status) && i < search->count &&
@@ -164,7 +165,7 @@ static jd_status try_all(const struct search *search)
     return status;
 }
 
-static void pause_search(const struct search *search, int round)
+static void pause_search(const struct service_search *search, int round)
 {
     double pause = fmin(MAX_PAUSE, ldexp(0.01, round));
     pause = jd__session_remaining(search->spec, pause);
@@ -172,7 +173,7 @@ static void pause_search(const struct search *search, int round)
     nanosleep(&wait, NULL);
 }
 
-static jd_status find(const struct search *search)
+static jd_status find(const struct service_search *search)
 {
     jd_status status = try_all(search);
     for (int round = 0; is_passed_over(status); round++) {
@@ -184,7 +185,7 @@ static jd_status find(const struct search *search)
     return status == JD_OK ? JD_OK : jd__fail_prefix(status, "jd_initialize: ");
 }
 
-static void free_candidates(struct search *search)
+static void free_candidates(struct service_search *search)
 {
     for (size_t i = 0; i < search->count; i++)
         free(search->candidates[i].why);
@@ -195,7 +196,7 @@ jd_status jd__session_search(struct jd_session *session,
                              const struct jd_session_spec *spec)
 {
     size_t count = spec->cluster->num_coordinator_candidates;
-    struct search search = {
+    struct service_search search = {
         .session = session,
         .spec = spec,
         .candidates = calloc(count, sizeof *search.candidates),

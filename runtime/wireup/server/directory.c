@@ -35,15 +35,15 @@ enum {
 
 /* Whose a directory is: pids of another boot, or of another namespace, say
  * nothing here. */
-struct owner {
+struct directory_owner {
     int pid;
     char boot[7]; /* "" where the kernel does not say */
     unsigned names;
 };
 
-static struct owner own_identity(void)
+static struct directory_owner own_identity(void)
 {
-    struct owner owner = { .pid = (int)getppid() };
+    struct directory_owner owner = { .pid = (int)getppid() };
     char boot[40] = "";
     struct stat is;
     jd__host_boot_id(boot, sizeof boot);
@@ -56,13 +56,13 @@ static struct owner own_identity(void)
 /* "/jd-wireup-PID-BOOT-NAMES-XXXXXX" */
 static void make_name(char name[NAME_SIZE])
 {
-    struct owner own = own_identity();
+    struct directory_owner own = own_identity();
     snprintf(name, NAME_SIZE, "/" BEGINNING "%d-%.6s-%06x-XXXXXX", own.pid,
              own.boot, own.names);
 }
 
 /* As make_name makes it, but for the end. */
-static bool has_shape(const char *name, const struct owner *owner)
+static bool has_shape(const char *name, const struct directory_owner *owner)
 {
     char same[NAME_SIZE];
     int length = snprintf(same, sizeof same, BEGINNING "%d-%.6s-%06x-",
@@ -72,7 +72,7 @@ static bool has_shape(const char *name, const struct owner *owner)
            strlen(name + length) == 6;
 }
 
-static bool read_name(const char *name, struct owner *owner)
+static bool read_name(const char *name, struct directory_owner *owner)
 {
     int end = 0;
     return sscanf(name, BEGINNING "%d-%6[0-9a-f]-%6x-%*6[A-Za-z0-9]%n",
@@ -160,7 +160,8 @@ static bool has_been_let_go(const char *path)
     return lock >= 0;
 }
 
-static bool has_died(const struct owner *owner, const struct owner *own)
+static bool has_died(const struct directory_owner *owner,
+                     const struct directory_owner *own)
 {
     return owner->names == own->names && kill(owner->pid, 0) != 0 &&
            errno == ESRCH;
@@ -171,7 +172,7 @@ static bool has_died(const struct owner *owner, const struct owner *own)
  * certain to have been taken. */
 static bool is_left(const char *path, const char *name)
 {
-    struct owner own = own_identity(), owner;
+    struct directory_owner own = own_identity(), owner;
     struct stat is;
     if (!read_name(name, &owner) || lstat(path, &is) != 0 ||
         !S_ISDIR(is.st_mode) || is.st_uid != geteuid())

@@ -233,7 +233,7 @@ static void release(void *fence)
     destroy(fence);
 }
 
-static void *run(void *arg)
+static void *run_fence(void *arg)
 {
     struct fence *fence = arg;
     jd_status status = exchange(fence);
@@ -297,7 +297,7 @@ pmix_status_t fence_begin(const struct serving *serving,
         done(PMIX_SUCCESS, fence->own, size, arg, release, fence);
         return PMIX_SUCCESS;
     }
-    if (pthread_create(&thread, NULL, run, fence) != 0) {
+    if (pthread_create(&thread, NULL, run_fence, fence) != 0) {
         destroy(fence);
         return PMIX_ERR_OUT_OF_RESOURCE;
     }

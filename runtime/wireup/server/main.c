@@ -42,7 +42,7 @@ static void introduce(const Jd__Plan *plan)
            plan->log_level[0] ? plan->log_level : "warning", (int)plan->count);
 }
 
-static int run(const Jd__Plan *plan)
+static int run_plan(const Jd__Plan *plan)
 {
     struct directory directory;
     char nspace[NAMESPACE_SIZE];
@@ -75,5 +75,5 @@ int main(int argc, char **argv)
     supervisor_detach();
     if (plan_read(STDIN_FILENO, PLAN_SECONDS, &plan) != JD_OK)
         return give_up();
-    _exit(run(plan)); /* threads of libpmix are left as they are */
+    _exit(run_plan(plan)); /* threads of libpmix are left as they are */
 }

@@ -33,7 +33,7 @@ static pmix_status_t get_status(const uint8_t bytes[STATUS_BYTES])
 
 /* ---- the owner ---------------------------------------------------------- */
 
-struct answer {
+struct modex_answer {
     const struct serving *serving;
     int64_t number;
 };
@@ -42,7 +42,7 @@ struct answer {
 static void on_published(pmix_status_t status, char *data, size_t size,
                          void *arg)
 {
-    struct answer *answer = arg;
+    struct modex_answer *answer = arg;
     const struct serving *serving = answer->serving;
     struct store_key key;
     uint8_t *value = malloc(STATUS_BYTES + size);
@@ -63,10 +63,10 @@ static void answer_question(const struct serving *serving, int64_t number,
                             uint32_t process)
 {
     pmix_proc_t proc;
-    struct answer *answer = malloc(sizeof *answer);
+    struct modex_answer *answer = malloc(sizeof *answer);
     if (!answer)
         return;
-    *answer = (struct answer){ serving, number };
+    *answer = (struct modex_answer){ serving, number };
     PMIX_LOAD_PROCID(&proc, serving->nspace, process);
     pmix_status_t status =
         PMIx_server_dmodex_request(&proc, on_published, answer);
@@ -112,7 +112,7 @@ jd_status modex_start(const struct serving *serving)
 
 /* ---- the asker ---------------------------------------------------------- */
 
-struct question {
+struct modex_question {
     const struct serving *serving;
     uint32_t process;
     size_t host;
@@ -122,7 +122,7 @@ struct question {
     struct jd_call call; /* with the answer's bytes */
 };
 
-static jd_status put_question(const struct question *question,
+static jd_status put_question(const struct modex_question *question,
                               int64_t *ret_number)
 {
     struct jd_agent *agent = question->serving->agent;
@@ -137,7 +137,7 @@ static jd_status put_question(const struct question *question,
     return store_set(agent, &key, rank, strlen(rank));
 }
 
-static jd_status ask(struct question *question)
+static jd_status ask(struct modex_question *question)
 {
     struct jd_agent *agent = question->serving->agent;
     struct store_key key;
@@ -155,37 +155,38 @@ static jd_status ask(struct question *question)
 
 static void release(void *arg)
 {
-    struct question *question = arg;
+    struct modex_question *question = arg;
     jd__call_finish(&question->call);
     free(question);
 }
 
-static void give(struct question *question, pmix_status_t code,
-                 const uint8_t *data, size_t size)
+static void give_answer(struct modex_question *question, pmix_status_t code,
+                        const uint8_t *data, size_t size)
 {
     question->done(code, (const char *)data, size, question->arg, release,
                    question);
 }
 
-static void *run(void *arg)
+static void *run_question(void *arg)
 {
-    struct question *question = arg;
+    struct modex_question *question = arg;
     jd_status status = ask(question);
     if (status != JD_OK) {
         if (status != JD_UNAVAILABLE)
             log_say(JD_LOG_ERROR, "what process %u has published: %s",
                     (unsigned)question->process, jd_error_message());
-        give(question,
-             status == JD_DEADLINE_EXCEEDED ? PMIX_ERR_TIMEOUT : PMIX_ERROR,
-             NULL, 0);
+        give_answer(question,
+                    status == JD_DEADLINE_EXCEEDED ? PMIX_ERR_TIMEOUT
+                                                   : PMIX_ERROR,
+                    NULL, 0);
         return NULL;
     }
     ProtobufCBinaryData value = question->call.reply->entries[0]->value;
     if (value.len < STATUS_BYTES)
-        give(question, PMIX_ERROR, NULL, 0);
+        give_answer(question, PMIX_ERROR, NULL, 0);
     else
-        give(question, get_status(value.data), value.data + STATUS_BYTES,
-             value.len - STATUS_BYTES);
+        give_answer(question, get_status(value.data), value.data + STATUS_BYTES,
+                    value.len - STATUS_BYTES);
     return NULL;
 }
 
@@ -195,10 +196,10 @@ pmix_status_t modex_ask(const struct serving *serving, const pmix_proc_t *proc,
     pthread_t thread;
     if (proc->rank >= serving->plan->count)
         return PMIX_ERR_NOT_FOUND;
-    struct question *question = calloc(1, sizeof *question);
+    struct modex_question *question = calloc(1, sizeof *question);
     if (!question)
         return PMIX_ERR_NOMEM;
-    *question = (struct question){
+    *question = (struct modex_question){
         .serving = serving,
         .process = proc->rank,
         .host = plan_host_of(serving->plan, proc->rank),
@@ -206,7 +207,7 @@ pmix_status_t modex_ask(const struct serving *serving, const pmix_proc_t *proc,
         .done = done,
         .arg = arg,
     };
-    if (pthread_create(&thread, NULL, run, question) != 0) {
+    if (pthread_create(&thread, NULL, run_question, question) != 0) {
         free(question);
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
