@@ -10,6 +10,7 @@
  * there is nothing to be waited for.
  */
 #include "base/ranges.h"
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <math.h>
@@ -400,7 +401,7 @@ static void print_members(FILE *out, const struct jd_blocked *blocked)
         numbers[i] = (int)blocked->members[2 * i + 1];
     if (!count)
         return;
-    fprintf(out, " (member%s ", count == 1 ? "" : "s");
+    fprintf(out, " (member%s ", jd__text_s(count));
     jd__ranges_print(out, numbers, jd__ranges_sort(numbers, count));
     fputs(")", out);
 }
