@@ -72,7 +72,7 @@ CLASSES = {
     'collectives/cpu/inter/inter_private.h':
         'inter inter_gather inter_transfer',
     # A group of members: its wait looks at what pairs send, and they wait.
-    'collectives/cpu/shm/shm_private.h': 'shm shm_cma shm_p2p shm_wait',
+    'collectives/cpu/shm/shm_private.h': 'shm shm_cma shm_levels shm_p2p shm_wait',
     # One reduction in three ways, which give what is left to each other.
     'collectives/cpu/shm/shm_reduce_private.h':
         'shm_reduce shm_reduce_bounce shm_reduce_cma',
