@@ -89,7 +89,7 @@ struct starting {
     struct jd_records *records;
 };
 
-static void begin_step(struct starting *s, enum step step)
+static void begin_step(struct starting *s, enum initialize_step step)
 {
     jd__watchdog_step(s->watchdog, step);
     jd__recorder_step(step_names[step]);

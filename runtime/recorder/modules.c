@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-struct search {
+struct module_search {
     uint64_t address;
     uint64_t begin, end, base;
     const char *name; /* "": the program itself */
@@ -16,7 +16,7 @@ struct search {
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    struct search *search = arg;
+    struct module_search *search = arg;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -54,7 +54,7 @@ static struct jd_ring_module *find_free(struct jd_ring *ring)
     return NULL;
 }
 
-static void add(struct jd_ring *ring, const struct search *found)
+static void add(struct jd_ring *ring, const struct module_search *found)
 {
     struct jd_ring_module *module = find_free(ring);
     if (!module)
@@ -68,7 +68,7 @@ static void add(struct jd_ring *ring, const struct search *found)
 const struct jd_ring_module *jd__modules_note(struct jd_ring *ring,
                                               const void *address)
 {
-    struct search search = { .address = (uint64_t)(uintptr_t)address };
+    struct module_search search = { .address = (uint64_t)(uintptr_t)address };
     const struct jd_ring_module *module =
         jd__ring_find_module(ring, search.address);
     if (module || !dl_iterate_phdr(look_at, &search))

@@ -2,6 +2,7 @@
 /* recorder.c - what this process calls of jd. */
 #include "runtime/recorder/recorder.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/modules.h"
 #include "runtime/topology/host.h"
@@ -335,17 +336,13 @@ const struct jd_ring *jd__recorder_ring_of(int process)
 static char *describe(const struct jd_ring *ring,
                       const struct jd_ring_call *call)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
     fputs(call->state == JD_CALL_DONE ? "had returned from " : "was in ", out);
     jd__ring_print(out, ring, call);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    return jd__text_end(&text);
 }
 
 char *jd__recorder_last_call(int process)
