@@ -47,9 +47,8 @@ bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
 {
     if (!seal->is_on)
         return jd__wire_append(out, message);
-    size_t size = jd__wire_size(message);
-    if (!jd__wire_bytes_reserve(out, size + JD_SEAL_SIZE) ||
-        !jd__wire_append(out, message))
+    size_t size = jd__wire_append_before(out, message, JD_SEAL_SIZE);
+    if (!size)
         return false;
     jd__seal_frame(seal, out->data + out->end - size, size);
     out->end += JD_SEAL_SIZE;

@@ -139,18 +139,24 @@ size_t jd__wire_size(const Jd__Message *message)
     return JD_WIRE_HEADER + jd__message__get_packed_size(message);
 }
 
-bool jd__wire_append(struct jd_bytes *out, const Jd__Message *message)
+size_t jd__wire_append_before(struct jd_bytes *out, const Jd__Message *message,
+                              size_t room)
 {
     size_t length = jd__message__get_packed_size(message);
     if (length > UINT32_MAX)
-        return false;
-    uint8_t *at = jd__wire_bytes_reserve(out, JD_WIRE_HEADER + length);
+        return 0;
+    uint8_t *at = jd__wire_bytes_reserve(out, JD_WIRE_HEADER + length + room);
     if (!at)
-        return false;
+        return 0;
     jd__wire_put_u32(at, (uint32_t)length);
     jd__message__pack(message, at + JD_WIRE_HEADER);
     out->end += JD_WIRE_HEADER + length;
-    return true;
+    return JD_WIRE_HEADER + length;
+}
+
+bool jd__wire_append(struct jd_bytes *out, const Jd__Message *message)
+{
+    return jd__wire_append_before(out, message, 0) > 0;
 }
 
 static enum jd_wire_result unpack(const uint8_t *data, size_t length,

@@ -84,6 +84,11 @@ struct jd_wire_frame {
 /* Appends a frame; false where there is no memory or the message has 4 GiB. */
 bool jd__wire_append(struct jd_bytes *out, const Jd__Message *message);
 
+/* The same with so much room behind it; the frame's bytes, 0 where it is not
+ * appended. */
+size_t jd__wire_append_before(struct jd_bytes *out, const Jd__Message *message,
+                              size_t room);
+
 /* The bytes of the message's frame with its header. */
 size_t jd__wire_size(const Jd__Message *message);
 

@@ -197,9 +197,8 @@ static void answer_entries(struct jd_service *service,
 /* One key is the common case: no memory is needed for it. */
 static void answer_one(struct jd_service *service,
                        struct jd_connection *connection, uint64_t id,
-                       ProtobufCBinaryData key)
+                       const struct jd_item *item)
 {
-    const struct jd_item *item = jd__store_get(service->store, key);
     Jd__Entry entry = JD__ENTRY__INIT, *pointer = &entry;
     Jd__Reply reply = JD__REPLY__INIT;
     entry.value = item->value;
@@ -208,28 +207,44 @@ static void answer_one(struct jd_service *service,
     jd__service_answer(service, connection, id, &reply);
 }
 
-/* The keys of a Get are the asker's own: only values travel. */
-static void answer_get(struct jd_service *service,
-                       struct jd_connection *connection, uint64_t id,
-                       const Jd__Get *get)
+/* Looks each key up once; returns the first that is not in the store, n_keys:
+ * none. The keys of a Get are the asker's own: only values travel. */
+static size_t collect_values(const struct jd_service *service,
+                             const Jd__Get *get, struct entries *entries)
+{
+    size_t i = 0;
+    if (!entries_grow(entries, get->n_keys + 1)) {
+        entries->is_short = true;
+        return find_missing(service, get, 0);
+    }
+    for (; i < get->n_keys; i++) {
+        const struct jd_item *item =
+            jd__store_get(service->store, get->keys[i]);
+        if (!item)
+            break;
+        entries_add(entries, &(struct jd_item){ .value = item->value });
+    }
+    return i;
+}
+
+/* Answers where all keys are there; returns the first that is not. */
+static size_t answer_get(struct jd_service *service,
+                         struct jd_connection *connection, uint64_t id,
+                         const Jd__Get *get)
 {
     struct entries entries = { .items = NULL };
     if (get->n_keys == 1) {
-        answer_one(service, connection, id, get->keys[0]);
-        return;
+        const struct jd_item *item =
+            jd__store_get(service->store, get->keys[0]);
+        if (item)
+            answer_one(service, connection, id, item);
+        return item ? 1 : 0;
     }
-    bool has_memory = entries_grow(&entries, get->n_keys + 1);
-    for (size_t i = 0; has_memory && i < get->n_keys; i++) {
-        struct jd_item item = *jd__store_get(service->store, get->keys[i]);
-        item.key = jd__wire_bytes(NULL, 0);
-        has_memory = entries_add(&entries, &item);
-    }
-    if (has_memory)
+    size_t missing = collect_values(service, get, &entries);
+    if (missing == get->n_keys)
         answer_entries(service, connection, id, &entries);
-    else
-        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
-                          "the service has no memory left");
     entries_finish(&entries);
+    return missing;
 }
 
 static void refuse_missing(struct jd_service *service,
@@ -280,10 +295,10 @@ void jd__kv_on_get(struct jd_service *service, struct jd_connection *connection,
     for (size_t i = 0; i < get->n_keys; i++)
         if (!check_key(service, connection, message, get->keys[i]))
             return;
-    size_t missing = find_missing(service, get, 0);
+    size_t missing = answer_get(service, connection, message->id, get);
     if (missing == get->n_keys)
-        answer_get(service, connection, message->id, get);
-    else if (message->timeout_ms == 0)
+        return;
+    if (message->timeout_ms == 0)
         refuse_missing(service, connection, message->id, get);
     else
         wait_for_key(service, connection, message, missing);
