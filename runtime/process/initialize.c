@@ -529,12 +529,18 @@ static jd_status order_world(struct starting *s)
     return status;
 }
 
-/* NCCL takes its own variable before what a program asks for. */
-static void warn_of_blocking(const struct starting *s)
+/* NCCL takes its own variables before what a program asks for. */
+static void warn_of_nccl(const struct starting *s)
 {
-    const char *value = jd__env_get(s->env, "NCCL_COMM_BLOCKING");
-    if (value && strcmp(value, "1") == 0 &&
-        jd__topology_platform(s->runtime->topology, "cuda"))
+    const char *blocking = jd__env_get(s->env, "NCCL_COMM_BLOCKING");
+    if (!jd__topology_platform(s->runtime->topology, "cuda"))
+        return;
+    if (jd__env_get(s->env, "NCCL_COMM_ID"))
+        jd__log(JD_LOG_WARNING,
+                "NCCL_COMM_ID is set, and so all communicators of NCCL would "
+                "meet at that one address, where a second one fails or hangs; "
+                "unset it: jd tells the members of each where they meet");
+    if (blocking && strcmp(blocking, "1") == 0)
         jd__log(JD_LOG_WARNING,
                 "NCCL_COMM_BLOCKING=1 makes NCCL's calls wait inside NCCL, "
                 "where none of jd's deadlines ends them: a process that does "
@@ -566,7 +572,7 @@ static void warn_once(const struct starting *s)
     if (text[0])
         jd__log(JD_LOG_WARNING, "%s", text);
     say_absent(s);
-    warn_of_blocking(s);
+    warn_of_nccl(s);
 }
 
 /* How the world came about, where that is not what a launcher does. */
