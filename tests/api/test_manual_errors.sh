@@ -15,7 +15,7 @@ source_dir=$1
 # All string literals of the library, those that the compiler joins joined.
 literals() {
     find "$source_dir"/{base,autodetect,runtime,collectives,arrays,tools} \
-        -name cuda -prune -o -name '*.[ch]' -exec cat {} + |
+        -name '*.[ch]' -exec cat {} + |
         tr '\n' ' ' | sed -E 's/"[[:space:]]+"//g'
 }
 
