@@ -257,6 +257,21 @@ static void list_neighbours(struct jd_bootstrap *a, const bool *shares)
     }
 }
 
+/* Whether no host has two processes that share, nor a process two members. */
+static bool is_scattered(const struct jd_bootstrap *a, const bool *shares)
+{
+    const struct jd_topology *topology = a->spec->runtime->topology;
+    bool *taken = calloc((size_t)topology->num_hosts, sizeof *taken);
+    bool scattered =
+        taken && a->layout->most == 1 && a->layout->num_processes > 1;
+    for (int i = 0; scattered && i < a->layout->num_processes; i++) {
+        scattered = !shares[i] || !taken[host_of(a, i)];
+        taken[host_of(a, i)] |= shares[i];
+    }
+    free(taken);
+    return scattered;
+}
+
 /* hellos are by rising process. */
 static jd_status read_hellos(struct jd_bootstrap *a, const struct hello *hellos)
 {
@@ -269,6 +284,7 @@ static jd_status read_hellos(struct jd_bootstrap *a, const struct hello *hellos)
         shares[a->order[i]] = hellos[i].shares;
     }
     list_neighbours(a, shares);
+    a->is_scattered = is_scattered(a, shares);
     free(shares);
     return JD_OK;
 }
@@ -345,6 +361,7 @@ static jd_status take_controls(struct jd_bootstrap *a, int visible,
         struct jd_segment_request request = {
             .operation = a->spec->operation,
             .most = visible,
+            .is_alone = a->is_scattered,
             .numa_node = a->spec->members[layout->members[i]]->numa_node,
         };
         status = jd__segment_take(a->heap, &request, &a->controls[i]);

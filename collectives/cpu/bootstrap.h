@@ -58,7 +58,9 @@ struct jd_bootstrap {
      * among them, and what each tells. */
     int *neighbours;
     int num_neighbours;
-    int *places; /* of each process among them; -1 */
+    bool is_scattered; /* no process shares memory with another, and none has
+                        * several members: each is alone */
+    int *places;       /* of each process among them; -1 */
     struct jd_peer_info *infos;
     struct jd_heap_view **views; /* NULL: not seen */
 

@@ -28,6 +28,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <unistd.h>
 
 enum { COMMS = 8, MOST_DEVICES = 64, MOST_THREADS = 8 };
 
@@ -359,11 +360,44 @@ static void try_many(void)
 
 /* ---- alive --------------------------------------------------------------- */
 
+struct memory {
+    size_t resident, heap; /* bytes */
+};
+
+static struct memory look_at_memory(void)
+{
+    struct memory memory = { 0, 0 };
+    size_t pages = 0, allocations;
+    FILE *file = fopen("/proc/self/statm", "r");
+    EXPECT(fscanf(file, "%*u %zu", &pages) == 1, "no memory");
+    fclose(file);
+    memory.resident = pages * (size_t)sysconf(_SC_PAGESIZE);
+    jd__heap_usage(jd__heap_get("test"), &memory.heap, &allocations);
+    return memory;
+}
+
+/* Of members that are all alone: nothing that others could need. */
+static void check_memory(const struct memory *before)
+{
+    struct memory now = look_at_memory();
+    bool shares =
+        jd__options_integer(runtime->settings, JD_OPTION_SHARED_MEMORY) != 0;
+    if (shares || num_threads > 1)
+        return;
+    EXPECT(now.heap == before->heap, "%zu bytes of the heap for %d",
+           now.heap - before->heap, count);
+    EXPECT(now.resident <
+               before->resident + (4 << 20) + (size_t)count * (48 << 10),
+           "%zu bytes for %d", now.resident - before->resident, count);
+}
+
 static void keep_alive(struct worker *worker)
 {
     struct jd_comm **comms = calloc((size_t)count, sizeof(struct jd_comm *));
+    struct memory before = look_at_memory();
     for (int i = 0; i < count; i++)
         comms[i] = make(&plans[0], place_of(&plans[0], worker));
+    check_memory(&before);
     for (int i = 0; i < count; i += 1 + count / 20)
         talk(comms[i], &plans[0], i);
     talk(comms[count - 1], &plans[0], 0);

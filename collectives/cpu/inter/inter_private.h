@@ -172,7 +172,7 @@ void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *sync,
 
 /* A member's bounce memory, behind what a sync needs of it. */
 char *jd__inter_bounce(const struct jd_comm *comm, int place);
-#define JD_INTER_BOUNCE (JD_SHM_BOUNCE - ((size_t)36 << 10))
+#define JD_INTER_BOUNCE (JD_SHM_BOUNCE - JD_SHM_BOUNCE_ALONE)
 
 /* ---- inter_exchange.c --------------------------------------------------- */
 

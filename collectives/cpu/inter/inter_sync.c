@@ -46,7 +46,7 @@ struct verdict {
     uint32_t is_seen;
     _Alignas(16) char data[JD_INTER_BRING_ALL];
 };
-static_assert(sizeof(struct verdict) <= JD_SHM_BOUNCE - JD_INTER_BOUNCE,
+static_assert(sizeof(struct verdict) <= JD_SHM_BOUNCE_ALONE,
               "the verdict has its place");
 
 size_t jd__inter_pass_size(void)

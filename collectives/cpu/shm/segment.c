@@ -12,15 +12,16 @@ static struct {
     struct jd_held_segment *first;
 } given = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* Pages behind the zeros are the system's until something is written there. */
 static jd_status take_plain(const struct jd_segment_request *request,
-                            size_t bytes, void **ret_memory)
+                            size_t bytes, size_t zeros, void **ret_memory)
 {
     size_t rounded = (bytes + JD_CONTROL_ALIGNMENT - 1) / JD_CONTROL_ALIGNMENT *
                      JD_CONTROL_ALIGNMENT;
     void *memory = aligned_alloc(JD_CONTROL_ALIGNMENT, rounded);
     if (!memory)
         return jd__fail_no_memory(request->operation, rounded);
-    memset(memory, 0, rounded);
+    memset(memory, 0, zeros);
     *ret_memory = memory;
     return JD_OK;
 }
@@ -43,14 +44,18 @@ jd_status jd__segment_take(struct jd_heap *heap,
                            const struct jd_segment_request *request,
                            struct jd_held_segment **ret_held)
 {
-    size_t bytes = jd__shm_segment_size(request->most);
+    size_t bytes = request->is_alone ? jd__shm_segment_alone_size()
+                                     : jd__shm_segment_size(request->most);
+    size_t zeros = request->is_alone ? jd__shm_segment_zeros() : bytes;
     void *memory;
+    if (request->is_alone)
+        heap = NULL;
     jd__segment_sweep();
     struct jd_held_segment *held = calloc(1, sizeof *held);
     if (!held)
         return jd__fail_no_memory(request->operation, sizeof *held);
     jd_status status = heap ? take_shared(heap, request, bytes, &memory)
-                            : take_plain(request, bytes, &memory);
+                            : take_plain(request, bytes, zeros, &memory);
     if (status != JD_OK) {
         free(held);
         return status;

@@ -31,9 +31,11 @@ struct jd_segment_request {
     const char *operation;
     int most; /* members that its group can have */
     int numa_node;
+    bool is_alone; /* jd__shm_segment_alone_size(), in plain memory */
 };
 
-/* A segment, all zeros, in the heap, or in plain memory where heap is NULL.
+/* A segment, all zeros as far as it has to be, in the heap, or in plain memory
+ * where heap is NULL or the member is alone.
  * Returns: as jd__heap_alloc. */
 jd_status jd__segment_take(struct jd_heap *heap,
                            const struct jd_segment_request *request,

@@ -7,12 +7,24 @@
 #include "collectives/cpu/shm/shm_private.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 size_t jd__shm_segment_size(int group_size)
 {
     return sizeof(struct jd_segment) + jd__shm_p2p_size(group_size);
+}
+
+size_t jd__shm_segment_alone_size(void)
+{
+    return offsetof(struct jd_segment, bounce) + JD_SHM_BOUNCE_ALONE;
+}
+
+/* The flags, and the begin of what is shared. */
+size_t jd__shm_segment_zeros(void)
+{
+    return offsetof(struct jd_segment, bounce) + JD_CONTROL_ALIGNMENT;
 }
 
 static bool make_arrays(struct jd_shm_group *group,

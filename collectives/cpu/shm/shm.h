@@ -57,6 +57,11 @@ struct jd_segment;
 #define JD_CONTROL_ALIGNMENT 4096
 size_t jd__shm_segment_size(int group_size);
 
+/* The same of a member that is alone in its group, in a communicator none of
+ * whose groups has another: what it needs, and how much of that is zero. */
+size_t jd__shm_segment_alone_size(void);
+size_t jd__shm_segment_zeros(void);
+
 /* One member, as it is seen from this process. */
 struct jd_shm_member {
     struct jd_segment *control;
@@ -213,6 +218,7 @@ void *jd__shm_at(const struct jd_shm_group *group, int member, uint64_t place,
 /* A member's bounce memory: JD_SHM_BOUNCE bytes that all members may read
  * and write, in the order that meetings and steps give. */
 #define JD_SHM_BOUNCE ((size_t)1 << 20)
+#define JD_SHM_BOUNCE_ALONE ((size_t)36 << 10) /* of a member that is alone */
 char *jd__shm_bounce(const struct jd_shm_group *group, int member);
 
 #endif

@@ -79,7 +79,7 @@ static char *ring_of(const struct jd_shm_group *group, int owner, int other)
 
 void jd__shm_p2p_revoke(struct jd_shm_group *group)
 {
-    for (int i = 0; i < group->size; i++) {
+    for (int i = 0; i < group->size && group->size > 1; i++) {
         struct mailbox *box = box_of(group, group->index, i);
         for (int j = 0; j < 2; j++) {
             atomic_store(&box->letters[j].number, JD_SHM_REVOKED);

@@ -41,9 +41,6 @@ static_assert(sizeof(struct jd_handover) == 4096, "whole pages");
 
 struct jd_segment {
     struct jd_slot slots[2];
-    /* Of the same meetings: what a leader tells the others of its subgroup, and
-     * what it tells its subgroup of all. */
-    struct jd_handover gathered[2], released[2];
     /* Whole, of the same meetings: read where digests differ. */
     alignas(JD_CACHE_LINE) struct jd_signature signatures[2];
     /* Written often by the owner. */
@@ -63,7 +60,11 @@ struct jd_segment {
     atomic_int reads;
     /* What a collective tells after its meeting; a step later it is there. */
     alignas(JD_CACHE_LINE) unsigned char note[JD_SHM_NOTE];
+    /* A member that is alone has the first part of it, and nothing behind. */
     alignas(JD_CONTROL_ALIGNMENT) char bounce[JD_SHM_BOUNCE];
+    /* Of the meetings: what a leader tells the others of its subgroup, and what
+     * it tells its subgroup of all. */
+    struct jd_handover gathered[2], released[2];
     /* For what is given before a meeting, by turns as the slots. */
     char early[2][JD_SHM_EARLY];
 };

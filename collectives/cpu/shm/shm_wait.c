@@ -92,7 +92,11 @@ void jd__shm_abort(struct jd_shm_group *group)
 /* In two levels not everybody reads a flag of everybody. */
 static void tell_all(const struct jd_shm_group *group)
 {
-    for (int i = 0; group->levels && i < group->size; i++)
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&group->own->gathered[i].round, JD_SHM_REVOKED);
+        atomic_store(&group->own->released[i].round, JD_SHM_REVOKED);
+    }
+    for (int i = 0; i < group->size; i++)
         if (i != group->index)
             atomic_store(&group->members[i].control->is_told, true);
 }
@@ -104,12 +108,10 @@ void jd__shm_revoke(struct jd_shm_group *group)
     if (group->is_revoked)
         return;
     group->is_revoked = true;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         atomic_store(&own->slots[i].round, JD_SHM_REVOKED);
-        atomic_store(&own->gathered[i].round, JD_SHM_REVOKED);
-        atomic_store(&own->released[i].round, JD_SHM_REVOKED);
-    }
-    tell_all(group);
+    if (group->levels)
+        tell_all(group);
     jd__shm_p2p_revoke(group);
     atomic_store(&own->step, JD_SHM_REVOKED);
 }
