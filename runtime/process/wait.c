@@ -608,19 +608,38 @@ static void count_done(const struct requests *all, const int *index)
         count_end(&all->ends[i]);
 }
 
+/* Within the lock: MPI's statuses say how long what came is. */
+static int count_bytes(const struct jd_wait *wait, const MPI_Status *statuses,
+                       int count)
+{
+    int code = MPI_SUCCESS;
+    for (int i = 0; i < count && code == MPI_SUCCESS; i++)
+        code = MPI_Get_count(&statuses[i], MPI_BYTE, &wait->came[i]);
+    return code;
+}
+
+static int test_locked(const struct jd_wait *wait, const struct requests *all,
+                       int *ret_index, int *done)
+{
+    MPI_Status came[JD_WAIT_CAME];
+    MPI_Status *any = wait->came ? came : MPI_STATUS_IGNORE;
+    MPI_Status *each = wait->came ? came : MPI_STATUSES_IGNORE;
+    int code =
+        ret_index ? MPI_Testany(all->count, all->requests, ret_index, done, any)
+                  : MPI_Testall(all->count, all->requests, done, each);
+    if (code == MPI_SUCCESS && *done && wait->came)
+        code = count_bytes(wait, came, ret_index ? 1 : all->count);
+    return code;
+}
+
 /* Leaves *done false where another thread is in MPI. ret_index: of one that is
  * done; NULL: all are to be. */
-static int test_requests(const struct requests *all, int *ret_index, int *done)
+static int test_requests(const struct jd_wait *wait, const struct requests *all,
+                         int *ret_index, int *done)
 {
-    int code;
     if (!jd__mpi_try_lock())
         return MPI_SUCCESS;
-    if (ret_index)
-        code = MPI_Testany(all->count, all->requests, ret_index, done,
-                           MPI_STATUS_IGNORE);
-    else
-        code =
-            MPI_Testall(all->count, all->requests, done, MPI_STATUSES_IGNORE);
+    int code = test_locked(wait, all, ret_index, done);
     jd__mpi_unlock();
     return code;
 }
@@ -642,7 +661,7 @@ static jd_status wait_for(const struct jd_wait *wait,
     struct jd_wait_state state = jd__wait_start(wait);
     state.is_exact = true;
     for (unsigned tests = 1;; tests++) {
-        int done = 0, code = test_requests(all, ret_index, &done);
+        int done = 0, code = test_requests(wait, all, ret_index, &done);
         if (code != MPI_SUCCESS)
             return jd__mpi_check(code,
                                  ret_index ? "MPI_Testany" : "MPI_Testall",

@@ -31,6 +31,8 @@ struct jd_topology;
  * in any order, some perhaps twice; their number. */
 typedef int (*jd_wait_missing_f)(void *arg, int *processes);
 
+#define JD_WAIT_CAME 2
+
 /* Whom and what a wait is for; only read when the wait is long. */
 struct jd_wait {
     const char *operation; /* "jd_psum" */
@@ -71,6 +73,11 @@ struct jd_wait {
      * may wait in the same call themselves. The service is asked for whom, and
      * sentences name these first. */
     bool is_handed_on;
+
+    /* Of a wait for MPI, where it succeeds: how many bytes came with each of
+     * the requests, JD_WAIT_CAME at most; of one for any, with that one. NULL:
+     * not asked. */
+    int *came;
 
     /* Sentences name this member of a communicator, and those that have not
      * come, by their numbers too: processes have several. Of a wait for MPI;

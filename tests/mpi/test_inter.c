@@ -599,16 +599,95 @@ static void try_deadline(bool is_leader)
                   "another member gave up waiting");
 }
 
+/* ---- messages that are shorter than they say ----------------------------- */
+
+static void say(const void *data, size_t bytes)
+{
+    EXPECT_OK(jd__channel_send(comm->wire, 0, data, bytes));
+    EXPECT_OK(jd__channel_wait(comm->wire));
+}
+
+/* Data; a result with the beginning of what it brings; what is announced. */
+static void send_short(void)
+{
+    static char data[4096];
+    struct jd_signature sum = { .activity = JD_ACTIVITY_PSUM,
+                                .dtype = JD_F32,
+                                .source = -1,
+                                .count = 2 };
+    struct jd_inter_head send = { .kind = JD_INTER_SEND,
+                                  .signature = { .activity = JD_ACTIVITY_SEND,
+                                                 .dtype = JD_F32,
+                                                 .source = -1,
+                                                 .count = 1000 } };
+    struct jd_inter_result result;
+    const uint64_t follows = JD_INTER_DATA_FOLLOWS;
+    say(data, 60);
+    jd__inter_result_clear(&result);
+    jd__inter_result_add(&result, &sum, 1);
+    result.is_seen = true;
+    result.bytes = 8;
+    memcpy(data, &result, sizeof result);
+    say(data, (sizeof result + 15) / 16 * 16 + 4);
+    say(&send, sizeof send);
+    say(&follows, sizeof follows);
+    say(data, 3996);
+}
+
+static void expect_short(jd_status status, int came, int length)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "%d bytes came from process %d (member 1), whose call has %d; "
+             "messages between the two are out of step",
+             came, comm->processes[1], length);
+    EXPECT_STATUS(status, JD_INTERNAL, text);
+}
+
+static void get_short(void)
+{
+    static char data[4096];
+    const int head = (sizeof(struct jd_inter_result) + 15) / 16 * 16;
+    struct jd_inter_move move;
+    struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, 2);
+    EXPECT_OK(jd__inter_post(comm, &move, (struct jd_inter_end){ 1, data, 64 },
+                             (struct jd_inter_end){ -1, NULL, 0 }));
+    expect_short(jd__inter_finish(comm, &move), 60, 64);
+    expect_short(jd__inter_all_reduce(comm, &call, JD_REDUCE_SUM), head + 4,
+                 head + 8);
+    struct jd_transfer receive = { .call = { .activity = JD_ACTIVITY_RECV,
+                                             .out = data,
+                                             .count = 1000,
+                                             .dtype = JD_F32,
+                                             .detail = "" },
+                                   .member = 1 };
+    expect_short(jd__inter_transfer(comm, &receive, 1), 3996, 4000);
+}
+
+/* Member 1 sends what member 0 cannot use, and nobody calls again. */
+static void try_short(void)
+{
+    choose_memory(1);
+    if (self == 1)
+        send_short();
+    else
+        get_short();
+    EXPECT_OK(jd_wait_at_barrier("over", 30, NULL, 0));
+}
+
 int main(int argc, char **argv)
 {
-    EXPECT(argc >= 3, "%d arguments; LAYOUT PIECE [late | leader]", argc - 1);
+    EXPECT(argc >= 3, "%d arguments; LAYOUT PIECE [late | leader | short]", argc - 1);
     EXPECT_OK(jd_initialize());
     comm = layout_open(argv[1]);
     size = comm->size;
     self = comm->index;
     bool pieces = atoi(argv[2]) > 0;
     if (argc > 3) {
-        try_deadline(strcmp(argv[3], "leader") == 0);
+        if (strcmp(argv[3], "short") == 0)
+            try_short();
+        else
+            try_deadline(strcmp(argv[3], "leader") == 0);
         layout_close(comm);
         EXPECT_OK(jd_shutdown());
         return 0;

@@ -60,6 +60,9 @@ struct jd_signature jd__inter_sign(const struct jd_collective *call);
 struct jd_inter_move {
     MPI_Request requests[2];
     struct jd_wait_end ends[2];
+    int from;                /* the member, or -1 */
+    size_t bytes;            /* that are to come of it, or may at most */
+    int came[JD_WAIT_CAME]; /* how many did, once it is finished */
 };
 
 /* Where a message goes to, or comes from; zero bytes are none, and a member
@@ -72,7 +75,14 @@ struct jd_inter_end {
 
 jd_status jd__inter_post(struct jd_comm *comm, struct jd_inter_move *move,
                          struct jd_inter_end from, struct jd_inter_end to);
+/* INTERNAL where less came than was to. */
 jd_status jd__inter_finish(struct jd_comm *comm, struct jd_inter_move *move);
+/* The same of messages of any length. */
+jd_status jd__inter_finish_any(struct jd_comm *comm,
+                               struct jd_inter_move *move);
+/* INTERNAL: so many bytes came of a member, and its call has others. */
+jd_status jd__inter_fail_length(const struct jd_comm *comm, int member,
+                                int came, size_t wanted);
 
 /* After a failure while the group's members may be in each other's buffers:
  * gives up, and returns when they are not. Returns status. */

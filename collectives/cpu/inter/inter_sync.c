@@ -386,14 +386,19 @@ static jd_status fail_bytes(const struct jd_comm *comm,
                    (unsigned)bytes, comm->processes[member], member);
 }
 
+/* What came of so many bytes. */
 static jd_status merge(struct jd_comm *comm, const struct jd_inter_sync *sync,
-                       const struct jd_round *round)
+                       const struct jd_round *round, int came)
 {
     struct jd_inter_result *said = &comm->inter->own->said, theirs;
     memcpy(&theirs, comm->inter->other->message, sizeof theirs);
     jd_status status = check_other(comm, sync, round->from, &theirs);
     if (status != JD_OK)
         return status;
+    if ((size_t)came != HEAD + theirs.bytes)
+        return jd__inter_fail_length(
+            comm, jd__inter_member(comm->inter, round->from, 0), came,
+            HEAD + theirs.bytes);
     if (round->then == JD_THEN_STORE)
         *said = theirs;
     else
@@ -457,9 +462,9 @@ static jd_status tell_leaders(struct jd_comm *comm,
         if (k == 0)
             use_time(comm, sync);
         if (status == JD_OK)
-            status = jd__inter_finish(comm, &move);
+            status = jd__inter_finish_any(comm, &move);
         if (status == JD_OK && round.from >= 0)
-            status = merge(comm, sync, &round);
+            status = merge(comm, sync, &round, move.came[0]);
         if (status != JD_OK)
             break;
     }

@@ -50,6 +50,7 @@ struct transfer {
     enum kind kind;
     enum state state;
     size_t moved;
+    size_t piece; /* that is under way */
     struct message announcement;
     uint64_t data_follows;
 };
@@ -329,6 +330,7 @@ static jd_status move_on(struct jd_transfers *call, struct transfer *t)
     size_t begin = t->moved;
     t->state = left ? MOVING : DONE;
     t->moved += bytes;
+    t->piece = bytes;
     note_moving(call);
     if (left == 0)
         return JD_OK;
@@ -399,11 +401,43 @@ static jd_status fail_kind(const struct jd_transfers *call, int peer)
         jd__inter_fail_kind(&call->messages[peer].message.head, &ends));
 }
 
-static jd_status take_message(struct jd_transfers *call, int peer)
+/* How long a message with that head is. */
+static size_t length_of(const struct message *message)
+{
+    const struct jd_signature *s = &message->head.signature;
+    size_t bytes = s->count * jd_dtype_size((jd_dtype)s->dtype);
+    if (message->head.kind == JD_INTER_DATA_FOLLOWS)
+        return sizeof message->head.kind;
+    return kind_of(message) == SEND && bytes <= SHORT ? HEAD + bytes : HEAD;
+}
+
+static bool is_known(const struct message *message)
+{
+    return message->head.kind == JD_INTER_SEND ||
+           message->head.kind == JD_INTER_RECEIVE ||
+           message->head.kind == JD_INTER_DATA_FOLLOWS;
+}
+
+static jd_status check_length(const struct jd_transfers *call, int member,
+                              int came, size_t wanted)
+{
+    if ((size_t)came == wanted)
+        return JD_OK;
+    return jd__channel_note(
+        call->comm->wire,
+        jd__inter_fail_length(call->comm, member, came, wanted));
+}
+
+static jd_status take_message(struct jd_transfers *call, int peer, int came)
 {
     const struct message *message = &call->messages[peer].message;
     int member = call->peers[peer];
     struct transfer *t = find(call, member, RECEIVE, AGREED);
+    jd_status status =
+        is_known(message) ? check_length(call, member, came, length_of(message))
+                          : JD_OK;
+    if (status != JD_OK)
+        return status;
     if (message->head.kind == JD_INTER_DATA_FOLLOWS && t)
         return move_on(call, t);
     if (message->head.kind != JD_INTER_SEND &&
@@ -418,17 +452,20 @@ static jd_status take_message(struct jd_transfers *call, int peer)
 }
 
 /* One request is done. */
-static jd_status advance(struct jd_transfers *call, int index)
+static jd_status advance(struct jd_transfers *call, int index, int came)
 {
     int first_message = message_index(call, 0), peer;
     jd_status status = JD_OK;
     if (index >= first_message) {
         peer = index - first_message;
-        status = take_message(call, peer);
+        status = take_message(call, peer, came);
     } else {
         struct transfer *t = &call->transfers[index / REQUESTS];
         peer = peer_of(call, t->asked->member);
-        if (index % REQUESTS == MOVING_DATA)
+        bool is_data = index % REQUESTS == MOVING_DATA;
+        if (is_data && t->kind == RECEIVE)
+            status = check_length(call, t->asked->member, came, t->piece);
+        if (is_data && status == JD_OK)
             status = move_on(call, t);
         if (status == JD_OK)
             status = begin_sends(call, t->asked->member);
@@ -488,6 +525,9 @@ static jd_status start(struct jd_transfers *call)
 static jd_status run(struct jd_transfers *call)
 {
     jd_status status = start(call);
+    struct jd_wait *wait = jd__channel_next_wait(call->comm->wire);
+    int came[JD_WAIT_CAME];
+    wait->came = came;
     for (int index = 0; status == JD_OK;) {
         status =
             jd__channel_wait_any(call->comm->wire, call->requests, call->ends,
@@ -495,8 +535,9 @@ static jd_status run(struct jd_transfers *call)
         if (status == JD_OK && index < 0)
             break;
         if (status == JD_OK)
-            status = advance(call, index);
+            status = advance(call, index, came[0]);
     }
+    wait->came = NULL;
     return status == JD_OK ? call->status : status;
 }
 
