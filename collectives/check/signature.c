@@ -107,7 +107,7 @@ int jd__signature_name(const int *processes, int count, int member, int other)
 
 jd_status jd__signature_fail(const char *operation, const char *detail,
                              struct jd_said odd, struct jd_said other,
-                             const char *more)
+                             const char *more, const char *end)
 {
     char odd_text[JD_SIGNATURE_TEXT], other_text[JD_SIGNATURE_TEXT];
     jd__signature_print(odd.signature, odd_text, sizeof odd_text);
@@ -116,8 +116,8 @@ jd_status jd__signature_fail(const char *operation, const char *detail,
         JD_INVALID_ARGUMENT,
         "%s%s: process %d%s calls %s, process %d%s calls %s%s; all "
         "members must make the same calls in the same order, with the "
-        "same count and type",
+        "same count and type%s",
         operation, detail ? detail : "", odd.process,
         jd__member_text(odd.member).text, odd_text, other.process,
-        jd__member_text(other.member).text, other_text, more);
+        jd__member_text(other.member).text, other_text, more, end);
 }

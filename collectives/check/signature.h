@@ -156,9 +156,10 @@ static inline struct jd_member_text jd__member_text(int member)
 int jd__signature_name(const int *processes, int count, int member, int other);
 
 /* INVALID_ARGUMENT with what the two processes call. detail follows the
- * operation, or is NULL; more, what the two calls do not show, or "". */
+ * operation, or is NULL; more, what the two calls do not show, or ""; end is
+ * the sentence's, or "". */
 jd_status jd__signature_fail(const char *operation, const char *detail,
                              struct jd_said odd, struct jd_said other,
-                             const char *more);
+                             const char *more, const char *end);
 
 #endif

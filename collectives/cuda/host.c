@@ -183,3 +183,10 @@ jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
 {
     return host->fold_find(dtype, op, form);
 }
+
+/* ---- runtime/recorder/site.h -------------------------------------------- */
+
+struct jd_site_text jd__site_of_caller(void)
+{
+    return host->site_of_caller();
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mismatch.c - what all members of a meeting hear where their calls differ. */
 #include "collectives/platform/mismatch.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 
@@ -109,6 +110,40 @@ static struct end_text end_of(int32_t to)
     return end;
 }
 
+/* ---- where in the program ------------------------------------------------ */
+
+/* A member's place in its program becomes known to all; "" where it cannot. */
+static struct jd_site_text tell_site(const struct jd_mismatch *m, int member)
+{
+    struct jd_site_text site = { "" };
+    struct jd_collective told = { .activity = m->odd.signature.activity,
+                                  .detail = m->call->detail,
+                                  .in = site.text,
+                                  .out = site.text,
+                                  .count = sizeof site.text,
+                                  .dtype = JD_U8 };
+    if (member == m->index)
+        site = jd__site_of_caller();
+    if (m->platform->broadcast(m->comm, &told, member) != JD_OK)
+        site.text[0] = 0;
+    site.text[sizeof site.text - 1] = 0;
+    return site;
+}
+
+/* What comes behind the sentence; nothing where one of the two is not known. */
+static void print_sites(const struct jd_mismatch *m, const struct jd_said *odd,
+                        const struct jd_said *other, char *text, size_t size)
+{
+    struct jd_site_text at = tell_site(m, m->odd.member);
+    struct jd_site_text other_at = tell_site(m, m->other.member);
+    text[0] = 0;
+    if (at.text[0] && other_at.text[0])
+        snprintf(text, size, "; process %d%s calls at %s, process %d%s at %s",
+                 odd->process, jd__member_text(odd->member).text, at.text,
+                 other->process, jd__member_text(other->member).text,
+                 other_at.text);
+}
+
 static struct jd_said said_by(const struct jd_mismatch *m,
                               const struct jd_mismatch_call *one,
                               const struct jd_mismatch_call *other)
@@ -126,7 +161,7 @@ jd_status jd__mismatch_fail(const struct jd_mismatch *m)
     struct jd_said odd = said_by(m, &m->odd, &m->other);
     struct jd_said other = said_by(m, &m->other, &m->odd);
     struct route_difference found;
-    char routes[160] = "";
+    char routes[160] = "", sites[3 * sizeof(struct jd_site_text)];
     if (is_of_routes(m) && find_difference(m, &found))
         snprintf(routes, sizeof routes,
                  "; their routes differ: process %d%s has %d -> %s, process "
@@ -135,6 +170,7 @@ jd_status jd__mismatch_fail(const struct jd_mismatch *m)
                  end_of(found.odd).text, other.process,
                  jd__member_text(other.member).text, found.from,
                  end_of(found.other).text);
+    print_sites(m, &odd, &other, sites, sizeof sites);
     return jd__signature_fail(jd__signature_activity_name(m->call->activity),
-                              m->call->detail, odd, other, routes);
+                              m->call->detail, odd, other, routes, sites);
 }

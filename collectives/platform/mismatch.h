@@ -9,8 +9,8 @@
  *
  * Of a permutation a signature has a digest alone. Where two calls differ in
  * nothing else, all members stay together after the meeting, and the two tell
- * the routes that they have, until one differs: calls that agree pay nothing
- * for it.
+ * the routes that they have, until one differs; and in any case where in the
+ * program they call: calls that agree pay nothing for it.
  */
 #ifndef COLLECTIVES_PLATFORM_MISMATCH_H
 #define COLLECTIVES_PLATFORM_MISMATCH_H
@@ -36,8 +36,9 @@ struct jd_mismatch {
 };
 
 /* Collective: by all members, who have met and know the same of odd and other.
- * Blocks: for some broadcasts, each with a deadline, where these are
- *   permutations; where one of them fails the sentence is without routes.
+ * Blocks: for two broadcasts, and some more where these are permutations, each
+ *   with a deadline; where one of them fails the sentence is without what it
+ *   was to bring.
  * Returns: INVALID_ARGUMENT. */
 jd_status jd__mismatch_fail(const struct jd_mismatch *mismatch);
 

@@ -83,6 +83,7 @@ static const struct jd_platform_host host = {
     .failure_exit_set_hook = jd__failure_exit_set_hook,
     .print_ranges = jd__ranges_print,
     .activity_name = jd__signature_activity_name,
+    .site_of_caller = jd__site_of_caller,
     .fold_find = jd__fold_find,
     .cpu = &jd__platform_cpu,
 };

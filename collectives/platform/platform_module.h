@@ -17,11 +17,12 @@
 #include "collectives/kernels/fold.h"
 #include "collectives/platform/platform.h"
 #include "runtime/process/wait.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 
 /* Counts the changes of what is in this header, and of struct jd_platform. */
-#define JD_PLATFORM_MODULE_INTERFACE 3
+#define JD_PLATFORM_MODULE_INTERFACE 4
 
 /* What a module may call; each as the header says that declares it under the
  * same name. Texts are whole: formatting is the module's. */
@@ -65,8 +66,13 @@ struct jd_platform_host {
     /* runtime/process/proc_peers.h */
     void (*print_ranges)(FILE *out, const int *numbers, int count);
 
-    /* signature.h, fold.h */
+    /* signature.h */
     const char *(*activity_name)(uint32_t activity);
+
+    /* site.h */
+    struct jd_site_text (*site_of_caller)(void);
+
+    /* fold.h */
     jd_fold_function *(*fold_find)(jd_dtype dtype, enum jd_reduce op,
                                    enum jd_fold_form form);
 

@@ -13,6 +13,7 @@
 #include "runtime/mpi/message_count.h"
 #include "runtime/mpi/world.h"
 #include "runtime/recorder/recorder.h"
+#include "runtime/recorder/site.h"
 #include "runtime/topology/topology.h"
 
 #include <sched.h>
@@ -25,6 +26,7 @@
 #define NEARLY 0.8            /* of a deadline that others have too */
 #define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
 #define LONGEST_TELL 8.0      /* between two */
+#define MAX_LAST_CALLS 3      /* of processes that are waited for */
 #define MAX_NAMED 8           /* processes that a sentence names one by one */
 
 /* Requests, and their other ends. */
@@ -351,16 +353,22 @@ find_culprits(const struct jd_wait *wait,
     return behind.count ? behind : *missing;
 }
 
-void jd__wait_warn(const struct jd_wait *wait, char *text)
+static void warn(const struct jd_wait *wait, char *text, char *end)
 {
     const char *said = text ? text : wait->operation;
     if (wait->timeout < 0)
-        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)", said,
-                wait->variable);
+        jd__log(JD_LOG_WARNING, "%s; it has no deadline (%s sets one)%s", said,
+                wait->variable, end ? end : "");
     else
-        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)", said,
-                wait->timeout, wait->variable);
+        jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)%s", said,
+                wait->timeout, wait->variable, end ? end : "");
     free(text);
+    free(end);
+}
+
+void jd__wait_warn(const struct jd_wait *wait, char *text)
+{
+    warn(wait, text, NULL);
 }
 
 jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
@@ -371,6 +379,31 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
     return JD_DEADLINE_EXCEEDED;
 }
 
+/* Where in the program this process waits, and, as far as it can be read on
+ * this host, what those did last that are waited for. */
+static void print_calls(FILE *out, const struct missing_processes *missing)
+{
+    struct jd_site_text site = jd__site_of_caller();
+    if (site.text[0])
+        fprintf(out, "; it was called at %s", site.text);
+    for (int i = 0; i < missing->count && i < MAX_LAST_CALLS; i++) {
+        char *call = jd__recorder_last_call(missing->processes[i]);
+        if (call)
+            fprintf(out, "; process %d %s", missing->processes[i], call);
+        free(call);
+    }
+}
+
+/* The same, malloc'ed; NULL without memory. */
+static char *describe_calls(const struct missing_processes *missing)
+{
+    struct jd_text text;
+    FILE *out = jd__text_begin(&text);
+    if (out)
+        print_calls(out, missing);
+    return jd__text_end(&text);
+}
+
 static void notice(const struct jd_wait *wait, const struct wait_search *search,
                    const struct missing_processes *missing, double waited)
 {
@@ -378,7 +411,8 @@ static void notice(const struct jd_wait *wait, const struct wait_search *search,
     struct missing_processes culprits =
         find_culprits(wait, missing, waited, &followed);
     if (missing->count && is_speaker(wait, search, &culprits))
-        jd__wait_warn(wait, describe(wait, &culprits, missing, waited));
+        warn(wait, describe(wait, &culprits, missing, waited),
+             describe_calls(&culprits));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
@@ -388,8 +422,13 @@ static jd_status fail_deadline(const struct jd_wait *wait,
     struct jd_followed followed;
     struct missing_processes culprits =
         find_culprits(wait, missing, waited, &followed);
-    return jd__wait_fail_deadline(wait,
-                                  describe(wait, &culprits, missing, waited));
+    jd_status status = jd__wait_fail_deadline(
+        wait, describe(wait, &culprits, missing, waited));
+    char *calls = describe_calls(&culprits);
+    if (calls && calls[0])
+        jd__fail_suffix(status, "%s", calls);
+    free(calls);
+    return status;
 }
 
 struct jd_wait_state jd__wait_start(const struct jd_wait *wait)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ring.c - the last calls of a process: what reads them, and rare writes. */
 #include "runtime/recorder/ring.h"
-#include "jd_dtype.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 _Static_assert(sizeof(struct jd_ring_entry) == 64, "a call is a cache line");
@@ -150,45 +148,4 @@ const struct jd_ring_module *jd__ring_find_module(const struct jd_ring *ring,
             return module;
     }
     return NULL;
-}
-
-/* ---- in words ----------------------------------------------------------- */
-
-/* The public calls that say it belong to a higher room. */
-static const char *dtype_name(uint8_t dtype)
-{
-    switch (dtype) {
-#define NAME_ROW(name, number, size)                                           \
-    case number:                                                               \
-        return #name;
-        JD_DTYPE_MAP(NAME_ROW)
-#undef NAME_ROW
-    default:
-        return NULL;
-    }
-}
-
-static void print_site(FILE *out, const struct jd_ring *ring, uint64_t site)
-{
-    const struct jd_ring_module *module = jd__ring_find_module(ring, site);
-    if (!module)
-        return;
-    const char *slash = strrchr(module->path, '/');
-    fprintf(out, ", called at %s+0x%" PRIx64, slash ? slash + 1 : module->path,
-            site - module->base);
-}
-
-void jd__ring_print(FILE *out, const struct jd_ring *ring,
-                    const struct jd_ring_call *call)
-{
-    const struct jd_ring_comm *comm = jd__ring_find_comm(ring, call->comm);
-    const char *dtype = dtype_name(call->dtype);
-    fprintf(out, "%.39s", ring->names[call->name % JD_RING_NAMES]);
-    if (dtype && call->count)
-        fprintf(out, " of %" PRIu64 " x %s", call->count, dtype);
-    if (comm)
-        fprintf(out, " over %.99s", comm->text);
-    if (call->comm)
-        fprintf(out, " (call %" PRIu64 " there)", call->sequence);
-    print_site(out, ring, call->site);
 }

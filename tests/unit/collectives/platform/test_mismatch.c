@@ -3,8 +3,10 @@
  * the members are played one after the other, and a broadcast gives what its
  * source would. */
 #include "collectives/platform/mismatch.h"
+#include "base/progress.h"
 #include "tests/unit/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +25,23 @@ static struct {
     int broadcasts;
     int fails_at; /* the broadcast that does; -1: none */
     int several;  /* members of a process */
+    const char *sites[2]; /* odd's, and other's */
+    int sites_told;
+    bool site_fails;
 } world;
+
+/* Where a member calls; "": it does not know. The own place is that of this
+ * program, and another's what the test says. */
+static jd_status tell_site(const struct jd_collective *call, int source)
+{
+    const char *text = world.sites[source == OTHER];
+    ck_assert_uint_ge(call->count, 100);
+    ck_assert(source == (world.sites_told++ % 2 ? OTHER : ODD));
+    if (source == world.self && text[0])
+        ck_assert_ptr_nonnull(strstr(call->out, text));
+    snprintf(call->out, call->count, "%s", text);
+    return world.site_fails ? jd_fail(JD_ABORTED, "somebody gave up") : JD_OK;
+}
 
 static jd_status broadcast(struct jd_comm *comm,
                            const struct jd_collective *call, int source)
@@ -31,6 +49,8 @@ static jd_status broadcast(struct jd_comm *comm,
     int32_t *out = call->out;
     int begin = world.broadcasts / 2 * 512;
     ck_assert_ptr_null(comm);
+    if (call->dtype == JD_U8)
+        return tell_site(call, source);
     ck_assert_int_eq(source, world.broadcasts % 2 ? OTHER : ODD);
     ck_assert_uint_le(call->count, 512);
     if (world.broadcasts++ == world.fails_at)
@@ -51,6 +71,7 @@ static void reset(void)
         world.to[0][i] = world.to[1][i] = i % 7 ? (i + 1) % MEMBERS : -1;
     world.fails_at = -1;
     world.several = 1;
+    world.sites[0] = world.sites[1] = "";
 }
 
 /* What a member has in its list, the last route first. */
@@ -146,6 +167,31 @@ START_TEST(other_calls_are_not_asked_for_routes)
 }
 END_TEST
 
+/* Of this program; what a member that is played has noted is the caller. */
+START_TEST(both_say_where_they_call)
+{
+    reset();
+    world.sites[0] = "test_mismatch+0x";
+    world.sites[1] = "other.c+0x44";
+    jd__progress_note_caller((const void *)(uintptr_t)play);
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
+               "10 calls jd_ppermute of 6 x F32" ALIKE
+               "; process 13 calls at test_mismatch+0x, process 10 at "
+               "other.c+0x44");
+    ck_assert_int_eq(world.sites_told, 2);
+    world.site_fails = true;
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
+               "10 calls jd_ppermute of 6 x F32" ALIKE);
+    world.site_fails = false;
+    world.sites[1] = ""; /* one side alone says little */
+    UNIT_FAILS(play(700, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
+               "10 calls jd_ppermute of 6 x F32" ALIKE);
+}
+END_TEST
+
 /* The processes alone may be the same. */
 START_TEST(where_a_process_has_several_members_are_named)
 {
@@ -213,6 +259,7 @@ int main(void)
     tcase_add_test(routes, the_first_route_that_differs_is_said);
     tcase_add_test(routes, what_cannot_be_told_is_left_out);
     tcase_add_test(routes, other_calls_are_not_asked_for_routes);
+    tcase_add_test(routes, both_say_where_they_call);
     tcase_add_test(routes, where_a_process_has_several_members_are_named);
     tcase_add_test(routes, one_that_has_no_other_is_named_beside_one_that_has);
     tcase_add_test(unit_case(suite, "odd"), the_odd_one_is_not_with_the_most);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* site.c - a place in the program, in words. */
+#include "runtime/recorder/site.h"
+#include "base/progress.h"
+#include "runtime/recorder/modules.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <link.h>
+#include <string.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The function around an address of this process; dladdr gives the nearest one
+ * before it, which may have ended long before. */
+static bool find_function(uint64_t address, Dl_info *info)
+{
+    const ElfW(Sym) *symbol = NULL;
+    if (!dladdr1((void *)(uintptr_t)address, info, (void **)&symbol,
+                 RTLD_DL_SYMENT) ||
+        !info->dli_sname || !symbol)
+        return false;
+    uint64_t begin = (uint64_t)(uintptr_t)info->dli_saddr;
+    return address <= begin + symbol->st_size;
+}
+
+/* own is the address here, 0 where this process does not have the file. */
+static struct jd_site_text print(const char *path, uint64_t offset,
+                                 uint64_t own)
+{
+    struct jd_site_text text = { "" };
+    Dl_info info;
+    const char *file = base_name(path);
+    if (own && find_function(own, &info))
+        snprintf(text.text, sizeof text.text,
+                 "%.80s+0x%" PRIx64 " (%.40s+0x%" PRIx64 ")", info.dli_sname,
+                 own - (uint64_t)(uintptr_t)info.dli_saddr, file, offset);
+    else
+        snprintf(text.text, sizeof text.text, "%.120s+0x%" PRIx64, file,
+                 offset);
+    return text;
+}
+
+struct jd_site_text jd__site_of(const void *address)
+{
+    struct jd_ring_module module;
+    if (!address || !jd__modules_find(address, &module))
+        return (struct jd_site_text){ "" };
+    uint64_t own = (uint64_t)(uintptr_t)address;
+    return print(module.path, own - module.base, own);
+}
+
+struct jd_site_text jd__site_of_caller(void)
+{
+    return jd__site_of(jd__progress_thread.caller);
+}
+
+struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
+{
+    const struct jd_ring_module *module = jd__ring_find_module(ring, address);
+    uint64_t base;
+    if (!module)
+        return (struct jd_site_text){ "" };
+    uint64_t offset = address - module->base;
+    bool has = jd__modules_find_path(module->path, &base);
+    return print(module->path, offset, has ? base + offset : 0);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_call_sites - sentences say where in the program each of two processes
+ * calls: of calls that differ, and of a call that one does not come to. The
+ * program shows its functions to others (-rdynamic), and so they have names.
+ * Run with JD_COLLECTIVE_TIMEOUT=6.
+ */
+#include "jd.h"
+
+#include "expect.h"
+
+#include <stdbool.h>
+
+static jd_shard *me;
+static double values[4];
+static volatile int num_steps;
+
+/* Callers: not inlined, and with something left to do after the call. */
+#define CALLER __attribute__((visibility("default"), noinline))
+
+CALLER jd_status step_of_the_first(size_t count);
+CALLER jd_status step_of_the_last(size_t count);
+
+jd_status step_of_the_first(size_t count)
+{
+    jd_status status = jd_psum(me, "x", values, values, count, JD_F64);
+    num_steps++;
+    return status;
+}
+
+jd_status step_of_the_last(size_t count)
+{
+    jd_status status = jd_psum(me, "x", values, values, count, JD_F64);
+    num_steps++;
+    return status;
+}
+
+static void expect_text(const char *text)
+{
+    EXPECT(strstr(jd_error_message(), text), "wanted '%s' in: %s", text,
+           jd_error_message());
+}
+
+/* The process number is the last. */
+static void try_mismatch(bool is_last, int number)
+{
+    char text[64];
+    jd_status status = is_last ? step_of_the_last(2) : step_of_the_first(3);
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT, "jd_psum of 2 x F64");
+    snprintf(text, sizeof text, "; process %d calls at step_of_the_last+0x",
+             number);
+    expect_text(text);
+    expect_text(" (test_call_sites+0x");
+    expect_text(", process 0 at step_of_the_first+0x");
+}
+
+/* Its place is in what it says itself, and what the other did is read in
+ * memory that they share. */
+static void try_deadline(bool is_last, int number)
+{
+    void *value;
+    size_t size;
+    char text[64];
+    if (is_last) {
+        EXPECT_OK(jd_kv_get("it is over", 30, &value, &size));
+        free(value);
+        return;
+    }
+    EXPECT_STATUS(step_of_the_first(1), JD_DEADLINE_EXCEEDED, "jd_psum");
+    expect_text("; the deadline was 6 s (JD_COLLECTIVE_TIMEOUT changes it); it "
+                "was called at step_of_the_first+0x");
+    snprintf(text, sizeof text, "; process %d was in jd_kv_get, called at ",
+             number);
+    if (!getenv("JD_SHARED_MEMORY"))
+        expect_text(text);
+    EXPECT_OK(jd_kv_set("it is over", "", 0, 0));
+}
+
+int main(void)
+{
+    jd_mesh *mesh;
+    JD_CHECK(jd_initialize());
+    int number = jd_process_count() - 1;
+    bool is_last = jd_process_index() == number;
+    EXPECT_OK(
+        jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));
+    me = jd_mesh_shard(mesh);
+    EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
+    try_mismatch(is_last, number);
+    EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
+    try_deadline(is_last, number);
+    jd_mesh_destroy(mesh);
+    return jd_shutdown();
+}
