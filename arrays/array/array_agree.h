@@ -3,14 +3,14 @@
  * array_agree.h - how the processes of one or two shardings come to a call:
  * they see that they mean the same, and give each other small records.
  *
- *     struct jd_array_agree *agree;
+ *     struct jd_agree_list *agree;
  *     struct jd_invited invited = { .a = sharding, .extra = -1 };
  *     status = jd__array_agree_enter("jd_device_put", &invited, &agree);
  *     if (status != JD_OK || !agree)
  *         return status;                            not one of them
  *     status = jd__array_agree_share(agree, status, "F32[8]", &own,
  *                                  sizeof own, all);
- *     ... all[i] is of jd__array_agree_process(agree, i) ...
+ *     ... all[i] is of agree->processes[i] ...
  *     return jd__array_agree_leave(agree, status);
  *
  * Messages go by MPI, with no memory of a device and no communicator; one share
@@ -26,10 +26,9 @@
 #define ARRAYS_ARRAY_ARRAY_AGREE_H
 
 #include "arrays/sharding/sharding.h"
+#include "collectives/mesh/agree_list.h"
 
 #include <stddef.h>
-
-struct jd_array_agree;
 
 /* Who: every process that has a device in one of the meshes. */
 struct jd_invited {
@@ -39,7 +38,7 @@ struct jd_invited {
 };
 
 /*
- * Begins the call. ret_array_agree is NULL where this process is none of them;
+ * Begins the call. ret_list is NULL where this process is none of them;
  * then there is nothing to share and nothing to leave. operation stays for
  * ever.
  * Returns: JD_OK; ABORTED after a failure; RESOURCE_EXHAUSTED; what
@@ -47,11 +46,7 @@ struct jd_invited {
  */
 jd_status jd__array_agree_enter(const char *operation,
                                 const struct jd_invited *invited,
-                                struct jd_array_agree **ret_array_agree);
-
-/* The list, by rising process. */
-int jd__array_agree_size(const struct jd_array_agree *array_agree);
-int jd__array_agree_process(const struct jd_array_agree *array_agree, int i);
+                                struct jd_agree_list **ret_list);
 
 /*
  * Everybody gives a record of the same size (0 is allowed), and gets all, in
@@ -62,12 +57,11 @@ int jd__array_agree_process(const struct jd_array_agree *array_agree, int i);
  *   INVALID_ARGUMENT on all where operations, words or sizes differ, naming
  *   two processes and what each calls; the failures of a wait.
  */
-jd_status jd__array_agree_share(struct jd_array_agree *array_agree,
-                                jd_status status, const char *what,
-                                const void *own, size_t bytes, void *all);
+jd_status jd__array_agree_share(struct jd_agree_list *list, jd_status status,
+                                const char *what, const void *own, size_t bytes,
+                                void *all);
 
 /* The end of each call that entered, whatever came of it. Returns status. */
-jd_status jd__array_agree_leave(struct jd_array_agree *array_agree,
-                                jd_status status);
+jd_status jd__array_agree_leave(struct jd_agree_list *list, jd_status status);
 
 #endif

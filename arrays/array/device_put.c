@@ -71,12 +71,12 @@ static void describe(const jd_array *array, const jd_leaf *value,
     jd__value_digest(value->data, bytes, ret_desc->value);
 }
 
-static jd_status compare(const struct jd_array_agree *array_agree,
+static jd_status compare(const struct jd_agree_list *array_agree,
                          const struct desc *descs)
 {
-    int first = jd__array_agree_process(array_agree, 0);
-    for (int i = 1; i < jd__array_agree_size(array_agree); i++) {
-        int process = jd__array_agree_process(array_agree, i);
+    int first = array_agree->processes[0];
+    for (int i = 1; i < array_agree->size; i++) {
+        int process = array_agree->processes[i];
         if (descs[i].mesh != descs[0].mesh)
             return jd_fail(JD_INVALID_ARGUMENT,
                            OPERATION ": processes %d and %d give shardings of "
@@ -96,12 +96,10 @@ static jd_status compare(const struct jd_array_agree *array_agree,
     return JD_OK;
 }
 
-static jd_status share(struct jd_array_agree *array_agree,
-                       const jd_array *array, const jd_leaf *value,
-                       jd_status status)
+static jd_status share(struct jd_agree_list *array_agree, const jd_array *array,
+                       const jd_leaf *value, jd_status status)
 {
-    size_t bytes =
-        (size_t)jd__array_agree_size(array_agree) * sizeof(struct desc);
+    size_t bytes = (size_t)array_agree->size * sizeof(struct desc);
     struct desc own = { .mesh = 0 }, *descs = malloc(bytes);
     char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 256];
     jd__leaf_print(value, leaf, sizeof leaf);
@@ -120,11 +118,11 @@ static jd_status share(struct jd_array_agree *array_agree,
 
 /* Comes with what became of this process's own part, so that all know. */
 static jd_status agree(const jd_array *array, const jd_leaf *value,
-                       struct jd_array_agree *array_agree, jd_status status)
+                       struct jd_agree_list *array_agree, jd_status status)
 {
     if (!array_agree)
         return status;
-    if (jd__array_agree_size(array_agree) > 1)
+    if (array_agree->size > 1)
         status = share(array_agree, array, value, status);
     return jd__array_agree_leave(array_agree, status);
 }
@@ -148,7 +146,7 @@ jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
 {
     JD_NOTE_CALLER();
     struct jd_invited invited = { .a = sharding, .extra = -1 };
-    struct jd_array_agree *array_agree;
+    struct jd_agree_list *array_agree;
     jd_array *array;
     jd_status status = check(ret_array, value, sharding);
     if (status == JD_OK)

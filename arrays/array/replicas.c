@@ -113,12 +113,12 @@ struct digests {
 };
 
 /* The place of a process in the rising list. */
-static int find_process(const struct jd_array_agree *array_agree, int process)
+static int find_process(const struct jd_agree_list *array_agree, int process)
 {
-    int low = 0, high = jd__array_agree_size(array_agree) - 1;
+    int low = 0, high = array_agree->size - 1;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (jd__array_agree_process(array_agree, middle) < process)
+        if (array_agree->processes[middle] < process)
             low = middle + 1;
         else
             high = middle;
@@ -127,12 +127,11 @@ static int find_process(const struct jd_array_agree *array_agree, int process)
 }
 
 static void count_devices(const struct jd_replicas *r,
-                          const struct jd_array_agree *array_agree,
+                          const struct jd_agree_list *array_agree,
                           struct digests *d)
 {
     const jd_sharding *sharding = r->array->sharding;
-    memset(d->counts, 0,
-           (size_t)jd__array_agree_size(array_agree) * sizeof *d->counts);
+    memset(d->counts, 0, (size_t)array_agree->size * sizeof *d->counts);
     for (int place = 0; place < sharding->num_devices; place++) {
         int process = sharding->devices[place]->process_index;
         int *count = &d->counts[find_process(array_agree, process)];
@@ -141,10 +140,10 @@ static void count_devices(const struct jd_replicas *r,
 }
 
 static jd_status open_digests(const struct jd_replicas *r,
-                              const struct jd_array_agree *array_agree,
+                              const struct jd_agree_list *array_agree,
                               struct digests *d)
 {
-    size_t size = (size_t)jd__array_agree_size(array_agree);
+    size_t size = (size_t)array_agree->size;
     d->counts = malloc(size * sizeof *d->counts);
     if (!d->counts)
         return jd__fail_no_memory(OPERATION, size * sizeof *d->counts);
@@ -161,12 +160,11 @@ static jd_status open_digests(const struct jd_replicas *r,
 
 /* A process's digests come in the order of its places. */
 static void take_digests(struct jd_replicas *r,
-                         const struct jd_array_agree *array_agree,
+                         const struct jd_agree_list *array_agree,
                          struct digests *d)
 {
     const jd_sharding *sharding = r->array->sharding;
-    memset(d->counts, 0,
-           (size_t)jd__array_agree_size(array_agree) * sizeof *d->counts);
+    memset(d->counts, 0, (size_t)array_agree->size * sizeof *d->counts);
     for (int place = 0; place < sharding->num_devices; place++) {
         int i =
             find_process(array_agree, sharding->devices[place]->process_index);
@@ -187,7 +185,7 @@ static void describe(const struct jd_replicas *r, char *text, size_t size)
 }
 
 static jd_status share_digests(struct jd_replicas *r, jd_status status,
-                               struct jd_array_agree *array_agree)
+                               struct jd_agree_list *array_agree)
 {
     struct digests d = { .most = 0 };
     char what[512];
@@ -241,9 +239,9 @@ static jd_status fail_difference(const struct jd_replicas *r, const char *what,
 
 static jd_status share_differences(const struct jd_replicas *r,
                                    const char *what,
-                                   struct jd_array_agree *array_agree)
+                                   struct jd_agree_list *array_agree)
 {
-    int size = jd__array_agree_size(array_agree);
+    int size = array_agree->size;
     size_t bytes = (size_t)size * sizeof r->found;
     struct jd_replica_difference *all = malloc(bytes), *first = NULL;
     jd_status status = all ? JD_OK : jd__fail_no_memory(OPERATION, bytes);
@@ -277,7 +275,7 @@ static bool has_suspect(const struct jd_replicas *r)
 }
 
 static jd_status compare(struct jd_replicas *r, const char *what,
-                         struct jd_array_agree *array_agree)
+                         struct jd_agree_list *array_agree)
 {
     bool trusts = jd__equality_trusts_bits(&r->rules, r->array->dtype);
     bool suspects = has_suspect(r);
@@ -299,7 +297,7 @@ jd_status jd_array_assert_replicas_equal(const jd_array *array,
                                          size_t size)
 {
     JD_NOTE_CALLER();
-    struct jd_array_agree *array_agree;
+    struct jd_agree_list *array_agree;
     struct jd_replicas r = { .operation = OPERATION, .array = array };
     jd_status status = jd__array_check(array, OPERATION);
     if (status == JD_OK)

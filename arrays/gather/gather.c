@@ -36,7 +36,7 @@ static bool is_empty(const jd_array *array)
 }
 
 static jd_status gather_array(struct jd_gather *g, int root_process,
-                              struct jd_array_agree *array_agree)
+                              struct jd_agree_list *array_agree)
 {
     char what[512];
     jd_status status = JD_OK;
@@ -56,7 +56,7 @@ static jd_status gather_array(struct jd_gather *g, int root_process,
 jd_status jd_process_allgather_array(const jd_array *array, const jd_leaf *out)
 {
     JD_NOTE_CALLER();
-    struct jd_array_agree *array_agree;
+    struct jd_agree_list *array_agree;
     struct jd_gather g = { .operation = ALLGATHER, .array = array, .out = out };
     jd_status status = jd__array_check(array, ALLGATHER);
     if (status == JD_OK)
@@ -92,7 +92,7 @@ jd_status jd_process_gather_array(const jd_array *array, const jd_leaf *out,
                                   int root)
 {
     JD_NOTE_CALLER();
-    struct jd_array_agree *array_agree;
+    struct jd_agree_list *array_agree;
     struct jd_gather g = { .operation = GATHER, .array = array, .out = out };
     jd_status status = jd__array_check(array, GATHER);
     if (status == JD_OK)

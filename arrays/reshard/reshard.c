@@ -112,7 +112,7 @@ static jd_status agree(const struct reshard *r, uint64_t digest,
                                         .b = r->to->sharding,
                                         .extra = -1 };
     char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 512];
-    struct jd_array_agree *array_agree = NULL;
+    struct jd_agree_list *array_agree = NULL;
     jd_status entered =
         jd__array_agree_enter(r->operation, &invited, &array_agree);
     if (entered != JD_OK || !array_agree)

@@ -2,89 +2,33 @@
 /* agree.c - the meeting of all processes with which the multihost
  * utilities begin. */
 #include "collectives/multihost/agree.h"
-#include "base/digest.h"
 #include "collectives/channel/chunks.h"
-#include "collectives/mesh/failure.h"
-#include "runtime/coordination/failure/failure_exit.h"
-#include "runtime/recorder/recorder.h"
+#include "collectives/mesh/agree_list.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* All processes of the world in force; made by the first call in it. */
-static struct {
-    uint64_t world; /* the number of the runtime; 0: none yet */
-    struct jd_channel *group;
-    struct jd_ring_comm *recorded;
-    struct jd_failure failure;
-} processes;
+/* All processes of the world in force. */
+static struct jd_agree_lists all = JD_AGREE_LISTS(
+    JD_TAG_PROCESSES, "all processes",
+    "all processes must make the same calls in the same order, with equal "
+    "lists of leaves");
+static struct jd_agree_list *current; /* of the call under way */
 
-/* What stands for it in the recorder. */
-#define ALL_PROCESSES UINT64_C(1)
-
-static jd_status open_group(const struct jd_runtime *runtime,
-                            const char *operation)
-{
-    int count = runtime->world.count;
-    int *all = malloc((size_t)count * sizeof *all);
-    if (!all)
-        return jd__fail_no_memory(operation, (size_t)count * sizeof *all);
-    for (int i = 0; i < count; i++)
-        all[i] = i;
-    struct jd_channel_spec spec = {
-        .runtime = runtime,
-        .processes = all,
-        .size = count,
-        .index = runtime->world.index,
-        .tag = JD_TAG_PROCESSES,
-    };
-    jd_status status = jd__channel_create(&spec, operation, &processes.group);
-    free(all);
-    if (status != JD_OK)
-        return status;
-    processes.world = runtime->number;
-    jd__recorder_comm_put(processes.recorded);
-    processes.recorded = jd__recorder_comm_get(
-        ALL_PROCESSES, runtime->world.index, count, "all processes");
-    return JD_OK;
-}
-
-/* The group of all processes, ready for the operation. */
 jd_status jd__agree_enter(enum jd_activity activity,
                           struct jd_channel **ret_group)
 {
-    const char *operation = jd__signature_activity_name(activity);
-    const struct jd_runtime *runtime;
-    jd_status status = jd__runtime_get(&runtime, operation);
+    jd_status status = jd__agree_list_enter(
+        &all, jd__signature_activity_name(activity), NULL, NULL, &current);
     if (status == JD_OK)
-        status = jd__failure_exit_check(operation);
-    if (status != JD_OK)
-        return status;
-    if (processes.world != runtime->number) {
-        jd__channel_destroy(processes.group);
-        jd__failure_finish(&processes.failure);
-        processes.group = NULL;
-        processes.world = 0;
-        status = open_group(runtime, operation);
-    } else {
-        status = jd__failure_check(&processes.failure, operation, "");
-    }
-    if (status != JD_OK)
-        return status;
-    jd__recorder_enter(&(struct jd_recorder_call){
-        .operation = operation,
-        .comm = processes.recorded,
-    });
-    jd__channel_begin(processes.group, operation, NULL);
-    *ret_group = processes.group;
-    return JD_OK;
+        *ret_group = current->channel;
+    return status;
 }
 
 /* "jd_broadcast_one_to_all from process 0 of 1 leaf: F32[3]",
  * "jd_assert_equal_with of 1 leaf: F32[3] (bitwise)". */
-static void print_desc(const struct jd_call_desc *desc, char *text, size_t size)
+static void print_desc(const void *arg, char *text, size_t size)
 {
+    const struct jd_call_desc *desc = arg;
     const char *activity =
         jd__signature_activity_name(desc->signature.activity);
     char list[1024];
@@ -97,41 +41,18 @@ static void print_desc(const struct jd_call_desc *desc, char *text, size_t size)
                  desc->detail ? desc->detail : "");
 }
 
-/* All know that their calls differ; now they tell each other how. */
-static jd_status fail_mismatch(struct jd_channel *group,
-                               const struct jd_call_desc *desc,
-                               const struct jd_merge *merge)
-{
-    char own[1280];
-    const char *odd_text, *other_text;
-    const struct jd_merge_said *odd = &merge->other, *other = &merge->first;
-    print_desc(desc, own, sizeof own);
-    jd__merge_differs(merge, &odd, &other);
-    jd_status status = jd__merge_explain(group, merge, own, sizeof own,
-                                         &odd_text, &other_text);
-    if (status != JD_OK)
-        return status;
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s: process %d calls %s, process %d calls %s; all "
-                   "processes must make the "
-                   "same calls in the same order, with equal lists of leaves",
-                   jd__channel_operation(group), odd->process, odd_text,
-                   other->process, other_text);
-}
-
-jd_status jd__agree_meet(struct jd_channel *group,
-                         const struct jd_call_desc *desc,
+jd_status jd__agree_meet(const struct jd_call_desc *desc,
                          struct jd_merge *ret_merge)
 {
-    const struct jd_merge_said *odd, *other;
-    struct jd_merge_call call = { .signature = desc->signature,
-                                  .record = desc->payload,
-                                  .bytes = desc->bytes,
-                                  .is_gift = desc->is_gift };
-    jd_status status = jd__merge_meet(group, &call, ret_merge);
-    if (status == JD_OK && jd__merge_differs(ret_merge, &odd, &other))
-        status = fail_mismatch(group, desc, ret_merge);
-    return status == JD_OK ? jd__merge_check_status(group, ret_merge) : status;
+    struct jd_agree_call call = {
+        .merge = { .signature = desc->signature,
+                   .record = desc->payload,
+                   .bytes = desc->bytes,
+                   .is_gift = desc->is_gift },
+        .print = print_desc,
+        .arg = desc,
+    };
+    return jd__agree_list_meet(current, &call, ret_merge);
 }
 
 struct jd_call_desc jd__agree_call(enum jd_activity activity,
@@ -165,12 +86,11 @@ jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
     if (!*ret_scratch)
         desc->signature.status =
             jd__fail_no_memory(jd__channel_operation(group), bytes);
-    return jd__agree_meet(group, desc, &merge);
+    return jd__agree_meet(desc, &merge);
 }
 
 /* Meets with everything in the message. */
-jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
-                                     struct jd_call_desc *desc, bool gives,
+jd_status jd__agree_meet_with_leaves(struct jd_call_desc *desc, bool gives,
                                      size_t bytes, struct jd_merge *ret_merge)
 {
     unsigned char packed[JD_MERGE_PAYLOAD];
@@ -180,7 +100,7 @@ jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
         desc->payload = packed;
         jd__leaves_walk_pack(&walk, packed, bytes);
     }
-    jd_status status = jd__agree_meet(group, desc, ret_merge);
+    jd_status status = jd__agree_meet(desc, ret_merge);
     desc->payload = NULL;
     desc->bytes = 0;
     return status;
@@ -195,8 +115,7 @@ static jd_status receive_short(struct jd_channel *group,
     bool gives = jd__channel_index(group) == source;
     struct jd_leaf_walk walk = jd__agree_call_walk(desc);
     desc->is_gift = true;
-    jd_status status =
-        jd__agree_meet_with_leaves(group, desc, gives, bytes, &merge);
+    jd_status status = jd__agree_meet_with_leaves(desc, gives, bytes, &merge);
     if (status == JD_OK && !gives)
         sink->take(&walk, jd__merge_record(&merge, 0), bytes, sink->arg);
     return status;
@@ -237,6 +156,6 @@ jd_status jd__agree_receive(struct jd_channel *group, struct jd_call_desc *desc,
 
 jd_status jd__agree_leave(jd_status status)
 {
-    jd__recorder_leave(status);
-    return jd__failure_note(&processes.failure, status);
+    return jd__failure_note(&all.failure,
+                            jd__agree_list_leave(current, status));
 }

@@ -7,7 +7,7 @@
  *
  *     status = jd__agree_enter(JD_ACTIVITY_..., &group);
  *     struct jd_call_desc desc = jd__agree_call(JD_ACTIVITY_..., leaves, n);
- *     status = jd__agree_meet(group, &desc, &merge);
+ *     status = jd__agree_meet(&desc, &merge);
  *     ...
  *     return jd__agree_leave(status);
  *
@@ -57,8 +57,7 @@ jd_status jd__agree_leave(jd_status status);
  * differ, naming two processes and what they came for; RESOURCE_EXHAUSTED
  * where one of them came without memory; the failures of a wait.
  */
-jd_status jd__agree_meet(struct jd_channel *group,
-                         const struct jd_call_desc *desc,
+jd_status jd__agree_meet(const struct jd_call_desc *desc,
                          struct jd_merge *ret_merge);
 
 /* Meets with bytes of scratch memory for what follows. */
@@ -68,8 +67,7 @@ jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
 
 /* Meets with all leaves of those that give, of bytes each, in the message: of
  * one at most JD_MERGE_GIFT, of all JD_MERGE_PAYLOAD. */
-jd_status jd__agree_meet_with_leaves(struct jd_channel *group,
-                                     struct jd_call_desc *desc, bool gives,
+jd_status jd__agree_meet_with_leaves(struct jd_call_desc *desc, bool gives,
                                      size_t bytes, struct jd_merge *ret_merge);
 
 /* What becomes of the source's leaves: called with each part of them, and the

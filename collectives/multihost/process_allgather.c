@@ -131,8 +131,7 @@ static jd_status gather(struct jd_channel *group, struct jd_call_desc *desc,
     int size = jd__channel_size(group);
     if (bytes > JD_MERGE_PAYLOAD / (size_t)size)
         return gather_stream(group, desc, out);
-    jd_status status =
-        jd__agree_meet_with_leaves(group, desc, true, bytes, &merge);
+    jd_status status = jd__agree_meet_with_leaves(desc, true, bytes, &merge);
     for (int i = 0; status == JD_OK && i < size; i++) {
         struct jd_leaf_walk walk = jd__agree_call_walk(desc);
         jd__leaves_walk_unpack(&walk, jd__merge_record(&merge, i), bytes, out,

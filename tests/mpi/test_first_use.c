@@ -91,7 +91,7 @@ static void share(int processes)
 {
     jd_mesh *mesh;
     jd_sharding *sharding;
-    struct jd_array_agree *agree;
+    struct jd_agree_list *agree;
     int64_t own[3] = { self, 1, 2 }, all[3 * 64];
     EXPECT_OK(
         jd_mesh_create(&mesh, 1, &processes, (const char *[]){ "x" }, devices));
