@@ -12,11 +12,12 @@
 
 enum {
     KIND_STATE,
-    KIND_NEWS, /* of one who waits: a state follows when it has come on */
-    KIND_END,  /* a state, and no round follows: lists of parties differ */
+    KIND_NOTIFICATION, /* of one who waits: a state follows when it has come on
+                        */
+    KIND_END, /* a state, and no round follows: lists of parties differ */
 
     MOST_ROUNDS = 34,
-    MOST_MISSING = 32, /* that news name */
+    MOST_MISSING = 32, /* that a notification names */
 };
 
 /* What a message begins with; the texts follow, then the records. */
@@ -29,7 +30,7 @@ struct header {
     struct jd_merge_outcome outcome;
 };
 
-struct news {
+struct notification {
     struct header header; /* its count is that of the missing */
     int32_t missing[MOST_MISSING];
 };
@@ -40,8 +41,8 @@ struct news {
 /* The channel's memory: MPI may read and write it after a failure. */
 struct memory {
     struct jd_merge_state state, theirs;
-    struct news news;
-    MPI_Request told[MOST_ROUNDS];        /* news to those of later rounds */
+    struct notification notification;
+    MPI_Request told[MOST_ROUNDS];        /* notifications to later rounds */
     struct jd_wait_end ends[MOST_ROUNDS]; /* the other ones */
     unsigned char in[LONGEST_MESSAGE], out[LONGEST_MESSAGE];
     unsigned char end[LONGEST_MESSAGE]; /* while MPI may still send out */
@@ -58,10 +59,10 @@ struct meet {
     unsigned char *records;
     uint64_t list;
     bool has_records; /* they travel in the rounds */
-    bool has_gift;    /* it has come */
+    bool has_record;  /* it has come */
     bool is_over;
     int round;
-    int behind[MOST_MISSING]; /* by the news of whom this one waits for */
+    int behind[MOST_MISSING]; /* as those whom this one waits for notify */
 };
 
 /* What came from the parties before these, or behind. */
@@ -103,10 +104,10 @@ static size_t pack_records(const struct meet *m, const struct jd_blocks *blocks,
 {
     size_t bytes = m->call->bytes;
     header->bytes = bytes;
-    if (differs(m) || !m->has_records || (m->call->is_gift && !m->has_gift))
+    if (differs(m) || !m->has_records || (m->call->is_of_one && !m->has_record))
         return 0;
-    header->begin = m->call->is_gift ? 0 : blocks->first;
-    header->count = m->call->is_gift ? 1 : blocks->count;
+    header->begin = m->call->is_of_one ? 0 : blocks->first;
+    header->count = m->call->is_of_one ? 1 : blocks->count;
     size_t length = (size_t)header->count * bytes;
     if (length)
         memcpy(to, m->records + (size_t)header->begin * bytes, length);
@@ -148,17 +149,17 @@ static jd_status take_records(struct meet *m, const struct jd_round *round,
                               const unsigned char *from)
 {
     size_t bytes = m->call->bytes;
-    bool is_gift = m->call->is_gift;
-    if (differs(m) || !m->has_records || (is_gift && !header->count))
+    bool is_of_one = m->call->is_of_one;
+    if (differs(m) || !m->has_records || (is_of_one && !header->count))
         return JD_OK;
-    int begin = is_gift ? 0 : round->in.first;
-    int count = is_gift ? 1 : round->in.count;
+    int begin = is_of_one ? 0 : round->in.first;
+    int count = is_of_one ? 1 : round->in.count;
     if (header->bytes != bytes || header->begin != begin ||
         header->count != count)
         return fail_stray(m, process_of(m, round->from));
     if (bytes)
         memcpy(m->records + (size_t)begin * bytes, from, (size_t)count * bytes);
-    m->has_gift = is_gift;
+    m->has_record = is_of_one;
     return JD_OK;
 }
 
@@ -222,17 +223,18 @@ static bool are_told(struct meet *m)
 }
 
 /* Keeps what is to be told; false where it was told already. */
-static bool renew(struct news *news, const int *missing, int count)
+static bool renew(struct notification *notification, const int *missing,
+                  int count)
 {
     size_t bytes;
     count = count < MOST_MISSING ? count : MOST_MISSING;
     bytes = (size_t)count * sizeof *missing;
-    if (news->header.count == count &&
-        memcmp(news->missing, missing, bytes) == 0)
+    if (notification->header.count == count &&
+        memcmp(notification->missing, missing, bytes) == 0)
         return false;
-    news->header.kind = KIND_NEWS;
-    news->header.count = count;
-    memcpy(news->missing, missing, bytes);
+    notification->header.kind = KIND_NOTIFICATION;
+    notification->header.count = count;
+    memcpy(notification->missing, missing, bytes);
     return true;
 }
 
@@ -240,15 +242,15 @@ static bool renew(struct news *news, const int *missing, int count)
 static void tell_waiting(struct meet *m, const int *missing, int count)
 {
     struct memory *memory = m->memory;
-    if (!are_told(m) || !renew(&memory->news, missing, count))
+    if (!are_told(m) || !renew(&memory->notification, missing, count))
         return;
     for (int k = m->round + 1; k < jd__schedule_rounds(&m->schedule); k++) {
         int to = jd__schedule_round(&m->schedule, k).to;
         if (to < 0)
             continue;
         int member = jd__channel_party(&m->parties, to);
-        jd__channel_start_send(m->channel, member, &memory->news,
-                               sizeof memory->news, &memory->told[k],
+        jd__channel_start_send(m->channel, member, &memory->notification,
+                               sizeof memory->notification, &memory->told[k],
                                &memory->ends[k]);
     }
 }
@@ -264,18 +266,18 @@ static void on_missing(void *arg, const int *missing, int count)
 }
 
 /* The one waited for waits itself; who waits for this one hears it too. */
-static void read_news(struct meet *m)
+static void read_notification(struct meet *m)
 {
     struct jd_wait *wait = jd__channel_next_wait(m->channel);
     int processes = wait->topology->num_processes;
-    struct news news;
-    memcpy(&news, m->memory->in, sizeof news);
+    struct notification notification;
+    memcpy(&notification, m->memory->in, sizeof notification);
     wait->behind = m->behind;
     wait->num_behind = 0;
-    for (int i = 0; i < news.header.count && i < MOST_MISSING; i++)
-        if (news.missing[i] != wait->self && news.missing[i] >= 0 &&
-            news.missing[i] < processes)
-            m->behind[wait->num_behind++] = news.missing[i];
+    for (int i = 0; i < notification.header.count && i < MOST_MISSING; i++)
+        if (notification.missing[i] != wait->self &&
+            notification.missing[i] >= 0 && notification.missing[i] < processes)
+            m->behind[wait->num_behind++] = notification.missing[i];
     if (wait->num_behind)
         tell_waiting(m, wait->behind, wait->num_behind);
 }
@@ -301,10 +303,10 @@ static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
         if (status != JD_OK || index != 0)
             continue;
         memcpy(&kind, m->memory->in, sizeof kind);
-        if (kind != KIND_NEWS)
+        if (kind != KIND_NOTIFICATION)
             return JD_OK;
         index = 1;
-        read_news(m);
+        read_notification(m);
         status = post_receive(m, member, &requests[0], &ends[0]);
     }
     return status;
@@ -361,7 +363,7 @@ static jd_status go_round(struct meet *m, int k)
     struct jd_wait *wait = jd__channel_next_wait(m->channel);
     m->round = k;
     wait->num_behind = 0;
-    m->memory->news.header.count = 0;
+    m->memory->notification.header.count = 0;
     if (round.to < 0 && round.from < 0)
         return JD_OK;
     jd_status status = exchange_states(m, &round);
@@ -371,7 +373,7 @@ static jd_status go_round(struct meet *m, int k)
     return status == JD_OK && fits_not(m) ? end_rounds(m) : status;
 }
 
-/* One deadline for all rounds, and for news of who is missing. */
+/* One deadline for all rounds, and for notifications of who is missing. */
 static jd_status go_rounds(struct meet *m)
 {
     struct jd_wait *wait = jd__channel_next_wait(m->channel);
@@ -409,15 +411,16 @@ static uint64_t digest_list(const struct meet *m)
 static void begin_records(struct meet *m)
 {
     const struct jd_merge_call *call = m->call;
-    size_t place = call->is_gift ? 0 : (size_t)m->parties.self * call->bytes;
+    size_t place = call->is_of_one ? 0 : (size_t)m->parties.self * call->bytes;
     size_t all =
-        call->is_gift ? call->bytes : (size_t)m->parties.count * call->bytes;
+        call->is_of_one ? call->bytes : (size_t)m->parties.count * call->bytes;
     m->records = call->all ? call->all : m->memory->records;
     m->has_records = call->bytes && all <= JD_MERGE_PAYLOAD;
-    m->has_gift = call->is_gift && call->record;
+    m->has_record = call->is_of_one && call->record;
     if (m->has_records && call->record)
         memcpy(m->records + place, call->record, call->bytes);
-    else if (m->has_records) /* it comes with a failure, or hears a gift */
+    else if (m->has_records) /* it comes with a failure, or gets what one gives
+                              */
         memset(m->records + place, 0, call->bytes);
 }
 
@@ -431,7 +434,7 @@ static jd_status begin_meet(struct meet *m)
         m->memory->told[i] = MPI_REQUEST_NULL;
         m->memory->ends[i] = (struct jd_wait_end){ 0 };
     }
-    memset(&m->memory->news, 0, sizeof m->memory->news);
+    memset(&m->memory->notification, 0, sizeof m->memory->notification);
     m->state = &m->memory->state;
     m->schedule = (struct jd_schedule){ .kind = JD_SCHEDULE_MERGE,
                                         .parties = m->parties.count,
@@ -455,7 +458,7 @@ static void read_outcome(const struct meet *m, struct jd_merge *ret_merge)
         .first_text = m->state->first_text,
         .other_text = m->state->other_text,
         .records = m->records,
-        .bytes = m->call->is_gift ? 0 : m->call->bytes,
+        .bytes = m->call->is_of_one ? 0 : m->call->bytes,
     };
 }
 
@@ -471,7 +474,7 @@ static void meet_alone(const struct meet *m, struct jd_merge *ret_merge)
         .first_text = call->text ? call->text : "",
         .other_text = "",
         .records = call->all ? call->all : call->record,
-        .bytes = call->is_gift ? 0 : call->bytes,
+        .bytes = call->is_of_one ? 0 : call->bytes,
     };
     if (call->all && call->record)
         memcpy(call->all, call->record, call->bytes);

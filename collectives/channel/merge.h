@@ -34,7 +34,7 @@
 #define JD_MERGE_PAYLOAD ((size_t)32 << 10)
 
 /* Of what one gives to all. */
-#define JD_MERGE_GIFT ((size_t)4000)
+#define JD_MERGE_OF_ONE ((size_t)4000)
 
 enum {
     JD_MERGE_TEXT = 224, /* what a member says in words, with its end */
@@ -48,8 +48,8 @@ struct jd_merge_call {
     size_t bytes; /* of the record; the same where signatures agree */
 
     /* Only the record of the one that has one goes to all, at most
-     * JD_MERGE_GIFT bytes; the others' are NULL. */
-    bool is_gift;
+     * JD_MERGE_OF_ONE bytes; the others' are NULL. */
+    bool is_of_one;
 
     /* Where they are to stand, in the order of the parties; NULL: in the
      * channel's memory, all of them at most JD_MERGE_PAYLOAD bytes. */
@@ -73,7 +73,7 @@ struct jd_merge {
     int32_t failed, status; /* of the first that came with one; else JD_OK */
     const char *first_text, *other_text;
     const unsigned char *records;
-    size_t bytes; /* of each; 0: of a gift */
+    size_t bytes; /* of each; 0: of one for all */
 };
 
 /* Returns: JD_OK, signatures and statuses are not compared here; the failures

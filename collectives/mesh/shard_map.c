@@ -15,7 +15,7 @@
 #define MAP "jd_shard_map"
 
 /* What others have failed with comes a moment before one's own. */
-#define NEWS_SECONDS 1.0
+#define NOTIFICATION_SECONDS 1.0
 
 /* One body, on its thread. */
 struct body_run {
@@ -35,7 +35,7 @@ static void tell_job(const struct jd_mesh *mesh, jd_status status,
 {
     if (mesh->runtime->world.count > 1 &&
         (status == JD_ABORTED || status == JD_UNAVAILABLE))
-        jd__failure_exit_await_news(NEWS_SECONDS);
+        jd__failure_exit_await_notification(NOTIFICATION_SECONDS);
     if (!jd__failure_exit_has_begun())
         jd_report_error(status, sentence);
 }

@@ -48,7 +48,7 @@ jd_status jd__agree_meet(const struct jd_call_desc *desc,
         .merge = { .signature = desc->signature,
                    .record = desc->payload,
                    .bytes = desc->bytes,
-                   .is_gift = desc->is_gift },
+                   .is_of_one = desc->is_of_one },
         .print = print_desc,
         .arg = desc,
     };
@@ -114,7 +114,7 @@ static jd_status receive_short(struct jd_channel *group,
     struct jd_merge merge;
     bool gives = jd__channel_index(group) == source;
     struct jd_leaf_walk walk = jd__agree_call_walk(desc);
-    desc->is_gift = true;
+    desc->is_of_one = true;
     jd_status status = jd__agree_meet_with_leaves(desc, gives, bytes, &merge);
     if (status == JD_OK && !gives)
         sink->take(&walk, jd__merge_record(&merge, 0), bytes, sink->arg);
@@ -149,7 +149,7 @@ jd_status jd__agree_receive(struct jd_channel *group, struct jd_call_desc *desc,
                             size_t bytes, int source,
                             const struct jd_sink *sink)
 {
-    return bytes > JD_MERGE_GIFT
+    return bytes > JD_MERGE_OF_ONE
                ? receive_long(group, desc, source, sink)
                : receive_short(group, desc, bytes, source, sink);
 }

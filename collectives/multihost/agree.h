@@ -31,7 +31,7 @@ struct jd_call_desc {
     const char *detail;  /* follows the list in sentences; NULL: nothing */
     const void *payload; /* NULL: this process gives nothing */
     size_t bytes;        /* of what is given */
-    bool is_gift;        /* by one, to all */
+    bool is_of_one;      /* by one, to all */
 };
 
 struct jd_call_desc jd__agree_call(enum jd_activity activity,
@@ -66,7 +66,7 @@ jd_status jd__agree_meet_with_scratch(struct jd_channel *group,
                                       char **ret_scratch);
 
 /* Meets with all leaves of those that give, of bytes each, in the message: of
- * one at most JD_MERGE_GIFT, of all JD_MERGE_PAYLOAD. */
+ * one at most JD_MERGE_OF_ONE, of all JD_MERGE_PAYLOAD. */
 jd_status jd__agree_meet_with_leaves(struct jd_call_desc *desc, bool gives,
                                      size_t bytes, struct jd_merge *ret_merge);
 

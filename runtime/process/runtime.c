@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define NEWS_SECONDS 0.1
+#define NOTIFICATION_SECONDS 0.1
 
 static struct {
     pthread_mutex_t lock; /* held while the runtime is made or unmade */
@@ -193,7 +193,7 @@ static jd_status leave(const struct jd_runtime *runtime)
         jd__options_seconds(runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
     jd__preemption_stop();
     if (status == JD_UNAVAILABLE) { /* process 0 is gone: in words for all */
-        jd__failure_exit_await_news(NEWS_SECONDS);
+        jd__failure_exit_await_notification(NOTIFICATION_SECONDS);
         if (jd__failure_exit_has_begun())
             status = jd__failure_exit_check("jd_shutdown");
     }

@@ -29,7 +29,8 @@ RETIRED = [
 RETIRED_PARTS = [
     'keeper', 'card', 'cards', 'holders', 'gatherings', 'seat', 'seats',
     'voiced', 'clique', 'cliques', 'team', 'teams', 'handout', 'handouts',
-    'givers', 'spares',
+    'giver', 'givers', 'taker', 'takers', 'spares', 'patience', 'gift', 'gifts',
+    'mailbox', 'mail',
 ]
 RETIRED_PREFIXES = [
     'jd__between_', 'jd__clique_', 'jd__cuda_clique_', 'jd__team_', 'jd__arena_', 'jd__mail_',

@@ -210,7 +210,7 @@ static void write_records(const char *directory)
                                             .votes[1].member = -1,
                                             .failed = -1 };
     const struct jd_ragged_fault fault = { .kind = JD_RAGGED_UNEQUAL,
-                                           .taker = 1 };
+                                           .consumer = 1 };
     memcpy(bytes + 3, &result, sizeof result);
     write_seed(directory, "result", bytes, sizeof bytes);
     bytes[2] = 2;

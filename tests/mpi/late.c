@@ -10,10 +10,10 @@
 int main(int argc, char **argv)
 {
     static const struct timespec pause = { 0, 20000000 };
-    int patience = 3000; /* a minute */
+    int grace = 3000; /* a minute */
     JD_CHECK(jd_initialize());
     while (argc > 1 && jd_process_index() == 1 && access(argv[1], F_OK) != 0) {
-        if (patience-- == 0)
+        if (grace-- == 0)
             jd_abort(3, "the file never came");
         nanosleep(&pause, NULL);
     }

@@ -180,11 +180,11 @@ static void try_records(int first, size_t bytes)
                    "party %d, byte %zu of %zu", p, i, bytes);
 }
 
-static void try_gift(int source, size_t bytes)
+static void try_of_one(int source, size_t bytes)
 {
-    static unsigned char own[JD_MERGE_GIFT];
+    static unsigned char own[JD_MERGE_OF_ONE];
     struct jd_merge merge;
-    struct jd_merge_call call = { .bytes = bytes, .is_gift = true };
+    struct jd_merge_call call = { .bytes = bytes, .is_of_one = true };
     fill(own, source, bytes);
     call.record = self == source ? own : NULL;
     EXPECT_OK(jd__merge_meet(group, &call, &merge));
@@ -203,8 +203,8 @@ static void try_merges(void)
         for (int first = 0; first < size; first += 1 + first)
             try_records(first, bytes[b]);
     for (int source = 0; source < size; source++)
-        for (size_t b = 1; bytes[b] <= JD_MERGE_GIFT; b++)
-            try_gift(source, bytes[b]);
+        for (size_t b = 1; bytes[b] <= JD_MERGE_OF_ONE; b++)
+            try_of_one(source, bytes[b]);
 }
 
 /* The last member has the others in another order: their rounds do not fit

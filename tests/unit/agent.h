@@ -197,7 +197,7 @@ static inline void await_pushed(struct process *p)
 
 /* ---- calls -------------------------------------------------------------- */
 
-/* seconds as in struct jd_call; patience 0: the usual. */
+/* seconds as in struct jd_call; grace 0: the usual. */
 static inline jd_status call_service(struct process *p, struct jd_call *call,
                                      Jd__Message__BodyCase body, void *message)
 {
@@ -241,13 +241,13 @@ static inline jd_status join_all(struct process *p, double timeout)
 }
 
 static inline jd_status get_key(struct process *p, const char *key,
-                                double timeout, double patience)
+                                double timeout, double grace)
 {
     Jd__Get body = JD__GET__INIT;
     ProtobufCBinaryData name = jd__wire_text(key);
     struct jd_call call = { .operation = "get",
                             .timeout = timeout,
-                            .patience = patience,
+                            .grace = grace,
                             .variable = "the test" };
     body.keys = &name;
     body.n_keys = 1;

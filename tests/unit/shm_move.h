@@ -5,9 +5,10 @@
  *
  *     struct member m = make_member(crowd, index);
  *     char *in = memory_of(&m, &call);
- *     ... memcpy(in, stream(&call, index, taker, row), bytes) ...
+ *     ... memcpy(in, stream(&call, index, consumer, row), bytes) ...
  *     meet(&m, payload, bytes);
- *     expect(&call, &m, giver, out, stream(&call, giver, index, row), bytes);
+ *     expect(&call, &m, producer, out, stream(&call, producer, index, row),
+ * bytes);
  */
 #ifndef TESTS_UNIT_SHM_MOVE_H
 #define TESTS_UNIT_SHM_MOVE_H
@@ -52,12 +53,12 @@ static inline void make_pattern(void)
         pattern[i] = (unsigned char)(rand_r(&seed) >> 8);
 }
 
-/* Row `row` of what giver has for taker (-1: for all). */
-static inline const unsigned char *stream(const struct test_call *call,
-                                          int giver, int taker, size_t row)
+/* Row `row` of what producer has for consumer (-1: for all). */
+static inline const unsigned char *
+stream(const struct test_call *call, int producer, int consumer, size_t row)
 {
-    unsigned seed = call->number * 97 + (unsigned)giver * 31 +
-                    (unsigned)(taker + 1) * 1009 + (unsigned)row * 11;
+    unsigned seed = call->number * 97 + (unsigned)producer * 31 +
+                    (unsigned)(consumer + 1) * 1009 + (unsigned)row * 11;
     return pattern + (unsigned)rand_r(&seed) % 65536;
 }
 
@@ -90,20 +91,20 @@ static inline void meet(struct member *m, const void *payload, size_t bytes)
 }
 
 static inline void fail_where(const struct test_call *call,
-                              const struct member *m, int giver)
+                              const struct member *m, int producer)
 {
     ck_abort_msg("op %d count %zu kind %d in place %d: member %d of %d has "
                  "wrong data of %d",
                  call->op, call->count, call->kind, call->in_place, m->index,
-                 m->size, giver);
+                 m->size, producer);
 }
 
 static inline void expect(const struct test_call *call, const struct member *m,
-                          int giver, const char *out, const void *wanted,
+                          int producer, const char *out, const void *wanted,
                           size_t bytes)
 {
     if (memcmp(out, wanted, bytes) != 0)
-        fail_where(call, m, giver);
+        fail_where(call, m, producer);
 }
 
 static inline struct member make_member(struct crowd *crowd, int index)

@@ -19,7 +19,7 @@
 /* Seconds. A machine may stand still for one minute of them: where more MPI
  * processes than cores yield to each other, Linux 6.18 was seen to run nothing
  * else for 40 to 57 s (its log says "workqueue lockup"). */
-enum { MAX_MESSAGE = 1 << 20, PATIENCE = 180 };
+enum { MAX_MESSAGE = 1 << 20, PLENTY = 180 };
 
 extern char **environ;
 
@@ -89,7 +89,7 @@ static void start_agent(struct job *job, int process)
         .max_message = MAX_MESSAGE,
     };
     UNIT_OK(jd__agent_create(&spec, &job->agents[process]));
-    UNIT_OK(jd__agent_meet(job->agents[process], jd__clock_now() + PATIENCE));
+    UNIT_OK(jd__agent_meet(job->agents[process], jd__clock_now() + PLENTY));
 }
 
 /* Asked without waiting: the replies come when the last has asked. */
@@ -288,7 +288,7 @@ static struct child spawn(const char *path, char **argv, char **env,
 /* Reads until the newline (whole: until the end of file), within PATIENCE. */
 static void read_text(int fd, char *text, size_t room, bool whole)
 {
-    double end = jd__clock_now() + PATIENCE;
+    double end = jd__clock_now() + PLENTY;
     size_t used = 0;
     while (used + 1 < room) {
         struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -423,7 +423,7 @@ void job_expect_word(struct job *job, int process, const char *word)
 
 static int await_exit(pid_t pid)
 {
-    double end = jd__clock_now() + PATIENCE;
+    double end = jd__clock_now() + PLENTY;
     int status;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         ck_assert_msg(jd__clock_now() < end, "process %d does not end",
@@ -469,7 +469,7 @@ static int count_pidfds(int pid)
 
 void job_await_supervisor(const struct job *job, int count)
 {
-    double end = jd__clock_now() + PATIENCE;
+    double end = jd__clock_now() + PLENTY;
     pid_t supervisor;
     ck_assert_int_eq(job_find_processes(job, "jd-pmix-keeper", &supervisor, 1),
                      1);
@@ -504,7 +504,7 @@ void job_stop_service(struct job *job)
 
 void job_open(struct job *job, int count, const char *hosts)
 {
-    *job = (struct job){ .count = count, .timeout = PATIENCE };
+    *job = (struct job){ .count = count, .timeout = PLENTY };
     snprintf(job->tmpdir, sizeof job->tmpdir, "/tmp/jd-test-wireup-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(job->tmpdir));
     snprintf(job->errors, sizeof job->errors, "%s.err", job->tmpdir);
@@ -514,7 +514,7 @@ void job_open(struct job *job, int count, const char *hosts)
     for (int i = 0; i < count; i++)
         start_agent(job, i);
     for (int i = 0; i < count; i++)
-        join(job, i, PATIENCE);
+        join(job, i, PLENTY);
 }
 
 static void print_left(const struct job *job, char *text, size_t room)
@@ -536,7 +536,7 @@ static void print_left(const struct job *job, char *text, size_t room)
 
 void job_expect_nothing_left(struct job *job)
 {
-    double end = jd__clock_now() + PATIENCE;
+    double end = jd__clock_now() + PLENTY;
     char left[2048];
     print_left(job, left, sizeof left);
     while (left[0] && jd__clock_now() < end) {
@@ -548,7 +548,7 @@ void job_expect_nothing_left(struct job *job)
 
 void job_await_servers_end(struct job *job)
 {
-    double end = jd__clock_now() + PATIENCE;
+    double end = jd__clock_now() + PLENTY;
     pid_t pids[MAX_HOSTS];
     while (job_find_processes(job, "jd-pmix-server", pids, MAX_HOSTS)) {
         ck_assert_msg(jd__clock_now() < end, "a server does not end");

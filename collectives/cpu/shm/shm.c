@@ -35,10 +35,10 @@ static bool make_arrays(struct jd_shm_group *group,
     group->processes = malloc(size * sizeof *group->processes);
     group->ins = malloc(size * sizeof *group->ins);
     group->outs = malloc((size + 1) * sizeof *group->outs);
-    group->mail = jd__shm_p2p_create(spec->size);
+    group->p2p = jd__shm_p2p_create(spec->size);
     group->levels = spec->subgroups ? jd__shm_levels_create(spec) : NULL;
     if (!group->members || !group->processes || !group->ins || !group->outs ||
-        !group->mail || (spec->subgroups && !group->levels))
+        !group->p2p || (spec->subgroups && !group->levels))
         return false;
     memcpy(group->members, spec->members, size * sizeof *group->members);
     group->is_one_process = true;
@@ -58,7 +58,7 @@ static void free_group(struct jd_shm_group *group)
     free(group->outs);
     free(group->levels);
     free(group->scratch);
-    jd__shm_p2p_destroy(group->mail);
+    jd__shm_p2p_destroy(group->p2p);
     free(group);
 }
 

@@ -181,7 +181,7 @@ jd_status jd__shm_await_all(struct jd_shm_group *group, uint64_t step);
 jd_status jd__shm_step(struct jd_shm_group *group);
 
 /*
- * Waits for a word of shared memory to become at least value; for mailboxes
+ * Waits for a word of shared memory to become at least value; for boxes
  * and other flags in bounce memory. member is whom it waits for. A word that
  * is to be waited for must become JD_SHM_REVOKED when its writer gives up
  * (jd__shm_p2p_revoke()).

@@ -46,11 +46,11 @@ struct jd_shm_cma jd__shm_cma_of(const struct jd_shm_group *group, int member,
                                  size_t bytes);
 
 /*
- * Copies rows, the first of which is offset after the sight's data and the next
- * ones pitch apart, to a block of as many.
- * Returns: JD_OK; INTERNAL where member told of a buffer that is not in its
- *   memory; UNAVAILABLE naming the process, where that cannot be read any more.
- *   Then all members have to give up.
+ * Copies rows, the first of which is offset after the buffer's data and the
+ * next ones pitch apart, to a block of as many. Returns: JD_OK; INTERNAL where
+ * member told of a buffer that is not in its memory; UNAVAILABLE naming the
+ * process, where that cannot be read any more. Then all members have to give
+ * up.
  */
 jd_status jd__shm_cma_copy(struct jd_shm_group *group, struct jd_shm_cma cma,
                            size_t offset, size_t pitch,

@@ -12,14 +12,14 @@ struct jd_shm_flow_limits jd__shm_flow_limits = {
 
 /* ---- streams ------------------------------------------------------------ */
 
-static size_t bytes_to(const struct jd_shm_flow *flow, int taker)
+static size_t bytes_to(const struct jd_shm_flow *flow, int consumer)
 {
-    return flow->ops->bytes(flow, flow->group->index, taker);
+    return flow->ops->bytes(flow, flow->group->index, consumer);
 }
 
-static size_t bytes_from(const struct jd_shm_flow *flow, int giver)
+static size_t bytes_from(const struct jd_shm_flow *flow, int producer)
 {
-    return flow->ops->bytes(flow, giver, flow->group->index);
+    return flow->ops->bytes(flow, producer, flow->group->index);
 }
 
 static size_t longest_given(const struct jd_shm_flow *flow)
@@ -31,25 +31,27 @@ static size_t longest_given(const struct jd_shm_flow *flow)
     return longest;
 }
 
-/* Streams of one giver to several takers share its half. */
+/* Streams of one producer to several consumers share its half. */
 static size_t piece_of(const struct jd_shm_flow *flow)
 {
-    size_t takers = flow->is_shared ? 1 : (size_t)flow->group->size - 1;
-    size_t most = JD_SHM_EARLY / (takers ? takers : 1);
+    size_t consumers = flow->is_shared ? 1 : (size_t)flow->group->size - 1;
+    size_t most = JD_SHM_EARLY / (consumers ? consumers : 1);
     if (most > JD_CACHE_LINE)
         most -= most % JD_CACHE_LINE;
     size_t piece = jd__shm_flow_limits.piece_bytes;
     return piece < most ? piece : most;
 }
 
-/* Where a giver's piece for a taker is. The first one's place changes from
- * meeting to meeting: some may not have taken that of the last one when it is
- * given. */
-static char *cell_of(const struct jd_shm_flow *flow, int giver, int taker,
+/* Where a producer's piece for a consumer is. The first one's place changes
+ * from meeting to meeting: some may not have taken that of the last one when it
+ * is given. */
+static char *cell_of(const struct jd_shm_flow *flow, int producer, int consumer,
                      size_t stage, uint64_t round)
 {
-    struct jd_segment *control = flow->group->members[giver].control;
-    int cell = flow->is_shared ? 0 : taker < giver ? taker : taker - 1;
+    struct jd_segment *control = flow->group->members[producer].control;
+    int cell = flow->is_shared       ? 0
+               : consumer < producer ? consumer
+                                     : consumer - 1;
     size_t offset = (size_t)cell * piece_of(flow);
     if (stage == 0 && !flow->is_late)
         return control->early[round % 2] + offset;
@@ -144,8 +146,8 @@ static bool is_announced(const struct run *run, size_t stage)
     return stage > 0 || run->flow->is_late;
 }
 
-/* A taker that has given a stage has taken the one before it. */
-static jd_status await_takers(const struct run *run, size_t stage)
+/* A consumer that has given a stage has taken the one before it. */
+static jd_status await_consumers(const struct run *run, size_t stage)
 {
     struct jd_shm_group *group = run->flow->group;
     jd_status status = JD_OK;
@@ -161,7 +163,7 @@ static jd_status give(const struct run *run, size_t stage)
     bool gives = run->flow->ops->given(run->flow, group->index)->longest;
     jd_status status = JD_OK;
     if (gives && stage >= 2)
-        status = await_takers(run, stage);
+        status = await_consumers(run, stage);
     if (status != JD_OK)
         return status;
     if (gives)
@@ -170,22 +172,22 @@ static jd_status give(const struct run *run, size_t stage)
     return JD_OK;
 }
 
-static jd_status take_from(const struct run *run, int giver, size_t stage)
+static jd_status take_from(const struct run *run, int producer, size_t stage)
 {
     const struct jd_shm_flow *flow = run->flow;
     struct jd_shm_group *group = flow->group;
-    if (flow->ops->given(flow, giver)->longest == 0)
+    if (flow->ops->given(flow, producer)->longest == 0)
         return JD_OK;
-    size_t bytes = part_of(bytes_from(flow, giver), stage, run->piece);
+    size_t bytes = part_of(bytes_from(flow, producer), stage, run->piece);
     if (bytes == 0)
         return JD_OK;
     if (is_announced(run, stage)) {
-        jd_status status = jd__shm_await(group, giver, run->base + stage);
+        jd_status status = jd__shm_await(group, producer, run->base + stage);
         if (status != JD_OK)
             return status;
     }
-    flow->ops->take(flow, giver, stage * run->piece, bytes,
-                    cell_of(flow, giver, group->index, stage, group->round));
+    flow->ops->take(flow, producer, stage * run->piece, bytes,
+                    cell_of(flow, producer, group->index, stage, group->round));
     return JD_OK;
 }
 
@@ -213,19 +215,19 @@ static jd_status run_stages(const struct run *run)
 
 /* ---- straight ----------------------------------------------------------- */
 
-static jd_status copy_from(const struct jd_shm_flow *flow, int giver)
+static jd_status copy_from(const struct jd_shm_flow *flow, int producer)
 {
-    const struct jd_given *given = flow->ops->given(flow, giver);
+    const struct jd_given *given = flow->ops->given(flow, producer);
     struct jd_shm_cma cma = { .data = (uintptr_t)flow->in };
-    if (bytes_from(flow, giver) == 0)
+    if (bytes_from(flow, producer) == 0)
         return JD_OK;
-    if (giver != flow->group->index) {
+    if (producer != flow->group->index) {
         if (given->place == JD_PLACE_PRIVATE && !given->address)
             return JD_OK;
-        cma = jd__shm_cma_of(flow->group, giver, given->place, given->address,
-                             given->bytes);
+        cma = jd__shm_cma_of(flow->group, producer, given->place,
+                             given->address, given->bytes);
     }
-    jd_status status = flow->ops->copy(flow, giver, cma);
+    jd_status status = flow->ops->copy(flow, producer, cma);
     return status == JD_OK ? JD_OK : jd__shm_let_go(flow->group, status);
 }
 

@@ -91,51 +91,53 @@ static bool is_among(int members, int member)
     return members == JD_MOVE_ALL || members == member;
 }
 
-static size_t stream_bytes(const struct jd_shm_flow *flow, int giver, int taker)
+static size_t stream_bytes(const struct jd_shm_flow *flow, int producer,
+                           int consumer)
 {
     const struct jd_shm_move *move = flow->arg;
     int own = jd__shm_index(flow->group);
-    if ((giver == own && !is_among(move->to, taker)) ||
-        (taker == own && !is_among(move->from, giver)))
+    if ((producer == own && !is_among(move->to, consumer)) ||
+        (consumer == own && !is_among(move->from, producer)))
         return 0;
     return jd__strided_bytes(&move->in);
 }
 
-static void give(const struct jd_shm_flow *flow, int taker, size_t begin,
+static void give(const struct jd_shm_flow *flow, int consumer, size_t begin,
                  size_t bytes, char *to)
 {
     const struct jd_shm_move *move = flow->arg;
     struct jd_strided block = move->in;
-    block.base += number_of(move, taker) * move->in_step;
+    block.base += number_of(move, consumer) * move->in_step;
     jd__strided_read(&block, begin, bytes, to);
 }
 
-static struct jd_strided target_of(const struct jd_shm_move *move, int giver)
+static struct jd_strided target_of(const struct jd_shm_move *move, int producer)
 {
     struct jd_strided block = move->out;
-    block.base += number_of(move, giver) * move->out_step;
+    block.base += number_of(move, producer) * move->out_step;
     return block;
 }
 
-static void take(const struct jd_shm_flow *flow, int giver, size_t begin,
+static void take(const struct jd_shm_flow *flow, int producer, size_t begin,
                  size_t bytes, const char *from)
 {
-    struct jd_strided block = target_of(flow->arg, giver);
+    struct jd_strided block = target_of(flow->arg, producer);
     jd__strided_write(&block, begin, bytes, from);
 }
 
-static jd_status copy(const struct jd_shm_flow *flow, int giver,
+static jd_status copy(const struct jd_shm_flow *flow, int producer,
                       struct jd_shm_cma in)
 {
     const struct jd_shm_move *move = flow->arg;
-    struct jd_strided block = target_of(move, giver);
+    struct jd_strided block = target_of(move, producer);
     size_t offset = number_of(move, jd__shm_index(flow->group)) * move->in_step;
     return jd__shm_cma_copy(flow->group, in, offset, move->in.pitch, &block);
 }
 
-static const struct jd_given *given(const struct jd_shm_flow *flow, int giver)
+static const struct jd_given *given(const struct jd_shm_flow *flow,
+                                    int producer)
 {
-    return jd__shm_payload(flow->group, giver);
+    return jd__shm_payload(flow->group, producer);
 }
 
 static const struct jd_shm_flow_ops ops = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * shm_move_ragged.c - ragged_all_to_all inside a group: the takers first hear
- * what they will get, and compare it with what they expect; each says in its
- * note what it found; only where nobody found anything wrong do data move.
+ * shm_move_ragged.c - ragged_all_to_all inside a group: the consumers first
+ * hear what they will get, and compare it with what they expect; each says in
+ * its note what it found; only where nobody found anything wrong do data move.
  */
 #include "collectives/cpu/shm/shm_flow.h"
 #include "collectives/cpu/shm/shm_move.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a member tells the others once it has heard all givers. */
+/* What a member tells the others once it has heard all producers. */
 struct note {
     struct jd_given given;
     struct jd_ragged_fault fault;
@@ -25,39 +25,41 @@ struct exchange {
     const struct jd_ragged *ragged;
     size_t row; /* bytes */
     char *in, *out;
-    struct jd_ragged_entry *table; /* per_member of each giver */
+    struct jd_ragged_entry *table; /* per_member of each producer */
 };
 
-static struct jd_ragged_entry given_entry(const struct exchange *x, int taker,
-                                          int piece)
+static struct jd_ragged_entry given_entry(const struct exchange *x,
+                                          int consumer, int piece)
 {
-    return jd__ragged_fault_given(x->ragged, taker, piece);
+    return jd__ragged_fault_given(x->ragged, consumer, piece);
 }
 
-static struct jd_ragged_entry taken_entry(const struct exchange *x, int giver,
-                                          int piece)
+static struct jd_ragged_entry taken_entry(const struct exchange *x,
+                                          int producer, int piece)
 {
-    return x->table[jd__ragged_fault_place(x->ragged, giver, piece)];
+    return x->table[jd__ragged_fault_place(x->ragged, producer, piece)];
 }
 
-/* ---- telling the takers ------------------------------------------------- */
+/* ---- telling the consumers -------------------------------------------------
+ */
 
-static size_t table_bytes(const struct jd_shm_flow *flow, int giver, int taker)
+static size_t table_bytes(const struct jd_shm_flow *flow, int producer,
+                          int consumer)
 {
     const struct exchange *x = flow->arg;
-    return giver == taker
+    return producer == consumer
                ? 0
                : (size_t)x->ragged->per_member * sizeof(struct jd_ragged_entry);
 }
 
 /* Pieces of a stream end anywhere: also within an entry. */
-static void give_table(const struct jd_shm_flow *flow, int taker, size_t begin,
-                       size_t bytes, char *to)
+static void give_table(const struct jd_shm_flow *flow, int consumer,
+                       size_t begin, size_t bytes, char *to)
 {
     size_t size = sizeof(struct jd_ragged_entry);
     while (bytes) {
         struct jd_ragged_entry entry =
-            given_entry(flow->arg, taker, (int)(begin / size));
+            given_entry(flow->arg, consumer, (int)(begin / size));
         size_t offset = begin % size;
         size_t part = size - offset < bytes ? size - offset : bytes;
         memcpy(to, (const char *)&entry + offset, part);
@@ -67,20 +69,21 @@ static void give_table(const struct jd_shm_flow *flow, int taker, size_t begin,
     }
 }
 
-static void take_table(const struct jd_shm_flow *flow, int giver, size_t begin,
-                       size_t bytes, const char *from)
+static void take_table(const struct jd_shm_flow *flow, int producer,
+                       size_t begin, size_t bytes, const char *from)
 {
     const struct exchange *x = flow->arg;
     if (x->table)
-        memcpy((char *)&x->table[jd__ragged_fault_place(x->ragged, giver, 0)] +
-                   begin,
-               from, bytes);
+        memcpy(
+            (char *)&x->table[jd__ragged_fault_place(x->ragged, producer, 0)] +
+                begin,
+            from, bytes);
 }
 
 static const struct jd_given *given_table(const struct jd_shm_flow *flow,
-                                          int giver)
+                                          int producer)
 {
-    return jd__shm_payload(flow->group, giver);
+    return jd__shm_payload(flow->group, producer);
 }
 
 static const struct jd_shm_flow_ops table_ops = {
@@ -137,22 +140,23 @@ static jd_status compare_all(const struct exchange *x,
 
 /* ---- moving ------------------------------------------------------------- */
 
-static size_t data_bytes(const struct jd_shm_flow *flow, int giver, int taker)
+static size_t data_bytes(const struct jd_shm_flow *flow, int producer,
+                         int consumer)
 {
     const struct exchange *x = flow->arg;
     int64_t rows = 0;
     for (int i = 0; i < x->ragged->per_member; i++)
-        rows += giver == x->group->index ? given_entry(x, taker, i).size
-                                         : taken_entry(x, giver, i).size;
+        rows += producer == x->group->index ? given_entry(x, consumer, i).size
+                                            : taken_entry(x, producer, i).size;
     return (size_t)rows * x->row;
 }
 
-static void give_data(const struct jd_shm_flow *flow, int taker, size_t begin,
-                      size_t bytes, char *to)
+static void give_data(const struct jd_shm_flow *flow, int consumer,
+                      size_t begin, size_t bytes, char *to)
 {
     const struct exchange *x = flow->arg;
     for (int i = 0; bytes; i++) {
-        struct jd_ragged_entry entry = given_entry(x, taker, i);
+        struct jd_ragged_entry entry = given_entry(x, consumer, i);
         size_t length = (size_t)entry.size * x->row;
         if (begin >= length) {
             begin -= length;
@@ -166,12 +170,12 @@ static void give_data(const struct jd_shm_flow *flow, int taker, size_t begin,
     }
 }
 
-static void take_data(const struct jd_shm_flow *flow, int giver, size_t begin,
-                      size_t bytes, const char *from)
+static void take_data(const struct jd_shm_flow *flow, int producer,
+                      size_t begin, size_t bytes, const char *from)
 {
     const struct exchange *x = flow->arg;
     for (int i = 0; bytes; i++) {
-        struct jd_ragged_entry entry = taken_entry(x, giver, i);
+        struct jd_ragged_entry entry = taken_entry(x, producer, i);
         size_t length = (size_t)entry.size * x->row;
         if (begin >= length) {
             begin -= length;
@@ -185,13 +189,13 @@ static void take_data(const struct jd_shm_flow *flow, int giver, size_t begin,
     }
 }
 
-static jd_status copy_data(const struct jd_shm_flow *flow, int giver,
+static jd_status copy_data(const struct jd_shm_flow *flow, int producer,
                            struct jd_shm_cma in)
 {
     const struct exchange *x = flow->arg;
     jd_status status = JD_OK;
     for (int i = 0; i < x->ragged->per_member && status == JD_OK; i++) {
-        struct jd_ragged_entry entry = taken_entry(x, giver, i);
+        struct jd_ragged_entry entry = taken_entry(x, producer, i);
         size_t bytes = (size_t)entry.size * x->row;
         struct jd_strided to = { x->out + (size_t)entry.to * x->row, 1, bytes,
                                    bytes };
@@ -203,9 +207,9 @@ static jd_status copy_data(const struct jd_shm_flow *flow, int giver,
 }
 
 static const struct jd_given *given_data(const struct jd_shm_flow *flow,
-                                         int giver)
+                                         int producer)
 {
-    return &note_of(flow->group, giver)->given;
+    return &note_of(flow->group, producer)->given;
 }
 
 static const struct jd_shm_flow_ops data_ops = {

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is in a mailbox ----------------------------------------------- */
+/* ---- what is in a box --------------------------------------------------- */
 
-#define LETTER 1024
-#define LETTER_DATA (LETTER - 7 * sizeof(uint64_t))
+#define SEND_DESC 1024
+#define SEND_DESC_DATA (SEND_DESC - 7 * sizeof(uint64_t))
 
 /* Where the data are. */
-enum way { IN_LETTER, STRAIGHT, IN_RING };
+enum way { IN_DESC, STRAIGHT, IN_RING };
 
 /* Two by turns: a receiver may still read one while the next is written. */
-struct letter {
+struct send_desc {
     alignas(JD_CACHE_LINE) _Atomic uint64_t number;
     uint64_t count;
     uint32_t dtype;
@@ -25,11 +25,11 @@ struct letter {
     uint64_t place, address;
     uint64_t early; /* bytes that are in the ring already */
     int64_t tag;
-    char data[LETTER_DATA];
+    char data[SEND_DESC_DATA];
 };
-static_assert(sizeof(struct letter) == LETTER, "whole lines");
+static_assert(sizeof(struct send_desc) == SEND_DESC, "whole lines");
 
-struct ask {
+struct recv_desc {
     alignas(JD_CACHE_LINE) _Atomic uint64_t number;
     uint64_t count;
     uint32_t dtype;
@@ -38,9 +38,9 @@ struct ask {
 
 /* A member's for another; written by its owner alone. Counts of bytes never
  * begin anew. */
-struct mailbox {
-    struct letter letters[2];
-    struct ask asks[2];
+struct p2p_box {
+    struct send_desc send_descs[2];
+    struct recv_desc recv_descs[2];
     alignas(JD_CACHE_LINE) _Atomic uint64_t written; /* to the own ring */
     alignas(JD_CACHE_LINE) _Atomic uint64_t taken;   /* out of the other's */
     alignas(JD_CACHE_LINE) _Atomic uint64_t done;    /* the last that was read
@@ -61,13 +61,13 @@ static size_t ring_bytes(int group_size)
 size_t jd__shm_p2p_size(int group_size)
 {
     size_t size = (size_t)group_size;
-    return size * (sizeof(struct mailbox) + ring_bytes(group_size));
+    return size * (sizeof(struct p2p_box) + ring_bytes(group_size));
 }
 
-static struct mailbox *box_of(const struct jd_shm_group *group, int owner,
+static struct p2p_box *box_of(const struct jd_shm_group *group, int owner,
                               int other)
 {
-    struct mailbox *boxes = (void *)(group->members[owner].control + 1);
+    struct p2p_box *boxes = (void *)(group->members[owner].control + 1);
     return &boxes[other];
 }
 
@@ -80,10 +80,10 @@ static char *ring_of(const struct jd_shm_group *group, int owner, int other)
 void jd__shm_p2p_revoke(struct jd_shm_group *group)
 {
     for (int i = 0; i < group->size && group->size > 1; i++) {
-        struct mailbox *box = box_of(group, group->index, i);
+        struct p2p_box *box = box_of(group, group->index, i);
         for (int j = 0; j < 2; j++) {
-            atomic_store(&box->letters[j].number, JD_SHM_REVOKED);
-            atomic_store(&box->asks[j].number, JD_SHM_REVOKED);
+            atomic_store(&box->send_descs[j].number, JD_SHM_REVOKED);
+            atomic_store(&box->recv_descs[j].number, JD_SHM_REVOKED);
         }
         atomic_store(&box->written, JD_SHM_REVOKED);
         atomic_store(&box->taken, JD_SHM_REVOKED);
@@ -114,56 +114,56 @@ struct jd_shm_p2p {
 
 struct jd_shm_p2p *jd__shm_p2p_create(int group_size)
 {
-    struct jd_shm_p2p *mail = calloc(1, sizeof *mail);
+    struct jd_shm_p2p *p2p = calloc(1, sizeof *p2p);
     size_t count = 2 * (size_t)group_size;
-    if (!mail)
+    if (!p2p)
         return NULL;
-    mail->rails = calloc(count, sizeof *mail->rails);
-    mail->open = calloc(count, sizeof *mail->open);
-    if (!mail->rails || !mail->open) {
-        jd__shm_p2p_destroy(mail);
+    p2p->rails = calloc(count, sizeof *p2p->rails);
+    p2p->open = calloc(count, sizeof *p2p->open);
+    if (!p2p->rails || !p2p->open) {
+        jd__shm_p2p_destroy(p2p);
         return NULL;
     }
     for (size_t i = 0; i < count; i++)
-        mail->rails[i] = (struct rail){ .sends = i < count / 2,
-                                        .member = (int)(i % (count / 2)),
-                                        .transfer = -1 };
-    return mail;
+        p2p->rails[i] = (struct rail){ .sends = i < count / 2,
+                                       .member = (int)(i % (count / 2)),
+                                       .transfer = -1 };
+    return p2p;
 }
 
-void jd__shm_p2p_destroy(struct jd_shm_p2p *mail)
+void jd__shm_p2p_destroy(struct jd_shm_p2p *p2p)
 {
-    if (!mail)
+    if (!p2p)
         return;
-    free(mail->rails);
-    free(mail->open);
-    free(mail);
+    free(p2p->rails);
+    free(p2p->open);
+    free(p2p);
 }
 
 /* ---- one call ----------------------------------------------------------- */
 
-/* What a step of a rail came to. FAILED: with the post's failure. */
+/* What a step of a rail came to. FAILED: with the batch's failure. */
 enum step { IDLE, MOVED, CLOSED, FAILED };
 
-struct post {
+struct batch {
     struct jd_shm_group *group;
-    struct jd_shm_p2p *mail;
+    struct jd_shm_p2p *p2p;
     const struct jd_transfer *transfers;
     int count;
     jd_status status;  /* the first pair that did not match */
     jd_status failure; /* what ends the call */
 };
 
-static enum step fail_revoked(struct post *post)
+static enum step fail_revoked(struct batch *batch)
 {
-    post->failure = jd__shm_fail_revoked(post->group);
+    batch->failure = jd__shm_fail_revoked(batch->group);
     return FAILED;
 }
 
-static const struct jd_collective *call_of(const struct post *post,
+static const struct jd_collective *call_of(const struct batch *batch,
                                            const struct rail *rail)
 {
-    return &post->transfers[rail->transfer].call;
+    return &batch->transfers[rail->transfer].call;
 }
 
 static size_t bytes_of(const struct jd_collective *call)
@@ -176,15 +176,16 @@ static bool is_send(const struct jd_transfer *transfer)
     return transfer->call.activity == JD_ACTIVITY_SEND;
 }
 
-static struct mailbox *own_box(const struct post *post, const struct rail *rail)
+static struct p2p_box *own_box(const struct batch *batch,
+                               const struct rail *rail)
 {
-    return box_of(post->group, post->group->index, rail->member);
+    return box_of(batch->group, batch->group->index, rail->member);
 }
 
-static struct mailbox *other_box(const struct post *post,
+static struct p2p_box *other_box(const struct batch *batch,
                                  const struct rail *rail)
 {
-    return box_of(post->group, rail->member, post->group->index);
+    return box_of(batch->group, rail->member, batch->group->index);
 }
 
 /* What the two ends compare. */
@@ -201,12 +202,12 @@ static struct terms terms_of(const struct jd_transfer *transfer)
                            .tag = transfer->tag };
 }
 
-static jd_status fail_unequal(const struct post *post, const struct rail *rail,
-                              struct terms theirs)
+static jd_status fail_unequal(const struct batch *batch,
+                              const struct rail *rail, struct terms theirs)
 {
-    const struct jd_collective *call = call_of(post, rail);
-    const struct jd_shm_group *group = post->group;
-    struct terms own = terms_of(&post->transfers[rail->transfer]);
+    const struct jd_collective *call = call_of(batch, rail);
+    const struct jd_shm_group *group = batch->group;
+    struct terms own = terms_of(&batch->transfers[rail->transfer]);
     int sender = rail->sends ? group->index : rail->member;
     int receiver = rail->sends ? rail->member : group->index;
     struct terms sent = rail->sends ? own : theirs;
@@ -225,15 +226,15 @@ static jd_status fail_unequal(const struct post *post, const struct rail *rail,
 }
 
 /* Remembers the first one's sentence. */
-static bool is_equal(struct post *post, const struct rail *rail,
+static bool is_equal(struct batch *batch, const struct rail *rail,
                      struct terms theirs)
 {
-    struct terms own = terms_of(&post->transfers[rail->transfer]);
+    struct terms own = terms_of(&batch->transfers[rail->transfer]);
     if (own.count == theirs.count && own.dtype == theirs.dtype &&
         own.tag == theirs.tag)
         return true;
-    if (post->status == JD_OK)
-        post->status = fail_unequal(post, rail, theirs);
+    if (batch->status == JD_OK)
+        batch->status = fail_unequal(batch, rail, theirs);
     return false;
 }
 
@@ -255,223 +256,231 @@ static void copy_ring(char *ring, size_t ring_size, uint64_t at, char *data,
 }
 
 /* At most a quarter at a time, so that both sides are at work. */
-static size_t ring_part(const struct post *post, size_t left, uint64_t room)
+static size_t ring_part(const struct batch *batch, size_t left, uint64_t room)
 {
-    size_t part = ring_bytes(post->group->size) / 4;
+    size_t part = ring_bytes(batch->group->size) / 4;
     if (room < part)
         part = (size_t)room;
     return left < part ? left : part;
 }
 
-static enum step write_ring(struct post *post, struct rail *rail)
+static enum step write_ring(struct batch *batch, struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, rail);
-    struct jd_shm_group *group = post->group;
+    const struct jd_collective *call = call_of(batch, rail);
+    struct jd_shm_group *group = batch->group;
     size_t size = ring_bytes(group->size), left = bytes_of(call) - rail->moved;
-    uint64_t taken = atomic_load_explicit(&other_box(post, rail)->taken,
+    uint64_t taken = atomic_load_explicit(&other_box(batch, rail)->taken,
                                           memory_order_acquire);
     if (taken == JD_SHM_REVOKED)
-        return fail_revoked(post);
-    size_t part = ring_part(post, left, size - (rail->ring - taken));
+        return fail_revoked(batch);
+    size_t part = ring_part(batch, left, size - (rail->ring - taken));
     if (part == 0)
         return IDLE;
     copy_ring(ring_of(group, group->index, rail->member), size, rail->ring,
               (char *)(uintptr_t)call->in + rail->moved, part, true);
     rail->ring += part;
     rail->moved += part;
-    atomic_store_explicit(&own_box(post, rail)->written, rail->ring,
+    atomic_store_explicit(&own_box(batch, rail)->written, rail->ring,
                           memory_order_release);
     return part == left ? CLOSED : MOVED;
 }
 
-static void say_taken(const struct post *post, struct rail *rail, size_t bytes)
+static void say_taken(const struct batch *batch, struct rail *rail,
+                      size_t bytes)
 {
     rail->ring += bytes;
-    atomic_store_explicit(&own_box(post, rail)->taken, rail->ring,
+    atomic_store_explicit(&own_box(batch, rail)->taken, rail->ring,
                           memory_order_release);
 }
 
-static enum step read_ring(struct post *post, struct rail *rail)
+static enum step read_ring(struct batch *batch, struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, rail);
-    struct jd_shm_group *group = post->group;
+    const struct jd_collective *call = call_of(batch, rail);
+    struct jd_shm_group *group = batch->group;
     size_t size = ring_bytes(group->size), left = bytes_of(call) - rail->moved;
-    uint64_t written = atomic_load_explicit(&other_box(post, rail)->written,
+    uint64_t written = atomic_load_explicit(&other_box(batch, rail)->written,
                                             memory_order_acquire);
     if (written == JD_SHM_REVOKED)
-        return fail_revoked(post);
-    size_t part = ring_part(post, left, written - rail->ring);
+        return fail_revoked(batch);
+    size_t part = ring_part(batch, left, written - rail->ring);
     if (part == 0)
         return IDLE;
     copy_ring(ring_of(group, rail->member, group->index), size, rail->ring,
               (char *)call->out + rail->moved, part, false);
     rail->moved += part;
-    say_taken(post, rail, part);
+    say_taken(batch, rail, part);
     return part == left ? CLOSED : MOVED;
 }
 
 /* ---- sending ------------------------------------------------------------ */
 
-static enum way choose_way(const struct post *post, const struct rail *rail,
-                           struct letter *letter)
+static enum way choose_way(const struct batch *batch, const struct rail *rail,
+                           struct send_desc *send_desc)
 {
-    const struct jd_collective *call = call_of(post, rail);
+    const struct jd_collective *call = call_of(batch, rail);
     size_t bytes = bytes_of(call);
-    if (bytes <= LETTER_DATA)
-        return IN_LETTER;
-    letter->place = jd__shm_place(post->group, call->in, bytes);
-    letter->address = 0;
-    if (letter->place == JD_PLACE_PRIVATE &&
-        jd__shm_cma_is_free(post->group, bytes))
-        letter->address = (uintptr_t)call->in;
-    return letter->place == JD_PLACE_PRIVATE && !letter->address ? IN_RING
-                                                                 : STRAIGHT;
+    if (bytes <= SEND_DESC_DATA)
+        return IN_DESC;
+    send_desc->place = jd__shm_place(batch->group, call->in, bytes);
+    send_desc->address = 0;
+    if (send_desc->place == JD_PLACE_PRIVATE &&
+        jd__shm_cma_is_free(batch->group, bytes))
+        send_desc->address = (uintptr_t)call->in;
+    return send_desc->place == JD_PLACE_PRIVATE && !send_desc->address
+               ? IN_RING
+               : STRAIGHT;
 }
 
-/* The number's store is sequentially consistent, as a revocation's and an
- * ask's: shm.c says why. */
-static enum step post_letter(struct post *post, struct rail *rail)
+/* The number's store is sequentially consistent, as a revocation's and a
+ * receive's: shm.c says why. */
+static enum step write_send_desc(struct batch *batch, struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, rail);
-    struct letter *letter = &own_box(post, rail)->letters[rail->number % 2];
+    const struct jd_collective *call = call_of(batch, rail);
+    struct send_desc *send_desc =
+        &own_box(batch, rail)->send_descs[rail->number % 2];
     enum step step = MOVED;
-    letter->count = call->count;
-    letter->dtype = (uint32_t)call->dtype;
-    letter->tag = post->transfers[rail->transfer].tag;
-    letter->way = choose_way(post, rail, letter);
-    if (letter->way == IN_LETTER && call->count)
-        memcpy(letter->data, call->in, bytes_of(call));
-    if (letter->way == IN_RING)
-        step = write_ring(post, rail);
-    letter->early = rail->moved;
-    atomic_store(&letter->number, rail->number);
+    send_desc->count = call->count;
+    send_desc->dtype = (uint32_t)call->dtype;
+    send_desc->tag = batch->transfers[rail->transfer].tag;
+    send_desc->way = choose_way(batch, rail, send_desc);
+    if (send_desc->way == IN_DESC && call->count)
+        memcpy(send_desc->data, call->in, bytes_of(call));
+    if (send_desc->way == IN_RING)
+        step = write_ring(batch, rail);
+    send_desc->early = rail->moved;
+    atomic_store(&send_desc->number, rail->number);
     return step == FAILED ? FAILED : MOVED;
 }
 
-static enum step find_ask(struct post *post, struct rail *rail)
+static enum step find_recv_desc(struct batch *batch, struct rail *rail)
 {
-    const struct ask *ask = &other_box(post, rail)->asks[rail->number % 2];
-    uint64_t number = atomic_load(&ask->number);
+    const struct recv_desc *recv_desc =
+        &other_box(batch, rail)->recv_descs[rail->number % 2];
+    uint64_t number = atomic_load(&recv_desc->number);
     if (number == JD_SHM_REVOKED)
-        return fail_revoked(post);
+        return fail_revoked(batch);
     if (number < rail->number)
         return IDLE;
-    if (!is_equal(post, rail,
-                  (struct terms){ ask->count, ask->dtype, ask->tag }))
+    if (!is_equal(batch, rail,
+                  (struct terms){ recv_desc->count, recv_desc->dtype,
+                                  recv_desc->tag }))
         return CLOSED;
-    const struct letter *letter =
-        &own_box(post, rail)->letters[rail->number % 2];
+    const struct send_desc *send_desc =
+        &own_box(batch, rail)->send_descs[rail->number % 2];
     rail->phase = MOVING;
-    return letter->way == IN_LETTER ||
-                   (letter->way == IN_RING &&
-                    rail->moved == bytes_of(call_of(post, rail)))
+    return send_desc->way == IN_DESC ||
+                   (send_desc->way == IN_RING &&
+                    rail->moved == bytes_of(call_of(batch, rail)))
                ? CLOSED
                : MOVED;
 }
 
-static enum step find_done(struct post *post, const struct rail *rail)
+static enum step find_done(struct batch *batch, const struct rail *rail)
 {
-    uint64_t done = atomic_load_explicit(&other_box(post, rail)->done,
+    uint64_t done = atomic_load_explicit(&other_box(batch, rail)->done,
                                          memory_order_acquire);
     if (done == JD_SHM_REVOKED)
-        return fail_revoked(post);
+        return fail_revoked(batch);
     return done >= rail->number ? CLOSED : IDLE;
 }
 
-static enum step send_on(struct post *post, struct rail *rail)
+static enum step send_on(struct batch *batch, struct rail *rail)
 {
     if (rail->phase == COMPARING)
-        return find_ask(post, rail);
-    return own_box(post, rail)->letters[rail->number % 2].way == STRAIGHT
-               ? find_done(post, rail)
-               : write_ring(post, rail);
+        return find_recv_desc(batch, rail);
+    return own_box(batch, rail)->send_descs[rail->number % 2].way == STRAIGHT
+               ? find_done(batch, rail)
+               : write_ring(batch, rail);
 }
 
 /* ---- receiving ---------------------------------------------------------- */
 
-static void post_ask(const struct post *post, const struct rail *rail)
+static void write_recv_desc(const struct batch *batch, const struct rail *rail)
 {
-    const struct jd_collective *call = call_of(post, rail);
-    struct ask *ask = &own_box(post, rail)->asks[rail->number % 2];
-    ask->count = call->count;
-    ask->dtype = (uint32_t)call->dtype;
-    ask->tag = post->transfers[rail->transfer].tag;
-    atomic_store(&ask->number, rail->number);
+    const struct jd_collective *call = call_of(batch, rail);
+    struct recv_desc *recv_desc =
+        &own_box(batch, rail)->recv_descs[rail->number % 2];
+    recv_desc->count = call->count;
+    recv_desc->dtype = (uint32_t)call->dtype;
+    recv_desc->tag = batch->transfers[rail->transfer].tag;
+    atomic_store(&recv_desc->number, rail->number);
 }
 
-static enum step find_letter(struct post *post, struct rail *rail)
+static enum step find_send_desc(struct batch *batch, struct rail *rail)
 {
-    const struct letter *letter =
-        &other_box(post, rail)->letters[rail->number % 2];
-    uint64_t number = atomic_load(&letter->number);
+    const struct send_desc *send_desc =
+        &other_box(batch, rail)->send_descs[rail->number % 2];
+    uint64_t number = atomic_load(&send_desc->number);
     if (number == JD_SHM_REVOKED)
-        return fail_revoked(post);
+        return fail_revoked(batch);
     if (number < rail->number)
         return IDLE;
-    const struct jd_collective *call = call_of(post, rail);
-    if (!is_equal(post, rail,
-                  (struct terms){ letter->count, letter->dtype,
-                                  (int32_t)letter->tag })) {
-        say_taken(post, rail, (size_t)letter->early);
+    const struct jd_collective *call = call_of(batch, rail);
+    if (!is_equal(batch, rail,
+                  (struct terms){ send_desc->count, send_desc->dtype,
+                                  (int32_t)send_desc->tag })) {
+        say_taken(batch, rail, (size_t)send_desc->early);
         return CLOSED;
     }
     rail->phase = MOVING;
-    if (letter->way != IN_LETTER)
+    if (send_desc->way != IN_DESC)
         return MOVED;
     if (call->count)
-        memcpy(call->out, letter->data, bytes_of(call));
+        memcpy(call->out, send_desc->data, bytes_of(call));
     return CLOSED;
 }
 
 /* The part that is copied before the other rails get a turn. */
 #define TURN ((size_t)1 << 20)
 
-static enum step read_straight(struct post *post, struct rail *rail)
+static enum step read_straight(struct batch *batch, struct rail *rail)
 {
-    const struct letter *letter =
-        &other_box(post, rail)->letters[rail->number % 2];
-    const struct jd_collective *call = call_of(post, rail);
+    const struct send_desc *send_desc =
+        &other_box(batch, rail)->send_descs[rail->number % 2];
+    const struct jd_collective *call = call_of(batch, rail);
     size_t bytes = bytes_of(call), left = bytes - rail->moved;
     size_t part = left < TURN ? left : TURN;
-    struct jd_shm_cma in = jd__shm_cma_of(
-        post->group, rail->member, letter->place, letter->address, bytes);
+    struct jd_shm_cma in =
+        jd__shm_cma_of(batch->group, rail->member, send_desc->place,
+                       send_desc->address, bytes);
     struct jd_strided to = { (char *)call->out + rail->moved, 1, part, part };
-    post->failure = jd__shm_cma_copy(post->group, in, rail->moved, part, &to);
-    if (post->failure != JD_OK)
+    batch->failure = jd__shm_cma_copy(batch->group, in, rail->moved, part, &to);
+    if (batch->failure != JD_OK)
         return FAILED;
     rail->moved += part;
     if (part < left)
         return MOVED;
-    atomic_store_explicit(&own_box(post, rail)->done, rail->number,
+    atomic_store_explicit(&own_box(batch, rail)->done, rail->number,
                           memory_order_release);
     return CLOSED;
 }
 
-static enum step receive_on(struct post *post, struct rail *rail)
+static enum step receive_on(struct batch *batch, struct rail *rail)
 {
     if (rail->phase == COMPARING)
-        return find_letter(post, rail);
-    return other_box(post, rail)->letters[rail->number % 2].way == STRAIGHT
-               ? read_straight(post, rail)
-               : read_ring(post, rail);
+        return find_send_desc(batch, rail);
+    return other_box(batch, rail)->send_descs[rail->number % 2].way == STRAIGHT
+               ? read_straight(batch, rail)
+               : read_ring(batch, rail);
 }
 
 /* ---- all rails ---------------------------------------------------------- */
 
-static bool is_of(const struct post *post, int transfer,
+static bool is_of(const struct batch *batch, int transfer,
                   const struct rail *rail)
 {
-    return post->transfers[transfer].member == rail->member &&
-           is_send(&post->transfers[transfer]) == rail->sends;
+    return batch->transfers[transfer].member == rail->member &&
+           is_send(&batch->transfers[transfer]) == rail->sends;
 }
 
 /* Says what the rail's next transfer is; closes it where there is none. */
-static enum step begin_next(struct post *post, struct rail *rail)
+static enum step begin_next(struct batch *batch, struct rail *rail)
 {
     do
         rail->transfer++;
-    while (rail->transfer < post->count && !is_of(post, rail->transfer, rail));
-    if (rail->transfer == post->count) {
+    while (rail->transfer < batch->count &&
+           !is_of(batch, rail->transfer, rail));
+    if (rail->transfer == batch->count) {
         rail->transfer = -1;
         return CLOSED;
     }
@@ -479,65 +488,66 @@ static enum step begin_next(struct post *post, struct rail *rail)
     rail->moved = 0;
     rail->phase = COMPARING;
     if (rail->sends)
-        return post_letter(post, rail);
-    post_ask(post, rail);
+        return write_send_desc(batch, rail);
+    write_recv_desc(batch, rail);
     return MOVED;
 }
 
-static enum step advance(struct post *post, struct rail *rail)
+static enum step advance(struct batch *batch, struct rail *rail)
 {
-    enum step step = rail->sends ? send_on(post, rail) : receive_on(post, rail);
-    return step == CLOSED ? begin_next(post, rail) : step;
+    enum step step =
+        rail->sends ? send_on(batch, rail) : receive_on(batch, rail);
+    return step == CLOSED ? begin_next(batch, rail) : step;
 }
 
 static enum jd_work work(void *arg, jd_status *ret_status)
 {
-    struct post *post = arg;
-    struct jd_shm_p2p *mail = post->mail;
+    struct batch *batch = arg;
+    struct jd_shm_p2p *p2p = batch->p2p;
     enum jd_work result = JD_WORK_IDLE;
-    for (int i = 0; i < mail->num_open;) {
-        enum step step = advance(post, mail->open[i]);
-        *ret_status = post->failure;
+    for (int i = 0; i < p2p->num_open;) {
+        enum step step = advance(batch, p2p->open[i]);
+        *ret_status = batch->failure;
         if (step == FAILED)
             return JD_WORK_FAILED;
         if (step != IDLE)
             result = JD_WORK_MOVED;
         if (step == CLOSED)
-            mail->open[i] = mail->open[--mail->num_open];
+            p2p->open[i] = p2p->open[--p2p->num_open];
         else
             i++;
     }
-    return mail->num_open ? result : JD_WORK_DONE;
+    return p2p->num_open ? result : JD_WORK_DONE;
 }
 
 static int find_missing(void *arg, int *members)
 {
-    const struct post *post = arg;
-    const struct rail *rails = post->mail->rails;
-    int size = post->group->size, count = 0;
+    const struct batch *batch = arg;
+    const struct rail *rails = batch->p2p->rails;
+    int size = batch->group->size, count = 0;
     for (int i = 0; i < size; i++)
         if (rails[i].transfer >= 0 || rails[size + i].transfer >= 0)
             members[count++] = i;
     return count;
 }
 
-/* Whether a receiver that has found its letter may still read what the letter
- * tells of. */
+/* Whether a receiver that has found its description may still read what
+ * that tells of. */
 static bool holds_on(void *arg, int member)
 {
-    const struct post *post = arg;
-    const struct rail *rail = &post->mail->rails[member];
+    const struct batch *batch = arg;
+    const struct rail *rail = &batch->p2p->rails[member];
     if (rail->transfer < 0)
         return false;
-    const struct letter *letter =
-        &own_box(post, rail)->letters[rail->number % 2];
-    const struct mailbox *other = other_box(post, rail);
-    uint64_t asked = atomic_load(&other->asks[rail->number % 2].number);
-    return letter->way == STRAIGHT && asked >= rail->number &&
+    const struct send_desc *send_desc =
+        &own_box(batch, rail)->send_descs[rail->number % 2];
+    const struct p2p_box *other = other_box(batch, rail);
+    uint64_t asked = atomic_load(&other->recv_descs[rail->number % 2].number);
+    return send_desc->way == STRAIGHT && asked >= rail->number &&
            atomic_load(&other->done) < rail->number;
 }
 
-static const struct jd_shm_work mail_work = {
+static const struct jd_shm_work p2p_work = {
     .work = work,
     .find_missing = find_missing,
     .holds_on = holds_on,
@@ -545,85 +555,87 @@ static const struct jd_shm_work mail_work = {
 
 /* ---- to itself ---------------------------------------------------------- */
 
-static int next_own(const struct post *post, int transfer, bool sends)
+static int next_own(const struct batch *batch, int transfer, bool sends)
 {
-    struct rail own = { .sends = sends, .member = post->group->index };
+    struct rail own = { .sends = sends, .member = batch->group->index };
     do
         transfer++;
-    while (transfer < post->count && !is_of(post, transfer, &own));
+    while (transfer < batch->count && !is_of(batch, transfer, &own));
     return transfer;
 }
 
-static jd_status fail_alone(const struct post *post, int transfer)
+static jd_status fail_alone(const struct batch *batch, int transfer)
 {
-    const struct jd_collective *call = &post->transfers[transfer].call;
+    const struct jd_collective *call = &batch->transfers[transfer].call;
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s%s: process %d (member %d) has a %s itself without its "
                    "%s in the same group; put both between jd_group_begin and "
                    "jd_group_end",
                    jd__signature_activity_name(call->activity),
                    call->detail ? call->detail : "",
-                   post->group->processes[post->group->index],
-                   post->group->index, call->out ? "receive from" : "send to",
+                   batch->group->processes[batch->group->index],
+                   batch->group->index, call->out ? "receive from" : "send to",
                    call->out ? "send" : "receive");
 }
 
-static void transfer_to_self(struct post *post)
+static void transfer_to_self(struct batch *batch)
 {
-    int sent = next_own(post, -1, true), got = next_own(post, -1, false);
-    for (; sent < post->count && got < post->count;
-         sent = next_own(post, sent, true), got = next_own(post, got, false)) {
-        const struct jd_collective *from = &post->transfers[sent].call;
-        const struct jd_collective *to = &post->transfers[got].call;
+    int sent = next_own(batch, -1, true), got = next_own(batch, -1, false);
+    for (; sent < batch->count && got < batch->count;
+         sent = next_own(batch, sent, true),
+         got = next_own(batch, got, false)) {
+        const struct jd_collective *from = &batch->transfers[sent].call;
+        const struct jd_collective *to = &batch->transfers[got].call;
         struct rail rail = { .sends = true,
-                             .member = post->group->index,
+                             .member = batch->group->index,
                              .transfer = sent };
-        if (is_equal(post, &rail, terms_of(&post->transfers[got])) && to->count)
+        if (is_equal(batch, &rail, terms_of(&batch->transfers[got])) &&
+            to->count)
             memmove(to->out, from->in, bytes_of(to));
     }
-    int left = sent < post->count ? sent : got;
-    if (left < post->count && post->status == JD_OK)
-        post->status = fail_alone(post, left);
+    int left = sent < batch->count ? sent : got;
+    if (left < batch->count && batch->status == JD_OK)
+        batch->status = fail_alone(batch, left);
 }
 
 /* ---- the call ----------------------------------------------------------- */
 
 /* Each rail that has a transfer begins its first one. */
-static void open_lanes(struct post *post)
+static void open_rails(struct batch *batch)
 {
-    struct jd_shm_p2p *mail = post->mail;
-    mail->num_open = 0;
-    for (int i = 0; i < post->count; i++) {
-        int member = post->transfers[i].member;
-        bool sends = is_send(&post->transfers[i]);
+    struct jd_shm_p2p *p2p = batch->p2p;
+    p2p->num_open = 0;
+    for (int i = 0; i < batch->count; i++) {
+        int member = batch->transfers[i].member;
+        bool sends = is_send(&batch->transfers[i]);
         struct rail *rail =
-            &mail->rails[sends ? member : post->group->size + member];
-        if (member == post->group->index || rail->transfer >= 0)
+            &p2p->rails[sends ? member : batch->group->size + member];
+        if (member == batch->group->index || rail->transfer >= 0)
             continue;
-        mail->open[mail->num_open++] = rail;
+        p2p->open[p2p->num_open++] = rail;
         rail->transfer = i - 1;
-        begin_next(post, rail);
+        begin_next(batch, rail);
     }
 }
 
 jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
                                const struct jd_transfer *transfers, int count)
 {
-    struct post post = { .group = group,
-                         .mail = group->mail,
-                         .transfers = transfers,
-                         .count = count };
+    struct batch batch = { .group = group,
+                           .p2p = group->p2p,
+                           .transfers = transfers,
+                           .count = count };
     if (atomic_load_explicit(&group->own->is_aborted, memory_order_relaxed))
         jd__shm_revoke(group);
     if (group->is_revoked)
         return jd__shm_fail_revoked(group);
     jd__shm_cma_try(group);
-    transfer_to_self(&post);
-    open_lanes(&post);
+    transfer_to_self(&batch);
+    open_rails(&batch);
     jd_status status = JD_OK;
     group->spec.wait.is_transfer = true;
-    if (post.mail->num_open)
-        status = jd__shm_await_work(group, &mail_work, &post);
+    if (batch.p2p->num_open)
+        status = jd__shm_await_work(group, &p2p_work, &batch);
     group->spec.wait.is_transfer = false;
-    return status == JD_OK ? post.status : status;
+    return status == JD_OK ? batch.status : status;
 }

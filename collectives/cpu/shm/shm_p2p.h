@@ -6,15 +6,15 @@
  *     status = jd__shm_p2p_transfer(group, transfers, count);
  *
  * No meeting: a transfer concerns its two members alone, while the others may
- * be in a collective. Each member has a mailbox for every other one, in its
- * own segment, and writes to its own alone:
- *   letters  the sender's: what it sends, and where that is
- *   asks     the receiver's: what it expects
- *   a ring   bytes from this member to that one, which the receiver cannot
- *            read where they are
+ * be in a collective. Each member has a box for every other one, in its own
+ * segment, and writes to its own alone:
+ *   send_descs  the sender's: what it sends, and where that is
+ *   recv_descs  the receiver's: what it expects
+ *   a ring      bytes from this member to that one, which the receiver cannot
+ *               read where they are
  * The transfers of an ordered pair are numbered. Both members compare the
- * letter and the ask of a number, and come to the same answer; short data are
- * in the letter, and a sender is free as soon as it sees that it is expected.
+ * two descriptions of a number, and come to the same answer; short data are in
+ * the sender's, and a sender is free as soon as it sees that it is expected.
  * What its receiver reads straight it guards until the receiver says that it
  * is done.
  *
@@ -28,14 +28,14 @@
 
 #include <stddef.h>
 
-/* This end's part of the mail; shm.c's. */
+/* This end's part of it; shm.c's. */
 struct jd_shm_p2p;
 
 /* NULL where there is no memory. */
 struct jd_shm_p2p *jd__shm_p2p_create(int group_size);
-void jd__shm_p2p_destroy(struct jd_shm_p2p *mail);
+void jd__shm_p2p_destroy(struct jd_shm_p2p *p2p);
 
-/* What the mailboxes of a member need, after the rest of its segment. */
+/* What the boxes of a member need, after the rest of its segment. */
 size_t jd__shm_p2p_size(int group_size);
 
 /* Makes every word that another member may wait for JD_SHM_REVOKED. */

@@ -85,7 +85,7 @@ struct jd_shm_group {
     struct jd_shm_levels *levels; /* NULL: one */
     const void **ins;             /* a place for each member, for folds */
     void **outs;                  /* and one more */
-    struct jd_shm_p2p *mail;
+    struct jd_shm_p2p *p2p;
     uint64_t secret; /* shm_cma.h: for the others to be read */
     bool is_one_process;
     bool has_tried;      /* to read theirs */

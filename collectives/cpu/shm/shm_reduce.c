@@ -14,7 +14,7 @@ struct jd_reduce_limits jd__reduce_limits = {
     .zero_copy_bytes = 0,
     .stream_bytes = 20 << 20,
     .bounce_bytes = 64 << 10,
-    .sight_bytes = 512 << 10,
+    .cma_bytes = 512 << 10,
     .read_bytes = 256 << 10,
 };
 
@@ -338,6 +338,6 @@ jd_status jd__shm_reduce(struct jd_shm_group *group,
         return reduce_short(&plan, all.has_places);
     if (is_zero_copy(&plan, &all))
         return reduce_zero_copy(&plan);
-    return jd__shm_reduce_is_seen(&plan) ? jd__shm_reduce_by_sight(&plan)
+    return jd__shm_reduce_is_seen(&plan) ? jd__shm_reduce_by_cma(&plan)
                                          : jd__shm_reduce_bounce(&plan);
 }

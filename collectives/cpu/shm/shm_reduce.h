@@ -19,7 +19,7 @@
  *              from the others' heaps. No way back is awaited but in the
  *              second case.
  *   zero copy  each member folds its share from all inputs into all outputs.
- *   sight      each member reads its share of the others' private inputs out
+ *   cma        each member reads its share of the others' private inputs out
  *              of their processes, and then their results: two system calls
  *              for each piece, no copy more than there is data.
  *   bounce     the same through the members' bounce memory, in pieces: for
@@ -72,7 +72,7 @@ jd_status jd__shm_reduce(struct jd_shm_group *group,
  * private buffers up to `inline_bytes` travels in the payload, one of heap
  * buffers up to `short_bytes` is folded by every member, and above
  * `zero_copy_bytes` (0: always, as in place) heap buffers are not bounced, nor
- * private ones from `sight_bytes` on. From `stream_bytes` on stores pass the
+ * private ones from `cma_bytes` on. From `stream_bytes` on stores pass the
  * caches. All members must have the same.
  */
 struct jd_reduce_limits {
@@ -81,7 +81,7 @@ struct jd_reduce_limits {
     size_t zero_copy_bytes;
     size_t stream_bytes;
     size_t bounce_bytes; /* the most that a member folds of a piece */
-    size_t sight_bytes;
+    size_t cma_bytes;
     size_t read_bytes; /* the most that is read of a member at a time */
 };
 extern struct jd_reduce_limits jd__reduce_limits;

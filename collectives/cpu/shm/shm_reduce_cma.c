@@ -23,7 +23,7 @@ static struct jd_shm_cma output_of(const struct jd_reduce_plan *plan,
 
 bool jd__shm_reduce_is_seen(const struct jd_reduce_plan *plan)
 {
-    if (plan->in_bytes < jd__reduce_limits.sight_bytes ||
+    if (plan->in_bytes < jd__reduce_limits.cma_bytes ||
         (plan->r->scatter && plan->r->rows > 1))
         return false;
     for (int i = 0; i < plan->group->size; i++) {
@@ -130,7 +130,7 @@ static jd_status take_results(const struct jd_reduce_plan *plan)
 
 /* The first step says that all inputs have been read, so that results may lie
  * over them; the second that all results have. */
-jd_status jd__shm_reduce_by_sight(const struct jd_reduce_plan *plan)
+jd_status jd__shm_reduce_by_cma(const struct jd_reduce_plan *plan)
 {
     struct jd_shm_group *group = plan->group;
     jd_status status = fold_share(plan);

@@ -50,6 +50,6 @@ jd_status jd__shm_reduce_bounce(const struct jd_reduce_plan *plan);
  * for that, and the call is one that gains by it.
  */
 bool jd__shm_reduce_is_seen(const struct jd_reduce_plan *plan);
-jd_status jd__shm_reduce_by_sight(const struct jd_reduce_plan *plan);
+jd_status jd__shm_reduce_by_cma(const struct jd_reduce_plan *plan);
 
 #endif

@@ -25,7 +25,7 @@
 #define YIELDS_BEFORE_SLEEP 2000
 #define FIRST_SLEEP 20000     /* nanoseconds */
 #define LONGEST_SLEEP 1000000 /* MPI must not be left alone for longer */
-#define PATIENCE 10.0         /* seconds for those who are to let go */
+#define LET_GO_SECONDS 10.0   /* seconds for those who are to let go */
 
 /* What one wait is for. */
 struct jd_target {
@@ -175,7 +175,8 @@ static jd_status let_go(const struct jd_target *target, jd_status status)
     double begin = jd__clock_now();
     jd__shm_revoke(group);
     make_visible();
-    while (count_holding(target, &member) && jd__clock_now() < begin + PATIENCE)
+    while (count_holding(target, &member) &&
+           jd__clock_now() < begin + LET_GO_SECONDS)
         sleep_for(LONGEST_SLEEP);
     int count = count_holding(target, &member);
     if (count == 0)
@@ -186,7 +187,7 @@ static jd_status let_go(const struct jd_target *target, jd_status status)
             "%s; and process %d (member %d) has not let go of the buffers "
             "within %g s: do not use them",
             why ? why : "out of memory", process, group->members[member].number,
-            PATIENCE);
+            LET_GO_SECONDS);
     free(why);
     if (group->spec.on_stuck)
         group->spec.on_stuck(group->spec.arg, process, jd_error_message());

@@ -46,9 +46,9 @@ void jd__agent_die(struct jd_agent *agent, const char *format, ...)
     va_end(args);
     /* Before a caller wakes: it may expect the end, and finds it begun. */
     pthread_mutex_lock(&agent->lock);
-    bool is_news = agent->state != JD_AGENT_DEAD && !agent->expects_end;
+    bool is_first = agent->state != JD_AGENT_DEAD && !agent->expects_end;
     pthread_mutex_unlock(&agent->lock);
-    if (is_news && agent->spec.on_lost)
+    if (is_first && agent->spec.on_lost)
         agent->spec.on_lost(agent->spec.arg, why);
     jd__agent_set_state(agent, JD_AGENT_DEAD, JD_UNAVAILABLE, strdup(why));
 }
@@ -94,7 +94,7 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
         return;
     }
     if (message->body_case == JD__MESSAGE__BODY_LOOK)
-        jd__agent_life_say(agent);
+        jd__agent_heartbeat_say(agent);
     if (agent->spec.on_push)
         agent->spec.on_push(agent->spec.arg, message);
     jd__message__free_unpacked(message, NULL);
@@ -215,8 +215,8 @@ static void wait_a_while(struct waiting *w)
 
 /* ---- calls -------------------------------------------------------------- */
 
-static jd_status ask(struct jd_agent *agent, struct jd_call *call,
-                     double patience, double notice);
+static jd_status ask(struct jd_agent *agent, struct jd_call *call, double grace,
+                     double notice);
 
 /* Says what the call waits for, if this is the lowest process that waits. */
 static void say_notice(struct waiting *w)
@@ -294,12 +294,12 @@ static jd_status wait_for_answer(struct waiting *w)
     }
 }
 
-static jd_status ask(struct jd_agent *agent, struct jd_call *call,
-                     double patience, double notice)
+static jd_status ask(struct jd_agent *agent, struct jd_call *call, double grace,
+                     double notice)
 {
     struct waiting w = { .agent = agent, .call = call };
     w.begin = jd__clock_now();
-    w.end = w.begin + patience;
+    w.end = w.begin + grace;
     w.next_notice = notice >= 0 ? w.begin + notice : INFINITY;
     jd__clock_init_condition(&w.pending.changed);
     pthread_mutex_lock(&agent->lock);
@@ -319,16 +319,16 @@ jd_status jd__agent_call(struct jd_agent *agent, struct jd_call *call)
 {
     size_t bytes = jd__wire_size(&call->request) + 2 * sizeof(uint64_t);
     bool waits = call->timeout != 0;
-    double patience = !waits              ? ANSWER_SECONDS
-                      : call->timeout < 0 ? INFINITY
-                                          : call->timeout + LATE_SECONDS;
+    double grace = !waits              ? ANSWER_SECONDS
+                   : call->timeout < 0 ? INFINITY
+                                       : call->timeout + LATE_SECONDS;
     if (bytes > agent->spec.max_message)
         return jd_fail(JD_RESOURCE_EXHAUSTED,
                        "%s%s: the message would have %zu bytes, over the %zu "
                        "of JD_MAX_MESSAGE; nothing was sent",
                        call->operation, call->detail ? call->detail : "", bytes,
                        agent->spec.max_message);
-    return ask(agent, call, call->patience > 0 ? call->patience : patience,
+    return ask(agent, call, call->grace > 0 ? call->grace : grace,
                waits && call->variable ? agent->spec.notice : -1);
 }
 

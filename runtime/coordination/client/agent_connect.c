@@ -138,7 +138,7 @@ static void on_link_closed(void *arg, int error, const char *why)
                                                  : "it closed the connection");
         return;
     }
-    jd__agent_life_stop(agent);
+    jd__agent_heartbeat_stop(agent);
     drop_link(agent);
     if (jd__wire_may_come_back(error) && agent->spec.fd < 0) {
         agent->back_since = agent->heard;
@@ -308,7 +308,7 @@ void jd__agent_connect(struct jd_agent *agent)
     agent->retry_timer = event_new(base, -1, 0, on_retry, agent);
     agent->meet_timer = event_new(base, -1, 0, on_meet_timeout, agent);
     if (!agent->retry_timer || !agent->meet_timer ||
-        !jd__agent_life_open(agent))
+        !jd__agent_heartbeat_open(agent))
         jd__agent_set_state(agent, JD_AGENT_DEAD, JD_RESOURCE_EXHAUSTED,
                             strdup("no memory for the agent's timers"));
     else if (agent->connecting_fd >= 0)
@@ -321,7 +321,7 @@ void jd__agent_connect(struct jd_agent *agent)
 
 void jd__agent_close(struct jd_agent *agent)
 {
-    jd__agent_life_close(agent);
+    jd__agent_heartbeat_close(agent);
     drop_link(agent);
     if (agent->connect_event)
         event_free(agent->connect_event);

@@ -349,7 +349,7 @@ static void on_admitted(struct jd_agent *agent, const Jd__Admitted *admitted)
     agent->place.pid = admitted->pid;
     agent->place.incarnation = admitted->incarnation;
     pthread_mutex_unlock(&agent->lock);
-    jd__agent_life_start(agent);
+    jd__agent_heartbeat_start(agent);
     jd__agent_be_ready(agent);
 }
 

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#define NEWS_PER_SECOND 1000 /* of all processes, for the service */
+#define PROGRESS_PER_SECOND 1000 /* of all processes, for the service */
 
 static struct timeval to_timeval(double seconds)
 {
@@ -31,10 +31,10 @@ static double look_interval(const struct jd_agent *agent)
 
 /* Of many processes each says less often what is new, so that the service is
  * not kept busy with it. */
-static double news_interval(const struct jd_agent *agent)
+static double progress_interval(const struct jd_agent *agent)
 {
     return fmax(look_interval(agent),
-                (double)agent->spec.count / NEWS_PER_SECOND);
+                (double)agent->spec.count / PROGRESS_PER_SECOND);
 }
 
 /* ---- what goes out ------------------------------------------------------ */
@@ -66,13 +66,13 @@ static bool is_same(const struct jd_progress *a, const struct jd_progress *b)
     return a->number == b->number && a->inside == b->inside;
 }
 
-static void send_news(struct jd_agent *agent, double now)
+static void send_progress(struct jd_agent *agent, double now)
 {
     jd__progress_sample(&agent->progress);
     if (is_same(&agent->sent_progress, &agent->progress) ||
-        now - agent->last_news < 0.9 * news_interval(agent))
+        now - agent->last_progress < 0.9 * progress_interval(agent))
         return;
-    agent->last_news = now;
+    agent->last_progress = now;
     send_heartbeat(agent, 0);
 }
 
@@ -103,7 +103,7 @@ static bool give_up_silent(struct jd_agent *agent, double now)
     forgive_own_sleep(agent, now);
     if (now - agent->heard <= timeout)
         return false;
-    jd__agent_life_stop(agent);
+    jd__agent_heartbeat_stop(agent);
     jd__agent_die(agent,
                   "no sign of life for %.3g s (its host is down or cut off, or "
                   "it is stopped; JD_HEARTBEAT_TIMEOUT is %.3g s)",
@@ -118,7 +118,7 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     jd__loop_check(agent->spec.loop);
     if (!give_up_silent(agent, now) && agent->spec.role == JD__ROLE__PROCESS)
-        send_news(agent, now);
+        send_progress(agent, now);
 }
 
 static void on_heartbeat(evutil_socket_t fd, short what, void *arg)
@@ -129,7 +129,7 @@ static void on_heartbeat(evutil_socket_t fd, short what, void *arg)
     send_heartbeat(agent, UINT64_MAX);
 }
 
-void jd__agent_life_say(struct jd_agent *agent)
+void jd__agent_heartbeat_say(struct jd_agent *agent)
 {
     jd__progress_sample(&agent->progress);
     send_heartbeat(agent, 0);
@@ -137,7 +137,7 @@ void jd__agent_life_say(struct jd_agent *agent)
 
 /* ---- life --------------------------------------------------------------- */
 
-bool jd__agent_life_open(struct jd_agent *agent)
+bool jd__agent_heartbeat_open(struct jd_agent *agent)
 {
     struct event_base *base = jd__loop_base(agent->spec.loop);
     agent->look_timer = event_new(base, -1, EV_PERSIST, on_look, agent);
@@ -146,7 +146,7 @@ bool jd__agent_life_open(struct jd_agent *agent)
     return agent->look_timer && agent->heartbeat_timer;
 }
 
-void jd__agent_life_start(struct jd_agent *agent)
+void jd__agent_heartbeat_start(struct jd_agent *agent)
 {
     struct timeval look = to_timeval(look_interval(agent));
     agent->last_look = jd__clock_now();
@@ -158,7 +158,7 @@ void jd__agent_life_start(struct jd_agent *agent)
     }
 }
 
-void jd__agent_life_stop(struct jd_agent *agent)
+void jd__agent_heartbeat_stop(struct jd_agent *agent)
 {
     if (agent->look_timer)
         event_del(agent->look_timer);
@@ -166,7 +166,7 @@ void jd__agent_life_stop(struct jd_agent *agent)
         event_del(agent->heartbeat_timer);
 }
 
-void jd__agent_life_close(struct jd_agent *agent)
+void jd__agent_heartbeat_close(struct jd_agent *agent)
 {
     if (agent->look_timer)
         event_free(agent->look_timer);

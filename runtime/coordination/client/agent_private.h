@@ -59,7 +59,7 @@ struct jd_agent {
     struct jd_greeting greeting;
     bool has_warned; /* that somebody refuses us who may be anybody */
     struct jd_progress progress, sent_progress;
-    double last_look, last_news, back_since;
+    double last_look, last_progress, back_since;
 
     pthread_mutex_t lock;
     pthread_cond_t state_changed;
@@ -106,12 +106,12 @@ void jd__agent_forget_greeting(struct jd_agent *agent);
 
 /* ---- agent_heartbeat.c -------------------------------------------------- */
 
-bool jd__agent_life_open(struct jd_agent *agent);
-void jd__agent_life_start(struct jd_agent *agent);
-void jd__agent_life_stop(struct jd_agent *agent);
-void jd__agent_life_close(struct jd_agent *agent);
+bool jd__agent_heartbeat_open(struct jd_agent *agent);
+void jd__agent_heartbeat_start(struct jd_agent *agent);
+void jd__agent_heartbeat_stop(struct jd_agent *agent);
+void jd__agent_heartbeat_close(struct jd_agent *agent);
 /* What this process is doing, now: the service asks. */
-void jd__agent_life_say(struct jd_agent *agent);
+void jd__agent_heartbeat_say(struct jd_agent *agent);
 void jd__agent_set_heard(struct jd_agent *agent, double at);
 
 /* ---- agent.c ------------------------------------------------------------ */

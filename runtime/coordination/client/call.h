@@ -21,8 +21,8 @@ struct jd_call {
     const char *operation; /* "jd_kv_get" */
     const char *detail;    /* " of key \"a\"", or NULL: follows operation */
     double timeout;        /* seconds; negative: none; 0: answered at once */
-    double patience;       /* seconds for the service to answer; 0: timeout
-                              and two seconds, or 60 s */
+    double grace;          /* seconds for the service to answer; 0: timeout
+                                 and two seconds, or 60 s */
     const char *variable;  /* what changes it: "the timeout argument" */
     Jd__Message request;   /* its body; id and timeout_ms are filled in */
     Jd__Message *answer;   /* the reply's message, until jd__call_finish */

@@ -58,43 +58,43 @@ static struct {
     void *stay_arg;
     /* of the callback's thread: */
     pthread_t callback_thread;
-} ending = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
 static void init_condition(void)
 {
-    jd__clock_init_condition(&ending.changed);
+    jd__clock_init_condition(&state.changed);
 }
 
 static void lock(void)
 {
-    pthread_once(&ending.once, init_condition);
-    pthread_mutex_lock(&ending.lock);
+    pthread_once(&state.once, init_condition);
+    pthread_mutex_lock(&state.lock);
 }
 
 static void unlock(void)
 {
-    pthread_mutex_unlock(&ending.lock);
+    pthread_mutex_unlock(&state.lock);
 }
 
 /* ---- the sentence ------------------------------------------------------- */
 
 static const char *report_text(void)
 {
-    return ending.text ? ending.text
-                       : "another process has failed (no memory for the "
-                         "sentence that says which)";
+    return state.text ? state.text
+                      : "another process has failed (no memory for the "
+                        "sentence that says which)";
 }
 
 static double report_age(void)
 {
-    return ending.report.age + jd__clock_now() - ending.begin;
+    return state.report.age + jd__clock_now() - state.begin;
 }
 
 /* What those have called last that did it on this host; of more than some the
  * list is for nobody's eyes. */
 static void print_last_calls(FILE *out)
 {
-    const struct jd_report *report = &ending.report;
+    const struct jd_report *report = &state.report;
     for (size_t i = 0; i < report->num_processes && i < MAX_LAST_CALLS; i++) {
         char *call = jd__recorder_last_call(report->processes[i]);
         if (call)
@@ -116,8 +116,8 @@ static char *describe_last_calls(void)
 static void say_failure(void)
 {
     char others[64] = "";
-    int silent = ending.report.silent;
-    if (!ending.report.speak)
+    int silent = state.report.silent;
+    if (!state.report.speak)
         return;
     if (silent > 0)
         snprintf(others, sizeof others, "; %d other process%s nothing", silent,
@@ -125,7 +125,7 @@ static void say_failure(void)
     char *calls = describe_last_calls();
     jd__log(JD_LOG_ERROR, "%s%s; this process ends with exit code %d%s%s",
             report_text(), calls ? calls : "", JD_EXIT_PEER_FAILED,
-            ending.has_called ? " after its callback" : "", others);
+            state.has_called ? " after its callback" : "", others);
     free(calls);
 }
 
@@ -135,23 +135,23 @@ static void say_late(void)
             "jd_on_peer_failure: the callback has not returned within %.3g s "
             "(JD_FAILURE_GRACE changes it); this process ends with exit code "
             "%d without it",
-            ending.grace, JD_EXIT_PEER_FAILED);
+            state.grace, JD_EXIT_PEER_FAILED);
 }
 
 /* ---- the threads -------------------------------------------------------- */
 
 static bool is_waiting(void)
 {
-    return ending.calls || ending.stays;
+    return state.calls || state.stays;
 }
 
 /* Waits, locked, until nothing is to be waited for or the grace is over. */
 static void wait_for_others(void)
 {
-    struct timespec until = jd__clock_timespec(ending.begin + ending.grace);
+    struct timespec until = jd__clock_timespec(state.begin + state.grace);
     int error = 0;
     while (is_waiting() && error == 0)
-        error = pthread_cond_timedwait(&ending.changed, &ending.lock, &until);
+        error = pthread_cond_timedwait(&state.changed, &state.lock, &until);
 }
 
 static void sleep_until(double when)
@@ -168,11 +168,11 @@ static void *end_process(void *unused)
     jd__process_exit_flush();
     lock();
     wait_for_others();
-    bool is_late = ending.calls;
+    bool is_late = state.calls;
     unlock();
     if (is_late)
         say_late();
-    sleep_until(ending.begin - ending.report.age + TOGETHER_SECONDS);
+    sleep_until(state.begin - state.report.age + TOGETHER_SECONDS);
     jd__process_exit_now(JD_EXIT_PEER_FAILED);
 }
 
@@ -199,19 +199,19 @@ static void *run_callback(void *unused)
 {
     (void)unused;
     lock();
-    jd_peer_failure_f callback = ending.callback;
-    void *arg = ending.callback_arg;
+    jd_peer_failure_f callback = state.callback;
+    void *arg = state.callback_arg;
     unlock();
     struct jd_peer_failure failure = {
-        .processes = ending.report.processes,
-        .num_processes = ending.report.num_processes,
+        .processes = state.report.processes,
+        .num_processes = state.report.num_processes,
         .text = report_text(),
         .age = report_age(),
     };
     callback(&failure, arg);
     lock();
-    ending.calls = false;
-    pthread_cond_broadcast(&ending.changed);
+    state.calls = false;
+    pthread_cond_broadcast(&state.changed);
     unlock();
     return NULL;
 }
@@ -226,12 +226,12 @@ static bool start_thread(pthread_t *thread, const char *name,
 static void start_threads(void)
 {
     pthread_t thread;
-    ending.calls = ending.callback && start_thread(&ending.callback_thread,
-                                                   "jd-callback", run_callback);
-    ending.has_called = ending.calls;
+    state.calls = state.callback && start_thread(&state.callback_thread,
+                                                 "jd-callback", run_callback);
+    state.has_called = state.calls;
     start_thread(&thread, "jd-guard", guard_end);
     if (!start_thread(&thread, "jd-ending", end_process)) {
-        ending.calls = ending.stays = false;
+        state.calls = state.stays = false;
         unlock();
         end_process(NULL);
     }
@@ -242,13 +242,13 @@ static void start_threads(void)
 static void ask_stay(evutil_socket_t fd, short what, void *unused)
 {
     (void)fd, (void)what, (void)unused;
-    if (ending.stay(ending.stay_arg))
+    if (state.stay(state.stay_arg))
         return;
-    event_free(ending.stay_event);
-    ending.stay_event = NULL;
+    event_free(state.stay_event);
+    state.stay_event = NULL;
     lock();
-    ending.stays = false;
-    pthread_cond_broadcast(&ending.changed);
+    state.stays = false;
+    pthread_cond_broadcast(&state.changed);
     unlock();
 }
 
@@ -260,11 +260,11 @@ static bool start_to_stay(struct jd_loop *loop, bool (*stay)(void *arg),
     struct timeval interval = { 0, STAY_MICROSECONDS };
     if (!stay || !stay(arg))
         return false;
-    ending.stay = stay;
-    ending.stay_arg = arg;
-    ending.stay_event =
+    state.stay = stay;
+    state.stay_arg = arg;
+    state.stay_event =
         event_new(jd__loop_base(loop), -1, EV_PERSIST, ask_stay, NULL);
-    return ending.stay_event && event_add(ending.stay_event, &interval) == 0;
+    return state.stay_event && event_add(state.stay_event, &interval) == 0;
 }
 
 /* ---- the beginning ------------------------------------------------------ */
@@ -273,21 +273,21 @@ static bool start_to_stay(struct jd_loop *loop, bool (*stay)(void *arg),
 static void keep_report(const struct jd_report *report)
 {
     size_t bytes = report->num_processes * sizeof *report->processes;
-    ending.report = *report;
-    ending.begin = jd__clock_now();
-    ending.text = strdup(report->text);
-    ending.processes = bytes ? malloc(bytes) : NULL;
-    if (ending.processes)
-        memcpy(ending.processes, report->processes, bytes);
+    state.report = *report;
+    state.begin = jd__clock_now();
+    state.text = strdup(report->text);
+    state.processes = bytes ? malloc(bytes) : NULL;
+    if (state.processes)
+        memcpy(state.processes, report->processes, bytes);
     else
-        ending.report.num_processes = 0;
-    ending.report.processes = ending.processes;
-    ending.report.text = ending.text;
+        state.report.num_processes = 0;
+    state.report.processes = state.processes;
+    state.report.text = state.text;
 }
 
 static void call_hook(void)
 {
-    void (*hook)(void) = atomic_load(&ending.hook);
+    void (*hook)(void) = atomic_load(&state.hook);
     if (hook)
         hook();
 }
@@ -295,11 +295,11 @@ static void call_hook(void)
 /* Locked. False where it has begun already: the first report stands. */
 static bool take_report(const struct jd_report *report)
 {
-    if (atomic_load(&ending.has_begun))
+    if (atomic_load(&state.has_begun))
         return false;
     keep_report(report);
-    atomic_store_explicit(&ending.has_begun, true, memory_order_release);
-    pthread_cond_broadcast(&ending.changed);
+    atomic_store_explicit(&state.has_begun, true, memory_order_release);
+    pthread_cond_broadcast(&state.changed);
     call_hook();
     return true;
 }
@@ -309,10 +309,10 @@ void jd__failure_exit_begin(struct jd_loop *loop,
                             bool (*stay)(void *arg), void *arg)
 {
     lock();
-    if (take_report(report) && !ending.is_leaving) {
-        ending.pid = getpid();
-        atomic_store(&ending.is_going_on, true);
-        ending.stays = start_to_stay(loop, stay, arg);
+    if (take_report(report) && !state.is_leaving) {
+        state.pid = getpid();
+        atomic_store(&state.is_going_on, true);
+        state.stays = start_to_stay(loop, stay, arg);
         start_threads();
     }
     unlock();
@@ -329,7 +329,7 @@ void jd__failure_exit_note(const char *text)
 
 bool jd__failure_exit_has_begun(void)
 {
-    return atomic_load_explicit(&ending.has_begun, memory_order_relaxed);
+    return atomic_load_explicit(&state.has_begun, memory_order_relaxed);
 }
 
 static jd_status fail_ended(const char *operation)
@@ -349,7 +349,7 @@ bool jd__failure_exit_is_callback(void)
 {
     lock();
     bool is_callback =
-        ending.calls && pthread_equal(ending.callback_thread, pthread_self());
+        state.calls && pthread_equal(state.callback_thread, pthread_self());
     unlock();
     return is_callback;
 }
@@ -357,20 +357,20 @@ bool jd__failure_exit_is_callback(void)
 /* A forked child is nobody's to end. */
 void jd__failure_exit_await(void)
 {
-    if (!atomic_load(&ending.is_going_on) || ending.pid != getpid() ||
+    if (!atomic_load(&state.is_going_on) || state.pid != getpid() ||
         jd__failure_exit_is_callback())
         return;
     for (;;)
         pause();
 }
 
-void jd__failure_exit_await_news(double seconds)
+void jd__failure_exit_await_notification(double seconds)
 {
     struct timespec until = jd__clock_timespec(jd__clock_now() + seconds);
     int error = 0;
     lock();
-    while (!atomic_load(&ending.has_begun) && error == 0)
-        error = pthread_cond_timedwait(&ending.changed, &ending.lock, &until);
+    while (!atomic_load(&state.has_begun) && error == 0)
+        error = pthread_cond_timedwait(&state.changed, &state.lock, &until);
     unlock();
     jd__failure_exit_await();
 }
@@ -380,40 +380,40 @@ void jd__failure_exit_await_news(double seconds)
 void jd__failure_exit_configure(double grace)
 {
     lock();
-    ending.grace = grace;
+    state.grace = grace;
     unlock();
 }
 
 void jd__failure_exit_set_leaving(bool is_leaving)
 {
     lock();
-    ending.is_leaving = is_leaving;
+    state.is_leaving = is_leaving;
     unlock();
 }
 
 void jd__failure_exit_set_callback(jd_peer_failure_f callback, void *arg)
 {
     lock();
-    ending.callback = callback;
-    ending.callback_arg = arg;
+    state.callback = callback;
+    state.callback_arg = arg;
     unlock();
 }
 
 void jd__failure_exit_set_hook(void (*hook)(void))
 {
-    atomic_store(&ending.hook, hook);
+    atomic_store(&state.hook, hook);
 }
 
 void jd__failure_exit_reset(void)
 {
     lock();
-    if (!atomic_load(&ending.is_going_on)) {
-        free(ending.text);
-        free(ending.processes);
-        ending.text = NULL;
-        ending.processes = NULL;
-        ending.callback = NULL;
-        atomic_store(&ending.has_begun, false);
+    if (!atomic_load(&state.is_going_on)) {
+        free(state.text);
+        free(state.processes);
+        state.text = NULL;
+        state.processes = NULL;
+        state.callback = NULL;
+        atomic_store(&state.has_begun, false);
     }
     unlock();
 }

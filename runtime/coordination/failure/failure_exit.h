@@ -70,10 +70,10 @@ bool jd__failure_exit_has_begun(void);
  */
 void jd__failure_exit_await(void);
 
-/* As jd__failure_exit_await, and stays up to the seconds for news of a failure:
+/* As jd__failure_exit_await, and stays up to the seconds for word of a failure:
  * what has gone wrong here may be another process's death, which this process
  * hears of a moment later. */
-void jd__failure_exit_await_news(double seconds);
+void jd__failure_exit_await_notification(double seconds);
 
 /* True on the thread of the callback. Threads: any. */
 bool jd__failure_exit_is_callback(void);

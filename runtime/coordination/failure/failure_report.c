@@ -20,12 +20,12 @@
  * rest is for a process 0 that is kept from running: who is not answered ends
  * the job by MPI_Abort, perhaps before the others have heard why. */
 #define TELL_SECONDS 2.0
-#define PATIENCE_SECONDS 2.5 /* for the service's own word about that */
+#define GRACE_SECONDS 2.5 /* for the service's own word about that */
 
-/* For news of another process's failure, which the service holds for 0.03 s;
+/* For word of another process's failure, which the service holds for 0.03 s;
  * and where the status says that there must be some. */
-#define NEWS_SECONDS 0.1
-#define SURE_NEWS_SECONDS 1.0
+#define NOTIFICATION_SECONDS 0.1
+#define SURE_NOTIFICATION_SECONDS 1.0
 
 /* With this one libpmix ends a process whose server has gone, which jd sees by
  * a connection of its own, perhaps a little later: the kernel closes those of
@@ -38,49 +38,49 @@ static struct {
     struct jd_client *client; /* NULL: nobody to tell */
     int tellers;              /* threads that use it now */
     atomic_int pid;           /* whose connection it is */
-} telling = { .lock = PTHREAD_MUTEX_INITIALIZER,
-              .done = PTHREAD_COND_INITIALIZER };
+} reporting = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                .done = PTHREAD_COND_INITIALIZER };
 
 void jd__failure_report_open(struct jd_client *client)
 {
-    pthread_mutex_lock(&telling.lock);
-    telling.client = client;
-    telling.pid = getpid();
-    pthread_mutex_unlock(&telling.lock);
+    pthread_mutex_lock(&reporting.lock);
+    reporting.client = client;
+    reporting.pid = getpid();
+    pthread_mutex_unlock(&reporting.lock);
 }
 
 /* Their calls have deadlines. */
 void jd__failure_report_close(void)
 {
-    pthread_mutex_lock(&telling.lock);
-    telling.client = NULL;
-    while (telling.tellers > 0)
-        pthread_cond_wait(&telling.done, &telling.lock);
-    pthread_mutex_unlock(&telling.lock);
+    pthread_mutex_lock(&reporting.lock);
+    reporting.client = NULL;
+    while (reporting.tellers > 0)
+        pthread_cond_wait(&reporting.done, &reporting.lock);
+    pthread_mutex_unlock(&reporting.lock);
 }
 
 /* To be given back by end_telling; NULL where there is nobody to tell. The
  * pid comes first: in a forked child the lock may be held for ever. */
-static struct jd_client *begin_telling(void)
+static struct jd_client *begin_reporting(void)
 {
-    if (telling.pid != getpid())
+    if (reporting.pid != getpid())
         return NULL;
-    pthread_mutex_lock(&telling.lock);
-    struct jd_client *client = telling.client;
+    pthread_mutex_lock(&reporting.lock);
+    struct jd_client *client = reporting.client;
     struct jd_loop *loop = client ? jd__client_loop(client) : NULL;
     if (!loop || jd__loop_is_current(loop))
         client = NULL;
-    telling.tellers += client != NULL;
-    pthread_mutex_unlock(&telling.lock);
+    reporting.tellers += client != NULL;
+    pthread_mutex_unlock(&reporting.lock);
     return client;
 }
 
-static void end_telling(void)
+static void end_reporting(void)
 {
-    pthread_mutex_lock(&telling.lock);
-    if (--telling.tellers == 0)
-        pthread_cond_signal(&telling.done);
-    pthread_mutex_unlock(&telling.lock);
+    pthread_mutex_lock(&reporting.lock);
+    if (--reporting.tellers == 0)
+        pthread_cond_signal(&reporting.done);
+    pthread_mutex_unlock(&reporting.lock);
 }
 
 /* ---- the process's own end ---------------------------------------------- */
@@ -107,7 +107,7 @@ static jd_status report(struct jd_client *client, const char *operation,
     struct jd_call call = {
         .operation = operation,
         .timeout = TELL_SECONDS + told,
-        .patience = PATIENCE_SECONDS + told,
+        .grace = GRACE_SECONDS + told,
         .variable = "it cannot be changed",
     };
     jd__call_init(&call, JD__MESSAGE__BODY_REPORT, body);
@@ -131,25 +131,25 @@ static Jd__Report make_report(Jd__Report__Kind kind, int code, const char *text)
 
 /* For so many seconds, and then what has come and was not handled yet, because
  * this process did not run. Where it is being ended, it stays here. */
-static void await_news(double patience)
+static void await_notification(double grace)
 {
-    jd__failure_exit_await_news(patience);
-    struct jd_client *client = begin_telling();
+    jd__failure_exit_await_notification(grace);
+    struct jd_client *client = begin_reporting();
     if (!client)
         return;
     jd__loop_catch_up(jd__client_loop(client));
-    end_telling();
+    end_reporting();
     jd__failure_exit_await();
 }
 
-static bool tell_service(const char *operation, double patience,
-                         Jd__Report *body, struct jd_report_answer *ret_told)
+static bool tell_service(const char *operation, double grace, Jd__Report *body,
+                         struct jd_report_answer *ret_told)
 {
-    struct jd_client *client = begin_telling();
-    if (client && patience > 0) {
-        end_telling(); /* where this process is being ended, it stays there */
-        await_news(patience);
-        client = begin_telling();
+    struct jd_client *client = begin_reporting();
+    if (client && grace > 0) {
+        end_reporting(); /* where this process is being ended, it stays there */
+        await_notification(grace);
+        client = begin_reporting();
     }
     if (!client)
         return false;
@@ -158,20 +158,21 @@ static bool tell_service(const char *operation, double patience,
     /* Where this is process 0, the replies and reports that others get are sent
      * then: the loop has come out of what it was in. */
     jd__loop_catch_up(jd__client_loop(client));
-    end_telling();
+    end_reporting();
     return status == JD_OK;
 }
 
-static double patience_with(jd_status status)
+static double grace_with(jd_status status)
 {
-    return status == JD_ABORTED || status == JD_UNAVAILABLE ? SURE_NEWS_SECONDS
-                                                            : NEWS_SECONDS;
+    return status == JD_ABORTED || status == JD_UNAVAILABLE
+               ? SURE_NOTIFICATION_SECONDS
+               : NOTIFICATION_SECONDS;
 }
 
 bool jd__failure_report_start(jd_status status, const char *text)
 {
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)status, text);
-    return tell_service("jd_initialize", patience_with(status), &body, NULL);
+    return tell_service("jd_initialize", grace_with(status), &body, NULL);
 }
 
 bool jd__failure_report_check(jd_status status, const char *text,
@@ -179,7 +180,7 @@ bool jd__failure_report_check(jd_status status, const char *text,
 {
     Jd__Report body = make_report(JD__REPORT__KIND__CHECK, 1, text);
     *ret_told = (struct jd_report_answer){ .prints = true };
-    return tell_service("JD_CHECK", patience_with(status), &body, ret_told);
+    return tell_service("JD_CHECK", grace_with(status), &body, ret_told);
 }
 
 bool jd__failure_report_abort(int code, const char *why)
@@ -194,24 +195,25 @@ void jd__failure_report_exit(int code)
     snprintf(text, sizeof text, "this process exits with code %d", code);
     Jd__Report body = make_report(JD__REPORT__KIND__EXIT, code, text);
     tell_service("exit",
-                 code == LOST_SERVER_CODE ? SURE_NEWS_SECONDS : NEWS_SECONDS,
+                 code == LOST_SERVER_CODE ? SURE_NOTIFICATION_SECONDS
+                                          : NOTIFICATION_SECONDS,
                  &body, NULL);
 }
 
 jd_status jd__failure_report_error(jd_status error, const char *text)
 {
-    struct jd_client *client = begin_telling();
+    struct jd_client *client = begin_reporting();
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)error, text);
     if (!client)
         return JD_OK; /* alone */
     jd_status status = report(client, "jd_report_error", &body, NULL);
-    end_telling();
+    end_reporting();
     return status;
 }
 
 void jd__failure_report_armed(void)
 {
-    struct jd_client *client = begin_telling();
+    struct jd_client *client = begin_reporting();
     Jd__Armed body = JD__ARMED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
     if (!client)
@@ -219,13 +221,13 @@ void jd__failure_report_armed(void)
     message.body_case = JD__MESSAGE__BODY_ARMED;
     message.armed = &body;
     jd__client_tell(client, &message);
-    end_telling();
+    end_reporting();
 }
 
 /* ---- waits that last ---------------------------------------------------- */
 
 #define ASK_SECONDS 0.2 /* for all that are asked to say what they do */
-#define ASK_PATIENCE 1.0
+#define ASK_GRACE 1.0
 
 static _Atomic uint64_t num_waits, last_look;
 
@@ -305,7 +307,7 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
     uint32_t members[2 * JD_WAIT_NAMED];
     Jd__Blocked body = JD__BLOCKED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
-    struct jd_client *client = begin_telling();
+    struct jd_client *client = begin_reporting();
     if (!client)
         return;
     print_operation(wait, operation, sizeof operation);
@@ -313,7 +315,7 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait)
     message.body_case = JD__MESSAGE__BODY_BLOCKED;
     message.blocked = &body;
     jd__client_tell(client, &message);
-    end_telling();
+    end_reporting();
 }
 
 static void take_followed(const Jd__Reply *reply, struct jd_followed *followed)
@@ -338,7 +340,7 @@ static void follow(struct jd_client *client, const struct jd_blocked_wait *wait,
     Jd__Inquiry body = JD__INQUIRY__INIT;
     struct jd_call call = { .operation = "asking for whom others wait",
                             .timeout = ASK_SECONDS,
-                            .patience = ASK_PATIENCE };
+                            .grace = ASK_GRACE };
     print_operation(wait, operation, sizeof operation);
     body.operation = operation;
     body.waited_ms = (uint64_t)(1000 * wait->waited);
@@ -353,12 +355,12 @@ static void follow(struct jd_client *client, const struct jd_blocked_wait *wait,
 void jd__failure_report_follow(const struct jd_blocked_wait *wait,
                                struct jd_followed *ret_followed)
 {
-    struct jd_client *client = begin_telling();
+    struct jd_client *client = begin_reporting();
     ret_followed->count = ret_followed->num_members = 0;
     if (!client)
         return;
     follow(client, wait, ret_followed);
-    end_telling();
+    end_reporting();
 }
 
 static char *ask(struct jd_client *client, const int *processes, int count)
@@ -367,7 +369,7 @@ static char *ask(struct jd_client *client, const int *processes, int count)
     Jd__Inquiry body = JD__INQUIRY__INIT;
     struct jd_call call = { .operation = "asking what others do",
                             .timeout = ASK_SECONDS,
-                            .patience = ASK_PATIENCE };
+                            .grace = ASK_GRACE };
     body.processes = (uint32_t *)processes; /* both have 32 bits; only read */
     body.n_processes = at_most(count);
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
@@ -379,10 +381,10 @@ static char *ask(struct jd_client *client, const int *processes, int count)
 
 char *jd__failure_report_ask(const int *processes, int count)
 {
-    struct jd_client *client = begin_telling();
+    struct jd_client *client = begin_reporting();
     if (!client)
         return NULL;
     char *text = ask(client, processes, count);
-    end_telling();
+    end_reporting();
     return text;
 }

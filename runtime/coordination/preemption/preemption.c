@@ -48,7 +48,7 @@ static struct {
     pthread_once_t once;
     /* Held while things are made and unmade, also by the loop: so the loop
      * must not want it. */
-    pthread_mutex_t life;
+    pthread_mutex_t setup;
     struct jd_client *client; /* NULL: not started */
     atomic_int pid; /* who started it: a forked child has no threads of it */
     int signal_number;
@@ -64,7 +64,7 @@ static struct {
     .step = -1,
     .fd = -1,
     .once = PTHREAD_ONCE_INIT,
-    .life = PTHREAD_MUTEX_INITIALIZER,
+    .setup = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
@@ -274,9 +274,9 @@ jd_status jd__preemption_prepare(const char *operation)
 {
     if (!jd__preemption_is_unready())
         return JD_OK;
-    pthread_mutex_lock(&state.life);
+    pthread_mutex_lock(&state.setup);
     jd_status status = prepare_once();
-    pthread_mutex_unlock(&state.life);
+    pthread_mutex_unlock(&state.setup);
     return status == JD_OK ? JD_OK : jd__fail_prefix(status, "%s: ", operation);
 }
 
@@ -376,12 +376,12 @@ jd_status jd__preemption_start(struct jd_client *client,
     if (status != JD_OK)
         return status;
     pthread_once(&state.once, make_condition);
-    pthread_mutex_lock(&state.life);
+    pthread_mutex_lock(&state.setup);
     state.client = client;
     state.signal_number = number;
     atomic_store(&state.pid, getpid());
     set_started(true);
-    pthread_mutex_unlock(&state.life);
+    pthread_mutex_unlock(&state.setup);
     return JD_OK;
 }
 
@@ -415,10 +415,10 @@ void jd__preemption_stop(void)
     jd__preemption_signal_release();
     /* All still stands for a callback that runs. */
     jd__preemption_callback_stop();
-    pthread_mutex_lock(&state.life);
+    pthread_mutex_lock(&state.setup);
     if (state.client)
         take_down();
-    pthread_mutex_unlock(&state.life);
+    pthread_mutex_unlock(&state.setup);
 }
 
 /* ---- the acknowledgement ------------------------------------------------ */
@@ -460,13 +460,13 @@ static void end_round(void)
 jd_status jd__preemption_acknowledge(void)
 {
     jd_status status = JD_OK;
-    pthread_mutex_lock(&state.life);
+    pthread_mutex_lock(&state.setup);
     pthread_mutex_lock(&state.lock);
     struct preemption_round round = state.round;
     end_round();
     pthread_mutex_unlock(&state.lock);
     if (round.phase != QUIET && state.client && jd__client_loop(state.client))
         status = tell_end(&round);
-    pthread_mutex_unlock(&state.life);
+    pthread_mutex_unlock(&state.setup);
     return status;
 }

@@ -453,7 +453,7 @@ static struct jd_queue *find_company(struct jd_service *service,
                                      const Jd__Report *report)
 {
     if (report->kind != JD__REPORT__KIND__CHECK)
-        return service->is_failing ? &service->telling : NULL;
+        return service->is_failing ? &service->reporting : NULL;
     struct jd_same_text *same = find_same(service, report->text);
     return same ? &same->queue : NULL;
 }
@@ -466,8 +466,8 @@ static void answer_told(struct jd_service *service)
     reply.number = 1;
     reply.ranges = range;
     reply.n_ranges = 2;
-    while (service->telling.first) {
-        struct jd_pending_request *waiter = service->telling.first;
+    while (service->reporting.first) {
+        struct jd_pending_request *waiter = service->reporting.first;
         range[0] = (uint32_t)waiter->connection->member->index;
         jd__service_answer(service, waiter->connection, waiter->id, &reply);
         jd__pending_end(service, waiter);

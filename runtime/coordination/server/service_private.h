@@ -264,7 +264,7 @@ struct jd_service {
     double failing_at; /* the end of the one, the next turn of the other */
     struct jd_saying saying;
     char *failure_text;
-    struct jd_queue telling; /* who have reported, until it is said */
+    struct jd_queue reporting; /* who have reported, until it is said */
     struct jd_same_text *same_texts, *last_same_text; /* by age */
     void *same_texts_by_text;                         /* tsearch tree of them */
     double next_look;                                 /* at who is silent */

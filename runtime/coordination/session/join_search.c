@@ -74,8 +74,8 @@ static bool is_passed_over(jd_status status)
 }
 
 /* Where time is up before it has answered, its last answer says more. */
-static bool is_news(const struct service_search *search,
-                    const struct candidate *candidate)
+static bool is_new(const struct service_search *search,
+                   const struct candidate *candidate)
 {
     return !candidate->why || jd__clock_now() < search->spec->deadline;
 }
@@ -86,7 +86,7 @@ static jd_status try_candidate(const struct service_search *search,
     jd_status status = look_up(search, candidate);
     if (status == JD_OK)
         status = knock(search, candidate);
-    if (is_passed_over(status) && is_news(search, candidate)) {
+    if (is_passed_over(status) && is_new(search, candidate)) {
         free(candidate->why);
         candidate->why = strdup(jd_error_message());
     }

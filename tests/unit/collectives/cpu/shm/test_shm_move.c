@@ -148,9 +148,10 @@ static void test_permute(struct member *m, const struct test_call *test)
     run_move(m, &move);
     if (out != in)
         memset(in, 0x5a, count);
-    int giver = permute.from;
-    expect(test, m, giver, out,
-           giver < 0 ? (const void *)zeros : stream(test, giver, -1, 0), count);
+    int producer = permute.from;
+    expect(test, m, producer, out,
+           producer < 0 ? (const void *)zeros : stream(test, producer, -1, 0),
+           count);
     ck_assert_int_eq((unsigned char)out[count], 0xa5);
 }
 

@@ -8,7 +8,7 @@ enum { ROW = 3, MOST_PIECES = 400, MOST_ROWS = 900 };
 
 struct ragged {
     int size, pieces;
-    int64_t sizes[CROWD_MAX][CROWD_MAX][MOST_PIECES]; /* giver, taker */
+    int64_t sizes[CROWD_MAX][CROWD_MAX][MOST_PIECES]; /* producer, consumer */
     int64_t from[CROWD_MAX][CROWD_MAX][MOST_PIECES];
     int64_t to[CROWD_MAX][CROWD_MAX][MOST_PIECES];
     int64_t in_rows[CROWD_MAX], out_rows[CROWD_MAX];
@@ -22,15 +22,15 @@ static void draw_ragged(int size, int pieces, int64_t most, unsigned seed)
     memset(&ragged, 0, sizeof ragged);
     ragged.size = size;
     ragged.pieces = pieces;
-    for (int giver = 0; giver < size; giver++)
-        for (int taker = 0; taker < size; taker++)
+    for (int producer = 0; producer < size; producer++)
+        for (int consumer = 0; consumer < size; consumer++)
             for (int i = 0; i < pieces; i++) {
                 int64_t rows = rand_r(&seed) % 3 ? rand_r(&seed) % most : 0;
-                ragged.sizes[giver][taker][i] = rows;
-                ragged.from[giver][taker][i] = ragged.in_rows[giver];
-                ragged.to[giver][taker][i] = ragged.out_rows[taker];
-                ragged.in_rows[giver] += rows + rand_r(&seed) % 2;
-                ragged.out_rows[taker] += rows + rand_r(&seed) % 2;
+                ragged.sizes[producer][consumer][i] = rows;
+                ragged.from[producer][consumer][i] = ragged.in_rows[producer];
+                ragged.to[producer][consumer][i] = ragged.out_rows[consumer];
+                ragged.in_rows[producer] += rows + rand_r(&seed) % 2;
+                ragged.out_rows[consumer] += rows + rand_r(&seed) % 2;
             }
 }
 

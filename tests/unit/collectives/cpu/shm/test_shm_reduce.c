@@ -206,7 +206,7 @@ START_TEST(every_way_gives_the_same)
         .zero_copy_bytes = _i & 4 ? 0 : 4096,
         .stream_bytes = _i & 8 ? 0 : 1 << 20,
         .bounce_bytes = _i & 1 ? 64 : 1024,
-        .sight_bytes = _i & 1 ? 256 : 1 << 20,
+        .cma_bytes = _i & 1 ? 256 : 1 << 20,
         .read_bytes = _i & 2 ? 64 : 1024,
     };
     run_trials(3, _i & 2);
@@ -219,7 +219,7 @@ START_TEST(private_memory_is_read)
     bool scatter = _i & 1;
     struct crowd crowd;
     jd__shm_cma_shortest = 0;
-    jd__reduce_limits.sight_bytes = 256;
+    jd__reduce_limits.cma_bytes = 256;
     jd__reduce_limits.read_bytes = _i & 2 ? 192 : 8192;
     crowd_start(&crowd, 3);
     for (int i = 0; i < 9; i++)

@@ -475,7 +475,7 @@ static void end_before_the_news(void)
     pthread_t thread;
     start_loop();
     pthread_create(&thread, NULL, fail_a_moment_later, NULL);
-    jd__failure_exit_await_news(60);
+    jd__failure_exit_await_notification(60);
 }
 
 START_TEST(who_would_end_awaits_the_news)
@@ -495,13 +495,13 @@ static void *note_a_moment_later(void *unused)
 static void end_without_news(void)
 {
     double begin = jd__clock_now();
-    jd__failure_exit_await_news(0.05);
+    jd__failure_exit_await_notification(0.05);
     if (jd__clock_now() - begin < 0.05)
         _exit(94);
     pthread_t thread;
     pthread_create(&thread, NULL, note_a_moment_later, NULL);
-    jd__failure_exit_await_news(600); /* its own is no reason to stay */
-    jd__failure_exit_await_news(600);
+    jd__failure_exit_await_notification(600); /* its own is no reason to stay */
+    jd__failure_exit_await_notification(600);
     _exit(42);
 }
 

@@ -517,7 +517,7 @@ static void expect_quiet_return(void (*function)(void))
     ck_assert_str_eq(text, ""); /* it has not waited to the end */
 }
 
-/* The news may come a moment before the ending begins. */
+/* The failure may come a moment before the end begins. */
 static void fail_now(void)
 {
     jd__preemption_on_failure();

@@ -90,7 +90,7 @@ struct seeker {
     char *candidates[MAX_CANDIDATES];
     struct jd_cluster cluster;
     struct jd_session *session; /* once it is in */
-    double patience;
+    double grace;
     int count; /* of processes, as it believes */
     jd_status status;
     char error[1024];
@@ -118,8 +118,7 @@ static void *seek(void *arg)
         .facts = &facts,
         .index = 1,
         .count = seeker->count ? seeker->count : 2,
-        .deadline =
-            jd__clock_now() + (seeker->patience > 0 ? seeker->patience : 60),
+        .deadline = jd__clock_now() + (seeker->grace > 0 ? seeker->grace : 60),
     };
     seeker->status = jd__session_create(&spec, &seeker->session);
     if (seeker->status != JD_OK)
@@ -192,7 +191,7 @@ END_TEST
 START_TEST(all_that_was_tried_is_named)
 {
     struct place other;
-    struct seeker seeker = { .patience = 5 };
+    struct seeker seeker = { .grace = 5 };
     char wanted[1024];
     double waited = 0;
     int ports[9];

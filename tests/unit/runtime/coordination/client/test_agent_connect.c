@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_agent_meeting.c - how agents and the service meet over real sockets. */
+/* test_agent_connect.c - how agents and the service meet over real sockets. */
 #include "runtime/coordination/client/call.h"
 #include "tests/unit/agent_pair.h"
 
@@ -499,7 +499,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("agent meeting");
+    Suite *suite = suite_create("agent connect");
     TCase *tcase = unit_case(suite, "meeting");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, who_knows_the_secret_is_let_in);
