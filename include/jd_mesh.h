@@ -71,8 +71,8 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
  *
  * Collective: no; usually process 0 alone does it.
  * Threads: any. Returns: JD_OK; INVALID_ARGUMENT for a NULL;
- *   FAILED_PRECONDITION for a mesh from before jd_shutdown(); DATA_LOSS where
- *   out cannot be written.
+ *   FAILED_PRECONDITION for a mesh from before jd_shutdown();
+ *   RESOURCE_EXHAUSTED; DATA_LOSS where out cannot be written.
  * Source: jax.debug.visualize_sharding.
  */
 /* clang-format on */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OPERATION "jd_mesh_visualize"
@@ -160,32 +161,35 @@ static void print_tables(const struct picture_table *table)
 }
 
 /* How many processes and hosts have a device in it. */
-static void count_owners(const struct jd_mesh *mesh, int *ret_processes,
-                         int *ret_hosts)
+static jd_status count_owners(const struct jd_mesh *mesh, int *ret_processes,
+                              int *ret_hosts)
 {
     const struct jd_topology *topology = mesh->runtime->topology;
+    size_t processes = (size_t)topology->num_processes;
+    size_t all = processes + (size_t)topology->num_hosts;
+    bool *seen = calloc(all, sizeof *seen);
+    if (!seen)
+        return jd__fail_no_memory(OPERATION, all * sizeof *seen);
     *ret_processes = *ret_hosts = 0;
-    for (int process = 0, i; process < topology->num_processes; process++) {
-        for (i = 0; i < mesh->size; i++)
-            if (mesh->devices[i]->process_index == process)
-                break;
-        *ret_processes += i < mesh->size;
+    for (int i = 0; i < mesh->size; i++) {
+        int process = mesh->devices[i]->process_index;
+        bool *host =
+            &seen[processes + (size_t)topology->processes[process].host];
+        *ret_processes += !seen[process];
+        *ret_hosts += !*host;
+        seen[process] = *host = true;
     }
-    for (int host = 0, i; host < topology->num_hosts; host++) {
-        for (i = 0; i < mesh->size; i++) {
-            int process = mesh->devices[i]->process_index;
-            if (topology->processes[process].host == host)
-                break;
-        }
-        *ret_hosts += i < mesh->size;
-    }
+    free(seen);
+    return JD_OK;
 }
 
-static void print_mesh(const struct jd_mesh *mesh, FILE *out)
+static jd_status print_mesh(const struct jd_mesh *mesh, FILE *out)
 {
     struct picture_table table = { .mesh = mesh, .out = out };
-    int processes, hosts;
-    count_owners(mesh, &processes, &hosts);
+    int processes = 0, hosts = 0;
+    jd_status status = count_owners(mesh, &processes, &hosts);
+    if (status != JD_OK)
+        return status;
     fprintf(out, "mesh ");
     for (int i = 0; i < mesh->ndim; i++)
         fprintf(out, "%s\"%s\" %d", i ? " x " : "", mesh->axis_names[i],
@@ -198,6 +202,7 @@ static void print_mesh(const struct jd_mesh *mesh, FILE *out)
     table.has_hosts = hosts > 1;
     measure(&table);
     print_tables(&table);
+    return JD_OK;
 }
 
 jd_status jd_mesh_visualize(const jd_mesh *mesh, FILE *out)
@@ -209,7 +214,9 @@ jd_status jd_mesh_visualize(const jd_mesh *mesh, FILE *out)
     if (status != JD_OK)
         return status;
     clearerr(out);
-    print_mesh(mesh, out);
+    status = print_mesh(mesh, out);
+    if (status != JD_OK)
+        return status;
     if (fflush(out) == 0 && !ferror(out))
         return JD_OK;
     return jd_fail(JD_DATA_LOSS,
