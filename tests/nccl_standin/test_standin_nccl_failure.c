@@ -406,7 +406,7 @@ END_TEST
 static void die(struct rank *rank)
 {
     int *memory = device_memory(64);
-    ncclResult_t state = ncclSuccess;
+    ncclResult_t state = ncclInProgress; /* until it is queued */
     char byte = 0;
     sum(rank);
     finish(rank);
@@ -418,7 +418,7 @@ static void die(struct rank *rank)
                                    rank->comm, rank->stream),
                      ncclInProgress);
     ck_assert_int_eq(write(said[1], &byte, 1), 1);
-    while (are_apart && (state == ncclSuccess || state == ncclInProgress))
+    while (state == ncclInProgress || (are_apart && state == ncclSuccess))
         NCCL_OK(ncclCommGetAsyncError(rank->comm, &state));
     check_hangs(rank);
     NCCL_OK(ncclCommGetAsyncError(rank->comm, &state));
