@@ -427,9 +427,21 @@ START_TEST(nothing_is_merged_in_one_level)
 }
 END_TEST
 
+/* All but one or two have come to the first meeting. */
+static bool others_are_there(const struct crowd *crowd, int size, int one,
+                             int two)
+{
+    for (int i = 0; i < size; i++)
+        if (i != one && i != two &&
+            atomic_load(&crowd->members[i].control->slots[1].round) < 1)
+            return false;
+    return true;
+}
+
 /* Five members: 0 leads 1, 2 leads 3, 4 leads nobody. */
 struct absence {
     int absent; /* who does not come until another has given up */
+    int looks;  /* whose deadline is short: it comes when the others have */
     atomic_int ended;
 };
 
@@ -439,6 +451,9 @@ static void be_missed(struct crowd *crowd, int member, void *arg)
     struct jd_signature mine = sign(0);
     char named[40];
     while (member == a->absent && atomic_load(&a->ended) == 0)
+        sched_yield();
+    while (member == a->looks &&
+           !others_are_there(crowd, 5, a->absent, a->looks))
         sched_yield();
     jd_status status = jd__shm_meet(crowd->groups[member], &mine, NULL, 0);
     if (member == a->absent) {
@@ -459,7 +474,7 @@ START_TEST(who_is_missing_is_named_in_each_level)
     int absent = _i / 5, looks = _i % 5;
     double timeouts[5] = { 60, 60, 60, 60, 60 };
     struct crowd crowd;
-    struct absence a = { .absent = absent };
+    struct absence a = { .absent = absent, .looks = looks };
     if (absent == looks)
         return;
     timeouts[looks] = 0.2;
@@ -521,6 +536,8 @@ static void hold_up(struct crowd *crowd, int member, void *arg)
             sched_yield();
         return;
     }
+    while (member == 1 && !others_are_there(crowd, 4, 1, 1))
+        sched_yield();
     ck_assert_int_eq(jd__shm_meet(group, &mine, NULL, 0),
                      member == 1 ? JD_DEADLINE_EXCEEDED : JD_ABORTED);
     if (member > 1)
