@@ -2,18 +2,14 @@
 /* host_rings.c - the rings of a host's processes as one file. */
 #include "runtime/recorder/host_rings.h"
 #include "base/log.h"
+#include "base/memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
-#endif
 
 /* Nobody can cut it off under the others. */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -40,27 +36,10 @@ static void say_without(const char *call)
 
 /* ---- the first ---------------------------------------------------------- */
 
-static int open_memfd(void)
-{
-    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int fd = memfd_create("jd-recorder", flags | MFD_NOEXEC_SEAL);
-    return fd < 0 && errno == EINVAL ? memfd_create("jd-recorder", flags) : fd;
-}
-
-/* Beyond the limit it would end the process. */
-static bool is_allowed(size_t bytes)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes)
-        return true;
-    errno = EFBIG;
-    return false;
-}
-
 /* The file's descriptor; -1 where it cannot be made, which is said. */
 static int make_file(size_t bytes)
 {
-    int fd = is_allowed(bytes) ? open_memfd() : -1;
+    int fd = jd__memfd_is_allowed(bytes) ? jd__memfd_create("jd-recorder") : -1;
     if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0 &&
         fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
@@ -79,23 +58,6 @@ static struct place place_of(int fd)
 }
 
 /* ---- the others --------------------------------------------------------- */
-
-/* Behind the descriptor of another process that happens to have the pid may be
- * anything: what is opened is a file that is looked at first. */
-static int open_file(const struct place *place, size_t bytes)
-{
-    char path[64];
-    struct stat facts;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)place->pid,
-             (int)place->descriptor);
-    if (stat(path, &facts) != 0)
-        return -1;
-    errno = ESTALE;
-    if (!S_ISREG(facts.st_mode) || facts.st_size != (off_t)bytes ||
-        facts.st_ino != place->inode)
-        return -1;
-    return open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
 
 static void map(int fd, int count, struct jd_host_rings *rings)
 {
@@ -139,7 +101,8 @@ jd_status jd__host_rings_open(const struct jd_host_group *group,
     struct place place = place_of(fd);
     jd_status status = tell_place(group, &place);
     if (status == JD_OK && group->index > 0 && place.descriptor >= 0) {
-        fd = open_file(&place, bytes);
+        fd = jd__memfd_open(place.pid, place.descriptor, bytes, place.inode,
+                            O_RDWR);
         if (fd < 0)
             say_without("open");
     }

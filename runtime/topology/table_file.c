@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* table_file.c - a table as a file that the host's processes map. */
 #include "runtime/topology/table_file.h"
+#include "base/memfd.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
-#endif
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0 /* before Linux 4.17: a wish */
@@ -32,21 +27,10 @@ static jd_status fail_create(const char *call)
                    call, strerror(errno));
 }
 
-static int open_memfd(void)
-{
-    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int fd = memfd_create("jd-topology", flags | MFD_NOEXEC_SEAL);
-    return fd < 0 && errno == EINVAL ? memfd_create("jd-topology", flags) : fd;
-}
-
 /* Beyond the limit a write would end the process. */
 static jd_status check_limit(uint64_t bytes)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes)
-        return JD_OK;
-    errno = EFBIG;
-    return fail_create("ulimit -f");
+    return jd__memfd_is_allowed(bytes) ? JD_OK : fail_create("ulimit -f");
 }
 
 static jd_status write_all(int fd, const struct jd_table *table)
@@ -66,7 +50,8 @@ jd_status jd__table_file_create(const struct jd_table *table,
 {
     struct jd_table_file file = { .descriptor = -1 };
     jd_status status = check_limit(table->bytes);
-    if (status == JD_OK && (file.descriptor = open_memfd()) < 0)
+    if (status == JD_OK &&
+        (file.descriptor = jd__memfd_create("jd-topology")) < 0)
         status = fail_create("memfd_create");
     if (status == JD_OK)
         status = write_all(file.descriptor, table);
@@ -109,20 +94,14 @@ static jd_status fail_map(const struct jd_table_desc *desc, const char *why)
                    (int)desc->pid, why);
 }
 
-/* Looks before it opens: behind the descriptor of another process that
- * happens to have the pid may be anything. */
 static jd_status open_descriptor(const struct jd_table_desc *desc, int *ret_fd)
 {
-    char path[64];
-    struct stat facts;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)desc->pid,
-             (int)desc->descriptor);
-    if (stat(path, &facts) != 0)
-        return fail_map(desc, strerror(errno));
-    if (!S_ISREG(facts.st_mode) || facts.st_size != (off_t)desc->bytes)
-        return fail_map(desc, "another process's file is there");
-    *ret_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return *ret_fd < 0 ? fail_map(desc, strerror(errno)) : JD_OK;
+    *ret_fd =
+        jd__memfd_open(desc->pid, desc->descriptor, desc->bytes, 0, O_RDONLY);
+    if (*ret_fd >= 0)
+        return JD_OK;
+    return fail_map(desc, errno == ESTALE ? "another process's file is there"
+                                          : strerror(errno));
 }
 
 /* The seals come first: what is sealed stays as it is looked at. */

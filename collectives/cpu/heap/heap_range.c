@@ -4,6 +4,7 @@
  * behind it, where it is mapped, and the nonce by which others know it.
  */
 #include "collectives/cpu/heap/heap_private.h"
+#include "base/memfd.h"
 #include "runtime/topology/host.h"
 
 #include <errno.h>
@@ -18,10 +19,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
-#endif
 
 #define SMALLEST ((uint64_t)16 << 20)
 
@@ -96,19 +93,12 @@ static jd_status choose_size(const struct jd_heap_spec *spec,
 
 /* ---- the file ----------------------------------------------------------- */
 
-static int open_memfd(void)
-{
-    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int fd = memfd_create("jd-heap", flags | MFD_NOEXEC_SEAL);
-    return fd < 0 && errno == EINVAL ? memfd_create("jd-heap", flags) : fd;
-}
-
 /* The file never has a name, so nothing has to be removed. */
 static jd_status open_file(const struct jd_heap_spec *spec,
                            const char *operation, struct jd_heap *heap)
 {
     errno = EPERM;
-    heap->fd = spec->without_memfd ? -1 : open_memfd();
+    heap->fd = spec->without_memfd ? -1 : jd__memfd_create("jd-heap");
     int first = errno;
     if (heap->fd < 0) {
         heap->fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
