@@ -56,7 +56,8 @@ void jd__recorder_configure(bool is_on, bool traces)
     if (is_on == (get_ring() != NULL))
         return;
     jd__host_boot_id(boot_id, sizeof boot_id);
-    forget();
+    if (jd__ring_is_valid(&own))
+        forget();
     jd__ring_init(&own, getpid(), boot_id);
     atomic_store(&state.ring, is_on ? &own : NULL);
 }
