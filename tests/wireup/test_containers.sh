@@ -46,6 +46,7 @@ test_left() {
     kill -KILL $pids
     let_go
     finish
+    until_true is_nobody || true # a killed one may end after its job
     is "a killed server and supervisor leave their folders" has_litter
     mkdir -p /tmp/jd-wireup-notes /tmp/jd-wireup-1-0-0-abcdef
     mkdir "$other" && touch "$other/file"
