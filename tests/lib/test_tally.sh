@@ -52,6 +52,11 @@ logged FAIL 'ok 1 - a\nnot ok 2 - b\n# why\n1..2'
 counts "a failed result" "1 passed, 1 failed, 0 skipped" 1
 says "it is named" "failed: build-x: s / t: b"
 says "its comment is shown" "    # why"
+logged FAIL "not ok 1 - a$(printf '\\n# ok %d - b' {1..50})\\n# not ok 51 - c\\n# why$(
+    printf '\\n# ok %d - d' {52..100})"
+counts "a failure in a runner of its own" "0 passed, 1 failed, 0 skipped" 1
+says "is not cut out among what passed there" "    # not ok 51 - c"
+says "and says why" "    # why"
 logged ERROR 'ok 1 - a'
 counts "a crash after a passed result" "1 passed, 1 failed, 0 skipped" 1
 logged TIMEOUT ''
