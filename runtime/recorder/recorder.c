@@ -67,7 +67,7 @@ void jd__recorder_configure(bool is_on, bool traces)
 static void move_to(struct jd_ring *ring)
 {
     struct jd_ring *before = get_ring();
-    memcpy((void *)ring, (const void *)before, sizeof *ring);
+    jd__ring_copy(ring, before);
     for (int i = 0; i < JD_RING_COMMS; i++)
         atomic_store(&ring->comms[i].users, 0);
     atomic_store(&state.module, NULL);

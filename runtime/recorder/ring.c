@@ -22,6 +22,20 @@ bool jd__ring_is_valid(const struct jd_ring *ring)
            ring->version == JD_RING_VERSION;
 }
 
+void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from)
+{
+    memcpy((void *)to, (const void *)from, offsetof(struct jd_ring, entries));
+    for (int i = 0; i < JD_RING_CALLS; i++) {
+        if (atomic_load_explicit(&from->entries[i].number,
+                                 memory_order_relaxed))
+            memcpy((void *)&to->entries[i], (const void *)&from->entries[i],
+                   sizeof to->entries[i]);
+        if (atomic_load_explicit(&from->times[i].number, memory_order_relaxed))
+            memcpy((void *)&to->times[i], (const void *)&from->times[i],
+                   sizeof to->times[i]);
+    }
+}
+
 /* ---- times -------------------------------------------------------------- */
 
 static uint64_t to_nanoseconds(double seconds)

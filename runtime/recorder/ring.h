@@ -117,6 +117,10 @@ struct jd_ring {
 /* Of memory that is zero. */
 void jd__ring_init(struct jd_ring *ring, int pid, const char *boot_id);
 
+/* To memory that is zero, while nobody writes: of its pages only those are
+ * written that something is in. */
+void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from);
+
 /* Whether this is one that this version can read. */
 bool jd__ring_is_valid(const struct jd_ring *ring);
 

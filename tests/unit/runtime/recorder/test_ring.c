@@ -5,6 +5,8 @@
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct jd_ring ring;
 
@@ -181,6 +183,59 @@ START_TEST(times_are_those_of_their_call)
 }
 END_TEST
 
+/* ---- a copy ------------------------------------------------------------- */
+
+static size_t resident_bytes(void *memory, size_t bytes)
+{
+    unsigned char pages[1024];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    ck_assert_uint_le(bytes, page * sizeof pages);
+    ck_assert_int_eq(mincore(memory, bytes, pages), 0);
+    for (size_t i = 0; i * page < bytes; i++)
+        count += pages[i] & 1;
+    return count * page;
+}
+
+START_TEST(a_copy_has_all_calls)
+{
+    struct jd_ring_call call = call_of(2000), read;
+    size_t bytes = sizeof ring;
+    struct jd_ring *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(copy != MAP_FAILED);
+    write_number(1);
+    write_number(2000);
+    call.came = 100.5;
+    jd__ring_set_times(&ring, &call);
+    ring.comms[JD_RING_COMMS - 1].id = 77;
+    jd__ring_copy(copy, &ring);
+    ck_assert(jd__ring_is_valid(copy));
+    ck_assert_ptr_eq(jd__ring_find_comm(copy, 77),
+                     &copy->comms[JD_RING_COMMS - 1]);
+    ck_assert_uint_eq(jd__ring_last(copy), 2000);
+    ck_assert(jd__ring_read(copy, 1, &read));
+    expect_whole(&read);
+    ck_assert(jd__ring_read(copy, 2000, &read));
+    expect_whole(&read);
+    ck_assert(read.came == 100.5);
+    munmap(copy, bytes);
+}
+END_TEST
+
+START_TEST(pages_without_a_call_are_not_copied)
+{
+    size_t bytes = sizeof ring;
+    struct jd_ring *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(copy != MAP_FAILED);
+    write_number(2000);
+    jd__ring_copy(copy, &ring);
+    size_t most = offsetof(struct jd_ring, entries) + ((size_t)2 << 16);
+    ck_assert_uint_le(resident_bytes(copy, bytes), most);
+    munmap(copy, bytes);
+}
+END_TEST
+
 /* ---- in words ----------------------------------------------------------- */
 
 static struct jd_ring_call psum(void)
@@ -230,6 +285,8 @@ int main(void)
     tcase_set_timeout(calls, 60);
     tcase_add_test(calls, what_is_read_meanwhile_is_of_one_call);
     tcase_add_test(calls, times_are_those_of_their_call);
+    tcase_add_test(calls, a_copy_has_all_calls);
+    tcase_add_test(calls, pages_without_a_call_are_not_copied);
     tcase_add_test(calls, a_call_in_words);
     return unit_main(suite);
 }
