@@ -54,7 +54,7 @@ check() {
 }
 
 cd "$source_dir"
-for page in README.md CONTRIBUTING.md doc/*.md bench/README.md \
+for page in README.md CONTRIBUTING.md doc/*.md bench/*.md \
     mpi_examples/README.md mpi_examples/*/README.md; do
     check "$page" "$page"
 done

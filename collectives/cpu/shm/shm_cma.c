@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <sys/uio.h>
 
-/* Measured: bench/README.md. */
+/* Measured: bench/collectives.md. */
 size_t jd__shm_cma_shortest = (size_t)32 << 10;
 
 /* ---- may it be read? ---------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "collectives/cpu/shm/shm_flow.h"
 #include "collectives/cpu/shm/shm_private.h"
 
-/* Measured: bench/README.md. */
+/* Measured: bench/collectives.md. */
 struct jd_shm_flow_limits jd__shm_flow_limits = {
     .inline_bytes = 512,
     .straight_bytes = 0,

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Measured: bench/README.md. */
+/* Measured: bench/collectives.md. */
 struct jd_reduce_limits jd__reduce_limits = {
     .inline_bytes = 4032,
     .short_bytes = 8 << 10,
