@@ -30,7 +30,7 @@ RETIRED_PARTS = [
     'keeper', 'card', 'cards', 'holders', 'gatherings', 'seat', 'seats',
     'voiced', 'clique', 'cliques', 'team', 'teams', 'handout', 'handouts',
     'giver', 'givers', 'taker', 'takers', 'spares', 'patience', 'gift', 'gifts',
-    'mailbox', 'mail',
+    'mailbox', 'mail', 'verdict',
 ]
 RETIRED_PREFIXES = [
     'jd__between_', 'jd__clique_', 'jd__cuda_clique_', 'jd__team_', 'jd__arena_', 'jd__mail_',

@@ -4,7 +4,7 @@
  * meets, the groups' leaders merge what was said there and what was brought, in
  * the rounds of one schedule, and each leader publishes what came of it.
  *
- * A leader's bounce memory begins with that verdict. It is written after its
+ * A leader's bounce memory begins with that outcome. It is written after its
  * group has met, when nobody reads the last one any more.
  */
 #include "base/clock.h"
@@ -37,7 +37,7 @@ struct jd_inter_pass {
 };
 
 /* What came of it. */
-struct verdict {
+struct outcome {
     _Atomic uint64_t broken; /* the sync in which the leader failed */
     jd_status failure;
     char sentence[900];
@@ -46,17 +46,17 @@ struct verdict {
     uint32_t is_seen;
     _Alignas(16) char data[JD_INTER_BRING_ALL];
 };
-static_assert(sizeof(struct verdict) <= JD_SHM_BOUNCE_ALONE,
-              "the verdict has its place");
+static_assert(sizeof(struct outcome) <= JD_SHM_BOUNCE_ALONE,
+              "the outcome has its place");
 
 size_t jd__inter_pass_size(void)
 {
     return sizeof(struct jd_inter_pass);
 }
 
-static struct verdict *verdict_of(const struct jd_comm *comm)
+static struct outcome *outcome_of(const struct jd_comm *comm)
 {
-    return (struct verdict *)(void *)jd__shm_bounce(comm->group, 0);
+    return (struct outcome *)(void *)jd__shm_bounce(comm->group, 0);
 }
 
 static const struct told *told_by(const struct jd_comm *comm, int place)
@@ -78,12 +78,12 @@ static const char *brought_by(const struct jd_comm *comm,
 
 const char *jd__inter_brought(const struct jd_comm *comm)
 {
-    return verdict_of(comm)->data;
+    return outcome_of(comm)->data;
 }
 
 bool jd__inter_all_seen(const struct jd_comm *comm)
 {
-    return verdict_of(comm)->is_seen;
+    return outcome_of(comm)->is_seen;
 }
 
 char *jd__inter_shared_in(const struct jd_comm *comm, int place, size_t bytes)
@@ -159,8 +159,8 @@ jd_status jd__inter_give_up(struct jd_comm *comm, jd_status status)
 
 int jd__inter_failed(const struct jd_comm *comm)
 {
-    const struct verdict *verdict = verdict_of(comm);
-    return verdict->odd < 0 ? verdict->failed : -1;
+    const struct outcome *outcome = outcome_of(comm);
+    return outcome->odd < 0 ? outcome->failed : -1;
 }
 
 bool jd__inter_has_come(const struct jd_comm *comm,
@@ -474,20 +474,20 @@ static jd_status tell_leaders(struct jd_comm *comm,
 
 /* Of two calls the one that more make is right, and of equals that of the
  * lowest member. */
-static void judge(const struct jd_comm *comm, struct verdict *verdict)
+static void write_outcome(const struct jd_comm *comm, struct outcome *outcome)
 {
     const struct jd_inter_result *said = &comm->inter->own->said;
     const struct jd_vote *first = &said->votes[0], *second = &said->votes[1];
     bool first_is_odd = second->member >= 0 && second->count > first->count;
     const struct jd_vote *odd = first_is_odd ? first : second;
     const struct jd_vote *other = first_is_odd ? second : first;
-    verdict->failed = said->failed;
-    verdict->status = said->status;
-    verdict->is_seen = said->is_seen;
-    verdict->odd = second->member < 0 ? -1 : odd->member;
-    verdict->other = other->member;
-    verdict->odd_signature = odd->signature;
-    verdict->other_signature = other->signature;
+    outcome->failed = said->failed;
+    outcome->status = said->status;
+    outcome->is_seen = said->is_seen;
+    outcome->odd = second->member < 0 ? -1 : odd->member;
+    outcome->other = other->member;
+    outcome->odd_signature = odd->signature;
+    outcome->other_signature = other->signature;
 }
 
 /* What all brought, in member order. */
@@ -520,29 +520,29 @@ static void fold_finish(struct jd_comm *comm, const struct jd_inter_sync *sync,
 
 static void conclude(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
-    struct verdict *verdict = verdict_of(comm);
-    judge(comm, verdict);
-    if (verdict->odd >= 0 || verdict->failed >= 0 ||
-        (sync->offers && !verdict->is_seen))
+    struct outcome *outcome = outcome_of(comm);
+    write_outcome(comm, outcome);
+    if (outcome->odd >= 0 || outcome->failed >= 0 ||
+        (sync->offers && !outcome->is_seen))
         return;
     if (sync->brings == JD_BRING_SUM)
-        fold_finish(comm, sync, verdict->data);
+        fold_finish(comm, sync, outcome->data);
     else if (sync->brings == JD_BRING_ALL)
-        spread_all(comm, sync->bytes, verdict->data);
+        spread_all(comm, sync->bytes, outcome->data);
     else if (sync->brings == JD_BRING_SOURCE)
-        memcpy(verdict->data, comm->inter->own->message + HEAD, sync->bytes);
+        memcpy(outcome->data, comm->inter->own->message + HEAD, sync->bytes);
 }
 
 /* ---- everybody ---------------------------------------------------------- */
 
-/* Tells the group why there will be no verdict, and gives up. */
+/* Tells the group why there will be no outcome, and gives up. */
 static jd_status publish_failure(struct jd_comm *comm, jd_status status)
 {
-    struct verdict *verdict = verdict_of(comm);
-    verdict->failure = status;
-    snprintf(verdict->sentence, sizeof verdict->sentence, "%s",
+    struct outcome *outcome = outcome_of(comm);
+    outcome->failure = status;
+    snprintf(outcome->sentence, sizeof outcome->sentence, "%s",
              jd_error_message());
-    atomic_store(&verdict->broken, comm->inter->syncs);
+    atomic_store(&outcome->broken, comm->inter->syncs);
     return jd__inter_give_up(comm, status);
 }
 
@@ -560,18 +560,18 @@ static jd_status lead(struct jd_comm *comm, const struct jd_inter_sync *sync)
 /* The leader knows better why there is none. */
 static jd_status follow(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
-    const struct verdict *verdict = verdict_of(comm);
+    const struct outcome *outcome = outcome_of(comm);
     use_time(comm, sync);
     jd_status status =
         jd__shm_await(comm->group, 0, jd__shm_advance(comm->group));
-    if (status != JD_OK && atomic_load(&verdict->broken) == comm->inter->syncs)
-        return jd_fail(verdict->failure, "%s", verdict->sentence);
+    if (status != JD_OK && atomic_load(&outcome->broken) == comm->inter->syncs)
+        return jd_fail(outcome->failure, "%s", outcome->sentence);
     return status;
 }
 
 static jd_status fail_odd(struct jd_comm *comm,
                           const struct jd_collective *call,
-                          const struct verdict *verdict)
+                          const struct outcome *outcome)
 {
     struct jd_mismatch mismatch = {
         .platform = &jd__platform_cpu,
@@ -580,8 +580,8 @@ static jd_status fail_odd(struct jd_comm *comm,
         .processes = comm->processes,
         .size = comm->size,
         .index = comm->index,
-        .odd = { verdict->odd, verdict->odd_signature },
-        .other = { verdict->other, verdict->other_signature },
+        .odd = { outcome->odd, outcome->odd_signature },
+        .other = { outcome->other, outcome->other_signature },
     };
     return jd__mismatch_fail(&mismatch);
 }
@@ -594,20 +594,20 @@ static struct jd_member_text name_of(const struct jd_comm *comm, int member)
 
 static jd_status accept(struct jd_comm *comm, const struct jd_inter_sync *sync)
 {
-    const struct verdict *verdict = verdict_of(comm);
-    jd_status status = (jd_status)verdict->status;
-    if (verdict->odd >= 0)
-        return fail_odd(comm, sync->call, verdict);
-    if (verdict->failed < 0)
+    const struct outcome *outcome = outcome_of(comm);
+    jd_status status = (jd_status)outcome->status;
+    if (outcome->odd >= 0)
+        return fail_odd(comm, sync->call, outcome);
+    if (outcome->failed < 0)
         return JD_OK;
-    if (verdict->failed == comm->index)
+    if (outcome->failed == comm->index)
         return status;
     return jd_fail(status,
                    "%s: process %d%s came, but could not take part: %s; its "
                    "own message says more",
                    jd__signature_activity_name(sync->call->activity),
-                   comm->processes[verdict->failed],
-                   name_of(comm, verdict->failed).text, jd_status_name(status));
+                   comm->processes[outcome->failed],
+                   name_of(comm, outcome->failed).text, jd_status_name(status));
 }
 
 jd_status jd__inter_sync(struct jd_comm *comm, const struct jd_inter_sync *sync)
