@@ -2,6 +2,7 @@
 /* site.c - a place in the program, in words. */
 #include "runtime/recorder/site.h"
 #include "base/progress.h"
+#include "runtime/recorder/lines.h"
 #include "runtime/recorder/modules.h"
 
 #include <dlfcn.h>
@@ -28,20 +29,51 @@ static bool find_function(uint64_t address, Dl_info *info)
     return address <= begin + symbol->st_size;
 }
 
+/* With a line where it is known: "train.c:120 (step+0x4c)". */
+static bool print_line(const char *file, uint64_t offset, uint64_t own,
+                       struct jd_site_text *text)
+{
+    struct jd_line line;
+    char function[112] = "";
+    if (!jd__lines_find((const void *)(uintptr_t)own, &line))
+        return false;
+    if (line.function[0])
+        snprintf(function, sizeof function, "%s+0x%" PRIx64, line.function,
+                 line.offset);
+    if (!line.number)
+        snprintf(text->text, sizeof text->text, "%s (%.40s+0x%" PRIx64 ")",
+                 function, file, offset);
+    else if (line.function[0])
+        snprintf(text->text, sizeof text->text, "%.40s:%d (%s)", line.file,
+                 line.number, function);
+    else
+        snprintf(text->text, sizeof text->text,
+                 "%.40s:%d (%.40s+0x%" PRIx64 ")", line.file, line.number, file,
+                 offset);
+    return true;
+}
+
+static void print_symbol(const char *file, uint64_t offset, uint64_t own,
+                         struct jd_site_text *text)
+{
+    Dl_info info;
+    if (own && find_function(own, &info))
+        snprintf(text->text, sizeof text->text,
+                 "%.80s+0x%" PRIx64 " (%.40s+0x%" PRIx64 ")", info.dli_sname,
+                 own - (uint64_t)(uintptr_t)info.dli_saddr, file, offset);
+    else
+        snprintf(text->text, sizeof text->text, "%.120s+0x%" PRIx64, file,
+                 offset);
+}
+
 /* own is the address here, 0 where this process does not have the file. */
 static struct jd_site_text print(const char *path, uint64_t offset,
                                  uint64_t own)
 {
     struct jd_site_text text = { "" };
-    Dl_info info;
     const char *file = base_name(path);
-    if (own && find_function(own, &info))
-        snprintf(text.text, sizeof text.text,
-                 "%.80s+0x%" PRIx64 " (%.40s+0x%" PRIx64 ")", info.dli_sname,
-                 own - (uint64_t)(uintptr_t)info.dli_saddr, file, offset);
-    else
-        snprintf(text.text, sizeof text.text, "%.120s+0x%" PRIx64, file,
-                 offset);
+    if (!own || !print_line(file, offset, own, &text))
+        print_symbol(file, offset, own, &text);
     return text;
 }
 

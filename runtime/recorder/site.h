@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * site.h - a place in the program, in words: "step+0x4c (train+0x14a3)".
+ * site.h - a place in the program, in words: "train.c:120 (step+0x4c)".
  *
  *     struct jd_site_text text = jd__site_of(caller);
  *     fprintf(out, ", called at %s", text.text);
  *
- * A symbol is one that the program shows to others: functions of a program
- * that was not linked with -rdynamic have none, and the place in the file
- * alone is said; addr2line makes a line of it. Threads: any.
+ * Lines and static functions are read by lines.h. Without them a symbol is one
+ * that the program shows to others (-rdynamic), "step+0x4c (train+0x14a3)"; a
+ * function without one has its place in the file alone, "train+0x14a3", of
+ * which addr2line makes a line. Blocks: for JD_LINES_SECONDS at most. Threads:
+ * any.
  */
 #ifndef RUNTIME_RECORDER_SITE_H
 #define RUNTIME_RECORDER_SITE_H

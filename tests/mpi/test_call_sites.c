@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_call_sites - sentences say where in the program each of two processes
- * calls: of calls that differ, and of a call that one does not come to. The
- * program shows its functions to others (-rdynamic), and so they have names.
- * Run with JD_COLLECTIVE_TIMEOUT=6.
+ * calls: of calls that differ, and of a call that one does not come to. With
+ * libdw by line; without it functions have names, as the program shows them to
+ * others (-rdynamic). Run with JD_COLLECTIVE_TIMEOUT=6.
  */
 #include "jd.h"
 
 #include "expect.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 
 static jd_shard *me;
@@ -20,6 +21,8 @@ static volatile int num_steps;
 
 CALLER jd_status step_of_the_first(size_t count);
 CALLER jd_status step_of_the_last(size_t count);
+
+enum { LINE_OF_THE_FIRST = __LINE__ + 4, LINE_OF_THE_LAST = __LINE__ + 11 };
 
 jd_status step_of_the_first(size_t count)
 {
@@ -41,17 +44,34 @@ static void expect_text(const char *text)
            jd_error_message());
 }
 
+static bool has_lines(void)
+{
+    return HAVE_LIBDW && dlopen("libdw.so.1", RTLD_NOW);
+}
+
+/* "test_call_sites.c:36 (step_of_the_first+0x", after these words. */
+static void expect_site(const char *before, bool is_of_last)
+{
+    char text[160], line[40] = "";
+    if (has_lines())
+        snprintf(line, sizeof line, "test_call_sites.c:%d (",
+                 is_of_last ? LINE_OF_THE_LAST : LINE_OF_THE_FIRST);
+    snprintf(text, sizeof text, "%s%sstep_of_the_%s+0x", before, line,
+             is_of_last ? "last" : "first");
+    expect_text(text);
+    if (!line[0])
+        expect_text(" (test_call_sites+0x");
+}
+
 /* The process number is the last. */
 static void try_mismatch(bool is_last, int number)
 {
     char text[64];
     jd_status status = is_last ? step_of_the_last(2) : step_of_the_first(3);
     EXPECT_STATUS(status, JD_INVALID_ARGUMENT, "jd_psum of 2 x F64");
-    snprintf(text, sizeof text, "; process %d calls at step_of_the_last+0x",
-             number);
-    expect_text(text);
-    expect_text(" (test_call_sites+0x");
-    expect_text(", process 0 at step_of_the_first+0x");
+    snprintf(text, sizeof text, "; process %d calls at ", number);
+    expect_site(text, true);
+    expect_site(", process 0 at ", false);
 }
 
 /* Its place is in what it says itself, and what the other did is read in
@@ -67,8 +87,9 @@ static void try_deadline(bool is_last, int number)
         return;
     }
     EXPECT_STATUS(step_of_the_first(1), JD_DEADLINE_EXCEEDED, "jd_psum");
-    expect_text("; the deadline was 6 s (JD_COLLECTIVE_TIMEOUT changes it); it "
-                "was called at step_of_the_first+0x");
+    expect_site("; the deadline was 6 s (JD_COLLECTIVE_TIMEOUT changes it); it "
+                "was called at ",
+                false);
     snprintf(text, sizeof text, "; process %d was in jd_kv_get, called at ",
              number);
     if (!getenv("JD_SHARED_MEMORY"))

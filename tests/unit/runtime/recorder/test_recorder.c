@@ -220,7 +220,8 @@ static void expect_call(const char *text)
     jd__ring_print(out, jd__recorder_own(), &call);
     fclose(out);
     ck_assert_msg(strncmp(printed, text, strlen(text)) == 0 &&
-                      strstr(printed, ", called at test_recorder+0x"),
+                      strstr(printed, ", called at ") &&
+                      strstr(printed, "test_recorder"),
                   "wanted '%s' of here in: %s", text, printed);
     ck_assert_int_eq(call.state, JD_CALL_DONE);
     free(printed);

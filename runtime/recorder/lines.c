@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * lines.c - lines of the source, read by a thread of its own: who asks leaves
+ * it behind when it is late, and asks nobody else until it has come back.
+ */
+#include "runtime/recorder/lines.h"
+#include "base/clock.h"
+#include "base/thread.h"
+#include "runtime/recorder/modules.h"
+
+#include <dlfcn.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the library --------------------------------------------------------- */
+
+#define LIBRARY "libdw.so.1"
+
+/* Its functions, by their own types. */
+#define FUNCTIONS(X)                                                           \
+    X(dwfl_begin)                                                              \
+    X(dwfl_end)                                                                \
+    X(dwfl_report_offline)                                                     \
+    X(dwfl_report_end)                                                         \
+    X(dwfl_offline_section_address)                                            \
+    X(dwfl_module_build_id)                                                    \
+    X(dwfl_module_getelf)                                                      \
+    X(dwfl_module_addrinfo)                                                    \
+    X(dwfl_module_getsrc)                                                      \
+    X(dwfl_lineinfo)
+
+static struct {
+#define MEMBER(name) __typeof__(name) *name;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+} dw;
+
+/* Only the reading thread comes here, one at a time. */
+static bool load(void)
+{
+    static void *library;
+    bool has_all = true;
+    if (library)
+        return true;
+    void *opened = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!opened)
+        return false;
+#define FIND(name)                                                             \
+    *(void **)&dw.name = dlsym(opened, #name);                                 \
+    has_all = has_all && dw.name;
+    FUNCTIONS(FIND)
+#undef FIND
+    if (has_all)
+        library = opened;
+    else
+        dlclose(opened);
+    return has_all;
+}
+
+/* ---- the file that was started ------------------------------------------- */
+
+struct build_id {
+    uint64_t base; /* of the module that is looked for */
+    unsigned char bytes[64];
+    size_t length; /* 0: it has none */
+};
+
+/* A note is a header, a name and a description, each padded to 4 bytes. */
+static void find_in_notes(const char *at, size_t size, struct build_id *id)
+{
+    while (size >= sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        size_t name = ((size_t)note->n_namesz + 3) & ~(size_t)3;
+        size_t text = ((size_t)note->n_descsz + 3) & ~(size_t)3;
+        size_t whole = sizeof *note + name + text;
+        if (whole > size)
+            return;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+            note->n_descsz <= sizeof id->bytes &&
+            memcmp(note + 1, "GNU", 4) == 0) {
+            id->length = note->n_descsz;
+            memcpy(id->bytes, (const char *)(note + 1) + name, id->length);
+            return;
+        }
+        at += whole;
+        size -= whole;
+    }
+}
+
+static bool is_loaded(const struct dl_phdr_info *info, const ElfW(Phdr) * part)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD && part->p_vaddr >= header->p_vaddr &&
+            part->p_vaddr + part->p_memsz <= header->p_vaddr + header->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static int look_for_build_id(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct build_id *id = arg;
+    (void)size;
+    if (info->dlpi_addr != id->base)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum && !id->length; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t begin = (uintptr_t)(info->dlpi_addr + header->p_vaddr);
+        if (header->p_type == PT_NOTE && is_loaded(info, header))
+            find_in_notes((const char *)begin, header->p_memsz, id);
+    }
+    return 1;
+}
+
+/* A file that was built anew has other lines. */
+static bool is_same_file(Dwfl_Module *module, uint64_t base)
+{
+    struct build_id own = { .base = base };
+    const unsigned char *bytes = NULL;
+    GElf_Addr address;
+    dl_iterate_phdr(look_for_build_id, &own);
+    int length = dw.dwfl_module_build_id(module, &bytes, &address);
+    return length == (int)own.length &&
+           (!length || memcmp(bytes, own.bytes, own.length) == 0);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Files of debugging information elsewhere, on the network perhaps, are not
+ * looked for. */
+static int find_no_debuginfo(Dwfl_Module *module, void **data, const char *name,
+                             Dwarf_Addr base, const char *file,
+                             const char *link, GElf_Word crc, char **ret_path)
+{
+    (void)module, (void)data, (void)name, (void)base, (void)file, (void)link;
+    (void)crc, (void)ret_path;
+    return -1;
+}
+
+static void read_function(Dwfl_Module *module, Dwarf_Addr at,
+                          struct jd_line *line)
+{
+    GElf_Off offset;
+    GElf_Sym symbol;
+    const char *name = dw.dwfl_module_addrinfo(module, at - 1, &offset, &symbol,
+                                               NULL, NULL, NULL);
+    if (!name || !name[0] || offset >= symbol.st_size)
+        return;
+    snprintf(line->function, sizeof line->function, "%s", name);
+    line->offset = offset + 1;
+}
+
+static void read_line(Dwfl_Module *module, Dwarf_Addr at, struct jd_line *line)
+{
+    int number = 0;
+    Dwfl_Line *found = dw.dwfl_module_getsrc(module, at - 1);
+    const char *path =
+        found ? dw.dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
+    if (!path || number <= 0)
+        return;
+    snprintf(line->file, sizeof line->file, "%s", base_name(path));
+    line->number = number;
+}
+
+static void read_module(Dwfl *dwfl, const struct jd_ring_module *found,
+                        uint64_t address, struct jd_line *line)
+{
+    GElf_Addr bias = 0;
+    Dwfl_Module *module =
+        dw.dwfl_report_offline(dwfl, found->path, found->path, -1);
+    dw.dwfl_report_end(dwfl, NULL, NULL);
+    if (!module || !dw.dwfl_module_getelf(module, &bias) ||
+        !is_same_file(module, found->base))
+        return;
+    Dwarf_Addr at = address - found->base + bias;
+    read_function(module, at, line);
+    read_line(module, at, line);
+}
+
+static void read_address(const void *address, struct jd_line *line)
+{
+    struct jd_ring_module found;
+    if (!load() || !jd__modules_find(address, &found))
+        return;
+    Dwfl_Callbacks callbacks = {
+        .find_debuginfo = find_no_debuginfo,
+        .section_address = dw.dwfl_offline_section_address,
+    };
+    Dwfl *dwfl = dw.dwfl_begin(&callbacks);
+    if (!dwfl)
+        return;
+    read_module(dwfl, &found, (uint64_t)(uintptr_t)address, line);
+    dw.dwfl_end(dwfl);
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    pthread_cond_t has_come;
+    bool is_reading;
+    const void *address;
+    uint64_t question, answered; /* their numbers */
+    struct jd_line line;
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+
+static void init(void)
+{
+    jd__clock_init_condition(&state.has_come);
+}
+
+static void *answer(void *unused)
+{
+    struct jd_line line = { .number = 0 };
+    pthread_mutex_lock(&state.lock);
+    const void *address = state.address;
+    pthread_mutex_unlock(&state.lock);
+    read_address(address, &line);
+    pthread_mutex_lock(&state.lock);
+    state.line = line;
+    state.answered = state.question;
+    state.is_reading = false;
+    pthread_cond_broadcast(&state.has_come);
+    pthread_mutex_unlock(&state.lock);
+    return unused;
+}
+
+/* With the lock. The one before may be of a question that was given up. */
+static bool await_turn(const struct timespec *deadline)
+{
+    while (state.is_reading)
+        if (pthread_cond_timedwait(&state.has_come, &state.lock, deadline) ==
+            ETIMEDOUT)
+            return false;
+    return true;
+}
+
+/* With the lock. */
+static bool ask(const void *address, const struct timespec *deadline,
+                struct jd_line *ret_line)
+{
+    pthread_t thread;
+    if (!await_turn(deadline))
+        return false;
+    uint64_t question = ++state.question;
+    state.address = address;
+    state.is_reading =
+        jd__thread_start_detached("jd-lines", answer, NULL, &thread) == 0;
+    if (!state.is_reading || !await_turn(deadline) ||
+        state.answered != question)
+        return false;
+    *ret_line = state.line;
+    return true;
+}
+
+bool jd__lines_find(const void *address, struct jd_line *ret_line)
+{
+    struct timespec deadline;
+    *ret_line = (struct jd_line){ .number = 0 };
+    pthread_once(&state.once, init);
+    deadline = jd__clock_timespec(jd__clock_now() + JD_LINES_SECONDS);
+    pthread_mutex_lock(&state.lock);
+    bool has_come = ask(address, &deadline, ret_line);
+    pthread_mutex_unlock(&state.lock);
+    return has_come && (ret_line->function[0] || ret_line->number);
+}
