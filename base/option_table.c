@@ -360,6 +360,15 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "record of each call when it began and ended, not only of "
                "those that had to wait",
     },
+    [JD_OPTION_CHECK_SITES] = {
+        .field = "",
+        .variable = "JD_CHECK_SITES",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "0",
+        .unit = "0 or 1",
+        .doc = "members also compare where in the program each collective is "
+               "called; the same for all processes",
+    },
     [JD_OPTION_LOG] = {
         .field = "",
         .variable = "JD_LOG",

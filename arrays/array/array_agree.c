@@ -2,6 +2,7 @@
 /* array_agree.c - how the processes of one or two shardings come to a call. */
 #include "arrays/array/array_agree.h"
 #include "base/digest.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static struct jd_signature sign(const struct shared_call *call,
         jd__digest(0, call->operation, strlen(call->operation) + 1);
     return (struct jd_signature){
         .activity = JD_ACTIVITY_COUNT, /* nobody else meets with this tag */
+        .site = jd__site_compared(),
         .source = -1,
         .status = status,
         .count = bytes,

@@ -17,12 +17,29 @@ const char *jd__signature_activity_name(uint32_t activity)
     return activity < JD_ACTIVITY_COUNT ? names[activity] : "not an activity";
 }
 
-bool jd__signature_agrees(const struct jd_signature *a,
-                          const struct jd_signature *b)
+static bool is_same_call(const struct jd_signature *a,
+                         const struct jd_signature *b)
 {
     return a->activity == b->activity && a->dtype == b->dtype &&
            a->source == b->source && a->count == b->count &&
            a->digest == b->digest;
+}
+
+bool jd__signature_agrees(const struct jd_signature *a,
+                          const struct jd_signature *b)
+{
+    return is_same_call(a, b) && a->site == b->site;
+}
+
+const char *jd__signature_describe_sites(const struct jd_signature *a,
+                                         const struct jd_signature *b)
+{
+    if (!is_same_call(a, b) || a->site == b->site)
+        return "";
+    return a->site && b->site
+               ? " at another place of the program (JD_CHECK_SITES=1)"
+               : ", but only one of them has JD_CHECK_SITES=1, which all must "
+                 "have";
 }
 
 struct signature_part {
@@ -114,10 +131,12 @@ jd_status jd__signature_fail(const char *operation, const char *detail,
     jd__signature_print(other.signature, other_text, sizeof other_text);
     return jd_fail(
         JD_INVALID_ARGUMENT,
-        "%s%s: process %d%s calls %s, process %d%s calls %s%s; all "
+        "%s%s: process %d%s calls %s, process %d%s calls %s%s%s; all "
         "members must make the same calls in the same order, with the "
         "same count and type%s",
         operation, detail ? detail : "", odd.process,
         jd__member_text(odd.member).text, odd_text, other.process,
-        jd__member_text(other.member).text, other_text, more, end);
+        jd__member_text(other.member).text, other_text,
+        jd__signature_describe_sites(odd.signature, other.signature), more,
+        end);
 }

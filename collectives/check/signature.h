@@ -62,8 +62,10 @@ const char *jd__signature_activity_name(uint32_t activity);
  * cannot take part.
  */
 struct jd_signature {
-    uint32_t activity; /* enum jd_activity */
-    uint32_t dtype;
+    uint16_t activity; /* enum jd_activity */
+    uint16_t dtype;
+    uint32_t site;  /* with JD_CHECK_SITES=1 the place in the program (site.h);
+                     * 0: it is not compared */
     int32_t source; /* -1: the call has none */
     int32_t status;
     uint64_t count;
@@ -84,7 +86,8 @@ static inline uint64_t jd__signature_matrix(size_t rows, int split_axis,
 static inline uint64_t jd__signature_digest(const struct jd_signature *s)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t d = (s->activity * odd + s->dtype) * odd;
+    uint64_t d = s->activity | (uint64_t)s->dtype << 16;
+    d = (d | (uint64_t)s->site << 32) * odd;
     d = ((d ^ d >> 32) + s->count) * odd;
     d = ((d ^ d >> 32) + s->digest) * odd;
     return (d ^ d >> 32) + (uint32_t)s->source;
@@ -93,6 +96,11 @@ static inline uint64_t jd__signature_digest(const struct jd_signature *s)
 /* All but the status. */
 bool jd__signature_agrees(const struct jd_signature *a,
                           const struct jd_signature *b);
+
+/* What JD_CHECK_SITES has found, for behind the second call; "" where the calls
+ * differ in something else, or not at all. */
+const char *jd__signature_describe_sites(const struct jd_signature *a,
+                                         const struct jd_signature *b);
 
 /* "jd_pbroadcast of 5 x F32 from source 1", with all that has to be the same
  * but a permutation's routes; cut where it does not fit. */

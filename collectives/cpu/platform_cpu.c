@@ -18,6 +18,7 @@
 #include "collectives/platform/mismatch.h"
 #include "collectives/platform/platform.h"
 #include "runtime/recorder/recorder.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,8 +123,9 @@ static jd_status call_group(struct jd_comm *comm,
 static struct jd_signature sign(const struct jd_collective *call)
 {
     return (struct jd_signature){
-        .activity = call->activity,
-        .dtype = (uint32_t)call->dtype,
+        .activity = (uint16_t)call->activity,
+        .dtype = (uint16_t)call->dtype,
+        .site = call->is_internal ? 0 : jd__site_compared(),
         .count = call->count,
         .source = -1,
     };

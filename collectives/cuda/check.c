@@ -4,6 +4,7 @@
 #include "collectives/cuda/comm.h"
 #include "collectives/cuda/host.h"
 #include "collectives/platform/mismatch.h"
+#include "runtime/recorder/site.h"
 
 #include <stdlib.h>
 
@@ -11,8 +12,9 @@ static struct jd_signature sign(const struct jd_collective *call,
                                 struct jd_cuda_terms terms)
 {
     return (struct jd_signature){
-        .activity = call->activity,
-        .dtype = (uint32_t)call->dtype,
+        .activity = (uint16_t)call->activity,
+        .dtype = (uint16_t)call->dtype,
+        .site = jd__site_compared(),
         .source = terms.source,
         .status = terms.lacks_memory ? JD_RESOURCE_EXHAUSTED : JD_OK,
         .count = call->count,
@@ -28,6 +30,7 @@ static jd_status gather(struct jd_comm *comm, const struct jd_collective *call,
                         struct jd_signature *all)
 {
     struct jd_collective told = { .activity = call->activity,
+                                  .is_internal = true,
                                   .detail = call->detail,
                                   .in = own,
                                   .out = all,

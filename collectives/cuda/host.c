@@ -190,3 +190,8 @@ struct jd_site_text jd__site_of_caller(void)
 {
     return host->site_of_caller();
 }
+
+uint32_t jd__site_compared(void)
+{
+    return host->site_compared();
+}

@@ -84,6 +84,7 @@ jd_status jd__cuda_tell(const struct jd_comm_spec *spec,
 {
     struct jd_collective call = {
         .activity = JD_ACTIVITY_COMMUNICATOR,
+        .is_internal = true,
         .detail = spec->detail,
         .in = own,
         .out = all,

@@ -4,7 +4,9 @@
 #include "base/digest.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/recorder/recorder.h"
+#include "runtime/recorder/site.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,15 +179,62 @@ jd_status jd__agree_list_leave(struct jd_agree_list *list, jd_status status)
 
 /* ---- meeting ------------------------------------------------------------ */
 
+enum { SITE_FOLLOWS = '\n' }; /* in what a process says that it calls */
+
+/* What a process calls, and where in its program; the place may be "". */
+struct call_text {
+    struct jd_site_text site;
+    char text[1280 - sizeof(struct jd_site_text)];
+};
+
+static void print_call(const struct jd_agree_call *call, char *own)
+{
+    struct call_text said = { .site = jd__site_of_caller() };
+    call->print(call->arg, said.text, sizeof said.text);
+    snprintf(own, sizeof said, "%s%c%s", said.text, SITE_FOLLOWS,
+             said.site.text);
+}
+
+static struct call_text read_call(const char *text)
+{
+    struct call_text said = { .text = "" };
+    size_t length = strcspn(text, (const char[]){ SITE_FOLLOWS, 0 });
+    snprintf(said.text, sizeof said.text, "%.*s", (int)length, text);
+    if (text[length])
+        snprintf(said.site.text, sizeof said.site.text, "%s",
+                 text + length + 1);
+    return said;
+}
+
+static jd_status fail_calls(const struct jd_agree_list *list,
+                            const struct jd_merge_said *odd,
+                            const struct jd_merge_said *other,
+                            const char *odd_text, const char *other_text)
+{
+    struct call_text one = read_call(odd_text), two = read_call(other_text);
+    char sites[2 * sizeof one.site + 80] = "";
+    bool have_sites = one.site.text[0] && two.site.text[0];
+    if (have_sites)
+        snprintf(sites, sizeof sites,
+                 "; process %d calls at %s, process %d at %s", odd->process,
+                 one.site.text, other->process, two.site.text);
+    return jd_fail(
+        JD_INVALID_ARGUMENT,
+        "%s: process %d calls %s, process %d calls %s%s; %s%s", list->operation,
+        odd->process, one.text, other->process, two.text,
+        jd__signature_describe_sites(&odd->signature, &other->signature),
+        list->lists->duty, sites);
+}
+
 /* All know that they came for different things; now they say for what. */
 static jd_status fail_mismatch(struct jd_agree_list *list,
                                const struct jd_agree_call *call,
                                const struct jd_merge *merge)
 {
-    char own[1280];
+    char own[sizeof(struct call_text)];
     const char *odd_text, *other_text;
     const struct jd_merge_said *odd = &merge->other, *other = &merge->first;
-    call->print(call->arg, own, sizeof own);
+    print_call(call, own);
     jd__merge_differs(merge, &odd, &other);
     jd_status status =
         jd__failure_note(&list->lists->failure,
@@ -193,10 +242,7 @@ static jd_status fail_mismatch(struct jd_agree_list *list,
                                            sizeof own, &odd_text, &other_text));
     if (status != JD_OK)
         return status;
-    return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s: process %d calls %s, process %d calls %s; %s",
-                   list->operation, odd->process, odd_text, other->process,
-                   other_text, list->lists->duty);
+    return fail_calls(list, odd, other, odd_text, other_text);
 }
 
 jd_status jd__agree_list_meet(struct jd_agree_list *list,

@@ -4,6 +4,7 @@
 #include "collectives/multihost/agree.h"
 #include "collectives/channel/chunks.h"
 #include "collectives/mesh/agree_list.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 
@@ -60,7 +61,8 @@ struct jd_call_desc jd__agree_call(enum jd_activity activity,
 {
     return (struct jd_call_desc){
         .signature = {
-            .activity = activity,
+            .activity = (uint16_t)activity,
+            .site = jd__site_compared(),
             .source = -1,
             .count = count,
             .digest = jd__leaves_digest(leaves, count),

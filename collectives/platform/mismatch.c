@@ -56,6 +56,7 @@ static jd_status tell_routes(const struct jd_mismatch *m, int member, int begin,
                              int count, int32_t *to)
 {
     struct jd_collective told = { .activity = m->odd.signature.activity,
+                                  .is_internal = true,
                                   .detail = m->call->detail,
                                   .in = to,
                                   .out = to,
@@ -117,6 +118,7 @@ static struct jd_site_text tell_site(const struct jd_mismatch *m, int member)
 {
     struct jd_site_text site = { "" };
     struct jd_collective told = { .activity = m->odd.signature.activity,
+                                  .is_internal = true,
                                   .detail = m->call->detail,
                                   .in = site.text,
                                   .out = site.text,

@@ -61,6 +61,7 @@ struct jd_collective {
     jd_dtype dtype;
     struct jd_stream *stream; /* the shard's; NULL where there are none */
     const struct jd_permute *permute; /* of a permutation, for sentences */
+    bool is_internal; /* what jd tells: its place is not compared */
 };
 
 /*

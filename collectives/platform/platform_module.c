@@ -84,6 +84,7 @@ static const struct jd_platform_host host = {
     .print_ranges = jd__ranges_print,
     .activity_name = jd__signature_activity_name,
     .site_of_caller = jd__site_of_caller,
+    .site_compared = jd__site_compared,
     .fold_find = jd__fold_find,
     .cpu = &jd__platform_cpu,
 };

@@ -71,6 +71,7 @@ struct jd_platform_host {
 
     /* site.h */
     struct jd_site_text (*site_of_caller)(void);
+    uint32_t (*site_compared)(void);
 
     /* fold.h */
     jd_fold_function *(*fold_find)(jd_dtype dtype, enum jd_reduce op,

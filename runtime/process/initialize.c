@@ -23,6 +23,7 @@
 #include "runtime/process/watchdog.h"
 #include "runtime/process/world_way.h"
 #include "runtime/recorder/recorder.h"
+#include "runtime/recorder/site.h"
 #include "runtime/topology/device_choice.h"
 #include "runtime/topology/host.h"
 #include "runtime/topology/own_record.h"
@@ -134,6 +135,8 @@ static void configure_recorder(const struct jd_settings *settings)
     bool is_on = jd__options_integer(settings, JD_OPTION_RECORDER) != 0;
     bool traces = jd__options_integer(settings, JD_OPTION_TRACE) != 0;
     jd__recorder_configure(is_on, traces);
+    jd__site_configure(jd__options_integer(settings, JD_OPTION_CHECK_SITES) !=
+                       0);
 }
 
 static jd_status read_settings(struct starting *s)

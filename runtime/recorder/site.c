@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* site.c - a place in the program, in words. */
 #include "runtime/recorder/site.h"
+#include "base/digest.h"
 #include "base/progress.h"
 #include "runtime/recorder/lines.h"
 #include "runtime/recorder/modules.h"
@@ -8,6 +9,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static const char *base_name(const char *path)
@@ -90,6 +92,36 @@ struct jd_site_text jd__site_of_caller(void)
 {
     return jd__site_of(jd__progress_thread.caller);
 }
+
+/* ---- compared ------------------------------------------------------------ */
+
+static atomic_bool compares;
+
+void jd__site_configure(bool is_on)
+{
+    atomic_store(&compares, is_on);
+}
+
+/* Programs lie at other addresses, and in other folders, in each process. */
+static uint32_t digest_of(const void *address)
+{
+    struct jd_ring_module module;
+    if (!address || !jd__modules_find(address, &module))
+        return 0;
+    uint64_t offset = (uint64_t)(uintptr_t)address - module.base;
+    const char *file = base_name(module.path);
+    uint64_t digest = jd__digest(offset, file, strlen(file));
+    return (uint32_t)(digest ^ digest >> 32) | 1;
+}
+
+uint32_t jd__site_compared(void)
+{
+    if (!atomic_load_explicit(&compares, memory_order_relaxed))
+        return 0;
+    return digest_of(jd__progress_thread.caller);
+}
+
+/* ---- of another process -------------------------------------------------- */
 
 struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
 {

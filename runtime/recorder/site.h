@@ -26,6 +26,16 @@ struct jd_site_text jd__site_of(const void *address);
 /* Where the program has made the thread's call of jd. */
 struct jd_site_text jd__site_of_caller(void);
 
+/* Where jd is initialised: JD_CHECK_SITES. Off until then. */
+void jd__site_configure(bool compares);
+
+/*
+ * A digest of the place where the program has made the thread's call, the same
+ * in each process of the program, of 32 bits; 0 where places are not compared,
+ * or it is not known. Some instructions where they are not.
+ */
+uint32_t jd__site_compared(void);
+
 /* One that a ring has, of this process or another: a symbol is found where
  * this process has the same file. */
 struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address);

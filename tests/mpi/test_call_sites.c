@@ -3,7 +3,9 @@
  * test_call_sites - sentences say where in the program each of two processes
  * calls: of calls that differ, and of a call that one does not come to. With
  * libdw by line; without it functions have names, as the program shows them to
- * others (-rdynamic). Run with JD_COLLECTIVE_TIMEOUT=6.
+ * others (-rdynamic). Run with JD_COLLECTIVE_TIMEOUT=6; with JD_CHECK_SITES=1
+ * and "alike" calls that are the same but for their place differ, and with
+ * "alone" only the last process has asked for that.
  */
 #include "jd.h"
 
@@ -97,19 +99,84 @@ static void try_deadline(bool is_last, int number)
     EXPECT_OK(jd_kv_set("it is over", "", 0, 0));
 }
 
-int main(void)
+/* ---- JD_CHECK_SITES ------------------------------------------------------ */
+
+static jd_status psum_somewhere(bool is_last)
+{
+    return is_last ? step_of_the_last(2) : step_of_the_first(2);
+}
+
+/* What follows each call keeps the compiler from making one of them. */
+static jd_status broadcast_somewhere(const jd_leaf *leaf, bool is_last)
+{
+    jd_status status;
+    if (is_last) {
+        status = jd_broadcast_one_to_all(leaf, 1, 0);
+        num_steps++;
+    } else {
+        status = jd_broadcast_one_to_all(leaf, 1, 0);
+        num_steps += 2;
+    }
+    return status;
+}
+
+/* The same call, at one place and at two. */
+static void try_alike(bool is_last, int number)
+{
+    char text[64];
+    int number_of_one = 1;
+    EXPECT_STATUS(psum_somewhere(is_last), JD_INVALID_ARGUMENT,
+                  "calls jd_psum of 2 x F64 at another place of the program "
+                  "(JD_CHECK_SITES=1); all members must");
+    snprintf(text, sizeof text, "; process %d calls at ", number);
+    expect_site(text, true);
+    expect_site(", process 0 at ", false);
+    EXPECT_OK(step_of_the_first(2));
+    EXPECT_OK(jd_sync_global_devices("here"));
+    const jd_leaf leaf = { &number_of_one, JD_S32, 0, NULL };
+    EXPECT_STATUS(broadcast_somewhere(&leaf, is_last), JD_INVALID_ARGUMENT,
+                  " at another place of the program (JD_CHECK_SITES=1); all "
+                  "processes must");
+    expect_text("; process ");
+    expect_text(" calls at ");
+}
+
+static void try_alone(bool is_last)
+{
+    EXPECT_STATUS(psum_somewhere(is_last), JD_INVALID_ARGUMENT,
+                  ", but only one of them has JD_CHECK_SITES=1, which all must "
+                  "have; ");
+}
+
+/* ---- ------------------------------------------------------------------- */
+
+static void try_differing(bool is_last, int number)
+{
+    EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
+    try_mismatch(is_last, number);
+    EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
+    try_deadline(is_last, number);
+}
+
+int main(int argc, char **argv)
 {
     jd_mesh *mesh;
+    const char *what = argc > 1 ? argv[1] : "";
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (strcmp(what, "alone") == 0 && rank && strcmp(rank, "0") != 0)
+        setenv("JD_CHECK_SITES", "1", 1);
     JD_CHECK(jd_initialize());
     int number = jd_process_count() - 1;
     bool is_last = jd_process_index() == number;
     EXPECT_OK(
         jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));
     me = jd_mesh_shard(mesh);
-    EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
-    try_mismatch(is_last, number);
-    EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
-    try_deadline(is_last, number);
+    if (strcmp(what, "alike") == 0)
+        try_alike(is_last, number);
+    else if (strcmp(what, "alone") == 0)
+        try_alone(is_last);
+    else
+        try_differing(is_last, number);
     jd_mesh_destroy(mesh);
     return jd_shutdown();
 }

@@ -4,6 +4,7 @@
  * that reduce are in inter_reduce.c.
  */
 #include "collectives/cpu/inter/inter_private.h"
+#include "runtime/recorder/site.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -136,8 +137,9 @@ void jd__inter_destroy(struct jd_comm *comm)
 struct jd_signature jd__inter_sign(const struct jd_collective *call)
 {
     return (struct jd_signature){
-        .activity = call->activity,
-        .dtype = (uint32_t)call->dtype,
+        .activity = (uint16_t)call->activity,
+        .dtype = (uint16_t)call->dtype,
+        .site = call->is_internal ? 0 : jd__site_compared(),
         .count = call->count,
         .source = -1,
     };

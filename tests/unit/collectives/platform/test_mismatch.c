@@ -26,6 +26,7 @@ static struct {
     int fails_at; /* the broadcast that does; -1: none */
     int several;  /* members of a process */
     const char *sites[2]; /* odd's, and other's */
+    uint32_t compared[2]; /* their digests */
     int sites_told;
     bool site_fails;
 } world;
@@ -84,6 +85,16 @@ static int list(int member, jd_route *routes)
     return count;
 }
 
+static struct jd_signature signature_of(enum jd_activity activity,
+                                        uint64_t count)
+{
+    return (struct jd_signature){ .activity = (uint16_t)activity,
+                                  .dtype = JD_F32,
+                                  .source = -1,
+                                  .count = count,
+                                  .digest = 2 };
+}
+
 static jd_status play(int self, enum jd_activity activity, uint64_t count)
 {
     static const struct jd_platform platform = { .broadcast = broadcast };
@@ -97,9 +108,12 @@ static jd_status play(int self, enum jd_activity activity, uint64_t count)
         .processes = processes,
         .size = MEMBERS,
         .index = self,
-        .odd = { ODD, { JD_ACTIVITY_PPERMUTE, JD_F32, -1, JD_OK, 5, 1 } },
-        .other = { OTHER, { activity, JD_F32, -1, JD_OK, count, 2 } },
+        .odd = { ODD, signature_of(JD_ACTIVITY_PPERMUTE, 5) },
+        .other = { OTHER, signature_of(activity, count) },
     };
+    mismatch.odd.signature.digest = 1;
+    mismatch.odd.signature.site = world.compared[0];
+    mismatch.other.signature.site = world.compared[1];
     for (int i = 0; i < MEMBERS; i++)
         processes[i] = 10 + i / world.several;
     permute.num_routes = list(self, routes);
@@ -164,6 +178,33 @@ START_TEST(other_calls_are_not_asked_for_routes)
                "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
                "10 calls jd_ppermute_keep of 5 x F32" ALIKE);
     ck_assert_int_eq(world.broadcasts, 0);
+}
+END_TEST
+
+/* Counts that differ are what is said. */
+START_TEST(places_are_said_where_all_else_is_alike)
+{
+    struct jd_signature odd = signature_of(JD_ACTIVITY_PPERMUTE, 5);
+    struct jd_signature other = odd;
+    odd.site = 7;
+    other.site = 8;
+    ck_assert(!jd__signature_agrees(&odd, &other));
+    ck_assert(jd__signature_digest(&odd) != jd__signature_digest(&other));
+    ck_assert_str_eq(jd__signature_describe_sites(&odd, &other),
+                     " at another place of the program (JD_CHECK_SITES=1)");
+    other.site = 0;
+    ck_assert_str_eq(jd__signature_describe_sites(&odd, &other),
+                     ", but only one of them has JD_CHECK_SITES=1, which all "
+                     "must have");
+    other.site = 7;
+    ck_assert(jd__signature_agrees(&odd, &other));
+    ck_assert_str_eq(jd__signature_describe_sites(&odd, &other), "");
+    reset();
+    world.compared[0] = 7;
+    world.compared[1] = 8;
+    UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
+               "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
+               "10 calls jd_ppermute of 6 x F32" ALIKE);
 }
 END_TEST
 
@@ -260,6 +301,7 @@ int main(void)
     tcase_add_test(routes, what_cannot_be_told_is_left_out);
     tcase_add_test(routes, other_calls_are_not_asked_for_routes);
     tcase_add_test(routes, both_say_where_they_call);
+    tcase_add_test(routes, places_are_said_where_all_else_is_alike);
     tcase_add_test(routes, where_a_process_has_several_members_are_named);
     tcase_add_test(routes, one_that_has_no_other_is_named_beside_one_that_has);
     tcase_add_test(unit_case(suite, "odd"), the_odd_one_is_not_with_the_most);
