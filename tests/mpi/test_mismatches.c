@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_mismatches - each way in which the members of a collective can call
+ * different things: all hear it at once, before data moves, in one sentence
+ * that has both calls and the line of each, and the job goes on. The first row
+ * is the mesh's first collective. For processes with several devices too.
+ */
+#include "jd.h"
+
+#include "expect.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+
+enum { LONG = 300000, ODD_PROCESS = 1 };
+
+/* What a device's thread has. */
+struct body {
+    jd_shard *me;
+    int members;
+    double *in, *out;
+    jd_route ring[64], back[64];
+    int order[64], other_order[64];
+};
+
+static volatile int num_calls;
+
+/* ---- the calls ----------------------------------------------------------- */
+
+/* Callers that others see, and that do something behind the call. */
+#define SIDE __attribute__((visibility("default"), noinline)) jd_status
+
+/* Two calls on one line, as functions "name_all" and "name_odd", and what the
+ * sentence says of each. */
+#define ROW(name, all_text, all_call, odd_text, odd_call)                      \
+    enum { name##_line = __LINE__ };                                           \
+    static const char *const name##_texts[] = { all_text, odd_text };          \
+    SIDE name##_all(struct body *b);                                           \
+    SIDE name##_odd(struct body *b);                                           \
+    SIDE name##_all(struct body *b)                                            \
+    {                                                                          \
+        jd_status status = all_call;                                           \
+        num_calls++;                                                           \
+        return status;                                                         \
+    }                                                                          \
+    SIDE name##_odd(struct body *b)                                            \
+    {                                                                          \
+        jd_status status = odd_call;                                           \
+        num_calls++;                                                           \
+        return status;                                                         \
+    }
+
+#define CALL(function, ...) function(b->me, "x", __VA_ARGS__)
+#define ARGS(count, dtype) b->in, b->out, count, dtype
+#define PSUM(count, dtype) CALL(jd_psum, ARGS(count, dtype))
+#define PSUM_TEXT "jd_psum of 10 x F64"
+
+/* clang-format off: a row is a line */
+ROW(count, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum of 11 x F64", PSUM(11, JD_F64))
+ROW(long_count, "jd_psum of 2 x F64", PSUM(2, JD_F64),
+    "jd_psum of 300000 x F64", PSUM(LONG, JD_F64))
+ROW(no_count, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum of 0 x F64",
+    PSUM(0, JD_F64))
+ROW(type, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum of 10 x F32", PSUM(10, JD_F32))
+ROW(type_of_that_width, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum of 10 x S64",
+    PSUM(10, JD_S64))
+ROW(half_type, "jd_psum of 10 x F16", PSUM(10, JD_F16), "jd_psum of 10 x BF16",
+    PSUM(10, JD_BF16))
+ROW(sum_max, PSUM_TEXT, PSUM(10, JD_F64), "jd_pmax of 10 x F64",
+    CALL(jd_pmax, ARGS(10, JD_F64)))
+ROW(sum_min, PSUM_TEXT, PSUM(10, JD_F64), "jd_pmin of 10 x F64",
+    CALL(jd_pmin, ARGS(10, JD_F64)))
+ROW(sum_mean, PSUM_TEXT, PSUM(10, JD_F64), "jd_pmean of 10 x F64",
+    CALL(jd_pmean, ARGS(10, JD_F64)))
+ROW(sum_prod, PSUM_TEXT, PSUM(10, JD_F64), "jd_pprod of 10 x F64",
+    CALL(jd_pprod, ARGS(10, JD_F64)))
+ROW(sum_gather, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_gather of 10 x F64",
+    CALL(jd_all_gather, ARGS(10, JD_F64)))
+ROW(sum_scatter, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum_scatter of 10 x F64",
+    CALL(jd_psum_scatter, ARGS(10, JD_F64)))
+ROW(sum_exchange, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_to_all of 10 x F64",
+    CALL(jd_all_to_all, ARGS(10, JD_F64)))
+ROW(sum_broadcast, PSUM_TEXT, PSUM(10, JD_F64),
+    "jd_pbroadcast of 10 x F64 from source 0",
+    CALL(jd_pbroadcast, 0, ARGS(10, JD_F64)))
+ROW(sum_barrier, PSUM_TEXT, PSUM(10, JD_F64), "jd_barrier",
+    jd_barrier(b->me, "x"))
+ROW(sum_permute, PSUM_TEXT, PSUM(10, JD_F64), "jd_ppermute of 10 x F64",
+    CALL(jd_ppermute, ARGS(10, JD_F64), b->ring, b->members))
+ROW(gather_count, "jd_all_gather of 3 x F64",
+    CALL(jd_all_gather, ARGS(3, JD_F64)), "jd_all_gather of 4 x F64",
+    CALL(jd_all_gather, ARGS(4, JD_F64)))
+ROW(gather_rows, "jd_all_gather_2d of 2 rows of 3 x F64",
+    CALL(jd_all_gather_2d, b->in, b->out, 2, 3, JD_F64),
+    "jd_all_gather_2d of 3 rows of 2 x F64",
+    CALL(jd_all_gather_2d, b->in, b->out, 3, 2, JD_F64))
+ROW(scatter_rows, "jd_psum_scatter_2d of 2 rows of 3 x F64",
+    CALL(jd_psum_scatter_2d, b->in, b->out, 2, 3, JD_F64),
+    "jd_psum_scatter_2d of 3 rows of 3 x F64",
+    CALL(jd_psum_scatter_2d, b->in, b->out, 3, 3, JD_F64))
+ROW(source, "from source 0", CALL(jd_pbroadcast, 0, ARGS(10, JD_F64)),
+    "from source 1", CALL(jd_pbroadcast, 1, ARGS(10, JD_F64)))
+ROW(routes, "their routes differ",
+    CALL(jd_ppermute, ARGS(10, JD_F64), b->ring, b->members),
+    "jd_ppermute of 10 x F64",
+    CALL(jd_ppermute, ARGS(10, JD_F64), b->back, b->members))
+ROW(fewer_routes, "their routes differ",
+    CALL(jd_ppermute, ARGS(10, JD_F64), b->ring, b->members),
+    "jd_ppermute of 10 x F64",
+    CALL(jd_ppermute, ARGS(10, JD_F64), b->ring, b->members - 1))
+ROW(keep, "jd_ppermute of 10 x F64",
+    CALL(jd_ppermute, ARGS(10, JD_F64), b->ring, b->members),
+    "jd_ppermute_keep of 10 x F64",
+    CALL(jd_ppermute_keep, ARGS(10, JD_F64), b->ring, b->members))
+ROW(shuffle, "their routes differ",
+    CALL(jd_pshuffle, ARGS(10, JD_F64), b->order), "jd_pshuffle of 10 x F64",
+    CALL(jd_pshuffle, ARGS(10, JD_F64), b->other_order))
+/* clang-format on */
+
+#define ENTRY(name)                                                            \
+    {                                                                          \
+        name##_all, name##_odd, #name, name##_line, name##_texts               \
+    }
+
+static const struct row {
+    jd_status (*all)(struct body *), (*odd)(struct body *);
+    const char *name;
+    int line;
+    const char *const *texts;
+} rows[] = {
+    ENTRY(sum_max),      ENTRY(count),         ENTRY(long_count),
+    ENTRY(no_count),     ENTRY(type),          ENTRY(type_of_that_width),
+    ENTRY(half_type),    ENTRY(sum_min),       ENTRY(sum_mean),
+    ENTRY(sum_prod),     ENTRY(sum_gather),    ENTRY(sum_scatter),
+    ENTRY(sum_exchange), ENTRY(sum_broadcast), ENTRY(sum_barrier),
+    ENTRY(sum_permute),  ENTRY(gather_count),  ENTRY(gather_rows),
+    ENTRY(scatter_rows), ENTRY(source),        ENTRY(routes),
+    ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shuffle),
+};
+enum { NUM_ROWS = sizeof rows / sizeof *rows };
+
+/* ---- what all hear ------------------------------------------------------- */
+
+static bool has_lines;
+
+/* "test_mismatches.c:57 (sum_max_odd+0x", or without libdw the last part. */
+static void expect_site(const struct row *row, const char *side)
+{
+    char text[120], line[40] = "";
+    if (has_lines)
+        snprintf(line, sizeof line, "test_mismatches.c:%d (", row->line);
+    snprintf(text, sizeof text, " at %s%s_%s+0x", line, row->name, side);
+    EXPECT(strstr(jd_error_message(), text), "%s: wanted '%s' in: %s",
+           row->name, text, jd_error_message());
+}
+
+static void expect_row(struct body *b, const struct row *row, jd_status status)
+{
+    EXPECT(status == JD_INVALID_ARGUMENT, "%s: %s: %s", row->name,
+           jd_status_name(status), jd_error_message());
+    for (int i = 0; i < 2; i++)
+        EXPECT(strstr(jd_error_message(), row->texts[i]),
+               "%s: wanted '%s' in: %s", row->name, row->texts[i],
+               jd_error_message());
+    EXPECT(strstr(jd_error_message(), "process 1"), "%s: %s", row->name,
+           jd_error_message());
+    expect_site(row, "all");
+    expect_site(row, "odd");
+    b->in[0] = 1;
+    EXPECT_OK(jd_psum(b->me, "x", b->in, b->out, 1, JD_F64));
+    EXPECT(b->out[0] == b->members, "%s: then the sum is %g", row->name,
+           b->out[0]);
+}
+
+static void fill_lists(struct body *b)
+{
+    for (int i = 0; i < b->members; i++) {
+        int next = (i + 1) % b->members;
+        b->ring[i] = (jd_route){ i, next };
+        b->back[i] = (jd_route){ next, i };
+        b->order[i] = next;
+        b->other_order[next] = i;
+    }
+}
+
+static jd_status try_rows(jd_shard *me, void *unused)
+{
+    struct body b = { .me = me, .members = jd_axis_size(me, "x") };
+    bool is_odd = jd_process_index() == ODD_PROCESS;
+    (void)unused;
+    b.in = calloc(LONG, sizeof *b.in);
+    b.out = calloc(LONG, sizeof *b.out);
+    fill_lists(&b);
+    for (int i = 0; i < NUM_ROWS; i++)
+        expect_row(&b, &rows[i], is_odd ? rows[i].odd(&b) : rows[i].all(&b));
+    free(b.in);
+    free(b.out);
+    return JD_OK;
+}
+
+int main(void)
+{
+    jd_mesh *mesh;
+    has_lines = HAVE_LIBDW && dlopen("libdw.so.1", RTLD_NOW);
+    JD_CHECK(jd_initialize());
+    EXPECT_OK(
+        jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));
+    EXPECT_OK(jd_shard_map(mesh, try_rows, NULL));
+    jd_mesh_destroy(mesh);
+    return jd_shutdown();
+}
