@@ -120,6 +120,23 @@ JD_API int jd_process_count(void);
  */
 JD_API JD_NORETURN void jd_abort(int code, const char *why);
 
+/*
+ * The version of these headers, for a program that is compiled with several:
+ *
+ *     #if JD_VERSION_GE(0, 2, 0)
+ */
+#define JD_VERSION_MAJOR 0
+#define JD_VERSION_MINOR 1
+#define JD_VERSION_PATCH 0
+
+/* 1 where the headers are of that version or a later one, else 0; also in
+ * #if. */
+#define JD_VERSION_GE(major, minor, patch)                                     \
+    (JD_VERSION_MAJOR > (major) ||                                             \
+     (JD_VERSION_MAJOR == (major) &&                                           \
+      (JD_VERSION_MINOR > (minor) ||                                           \
+       (JD_VERSION_MINOR == (minor) && JD_VERSION_PATCH >= (patch)))))
+
 /* The version of the library that runs, "0.1.0". Threads: any. */
 JD_API const char *jd_version(void);
 

@@ -51,6 +51,22 @@ says "--topology is of this job" 2 "--env does not go with --topology" \
 "$jd_info" --topology --json >"$work/json"
 says "the JSON is JSON" 0 "" python3 -m json.tool "$work/json"
 
+says "jd-info --build" 0 "compiler            " "$jd_info" --build
+says "it names the MPI that is loaded" 0 "mpi loaded          " "$jd_info" --build
+says "--build is of no environment" 2 "--env does not go with --build" \
+    "$jd_info" --build --env /dev/null
+"$jd_info" --build --json >"$work/json"
+cat >"$work/keys.py" <<'SCRIPT'
+import json, re, sys
+keys = list(json.load(open(sys.argv[1])))
+manual = open(sys.argv[2]).read()
+said = manual.split('object with the keys', 1)[1].split('strings, and', 1)[0]
+said = re.findall(r'^\.BR? (\w+)', said, re.M)
+print('alike' if sorted(keys) == sorted(said) else f'{keys}\n{said}')
+SCRIPT
+says "as JSON, with the keys that the manual says" 0 "alike" python3 \
+    "$work/keys.py" "$work/json" "$here/../../tools/jd-info/jd-info.1"
+
 says "--job without an address" 2 "requires an argument" "$jd_info" --job
 says "--job of another environment" 2 "--env does not go with --job" \
     "$jd_info" --job h:1 --env /dev/null

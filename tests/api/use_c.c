@@ -67,6 +67,9 @@ int main(int argc, char **argv)
         return 1;
     if (initialize_three_ways() != JD_OK)
         return 1;
+#if !JD_VERSION_GE(JD_VERSION_MAJOR, JD_VERSION_MINOR, JD_VERSION_PATCH)
+#error "these headers are older than themselves"
+#endif
     printf("jd %s\n", jd_version());
     return 0;
 }

@@ -67,6 +67,9 @@ int main(int argc, char **)
         return 1;
     if (initialize_both_ways() != JD_OK)
         return 1;
+#if !JD_VERSION_GE(JD_VERSION_MAJOR, JD_VERSION_MINOR, JD_VERSION_PATCH)
+#error "these headers are older than themselves"
+#endif
     std::printf("jd %s\n", jd_version());
     return 0;
 }

@@ -18,6 +18,7 @@ static const char usage[] =
     "       jd-info --options --markdown\n"
     "       jd-info --topology [--json]\n"
     "       jd-info --job HOST:PORT [--json]\n"
+    "       jd-info --build [--json]\n"
     "       jd-info --help | --version\n"
     "\n"
     "Shows what jd finds out about this process's place in the job, and which\n"
@@ -33,6 +34,8 @@ static const char usage[] =
     "               print what each process of a running job does, asked of\n"
     "               its coordination service (JD_LOG=info says where that is;\n"
     "               JD_SECRET_FILE, the same as the job's, lets you in)\n"
+    "  --build      print what jd was built with: MPI, CUDA and NCCL, the\n"
+    "               other libraries, the compiler, and meson's options\n"
     "  --markdown   print the table of options as doc/options.md has it\n"
     "  --help       print this text\n"
     "  --version    print the version\n";
@@ -42,6 +45,7 @@ enum report {
     REPORT_OPTIONS,
     REPORT_TOPOLOGY,
     REPORT_JOB,
+    REPORT_BUILD,
     REPORT_HELP,
     REPORT_VERSION
 };
@@ -93,6 +97,8 @@ static int check_request(const struct request *request, int num_operands)
         return fail_usage("--env does not go with --topology");
     if (request->env_file && request->report == REPORT_JOB)
         return fail_usage("--env does not go with --job");
+    if (request->env_file && request->report == REPORT_BUILD)
+        return fail_usage("--env does not go with --build");
     if (request->json && request->report == REPORT_OPTIONS)
         return fail_usage("--json does not go with --options");
     return 0;
@@ -133,6 +139,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "options", no_argument, NULL, REPORT_OPTIONS },
         { "topology", no_argument, NULL, REPORT_TOPOLOGY },
         { "job", required_argument, NULL, REPORT_JOB },
+        { "build", no_argument, NULL, REPORT_BUILD },
         { "help", no_argument, NULL, REPORT_HELP },
         { "version", no_argument, NULL, REPORT_VERSION },
         { NULL, 0, NULL, 0 },
@@ -186,6 +193,8 @@ static int report(const struct request *request)
         break;
     case REPORT_TOPOLOGY:
         return jd_info_topology(request->json);
+    case REPORT_BUILD:
+        return jd_info_build(request->json);
     case REPORT_DETECTION:
     case REPORT_JOB:
         break;

@@ -29,6 +29,9 @@ int jd_info_topology(bool json);
  * address is doing. */
 int jd_info_job(const struct jd_env *env, const char *address, bool json);
 
+/* What jd was built with, and how. */
+int jd_info_build(bool json);
+
 /* What jd would set for MPI in this process before MPI_Init, and why. */
 void jd_info_print_tuning(const struct jd_env *env,
                           const struct jd_settings *settings,
