@@ -5,6 +5,7 @@
  */
 #include "runtime/recorder/lines.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/thread.h"
 #include "runtime/recorder/modules.h"
 
@@ -30,8 +31,11 @@
     X(dwfl_module_build_id)                                                    \
     X(dwfl_module_getelf)                                                      \
     X(dwfl_module_addrinfo)                                                    \
-    X(dwfl_module_getsrc)                                                      \
-    X(dwfl_lineinfo)
+    X(dwfl_module_nextcu)                                                      \
+    X(dwarf_haspc)                                                             \
+    X(dwarf_getsrc_die)                                                        \
+    X(dwarf_linesrc)                                                           \
+    X(dwarf_lineno)
 
 static struct {
 #define MEMBER(name) __typeof__(name) *name;
@@ -161,13 +165,26 @@ static void read_function(Dwfl_Module *module, Dwarf_Addr at,
     line->offset = offset + 1;
 }
 
+/* The unit that has the address. All are asked: clang writes no .debug_aranges,
+ * which libdw's own search goes by. */
+static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr at,
+                            Dwarf_Addr *ret_bias)
+{
+    Dwarf_Die *unit = NULL;
+    do
+        unit = dw.dwfl_module_nextcu(module, unit, ret_bias);
+    while (unit && dw.dwarf_haspc(unit, at - *ret_bias) <= 0);
+    return unit;
+}
+
 static void read_line(Dwfl_Module *module, Dwarf_Addr at, struct jd_line *line)
 {
     int number = 0;
-    Dwfl_Line *found = dw.dwfl_module_getsrc(module, at - 1);
-    const char *path =
-        found ? dw.dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
-    if (!path || number <= 0)
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = find_unit(module, at - 1, &bias);
+    Dwarf_Line *found = unit ? dw.dwarf_getsrc_die(unit, at - 1 - bias) : NULL;
+    const char *path = found ? dw.dwarf_linesrc(found, NULL, NULL) : NULL;
+    if (!path || dw.dwarf_lineno(found, &number) || number <= 0)
         return;
     snprintf(line->file, sizeof line->file, "%s", base_name(path));
     line->number = number;
@@ -206,14 +223,26 @@ static void read_address(const void *address, struct jd_line *line)
 
 /* ---- asking -------------------------------------------------------------- */
 
+enum { NUM_KEPT = 16 };
+
+/* What was found: a program waits at few places. */
+struct kept {
+    uint64_t key; /* of the file and the address; 0: not in use */
+    struct jd_line line;
+};
+
 static struct {
     pthread_mutex_t lock;
     pthread_once_t once;
     pthread_cond_t has_come;
-    bool is_reading;
+    pthread_t reader;
+    bool has_reader, is_reading;
+    double late_from; /* when whoever reads now is given up */
     const void *address;
     uint64_t question, answered; /* their numbers */
     struct jd_line line;
+    struct kept kept[NUM_KEPT];
+    unsigned num_kept;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
 static void init(void)
@@ -237,13 +266,36 @@ static void *answer(void *unused)
     return unused;
 }
 
-/* With the lock. The one before may be of a question that was given up. */
+/* With the lock. A reader that has answered is at its end: no thread is left
+ * to programs that end. */
+static void join_reader(void)
+{
+    if (state.has_reader)
+        pthread_join(state.reader, NULL);
+    state.has_reader = false;
+}
+
+/* With the lock. The one before may be of a question that was given up: then
+ * nobody waits for it again. */
 static bool await_turn(const struct timespec *deadline)
 {
+    if (state.is_reading && jd__clock_now() > state.late_from)
+        return false;
     while (state.is_reading)
         if (pthread_cond_timedwait(&state.has_come, &state.lock, deadline) ==
             ETIMEDOUT)
             return false;
+    join_reader();
+    return true;
+}
+
+/* With the lock. */
+static bool start_reader(void)
+{
+    if (jd__thread_start(&state.reader, answer, NULL))
+        return false;
+    pthread_setname_np(state.reader, "jd-lines");
+    state.has_reader = state.is_reading = true;
     return true;
 }
 
@@ -251,28 +303,59 @@ static bool await_turn(const struct timespec *deadline)
 static bool ask(const void *address, const struct timespec *deadline,
                 struct jd_line *ret_line)
 {
-    pthread_t thread;
     if (!await_turn(deadline))
         return false;
     uint64_t question = ++state.question;
+    state.late_from = jd__clock_now() + JD_LINES_SECONDS;
     state.address = address;
-    state.is_reading =
-        jd__thread_start_detached("jd-lines", answer, NULL, &thread) == 0;
-    if (!state.is_reading || !await_turn(deadline) ||
-        state.answered != question)
+    if (!start_reader() || !await_turn(deadline) || state.answered != question)
         return false;
     *ret_line = state.line;
     return true;
 }
 
+/* Another library may lie there by now. 0: it is nobody's. */
+static uint64_t key_of(const void *address)
+{
+    struct jd_ring_module module;
+    if (!jd__modules_find(address, &module))
+        return 0;
+    uint64_t key = (uint64_t)(uintptr_t)address - module.base;
+    return jd__digest(key, module.path, strlen(module.path)) | 1;
+}
+
+/* With the lock. */
+static bool find_kept(uint64_t key, struct jd_line *ret_line)
+{
+    for (int i = 0; i < NUM_KEPT; i++)
+        if (state.kept[i].key == key) {
+            *ret_line = state.kept[i].line;
+            return true;
+        }
+    return false;
+}
+
+/* With the lock. What is not known may be by and by. */
+static bool keep(uint64_t key, const struct jd_line *line)
+{
+    bool is_known = line->function[0] || line->number;
+    if (is_known)
+        state.kept[state.num_kept++ % NUM_KEPT] = (struct kept){ key, *line };
+    return is_known;
+}
+
 bool jd__lines_find(const void *address, struct jd_line *ret_line)
 {
     struct timespec deadline;
+    uint64_t key = key_of(address);
     *ret_line = (struct jd_line){ .number = 0 };
+    if (!key)
+        return false;
     pthread_once(&state.once, init);
     deadline = jd__clock_timespec(jd__clock_now() + JD_LINES_SECONDS);
     pthread_mutex_lock(&state.lock);
-    bool has_come = ask(address, &deadline, ret_line);
+    bool is_known = find_kept(key, ret_line) ||
+                    (ask(address, &deadline, ret_line) && keep(key, ret_line));
     pthread_mutex_unlock(&state.lock);
-    return has_come && (ret_line->function[0] || ret_line->number);
+    return is_known;
 }

@@ -212,13 +212,13 @@ END_TEST
 START_TEST(both_say_where_they_call)
 {
     reset();
-    world.sites[0] = "test_mismatch+0x";
+    world.sites[0] = "test_mismatch";
     world.sites[1] = "other.c+0x44";
     jd__progress_note_caller((const void *)(uintptr_t)play);
     UNIT_FAILS(play(ODD, JD_ACTIVITY_PPERMUTE, 6), JD_INVALID_ARGUMENT,
                "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process "
                "10 calls jd_ppermute of 6 x F32" ALIKE
-               "; process 13 calls at test_mismatch+0x, process 10 at "
+               "; process 13 calls at test_mismatch, process 10 at "
                "other.c+0x44");
     ck_assert_int_eq(world.sites_told, 2);
     world.site_fails = true;
