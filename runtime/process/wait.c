@@ -379,28 +379,42 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
     return JD_DEADLINE_EXCEEDED;
 }
 
+/* The service's words may have the call already: what comes behind "in ". */
+static bool is_said(const char *said, const char *call)
+{
+    static const char *const begins[] = { "was in ", "had returned from " };
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        size_t length = strlen(begins[i]);
+        if (strncmp(call, begins[i], length) == 0)
+            return said && strstr(said, call + length);
+    }
+    return false;
+}
+
 /* Where in the program this process waits, and, as far as it can be read on
  * this host, what those did last that are waited for. */
-static void print_calls(FILE *out, const struct missing_processes *missing)
+static void print_calls(FILE *out, const struct missing_processes *missing,
+                        const char *said)
 {
     struct jd_site_text site = jd__site_of_caller();
     if (site.text[0])
         fprintf(out, "; it was called at %s", site.text);
     for (int i = 0; i < missing->count && i < MAX_LAST_CALLS; i++) {
         char *call = jd__recorder_last_call(missing->processes[i]);
-        if (call)
+        if (call && !is_said(said, call))
             fprintf(out, "; process %d %s", missing->processes[i], call);
         free(call);
     }
 }
 
 /* The same, malloc'ed; NULL without memory. */
-static char *describe_calls(const struct missing_processes *missing)
+static char *describe_calls(const struct missing_processes *missing,
+                            const char *said)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
     if (out)
-        print_calls(out, missing);
+        print_calls(out, missing, said);
     return jd__text_end(&text);
 }
 
@@ -410,9 +424,10 @@ static void notice(const struct jd_wait *wait, const struct wait_search *search,
     struct jd_followed followed;
     struct missing_processes culprits =
         find_culprits(wait, missing, waited, &followed);
-    if (missing->count && is_speaker(wait, search, &culprits))
-        warn(wait, describe(wait, &culprits, missing, waited),
-             describe_calls(&culprits));
+    if (!missing->count || !is_speaker(wait, search, &culprits))
+        return;
+    char *text = describe(wait, &culprits, missing, waited);
+    warn(wait, text, describe_calls(&culprits, text));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
@@ -422,9 +437,9 @@ static jd_status fail_deadline(const struct jd_wait *wait,
     struct jd_followed followed;
     struct missing_processes culprits =
         find_culprits(wait, missing, waited, &followed);
-    jd_status status = jd__wait_fail_deadline(
-        wait, describe(wait, &culprits, missing, waited));
-    char *calls = describe_calls(&culprits);
+    char *text = describe(wait, &culprits, missing, waited);
+    char *calls = describe_calls(&culprits, text);
+    jd_status status = jd__wait_fail_deadline(wait, text);
     if (calls && calls[0])
         jd__fail_suffix(status, "%s", calls);
     free(calls);

@@ -354,3 +354,16 @@ char *jd__recorder_last_call(int process)
         return NULL;
     return describe(ring, &call);
 }
+
+char *jd__recorder_own_call(uint64_t number)
+{
+    const struct jd_ring *ring = get_ring();
+    struct jd_ring_call call;
+    struct jd_text text;
+    if (!ring || !jd__ring_read(ring, number, &call))
+        return NULL;
+    FILE *out = jd__text_begin(&text);
+    if (out)
+        jd__ring_print(out, ring, &call);
+    return jd__text_end(&text);
+}

@@ -99,4 +99,8 @@ const struct jd_ring *jd__recorder_ring_of(int process);
  */
 char *jd__recorder_last_call(int process);
 
+/* A call of this process, by its number, without the words "was in", malloc'ed;
+ * NULL where it is not recorded (any more). Blocks: as jd__site_in(). */
+char *jd__recorder_own_call(uint64_t number);
+
 #endif

@@ -438,8 +438,10 @@ static inline void beat(struct peer *peer)
     tell(peer, JD__MESSAGE__BODY_HEARTBEAT, &body);
 }
 
-static inline void beat_doing(struct peer *peer, const char *operation,
-                              uint64_t number, bool inside, uint64_t since_ms)
+/* As beat_doing(), with the operation in more words; "": with none. */
+static inline void beat_calling(struct peer *peer, const char *operation,
+                                uint64_t number, bool inside, uint64_t since_ms,
+                                const char *call)
 {
     Jd__Heartbeat body = JD__HEARTBEAT__INIT;
     Jd__Progress progress = JD__PROGRESS__INIT;
@@ -447,8 +449,15 @@ static inline void beat_doing(struct peer *peer, const char *operation,
     progress.number = number;
     progress.inside = inside;
     progress.since_ms = since_ms;
+    progress.call = (char *)call;
     body.progress = &progress;
     tell(peer, JD__MESSAGE__BODY_HEARTBEAT, &body);
+}
+
+static inline void beat_doing(struct peer *peer, const char *operation,
+                              uint64_t number, bool inside, uint64_t since_ms)
+{
+    beat_calling(peer, operation, number, inside, since_ms, "");
 }
 
 static inline uint64_t set(struct peer *peer, const char *key,

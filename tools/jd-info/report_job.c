@@ -23,7 +23,7 @@ static double seconds(uint64_t milliseconds)
 
 /* ---- as a table --------------------------------------------------------- */
 
-static void print_doing(const Jd__Row *row)
+static void print_state_of(const Jd__Row *row)
 {
     const Jd__Progress *p = row->progress;
     if (row->failure[0])
@@ -37,6 +37,13 @@ static void print_doing(const Jd__Row *row)
                p->inside ? "in" : "last in", p->operation,
                (unsigned long long)p->number, p->inside ? "for " : "",
                seconds(p->since_ms), p->inside ? "" : " ago");
+}
+
+static void print_doing(const Jd__Row *row)
+{
+    print_state_of(row);
+    if (!row->failure[0] && row->progress && row->progress->call[0])
+        printf(": %s", row->progress->call);
 }
 
 static void print_table(const Jd__Reply *reply)
@@ -77,6 +84,7 @@ static void print_json_row(const Jd__Row *row)
            "\"since_seconds\": %.3f",
            p ? (unsigned long long)p->number : 0,
            p && p->inside ? "true" : "false", p ? seconds(p->since_ms) : 0);
+    print_text("call", p ? p->call : "");
     print_text("waits", row->waits);
     print_text("failure", row->failure);
     printf(" }");

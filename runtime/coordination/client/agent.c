@@ -356,6 +356,7 @@ static void free_agent(struct jd_agent *agent)
     free((char *)agent->spec.program);
     free(agent->why);
     free(agent->noted);
+    free(agent->call);
     pthread_cond_destroy(&agent->state_changed);
     pthread_mutex_destroy(&agent->lock);
     free(agent);

@@ -4,14 +4,18 @@
  * timeout, which carries what this process is doing and is answered; and once
  * a second a look at how long nothing was heard. What a process does is sampled
  * with that, and sent where it has changed, so that a failure's report can say
- * what the process was doing a second ago.
+ * what the process was doing a second ago; where it stays so, with the line of
+ * the program.
  */
 #include "base/clock.h"
 #include "runtime/coordination/client/agent_private.h"
+#include "runtime/recorder/recorder.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define PROGRESS_PER_SECOND 1000 /* of all processes, for the service */
+#define WORDS_SECONDS 1.0        /* in one operation, or behind it */
 
 static struct timeval to_timeval(double seconds)
 {
@@ -39,13 +43,35 @@ static double progress_interval(const struct jd_agent *agent)
 
 /* ---- what goes out ------------------------------------------------------ */
 
+/* A process that stays where it is says more words of that, once. */
+static bool is_worth_words(const struct jd_agent *agent, double now)
+{
+    return agent->progress.number && agent->call_of != agent->progress.number &&
+           now - agent->progress.since >= WORDS_SECONDS;
+}
+
+static void find_words(struct jd_agent *agent, double now)
+{
+    if (agent->call_of != agent->progress.number) {
+        free(agent->call);
+        agent->call = NULL;
+    }
+    if (!is_worth_words(agent, now))
+        return;
+    agent->call_of = agent->progress.number;
+    agent->call = jd__recorder_own_call(agent->call_of);
+}
+
 /* With an id it is answered: any answer is a sign of life. */
 static void send_heartbeat(struct jd_agent *agent, uint64_t id)
 {
     Jd__Message message = JD__MESSAGE__INIT;
     Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
     Jd__Progress progress = JD__PROGRESS__INIT;
-    double lasted = jd__clock_now() - agent->progress.since;
+    double now = jd__clock_now(), lasted = now - agent->progress.since;
+    find_words(agent, now);
+    if (agent->call)
+        progress.call = agent->call;
     if (agent->progress.operation)
         progress.operation = (char *)agent->progress.operation;
     progress.number = agent->progress.number;
@@ -69,7 +95,8 @@ static bool is_same(const struct jd_progress *a, const struct jd_progress *b)
 static void send_progress(struct jd_agent *agent, double now)
 {
     jd__progress_sample(&agent->progress);
-    if (is_same(&agent->sent_progress, &agent->progress) ||
+    if ((is_same(&agent->sent_progress, &agent->progress) &&
+         !is_worth_words(agent, now)) ||
         now - agent->last_progress < 0.9 * progress_interval(agent))
         return;
     agent->last_progress = now;

@@ -59,6 +59,8 @@ struct jd_agent {
     struct jd_greeting greeting;
     bool has_warned; /* that somebody refuses us who may be anybody */
     struct jd_progress progress, sent_progress;
+    char *call;       /* the operation in more words; NULL: not known */
+    uint64_t call_of; /* whose words those are, known or not */
     double last_look, last_progress, back_since;
 
     pthread_mutex_t lock;

@@ -15,6 +15,7 @@
 
 /* Seconds; processes say once a second what is new. */
 #define WORTH_SAYING 1.5
+#define MAX_CALL 320 /* bytes of what a process says of its call */
 
 /* ---- who ---------------------------------------------------------------- */
 
@@ -184,6 +185,14 @@ void jd__processes_print(FILE *out, const struct jd_service *service,
                 (unsigned)member->pid, jd__processes_host(service, member));
 }
 
+/* Where it has said it since then: before, it may have been another one. */
+static void print_call(FILE *out, const struct jd_service_process *member,
+                       double since)
+{
+    if (member->call && member->told >= since)
+        fprintf(out, ": %s", member->call);
+}
+
 /* What it has said itself is as old as its last word about it. */
 static void print_progress(FILE *out, const struct jd_service *service,
                            const struct jd_service_process *member)
@@ -194,6 +203,7 @@ static void print_progress(FILE *out, const struct jd_service *service,
             member->operation, (unsigned long long)member->number);
     if (lasted >= WORTH_SAYING)
         fprintf(out, ", for %.3g s already", lasted);
+    print_call(out, member, 0);
 }
 
 void jd__processes_print_doing(FILE *out, const struct jd_service *service,
@@ -204,9 +214,11 @@ void jd__processes_print_doing(FILE *out, const struct jd_service *service,
     if (waiter) {
         fputs("; it ", out);
         jd__pending_describe_doing(out, service, waiter);
+        print_call(out, member, waiter->since);
     } else if (blocked) {
         fputs("; it ", out);
         jd__blocked_describe(out, service, blocked);
+        print_call(out, member, blocked->since);
     } else if (member->number) {
         print_progress(out, service, member);
     }
@@ -310,6 +322,16 @@ void jd__processes_describe(FILE *out, const struct jd_service *service,
 
 /* ---- signs of life ------------------------------------------------------ */
 
+/* What a sentence can have. */
+static void take_call(struct jd_service_process *member, const char *call)
+{
+    free(member->call);
+    member->call = call[0] ? strndup(call, MAX_CALL) : NULL;
+    for (char *c = member->call; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
 static void take_progress(struct jd_service *service,
                           struct jd_service_process *member,
                           const Jd__Progress *progress)
@@ -318,6 +340,7 @@ static void take_progress(struct jd_service *service,
         return;
     snprintf(member->operation, sizeof member->operation, "%s",
              progress->operation);
+    take_call(member, progress->call);
     member->number = progress->number;
     member->inside = progress->inside;
     member->told = service->now;
@@ -484,6 +507,8 @@ static void fill_row(const struct jd_service *service,
     if (waits)
         row->waits = waits;
     progress->operation = (char *)member->operation;
+    if (member->call)
+        progress->call = member->call;
     progress->number = member->number;
     progress->inside = member->inside;
     if (member->number)

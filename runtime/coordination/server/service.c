@@ -512,6 +512,7 @@ void jd__service_destroy(struct jd_service *service)
     for (int i = 0; service->members && i < service->count; i++) {
         jd__blocked_forget(service, &service->members[i]);
         free(service->members[i].failure);
+        free(service->members[i].call);
     }
     jd__store_destroy(service->store);
     free(service->heap.items);

@@ -141,6 +141,7 @@ struct jd_service_process {
     uint64_t number;
     bool inside;
     double since, told;         /* since when it is so; when it said so */
+    char *call;                 /* in more words; NULL: it has said none */
     struct jd_blocked *blocked; /* the newest first */
     struct jd_awaited_member *awaited_by; /* in the waits of others */
     char *failure;                        /* how it failed */

@@ -111,6 +111,57 @@ START_TEST(a_report_says_what_the_dead_was_doing)
 }
 END_TEST
 
+/* Words of the operation before are not said of this one. */
+START_TEST(a_report_says_where_the_dead_called)
+{
+    start(2);
+    start_joined(2);
+    beat_calling(&peers[1], "jd_kv_get", 7, true, 2000, "jd_kv_get of old");
+    beat_calling(&peers[1], "jd_psum", 8, true, 2000, "jd_psum at a\n.c:7");
+    now += 3;
+    lose(&peers[1], 0);
+    pass(0.05);
+    expect_failure(
+        &peers[0],
+        "process 1 (train, pid 101 on h0): connection closed without "
+        "shutdown (killed or crashed), 0.03 s ago; 3 s ago it was in "
+        "jd_psum, its operation 8, for 2 s already: jd_psum at a?.c:7");
+    finish();
+    start(2);
+    start_joined(2);
+    beat_calling(&peers[1], "jd_kv_get", 7, true, 2000, "jd_kv_get of old");
+    beat_doing(&peers[1], "jd_psum", 8, true, 0);
+    lose(&peers[1], 0);
+    pass(0.05);
+    expect_failure(
+        &peers[0],
+        "process 1 (train, pid 101 on h0): connection closed without "
+        "shutdown (killed or crashed), 0.03 s ago; 0.03 s ago it was in "
+        "jd_psum, its operation 8");
+    finish();
+}
+END_TEST
+
+START_TEST(words_of_a_call_are_cut)
+{
+    char words[1024], wanted[1024];
+    memset(words, 'w', sizeof words - 1);
+    words[sizeof words - 1] = '\0';
+    start(2);
+    start_joined(2);
+    beat_calling(&peers[1], "jd_psum", 8, true, 0, words);
+    lose(&peers[1], 0);
+    pass(0.05);
+    snprintf(wanted, sizeof wanted,
+             "process 1 (train, pid 101 on h0): connection closed without "
+             "shutdown (killed or crashed), 0.03 s ago; 0.03 s ago it was in "
+             "jd_psum, its operation 8: %.320s",
+             words);
+    expect_failure(&peers[0], wanted);
+    finish();
+}
+END_TEST
+
 START_TEST(those_who_die_together_stand_in_one_sentence)
 {
     start(7);
@@ -615,6 +666,8 @@ int main(void)
     tcase_add_test(tcase, a_closed_connection_is_death_at_once);
     tcase_add_test(tcase, a_cut_connection_is_not_death_yet);
     tcase_add_test(tcase, a_report_says_what_the_dead_was_doing);
+    tcase_add_test(tcase, a_report_says_where_the_dead_called);
+    tcase_add_test(tcase, words_of_a_call_are_cut);
     tcase_add_test(tcase, those_who_die_together_stand_in_one_sentence);
     tcase_add_test(tcase, many_are_counted);
     tcase_add_test(tcase, the_first_failure_stands);
