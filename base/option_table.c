@@ -360,6 +360,14 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "record of each call when it began and ended, not only of "
                "those that had to wait",
     },
+    [JD_OPTION_TRACE_DIR] = {
+        .field = "",
+        .variable = "JD_TRACE_DIR",
+        .type = JD_TYPE_TEXT,
+        .unit = "path",
+        .doc = "a folder in which each process leaves its last calls when it "
+               "ends, and those of dead ones; jd-trace reads them",
+    },
     [JD_OPTION_CHECK_SITES] = {
         .field = "",
         .variable = "JD_CHECK_SITES",

@@ -13,6 +13,7 @@
 #include "runtime/mpi/world.h"
 #include "runtime/process/proc_peers.h"
 #include "runtime/process/watchdog.h"
+#include "runtime/recorder/trace_file.h"
 #include "base/litter.h"
 
 #include <mpi.h>
@@ -108,18 +109,27 @@ static void end_in_order(void)
         finalize_mpi();
 }
 
+static void leave_trace(int code)
+{
+    char end[32];
+    snprintf(end, sizeof end, "exit code %d", code);
+    jd__trace_file_write(end);
+}
+
 /* "return jd_shutdown();" is what programs end with. */
 static void at_exit(int code, void *unused)
 {
     (void)unused;
     if (getpid() != exit_state.pid)
         return;
-    if (code == 0)
+    if (code == 0) {
         end_in_order();
-    else if (code == (int)exit_state.failed)
-        jd__exit_by_failed_shutdown();
-    else
+    } else {
+        leave_trace(code);
+        if (code == (int)exit_state.failed)
+            jd__exit_by_failed_shutdown();
         jd__failure_report_exit(code);
+    }
     jd__litter_remove();
 }
 
@@ -185,6 +195,7 @@ static void print_check(const char *text, const struct jd_report_answer *told)
 JD_NORETURN static void end_after_check(jd_status status, const char *text)
 {
     struct jd_report_answer told;
+    jd__trace_file_write(text);
     bool is_told = jd__failure_report_check(status, text, &told);
     if (told.prints)
         print_check(text, &told);
@@ -211,6 +222,7 @@ void jd_abort(int code, const char *why)
     const char *reason = why ? why : "no reason was given";
     int exit_code = code >= 1 && code <= 255 ? code : 1;
     jd__log(JD_LOG_ERROR, "jd_abort: %s", reason);
+    jd__trace_file_write(reason);
     if (jd__failure_report_abort(exit_code, reason))
         jd__process_exit_now(exit_code);
     jd__exit_job(exit_code);

@@ -24,6 +24,7 @@
 #include "runtime/process/world_way.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/site.h"
+#include "runtime/recorder/trace_file.h"
 #include "runtime/topology/device_choice.h"
 #include "runtime/topology/host.h"
 #include "runtime/topology/own_record.h"
@@ -36,6 +37,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum initialize_step {
     STEP_DETECT,
@@ -152,7 +154,8 @@ static jd_status read_settings(struct starting *s)
         return status;
     jd__log_set_level(jd__options_text(s->runtime->settings, JD_OPTION_LOG));
     configure_recorder(s->runtime->settings);
-    return JD_OK;
+    return jd__trace_file_configure(
+        jd__options_text(s->runtime->settings, JD_OPTION_TRACE_DIR));
 }
 
 static jd_status start_watchdog(struct starting *s)
@@ -594,6 +597,20 @@ static void say_how(const struct starting *s)
             address->source);
 }
 
+/* From here on what it calls is left behind where it ends. */
+static void begin_trace_file(const struct starting *s)
+{
+    const struct jd_runtime *runtime = s->runtime;
+    const struct jd_topology *topology = runtime->topology;
+    const struct jd_client *client =
+        runtime->session ? jd__session_client(runtime->session) : NULL;
+    uint64_t alone = (uint64_t)(jd__clock_now() * 1e9) ^ (uint64_t)getpid();
+    int host = topology->processes[topology->self].host;
+    jd__trace_file_begin(client ? jd__client_incarnation(client) : alone,
+                         jd__topology_host_name(topology, host),
+                         runtime->world.index, runtime->world.count);
+}
+
 /* ---- the whole ---------------------------------------------------------- */
 
 static jd_status run_steps(struct starting *s)
@@ -617,8 +634,10 @@ static jd_status run_steps(struct starting *s)
         warn_once(s);
     if (status == JD_OK)
         status = start_session(s);
-    if (status == JD_OK)
+    if (status == JD_OK) {
+        begin_trace_file(s);
         say_how(s);
+    }
     return status;
 }
 

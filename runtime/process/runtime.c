@@ -10,6 +10,7 @@
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/process/exit.h"
 #include "runtime/process/initialize.h"
+#include "runtime/recorder/trace_file.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -234,6 +235,8 @@ jd_status jd__runtime_shut_down(void)
     pthread_mutex_lock(&state.lock);
     if (atomic_load(&state.runtime))
         status = leave(atomic_load(&state.runtime));
+    jd__trace_file_write(status == JD_OK ? "left" : jd_error_message());
+    jd__trace_file_end();
     struct jd_runtime *runtime = atomic_exchange(&state.runtime, NULL);
     atomic_store(&state.is_initialized, false);
     jd__initialize_undo(runtime);

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "runtime/coordination/net/loop.h"
 #include "runtime/recorder/recorder.h"
+#include "runtime/recorder/trace_file.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -129,6 +130,15 @@ static void say_failure(void)
     free(calls);
 }
 
+/* With its own, those of the dead of its host. */
+static void leave_trace(void)
+{
+    const struct jd_report *report = &state.report;
+    jd__trace_file_write(report_text());
+    jd__trace_file_write_dead(report->processes, report->num_processes,
+                              report_text());
+}
+
 static void say_late(void)
 {
     jd__log(JD_LOG_ERROR,
@@ -166,6 +176,7 @@ static void *end_process(void *unused)
     (void)unused;
     say_failure();
     jd__process_exit_flush();
+    leave_trace();
     lock();
     wait_for_others();
     bool is_late = state.calls;

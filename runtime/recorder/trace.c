@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trace.c - a ring, as a message of trace.proto. */
+#include "runtime/recorder/trace.h"
+#include "base/clock.h"
+#include "runtime/recorder/site.h"
+#include "runtime/recorder/trace.pb-c.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SITES = 1024 }; /* beyond that a call has none */
+
+struct site {
+    uint64_t address;
+    struct jd_site_text text;
+};
+
+/* All that the message points to. */
+struct packing {
+    const struct jd_ring *ring;
+    double lines_until;
+    struct site sites[MAX_SITES];
+    size_t num_sites;
+    Jd__TraceComm comms[JD_RING_COMMS];
+    size_t num_comms;
+    char *names[JD_RING_NAMES], *site_texts[MAX_SITES];
+    Jd__TraceComm *comm_pointers[JD_RING_COMMS];
+    size_t num_calls;
+    struct {
+        uint64_t number[JD_RING_CALLS], sequence[JD_RING_CALLS],
+            count[JD_RING_CALLS], rest[JD_RING_CALLS];
+        uint32_t name[JD_RING_CALLS], comm[JD_RING_CALLS], dtype[JD_RING_CALLS],
+            site[JD_RING_CALLS], state[JD_RING_CALLS];
+        int32_t status[JD_RING_CALLS], last[JD_RING_CALLS];
+        int64_t came[JD_RING_CALLS], met[JD_RING_CALLS], left[JD_RING_CALLS];
+    } columns;
+};
+
+/* ---- what several calls have ----------------------------------------------
+ */
+
+/* Its place in the file; as addr2line takes it. */
+static void print_place(const struct packing *p, uint64_t address,
+                        struct jd_site_text *text)
+{
+    const struct jd_ring_module *module =
+        jd__ring_find_module(p->ring, address);
+    const char *slash = module ? strrchr(module->path, '/') : NULL;
+    if (module)
+        snprintf(text->text, sizeof text->text, "%.120s+0x%" PRIx64,
+                 slash ? slash + 1 : module->path, address - module->base);
+}
+
+static void describe_site(const struct packing *p, struct site *site)
+{
+    site->text.text[0] = '\0';
+    if (jd__clock_now() < p->lines_until)
+        site->text = jd__site_in(p->ring, site->address);
+    else
+        print_place(p, site->address, &site->text);
+}
+
+/* Its place and 1. */
+static uint32_t find_site(struct packing *p, uint64_t address)
+{
+    size_t i = 0;
+    while (i < p->num_sites && p->sites[i].address != address)
+        i++;
+    if (!address || i == MAX_SITES)
+        return 0;
+    if (i == p->num_sites) {
+        p->sites[i].address = address;
+        p->site_texts[i] = p->sites[i].text.text;
+        p->num_sites++;
+    }
+    return (uint32_t)i + 1;
+}
+
+static void add_comm(struct packing *p, const struct jd_ring_call *call)
+{
+    const struct jd_ring_comm *comm = jd__ring_find_comm(p->ring, call->comm);
+    Jd__TraceComm *added = &p->comms[p->num_comms];
+    jd__trace_comm__init(added);
+    added->id = call->comm;
+    added->member = call->member;
+    added->size = comm ? comm->size : 0;
+    added->text = (char *)(comm ? comm->text : "a communicator of the past");
+    p->comm_pointers[p->num_comms++] = added;
+}
+
+/* Its place and 1. A member of its own is a place of its own. */
+static uint32_t find_comm(struct packing *p, const struct jd_ring_call *call)
+{
+    size_t i = 0;
+    while (i < p->num_comms &&
+           (p->comms[i].id != call->comm || p->comms[i].member != call->member))
+        i++;
+    if (!call->comm || i == JD_RING_COMMS)
+        return 0;
+    if (i == p->num_comms)
+        add_comm(p, call);
+    return (uint32_t)i + 1;
+}
+
+/* ---- calls ----------------------------------------------------------------
+ */
+
+static int64_t nanoseconds(double seconds)
+{
+    return (int64_t)(seconds * 1e9);
+}
+
+static void add_call(struct packing *p, const struct jd_ring_call *call)
+{
+    size_t i = p->num_calls++;
+    p->columns.number[i] = call->number;
+    p->columns.name[i] = call->name;
+    p->columns.comm[i] = find_comm(p, call);
+    p->columns.sequence[i] = call->sequence;
+    p->columns.dtype[i] = call->dtype;
+    p->columns.count[i] = call->count;
+    p->columns.rest[i] = call->rest;
+    p->columns.site[i] = find_site(p, call->site);
+    p->columns.state[i] = call->state;
+    p->columns.status[i] = call->status;
+    p->columns.came[i] = nanoseconds(call->came);
+    p->columns.met[i] = nanoseconds(call->met);
+    p->columns.left[i] = nanoseconds(call->left);
+    p->columns.last[i] = call->last;
+}
+
+/* The newest calls are the first whose lines are looked for. */
+static void read_ring(struct packing *p)
+{
+    struct jd_ring_call call;
+    uint64_t last = jd__ring_last(p->ring);
+    uint64_t number = last > JD_RING_CALLS ? last - JD_RING_CALLS : 0;
+    while (++number <= last)
+        if (jd__ring_read(p->ring, number, &call))
+            add_call(p, &call);
+    for (size_t i = p->num_sites; i-- > 0;)
+        describe_site(p, &p->sites[i]);
+}
+
+/* ---- the message ----------------------------------------------------------
+ */
+
+static void set_calls(struct packing *p, Jd__TraceCalls *calls)
+{
+#define COLUMN(theirs, ours)                                                   \
+    calls->n_##theirs = p->num_calls;                                          \
+    calls->theirs = p->columns.ours
+    COLUMN(number, number);
+    COLUMN(name, name);
+    COLUMN(comm, comm);
+    COLUMN(sequence, sequence);
+    COLUMN(dtype, dtype);
+    COLUMN(count, count);
+    COLUMN(rest, rest);
+    COLUMN(site, site);
+    COLUMN(state, state);
+    COLUMN(status, status);
+    COLUMN(came_ns, came);
+    COLUMN(met_ns, met);
+    COLUMN(left_ns, left);
+    COLUMN(last, last);
+#undef COLUMN
+}
+
+static void set_texts(struct packing *p, Jd__Trace *trace)
+{
+    for (int i = 0; i < JD_RING_NAMES; i++)
+        p->names[i] = (char *)p->ring->names[i];
+    trace->names = p->names;
+    trace->n_names = JD_RING_NAMES;
+    trace->comms = p->comm_pointers;
+    trace->n_comms = p->num_comms;
+    trace->sites = p->site_texts;
+    trace->n_sites = p->num_sites;
+}
+
+static void set_about(const struct jd_ring *ring,
+                      const struct jd_trace_about *about, Jd__Trace *trace)
+{
+    trace->version = 1;
+    trace->job = (char *)about->job;
+    trace->process = atomic_load(&ring->process);
+    trace->processes = about->processes;
+    trace->pid = (uint32_t)atomic_load(&ring->pid);
+    trace->host = (char *)about->host;
+    trace->boot_id = (char *)ring->boot_id;
+    trace->step = (char *)ring->step;
+    trace->end = (char *)about->end;
+    trace->written_ns = nanoseconds(jd__clock_now());
+    trace->writer = about->writer;
+}
+
+static void *pack(struct packing *p, const struct jd_trace_about *about,
+                  size_t *ret_size)
+{
+    Jd__Trace trace = JD__TRACE__INIT;
+    Jd__TraceCalls calls = JD__TRACE_CALLS__INIT;
+    set_about(p->ring, about, &trace);
+    set_texts(p, &trace);
+    set_calls(p, &calls);
+    trace.calls = &calls;
+    *ret_size = jd__trace__get_packed_size(&trace);
+    void *bytes = malloc(*ret_size);
+    if (bytes)
+        jd__trace__pack(&trace, bytes);
+    return bytes;
+}
+
+void *jd__trace_pack(const struct jd_ring *ring,
+                     const struct jd_trace_about *about, size_t *ret_size)
+{
+    struct packing *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->ring = ring;
+    p->lines_until = jd__clock_now() + JD_TRACE_LINES_SECONDS;
+    read_ring(p);
+    void *bytes = pack(p, about, ret_size);
+    free(p);
+    return bytes;
+}

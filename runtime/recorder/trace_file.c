@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* trace_file.c - what processes have called, in files. */
+#include "runtime/recorder/trace_file.h"
+#include "base/log.h"
+#include "runtime/recorder/recorder.h"
+#include "runtime/recorder/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    pthread_mutex_t lock; /* of all of it, and of writing */
+    char dir[PATH_MAX];   /* "": none */
+    char job[17], host[256];
+    int self, processes;
+    bool is_begun, is_written;
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- settings -------------------------------------------------------------
+ */
+
+static bool can_write_to(const char *dir)
+{
+    struct stat facts;
+    if ((mkdir(dir, 0777) != 0 && errno != EEXIST) ||
+        access(dir, W_OK | X_OK) != 0 || stat(dir, &facts) != 0)
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(facts.st_mode);
+}
+
+jd_status jd__trace_file_configure(const char *dir)
+{
+    if (!dir)
+        dir = "";
+    if (strlen(dir) >= sizeof state.dir)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "JD_TRACE_DIR is %zu bytes long, and a path has %zu at "
+                       "most; choose a shorter one",
+                       strlen(dir), sizeof state.dir - 1);
+    if (dir[0] && !can_write_to(dir))
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "JD_TRACE_DIR is \"%s\", where this process cannot "
+                       "write: %s; name a folder that it can make or write to, "
+                       "or leave it out",
+                       dir, strerror(errno));
+    pthread_mutex_lock(&state.lock);
+    strcpy(state.dir, dir);
+    pthread_mutex_unlock(&state.lock);
+    return JD_OK;
+}
+
+void jd__trace_file_begin(uint64_t job, const char *host, int self,
+                          int processes)
+{
+    pthread_mutex_lock(&state.lock);
+    snprintf(state.job, sizeof state.job, "%016" PRIx64, job);
+    snprintf(state.host, sizeof state.host, "%s", host);
+    state.self = self;
+    state.processes = processes;
+    state.is_begun = state.dir[0] != '\0';
+    state.is_written = false;
+    pthread_mutex_unlock(&state.lock);
+}
+
+void jd__trace_file_end(void)
+{
+    pthread_mutex_lock(&state.lock);
+    state.is_begun = false;
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- a file ---------------------------------------------------------------
+ */
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size > 0) {
+        ssize_t written = write(fd, at, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        at += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static bool write_beside(const char *path, const void *bytes, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool is_written = write_all(fd, JD_TRACE_MAGIC, sizeof JD_TRACE_MAGIC) &&
+                      write_all(fd, bytes, size);
+    return close(fd) == 0 && is_written;
+}
+
+/* Two may write the same one. */
+static void write_file(int process, const void *bytes, size_t size)
+{
+    char path[PATH_MAX + 64], beside[PATH_MAX + 96];
+    snprintf(path, sizeof path, "%s/%s-%d.jdtrace", state.dir, state.job,
+             process);
+    snprintf(beside, sizeof beside, "%s.by-%d", path, state.self);
+    if (write_beside(beside, bytes, size) && rename(beside, path) == 0)
+        return;
+    jd__log(JD_LOG_WARNING,
+            "JD_TRACE_DIR: what process %d has called could not be written to "
+            "\"%s\": %s",
+            process, path, strerror(errno));
+    unlink(beside);
+}
+
+/* With the lock. */
+static void write_ring(int process, const struct jd_ring *ring, const char *end)
+{
+    struct jd_trace_about about = { .job = state.job,
+                                    .host = state.host,
+                                    .end = end,
+                                    .processes = state.processes,
+                                    .writer = state.self };
+    size_t size;
+    void *bytes = jd__trace_pack(ring, &about, &size);
+    if (bytes)
+        write_file(process, bytes, size);
+    free(bytes);
+}
+
+void jd__trace_file_write(const char *end)
+{
+    const struct jd_ring *ring = jd__recorder_own();
+    pthread_mutex_lock(&state.lock);
+    if (state.is_begun && !state.is_written && ring) {
+        state.is_written = true;
+        write_ring(state.self, ring, end);
+    }
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- those that cannot ----------------------------------------------------
+ */
+
+static bool is_among(int process, const int *processes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (processes[i] == process)
+            return true;
+    return false;
+}
+
+/* A process below this one, of this host, is alive and writes instead. */
+static bool is_lowest_alive(const int *dead, size_t count)
+{
+    for (int process = 0; process < state.self; process++)
+        if (!is_among(process, dead, count) && jd__recorder_ring_of(process))
+            return false;
+    return true;
+}
+
+void jd__trace_file_write_dead(const int *processes, size_t count,
+                               const char *end)
+{
+    pthread_mutex_lock(&state.lock);
+    bool writes = state.is_begun && is_lowest_alive(processes, count);
+    for (size_t i = 0; writes && i < count; i++) {
+        const struct jd_ring *ring = jd__recorder_ring_of(processes[i]);
+        if (ring)
+            write_ring(processes[i], ring, end);
+    }
+    pthread_mutex_unlock(&state.lock);
+}

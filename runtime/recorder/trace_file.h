@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * trace_file.h - JD_TRACE_DIR: when a process ends, what it has called is
+ * written to a file there, "JOB-PROCESS.jdtrace", which jd-trace reads.
+ *
+ *     jd__trace_file_configure(dir);
+ *     ... the world is known ...
+ *     jd__trace_file_begin(job, host, self, processes);
+ *     ... this process ends ...
+ *     jd__trace_file_write("left");
+ *     ... others have died, and this one goes with them ...
+ *     jd__trace_file_write_dead(processes, count, sentence);
+ *
+ * A file is "jdtrace" with its NUL and a Trace of trace.proto. It is written
+ * beside and renamed: whoever sees it sees all of it. What cannot be written is
+ * a warning. Nothing happens without a folder, or where the recorder is off.
+ *
+ * Blocks: as jd__trace_pack(), and for the disk. Threads: any.
+ */
+#ifndef RUNTIME_RECORDER_TRACE_FILE_H
+#define RUNTIME_RECORDER_TRACE_FILE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JD_TRACE_MAGIC "jdtrace" /* with its NUL, 8 bytes */
+
+/* Makes the folder where it is not there; NULL: none. Returns: JD_OK;
+ * INVALID_ARGUMENT where this process cannot write there, with errno's text. */
+jd_status jd__trace_file_configure(const char *dir);
+
+/* A job's number names its files. */
+void jd__trace_file_begin(uint64_t job, const char *host, int self,
+                          int processes);
+
+/* How this process ends, in words. The first that says it stands. */
+void jd__trace_file_write(const char *end);
+
+/* As that for others that cannot any more, of those of this host whose rings
+ * can be read, by the lowest process of the host that is not among them. */
+void jd__trace_file_write_dead(const int *processes, size_t count,
+                               const char *end);
+
+/* The world has ended, and another may begin. */
+void jd__trace_file_end(void);
+
+#endif
