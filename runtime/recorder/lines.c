@@ -226,7 +226,7 @@ static void read_address(const void *address, struct jd_line *line)
 enum { NUM_KEPT = 16 };
 
 /* What was found: a program waits at few places. */
-struct kept {
+struct known_line {
     uint64_t key; /* of the file and the address; 0: not in use */
     struct jd_line line;
 };
@@ -241,7 +241,7 @@ static struct {
     const void *address;
     uint64_t question, answered; /* their numbers */
     struct jd_line line;
-    struct kept kept[NUM_KEPT];
+    struct known_line kept[NUM_KEPT];
     unsigned num_kept;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
@@ -340,7 +340,8 @@ static bool keep(uint64_t key, const struct jd_line *line)
 {
     bool is_known = line->function[0] || line->number;
     if (is_known)
-        state.kept[state.num_kept++ % NUM_KEPT] = (struct kept){ key, *line };
+        state.kept[state.num_kept++ % NUM_KEPT] =
+            (struct known_line){ key, *line };
     return is_known;
 }
 

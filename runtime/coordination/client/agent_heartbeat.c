@@ -4,7 +4,7 @@
  * timeout, which carries what this process is doing and is answered; and once
  * a second a look at how long nothing was heard. What a process does is sampled
  * with that, and sent where it has changed, so that a failure's report can say
- * what the process was doing a second ago; where it stays so, with the line of
+ * what the process was doing a second ago; where it is asked, with the line of
  * the program.
  */
 #include "base/clock.h"
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #define PROGRESS_PER_SECOND 1000 /* of all processes, for the service */
-#define WORDS_SECONDS 1.0        /* in one operation, or behind it */
 
 static struct timeval to_timeval(double seconds)
 {
@@ -43,23 +42,12 @@ static double progress_interval(const struct jd_agent *agent)
 
 /* ---- what goes out ------------------------------------------------------ */
 
-/* A process that stays where it is says more words of that, once. */
-static bool is_worth_words(const struct jd_agent *agent, double now)
+static void forget_words(struct jd_agent *agent)
 {
-    return agent->progress.number && agent->call_of != agent->progress.number &&
-           now - agent->progress.since >= WORDS_SECONDS;
-}
-
-static void find_words(struct jd_agent *agent, double now)
-{
-    if (agent->call_of != agent->progress.number) {
-        free(agent->call);
-        agent->call = NULL;
-    }
-    if (!is_worth_words(agent, now))
+    if (agent->call_of == agent->progress.number)
         return;
-    agent->call_of = agent->progress.number;
-    agent->call = jd__recorder_own_call(agent->call_of);
+    free(agent->call);
+    agent->call = NULL;
 }
 
 /* With an id it is answered: any answer is a sign of life. */
@@ -68,8 +56,8 @@ static void send_heartbeat(struct jd_agent *agent, uint64_t id)
     Jd__Message message = JD__MESSAGE__INIT;
     Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
     Jd__Progress progress = JD__PROGRESS__INIT;
-    double now = jd__clock_now(), lasted = now - agent->progress.since;
-    find_words(agent, now);
+    double lasted = jd__clock_now() - agent->progress.since;
+    forget_words(agent);
     if (agent->call)
         progress.call = agent->call;
     if (agent->progress.operation)
@@ -95,8 +83,7 @@ static bool is_same(const struct jd_progress *a, const struct jd_progress *b)
 static void send_progress(struct jd_agent *agent, double now)
 {
     jd__progress_sample(&agent->progress);
-    if ((is_same(&agent->sent_progress, &agent->progress) &&
-         !is_worth_words(agent, now)) ||
+    if (is_same(&agent->sent_progress, &agent->progress) ||
         now - agent->last_progress < 0.9 * progress_interval(agent))
         return;
     agent->last_progress = now;
@@ -104,6 +91,20 @@ static void send_progress(struct jd_agent *agent, double now)
 }
 
 /* ---- what comes in ------------------------------------------------------ */
+
+/* They are looked for only here, where somebody has waited for long: it loads a
+ * library. */
+void jd__agent_heartbeat_say_more(struct jd_agent *agent)
+{
+    jd__progress_sample(&agent->progress);
+    uint64_t number = agent->progress.number;
+    if (!number || number == agent->call_of)
+        return;
+    free(agent->call);
+    agent->call = jd__recorder_own_call(number);
+    agent->call_of = number;
+    send_heartbeat(agent, 0);
+}
 
 void jd__agent_set_heard(struct jd_agent *agent, double at)
 {

@@ -114,6 +114,9 @@ void jd__agent_heartbeat_stop(struct jd_agent *agent);
 void jd__agent_heartbeat_close(struct jd_agent *agent);
 /* What this process is doing, now: the service asks. */
 void jd__agent_heartbeat_say(struct jd_agent *agent);
+/* And in more words, with the line of the program, where those are not said
+ * yet. Blocks: as jd__site_in(). */
+void jd__agent_heartbeat_say_more(struct jd_agent *agent);
 void jd__agent_set_heard(struct jd_agent *agent, double at);
 
 /* ---- agent.c ------------------------------------------------------------ */
