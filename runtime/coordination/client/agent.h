@@ -39,6 +39,9 @@ struct jd_agent_spec {
     double heartbeat_timeout; /* seconds; negative: none */
     double notice;            /* seconds until a wait says for whom */
     size_t max_message;
+    /* On the loop's thread: an operation of this process, by its number, in
+     * more words, malloc'ed; NULL: they are not known. NULL: nor is any. */
+    char *(*describe_call)(uint64_t number);
     /* On the loop's thread: what nobody asked for, and the service's death
      * ("connection closed ..."), once. */
     void (*on_push)(void *arg, const Jd__Message *message);

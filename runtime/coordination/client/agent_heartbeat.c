@@ -9,7 +9,6 @@
  */
 #include "base/clock.h"
 #include "runtime/coordination/client/agent_private.h"
-#include "runtime/recorder/recorder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -98,10 +97,10 @@ void jd__agent_heartbeat_say_more(struct jd_agent *agent)
 {
     jd__progress_sample(&agent->progress);
     uint64_t number = agent->progress.number;
-    if (!number || number == agent->call_of)
+    if (!number || number == agent->call_of || !agent->spec.describe_call)
         return;
     free(agent->call);
-    agent->call = jd__recorder_own_call(number);
+    agent->call = agent->spec.describe_call(number);
     agent->call_of = number;
     send_heartbeat(agent, 0);
 }

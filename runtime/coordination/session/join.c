@@ -7,6 +7,7 @@
 #include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/coordination/session/session_private.h"
+#include "runtime/recorder/recorder.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -154,6 +155,7 @@ static jd_status create_agent(struct jd_session *session,
         .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
         .max_message =
             (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
+        .describe_call = jd__recorder_own_call,
         .on_push = jd__session_on_push,
         .on_lost = jd__session_on_lost,
         .arg = session,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_agent.c - agents in touch with the service over real sockets: calls, its
  * end, and coming back. */
+#include "base/progress.h"
 #include "runtime/coordination/client/call.h"
 #include "tests/unit/agent_pair.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -334,6 +336,56 @@ START_TEST(heartbeats_keep_both_alive)
 }
 END_TEST
 
+/* ---- being asked -------------------------------------------------------- */
+
+static atomic_int num_described;
+
+static char *describe(uint64_t number)
+{
+    char *text;
+    atomic_fetch_add(&num_described, 1);
+    ck_assert_int_gt(asprintf(&text, "operation %" PRIu64 " at a.c:7", number),
+                     0);
+    return text;
+}
+
+/* What the process says of itself when it is asked contains that. */
+static bool says(struct process *p, uint32_t process, const char *words)
+{
+    Jd__Inquiry inquiry = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "inquiry", .timeout = 0.05 };
+    inquiry.processes = &process;
+    inquiry.n_processes = 1;
+    UNIT_OK(call_service(p, &call, JD__MESSAGE__BODY_INQUIRY, &inquiry));
+    bool has = strstr(call.reply->text, words) != NULL;
+    jd__call_finish(&call);
+    return has;
+}
+
+/* Once for each operation, however often it is asked. */
+START_TEST(who_is_asked_says_where_it_is)
+{
+    char words[64];
+    struct jd_agent_spec spec = make_spec(1, 2);
+    spec.describe_call = describe;
+    start_service(2, &secret_auth);
+    open_agent(&first, &spec);
+    UNIT_OK(meet_for(&first, 30));
+    for (int i = 1; i <= 2; i++) {
+        uint64_t number = jd__progress_enter("jd_psum");
+        snprintf(words, sizeof words, ": operation %" PRIu64 " at a.c:7",
+                 number);
+        while (!says(&first, 1, words))
+            sched_yield();
+        for (int again = 0; again < 3; again++)
+            ck_assert(says(&first, 1, words));
+        ck_assert_int_eq(atomic_load(&num_described), i);
+        jd__progress_leave();
+    }
+    end();
+}
+END_TEST
+
 /* ---- coming back -------------------------------------------------------- */
 
 /* This process's end of the connection to the port, or -1. */
@@ -477,6 +529,7 @@ int main(void)
     tcase_add_test(tcase, an_end_that_is_expected_is_no_news);
     tcase_add_test(tcase, a_silent_service_is_lost_after_the_timeout);
     tcase_add_test(tcase, heartbeats_keep_both_alive);
+    tcase_add_test(tcase, who_is_asked_says_where_it_is);
     tcase = unit_case(suite, "coming back");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, calls_under_way_are_answered_once);
