@@ -109,13 +109,6 @@ static void end_in_order(void)
         finalize_mpi();
 }
 
-static void leave_trace(int code)
-{
-    char end[32];
-    snprintf(end, sizeof end, "exit code %d", code);
-    jd__trace_file_write(end);
-}
-
 /* "return jd_shutdown();" is what programs end with. */
 static void at_exit(int code, void *unused)
 {
@@ -125,7 +118,7 @@ static void at_exit(int code, void *unused)
     if (code == 0) {
         end_in_order();
     } else {
-        leave_trace(code);
+        jd__trace_file_write("exit code %d", code);
         if (code == (int)exit_state.failed)
             jd__exit_by_failed_shutdown();
         jd__failure_report_exit(code);
@@ -195,7 +188,7 @@ static void print_check(const char *text, const struct jd_report_answer *told)
 JD_NORETURN static void end_after_check(jd_status status, const char *text)
 {
     struct jd_report_answer told;
-    jd__trace_file_write(text);
+    jd__trace_file_write("%s", text);
     bool is_told = jd__failure_report_check(status, text, &told);
     if (told.prints)
         print_check(text, &told);
@@ -222,7 +215,7 @@ void jd_abort(int code, const char *why)
     const char *reason = why ? why : "no reason was given";
     int exit_code = code >= 1 && code <= 255 ? code : 1;
     jd__log(JD_LOG_ERROR, "jd_abort: %s", reason);
-    jd__trace_file_write(reason);
+    jd__trace_file_write("called jd_abort(%d): %s", exit_code, reason);
     if (jd__failure_report_abort(exit_code, reason))
         jd__process_exit_now(exit_code);
     jd__exit_job(exit_code);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,16 @@ static bool write_beside(const char *path, const void *bytes, size_t size)
     return close(fd) == 0 && is_written;
 }
 
+/* What a process has written itself is not replaced by another. */
+static bool put_in_place(const char *beside, const char *path, bool is_own)
+{
+    if (is_own)
+        return rename(beside, path) == 0;
+    if (link(beside, path) == 0 || errno == EEXIST)
+        return unlink(beside) == 0;
+    return rename(beside, path) == 0; /* no links there */
+}
+
 /* Two may write the same one. */
 static void write_file(int process, const void *bytes, size_t size)
 {
@@ -114,7 +125,8 @@ static void write_file(int process, const void *bytes, size_t size)
     snprintf(path, sizeof path, "%s/%s-%d.jdtrace", state.dir, state.job,
              process);
     snprintf(beside, sizeof beside, "%s.by-%d", path, state.self);
-    if (write_beside(beside, bytes, size) && rename(beside, path) == 0)
+    if (write_beside(beside, bytes, size) &&
+        put_in_place(beside, path, process == state.self))
         return;
     jd__log(JD_LOG_WARNING,
             "JD_TRACE_DIR: what process %d has called could not be written to "
@@ -138,9 +150,14 @@ static void write_ring(int process, const struct jd_ring *ring, const char *end)
     free(bytes);
 }
 
-void jd__trace_file_write(const char *end)
+void jd__trace_file_write(const char *format, ...)
 {
     const struct jd_ring *ring = jd__recorder_own();
+    char end[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(end, sizeof end, format, args);
+    va_end(args);
     pthread_mutex_lock(&state.lock);
     if (state.is_begun && !state.is_written && ring) {
         state.is_written = true;

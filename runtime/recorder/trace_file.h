@@ -7,7 +7,7 @@
  *     ... the world is known ...
  *     jd__trace_file_begin(job, host, self, processes);
  *     ... this process ends ...
- *     jd__trace_file_write("left");
+ *     jd__trace_file_write("exit code %d", code);
  *     ... others have died, and this one goes with them ...
  *     jd__trace_file_write_dead(processes, count, sentence);
  *
@@ -36,10 +36,12 @@ void jd__trace_file_begin(uint64_t job, const char *host, int self,
                           int processes);
 
 /* How this process ends, in words. The first that says it stands. */
-void jd__trace_file_write(const char *end);
+__attribute__((format(printf, 1, 2))) void
+jd__trace_file_write(const char *format, ...);
 
-/* As that for others that cannot any more, of those of this host whose rings
- * can be read, by the lowest process of the host that is not among them. */
+/* As that for others that cannot any more, and have not done it, of those of
+ * this host whose rings can be read, by the lowest process of the host that is
+ * not among them. */
 void jd__trace_file_write_dead(const int *processes, size_t count,
                                const char *end);
 

@@ -134,7 +134,7 @@ static void say_failure(void)
 static void leave_trace(void)
 {
     const struct jd_report *report = &state.report;
-    jd__trace_file_write(report_text());
+    jd__trace_file_write("%s", report_text());
     jd__trace_file_write_dead(report->processes, report->num_processes,
                               report_text());
 }
