@@ -2,12 +2,9 @@
 /* json.c - text as a JSON string. */
 #include "tools/jd-info/json.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* The bytes of the UTF-8 sequence at text, 0 where it is not valid: cut,
- * overlong, a surrogate, or above U+10FFFF. */
-static size_t sequence_length(const unsigned char *text)
+size_t json_sequence_length(const unsigned char *text)
 {
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
     size_t length = text[0] < 0x80           ? 1
@@ -52,7 +49,7 @@ void json_write_string(FILE *file, const char *text)
     }
     fputc('"', file);
     while (*at) {
-        size_t length = sequence_length(at);
+        size_t length = json_sequence_length(at);
         if (length == 0)
             fputs("\\ufffd", file);
         else if (length == 1)

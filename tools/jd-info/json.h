@@ -3,6 +3,7 @@
 #ifndef TOOLS_JD_INFO_JSON_H
 #define TOOLS_JD_INFO_JSON_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /*
@@ -10,5 +11,9 @@
  * each byte that is not part of valid UTF-8 becomes U+FFFD.
  */
 void json_write_string(FILE *file, const char *text);
+
+/* The bytes of the UTF-8 sequence at text, 0 where it is not valid: cut,
+ * overlong, a surrogate, or above U+10FFFF. */
+size_t json_sequence_length(const unsigned char *text);
 
 #endif
