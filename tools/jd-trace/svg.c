@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* svg.c - a job's calls as a picture: a row for each process, calls as boxes,
+ * their waits shaded, the culprits' rows marked. What is narrower than a column
+ * of the picture shares it. */
+#include "jd_status.h"
+#include "tools/jd-trace/jd_trace.h"
+#include "tools/jd-trace/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDTH = 1200,
+    LEFT = 130,
+    RIGHT = 20,
+    TOP = 64,
+    BOTTOM = 64,
+    COLUMNS = WIDTH - LEFT - RIGHT,
+    COLORS = 8,
+    LABEL_HEIGHT = 12,
+    TIP_ROWS = 64,   /* more rows have no words over boxes */
+    TIP_WIDTH = 3,   /* nor have boxes that are narrower */
+    WORD_WIDTH = 7,  /* of a letter in a box */
+    WORD_HEIGHT = 14 /* of a row that has words in boxes */
+};
+
+/* What a column of a row shows. */
+struct column_paint {
+    float busy, wait; /* how much of it */
+    uint8_t color;
+};
+
+struct picture {
+    FILE *out;
+    const struct analysis *analysis;
+    struct timeline timeline;
+    double pitch, gap; /* of rows */
+    uint32_t names[COLORS];
+    int num_names;
+    struct column_paint columns[COLUMNS];
+};
+
+static void write_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc(*text, out);
+        }
+}
+
+static double x_of(const struct picture *picture, double time)
+{
+    double length = picture->timeline.length;
+    return length > 0 ? time / length * COLUMNS : 0;
+}
+
+static double row_top(const struct picture *picture, int place)
+{
+    return TOP + place * picture->pitch;
+}
+
+/* Names in the order in which they come; the last color is for all others. */
+static uint8_t color_of(struct picture *picture, uint32_t name)
+{
+    int i = 0;
+    while (i < picture->num_names && picture->names[i] != name)
+        i++;
+    if (i == picture->num_names && i < COLORS - 1)
+        picture->names[picture->num_names++] = name;
+    return (uint8_t)(i < COLORS - 1 ? i : COLORS - 1);
+}
+
+/* ---- columns ------------------------------------------------------------ */
+
+static void cover(struct picture *picture, double begin, double end,
+                  uint8_t color, bool is_wait)
+{
+    int first = (int)begin;
+    for (int i = first; i < COLUMNS && i < end; i++) {
+        double from = begin > i ? begin : i, to = end < i + 1 ? end : i + 1;
+        struct column_paint *column = &picture->columns[i];
+        if (is_wait) {
+            column->wait += (float)(to - from);
+            continue;
+        }
+        if ((float)(to - from) >= column->busy)
+            column->color = color;
+        column->busy += (float)(to - from);
+    }
+}
+
+static void cover_calls(struct picture *picture, int place)
+{
+    const struct traced_process *process =
+        &picture->analysis->job.processes[place];
+    memset(picture->columns, 0, sizeof picture->columns);
+    for (uint32_t i = 0; i < process->num_calls; i++) {
+        const struct traced_call *call = &process->calls[i];
+        struct timeline_span span =
+            timeline_span(&picture->timeline, place, call);
+        if (span.end < span.begin || !call->came)
+            continue;
+        cover(picture, x_of(picture, span.begin), x_of(picture, span.end),
+              color_of(picture, call->name), false);
+        cover(picture, x_of(picture, span.wait_begin),
+              x_of(picture, span.wait_end), 0, true);
+    }
+}
+
+/* "w": it waits; "c3": a call; "d3": there is a short one; NULL: none. */
+static const char *class_of(const struct column_paint *column, char *text)
+{
+    if (column->busy <= 0)
+        return NULL;
+    if (column->wait > column->busy / 2) {
+        strcpy(text, "w");
+        return text;
+    }
+    text[0] = column->busy < 0.25f ? 'd' : 'c';
+    text[1] = (char)('0' + column->color);
+    text[2] = '\0';
+    return text;
+}
+
+static bool is_alike(const struct column_paint *a, const struct column_paint *b)
+{
+    char one[3], other[3];
+    const char *left = class_of(a, one), *right = class_of(b, other);
+    return left && right ? strcmp(left, right) == 0 : left == right;
+}
+
+static void draw_runs(struct picture *picture, int place)
+{
+    double top = row_top(picture, place);
+    for (int i = 0, next; i < COLUMNS; i = next) {
+        char text[3];
+        const char *name = class_of(&picture->columns[i], text);
+        for (next = i + 1; next < COLUMNS; next++)
+            if (!is_alike(&picture->columns[i], &picture->columns[next]))
+                break;
+        if (name)
+            fprintf(picture->out,
+                    "<rect class=\"%s\" x=\"%d\" y=\"%.5g\" width=\"%d\" "
+                    "height=\"%.4g\"/>\n",
+                    name, LEFT + i, top, next - i,
+                    picture->pitch - picture->gap);
+    }
+}
+
+/* ---- words over boxes --------------------------------------------------- */
+
+static void draw_word(struct picture *picture, double x, double width,
+                      double top, const char *name)
+{
+    if (picture->pitch < WORD_HEIGHT ||
+        width < (double)strlen(name) * WORD_WIDTH)
+        return;
+    fprintf(picture->out, "<text class=\"n\" x=\"%.5g\" y=\"%.5g\">", x + 3,
+            top + (picture->pitch - picture->gap) / 2 + 4);
+    write_escaped(picture->out, name);
+    fputs("</text>\n", picture->out);
+}
+
+static void draw_tip(struct picture *picture, int place,
+                     const struct traced_call *call)
+{
+    const struct traced_job *job = &picture->analysis->job;
+    struct timeline_span span = timeline_span(&picture->timeline, place, call);
+    double x = LEFT + x_of(picture, span.begin);
+    double width = x_of(picture, span.end - span.begin);
+    double top = row_top(picture, place);
+    if (width < TIP_WIDTH)
+        return;
+    draw_word(picture, x, width, top, text_set_at(&job->texts, call->name));
+    fprintf(picture->out,
+            "<rect class=\"t\" x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" "
+            "height=\"%.4g\"><title>",
+            x, top, width, picture->pitch - picture->gap);
+    write_escaped(picture->out, text_set_at(&job->texts, call->name));
+    if (call->site) {
+        fputs(" at ", picture->out);
+        write_escaped(picture->out, text_set_at(&job->texts, call->site));
+    }
+    fprintf(picture->out, ", %.6g ms, of which it waited %.6g ms",
+            (span.end - span.begin) * 1e-6,
+            (span.wait_end - span.wait_begin) * 1e-6);
+    if (call->last >= 0)
+        fprintf(picture->out, " for process %d", call->last);
+    fputs("</title></rect>\n", picture->out);
+}
+
+static void draw_tips(struct picture *picture, int place)
+{
+    const struct traced_process *process =
+        &picture->analysis->job.processes[place];
+    for (uint32_t i = 0; i < process->num_calls; i++)
+        draw_tip(picture, place, &process->calls[i]);
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+static bool is_culprit(const struct picture *picture, int place)
+{
+    return culprit_is(&picture->analysis->culprits,
+                      picture->analysis->job.processes[place].index);
+}
+
+static void draw_mark(struct picture *picture, int place)
+{
+    double top = row_top(picture, place) - picture->gap / 2;
+    fprintf(picture->out,
+            "<rect class=\"k\" x=\"0\" y=\"%.5g\" width=\"%d\" "
+            "height=\"%.4g\"/>\n<rect class=\"m\" x=\"%d\" y=\"%.5g\" "
+            "width=\"4\" height=\"%.4g\"/>\n",
+            top, WIDTH, picture->pitch, LEFT - 6, top, picture->pitch);
+}
+
+static void draw_label(struct picture *picture, int place, bool is_marked)
+{
+    fprintf(picture->out,
+            "<text class=\"%s\" x=\"%d\" y=\"%.5g\">process %d</text>\n",
+            is_marked ? "q" : "p", LEFT - 10,
+            row_top(picture, place) + picture->pitch / 2 + 3,
+            picture->analysis->job.processes[place].index);
+}
+
+/* Those of culprits first; others where there is room beside them. */
+static void draw_labels(struct picture *picture, char *is_taken)
+{
+    int count = picture->analysis->job.count;
+    int each = (int)(LABEL_HEIGHT / picture->pitch);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0, free_from = 0; i < count; i++) {
+            bool is_marked = is_culprit(picture, i), is_free = true;
+            if (is_marked != (round == 0) || i < free_from)
+                continue;
+            for (int k = i - each; is_free && k <= i + each; k++)
+                is_free = k < 0 || k >= count || !is_taken[k];
+            if (!is_free)
+                continue;
+            draw_label(picture, i, is_marked);
+            is_taken[i] = 1;
+            free_from = i + each + 1;
+        }
+}
+
+static bool draw_rows(struct picture *picture)
+{
+    int count = picture->analysis->job.count;
+    char *is_taken = calloc((size_t)count + 1, 1);
+    if (!is_taken)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (is_culprit(picture, i))
+            draw_mark(picture, i);
+    draw_labels(picture, is_taken);
+    for (int i = 0; i < count; i++) {
+        cover_calls(picture, i);
+        draw_runs(picture, i);
+        if (count <= TIP_ROWS)
+            draw_tips(picture, i);
+    }
+    free(is_taken);
+    return true;
+}
+
+/* ---- around them -------------------------------------------------------- */
+
+static void draw_head(struct picture *picture, double height)
+{
+    static const char *const colors[COLORS] = {
+        "#4c78a8", "#54a24b", "#b279a2", "#439894",
+        "#79706e", "#9d755d", "#8c6bb1", "#7f8fa6",
+    };
+    fprintf(picture->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+            "height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n<style>"
+            "text{font:11px sans-serif;fill:#333}.p,.q{text-anchor:end}"
+            ".q{fill:#c00;font-weight:bold}.n{fill:#fff;font-size:10px}"
+            ".h{font-size:14px;font-weight:bold}.a{text-anchor:middle}"
+            ".w{fill:#f2b05e}.t{fill-opacity:0}.k{fill:#fbdcd8}.m{fill:#c00}",
+            WIDTH, height, WIDTH, height);
+    for (int i = 0; i < COLORS; i++)
+        fprintf(picture->out, ".c%d{fill:%s}.d%d{fill:%s;fill-opacity:.45}", i,
+                colors[i], i, colors[i]);
+    fprintf(picture->out,
+            "</style>\n<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n",
+            WIDTH, height);
+}
+
+static void draw_title(struct picture *picture)
+{
+    const struct traced_job *job = &picture->analysis->job;
+    const struct group_list *culprits = &picture->analysis->culprits;
+    fputs("<text class=\"h\" x=\"10\" y=\"22\">Job ", picture->out);
+    write_escaped(picture->out, job->count ? job->processes[0].job : "");
+    fprintf(picture->out, ": %d of %d processes</text>\n", job->count,
+            job->num_processes);
+    if (culprits->count) {
+        char words[180];
+        snprintf(words, sizeof words, "%s", culprits->groups[0].text);
+        size_t length = strlen(words);
+        while (length > 0 && ((unsigned char)words[length - 1] & 0x80))
+            words[--length] = '\0';
+        fputs("<text class=\"q\" style=\"text-anchor:start\" x=\"10\" "
+              "y=\"40\">culprit: ",
+              picture->out);
+        groups_print(picture->out, &culprits->groups[0]);
+        fputs(": ", picture->out);
+        write_escaped(picture->out, words);
+        fputs("</text>\n", picture->out);
+    }
+    if (picture->timeline.num_clocks > 1)
+        fprintf(picture->out,
+                "<text x=\"10\" y=\"56\">Times are of %d clocks, which are not "
+                "aligned: each host begins at its own first time.</text>\n",
+                picture->timeline.num_clocks);
+}
+
+/* A step of 1, 2 or 5 of some power of ten that makes at most ten ticks. */
+static double tick_step(double length)
+{
+    double step = 1;
+    for (int i = 0; step * 10 < length && i < 60; i++)
+        step *= i % 3 == 1 ? 2.5 : 2;
+    return step;
+}
+
+static void draw_axis(struct picture *picture, double bottom)
+{
+    double length = picture->timeline.length;
+    double step = tick_step(length);
+    const char *unit = length >= 1e9 ? "s" : length >= 1e6 ? "ms" : "us";
+    double scale = length >= 1e9 ? 1e9 : length >= 1e6 ? 1e6 : 1e3;
+    for (double time = 0; length > 0 && time <= length; time += step) {
+        double x = LEFT + x_of(picture, time);
+        fprintf(picture->out,
+                "<path d=\"M%.5g %d V%.5g\" stroke=\"#ccc\" "
+                "stroke-width=\".5\"/>\n<text class=\"a\" x=\"%.5g\" "
+                "y=\"%.5g\">%.4g %s</text>\n",
+                x, TOP - 4, bottom + 4, x, bottom + 16, time / scale, unit);
+    }
+    if (length <= 0)
+        fprintf(picture->out,
+                "<text x=\"%d\" y=\"%.5g\">No call has times; JD_TRACE=1 "
+                "records them.</text>\n",
+                LEFT, bottom + 16);
+}
+
+static double draw_legend_item(struct picture *picture, double x, double y,
+                               const char *name, const char *words)
+{
+    fprintf(picture->out,
+            "<rect class=\"%s\" x=\"%.5g\" y=\"%.5g\" width=\"12\" "
+            "height=\"10\"/>\n<text x=\"%.5g\" y=\"%.5g\">",
+            name, x, y - 9, x + 16, y);
+    write_escaped(picture->out, words);
+    fputs("</text>\n", picture->out);
+    return x + 32 + WORD_WIDTH * (double)strlen(words);
+}
+
+static void draw_legend(struct picture *picture, double y)
+{
+    const struct text_set *texts = &picture->analysis->job.texts;
+    double x = draw_legend_item(picture, LEFT, y, "w", "waits for others");
+    if (picture->analysis->culprits.count)
+        x = draw_legend_item(picture, x, y, "m", "culprit");
+    for (int i = 0; i < picture->num_names; i++) {
+        char name[] = { 'c', (char)('0' + i), '\0' };
+        const char *words = text_set_at(texts, picture->names[i]);
+        if (x + WORD_WIDTH * (double)strlen(words) < WIDTH - RIGHT)
+            x = draw_legend_item(picture, x, y, name, words);
+    }
+}
+
+static void choose_pitch(struct picture *picture, int count)
+{
+    double pitch = count <= 32 ? 24 : count <= 100 ? 14 : (int)(1600 / count);
+    picture->pitch = pitch < 2 ? 2 : pitch;
+    picture->gap = pitch >= 20 ? 5 : pitch >= 10 ? 2 : pitch >= 4 ? 1 : 0;
+}
+
+bool jd_trace_write_svg(const struct analysis *analysis, FILE *out)
+{
+    struct picture *picture = calloc(1, sizeof *picture);
+    if (!picture)
+        return false;
+    picture->out = out;
+    picture->analysis = analysis;
+    choose_pitch(picture, analysis->job.count);
+    bool is_whole = timeline_make(&analysis->job, &picture->timeline);
+    double bottom = row_top(picture, analysis->job.count);
+    draw_head(picture, bottom + BOTTOM);
+    draw_title(picture);
+    if (is_whole) {
+        draw_axis(picture, bottom);
+        is_whole = draw_rows(picture);
+        draw_legend(picture, bottom + 40);
+    }
+    fputs("</svg>\n", out);
+    timeline_finish(&picture->timeline);
+    free(picture);
+    return is_whole;
+}

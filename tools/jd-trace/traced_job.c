@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* traced_job.c - the trace files of one job, out of files and folders. */
+#include "tools/jd-trace/traced.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_WARNINGS = 20 };
+
+struct pool {
+    struct traced_process *processes;
+    int count, room;
+    int num_warnings, num_files;
+};
+
+static bool fail_memory(void)
+{
+    fputs("jd-trace: there is no memory for these files; read fewer\n", stderr);
+    return false;
+}
+
+static void warn_skipped(struct pool *pool, const char *path, const char *why)
+{
+    if (pool->num_warnings++ < MAX_WARNINGS)
+        fprintf(stderr, "jd-trace: warning: %s is skipped: %s\n", path,
+                why ? why : "there is no memory for it");
+}
+
+/* ---- files and folders -------------------------------------------------- */
+
+static bool make_room(struct pool *pool)
+{
+    if (pool->count < pool->room)
+        return true;
+    int room = pool->room ? 2 * pool->room : 64;
+    void *grown =
+        realloc(pool->processes, (size_t)room * sizeof *pool->processes);
+    if (!grown)
+        return false;
+    pool->processes = grown;
+    pool->room = room;
+    return true;
+}
+
+static bool add_file(struct pool *pool, const char *path,
+                     struct text_set *texts)
+{
+    char *why = NULL;
+    pool->num_files++;
+    if (!make_room(pool))
+        return fail_memory();
+    if (traced_process_read(&pool->processes[pool->count], path, texts, &why))
+        pool->count++;
+    else
+        warn_skipped(pool, path, why);
+    free(why);
+    return true;
+}
+
+static int is_trace_name(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name), suffix = strlen(TRACED_SUFFIX);
+    return length > suffix &&
+           strcmp(entry->d_name + length - suffix, TRACED_SUFFIX) == 0;
+}
+
+static bool fail_folder(const char *path, const char *why)
+{
+    fprintf(stderr,
+            "jd-trace: the folder %s %s; name the one that JD_TRACE_DIR was "
+            "set to\n",
+            path, why);
+    return false;
+}
+
+static bool add_folder(struct pool *pool, const char *path,
+                       struct text_set *texts)
+{
+    struct dirent **entries;
+    bool is_added = true;
+    int count = scandir(path, &entries, is_trace_name, alphasort);
+    if (count < 0)
+        return fail_folder(path, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        char whole[PATH_MAX];
+        snprintf(whole, sizeof whole, "%s/%s", path, entries[i]->d_name);
+        is_added = is_added && add_file(pool, whole, texts);
+        free(entries[i]);
+    }
+    free(entries);
+    return count ? is_added
+                 : fail_folder(path, "has no file that ends in " TRACED_SUFFIX);
+}
+
+static bool add_path(struct pool *pool, const char *path,
+                     struct text_set *texts)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return add_folder(pool, path, texts);
+    return add_file(pool, path, texts);
+}
+
+static bool add_paths(struct pool *pool, char *const *paths, int count,
+                      struct text_set *texts)
+{
+    bool is_added = true;
+    for (int i = 0; is_added && i < count; i++)
+        is_added = add_path(pool, paths[i], texts);
+    if (pool->num_warnings > MAX_WARNINGS)
+        fprintf(stderr, "jd-trace: warning: %d more files are skipped\n",
+                pool->num_warnings - MAX_WARNINGS);
+    if (!is_added || pool->count)
+        return is_added;
+    fprintf(stderr,
+            "jd-trace: of %d files none is a trace that can be read; the "
+            "warnings say why\n",
+            pool->num_files);
+    return false;
+}
+
+/* ---- which of them ------------------------------------------------------ */
+
+/* By one clock where they have it, else by the files'. */
+static bool is_later(const struct traced_process *a,
+                     const struct traced_process *b)
+{
+    if (strcmp(a->clock, b->clock) == 0)
+        return a->written > b->written ||
+               (a->written == b->written && traced_process_is_dead(a) &&
+                !traced_process_is_dead(b));
+    if (a->modified.tv_sec != b->modified.tv_sec)
+        return a->modified.tv_sec > b->modified.tv_sec;
+    return a->modified.tv_nsec > b->modified.tv_nsec;
+}
+
+static const char *choose_job(const struct pool *pool)
+{
+    const struct traced_process *newest = &pool->processes[0];
+    for (int i = 1; i < pool->count; i++)
+        if (is_later(&pool->processes[i], newest))
+            newest = &pool->processes[i];
+    return newest->job;
+}
+
+static bool fail_no_job(const struct pool *pool, const char *id)
+{
+    fprintf(stderr,
+            "jd-trace: --job-id is \"%s\", and of %d files none is of that "
+            "job; there is",
+            id, pool->count);
+    struct text_set seen = { .count = 0 };
+    for (int i = 0; i < pool->count; i++) {
+        uint32_t before = seen.count, number;
+        if (!text_set_add(&seen, pool->processes[i].job, &number))
+            break;
+        if (number && seen.count > before)
+            fprintf(stderr, "%s \"%s\"", number > 1 ? "," : "",
+                    pool->processes[i].job);
+    }
+    fputc('\n', stderr);
+    text_set_finish(&seen);
+    return false;
+}
+
+static bool has_job(const struct pool *pool, const char *id)
+{
+    for (int i = 0; i < pool->count; i++)
+        if (strcmp(pool->processes[i].job, id) == 0)
+            return true;
+    return false;
+}
+
+/* Leaves those of the job; the names of the others are noted. */
+static bool keep_job(struct pool *pool, struct traced_job *job, const char *id)
+{
+    int left = 0;
+    uint32_t number;
+    bool is_whole = true;
+    for (int i = 0; i < pool->count; i++) {
+        struct traced_process *process = &pool->processes[i];
+        if (strcmp(process->job, id) == 0) {
+            pool->processes[left++] = *process;
+            continue;
+        }
+        is_whole =
+            text_set_add(&job->others, process->job, &number) && is_whole;
+        traced_process_finish(process);
+    }
+    pool->count = left;
+    return is_whole;
+}
+
+/* Of one process the later ones come first. */
+static int compare_processes(const void *one, const void *other)
+{
+    const struct traced_process *a = one, *b = other;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    return is_later(b, a) - is_later(a, b);
+}
+
+/* Of each index the first one; those without an index are apart. */
+static bool place(struct pool *pool, struct traced_job *job)
+{
+    size_t room = (size_t)pool->count + 1;
+    job->processes = calloc(room, sizeof *job->processes);
+    job->unplaced = calloc(room, sizeof *job->unplaced);
+    if (!job->processes || !job->unplaced)
+        return fail_memory();
+    qsort(pool->processes, (size_t)pool->count, sizeof *pool->processes,
+          compare_processes);
+    for (int i = 0; i < pool->count; i++) {
+        struct traced_process *process = &pool->processes[i];
+        if (process->processes > job->num_processes)
+            job->num_processes = process->processes;
+        if (process->index < 0)
+            job->unplaced[job->num_unplaced++] = *process;
+        else if (job->count &&
+                 job->processes[job->count - 1].index == process->index)
+            traced_process_finish(process);
+        else
+            job->processes[job->count++] = *process;
+    }
+    pool->count = 0;
+    if (job->count &&
+        job->processes[job->count - 1].index >= job->num_processes)
+        job->num_processes = job->processes[job->count - 1].index + 1;
+    return true;
+}
+
+static bool choose(struct pool *pool, struct traced_job *job, const char *id)
+{
+    if (id && !has_job(pool, id))
+        return fail_no_job(pool, id);
+    char *chosen = strdup(id ? id : choose_job(pool));
+    bool is_kept = chosen && keep_job(pool, job, chosen);
+    free(chosen);
+    return is_kept ? place(pool, job) : fail_memory();
+}
+
+bool traced_job_read(struct traced_job *job, char *const *paths, int count,
+                     const char *id)
+{
+    struct pool pool = { .count = 0 };
+    bool is_read =
+        add_paths(&pool, paths, count, &job->texts) && choose(&pool, job, id);
+    for (int i = 0; i < pool.count; i++)
+        traced_process_finish(&pool.processes[i]);
+    free(pool.processes);
+    return is_read;
+}
+
+void traced_job_finish(struct traced_job *job)
+{
+    for (int i = 0; i < job->count; i++)
+        traced_process_finish(&job->processes[i]);
+    for (int i = 0; i < job->num_unplaced; i++)
+        traced_process_finish(&job->unplaced[i]);
+    free(job->processes);
+    free(job->unplaced);
+    text_set_finish(&job->texts);
+    text_set_finish(&job->others);
+}
+
+/* ---- questions ---------------------------------------------------------- */
+
+static int compare_index(const void *key, const void *process)
+{
+    int left = *(const int *)key;
+    int right = ((const struct traced_process *)process)->index;
+    return (left > right) - (left < right);
+}
+
+const struct traced_process *traced_job_find(const struct traced_job *job,
+                                             int index)
+{
+    if (!job->count)
+        return NULL;
+    return bsearch(&index, job->processes, (size_t)job->count,
+                   sizeof *job->processes, compare_index);
+}
+
+static int count_distinct(const struct traced_job *job, size_t offset)
+{
+    struct text_set seen = { .count = 0 };
+    uint32_t number;
+    int count = 0;
+    for (int i = 0; i < job->count; i++) {
+        const char *at = (const char *)&job->processes[i] + offset;
+        uint32_t before = seen.count;
+        if (text_set_add(&seen, *(char *const *)at, &number) && number &&
+            seen.count > before)
+            count++;
+    }
+    text_set_finish(&seen);
+    return count;
+}
+
+int traced_job_hosts(const struct traced_job *job)
+{
+    return count_distinct(job, offsetof(struct traced_process, host));
+}
+
+int traced_job_clocks(const struct traced_job *job)
+{
+    return count_distinct(job, offsetof(struct traced_process, clock));
+}
