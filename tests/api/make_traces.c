@@ -66,7 +66,7 @@ static struct maker *begin_process(int process)
     maker.trace.step = (char *)"done";
     maker.trace.end = (char *)"left";
     maker.trace.writer = process;
-    maker.trace.written_ns = (epoch + 60) * SECOND;
+    maker.trace.written_ns = epoch * SECOND + (num_calls + 30) * (SECOND / 100);
     maker.trace.names = (char **)names;
     maker.trace.n_names = sizeof names / sizeof *names;
     maker.trace.sites = (char **)sites;
@@ -113,13 +113,17 @@ static size_t add_psum(struct maker *maker, uint32_t state, int32_t status)
     size_t i = add_call(maker, PSUM, 1, (uint64_t)num_calls + 1);
     maker->state[i] = state;
     maker->status[i] = status;
-    maker->came[i] = epoch * SECOND + (num_calls + 1) * SECOND / 100;
+    maker->came[i] = epoch * SECOND + num_calls * (SECOND / 100);
+    if (state == JD_CALL_DONE)
+        maker->left[i] = maker->came[i] + SECOND / 5;
     return i;
 }
 
 static void add_get(struct maker *maker)
 {
-    maker->state[add_call(maker, GET, 0, 0)] = JD_CALL_ENTERED;
+    size_t i = add_call(maker, GET, 0, 0);
+    maker->state[i] = JD_CALL_ENTERED;
+    maker->came[i] = epoch * SECOND + num_calls * (SECOND / 100);
 }
 
 static void set_columns(struct maker *maker)

@@ -73,7 +73,7 @@ has "which files there are" \
 has "a straggler" \
     "process 2: 20.4 ms in jd_psum at train.c:120 (step+0x4c) (20.4 ms)"
 has "a call site" "jd_psum at train.c:120 (step+0x4c): 27 calls, 216 B; \
-waits: median 1.1 ms, worst 1.3 ms; last most often: process 2 (18 times)"
+waits: median 1.1 ms, worst 200 ms; last most often: process 2 (18 times)"
 blames stopped "was not heard of for 10 s"
 blames left "left the job; last call of jd: $psum"
 blames exit "exit code 3"

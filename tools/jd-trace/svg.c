@@ -12,11 +12,12 @@
 enum {
     WIDTH = 1200,
     LEFT = 130,
-    RIGHT = 20,
-    TOP = 64,
+    RIGHT = 30,
+    TOP = 78,
     BOTTOM = 64,
     COLUMNS = WIDTH - LEFT - RIGHT,
     COLORS = 8,
+    TITLE_LETTERS = 140,
     LABEL_HEIGHT = 12,
     TIP_ROWS = 64,   /* more rows have no words over boxes */
     TIP_WIDTH = 3,   /* nor have boxes that are narrower */
@@ -40,9 +41,9 @@ struct picture {
     struct column_paint columns[COLUMNS];
 };
 
-static void write_escaped(FILE *out, const char *text)
+static void write_escaped_part(FILE *out, const char *text, size_t length)
 {
-    for (; *text; text++)
+    for (const char *end = text + length; text < end; text++)
         switch (*text) {
         case '<':
             fputs("&lt;", out);
@@ -59,6 +60,11 @@ static void write_escaped(FILE *out, const char *text)
         default:
             fputc(*text, out);
         }
+}
+
+static void write_escaped(FILE *out, const char *text)
+{
+    write_escaped_part(out, text, strlen(text));
 }
 
 static double x_of(const struct picture *picture, double time)
@@ -163,12 +169,13 @@ static void draw_runs(struct picture *picture, int place)
 /* ---- words over boxes --------------------------------------------------- */
 
 static void draw_word(struct picture *picture, double x, double width,
-                      double top, const char *name)
+                      double top, const char *name, bool is_on_wait)
 {
     if (picture->pitch < WORD_HEIGHT ||
         width < (double)strlen(name) * WORD_WIDTH)
         return;
-    fprintf(picture->out, "<text class=\"n\" x=\"%.5g\" y=\"%.5g\">", x + 3,
+    fprintf(picture->out, "<text class=\"%c\" x=\"%.5g\" y=\"%.5g\">",
+            is_on_wait ? 'o' : 'n', x + 3,
             top + (picture->pitch - picture->gap) / 2 + 4);
     write_escaped(picture->out, name);
     fputs("</text>\n", picture->out);
@@ -184,7 +191,8 @@ static void draw_tip(struct picture *picture, int place,
     double top = row_top(picture, place);
     if (width < TIP_WIDTH)
         return;
-    draw_word(picture, x, width, top, text_set_at(&job->texts, call->name));
+    draw_word(picture, x, width, top, text_set_at(&job->texts, call->name),
+              2 * (span.wait_end - span.wait_begin) > span.end - span.begin);
     fprintf(picture->out,
             "<rect class=\"t\" x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" "
             "height=\"%.4g\"><title>",
@@ -237,15 +245,30 @@ static void draw_label(struct picture *picture, int place, bool is_marked)
             picture->analysis->job.processes[place].index);
 }
 
+/* Every how manieth process has a label: a round number. */
+static int label_step(const struct picture *picture)
+{
+    static const int steps[] = { 1, 2, 5, 10, 20, 50 };
+    size_t i = 0;
+    while (i < sizeof steps / sizeof *steps - 1 &&
+           steps[i] * picture->pitch < LABEL_HEIGHT)
+        i++;
+    return steps[i];
+}
+
 /* Those of culprits first; others where there is room beside them. */
 static void draw_labels(struct picture *picture, char *is_taken)
 {
     int count = picture->analysis->job.count;
     int each = (int)(LABEL_HEIGHT / picture->pitch);
+    int step = label_step(picture);
     for (int round = 0; round < 2; round++)
         for (int i = 0, free_from = 0; i < count; i++) {
             bool is_marked = is_culprit(picture, i), is_free = true;
-            if (is_marked != (round == 0) || i < free_from)
+            bool is_round =
+                is_marked ||
+                picture->analysis->job.processes[i].index % step == 0;
+            if (is_marked != (round == 0) || !is_round || i < free_from)
                 continue;
             for (int k = i - each; is_free && k <= i + each; k++)
                 is_free = k < 0 || k >= count || !is_taken[k];
@@ -289,7 +312,8 @@ static void draw_head(struct picture *picture, double height)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n<style>"
             "text{font:11px sans-serif;fill:#333}.p,.q{text-anchor:end}"
-            ".q{fill:#c00;font-weight:bold}.n{fill:#fff;font-size:10px}"
+            ".q{fill:#c00;font-weight:bold}.n,.o{fill:#fff;font-size:10px}.o{"
+            "fill:#222}"
             ".h{font-size:14px;font-weight:bold}.a{text-anchor:middle}"
             ".w{fill:#f2b05e}.t{fill-opacity:0}.k{fill:#fbdcd8}.m{fill:#c00}",
             WIDTH, height, WIDTH, height);
@@ -310,18 +334,19 @@ static void draw_title(struct picture *picture)
     fprintf(picture->out, ": %d of %d processes</text>\n", job->count,
             job->num_processes);
     if (culprits->count) {
-        char words[180];
-        snprintf(words, sizeof words, "%s", culprits->groups[0].text);
-        size_t length = strlen(words);
-        while (length > 0 && ((unsigned char)words[length - 1] & 0x80))
-            words[--length] = '\0';
+        const char *text = culprits->groups[0].text;
+        size_t length = strlen(text);
+        if (length > TITLE_LETTERS)
+            for (length = TITLE_LETTERS; length > 0; length--)
+                if (((unsigned char)text[length] & 0xc0) != 0x80)
+                    break;
         fputs("<text class=\"q\" style=\"text-anchor:start\" x=\"10\" "
               "y=\"40\">culprit: ",
               picture->out);
         groups_print(picture->out, &culprits->groups[0]);
         fputs(": ", picture->out);
-        write_escaped(picture->out, words);
-        fputs("</text>\n", picture->out);
+        write_escaped_part(picture->out, text, length);
+        fputs(text[length] ? " ...</text>\n" : "</text>\n", picture->out);
     }
     if (picture->timeline.num_clocks > 1)
         fprintf(picture->out,
@@ -339,20 +364,28 @@ static double tick_step(double length)
     return step;
 }
 
+static void draw_tick(struct picture *picture, double x, double bottom,
+                      double time, const char *unit)
+{
+    fprintf(picture->out,
+            "<path d=\"M%.5g %d V%.5g\" stroke=\"#ccc\" "
+            "stroke-width=\".5\"/>\n",
+            x, TOP - 4, bottom + 4);
+    for (int i = 0; i < 2; i++)
+        fprintf(picture->out,
+                "<text class=\"a\" x=\"%.5g\" y=\"%.5g\">%.4g %s</text>\n", x,
+                i ? bottom + 16 : TOP - 8, time, unit);
+}
+
 static void draw_axis(struct picture *picture, double bottom)
 {
     double length = picture->timeline.length;
     double step = tick_step(length);
     const char *unit = length >= 1e9 ? "s" : length >= 1e6 ? "ms" : "us";
     double scale = length >= 1e9 ? 1e9 : length >= 1e6 ? 1e6 : 1e3;
-    for (double time = 0; length > 0 && time <= length; time += step) {
-        double x = LEFT + x_of(picture, time);
-        fprintf(picture->out,
-                "<path d=\"M%.5g %d V%.5g\" stroke=\"#ccc\" "
-                "stroke-width=\".5\"/>\n<text class=\"a\" x=\"%.5g\" "
-                "y=\"%.5g\">%.4g %s</text>\n",
-                x, TOP - 4, bottom + 4, x, bottom + 16, time / scale, unit);
-    }
+    for (double time = 0; length > 0 && time <= length; time += step)
+        draw_tick(picture, LEFT + x_of(picture, time), bottom, time / scale,
+                  unit);
     if (length <= 0)
         fprintf(picture->out,
                 "<text x=\"%d\" y=\"%.5g\">No call has times; JD_TRACE=1 "
@@ -375,7 +408,7 @@ static double draw_legend_item(struct picture *picture, double x, double y,
 static void draw_legend(struct picture *picture, double y)
 {
     const struct text_set *texts = &picture->analysis->job.texts;
-    double x = draw_legend_item(picture, LEFT, y, "w", "waits for others");
+    double x = draw_legend_item(picture, LEFT, y, "w", "waits");
     if (picture->analysis->culprits.count)
         x = draw_legend_item(picture, x, y, "m", "culprit");
     for (int i = 0; i < picture->num_names; i++) {

@@ -10,7 +10,7 @@ static int64_t end_of(const struct traced_process *process,
 {
     if (call->left)
         return call->left;
-    if (call->state != JD_CALL_DONE)
+    if (call->state != JD_CALL_DONE || call->status != JD_OK)
         return process->written;
     return call->met;
 }
@@ -112,7 +112,7 @@ struct timeline_span timeline_span(const struct timeline *timeline, int place,
     span.begin = (double)call->came - origin;
     span.end = (double)end_of(process, call) - origin;
     span.wait_begin = span.wait_end = span.begin;
-    if (call->state == JD_CALL_ENTERED)
+    if (call->state == JD_CALL_ENTERED || (call->status != JD_OK && !call->met))
         span.wait_end = span.end;
     else if (call->met > call->came)
         span.wait_end = (double)call->met - origin;

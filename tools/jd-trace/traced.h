@@ -79,11 +79,12 @@ static inline bool traced_process_is_dead(const struct traced_process *process)
     return process->writer >= 0 && process->writer != process->index;
 }
 
-/* How long it waited, and was waited for; 0: not known. */
+/* How long it waited, in vain too; seconds, 0: not known. */
 static inline double traced_call_wait(const struct traced_call *call)
 {
-    double wait = (double)call->met - (double)call->came;
-    return call->came && call->met && wait > 0 ? wait * 1e-9 : 0;
+    int64_t end = !call->met && call->status != JD_OK ? call->left : call->met;
+    double wait = (double)end - (double)call->came;
+    return call->came && end && wait > 0 ? wait * 1e-9 : 0;
 }
 
 /* ---- a job -------------------------------------------------------------- */
