@@ -602,11 +602,10 @@ static void begin_trace_file(const struct starting *s)
 {
     const struct jd_runtime *runtime = s->runtime;
     const struct jd_topology *topology = runtime->topology;
-    const struct jd_client *client =
-        runtime->session ? jd__session_client(runtime->session) : NULL;
+    uint64_t job = jd__client_incarnation(jd__session_client(runtime->session));
     uint64_t alone = (uint64_t)(jd__clock_now() * 1e9) ^ (uint64_t)getpid();
     int host = topology->processes[topology->self].host;
-    jd__trace_file_begin(client ? jd__client_incarnation(client) : alone,
+    jd__trace_file_begin(job ? job : alone,
                          jd__topology_host_name(topology, host),
                          runtime->world.index, runtime->world.count);
 }

@@ -52,7 +52,7 @@ const struct jd_job_key *jd__client_key(const struct jd_client *client)
 
 uint64_t jd__client_incarnation(const struct jd_client *client)
 {
-    return jd__agent_place(client->agent).incarnation;
+    return client->agent ? jd__agent_place(client->agent).incarnation : 0;
 }
 
 int jd__client_host_of(const struct jd_client *client, int process)

@@ -56,7 +56,7 @@ struct jd_loop *jd__client_loop(struct jd_client *client);
 /* What others need to come in: job, secret, addresses */
 const struct jd_job_key *jd__client_key(const struct jd_client *client);
 
-/* The service's: each start of a service has another. */
+/* The service's: each start of a service has another. 0: a world of one. */
 uint64_t jd__client_incarnation(const struct jd_client *client);
 
 /* The number of a process's host, from 0, as the service sees it: processes
