@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JD_LINES_SECONDS 0.3
+#define JD_LINES_SECONDS 0.6
 
 struct jd_line {
     char function[80]; /* "": not known */
