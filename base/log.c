@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* log.c - one line format, one write per line. */
 #include "base/log.h"
+#include "base/write_all.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -56,19 +57,6 @@ void jd__log_identity(char *text, size_t size)
     snprintf(text, size, "%s/%s %s:%d", index, count, host, (int)getpid());
 }
 
-static void write_all(const char *text, size_t length)
-{
-    while (length) {
-        ssize_t n = write(STDERR_FILENO, text, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        text += n;
-        length -= (size_t)n;
-    }
-}
-
 /* The text of any length, or a cut one where memory has run out. */
 __attribute__((format(printf, 2, 0))) static void
 write_line(const char *head, const char *format, va_list args)
@@ -90,7 +78,7 @@ write_line(const char *head, const char *format, va_list args)
     vsnprintf(line + head_length, size - head_length - 1, format, args);
     size_t end = strlen(line);
     line[end] = '\n';
-    write_all(line, end + 1);
+    jd__write_all(STDERR_FILENO, line, end + 1);
     if (line != small)
         free(line);
 }

@@ -2,6 +2,7 @@
 /* table_file.c - a table as a file that the host's processes map. */
 #include "runtime/topology/table_file.h"
 #include "base/memfd.h"
+#include "base/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,18 +34,6 @@ static jd_status check_limit(uint64_t bytes)
     return jd__memfd_is_allowed(bytes) ? JD_OK : fail_create("ulimit -f");
 }
 
-static jd_status write_all(int fd, const struct jd_table *table)
-{
-    const char *from = (const char *)table;
-    for (uint64_t done = 0; done < table->bytes;) {
-        ssize_t written = write(fd, from + done, table->bytes - done);
-        if (written <= 0 && errno != EINTR)
-            return fail_create("write");
-        done += written > 0 ? (uint64_t)written : 0;
-    }
-    return JD_OK;
-}
-
 jd_status jd__table_file_create(const struct jd_table *table,
                                 struct jd_table_file *ret_file)
 {
@@ -53,8 +42,9 @@ jd_status jd__table_file_create(const struct jd_table *table,
     if (status == JD_OK &&
         (file.descriptor = jd__memfd_create("jd-topology")) < 0)
         status = fail_create("memfd_create");
-    if (status == JD_OK)
-        status = write_all(file.descriptor, table);
+    if (status == JD_OK &&
+        !jd__write_all(file.descriptor, table, table->bytes))
+        status = fail_create("write");
     if (status == JD_OK && fcntl(file.descriptor, F_ADD_SEALS, SEALS) != 0)
         status = fail_create("F_ADD_SEALS");
     file.desc = (struct jd_table_desc){

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* starter.c - the other end of standard output. */
 #include "runtime/wireup/server/starter.h"
+#include "base/write_all.h"
 #include "runtime/wireup/server/supervisor.h"
 
 #include <errno.h>
@@ -50,26 +51,12 @@ static void stop_watching(void)
     close(watching.stop[0]);
 }
 
-static void write_all(const void *data, size_t length)
-{
-    const char *text = data;
-    while (length) {
-        ssize_t n = write(STDOUT_FILENO, text, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        text += n;
-        length -= (size_t)n;
-    }
-}
-
 void starter_answer(const struct jd_bytes *environments, const char *text)
 {
     stop_watching();
     if (environments)
-        write_all(environments->data + environments->begin,
+        jd__write_all(STDOUT_FILENO, environments->data + environments->begin,
                   jd__bytes_size(environments));
-    write_all(text, strlen(text));
+    jd__write_all(STDOUT_FILENO, text, strlen(text));
     supervisor_close_standard();
 }
