@@ -3,6 +3,7 @@
  * are the flags; the reports have files of their own. */
 #include "base/options.h"
 #include "jd_process.h"
+#include "tools/close_output.h"
 #include "tools/jd-info/jd_info.h"
 
 #include <errno.h>
@@ -202,22 +203,12 @@ static int report(const struct request *request)
     return report_on_env(request);
 }
 
-/* A full disk or a closed pipe must not look like success. */
-static int close_output(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return 0;
-    fprintf(stderr, "jd-info: standard output cannot be written: %s\n",
-            strerror(errno));
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
     struct request request;
     int code = parse_request(argc, argv, &request);
     if (code == 0)
         code = report(&request);
-    int output = close_output();
+    int output = close_output("jd-info");
     return code ? code : output;
 }

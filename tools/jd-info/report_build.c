@@ -4,7 +4,7 @@
 #include "jd_process.h"
 #include "runtime/mpi/service.h"
 #include "tools/jd-info/jd_info.h"
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "runtime/mpi/world.h"
 #include "runtime/process/world_way.h"
 #include "tools/jd-info/jd_info.h"
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

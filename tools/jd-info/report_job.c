@@ -3,7 +3,7 @@
  * doing, as its coordination service knows it. */
 #include "runtime/coordination/client/observe.h"
 #include "tools/jd-info/jd_info.h"
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 
 #include <stdio.h>
 

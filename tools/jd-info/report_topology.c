@@ -3,7 +3,7 @@
  * prints its hosts, processes and devices, on process 0 alone. */
 #include "runtime/process/runtime.h"
 #include "tools/jd-info/jd_info.h"
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 #include "tools/jd-info/topology_tree.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * that they left; what is wrong comes first. Here are the flags. */
 #include "base/parse.h"
 #include "jd_process.h"
+#include "tools/close_output.h"
 #include "tools/jd-trace/jd_trace.h"
 
 #include <errno.h>
@@ -215,22 +216,12 @@ static int answer(const struct trace_request *request, char *const *paths,
     return 0;
 }
 
-/* A full disk or a closed pipe must not look like success. */
-static int close_output(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return 0;
-    fprintf(stderr, "jd-trace: standard output cannot be written: %s\n",
-            strerror(errno));
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
     struct trace_request request;
     int code = parse_request(argc, argv, &request);
     if (code == 0)
         code = answer(&request, argv + optind, argc - optind);
-    int output = close_output();
+    int output = close_output("jd-trace");
     return code ? code : output;
 }

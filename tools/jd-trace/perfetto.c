@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "jd_dtype.h"
 #include "jd_status.h"
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 #include "tools/jd-trace/jd_trace.h"
 #include "tools/jd-trace/timeline.h"
 

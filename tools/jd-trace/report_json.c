@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report_json.c - a job's traces as one JSON object. */
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 #include "tools/jd-trace/jd_trace.h"
 
 #include <inttypes.h>

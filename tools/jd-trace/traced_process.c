@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* traced_process.c - one trace file, checked and taken into memory. */
 #include "runtime/recorder/trace.pb-c.h"
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 #include "tools/jd-trace/traced.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* json.h - text as a JSON string. */
-#ifndef TOOLS_JD_INFO_JSON_H
-#define TOOLS_JD_INFO_JSON_H
+#ifndef TOOLS_JSON_H
+#define TOOLS_JSON_H
 
 #include <stddef.h>
 #include <stdio.h>

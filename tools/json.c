@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* json.c - text as a JSON string. */
-#include "tools/jd-info/json.h"
+#include "tools/json.h"
 
 #include <stdint.h>
 
