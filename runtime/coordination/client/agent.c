@@ -86,13 +86,6 @@ static void take_answer(struct jd_agent *agent, Jd__Message *message)
         jd__message__free_unpacked(message, NULL);
 }
 
-/* Words may take their time. */
-static void answer_look(struct jd_agent *agent)
-{
-    jd__agent_heartbeat_say(agent);
-    jd__agent_heartbeat_say_more(agent);
-}
-
 void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
 {
     jd__agent_set_heard(agent, jd__clock_now());
@@ -101,7 +94,7 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
         return;
     }
     if (message->body_case == JD__MESSAGE__BODY_LOOK)
-        answer_look(agent);
+        jd__agent_heartbeat_say(agent);
     if (agent->spec.on_push)
         agent->spec.on_push(agent->spec.arg, message);
     jd__message__free_unpacked(message, NULL);

@@ -41,14 +41,6 @@ static double progress_interval(const struct jd_agent *agent)
 
 /* ---- what goes out ------------------------------------------------------ */
 
-static void forget_words(struct jd_agent *agent)
-{
-    if (agent->call_of == agent->progress.number)
-        return;
-    free(agent->call);
-    agent->call = NULL;
-}
-
 /* With an id it is answered: any answer is a sign of life. */
 static void send_heartbeat(struct jd_agent *agent, uint64_t id)
 {
@@ -56,8 +48,7 @@ static void send_heartbeat(struct jd_agent *agent, uint64_t id)
     Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
     Jd__Progress progress = JD__PROGRESS__INIT;
     double lasted = jd__clock_now() - agent->progress.since;
-    forget_words(agent);
-    if (agent->call)
+    if (agent->call && agent->call_of == agent->progress.number)
         progress.call = agent->call;
     if (agent->progress.operation)
         progress.operation = (char *)agent->progress.operation;
@@ -90,20 +81,6 @@ static void send_progress(struct jd_agent *agent, double now)
 }
 
 /* ---- what comes in ------------------------------------------------------ */
-
-/* They are looked for only here, where somebody has waited for long: it loads a
- * library. */
-void jd__agent_heartbeat_say_more(struct jd_agent *agent)
-{
-    jd__progress_sample(&agent->progress);
-    uint64_t number = agent->progress.number;
-    if (!number || number == agent->call_of || !agent->spec.describe_call)
-        return;
-    free(agent->call);
-    agent->call = agent->spec.describe_call(number);
-    agent->call_of = number;
-    send_heartbeat(agent, 0);
-}
 
 void jd__agent_set_heard(struct jd_agent *agent, double at)
 {
@@ -156,10 +133,26 @@ static void on_heartbeat(evutil_socket_t fd, short what, void *arg)
     send_heartbeat(agent, UINT64_MAX);
 }
 
+/* False where there is nothing more to say. They are looked for only here,
+ * where somebody has waited for long: it loads a library. */
+static bool find_words(struct jd_agent *agent)
+{
+    uint64_t number = agent->progress.number;
+    if (!number || number == agent->call_of || !agent->spec.describe_call)
+        return false;
+    free(agent->call);
+    agent->call = agent->spec.describe_call(number);
+    agent->call_of = number;
+    return true;
+}
+
+/* At once, and again with words, which may take their time. */
 void jd__agent_heartbeat_say(struct jd_agent *agent)
 {
     jd__progress_sample(&agent->progress);
     send_heartbeat(agent, 0);
+    if (find_words(agent))
+        send_heartbeat(agent, 0);
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -112,11 +112,9 @@ bool jd__agent_heartbeat_open(struct jd_agent *agent);
 void jd__agent_heartbeat_start(struct jd_agent *agent);
 void jd__agent_heartbeat_stop(struct jd_agent *agent);
 void jd__agent_heartbeat_close(struct jd_agent *agent);
-/* What this process is doing, now: the service asks. */
+/* What this process is doing, now: the service asks; then with the line of the
+ * program, where that is not said yet. Blocks: as spec.describe_call(). */
 void jd__agent_heartbeat_say(struct jd_agent *agent);
-/* And in more words, with the line of the program, where those are not said
- * yet. Blocks: as jd__site_in(). */
-void jd__agent_heartbeat_say_more(struct jd_agent *agent);
 void jd__agent_set_heard(struct jd_agent *agent, double at);
 
 /* ---- agent.c ------------------------------------------------------------ */

@@ -84,8 +84,7 @@ void jd__service_reply(struct jd_service *service,
     free(text);
 }
 
-/* ---- lists of connections --------------------------------------------------
- */
+/* ---- lists of connections ----------------------------------------------- */
 
 static void list_append(struct jd_connection_list *list,
                         struct jd_connection *connection)
@@ -153,8 +152,7 @@ void jd__service_own(struct jd_service *service,
     list_append(list_of(service, connection), connection);
 }
 
-/* ---- the life of a connection ----------------------------------------------
- */
+/* ---- the life of a connection ------------------------------------------- */
 
 static struct jd_connection *create_connection(struct jd_service *service,
                                                void *peer, const char *from)

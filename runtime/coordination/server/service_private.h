@@ -168,8 +168,7 @@ struct jd_known_host {
     int picked; /* of these, while a sentence is made */
 };
 
-/* ---- connections -----------------------------------------------------------
- */
+/* ---- connections -------------------------------------------------------- */
 
 enum jd_connection_state {
     JD_CONNECTION_STRANGER, /* has not said who it is */
