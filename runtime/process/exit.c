@@ -118,7 +118,7 @@ static void at_exit(int code, void *unused)
     if (code == 0) {
         end_in_order();
     } else {
-        jd__trace_file_write("exit code %d", code);
+        jd__trace_file_write(JD_TRACE_EXIT_CODE "%d", code);
         if (code == (int)exit_state.failed)
             jd__exit_by_failed_shutdown();
         jd__failure_report_exit(code);

@@ -235,7 +235,7 @@ jd_status jd__runtime_shut_down(void)
     pthread_mutex_lock(&state.lock);
     if (atomic_load(&state.runtime))
         status = leave(atomic_load(&state.runtime));
-    jd__trace_file_write("%s", status == JD_OK ? "left" : jd_error_message());
+    jd__trace_file_write("%s", status == JD_OK ? JD_TRACE_LEFT : jd_error_message());
     jd__trace_file_end();
     struct jd_runtime *runtime = atomic_exchange(&state.runtime, NULL);
     atomic_store(&state.is_initialized, false);

@@ -334,36 +334,31 @@ const struct jd_ring *jd__recorder_ring_of(int process)
     return NULL;
 }
 
-static char *describe(const struct jd_ring *ring,
-                      const struct jd_ring_call *call)
+/* In words, malloc'ed; NULL where it is not there. */
+static char *describe(const struct jd_ring *ring, uint64_t number,
+                      bool says_state)
 {
+    struct jd_ring_call call;
     struct jd_text text;
+    if (!ring || !jd__ring_read(ring, number, &call))
+        return NULL;
     FILE *out = jd__text_begin(&text);
     if (!out)
         return NULL;
-    fputs(call->state == JD_CALL_DONE ? "had returned from " : "was in ", out);
-    jd__ring_print(out, ring, call);
+    if (says_state)
+        fputs(call.state == JD_CALL_DONE ? "had returned from " : "was in ",
+              out);
+    jd__ring_print(out, ring, &call);
     return jd__text_end(&text);
 }
 
 char *jd__recorder_last_call(int process)
 {
     const struct jd_ring *ring = jd__recorder_ring_of(process);
-    struct jd_ring_call call;
-    if (!ring || !jd__ring_read(ring, jd__ring_last(ring), &call))
-        return NULL;
-    return describe(ring, &call);
+    return describe(ring, ring ? jd__ring_last(ring) : 0, true);
 }
 
 char *jd__recorder_own_call(uint64_t number)
 {
-    const struct jd_ring *ring = get_ring();
-    struct jd_ring_call call;
-    struct jd_text text;
-    if (!ring || !jd__ring_read(ring, number, &call))
-        return NULL;
-    FILE *out = jd__text_begin(&text);
-    if (out)
-        jd__ring_print(out, ring, &call);
-    return jd__text_end(&text);
+    return describe(get_ring(), number, false);
 }

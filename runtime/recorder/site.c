@@ -127,9 +127,16 @@ struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
 {
     const struct jd_ring_module *module = jd__ring_find_module(ring, address);
     uint64_t base;
-    if (!module)
-        return (struct jd_site_text){ "" };
+    if (!module || !jd__modules_find_path(module->path, &base))
+        return jd__site_in_file(ring, address);
     uint64_t offset = address - module->base;
-    bool has = jd__modules_find_path(module->path, &base);
-    return print(module->path, offset, has ? base + offset : 0);
+    return print(module->path, offset, base + offset);
+}
+
+struct jd_site_text jd__site_in_file(const struct jd_ring *ring,
+                                     uint64_t address)
+{
+    const struct jd_ring_module *module = jd__ring_find_module(ring, address);
+    return module ? print(module->path, address - module->base, 0)
+                  : (struct jd_site_text){ "" };
 }

@@ -40,4 +40,8 @@ uint32_t jd__site_compared(void);
  * this process has the same file. */
 struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address);
 
+/* The same without looking for a line or a function: "train+0x14a3". */
+struct jd_site_text jd__site_in_file(const struct jd_ring *ring,
+                                     uint64_t address);
+
 #endif

@@ -3,9 +3,8 @@
 #include "runtime/recorder/trace.h"
 #include "base/clock.h"
 #include "runtime/recorder/site.h"
-#include "runtime/recorder/trace.pb-c.h"
+#include "runtime/recorder/trace_columns.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,38 +26,16 @@ struct packing {
     char *names[JD_RING_NAMES], *site_texts[MAX_SITES];
     Jd__TraceComm *comm_pointers[JD_RING_COMMS];
     size_t num_calls;
-    struct {
-        uint64_t number[JD_RING_CALLS], sequence[JD_RING_CALLS],
-            count[JD_RING_CALLS], rest[JD_RING_CALLS];
-        uint32_t name[JD_RING_CALLS], comm[JD_RING_CALLS], dtype[JD_RING_CALLS],
-            site[JD_RING_CALLS], state[JD_RING_CALLS];
-        int32_t status[JD_RING_CALLS], last[JD_RING_CALLS];
-        int64_t came[JD_RING_CALLS], met[JD_RING_CALLS], left[JD_RING_CALLS];
-    } columns;
+    struct jd_trace_columns columns;
 };
 
-/* ---- what several calls have ----------------------------------------------
- */
-
-/* Its place in the file; as addr2line takes it. */
-static void print_place(const struct packing *p, uint64_t address,
-                        struct jd_site_text *text)
-{
-    const struct jd_ring_module *module =
-        jd__ring_find_module(p->ring, address);
-    const char *slash = module ? strrchr(module->path, '/') : NULL;
-    if (module)
-        snprintf(text->text, sizeof text->text, "%.120s+0x%" PRIx64,
-                 slash ? slash + 1 : module->path, address - module->base);
-}
+/* ---- what several calls have -------------------------------------------- */
 
 static void describe_site(const struct packing *p, struct site *site)
 {
-    site->text.text[0] = '\0';
-    if (jd__clock_now() < p->lines_until)
-        site->text = jd__site_in(p->ring, site->address);
-    else
-        print_place(p, site->address, &site->text);
+    site->text = jd__clock_now() < p->lines_until
+                     ? jd__site_in(p->ring, site->address)
+                     : jd__site_in_file(p->ring, site->address);
 }
 
 /* Its place and 1. */
@@ -103,8 +80,7 @@ static uint32_t find_comm(struct packing *p, const struct jd_ring_call *call)
     return (uint32_t)i + 1;
 }
 
-/* ---- calls ----------------------------------------------------------------
- */
+/* ---- calls -------------------------------------------------------------- */
 
 static int64_t nanoseconds(double seconds)
 {
@@ -124,9 +100,9 @@ static void add_call(struct packing *p, const struct jd_ring_call *call)
     p->columns.site[i] = find_site(p, call->site);
     p->columns.state[i] = call->state;
     p->columns.status[i] = call->status;
-    p->columns.came[i] = nanoseconds(call->came);
-    p->columns.met[i] = nanoseconds(call->met);
-    p->columns.left[i] = nanoseconds(call->left);
+    p->columns.came_ns[i] = nanoseconds(call->came);
+    p->columns.met_ns[i] = nanoseconds(call->met);
+    p->columns.left_ns[i] = nanoseconds(call->left);
     p->columns.last[i] = call->last;
 }
 
@@ -143,30 +119,7 @@ static void read_ring(struct packing *p)
         describe_site(p, &p->sites[i]);
 }
 
-/* ---- the message ----------------------------------------------------------
- */
-
-static void set_calls(struct packing *p, Jd__TraceCalls *calls)
-{
-#define COLUMN(theirs, ours)                                                   \
-    calls->n_##theirs = p->num_calls;                                          \
-    calls->theirs = p->columns.ours
-    COLUMN(number, number);
-    COLUMN(name, name);
-    COLUMN(comm, comm);
-    COLUMN(sequence, sequence);
-    COLUMN(dtype, dtype);
-    COLUMN(count, count);
-    COLUMN(rest, rest);
-    COLUMN(site, site);
-    COLUMN(state, state);
-    COLUMN(status, status);
-    COLUMN(came_ns, came);
-    COLUMN(met_ns, met);
-    COLUMN(left_ns, left);
-    COLUMN(last, last);
-#undef COLUMN
-}
+/* ---- the message -------------------------------------------------------- */
 
 static void set_texts(struct packing *p, Jd__Trace *trace)
 {
@@ -183,7 +136,7 @@ static void set_texts(struct packing *p, Jd__Trace *trace)
 static void set_about(const struct jd_ring *ring,
                       const struct jd_trace_about *about, Jd__Trace *trace)
 {
-    trace->version = 1;
+    trace->version = JD_TRACE_VERSION;
     trace->job = (char *)about->job;
     trace->process = atomic_load(&ring->process);
     trace->processes = about->processes;
@@ -203,7 +156,7 @@ static void *pack(struct packing *p, const struct jd_trace_about *about,
     Jd__TraceCalls calls = JD__TRACE_CALLS__INIT;
     set_about(p->ring, about, &trace);
     set_texts(p, &trace);
-    set_calls(p, &calls);
+    jd__trace_columns_set(&calls, &p->columns, p->num_calls);
     trace.calls = &calls;
     *ret_size = jd__trace__get_packed_size(&trace);
     void *bytes = malloc(*ret_size);

@@ -16,6 +16,8 @@
 
 #include "runtime/recorder/ring.h"
 
+enum { JD_TRACE_VERSION = 1 }; /* of the message */
+
 /* What a ring does not have. */
 struct jd_trace_about {
     const char *job, *host, *end;

@@ -2,6 +2,7 @@
 /* trace_file.c - what processes have called, in files. */
 #include "runtime/recorder/trace_file.h"
 #include "base/log.h"
+#include "base/write_all.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/trace.h"
 
@@ -26,8 +27,7 @@ static struct {
     bool is_begun, is_written;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- settings -------------------------------------------------------------
- */
+/* ---- settings ----------------------------------------------------------- */
 
 static bool can_write_to(const char *dir)
 {
@@ -80,31 +80,15 @@ void jd__trace_file_end(void)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* ---- a file ---------------------------------------------------------------
- */
-
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t written = write(fd, at, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        at += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
+/* ---- a file ------------------------------------------------------------- */
 
 static bool write_beside(const char *path, const void *bytes, size_t size)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    bool is_written = write_all(fd, JD_TRACE_MAGIC, sizeof JD_TRACE_MAGIC) &&
-                      write_all(fd, bytes, size);
+    bool is_written = jd__write_all(fd, JD_TRACE_MAGIC, sizeof JD_TRACE_MAGIC) &&
+                      jd__write_all(fd, bytes, size);
     return close(fd) == 0 && is_written;
 }
 
@@ -122,8 +106,8 @@ static bool put_in_place(const char *beside, const char *path, bool is_own)
 static void write_file(int process, const void *bytes, size_t size)
 {
     char path[PATH_MAX + 64], beside[PATH_MAX + 96];
-    snprintf(path, sizeof path, "%s/%s-%d.jdtrace", state.dir, state.job,
-             process);
+    snprintf(path, sizeof path, "%s/%s-%d" JD_TRACE_SUFFIX, state.dir,
+             state.job, process);
     snprintf(beside, sizeof beside, "%s.by-%d", path, state.self);
     if (write_beside(beside, bytes, size) &&
         put_in_place(beside, path, process == state.self))
@@ -166,8 +150,7 @@ void jd__trace_file_write(const char *format, ...)
     pthread_mutex_unlock(&state.lock);
 }
 
-/* ---- those that cannot ----------------------------------------------------
- */
+/* ---- those that cannot -------------------------------------------------- */
 
 static bool is_among(int process, const int *processes, size_t count)
 {

@@ -26,6 +26,11 @@
 #include <stdint.h>
 
 #define JD_TRACE_MAGIC "jdtrace" /* with its NUL, 8 bytes */
+#define JD_TRACE_SUFFIX ".jdtrace"
+
+/* Ends that jd-trace knows: in order, and by a code, which follows. */
+#define JD_TRACE_LEFT "left"
+#define JD_TRACE_EXIT_CODE "exit code "
 
 /* Makes the folder where it is not there; NULL: none. Returns: JD_OK;
  * INVALID_ARGUMENT where this process cannot write there, with errno's text. */

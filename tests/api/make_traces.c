@@ -3,7 +3,7 @@
  * tests of jd-trace. usage: make_traces CASE DIR [PROCESSES [CALLS]] */
 #include "jd_dtype.h"
 #include "jd_status.h"
-#include "runtime/recorder/trace.pb-c.h"
+#include "runtime/recorder/trace_columns.h"
 #include "tools/jd-trace/traced.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CALLS = 4096, PSUM = 0, GET, BROADCAST };
+enum { PSUM, GET, BROADCAST };
 
 #define SECOND INT64_C(1000000000)
 
@@ -21,12 +21,7 @@ struct maker {
     Jd__TraceCalls calls;
     Jd__TraceComm comms[2], *comm_pointers[2];
     size_t count;
-    uint64_t number[MAX_CALLS], sequence[MAX_CALLS], elements[MAX_CALLS],
-        rest[MAX_CALLS];
-    uint32_t name[MAX_CALLS], comm[MAX_CALLS], dtype[MAX_CALLS],
-        site[MAX_CALLS], state[MAX_CALLS];
-    int32_t status[MAX_CALLS], last[MAX_CALLS];
-    int64_t came[MAX_CALLS], met[MAX_CALLS], left[MAX_CALLS];
+    struct jd_trace_columns columns;
 };
 
 static const char *names[] = { "jd_psum", "jd_kv_get", "jd_broadcast" };
@@ -56,7 +51,7 @@ static struct maker *begin_process(int process)
         maker.comms[i].text = (char *)(i ? "axis \"y\"" : "axis \"x\"");
         maker.comm_pointers[i] = &maker.comms[i];
     }
-    maker.trace.version = 1;
+    maker.trace.version = JD_TRACE_VERSION;
     maker.trace.job = (char *)job;
     maker.trace.process = process;
     maker.trace.processes = num_processes;
@@ -64,7 +59,7 @@ static struct maker *begin_process(int process)
     maker.trace.host = (char *)(process % 2 ? "node1" : "node0");
     maker.trace.boot_id = (char *)"boot-0";
     maker.trace.step = (char *)"done";
-    maker.trace.end = (char *)"left";
+    maker.trace.end = (char *)JD_TRACE_LEFT;
     maker.trace.writer = process;
     maker.trace.written_ns = epoch * SECOND + (num_calls + 30) * (SECOND / 100);
     maker.trace.names = (char **)names;
@@ -81,15 +76,15 @@ static size_t add_call(struct maker *maker, uint32_t name, uint32_t comm,
                        uint64_t sequence)
 {
     size_t i = maker->count++;
-    maker->number[i] = i + 1;
-    maker->name[i] = name;
-    maker->comm[i] = comm;
-    maker->sequence[i] = sequence;
-    maker->dtype[i] = name == GET ? 0 : JD_F64;
-    maker->elements[i] = name == GET ? 0 : 1;
-    maker->site[i] = name + 1;
-    maker->state[i] = JD_CALL_DONE;
-    maker->last[i] = -1;
+    maker->columns.number[i] = i + 1;
+    maker->columns.name[i] = name;
+    maker->columns.comm[i] = comm;
+    maker->columns.sequence[i] = sequence;
+    maker->columns.dtype[i] = name == GET ? 0 : JD_F64;
+    maker->columns.count[i] = name == GET ? 0 : 1;
+    maker->columns.site[i] = name + 1;
+    maker->columns.state[i] = JD_CALL_DONE;
+    maker->columns.last[i] = -1;
     return i;
 }
 
@@ -100,52 +95,35 @@ static void add_history(struct maker *maker)
     for (int k = 0; k < num_calls; k++) {
         int64_t met = epoch * SECOND + k * SECOND / 100;
         size_t i = add_call(maker, PSUM, 1, (uint64_t)k + 1);
-        maker->came[i] =
+        maker->columns.came_ns[i] =
             process == 2 ? met - 1000 : met - 1000000 - process % 16 * 100000;
-        maker->met[i] = met;
-        maker->left[i] = met + 50000;
-        maker->last[i] = 2 < num_processes ? 2 : -1;
+        maker->columns.met_ns[i] = met;
+        maker->columns.left_ns[i] = met + 50000;
+        maker->columns.last[i] = 2 < num_processes ? 2 : -1;
     }
 }
 
 static size_t add_psum(struct maker *maker, uint32_t state, int32_t status)
 {
     size_t i = add_call(maker, PSUM, 1, (uint64_t)num_calls + 1);
-    maker->state[i] = state;
-    maker->status[i] = status;
-    maker->came[i] = epoch * SECOND + num_calls * (SECOND / 100);
+    maker->columns.state[i] = state;
+    maker->columns.status[i] = status;
+    maker->columns.came_ns[i] = epoch * SECOND + num_calls * (SECOND / 100);
     if (state == JD_CALL_DONE)
-        maker->left[i] = maker->came[i] + SECOND / 5;
+        maker->columns.left_ns[i] = maker->columns.came_ns[i] + SECOND / 5;
     return i;
 }
 
 static void add_get(struct maker *maker)
 {
     size_t i = add_call(maker, GET, 0, 0);
-    maker->state[i] = JD_CALL_ENTERED;
-    maker->came[i] = epoch * SECOND + num_calls * (SECOND / 100);
+    maker->columns.state[i] = JD_CALL_ENTERED;
+    maker->columns.came_ns[i] = epoch * SECOND + num_calls * (SECOND / 100);
 }
 
 static void set_columns(struct maker *maker)
 {
-#define COLUMN(theirs, ours)                                                   \
-    maker->calls.n_##theirs = maker->count;                                    \
-    maker->calls.theirs = maker->ours
-    COLUMN(number, number);
-    COLUMN(name, name);
-    COLUMN(comm, comm);
-    COLUMN(sequence, sequence);
-    COLUMN(dtype, dtype);
-    COLUMN(count, elements);
-    COLUMN(rest, rest);
-    COLUMN(site, site);
-    COLUMN(state, state);
-    COLUMN(status, status);
-    COLUMN(came_ns, came);
-    COLUMN(met_ns, met);
-    COLUMN(left_ns, left);
-    COLUMN(last, last);
-#undef COLUMN
+    jd__trace_columns_set(&maker->calls, &maker->columns, maker->count);
     maker->trace.calls = &maker->calls;
 }
 
@@ -155,14 +133,14 @@ static void write_columns(struct maker *maker)
     size_t size = jd__trace__get_packed_size(&maker->trace);
     uint8_t *bytes = malloc(size);
     snprintf(path, sizeof path, "%s/%s-%d%s%s", folder, job,
-             maker->trace.process, suffix, TRACED_SUFFIX);
+             maker->trace.process, suffix, JD_TRACE_SUFFIX);
     FILE *file = fopen(path, "wbe");
     if (!bytes || !file) {
         perror(path);
         exit(1);
     }
     jd__trace__pack(&maker->trace, bytes);
-    fwrite(TRACED_MAGIC, 1, sizeof TRACED_MAGIC, file);
+    fwrite(JD_TRACE_MAGIC, 1, sizeof JD_TRACE_MAGIC, file);
     fwrite(bytes, 1, size - cut, file);
     fclose(file);
     free(bytes);
@@ -232,8 +210,8 @@ static void make_mismatch(void)
     make_others(JD_CALL_DONE, JD_INVALID_ARGUMENT, "jd_psum: counts differ");
     struct maker *maker = begin_culprit("jd_psum: counts differ", 2);
     size_t i = add_psum(maker, JD_CALL_DONE, JD_INVALID_ARGUMENT);
-    maker->elements[i] = 2;
-    maker->site[i] = 3;
+    maker->columns.count[i] = 2;
+    maker->columns.site[i] = 3;
     write_process(maker);
 }
 
@@ -241,7 +219,7 @@ static void make_rest(void)
 {
     make_others(JD_CALL_ENTERED, 0, "");
     struct maker *maker = begin_culprit("", 2);
-    maker->rest[add_psum(maker, JD_CALL_ENTERED, 0)] = 7;
+    maker->columns.rest[add_psum(maker, JD_CALL_ENTERED, 0)] = 7;
     write_process(maker);
 }
 
@@ -274,7 +252,7 @@ static void make_chain(void)
         if (i != 2)
             add_call(maker, BROADCAST, 2, 1);
         if (i == 0)
-            maker->state[add_call(maker, BROADCAST, 2, 2)] = JD_CALL_ENTERED;
+            maker->columns.state[add_call(maker, BROADCAST, 2, 2)] = JD_CALL_ENTERED;
         else if (i != 2)
             add_psum(maker, JD_CALL_ENTERED, 0);
         else
@@ -292,7 +270,7 @@ static void make_cycle(void)
         maker->trace.end = (char *)"";
         add_call(maker, PSUM, 1, 1);
         add_call(maker, BROADCAST, 2, 1);
-        maker->state[add_call(maker, i ? BROADCAST : PSUM, i ? 2u : 1u, 2)] =
+        maker->columns.state[add_call(maker, i ? BROADCAST : PSUM, i ? 2u : 1u, 2)] =
             JD_CALL_ENTERED;
         write_process(maker);
     }
@@ -377,15 +355,15 @@ static void make_outside(const char *column)
 {
     struct maker *maker = begin_culprit("left", 2);
     if (strcmp(column, "name") == 0)
-        maker->name[3] = 3;
+        maker->columns.name[3] = 3;
     else if (strcmp(column, "comm") == 0)
-        maker->comm[3] = 3;
+        maker->columns.comm[3] = 3;
     else if (strcmp(column, "site") == 0)
-        maker->site[3] = 4;
+        maker->columns.site[3] = 4;
     else if (strcmp(column, "state") == 0)
-        maker->state[3] = 3;
+        maker->columns.state[3] = 3;
     else if (strcmp(column, "last") == 0)
-        maker->last[3] = num_processes;
+        maker->columns.last[3] = num_processes;
     else
         maker->trace.process = num_processes;
     write_process(maker);
@@ -445,7 +423,7 @@ int main(int argc, char **argv)
         num_processes = (int)strtol(argv[3], NULL, 10);
     if (argc > 4)
         num_calls = (int)strtol(argv[4], NULL, 10);
-    if (num_processes < 1 || num_calls < 4 || num_calls > MAX_CALLS - 3) {
+    if (num_processes < 1 || num_calls < 4 || num_calls > JD_RING_CALLS - 3) {
         fputs("make_traces: 1 process and 4 to 4093 calls\n", stderr);
         return 2;
     }

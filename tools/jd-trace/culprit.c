@@ -87,7 +87,7 @@ static void add_absent(struct search *search, bool only_roots)
 
 static void add_exited(struct search *search)
 {
-    static const char exit_code[] = "exit code ";
+    static const char exit_code[] = JD_TRACE_EXIT_CODE;
     for (int i = 0; i < search->job->count; i++) {
         const struct traced_process *process = &search->job->processes[i];
         if (strncmp(process->end, exit_code, sizeof exit_code - 1) == 0)

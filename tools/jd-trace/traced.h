@@ -12,18 +12,14 @@
 #ifndef TOOLS_JD_TRACE_TRACED_H
 #define TOOLS_JD_TRACE_TRACED_H
 
-#include "runtime/recorder/ring.h"
+#include "runtime/recorder/trace.h"
+#include "runtime/recorder/trace_file.h"
 #include "tools/jd-trace/text_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-
-#define TRACED_MAGIC "jdtrace" /* with its NUL, 8 bytes */
-#define TRACED_SUFFIX ".jdtrace"
-
-enum { TRACED_VERSION = 1 };
 
 struct traced_call {
     uint64_t number, sequence, count, rest;

@@ -64,9 +64,9 @@ static bool add_file(struct pool *pool, const char *path,
 
 static int is_trace_name(const struct dirent *entry)
 {
-    size_t length = strlen(entry->d_name), suffix = strlen(TRACED_SUFFIX);
+    size_t length = strlen(entry->d_name), suffix = strlen(JD_TRACE_SUFFIX);
     return length > suffix &&
-           strcmp(entry->d_name + length - suffix, TRACED_SUFFIX) == 0;
+           strcmp(entry->d_name + length - suffix, JD_TRACE_SUFFIX) == 0;
 }
 
 static bool fail_folder(const char *path, const char *why)
@@ -94,7 +94,7 @@ static bool add_folder(struct pool *pool, const char *path,
     }
     free(entries);
     return count ? is_added
-                 : fail_folder(path, "has no file that ends in " TRACED_SUFFIX);
+                 : fail_folder(path, "has no file that ends in " JD_TRACE_SUFFIX);
 }
 
 static bool add_path(struct pool *pool, const char *path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* traced_process.c - one trace file, checked and taken into memory. */
-#include "runtime/recorder/trace.pb-c.h"
+#include "runtime/recorder/trace_columns.h"
 #include "tools/json.h"
 #include "tools/jd-trace/traced.h"
 
@@ -99,22 +99,22 @@ static bool read_bytes(struct reading *reading, struct timespec *ret_modified,
 
 static bool check_magic(struct reading *reading, const uint8_t *bytes)
 {
-    if (memcmp(bytes, TRACED_MAGIC, sizeof TRACED_MAGIC) == 0)
+    if (memcmp(bytes, JD_TRACE_MAGIC, sizeof JD_TRACE_MAGIC) == 0)
         return true;
     return refuse(reading,
                   "its first 8 bytes are %02x%02x%02x%02x%02x%02x%02x%02x, "
                   "and those of a trace \"%s\" and a 0; it is no trace",
                   bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5],
-                  bytes[6], bytes[7], TRACED_MAGIC);
+                  bytes[6], bytes[7], JD_TRACE_MAGIC);
 }
 
 static bool check_about(struct reading *reading, const Jd__Trace *trace)
 {
-    if (trace->version != TRACED_VERSION)
+    if (trace->version != JD_TRACE_VERSION)
         return refuse(reading,
                       "it is of version %" PRIu32 ", and this jd-trace reads "
                       "version %d; take the jd-trace of the jd that wrote it",
-                      trace->version, TRACED_VERSION);
+                      trace->version, JD_TRACE_VERSION);
     if (!trace->calls)
         return refuse(reading, "it has no field \"calls\"; it was cut, or is "
                                "no trace");
@@ -136,16 +136,8 @@ struct column {
 
 static bool check_lengths(struct reading *reading, const Jd__TraceCalls *calls)
 {
-#define COLUMN(field)                                                          \
-    {                                                                          \
-#field, calls->n_##field                                               \
-    }
-    const struct column columns[] = {
-        COLUMN(name),   COLUMN(comm),    COLUMN(sequence), COLUMN(dtype),
-        COLUMN(count),  COLUMN(rest),    COLUMN(site),     COLUMN(state),
-        COLUMN(status), COLUMN(came_ns), COLUMN(met_ns),   COLUMN(left_ns),
-        COLUMN(last),
-    };
+#define COLUMN(type, name) { #name, calls->n_##name },
+    const struct column columns[] = { JD_TRACE_COLUMNS(COLUMN) };
 #undef COLUMN
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (columns[i].count != calls->n_number)

@@ -74,7 +74,7 @@ char *wording_of_end(const struct traced_process *process)
         fprintf(out, "%s (process %d wrote this)",
                 process->end[0] ? process->end : "it could not write",
                 process->writer);
-    else if (out && strcmp(process->end, "left") != 0)
+    else if (out && strcmp(process->end, JD_TRACE_LEFT) != 0)
         fputs(process->end, out);
     return jd__text_end(&text);
 }
@@ -87,7 +87,7 @@ char *wording_of_process(const struct traced_job *job,
     if (out && !process) {
         fputs("no trace file", out);
     } else if (out) {
-        if (strcmp(process->end, "left") == 0)
+        if (strcmp(process->end, JD_TRACE_LEFT) == 0)
             fputs("left the job; ", out);
         print_last_call(out, job, process);
     }

@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the message ----------------------------------------------------------
- */
+/* ---- the message -------------------------------------------------------- */
 
 static const struct jd_trace_about about = {
     .job = "8f2c", .host = "h1", .end = "left", .processes = 4, .writer = 2
@@ -131,8 +130,7 @@ START_TEST(of_many_the_last_are_kept)
 }
 END_TEST
 
-/* ---- the file -------------------------------------------------------------
- */
+/* ---- the file ----------------------------------------------------------- */
 
 static char dir[] = "/tmp/jd-test-trace-XXXXXX";
 
