@@ -187,7 +187,7 @@ is() {
 show() {
     echo "# does not hold: $1"
     echo "# codes: ${codes[*]:-none}"
-    head -n 40 "$work"/out.* "$work"/err.* 2>/dev/null | tap_comment
+    head -n 40 "$work"/out.* "$work"/err.* "$work/second" 2>/dev/null | tap_comment
     pgrep -a 'jd-pmix|staged' | tap_comment || true
     find /tmp /dev/shm "$work/place" -mindepth 1 2>/dev/null | tap_comment
 }

@@ -62,7 +62,7 @@ test_left() {
 
 # Of two jobs at once each leaves the other's alone.
 test_used() {
-    local first
+    local first second=0
     new_job localhost
     hold world 0
     begin 0 1 2 3
@@ -71,8 +71,10 @@ test_used() {
     touch -d '1 hour ago' "$first"
     GATES=$work/place timeout --kill-after=5 "$limit" \
         "$build/tools/jd-run" -n 2 "$staged" >"$work/second" 2>&1 </dev/null ||
-        true
+        second=$?
     rm -f "$work"/place/*
+    is "a job beside another's folder runs to its end" test "$second" = 0 and \
+        grep -qx "2 processes" "$work/second"
     is "a server that runs keeps its folder" test -S "$first/life"
     let_go
     finish
