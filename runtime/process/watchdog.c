@@ -154,14 +154,14 @@ static void excuse(struct jd_watchdog *dog, double late)
 static void *watch(void *arg)
 {
     struct jd_watchdog *dog = arg;
+    const struct jd_clock *clock = dog->spec.clock;
     pthread_mutex_lock(&dog->lock);
     while (!dog->stopped) {
         double next = next_event(dog);
-        struct timespec until = jd__clock_timespec(next);
-        pthread_cond_timedwait(&dog->changed, &dog->lock, &until);
-        excuse(dog, jd__clock_now() - next);
-        double waited = jd__clock_now() - dog->begin;
-        if (dog->stopped || jd__clock_now() < next_event(dog))
+        jd__clock_wait(clock, &dog->changed, &dog->lock, next);
+        excuse(dog, jd__clock_read(clock) - next);
+        double now = jd__clock_read(clock), waited = now - dog->begin;
+        if (dog->stopped || now < next_event(dog))
             continue;
         bool is_notice = dog->next_notice >= 0 && waited >= dog->next_notice &&
                          waited < dog->spec.timeout;
@@ -183,7 +183,7 @@ jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
     if (!dog)
         return jd__fail_no_memory(spec->phases->operation, sizeof *dog);
     dog->spec = *spec;
-    dog->begin = jd__clock_now();
+    dog->begin = jd__clock_read(spec->clock);
     dog->next_notice = spec->notice;
     pthread_mutex_init(&dog->lock, NULL);
     jd__clock_init_condition(&dog->changed);

@@ -24,6 +24,7 @@
 #include "base/status.h"
 #include "runtime/process/proc_peers.h"
 
+struct jd_clock;
 struct jd_watchdog;
 
 struct jd_watchdog_spec {
@@ -32,6 +33,7 @@ struct jd_watchdog_spec {
     double notice;                  /* seconds until it speaks; negative: no */
     const char *variable;           /* what changes the deadline */
     const struct jd_env *env;       /* borrowed until stop */
+    const struct jd_clock *clock;   /* NULL: the machine's; constant */
 };
 
 /* Begins with step 0. Returns JD_OK; RESOURCE_EXHAUSTED for a thread. */

@@ -4,13 +4,12 @@
  * is kept, a sentence and exit code 1 where it is not.
  */
 #include "runtime/process/watchdog.h"
+#include "tests/unit/asked_clock.h"
 #include "tests/unit/helper.h"
 #include "tests/unit/threads.h"
 
 #include <dirent.h>
-#include <poll.h>
 #include <stdio.h>
-#include <time.h>
 
 static const char *const step_names[] = { "first", "second" };
 
@@ -27,6 +26,8 @@ static const struct jd_phases one_step = {
     .step_names = step_names,
     .num_steps = 1,
 };
+
+enum { BEGIN = 10000 }; /* on the test's clock */
 
 static char job[64];
 
@@ -49,9 +50,10 @@ static const struct jd_cluster cluster = {
     .local_num_processes = { true, 2, "MPI_LOCALNRANKS" },
 };
 
-static struct jd_watchdog *start(const struct jd_phases *phases,
-                                 const struct jd_env *env, double timeout,
-                                 double notice)
+static struct jd_watchdog *start_on(const struct jd_clock *time,
+                                    const struct jd_phases *phases,
+                                    const struct jd_env *env, double timeout,
+                                    double notice)
 {
     struct jd_watchdog_spec spec = {
         .phases = phases,
@@ -59,10 +61,19 @@ static struct jd_watchdog *start(const struct jd_phases *phases,
         .notice = notice,
         .variable = "JD_TEST_TIMEOUT",
         .env = env,
+        .clock = time,
     };
     struct jd_watchdog *dog;
     UNIT_OK(jd__watchdog_start(&spec, &dog));
     return dog;
+}
+
+/* On the machine's clock. */
+static struct jd_watchdog *start(const struct jd_phases *phases,
+                                 const struct jd_env *env, double timeout,
+                                 double notice)
+{
+    return start_on(NULL, phases, env, timeout, notice);
 }
 
 /* ---- the thread --------------------------------------------------------- */
@@ -104,24 +115,14 @@ START_TEST(the_thread_comes_and_goes)
 }
 END_TEST
 
-static double cpu_seconds(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
-
-/* There is a tenth of a second of which it takes less than half. */
+/* One that polls runs, also when it is looked at. */
 START_TEST(the_thread_sleeps)
 {
     struct jd_env *env = make_env();
+    char text[4096] = "";
     struct jd_watchdog *dog = start(&two_steps, env, 300, 20);
-    double before, used = 1;
-    while (used > 0.05) {
-        before = cpu_seconds();
-        poll(NULL, 0, 100);
-        used = cpu_seconds() - before;
-    }
+    while (!strstr(text, "State:\tS"))
+        read_other_thread("status", text, sizeof text);
     jd__watchdog_stop(dog);
     jd__env_destroy(env);
 }
@@ -162,15 +163,20 @@ static void write_unflushed(void)
     printf("on stdout");
 }
 
-static void expire(const struct jd_phases *phases, double timeout,
-                   double notice, const struct jd_cluster *known)
+/* On the test's clock the thread wakes when it wants to. */
+static void expire(const struct jd_clock *time, const struct jd_phases *phases,
+                   double timeout, double notice,
+                   const struct jd_cluster *known)
 {
     struct jd_env *env = make_env();
-    struct jd_watchdog *dog = start(phases, env, timeout, notice);
+    asked_clock_start(BEGIN);
+    struct jd_watchdog *dog = start_on(time, phases, env, timeout, notice);
     if (known)
         jd__watchdog_set_cluster(dog, known);
     jd__watchdog_step(dog, phases->num_steps - 1);
     write_unflushed();
+    while (time)
+        asked_clock_wake(asked_clock_next());
     for (;;)
         pause();
 }
@@ -183,10 +189,9 @@ static int count_of(const char *text, const char *part)
     return count;
 }
 
-/* Ends it where so many notices have come; 0: it ends by itself. */
-static struct end watch_child(const struct jd_phases *phases, double timeout,
-                              double notice, const struct jd_cluster *known,
-                              int notices)
+static struct end expire_on(const struct jd_clock *time,
+                            const struct jd_phases *phases, double timeout,
+                            double notice, const struct jd_cluster *known)
 {
     struct end end = { .status = -1 };
     int out[2];
@@ -197,15 +202,12 @@ static struct end watch_child(const struct jd_phases *phases, double timeout,
         dup2(out[1], STDERR_FILENO);
         dup2(out[1], STDOUT_FILENO);
         close(out[1]);
-        expire(phases, timeout, notice, known);
+        expire(time, phases, timeout, notice, known);
     }
     close(out[1]);
     for (ssize_t n; (n = read(out[0], end.text + length,
-                              sizeof end.text - 1 - length)) > 0;) {
+                              sizeof end.text - 1 - length)) > 0;)
         length += (size_t)n;
-        if (notices && count_of(end.text, "\n") >= notices)
-            kill(child, SIGKILL);
-    }
     close(out[0]);
     ck_assert_int_eq(waitpid(child, &end.status, 0), child);
     return end;
@@ -215,7 +217,7 @@ static struct end expire_in_child(const struct jd_phases *phases,
                                   double timeout, double notice,
                                   const struct jd_cluster *known)
 {
-    return watch_child(phases, timeout, notice, known, 0);
+    return expire_on(&asked_clock, phases, timeout, notice, known);
 }
 
 static void expect_parts(const struct end *end, const char *const *parts)
@@ -233,26 +235,34 @@ static void expect_parts(const struct end *end, const char *const *parts)
 
 START_TEST(the_end_says_why)
 {
-    struct end end = expire_in_child(&two_steps, 0.4, -1, NULL);
-    expect_parts(&end, (const char *[]){
-                           " error jd_test() has waited ",
-                           " s in second, its step 2 of 2; the other processes "
-                           "cannot be seen from here; the deadline was 0.4 s "
-                           "(JD_TEST_TIMEOUT changes it): this process ends "
-                           "with exit code 1\n",
-                           "on stdout", NULL });
+    struct end end = expire_in_child(&two_steps, 300, -1, NULL);
+    expect_parts(&end,
+                 (const char *[]){
+                     " error jd_test() has waited "
+                     "300 s in second, its step 2 of 2; the other processes "
+                     "cannot be seen from here; the deadline was 300 s "
+                     "(JD_TEST_TIMEOUT changes it): this process ends "
+                     "with exit code 1\n",
+                     "on stdout", NULL });
     ck_assert_int_eq(count_of(end.text, "warning"), 0);
 }
 END_TEST
 
 START_TEST(one_step_has_no_number)
 {
-    struct end end = expire_in_child(&one_step, 0.1, -1, NULL);
-    expect_parts(&end,
-                 (const char *[]){ " error jd_end() has waited ",
-                                   " s; the other processes cannot be seen "
-                                   "from here; the deadline was 0.1 s",
-                                   NULL });
+    struct end end = expire_in_child(&one_step, 300, -1, NULL);
+    expect_parts(&end, (const char *[]){ " error jd_end() has waited 300 s; "
+                                         "the other processes cannot be seen "
+                                         "from here; the deadline was 300 s",
+                                         NULL });
+}
+END_TEST
+
+START_TEST(it_ends_by_the_clock_of_the_machine)
+{
+    struct end end = expire_on(NULL, &one_step, 0.01, -1, NULL);
+    expect_parts(&end, (const char *[]){ " error jd_end() has waited ",
+                                         "; the deadline was 0.01 s", NULL });
 }
 END_TEST
 
@@ -264,32 +274,32 @@ START_TEST(a_step_that_waits_for_other_hosts_has_a_hint)
     struct jd_cluster apart = cluster;
     hinted.step_hints = hints;
     apart.num_processes.value = 4;
-    struct end end = expire_in_child(&hinted, 0.1, -1, &apart);
+    struct end end = expire_in_child(&hinted, 300, -1, &apart);
     expect_parts(&end, (const char *[]){ "its step 2 of 2; ",
                                          "; try the other network; "
-                                         "the deadline was 0.1 s",
+                                         "the deadline was 300 s",
                                          NULL });
-    end = expire_in_child(&hinted, 0.1, -1, &cluster);
+    end = expire_in_child(&hinted, 300, -1, &cluster);
     ck_assert_int_eq(count_of(end.text, "network"), 0);
-    end = expire_in_child(&hinted, 0.1, -1, NULL);
+    end = expire_in_child(&hinted, 300, -1, NULL);
     ck_assert_int_eq(count_of(end.text, "network"), 1);
 }
 END_TEST
 
-/* At 0.05, 0.1 and 0.2 s, or later where the host is busy. */
 START_TEST(notices_come_at_doubling_intervals)
 {
-    struct end end = watch_child(&two_steps, 600, 0.05, NULL, 3);
+    struct end end = expire_in_child(&one_step, 600, 20, NULL);
     const char *line = end.text;
-    for (double wanted = 0.05; wanted < 0.3; wanted *= 2) {
-        double waited = 0;
-        line = strstr(line, " warning jd_test() has waited ");
-        ck_assert_msg(line != NULL, "%s", end.text);
-        sscanf(line, " warning jd_test() has waited %lf", &waited);
-        ck_assert_msg(waited >= wanted, "%s", end.text);
+    for (int waited = 20; waited < 600; waited *= 2) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, " warning jd_end() has waited %d s; ",
+                 waited);
+        line = strstr(line, wanted);
+        ck_assert_msg(line != NULL, "no \"%s\" in: %s", wanted, end.text);
         line = strstr(line, "; it gives up after 600 s (JD_TEST_TIMEOUT)\n");
         ck_assert_msg(line != NULL, "%s", end.text);
     }
+    ck_assert_int_eq(count_of(end.text, "warning"), 5);
 }
 END_TEST
 
@@ -297,7 +307,7 @@ END_TEST
 START_TEST(only_the_lowest_gives_notice)
 {
     pid_t zero = helper_start("jd-test:0", job, "PMI_RANK=0", NULL);
-    struct end end = expire_in_child(&two_steps, 0.4, 0.1, &cluster);
+    struct end end = expire_in_child(&two_steps, 300, 20, &cluster);
     ck_assert_int_eq(count_of(end.text, "warning"), 0);
     expect_parts(
         &end, (const char *[]){ " error jd_test() has waited ",
@@ -314,47 +324,80 @@ START_TEST(the_lowest_gives_notice)
 {
     pid_t two = helper_start("jd-test:0", job, "PMI_RANK=2", NULL);
     pid_t one = helper_start("jd-test:1", job, "PMI_RANK=1", NULL);
-    struct end end = watch_child(&two_steps, 600, 0.02, &cluster, 1);
-    ck_assert_msg(strstr(end.text, " warning jd_test() has waited "), "%s",
-                  end.text);
+    struct end end = expire_in_child(&two_steps, 300, 200, &cluster);
+    expect_parts(&end,
+                 (const char *[]){ " warning jd_test() has waited 200 s",
+                                   " error jd_test() has waited 300 s", NULL });
     helper_end(one);
     helper_end(two);
 }
 END_TEST
 
-/* ---- standing still ----------------------------------------------------- */
+/* ---- the moments -------------------------------------------------------- */
 
-/* Waits for a byte, works for a moment, and is done. */
-static void work_on(int in, int out)
+/* Time since the beginning. */
+static void wake_after(double seconds)
 {
-    struct jd_env *env = make_env();
-    struct jd_watchdog *dog = start(&one_step, env, 0.5, -1);
-    char byte = 0;
-    if (write(out, &byte, 1) != 1 || read(in, &byte, 1) != 1)
-        _exit(2);
-    usleep(200000);
-    jd__watchdog_stop(dog);
-    _exit(0);
+    asked_clock_wake(BEGIN + seconds);
 }
 
-/* It was stopped beyond its deadline, and is no later than before. */
+static void expect_next(double seconds)
+{
+    ck_assert_double_eq(asked_clock_next(), BEGIN + seconds);
+}
+
+static void stop_asleep(struct jd_watchdog *dog, struct jd_env *env)
+{
+    asked_clock_leave();
+    jd__watchdog_stop(dog);
+    jd__env_destroy(env);
+}
+
+/* For a notice, for a look at the others, and for the end. */
+START_TEST(it_sleeps_until_there_is_something_to_do)
+{
+    struct jd_env *env = make_env();
+    asked_clock_start(BEGIN);
+    struct jd_watchdog *dog = start_on(&asked_clock, &one_step, env, 300, 200);
+    expect_next(200);
+    wake_after(199); /* too early: by chance, or for another step */
+    expect_next(200);
+    wake_after(200);
+    expect_next(299);
+    wake_after(299);
+    expect_next(300);
+    stop_asleep(dog, env);
+}
+END_TEST
+
+/* It was stopped beyond its deadline, and is no later than before; the others
+ * have a moment to say why. */
 START_TEST(time_that_it_is_stopped_does_not_count)
 {
-    int to[2], from[2], status;
-    char byte = 0;
-    ck_assert(pipe(to) == 0 && pipe(from) == 0);
-    pid_t child = fork();
-    if (child == 0)
-        work_on(to[0], from[1]);
-    ck_assert_int_eq(read(from[0], &byte, 1), 1);
-    kill(child, SIGSTOP);
-    ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
-    usleep(2000000);
-    ck_assert_int_eq(write(to[1], &byte, 1), 1);
-    kill(child, SIGCONT);
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), 0);
+    struct jd_env *env = make_env();
+    asked_clock_start(BEGIN);
+    struct jd_watchdog *dog = start_on(&asked_clock, &one_step, env, 300, -1);
+    expect_next(299);
+    wake_after(299 + 3600);
+    expect_next(299 + 3600 + 1);
+    wake_after(299 + 3600 + 1);
+    expect_next(300 + 3600 + 1);
+    wake_after(300 + 3600 + 1 + 50);
+    expect_next(300 + 3600 + 1 + 50 + 1);
+    stop_asleep(dog, env);
+}
+END_TEST
+
+/* Who is a little late was not stopped. */
+START_TEST(a_little_late_is_late)
+{
+    struct jd_env *env = make_env();
+    asked_clock_start(BEGIN);
+    struct jd_watchdog *dog = start_on(&asked_clock, &one_step, env, 300, -1);
+    expect_next(299);
+    wake_after(299.75);
+    expect_next(300);
+    stop_asleep(dog, env);
 }
 END_TEST
 
@@ -374,13 +417,16 @@ int main(int argc, char **argv)
     tcase_set_timeout(deadline, 30);
     tcase_add_test(deadline, the_end_says_why);
     tcase_add_test(deadline, one_step_has_no_number);
+    tcase_add_test(deadline, it_ends_by_the_clock_of_the_machine);
     tcase_add_test(deadline, a_step_that_waits_for_other_hosts_has_a_hint);
     tcase_add_test(deadline, notices_come_at_doubling_intervals);
     tcase_add_test(deadline, only_the_lowest_gives_notice);
     tcase_add_test(deadline, the_lowest_gives_notice);
-    TCase *still = unit_case(suite, "standing still");
-    tcase_add_checked_fixture(still, name_job, NULL);
-    tcase_set_timeout(still, 30);
-    tcase_add_test(still, time_that_it_is_stopped_does_not_count);
+    TCase *moments = unit_case(suite, "moments");
+    tcase_add_checked_fixture(moments, name_job, NULL);
+    tcase_set_timeout(moments, 30);
+    tcase_add_test(moments, it_sleeps_until_there_is_something_to_do);
+    tcase_add_test(moments, time_that_it_is_stopped_does_not_count);
+    tcase_add_test(moments, a_little_late_is_late);
     return unit_main(suite);
 }
