@@ -3,7 +3,8 @@
  * test_mismatches - each way in which the members of a collective can call
  * different things: all hear it at once, before data moves, in one sentence
  * that has both calls and the line of each, and the job goes on. The first row
- * is the mesh's first collective. For processes with several devices too.
+ * is the mesh's first collective. A call that one process makes once more is
+ * found at the next that differs. For processes with several devices too.
  */
 #include "jd.h"
 
@@ -115,6 +116,8 @@ ROW(keep, "jd_ppermute of 10 x F64",
 ROW(shuffle, "their routes differ",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->order), "jd_pshuffle of 10 x F64",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->other_order))
+ROW(once_more, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_gather of 3 x F64",
+    CALL(jd_all_gather, ARGS(3, JD_F64)))
 /* clang-format on */
 
 #define ENTRY(name)                                                            \
@@ -138,6 +141,8 @@ static const struct row {
     ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shuffle),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
+
+static const struct row extra = ENTRY(once_more);
 
 /* ---- what all hear ------------------------------------------------------- */
 
@@ -172,6 +177,17 @@ static void expect_row(struct body *b, const struct row *row, jd_status status)
            b->out[0]);
 }
 
+/* All sum, then gather; process 1 sums once more before it gathers. Its first
+ * sum meets the others' only one, and its second their next call. */
+static void expect_extra(struct body *b, bool is_odd)
+{
+    b->in[0] = 1;
+    EXPECT_OK(extra.all(b));
+    EXPECT(b->out[0] == b->members, "before the extra call the sum is %g",
+           b->out[0]);
+    expect_row(b, &extra, is_odd ? extra.all(b) : extra.odd(b));
+}
+
 static void fill_lists(struct body *b)
 {
     for (int i = 0; i < b->members; i++) {
@@ -193,6 +209,7 @@ static jd_status try_rows(jd_shard *me, void *unused)
     fill_lists(&b);
     for (int i = 0; i < NUM_ROWS; i++)
         expect_row(&b, &rows[i], is_odd ? rows[i].odd(&b) : rows[i].all(&b));
+    expect_extra(&b, is_odd);
     free(b.in);
     free(b.out);
     return JD_OK;
