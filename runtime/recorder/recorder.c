@@ -321,17 +321,34 @@ const struct jd_ring *jd__recorder_own(void)
     return get_ring();
 }
 
-const struct jd_ring *jd__recorder_ring_of(int process)
+struct jd_host_rings jd__recorder_host_rings(void)
 {
     pthread_mutex_lock(&state.lock);
     struct jd_host_rings shared = state.shared;
     pthread_mutex_unlock(&state.lock);
+    return shared;
+}
+
+const struct jd_ring *jd__recorder_ring_of(int process)
+{
+    struct jd_host_rings shared = jd__recorder_host_rings();
     for (int i = 0; i < shared.count; i++) {
         const struct jd_ring *ring = &shared.rings[i];
         if (jd__ring_is_valid(ring) && atomic_load(&ring->process) == process)
             return ring;
     }
     return NULL;
+}
+
+static void print_state(FILE *out, const struct jd_ring_call *call)
+{
+    if (call->state != JD_CALL_DONE)
+        fputs("was in ", out);
+    else if (call->status == JD_OK)
+        fputs("had returned from ", out);
+    else
+        fprintf(out, "had returned with %s from ",
+                jd_status_name((jd_status)call->status));
 }
 
 /* In words, malloc'ed; NULL where it is not there. */
@@ -346,8 +363,7 @@ static char *describe(const struct jd_ring *ring, uint64_t number,
     if (!out)
         return NULL;
     if (says_state)
-        fputs(call.state == JD_CALL_DONE ? "had returned from " : "was in ",
-              out);
+        print_state(out, &call);
     jd__ring_print(out, ring, &call);
     return jd__text_end(&text);
 }

@@ -27,6 +27,7 @@
 #define RUNTIME_RECORDER_RECORDER_H
 
 #include "base/progress.h"
+#include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/ring.h"
 #include "runtime/topology/host_group.h"
 
@@ -87,6 +88,10 @@ void jd__recorder_wait_ends(int process);
 
 /* This process's own; NULL where the recorder is off. */
 const struct jd_ring *jd__recorder_own(void);
+
+/* The rings of this host's processes, which may have ended; none where they
+ * cannot be read here. They stay until the next jd__recorder_share(). */
+struct jd_host_rings jd__recorder_host_rings(void);
 
 /* The ring of a process of this host, which may have ended; NULL where it
  * cannot be read here. It stays until the next jd__recorder_share(). */

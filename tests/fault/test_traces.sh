@@ -13,13 +13,18 @@ source "$here/../lib/tap.sh"
 build=$(cd "$1" && pwd)
 limit=$((60 * ${TEST_TIME_FACTOR:-1}))
 
-# run_job WHERE WHO HOW: its traces in $work/traces.
+# run_job WHERE WHO HOW: its traces in $work/traces. Each process writes to a file
+# of its own: an mpirun that ends a job may lose last words.
 run_job() {
     local status=0
-    rm -rf "$work/traces"
+    rm -rf "$work/traces" "$work"/each.*
+    # shellcheck disable=SC2016
     JD_TRACE_DIR=$work/traces timeout --kill-after=5 "$limit" \
-        mpirun --oversubscribe -n 4 "$build/tests/fault/victim" "$@" \
+        mpirun --oversubscribe -n 4 \
+        sh -c 'exec "$@" 2>"$0.$OMPI_COMM_WORLD_RANK"' "$work/each" \
+        "$build/tests/fault/victim" "$@" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
+    cat "$work"/each.* >>"$work/err"
     ((status != 0 && status != 124))
 }
 
@@ -37,6 +42,16 @@ check_files() {
     done
     ((${#files[@]} == 4)) || { ls "$work/traces"; return 1; }
     ends_with "$1" || { echo "process 3's file does not have: $1"; return 1; }
+}
+
+# check_last_calls: one process says, once, in which call the others are and by
+# how many process 3 is behind.
+check_last_calls() {
+    local line='^jd [0-2]/4 [^ ]+ warning axis "data" \(.*\): .*processes? [0-2].*'
+    line+='jd_psum of 1 x F64 .*; process 3, no call there: had returned from '
+    line+='jd_sync_global_devices'
+    (($(grep -cE "$line" "$work/err") == 1)) ||
+        { echo "not said once: $line"; return 1; }
 }
 
 check_tool() {
@@ -63,10 +78,12 @@ try_alone() {
 try_way() {
     local words
     read -ra words <<<"$1"
-    if run_job "${words[@]}" && check_files "$2" && check_tool; then
+    if run_job "${words[@]}" && check_files "$2" && check_tool &&
+        { [[ $1 != psum* ]] || check_last_calls; } >"$work/why"; then
         tap_ok "$1"
     else
         tap_not_ok "$1"
+        tap_comment <"$work/why"
         tap_comment <"$work/err"
     fi
 }

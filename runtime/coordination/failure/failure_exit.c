@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "runtime/coordination/net/loop.h"
+#include "runtime/recorder/last_calls.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/trace_file.h"
 
@@ -130,6 +131,18 @@ static void say_failure(void)
     free(calls);
 }
 
+/* Once per job. What was said before stands, whatever becomes of this. */
+static void say_last_calls(void)
+{
+    struct jd_last_calls calls;
+    if (!state.report.tells_calls)
+        return;
+    jd__last_calls_look(&calls);
+    for (int i = 0; i < calls.count; i++)
+        jd__log(JD_LOG_WARNING, "%s", calls.lines[i]);
+    jd__last_calls_free(&calls);
+}
+
 /* With its own, those of the dead of its host. */
 static void leave_trace(void)
 {
@@ -175,6 +188,7 @@ static void *end_process(void *unused)
 {
     (void)unused;
     say_failure();
+    say_last_calls();
     jd__process_exit_flush();
     leave_trace();
     lock();

@@ -35,6 +35,7 @@ struct jd_report {
     const char *text; /* the sentence */
     double age;       /* seconds since it happened */
     bool speak;       /* this process prints it */
+    bool tells_calls; /* and what its host's processes have called last */
     int silent;       /* how many survivors do not */
 };
 

@@ -128,21 +128,43 @@ static int count_survivors(const struct jd_service *service)
     return count;
 }
 
-/* Sets speaks[i] for those who print; returns how many. */
-static int choose_speakers(const struct jd_service *service, bool *speaks)
+/* What the choice looks at of a host. */
+struct host_facts {
+    bool is_known; /* a survivor of it was asked */
+    bool has_culprit;
+};
+
+static void note_culprits(const struct jd_service *service,
+                          struct host_facts *hosts)
 {
-    struct jd_speakers rule = { service->speakers, count_survivors(service),
-                                0 };
-    bool *is_known = calloc((size_t)service->count, sizeof *is_known);
-    for (int i = 0; is_known && i < service->count; i++) {
+    for (int i = 0; i < service->count; i++)
+        if (is_culprit(&service->members[i]))
+            hosts[service->members[i].host].has_culprit = true;
+}
+
+/* Sets speaks[i] for those who print, and who tells what was called last. */
+static void choose_speakers(const struct jd_service *service,
+                            struct jd_saying *saying)
+{
+    int survivors = count_survivors(service);
+    struct jd_speakers rule = { .which = service->speakers,
+                                .survivors = survivors,
+                                .teller = -1 };
+    struct host_facts *hosts = calloc((size_t)service->count, sizeof *hosts);
+    if (hosts)
+        note_culprits(service, hosts);
+    for (int i = 0; hosts && i < service->count; i++) {
         const struct jd_service_process *member = &service->members[i];
+        struct host_facts *host = &hosts[member->host];
         if (!is_survivor(member))
             continue;
-        speaks[i] = jd__speakers_next(&rule, !is_known[member->host]);
-        is_known[member->host] = true;
+        saying->speaks[i] =
+            jd__speakers_next(&rule, i, !host->is_known, host->has_culprit);
+        host->is_known = true;
     }
-    free(is_known);
-    return rule.chosen;
+    free(hosts);
+    saying->silent = survivors - rule.chosen;
+    saying->teller = rule.teller;
 }
 
 static double oldest_failure(const struct jd_service *service)
@@ -176,6 +198,7 @@ static void say_to(struct jd_service *service, struct jd_connection *connection,
     failure.age_ms = (uint64_t)(1000 * (service->now - saying->oldest));
     failure.silent = (uint32_t)saying->silent;
     failure.speak = member && saying->speaks[member->index];
+    failure.tells_calls = member && saying->teller == member->index;
     failure.includes_you = member && is_named(service, member);
     failure.is_stuck = member && member->is_stuck;
     jd__service_send(service, connection, JD__MESSAGE__BODY_FAILURE, &failure);
@@ -258,8 +281,7 @@ static bool begin_saying(struct jd_service *service)
     saying->ranges = jd__processes_ranges(culprits, count, &saying->n_ranges);
     saying->speaks = calloc((size_t)service->count, sizeof *saying->speaks);
     if (saying->speaks)
-        saying->silent =
-            count_survivors(service) - choose_speakers(service, saying->speaks);
+        choose_speakers(service, saying);
     service->failure_text =
         culprits ? describe_failure(service, culprits, count) : NULL;
     if (!service->failure_text)

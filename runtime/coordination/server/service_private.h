@@ -213,6 +213,7 @@ struct jd_saying {
     size_t n_ranges;
     bool *speaks; /* for each process; NULL: there was no memory */
     int silent;   /* survivors who do not */
+    int teller;   /* who also prints what was called last; -1: nobody */
     double oldest;
     bool is_for_speakers;              /* those are told now */
     int next;                          /* the process that is looked at next */

@@ -17,12 +17,17 @@ static int most_of(const struct jd_speakers *speakers)
     return JD_MAX_SPEAKERS;
 }
 
-bool jd__speakers_next(struct jd_speakers *speakers, bool is_first)
+bool jd__speakers_next(struct jd_speakers *speakers, int process, bool is_first,
+                       bool is_near)
 {
     bool all = speakers->which == JD_SPEAK_ALL ||
                (speakers->which == JD_SPEAK_SOME &&
                 speakers->survivors <= JD_MAX_SPEAKERS);
     bool speaks = speakers->chosen < most_of(speakers) && (all || is_first);
     speakers->chosen += speaks;
+    if (speaks && (speakers->teller < 0 || (is_near && !speakers->is_near))) {
+        speakers->teller = process;
+        speakers->is_near = is_near;
+    }
     return speaks;
 }

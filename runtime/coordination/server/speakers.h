@@ -3,9 +3,11 @@
  * speakers.h - who says that the job has failed: of many survivors that die
  * together a few are enough.
  *
- *     struct jd_speakers rule = { .which = JD_SPEAK_SOME, .survivors = 40 };
+ *     struct jd_speakers rule = { .which = JD_SPEAK_SOME, .survivors = 40,
+ *                                 .teller = -1 };
  *     for each process i, in order, that has survived:
- *         speaks[i] = jd__speakers_next(&rule, its host is new);
+ *         speaks[i] = jd__speakers_next(&rule, i, its host is new,
+ *                                       its host has a culprit);
  *
  * Threads: any.
  */
@@ -33,9 +35,15 @@ struct jd_speakers {
     enum jd_failure_speakers which;
     int survivors;
     int chosen; /* so far */
+    int teller; /* of those, who also prints what was called last: the first
+                 * of a culprit's host, which can read what that one called;
+                 * else the first; -1: nobody. Set to -1 to begin with. */
+    bool is_near; /* it is of a culprit's host */
 };
 
-/* Does the next survivor speak? is_first: of its host, among survivors. */
-bool jd__speakers_next(struct jd_speakers *speakers, bool is_first);
+/* Does the next survivor speak? is_first: of its host, among survivors;
+ * is_near: of a culprit's host. */
+bool jd__speakers_next(struct jd_speakers *speakers, int process, bool is_first,
+                       bool is_near);
 
 #endif

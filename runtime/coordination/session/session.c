@@ -76,6 +76,7 @@ static void on_failure(struct jd_session *session, const Jd__Failure *failure)
         .text = failure->text,
         .age = (double)failure->age_ms / 1000,
         .speak = failure->speak || failure->includes_you,
+        .tells_calls = failure->tells_calls,
         .silent = (int)failure->silent,
     };
     jd__preemption_on_failure();
@@ -120,25 +121,27 @@ void jd__session_on_push(void *arg, const Jd__Message *message)
 /* Process 0 is gone, and nobody is left to choose who speaks: each process
  * knows for itself whether it would be chosen, and how many would not be.
  * Where the hosts are not known, all are taken who may. */
-static bool speaks_without_service(const struct jd_session *session,
-                                   const int *hosts, int *ret_silent)
+static void choose_without_service(const struct jd_session *session,
+                                   const int *hosts, struct jd_report *report)
 {
-    bool speaks = false;
-    struct jd_speakers rule = { session->speakers, session->count - 1, 0 };
+    struct jd_speakers rule = { .which = session->speakers,
+                                .survivors = session->count - 1,
+                                .teller = -1 };
     bool *is_known = calloc((size_t)session->count, sizeof *is_known);
     if ((!hosts || !is_known) && rule.which == JD_SPEAK_SOME)
         rule.which = JD_SPEAK_ALL;
     for (int i = 1; i < session->count; i++) {
         bool is_first = !hosts || !is_known || !is_known[hosts[i]];
-        bool is_chosen = jd__speakers_next(&rule, is_first);
+        bool is_near = hosts && hosts[i] == hosts[0];
+        bool is_chosen = jd__speakers_next(&rule, i, is_first, is_near);
         if (i == session->index)
-            speaks = is_chosen;
+            report->speak = is_chosen;
         if (hosts && is_known)
             is_known[hosts[i]] = true;
     }
     free(is_known);
-    *ret_silent = rule.survivors - rule.chosen;
-    return speaks;
+    report->silent = rule.survivors - rule.chosen;
+    report->tells_calls = rule.teller == session->index;
 }
 
 void jd__session_on_lost(void *arg, const char *why)
@@ -155,7 +158,7 @@ void jd__session_on_lost(void *arg, const char *why)
         .num_processes = 1,
         .text = text,
     };
-    report.speak = speaks_without_service(session, hosts, &report.silent);
+    choose_without_service(session, hosts, &report);
     begin_ending(session, &report);
 }
 

@@ -4,6 +4,7 @@
  * is this process, the other a child, and MPI a pair of sockets.
  */
 #include "runtime/recorder/host_rings.h"
+#include "runtime/recorder/last_calls.h"
 #include "runtime/recorder/recorder.h"
 #include "tests/unit/unit.h"
 
@@ -230,6 +231,130 @@ START_TEST(the_next_world_goes_on)
 }
 END_TEST
 
+/* ---- by communicator ---------------------------------------------------- */
+
+static void call_of(struct jd_ring_comm *comm, const char *operation)
+{
+    jd__recorder_enter(
+        &(struct jd_recorder_call){ .operation = operation, .comm = comm });
+}
+
+static void expect_lines(int count, const char *const *wanted)
+{
+    struct jd_last_calls calls;
+    jd__last_calls_look(&calls);
+    ck_assert_int_eq(calls.count, count);
+    for (int i = 0; i < count; i++)
+        ck_assert_str_eq(calls.lines[i], wanted[i]);
+    jd__last_calls_free(&calls);
+}
+
+/* Its second call of "x" is another's first of "y"; it is killed in that. */
+static void fall_behind(void)
+{
+    jd__recorder_configure(true, false);
+    share(1);
+    call_of(jd__recorder_comm_get(5, 1, 2, "axis \"x\""), "gather");
+    jd__recorder_leave(JD_OK);
+    call_of(jd__recorder_comm_get(6, 1, 2, "axis \"y\""), "scatter");
+    raise(SIGKILL);
+}
+
+START_TEST(who_is_behind_is_said)
+{
+    int how;
+    pid_t child = start(fall_behind);
+    jd__recorder_configure(true, false);
+    share(0);
+    waitpid(child, &how, 0);
+    struct jd_ring_comm *x = jd__recorder_comm_get(5, 0, 2, "axis \"x\"");
+    for (int i = 0; i < 2; i++) {
+        call_of(x, "gather");
+        jd__recorder_leave(JD_OK);
+    }
+    call_of(x, "gather");
+    expect_lines(
+        2,
+        (const char *[]){
+            "axis \"x\": process 10: was in gather over axis \"x\" (call 3 "
+            "there); process 11, 2 calls behind: was in scatter over axis "
+            "\"y\" (call 1 there)",
+            "axis \"y\" (calls of 1 of its 2 members are seen on this host): "
+            "process 11: was in scatter over axis \"y\" (call 1 there); "
+            "process 10, no call there: was in gather over axis \"x\" (call "
+            "3 there)" });
+    jd__recorder_leave(JD_UNAVAILABLE);
+    struct jd_last_calls calls;
+    jd__last_calls_look(&calls);
+    ck_assert(strstr(calls.lines[0],
+                     "process 10: had returned with UNAVAILABLE from gather"));
+    jd__last_calls_free(&calls);
+}
+END_TEST
+
+/* Both have made the same calls, and are in none. */
+static void keep_up(void)
+{
+    jd__recorder_configure(true, false);
+    share(1);
+    call_of(jd__recorder_comm_get(5, 1, 2, "x"), "gather");
+    jd__recorder_leave(JD_OK);
+}
+
+START_TEST(of_those_that_are_even_nothing_is_said)
+{
+    int how;
+    pid_t child = start(keep_up);
+    jd__recorder_configure(true, false);
+    share(0);
+    waitpid(child, &how, 0);
+    struct jd_ring_comm *comm = jd__recorder_comm_get(5, 0, 2, "x");
+    call_of(comm, "gather");
+    jd__recorder_leave(JD_OK);
+    expect_lines(0, NULL);
+    call_of(comm, "gather");
+    expect_lines(1, (const char *[]){
+                        "x: process 10: was in gather over x (call 2 there); "
+                        "process 11, 1 call behind: had returned from gather "
+                        "over x (call 1 there)" });
+}
+END_TEST
+
+START_TEST(of_many_the_last_line_stands_for_the_rest)
+{
+    int how;
+    pid_t child = start(follow);
+    struct jd_last_calls calls;
+    jd__recorder_configure(true, false);
+    share(0);
+    waitpid(child, &how, 0);
+    for (uint64_t i = 1; i <= 7; i++) {
+        call_of(jd__recorder_comm_get(i, 0, 1, "x"), "gather");
+        jd__recorder_leave(JD_INTERNAL);
+        call_of(jd__recorder_comm_get(i, 1, 1, "x"), "gather");
+        jd__recorder_leave(JD_OK);
+        call_of(jd__recorder_comm_get(i, 1, 1, "x"), "gather");
+        jd__recorder_leave(JD_OK);
+    }
+    jd__last_calls_look(&calls);
+    ck_assert_int_eq(calls.count, JD_LAST_CALLS_LINES);
+    ck_assert_str_eq(calls.lines[JD_LAST_CALLS_LINES - 1],
+                     "and 3 more communicators; JD_TRACE_DIR and jd-trace show "
+                     "all");
+    jd__last_calls_free(&calls);
+}
+END_TEST
+
+START_TEST(alone_nothing_is_said)
+{
+    struct jd_host_group group = group_of(0, 1);
+    jd__recorder_configure(true, false);
+    UNIT_OK(jd__recorder_share(&group));
+    call_of(jd__recorder_comm_get(5, 0, 2, "x"), "gather");
+    expect_lines(0, NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("host_rings");
@@ -241,5 +366,11 @@ int main(void)
     tcase_add_test(rings, one_alone_needs_none);
     tcase_add_test(rings, no_descriptor_stays);
     tcase_add_test(rings, the_next_world_goes_on);
+    TCase *calls = unit_case(suite, "by communicator");
+    tcase_set_timeout(calls, 60);
+    tcase_add_test(calls, who_is_behind_is_said);
+    tcase_add_test(calls, of_those_that_are_even_nothing_is_said);
+    tcase_add_test(calls, of_many_the_last_line_stands_for_the_rest);
+    tcase_add_test(calls, alone_nothing_is_said);
     return unit_main(suite);
 }

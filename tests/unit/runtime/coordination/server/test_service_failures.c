@@ -374,10 +374,11 @@ END_TEST
 
 /* ---- who speaks --------------------------------------------------------- */
 
-/* Process victim dies; the speakers are these, and so many are silent. */
+/* Process victim dies; the speakers are these, and so many are silent; one of
+ * them tells what was called last (-1: nobody). */
 static void check_speakers(int count, int per_host,
                            enum jd_failure_speakers speakers, int victim,
-                           const char *list, unsigned silent)
+                           const char *list, unsigned silent, int teller)
 {
     char text[400] = "";
     start_hosts(count, per_host, speakers);
@@ -390,6 +391,7 @@ static void check_speakers(int count, int per_host,
         ck_assert_uint_eq(message->failure->silent, silent);
         if (message->failure->speak)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%d ", i);
+        ck_assert_int_eq(message->failure->tells_calls, i == teller);
         drop(message);
     }
     ck_assert_str_eq(text, list);
@@ -398,23 +400,23 @@ static void check_speakers(int count, int per_host,
 
 START_TEST(some_speak)
 {
-    check_speakers(2, 2, JD_SPEAK_SOME, 1, "0 ", 0);
+    check_speakers(2, 2, JD_SPEAK_SOME, 1, "0 ", 0, 0);
     check_speakers(17, 4, JD_SPEAK_SOME, 3,
-                   "0 1 2 4 5 6 7 8 9 10 11 12 13 14 15 16 ", 0);
-    check_speakers(18, 9, JD_SPEAK_SOME, 1, "0 9 ", 15);
-    check_speakers(18, 9, JD_SPEAK_SOME, 9, "0 10 ", 15);
-    check_speakers(40, 40, JD_SPEAK_SOME, 7, "0 ", 38);
+                   "0 1 2 4 5 6 7 8 9 10 11 12 13 14 15 16 ", 0, 0);
+    check_speakers(18, 9, JD_SPEAK_SOME, 1, "0 9 ", 15, 0);
+    check_speakers(18, 9, JD_SPEAK_SOME, 9, "0 10 ", 15, 10);
+    check_speakers(40, 40, JD_SPEAK_SOME, 7, "0 ", 38, 0);
     check_speakers(40, 1, JD_SPEAK_SOME, 7,
-                   "0 1 2 3 4 5 6 8 9 10 11 12 13 14 15 16 ", 23);
+                   "0 1 2 3 4 5 6 8 9 10 11 12 13 14 15 16 ", 23, 0);
 }
 END_TEST
 
 START_TEST(all_one_or_none_speak)
 {
     check_speakers(20, 2, JD_SPEAK_ALL, 19,
-                   "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ", 0);
-    check_speakers(20, 2, JD_SPEAK_ONE, 19, "0 ", 18);
-    check_speakers(3, 2, JD_SPEAK_NONE, 1, "", 2);
+                   "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ", 0, 18);
+    check_speakers(20, 2, JD_SPEAK_ONE, 19, "0 ", 18, 0);
+    check_speakers(3, 2, JD_SPEAK_NONE, 1, "", 2, -1);
 }
 END_TEST
 
