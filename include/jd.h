@@ -18,5 +18,6 @@
 #include "jd_process.h"
 #include "jd_shard.h"
 #include "jd_status.h"
+#include "jd_trace.h"
 
 #endif

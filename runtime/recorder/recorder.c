@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/modules.h"
+#include "runtime/recorder/own_ranges.h"
 #include "runtime/topology/host.h"
 
 #include <pthread.h>
@@ -53,6 +54,7 @@ void jd__recorder_configure(bool is_on, bool traces)
 {
     char boot_id[40];
     atomic_store(&state.traces, is_on && traces);
+    jd__own_ranges_begin_world();
     if (is_on == (get_ring() != NULL))
         return;
     jd__host_boot_id(boot_id, sizeof boot_id);
@@ -312,6 +314,18 @@ void jd__recorder_wait_ends(int process)
 {
     if (current.number && current.is_timed)
         set_times(0, jd__clock_now(), 0, process);
+}
+
+/* ---- the program's own ranges ------------------------------------------- */
+
+jd_status jd__recorder_begin_range(const char *name)
+{
+    return jd__own_ranges_begin(get_ring(), name);
+}
+
+jd_status jd__recorder_end_range(void)
+{
+    return jd__own_ranges_end(get_ring());
 }
 
 /* ---- what others did ---------------------------------------------------- */

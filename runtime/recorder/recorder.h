@@ -84,6 +84,12 @@ void jd__recorder_wait_begins(double now);
  * from whom. Reads the clock where a wait has begun, and only there. */
 void jd__recorder_wait_ends(int process);
 
+/* ---- the program's own ranges ------------------------------------------- */
+
+/* As jd_trace_begin() and jd_trace_end(), within a world. */
+jd_status jd__recorder_begin_range(const char *name);
+jd_status jd__recorder_end_range(void);
+
 /* ---- what others did ---------------------------------------------------- */
 
 /* This process's own; NULL where the recorder is off. */

@@ -22,6 +22,21 @@ bool jd__ring_is_valid(const struct jd_ring *ring)
            ring->version == JD_RING_VERSION;
 }
 
+static void copy_own(struct jd_ring *to, const struct jd_ring *from)
+{
+    atomic_store(&to->own_count, atomic_load(&from->own_count));
+    atomic_store(&to->own_threads, atomic_load(&from->own_threads));
+    for (int i = 0; i < JD_RING_OWN_NAMES; i++)
+        if (atomic_load(&from->own_names[i].size))
+            memcpy((void *)&to->own_names[i], (const void *)&from->own_names[i],
+                   sizeof to->own_names[i]);
+    for (int i = 0; i < JD_RING_OWN_RANGES; i++)
+        if (atomic_load(&from->own_ranges[i].number))
+            memcpy((void *)&to->own_ranges[i],
+                   (const void *)&from->own_ranges[i],
+                   sizeof to->own_ranges[i]);
+}
+
 void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from)
 {
     memcpy((void *)to, (const void *)from, offsetof(struct jd_ring, entries));
@@ -34,6 +49,7 @@ void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from)
             memcpy((void *)&to->times[i], (const void *)&from->times[i],
                    sizeof to->times[i]);
     }
+    copy_own(to, from);
 }
 
 /* ---- times -------------------------------------------------------------- */

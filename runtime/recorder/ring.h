@@ -33,11 +33,14 @@
 #define JD_RING_MAGIC "jd-ring" /* with its NUL, 8 bytes */
 
 enum {
-    JD_RING_VERSION = 1,
+    JD_RING_VERSION = 2,
     JD_RING_CALLS = 4096,
-    JD_RING_NAMES = 128,  /* of operations; a power of two */
-    JD_RING_COMMS = 128,  /* that are told apart at a time */
-    JD_RING_MODULES = 32, /* programs and libraries that call */
+    JD_RING_NAMES = 128,       /* of operations; a power of two */
+    JD_RING_COMMS = 128,       /* that are told apart at a time */
+    JD_RING_MODULES = 32,      /* programs and libraries that call */
+    JD_RING_OWN_RANGES = 4096, /* of the program; own_ranges.h */
+    JD_RING_OWN_NAMES = 256,   /* of these; a power of two */
+    JD_RING_OWN_BYTES = 64,    /* of such a name, with its NUL */
 };
 
 enum jd_call_state {
@@ -99,6 +102,19 @@ struct jd_ring_times {
     _Atomic int64_t last;
 };
 
+/* A name of the program's, in a place that follows from its text. */
+struct jd_ring_own_name {
+    _Atomic uint32_t size; /* with its NUL, written last; 0: not in use */
+    char text[JD_RING_OWN_BYTES];
+};
+
+/* A range of the program's, as it lies in memory; nanoseconds. */
+struct jd_ring_own_range {
+    _Atomic uint64_t number;     /* 0 while the rest is written */
+    _Atomic uint64_t begin, end; /* end 0: not ended */
+    _Atomic uint64_t kind;       /* name, depth, thread */
+};
+
 struct jd_ring {
     char magic[8];
     uint32_t version;
@@ -112,6 +128,10 @@ struct jd_ring {
     struct jd_ring_module modules[JD_RING_MODULES];
     _Alignas(64) struct jd_ring_entry entries[JD_RING_CALLS];
     struct jd_ring_times times[JD_RING_CALLS];
+    _Atomic uint64_t own_count; /* of ranges written so far */
+    _Atomic uint32_t own_threads;
+    struct jd_ring_own_name own_names[JD_RING_OWN_NAMES];
+    struct jd_ring_own_range own_ranges[JD_RING_OWN_RANGES];
 };
 
 /* Of memory that is zero. */

@@ -2,6 +2,7 @@
 /* trace.c - a ring, as a message of trace.proto. */
 #include "runtime/recorder/trace.h"
 #include "base/clock.h"
+#include "runtime/recorder/own_ranges.h"
 #include "runtime/recorder/site.h"
 #include "runtime/recorder/trace_columns.h"
 
@@ -27,6 +28,9 @@ struct packing {
     Jd__TraceComm *comm_pointers[JD_RING_COMMS];
     size_t num_calls;
     struct jd_trace_columns columns;
+    char *own_names[JD_RING_OWN_NAMES];
+    size_t num_own;
+    struct jd_trace_own_columns own;
 };
 
 /* ---- what several calls have -------------------------------------------- */
@@ -119,6 +123,39 @@ static void read_ring(struct packing *p)
         describe_site(p, &p->sites[i]);
 }
 
+/* ---- the program's own ranges ------------------------------------------- */
+
+static void add_own_range(struct packing *p, const struct jd_own_range *range)
+{
+    size_t i = p->num_own++;
+    p->own.name[i] = range->name;
+    p->own.thread[i] = range->thread;
+    p->own.depth[i] = range->depth;
+    p->own.begin_ns[i] = (int64_t)range->begin;
+    p->own.end_ns[i] = (int64_t)range->end;
+}
+
+static void read_own_ranges(struct packing *p)
+{
+    struct jd_own_range range;
+    uint64_t last = atomic_load(&p->ring->own_count);
+    uint64_t number = last > JD_RING_OWN_RANGES ? last - JD_RING_OWN_RANGES : 0;
+    while (++number <= last)
+        if (jd__own_ranges_read(p->ring, number, &range))
+            add_own_range(p, &range);
+}
+
+static void set_own_ranges(struct packing *p, Jd__Trace *trace,
+                           Jd__TraceOwnRanges *ranges)
+{
+    for (int i = 0; i < JD_RING_OWN_NAMES; i++)
+        p->own_names[i] = (char *)p->ring->own_names[i].text;
+    ranges->names = p->own_names;
+    ranges->n_names = p->num_own ? JD_RING_OWN_NAMES : 0;
+    jd__trace_own_columns_set(ranges, &p->own, p->num_own);
+    trace->own_ranges = ranges;
+}
+
 /* ---- the message -------------------------------------------------------- */
 
 static void set_texts(struct packing *p, Jd__Trace *trace)
@@ -154,10 +191,12 @@ static void *pack(struct packing *p, const struct jd_trace_about *about,
 {
     Jd__Trace trace = JD__TRACE__INIT;
     Jd__TraceCalls calls = JD__TRACE_CALLS__INIT;
+    Jd__TraceOwnRanges own_ranges = JD__TRACE_OWN_RANGES__INIT;
     set_about(p->ring, about, &trace);
     set_texts(p, &trace);
     jd__trace_columns_set(&calls, &p->columns, p->num_calls);
     trace.calls = &calls;
+    set_own_ranges(p, &trace, &own_ranges);
     *ret_size = jd__trace__get_packed_size(&trace);
     void *bytes = malloc(*ret_size);
     if (bytes)
@@ -174,6 +213,7 @@ void *jd__trace_pack(const struct jd_ring *ring,
     p->ring = ring;
     p->lines_until = jd__clock_now() + JD_TRACE_LINES_SECONDS;
     read_ring(p);
+    read_own_ranges(p);
     void *bytes = pack(p, about, ret_size);
     free(p);
     return bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * trace_columns.h - the calls of a trace (trace.proto) while it is made: a
- * column for each field, a place in each for a call.
+ * trace_columns.h - the calls and own ranges of a trace (trace.proto) while it
+ * is made: a column for each field, a place in each for a call.
  *
  *     columns->number[i] = 7;
  *     ...
@@ -45,6 +45,31 @@ static inline void jd__trace_columns_set(Jd__TraceCalls *calls,
     calls->n_##name = count;                                                   \
     calls->name = columns->name;
     JD_TRACE_COLUMNS(JD_TRACE_COLUMN)
+#undef JD_TRACE_COLUMN
+}
+
+/* The same for the program's own ranges. */
+#define JD_TRACE_OWN_COLUMNS(X)                                                \
+    X(uint32_t, name)                                                          \
+    X(uint32_t, thread)                                                        \
+    X(uint32_t, depth)                                                         \
+    X(int64_t, begin_ns)                                                       \
+    X(int64_t, end_ns)
+
+struct jd_trace_own_columns {
+#define JD_TRACE_COLUMN(type, name) type name[JD_RING_OWN_RANGES];
+    JD_TRACE_OWN_COLUMNS(JD_TRACE_COLUMN)
+#undef JD_TRACE_COLUMN
+};
+
+static inline void
+jd__trace_own_columns_set(Jd__TraceOwnRanges *ranges,
+                          struct jd_trace_own_columns *columns, size_t count)
+{
+#define JD_TRACE_COLUMN(type, name)                                            \
+    ranges->n_##name = count;                                                  \
+    ranges->name = columns->name;
+    JD_TRACE_OWN_COLUMNS(JD_TRACE_COLUMN)
 #undef JD_TRACE_COLUMN
 }
 

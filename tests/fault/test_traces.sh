@@ -42,6 +42,7 @@ check_files() {
     done
     ((${#files[@]} == 4)) || { ls "$work/traces"; return 1; }
     ends_with "$1" || { echo "process 3's file does not have: $1"; return 1; }
+    ends_with failing || { echo "nor its own range"; return 1; }
 }
 
 # check_last_calls: one process says, once, in which call the others are and by

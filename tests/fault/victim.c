@@ -11,6 +11,8 @@
  *          kill-inside: when the call has been made some times, wherever the
  *          process is then
  *
+ * The one that fails is in a range "failing" of its own then, all in "work".
+ *
  * With a word more, "callback", survivors have a callback for failures; with
  * "callback-exits" it ends by exit(0).
  */
@@ -189,8 +191,10 @@ int main(int argc, char **argv)
     bool fails = is_among(argv[2], jd_process_index());
     if (argc > 4 && !(fails && strchr(argv[2], '-')))
         JD_CHECK(jd_on_peer_failure(save, argv[4]));
+    JD_CHECK(jd_trace_begin("work"));
     JD_CHECK(jd_sync_global_devices("begin"));
     if (fails) {
+        JD_CHECK(jd_trace_begin("failing"));
         fail(argv[3]);
         if (is(argv[3], "return"))
             return EXIT_CODE;
