@@ -42,6 +42,7 @@ static struct {
     pthread_once_t once;
     pthread_cond_t changed;
     /* guarded by lock: */
+    const struct jd_clock *clock; /* NULL: the machine's */
     bool is_leaving;
     double grace;
     double begin;
@@ -89,7 +90,7 @@ static const char *report_text(void)
 
 static double report_age(void)
 {
-    return state.report.age + jd__clock_now() - state.begin;
+    return state.report.age + jd__clock_read(state.clock) - state.begin;
 }
 
 /* What those have called last that did it on this host; of more than some the
@@ -171,17 +172,18 @@ static bool is_waiting(void)
 /* Waits, locked, until nothing is to be waited for or the grace is over. */
 static void wait_for_others(void)
 {
-    struct timespec until = jd__clock_timespec(state.begin + state.grace);
     int error = 0;
     while (is_waiting() && error == 0)
-        error = pthread_cond_timedwait(&state.changed, &state.lock, &until);
+        error = jd__clock_wait(state.clock, &state.changed, &state.lock,
+                               state.begin + state.grace);
 }
 
 static void sleep_until(double when)
 {
-    struct timespec until = jd__clock_timespec(when);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+    lock();
+    while (jd__clock_wait(state.clock, &state.changed, &state.lock, when) == 0)
         continue;
+    unlock();
 }
 
 static void *end_process(void *unused)
@@ -206,7 +208,8 @@ static void *end_process(void *unused)
 static void await_last_words(void)
 {
     for (int i = 0; i < LAST_WORDS_SLICES; i++)
-        sleep_until(jd__clock_now() + LAST_WORDS_SECONDS / LAST_WORDS_SLICES);
+        sleep_until(jd__clock_read(state.clock) +
+                    LAST_WORDS_SECONDS / LAST_WORDS_SLICES);
 }
 
 /* Touches no stream. */
@@ -299,7 +302,7 @@ static void keep_report(const struct jd_report *report)
 {
     size_t bytes = report->num_processes * sizeof *report->processes;
     state.report = *report;
-    state.begin = jd__clock_now();
+    state.begin = jd__clock_read(state.clock);
     state.text = strdup(report->text);
     state.processes = bytes ? malloc(bytes) : NULL;
     if (state.processes)
@@ -391,11 +394,11 @@ void jd__failure_exit_await(void)
 
 void jd__failure_exit_await_notification(double seconds)
 {
-    struct timespec until = jd__clock_timespec(jd__clock_now() + seconds);
     int error = 0;
     lock();
+    double until = jd__clock_read(state.clock) + seconds;
     while (!atomic_load(&state.has_begun) && error == 0)
-        error = pthread_cond_timedwait(&state.changed, &state.lock, &until);
+        error = jd__clock_wait(state.clock, &state.changed, &state.lock, until);
     unlock();
     jd__failure_exit_await();
 }
@@ -406,6 +409,13 @@ void jd__failure_exit_configure(double grace)
 {
     lock();
     state.grace = grace;
+    unlock();
+}
+
+void jd__failure_exit_set_clock(const struct jd_clock *clock)
+{
+    lock();
+    state.clock = clock;
     unlock();
 }
 

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct jd_clock;
 struct jd_loop;
 
 enum { JD_EXIT_PEER_FAILED = 117 };
@@ -41,6 +42,10 @@ struct jd_report {
 
 /* Once per process, before the loop starts: grace in seconds. */
 void jd__failure_exit_configure(double grace);
+
+/* Before anything waits: the clock of all that waits here; NULL, and without
+ * this call: the machine's. Constant, and not freed. */
+void jd__failure_exit_set_clock(const struct jd_clock *clock);
 
 /*
  * The job has failed. On the loop's thread; the first report stands, later

@@ -5,15 +5,12 @@
  * a child, with a loop and without MPI.
  */
 #include "runtime/coordination/failure/failure_exit.h"
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/progress.h"
 #include "jd_collectives.h"
 #include "jd_mesh.h"
 #include "jd_multihost.h"
 #include "jd_shard.h"
-#include "runtime/coordination/net/loop.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/failure_end.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,23 +18,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define SENTENCE                                                               \
-    "process 3 (train, pid 99 on h0) has failed: it was switched off"
-#define TAIL "; this process ends with exit code 117"
-
-static const int culprits[] = { 3, 5 };
-
-static const struct jd_report report = {
-    .processes = culprits,
-    .num_processes = 2,
-    .text = SENTENCE,
-    .age = 0.25,
-    .speak = true,
-};
 
 /* ThreadSanitizer's _exit flushes streams, and waits for those who hold them:
  * two ends cannot be seen with it. */
@@ -52,97 +33,53 @@ static const struct jd_report report = {
 #define EXIT_WAITS_FOR_STREAMS false
 #endif
 
-/* ---- a process that ends ------------------------------------------------ */
+/* ---- last words --------------------------------------------------------- */
 
-struct end {
-    int code; /* -1: none */
-    char text[4096];
+/* A pipe between this process's standard error and what it was. */
+struct ear {
+    int to, from;
 };
 
-static void read_all(int fd, char *text, size_t size)
+static struct ear listen_to_stderr(void)
 {
+    int ends[2];
+    struct ear ear = { .to = dup(STDERR_FILENO) };
+    if (pipe(ends) != 0)
+        _exit(97);
+    ear.from = ends[0];
+    dup2(ends[1], STDERR_FILENO);
+    return ear;
+}
+
+/* Passes on what has been written, until it ends with this. */
+static void pass_on(const struct ear *ear, const char *last)
+{
+    char text[4096] = "";
     size_t length = 0;
-    for (ssize_t n; (n = read(fd, text + length, size - 1 - length)) > 0;)
+    while (!strstr(text, last)) {
+        ssize_t n = read(ear->from, text + length, sizeof text - 1 - length);
+        if (n <= 0 || write(ear->to, text + length, (size_t)n) != n)
+            _exit(97);
         length += (size_t)n;
-    text[length] = '\0';
-    close(fd);
-}
-
-/* Runs the body in a child that has printed "before" without a newline. */
-static struct end end_of(void (*body)(void))
-{
-    struct end end = { .code = -1 };
-    int out[2], status;
-    ck_assert_int_eq(pipe(out), 0);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        dup2(out[1], STDOUT_FILENO);
-        dup2(out[1], STDERR_FILENO);
-        close(out[0]);
-        close(out[1]);
-        jd__log_set_identity(0, 4);
-        jd__failure_exit_configure(10);
-        printf("before\n");
-        body();
-        _exit(99);
     }
-    close(out[1]);
-    read_all(out[0], end.text, sizeof end.text);
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status))
-        end.code = WEXITSTATUS(status);
-    return end;
 }
 
-static int count_of(const struct end *end, const char *part)
+/* Whoever guards the end sees all time pass that last words may take. */
+static void pass_last_words(void)
 {
-    int count = 0;
-    for (const char *at = end->text; (at = strstr(at, part)); at++)
-        count++;
-    return count;
+    for (double now = SET_CLOCK_BEGIN;; now += LAST_WORDS_PART) {
+        set_clock_await(now + LAST_WORDS_PART);
+        set_clock_to(now + LAST_WORDS_PART);
+    }
 }
 
-#define EXPECT_TEXT(end, part)                                                 \
-    ck_assert_msg(count_of(end, part) == 1, "not once \"%s\" in: %s", part,    \
-                  (end)->text)
-
-static void expect_reported_end(const struct end *end)
+/* It speaks, but cannot end. */
+static void end_after_last_words(void)
 {
-    ck_assert_int_eq(end->code, JD_EXIT_PEER_FAILED);
-    EXPECT_TEXT(end, "before\n");
-    EXPECT_TEXT(end, " error " SENTENCE TAIL);
-}
-
-/* ---- in the child ------------------------------------------------------- */
-
-static struct jd_loop *loop;
-
-static void start_loop(void)
-{
-    if (jd__loop_create("jd-test", &loop) != JD_OK ||
-        jd__loop_start(loop) != JD_OK)
-        _exit(98);
-}
-
-static void begin_with(void *model)
-{
-    jd__failure_exit_begin(loop, model, NULL, NULL);
-}
-
-/* On the loop's thread, and returns when it has been done. */
-static void fail_job(const struct jd_report *model)
-{
-    if (!loop)
-        start_loop();
-    jd__loop_run(loop, begin_with, (void *)model);
-}
-
-static void wait_for_ever(void)
-{
-    for (;;)
-        pause();
+    struct ear ear = listen_to_stderr();
+    fail_job(&report);
+    pass_on(&ear, TAIL "\n");
+    pass_last_words();
 }
 
 /* ---- the plain end ------------------------------------------------------ */
@@ -150,7 +87,7 @@ static void wait_for_ever(void)
 static void end_plainly(void)
 {
     fail_job(&report);
-    wait_for_ever();
+    end_together();
 }
 
 START_TEST(it_says_so_and_ends)
@@ -158,6 +95,22 @@ START_TEST(it_says_so_and_ends)
     struct end end = end_of(end_plainly);
     expect_reported_end(&end);
     EXPECT_TEXT(&end, TAIL "\n");
+}
+END_TEST
+
+static void end_later(void)
+{
+    fail_job(&report);
+    set_clock_await(TOGETHER);
+    fprintf(stderr, "it waits for the others\n");
+    end_together();
+}
+
+START_TEST(survivors_end_together)
+{
+    struct end end = end_of(end_later);
+    expect_reported_end(&end);
+    EXPECT_TEXT(&end, "it waits for the others\n");
 }
 END_TEST
 
@@ -176,7 +129,7 @@ static void end_while_held(void)
     pthread_barrier_init(&barrier, NULL, 2);
     pthread_create(&thread, NULL, hold_stdout, &barrier);
     pthread_barrier_wait(&barrier);
-    end_plainly();
+    end_after_last_words();
 }
 
 START_TEST(a_thread_inside_printf_does_not_keep_it)
@@ -194,7 +147,7 @@ static void end_with_silent_ones(void)
     struct jd_report model = report;
     model.silent = silent_ones;
     fail_job(&model);
-    wait_for_ever();
+    end_together();
 }
 
 START_TEST(who_speaks_counts_the_silent)
@@ -214,7 +167,7 @@ static void end_silently(void)
     model.speak = false;
     model.silent = 7;
     fail_job(&model);
-    wait_for_ever();
+    end_together();
 }
 
 START_TEST(who_does_not_speak_ends_too)
@@ -238,7 +191,7 @@ static void end_twice(void)
 {
     start_loop();
     jd__loop_run(loop, begin_twice, NULL);
-    wait_for_ever();
+    end_together();
 }
 
 START_TEST(the_first_report_stands)
@@ -274,13 +227,14 @@ static void fill_pipe_over(int fd)
 static void end_with_full_stderr(void)
 {
     fill_pipe_over(STDERR_FILENO);
-    end_plainly();
+    fail_job(&report);
+    pass_last_words();
 }
 
 static void end_with_full_stdout(void)
 {
     fill_pipe_over(STDOUT_FILENO);
-    end_plainly();
+    end_after_last_words();
 }
 
 START_TEST(a_full_pipe_does_not_keep_it)
@@ -293,44 +247,33 @@ START_TEST(a_full_pipe_does_not_keep_it)
 }
 END_TEST
 
-/* It has begun to speak, and nobody reads, when it is stopped. */
-static void end_when_stopped(int fd)
+static int full_pipe[2];
+
+/* It speaks, and nobody reads, while it is kept from running for longer than
+ * last words may take. */
+static void end_when_stopped(void)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(fd, STDERR_FILENO);
-    jd__failure_exit_configure(10);
+    static char bytes[8192]; /* room for a sentence */
+    dup2(full_pipe[1], STDERR_FILENO);
     fail_job(&report);
-    kill(getpid(), SIGSTOP);
+    set_clock_await(SET_CLOCK_BEGIN + LAST_WORDS_PART);
+    set_clock_to(SET_CLOCK_BEGIN + 3600);
+    set_clock_await(SET_CLOCK_BEGIN + 3600 + LAST_WORDS_PART);
+    if (read(full_pipe[0], bytes, sizeof bytes) <= 0)
+        _exit(97);
     wait_for_ever();
 }
 
-/* It is stopped for longer than last words may take, and heard after that. */
 START_TEST(a_process_that_was_stopped_speaks)
 {
-    enum { COUNT = 3 };
-    static char bytes[4096];
-    int ends[COUNT][2], status;
-    pid_t children[COUNT];
-    for (int i = 0; i < COUNT; i++) {
-        open_full_pipe(ends[i]);
-        children[i] = fork();
-        if (children[i] == 0)
-            end_when_stopped(ends[i][1]);
-        close(ends[i][1]);
-        ck_assert_int_eq(waitpid(children[i], &status, WUNTRACED), children[i]);
-        ck_assert(WIFSTOPPED(status));
-    }
-    usleep(1300000);
-    for (int i = 0; i < COUNT; i++) {
-        struct end end;
-        while (read(ends[i][0], bytes, sizeof bytes) > 0)
-            continue;
-        fcntl(ends[i][0], F_SETFL, 0);
-        kill(children[i], SIGCONT);
-        read_all(ends[i][0], end.text, sizeof end.text);
-        ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
-        EXPECT_TEXT(&end, SENTENCE TAIL);
-    }
+    static char bytes[1 << 20];
+    open_full_pipe(full_pipe);
+    struct end end = end_of(end_when_stopped);
+    ck_assert_int_eq(end.code, JD_EXIT_PEER_FAILED);
+    close(full_pipe[1]);
+    read_all(full_pipe[0], bytes, sizeof bytes);
+    ck_assert_ptr_nonnull(
+        memmem(bytes, sizeof bytes, SENTENCE TAIL, strlen(SENTENCE TAIL)));
 }
 END_TEST
 
@@ -392,11 +335,14 @@ static void never_return(const jd_peer_failure *failure, void *arg)
     wait_for_ever();
 }
 
+/* Both who speaks and who guards that wait for it. */
 static void end_over_grace(void)
 {
-    jd__failure_exit_configure(0.2);
     jd__failure_exit_set_callback(never_return, NULL);
-    end_plainly();
+    fail_job(&report);
+    set_clock_await(GRACE_IS_OVER);
+    set_clock_to(GRACE_IS_OVER);
+    wait_for_ever();
 }
 
 START_TEST(the_grace_ends)
@@ -404,7 +350,7 @@ START_TEST(the_grace_ends)
     struct end end = end_of(end_over_grace);
     expect_reported_end(&end);
     EXPECT_TEXT(&end, "jd_on_peer_failure: the callback has not returned "
-                      "within 0.2 s (JD_FAILURE_GRACE changes it); this "
+                      "within 10 s (JD_FAILURE_GRACE changes it); this "
                       "process ends with exit code 117 without it\n");
 }
 END_TEST
@@ -422,7 +368,8 @@ static void end_stuck_with_callback(void)
     int fd = dup(STDOUT_FILENO);
     fill_pipe_over(STDERR_FILENO);
     jd__failure_exit_set_callback(write_down, &fd);
-    end_plainly();
+    fail_job(&report);
+    pass_last_words();
 }
 
 START_TEST(a_callback_runs_though_nobody_reads)
@@ -432,6 +379,13 @@ START_TEST(a_callback_runs_though_nobody_reads)
     EXPECT_TEXT(&end, "saved");
 }
 END_TEST
+
+static void *let_time_pass(void *unused)
+{
+    (void)unused;
+    end_together();
+    return NULL;
+}
 
 /* The program's own end, on another thread, waits for the callback. */
 static pthread_barrier_t met;
@@ -446,11 +400,13 @@ static void meet_and_say(const jd_peer_failure *failure, void *arg)
 
 static void end_of_its_own(void)
 {
+    pthread_t thread;
     pthread_barrier_init(&met, NULL, 2);
     jd__failure_exit_await(); /* nothing has happened */
     jd__failure_exit_set_callback(meet_and_say, NULL);
     fail_job(&report);
     pthread_barrier_wait(&met);
+    pthread_create(&thread, NULL, let_time_pass, NULL);
     jd__failure_exit_await();
 }
 
@@ -462,11 +418,13 @@ START_TEST(who_would_end_awaits_the_callback)
 }
 END_TEST
 
+#define NEWS_SECONDS 60
+
 static void *fail_a_moment_later(void *unused)
 {
-    usleep(20000);
+    set_clock_await(SET_CLOCK_BEGIN + NEWS_SECONDS);
     fail_job(&report);
-    return unused;
+    return let_time_pass(unused);
 }
 
 /* What it has run into is explained a moment later. */
@@ -475,7 +433,7 @@ static void end_before_the_news(void)
     pthread_t thread;
     start_loop();
     pthread_create(&thread, NULL, fail_a_moment_later, NULL);
-    jd__failure_exit_await_notification(60);
+    jd__failure_exit_await_notification(NEWS_SECONDS);
 }
 
 START_TEST(who_would_end_awaits_the_news)
@@ -487,21 +445,23 @@ END_TEST
 
 static void *note_a_moment_later(void *unused)
 {
-    usleep(20000);
+    set_clock_await(SET_CLOCK_BEGIN + NEWS_SECONDS);
+    set_clock_to(SET_CLOCK_BEGIN + NEWS_SECONDS);
+    set_clock_await(SET_CLOCK_BEGIN + 3 * NEWS_SECONDS);
     jd__failure_exit_note("its own");
     return unused;
 }
 
 static void end_without_news(void)
 {
-    double begin = jd__clock_now();
-    jd__failure_exit_await_notification(0.05);
-    if (jd__clock_now() - begin < 0.05)
-        _exit(94);
     pthread_t thread;
     pthread_create(&thread, NULL, note_a_moment_later, NULL);
-    jd__failure_exit_await_notification(600); /* its own is no reason to stay */
-    jd__failure_exit_await_notification(600);
+    jd__failure_exit_await_notification(NEWS_SECONDS);
+    if (set_clock_now() != SET_CLOCK_BEGIN + NEWS_SECONDS)
+        _exit(94);
+    /* Its own is no reason to stay. */
+    jd__failure_exit_await_notification(2 * NEWS_SECONDS);
+    jd__failure_exit_await_notification(2 * NEWS_SECONDS);
     _exit(42);
 }
 
@@ -536,17 +496,24 @@ static void print_from_loop(void *unused)
     fprintf(stderr, "the loop goes on\n");
 }
 
-/* The loop goes on meanwhile; a process that does not stay has ended when the
- * others would have been asked so often. */
+/* The loop goes on meanwhile. */
 static void end_after_others(void)
 {
     start_loop();
     jd__loop_run(loop, begin_and_stay, NULL);
-    while (times_asked < 20)
+    set_clock_await(GRACE_IS_OVER);
+    while (times_asked < 3)
         sched_yield();
     jd__loop_run(loop, print_from_loop, NULL);
     times_to_stay = 0;
-    wait_for_ever();
+    end_together();
+}
+
+static void end_with_nobody_left(void)
+{
+    start_loop();
+    jd__loop_run(loop, begin_and_stay, NULL);
+    end_together();
 }
 
 START_TEST(it_stays_for_others)
@@ -556,18 +523,18 @@ START_TEST(it_stays_for_others)
     expect_reported_end(&end);
     EXPECT_TEXT(&end, "the loop goes on\n");
     times_to_stay = 0;
-    end = end_of(end_after_others);
+    end = end_of(end_with_nobody_left);
     expect_reported_end(&end);
-    ck_assert_int_eq(count_of(&end, "loop"), 0);
 }
 END_TEST
 
 static void end_over_grace_of_others(void)
 {
-    jd__failure_exit_configure(0.2);
     times_to_stay = FOR_EVER;
     start_loop();
     jd__loop_run(loop, begin_and_stay, NULL);
+    set_clock_await(GRACE_IS_OVER);
+    set_clock_to(GRACE_IS_OVER);
     wait_for_ever();
 }
 
@@ -670,7 +637,7 @@ static void end_heard(void)
 {
     jd__failure_exit_set_hook(say_heard);
     fail_job(&report);
-    wait_for_ever();
+    end_together();
 }
 
 START_TEST(the_hook_hears_of_others)
@@ -684,9 +651,10 @@ END_TEST
 static void reset_too_late(void)
 {
     jd__failure_exit_set_callback(never_return, NULL);
-    jd__failure_exit_configure(0.2);
     fail_job(&report);
     jd__failure_exit_reset();
+    set_clock_await(GRACE_IS_OVER);
+    set_clock_to(GRACE_IS_OVER);
     wait_for_ever();
 }
 
@@ -737,6 +705,7 @@ int main(void)
     Suite *suite = suite_create("ending");
     TCase *plain = add_case(suite, "plain");
     tcase_add_test(plain, it_says_so_and_ends);
+    tcase_add_test(plain, survivors_end_together);
     tcase_add_test(plain, who_speaks_counts_the_silent);
     tcase_add_test(plain, who_does_not_speak_ends_too);
     tcase_add_test(plain, the_first_report_stands);
