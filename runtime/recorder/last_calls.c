@@ -26,7 +26,7 @@ struct comm {
     int inside, members; /* of this host */
 };
 
-struct view {
+struct calls_view {
     struct process *processes;
     int count;
     struct comm comms[MAX_COMMS];
@@ -44,7 +44,7 @@ static bool is_inside(const struct process *process, uint64_t comm)
            (last->state != JD_CALL_DONE || last->status != JD_OK);
 }
 
-static struct comm *find_comm(struct view *view, uint64_t id)
+static struct comm *find_comm(struct calls_view *view, uint64_t id)
 {
     int i = 0;
     while (i < view->num_comms && view->comms[i].id != id)
@@ -57,7 +57,7 @@ static struct comm *find_comm(struct view *view, uint64_t id)
     return &view->comms[i];
 }
 
-static void add_member(struct view *view, const struct process *process,
+static void add_member(struct calls_view *view, const struct process *process,
                        const struct jd_ring_comm *member)
 {
     uint64_t id = atomic_load(&member->id);
@@ -75,7 +75,7 @@ static void add_member(struct view *view, const struct process *process,
     comm->inside += is_inside(process, id);
 }
 
-static void add_process(struct view *view, const struct jd_ring *ring)
+static void add_process(struct calls_view *view, const struct jd_ring *ring)
 {
     struct process *process = &view->processes[view->count];
     if (!jd__ring_is_valid(ring) || atomic_load(&ring->process) < 0)
@@ -88,7 +88,7 @@ static void add_process(struct view *view, const struct jd_ring *ring)
 }
 
 /* False where there is nothing to read, or no memory. */
-static bool look(struct view *view)
+static bool read_rings(struct calls_view *view)
 {
     struct jd_host_rings rings = jd__recorder_host_rings();
     view->until = jd__clock_now() + JD_LAST_CALLS_SECONDS;
@@ -106,13 +106,14 @@ static bool look(struct view *view)
 #define NO_CALL UINT64_MAX
 
 /* A process as a member of the communicator in hand. */
-struct member {
+struct comm_member {
     int process;
     uint64_t behind; /* calls, or NO_CALL */
     const char *doing;
 };
 
-static const char *doing_of(const struct view *view, struct process *process)
+static const char *doing_of(const struct calls_view *view,
+                            struct process *process)
 {
     int index = atomic_load(&process->ring->process);
     if (!process->doing && jd__clock_now() < view->until)
@@ -123,7 +124,7 @@ static const char *doing_of(const struct view *view, struct process *process)
 /* Those who do the same stand together, those who are ahead first. */
 static int compare_members(const void *a, const void *b)
 {
-    const struct member *left = a, *right = b;
+    const struct comm_member *left = a, *right = b;
     if (left->behind != right->behind)
         return left->behind < right->behind ? -1 : 1;
     int order = strcmp(left->doing, right->doing);
@@ -139,11 +140,11 @@ static bool lacks_members(const struct comm *comm)
 
 /* Adds the process as each of the members that it is; where some have made no
  * call that is seen here, and it is none, as one who has not. */
-static int add_members(const struct view *view, struct process *process,
-                       const struct comm *comm, struct member *members)
+static int add_members(const struct calls_view *view, struct process *process,
+                       const struct comm *comm, struct comm_member *members)
 {
     int count = 0;
-    struct member member = {
+    struct comm_member member = {
         .process = atomic_load(&process->ring->process),
         .behind = NO_CALL,
     };
@@ -161,8 +162,8 @@ static int add_members(const struct view *view, struct process *process,
 }
 
 /* Sorted. There is room for all members seen here, and all processes. */
-static int list_members(const struct view *view, const struct comm *comm,
-                        struct member *members, int room)
+static int list_members(const struct calls_view *view, const struct comm *comm,
+                        struct comm_member *members, int room)
 {
     int count = 0;
     for (int i = 0; i < view->count && count + comm->members <= room; i++)
@@ -172,7 +173,7 @@ static int list_members(const struct view *view, const struct comm *comm,
 }
 
 /* Prints the members that are alike the first; returns how many. */
-static int print_alike(FILE *out, const struct member *members, int count,
+static int print_alike(FILE *out, const struct comm_member *members, int count,
                        int *processes)
 {
     int alike = 0;
@@ -192,10 +193,11 @@ static int print_alike(FILE *out, const struct member *members, int count,
     return alike;
 }
 
-static void print_members(FILE *out, struct view *view, const struct comm *comm)
+static void print_members(FILE *out, struct calls_view *view,
+                          const struct comm *comm)
 {
     int room = 2 * comm->members + view->count;
-    struct member *members = calloc((size_t)room, sizeof *members);
+    struct comm_member *members = calloc((size_t)room, sizeof *members);
     int *processes = calloc((size_t)room, sizeof *processes);
     int count =
         members && processes ? list_members(view, comm, members, room) : 0;
@@ -207,7 +209,7 @@ static void print_members(FILE *out, struct view *view, const struct comm *comm)
     free(processes);
 }
 
-static char *describe_comm(struct view *view, const struct comm *comm)
+static char *describe_comm(struct calls_view *view, const struct comm *comm)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
@@ -242,7 +244,7 @@ static int compare_comms(const void *a, const void *b)
 }
 
 /* Those of which there is nothing to say go. */
-static void keep_uneven(struct view *view)
+static void keep_uneven(struct calls_view *view)
 {
     int kept = 0;
     for (int i = 0; i < view->num_comms; i++) {
@@ -260,7 +262,7 @@ static void add_line(struct jd_last_calls *calls, char *line)
         calls->lines[calls->count++] = line;
 }
 
-static void describe_all(struct view *view, struct jd_last_calls *calls)
+static void describe_all(struct calls_view *view, struct jd_last_calls *calls)
 {
     int all = view->num_comms;
     int lines = all > JD_LAST_CALLS_LINES ? JD_LAST_CALLS_LINES - 1 : all;
@@ -270,7 +272,7 @@ static void describe_all(struct view *view, struct jd_last_calls *calls)
         add_line(calls, describe_rest(all - lines));
 }
 
-static void free_view(struct view *view)
+static void free_view(struct calls_view *view)
 {
     for (int i = 0; i < view->count; i++)
         free(view->processes[i].doing);
@@ -280,9 +282,9 @@ static void free_view(struct view *view)
 
 void jd__last_calls_look(struct jd_last_calls *ret_calls)
 {
-    struct view *view = calloc(1, sizeof *view);
+    struct calls_view *view = calloc(1, sizeof *view);
     *ret_calls = (struct jd_last_calls){ .count = 0 };
-    if (view && look(view)) {
+    if (view && read_rings(view)) {
         keep_uneven(view);
         describe_all(view, ret_calls);
     }
