@@ -111,7 +111,8 @@ typedef struct jd_equality {
  *                                   sizeof about));
  *
  * Returns: also INVALID_ARGUMENT for a tolerance that is negative or not
- *   finite, and for bitwise together with another rule.
+ *   finite, for bitwise together with another rule, and for a size that ends
+ *   inside a member.
  * Source: numpy.testing.assert_allclose.
  */
 JD_API jd_status jd_assert_equal_with(const jd_leaf *leaves, size_t num_leaves,

@@ -5,6 +5,7 @@
 #include "collectives/kernels/elements.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,19 @@ static jd_status check_rules(const jd_equality *rules, const char *operation)
                    operation, other);
 }
 
+/* A program of an older jd has whole members, and the later ones not at all. */
+static bool ends_with_member(size_t size)
+{
+    static const size_t ends[] = { 0, offsetof(jd_equality, nan_differs),
+                                   offsetof(jd_equality, absolute),
+                                   offsetof(jd_equality, relative),
+                                   sizeof(jd_equality) };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (size == ends[i])
+            return true;
+    return false;
+}
+
 jd_status jd__equality_read(const jd_equality *given, size_t size,
                             const char *operation, jd_equality *ret_rules)
 {
@@ -52,6 +66,11 @@ jd_status jd__equality_read(const jd_equality *given, size_t size,
                        "library's %zu: the program was built for a newer jd; "
                        "run it with that library",
                        operation, size, sizeof rules);
+    if (!ends_with_member(size))
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "%s: the size is %zu, which ends inside a member of "
+                       "jd_equality; give sizeof(jd_equality)",
+                       operation, size);
     if (given)
         memcpy(&rules, given, size);
     rules.bitwise = rules.bitwise != 0;

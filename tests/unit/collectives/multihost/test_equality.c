@@ -62,6 +62,10 @@ START_TEST(bad_rules_are_refused)
                JD_INVALID_ARGUMENT,
                "jd_x: equality is not NULL and its size is 0; NULL goes with "
                "0");
+    UNIT_FAILS(jd__equality_read(&given, 3, "jd_x", &rules),
+               JD_INVALID_ARGUMENT,
+               "jd_x: the size is 3, which ends inside a member of "
+               "jd_equality; give sizeof(jd_equality)");
     snprintf(text, sizeof text,
              "jd_x: the program's jd_equality has %zu bytes, this library's "
              "%zu: the program was built for a newer jd; run it with that "
