@@ -22,12 +22,17 @@ struct maker {
     Jd__TraceComm comms[2], *comm_pointers[2];
     size_t count;
     struct jd_trace_columns columns;
+    Jd__TraceOwnRanges own_ranges;
+    struct jd_trace_own_columns own;
+    size_t num_own;
 };
 
 static const char *names[] = { "jd_psum", "jd_kv_get", "jd_broadcast" };
 static const char *sites[] = { "train.c:120 (step+0x4c)",
                                "read.c:58 (load+0x1f)",
                                "train.c:131 (step+0x9d)" };
+
+static const char *own_names[] = { "step", "forward" };
 
 static int num_processes = 4, num_calls = 6;
 static const char *folder, *job = "00c0ffee00c0ffee";
@@ -43,6 +48,7 @@ static struct maker *begin_process(int process)
     memset(&maker, 0, sizeof maker);
     jd__trace__init(&maker.trace);
     jd__trace_calls__init(&maker.calls);
+    jd__trace_own_ranges__init(&maker.own_ranges);
     for (int i = 0; i < 2; i++) {
         jd__trace_comm__init(&maker.comms[i]);
         maker.comms[i].id = 0x1000 + (uint64_t)i;
@@ -101,6 +107,33 @@ static void add_history(struct maker *maker)
         maker->columns.left_ns[i] = met + 50000;
         maker->columns.last[i] = 2 < num_processes ? 2 : -1;
     }
+}
+
+/* A range of its own; end 0: not ended. */
+static void add_own(struct maker *maker, uint32_t name, int64_t begin,
+                    int64_t end)
+{
+    size_t i = maker->num_own++;
+    maker->own.name[i] = name;
+    maker->own.depth[i] = name;
+    maker->own.begin_ns[i] = begin;
+    maker->own.end_ns[i] = end;
+}
+
+/* Around each call, and another in it: that of process 1 is the longest. */
+static void add_own_ranges(struct maker *maker)
+{
+    const int64_t ms = SECOND / 1000;
+    int process = maker->trace.process;
+    for (int k = 0; k < num_calls; k++) {
+        int64_t met = epoch * SECOND + k * SECOND / 100;
+        add_own(maker, 0, met - 6 * ms, k < num_calls - 1 ? met + ms : 0);
+        add_own(maker, 1, met - 5 * ms, met - (process == 1 ? 2 : 3) * ms);
+    }
+    jd__trace_own_columns_set(&maker->own_ranges, &maker->own, maker->num_own);
+    maker->own_ranges.names = (char **)own_names;
+    maker->own_ranges.n_names = 2;
+    maker->trace.own_ranges = &maker->own_ranges;
 }
 
 static size_t add_psum(struct maker *maker, uint32_t state, int32_t status)
@@ -285,6 +318,32 @@ static void make_good(void)
     }
 }
 
+static void make_own_ranges(void)
+{
+    for (int i = 0; i < num_processes; i++) {
+        struct maker *maker = begin_process(i);
+        add_history(maker);
+        add_own_ranges(maker);
+        write_process(maker);
+    }
+}
+
+static void make_own_unlike(void)
+{
+    struct maker *maker = begin_culprit("left", 2);
+    add_own_ranges(maker);
+    maker->own_ranges.n_depth--;
+    write_process(maker);
+}
+
+static void make_own_outside(void)
+{
+    struct maker *maker = begin_culprit("left", 2);
+    add_own_ranges(maker);
+    maker->own.name[3] = 2;
+    write_process(maker);
+}
+
 /* As far as it is recorded: two hosts that share nothing, clocks included. */
 static void make_clocks(void)
 {
@@ -383,17 +442,30 @@ struct job_case {
 };
 
 static const struct job_case cases[] = {
-    { "killed", make_killed },     { "stopped", make_stopped },
-    { "left", make_left },         { "exit", make_exit },
-    { "mismatch", make_mismatch }, { "rest", make_rest },
-    { "deadline", make_deadline }, { "own", make_own },
-    { "missing", make_missing },   { "chain", make_chain },
-    { "cycle", make_cycle },       { "good", make_good },
-    { "clocks", make_clocks },     { "later_job", make_later_job },
-    { "twice", make_twice },       { "unplaced", make_unplaced },
-    { "cut", make_cut },           { "newer", make_newer },
-    { "unlike", make_unlike },     { "no_calls", make_no_calls },
+    { "killed", make_killed },
+    { "stopped", make_stopped },
+    { "left", make_left },
+    { "exit", make_exit },
+    { "mismatch", make_mismatch },
+    { "rest", make_rest },
+    { "deadline", make_deadline },
+    { "own", make_own },
+    { "missing", make_missing },
+    { "chain", make_chain },
+    { "cycle", make_cycle },
+    { "good", make_good },
+    { "clocks", make_clocks },
+    { "later_job", make_later_job },
+    { "twice", make_twice },
+    { "unplaced", make_unplaced },
+    { "cut", make_cut },
+    { "newer", make_newer },
+    { "unlike", make_unlike },
+    { "no_calls", make_no_calls },
     { "texts", make_texts },
+    { "own_ranges", make_own_ranges },
+    { "own_unlike", make_own_unlike },
+    { "own_outside", make_own_outside },
 };
 
 static void make_case(const char *name)

@@ -139,6 +139,8 @@ refuses outside_last 'its column "last" has 4 in place 3, and may have -1 to 3'
 make outside_process
 says "a process that the job has not" 1 "its process is 4 of 4" \
     "$jd_trace" "$dir"
+refuses own_unlike 'its column "depth" of own ranges has 11 values, and "name" 12'
+refuses own_outside 'its column "name" has 2 in place 3, and may have 0 to 1'
 make
 says "a folder without traces" 1 "has no file that ends in .jdtrace" \
     "$jd_trace" "$dir"
@@ -169,6 +171,26 @@ make killed
 says "the timeline has waits" 0 '"waits for process 2"' cat "$work/perfetto"
 says "and the culprit" 0 '"process 2 on node0 (culprit)"' cat "$work/perfetto"
 says "the picture has the culprit" 0 '<text class="q" x="120"' cat "$work/svg"
+
+make own_ranges
+says "own ranges: ended, and not" 0 "step: 20 times, 140 ms in all; \
+median 7 ms, worst 7 ms in process 0; not ended: 4" \
+    "$jd_trace" "${pictures[@]}" "$dir"
+has "who had the worst" \
+    "forward: 24 times, 54 ms in all; median 2 ms, worst 3 ms in process 1"
+says "in JSON" 0 '"name": "forward", "count": 24, "not_ended": 0' \
+    "$jd_trace" --json "$dir"
+cp "$work/out" "$work/json"
+says "the JSON is JSON" 0 '"worst_process": 1' python3 -m json.tool "$work/json"
+says "in the timeline, a row of their own" 0 '"own ranges of thread 0"' \
+    python3 -m json.tool "$work/perfetto"
+has "one that is not ended" '"ended": false'
+says "in the picture, a band" 0 '<rect class="r1"' cat "$work/svg"
+has "with words" '<title>forward, 3 ms</title>'
+says "which is XML" 0 "" python3 -c \
+    'import sys, xml.dom.minidom as dom; dom.parse(sys.argv[1])' "$work/svg"
+make good
+says "a job without own ranges" 1 "" grep "own ranges" <("$jd_trace" "$dir")
 
 says "--help" 0 "Usage: jd-trace" "$jd_trace" --help
 says "--version" 0 "jd-trace 0." "$jd_trace" --version

@@ -125,7 +125,8 @@ static void find_ends(struct analysis *analysis)
 static bool analyse(struct analysis *analysis)
 {
     bool is_whole = partings_find(&analysis->job, &analysis->partings) &&
-                    figures_make(&analysis->job, &analysis->figures);
+                    figures_make(&analysis->job, &analysis->figures) &&
+                    own_figures_make(&analysis->job, &analysis->own);
     if (is_whole) {
         culprit_find(&analysis->job, &analysis->partings, &analysis->culprits);
         find_ends(analysis);
@@ -200,6 +201,7 @@ static int trace(const struct trace_request *request, char *const *paths,
     groups_finish(&analysis.culprits);
     groups_finish(&analysis.ends);
     figures_finish(&analysis.figures);
+    own_figures_finish(&analysis.own);
     traced_job_finish(&analysis.job);
     return code;
 }

@@ -5,6 +5,7 @@
 
 #include "tools/jd-trace/culprit.h"
 #include "tools/jd-trace/figures.h"
+#include "tools/jd-trace/own_figures.h"
 
 struct analysis {
     struct traced_job job;
@@ -12,6 +13,7 @@ struct analysis {
     struct group_list culprits;
     struct group_list ends; /* of those that did not just leave */
     struct figures figures;
+    struct own_figures own; /* of the program's own ranges */
     int top; /* rows of each table */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* perfetto.c - a job's calls in the Trace Event format: a row for each process,
- * a box for each call whose times are known, and in it one for its wait. */
+ * a box for each call whose times are known, and in it one for its wait; above
+ * the calls the program's own ranges, each thread's in a row of its own. */
 #include "base/text.h"
 #include "jd_dtype.h"
 #include "jd_status.h"
@@ -121,6 +122,50 @@ static void write_call(struct drawing *drawing, int place,
         fputs("\"waits\"}", drawing->out);
 }
 
+/* Threads of own ranges are numbered behind the lanes, and shown before them.
+ */
+static void write_own_thread(struct drawing *drawing, int process,
+                             uint32_t thread)
+{
+    begin_event(drawing);
+    fprintf(drawing->out,
+            "{\"ph\": \"M\", \"pid\": %d, \"tid\": %" PRIu32
+            ", \"name\": \"thread_name\", \"args\": {\"name\": "
+            "\"own ranges of thread %" PRIu32 "\"}},\n"
+            "{\"ph\": \"M\", \"pid\": %d, \"tid\": %" PRIu32
+            ", \"name\": \"thread_sort_index\", \"args\": "
+            "{\"sort_index\": -1}}",
+            process, MAX_LANES + thread, thread, process, MAX_LANES + thread);
+}
+
+static bool is_first_of_thread(const struct traced_process *process, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (process->own[k].thread == process->own[i].thread)
+            return false;
+    return true;
+}
+
+static void write_own(struct drawing *drawing, int place)
+{
+    const struct traced_job *job = &drawing->analysis->job;
+    const struct traced_process *process = &job->processes[place];
+    for (uint32_t i = 0; i < process->num_own; i++) {
+        const struct traced_own *own = &process->own[i];
+        struct timeline_span span =
+            timeline_own_span(drawing->timeline, place, own);
+        if (is_first_of_thread(process, i))
+            write_own_thread(drawing, process->index, own->thread);
+        if (span.end <= span.begin)
+            continue;
+        write_event(drawing, process->index, MAX_LANES + (int)own->thread,
+                    span.begin, span.end);
+        json_write_string(drawing->out, text_set_at(&job->texts, own->name));
+        fprintf(drawing->out, ", \"args\": {\"ended\": %s}}",
+                own->end ? "true" : "false");
+    }
+}
+
 static void write_processes(struct drawing *drawing)
 {
     const struct traced_job *job = &drawing->analysis->job;
@@ -132,6 +177,7 @@ static void write_processes(struct drawing *drawing)
             drawing->lanes[k] = 0;
         for (uint32_t k = 0; k < process->num_calls; k++)
             write_call(drawing, i, &process->calls[k]);
+        write_own(drawing, i);
     }
 }
 

@@ -186,6 +186,26 @@ static void write_figures(const struct analysis *analysis)
         fputs(i ? "," : "", stdout);
         write_site_figures(analysis, &figures->sites[i]);
     }
+    fputs("]", stdout);
+}
+
+static void write_own(const struct analysis *analysis)
+{
+    write_key(",\n  ", "ranges");
+    fputs("[", stdout);
+    for (int i = 0; i < analysis->own.count; i++) {
+        const struct own_figure *own = &analysis->own.figures[i];
+        write_text(i ? ",\n    {" : "\n    {", "name",
+                   text_set_at(&analysis->job.texts, own->name));
+        printf(", \"count\": %" PRIu64 ", \"not_ended\": %" PRIu64
+               ", \"sum_s\": %.9g, \"median_s\": %.9g, \"worst_s\": %.9g",
+               own->count, own->num_open, own->sum, own->median, own->worst);
+        write_key(", ", "worst_process");
+        if (own->process < 0)
+            fputs("null}", stdout);
+        else
+            printf("%d}", own->process);
+    }
     fputs("]\n}\n", stdout);
 }
 
@@ -194,4 +214,5 @@ void jd_trace_print_json(const struct analysis *analysis)
     write_who(analysis);
     write_partings(analysis);
     write_figures(analysis);
+    write_own(analysis);
 }

@@ -294,6 +294,40 @@ static void print_sites(const struct analysis *analysis)
                figures->num_sites - analysis->top, figures->num_sites);
 }
 
+/* ---- the program's own ranges ------------------------------------------- */
+
+static void print_own_figure(const struct analysis *analysis,
+                             const struct own_figure *own)
+{
+    printf("  %s: %" PRIu64 " time%s", text_of(analysis, own->name), own->count,
+           jd__text_s((int64_t)own->count));
+    if (own->count) {
+        fputs(", ", stdout);
+        print_time(own->sum);
+        fputs(" in all; median ", stdout);
+        print_time(own->median);
+        fputs(", worst ", stdout);
+        print_time(own->worst);
+        printf(" in process %d", own->process);
+    }
+    if (own->num_open)
+        printf("; not ended: %" PRIu64, own->num_open);
+    fputc('\n', stdout);
+}
+
+static void print_own(const struct analysis *analysis)
+{
+    const struct own_figures *own = &analysis->own;
+    if (!own->count)
+        return;
+    puts("\nThe program's own ranges, the longest sums first:");
+    for (int i = 0; i < own->count && i < analysis->top; i++)
+        print_own_figure(analysis, &own->figures[i]);
+    if (own->count > analysis->top)
+        printf("  and %d more; --top %d shows them\n",
+               own->count - analysis->top, own->count);
+}
+
 void jd_trace_print_text(const struct analysis *analysis)
 {
     print_culprits(analysis);
@@ -302,4 +336,5 @@ void jd_trace_print_text(const struct analysis *analysis)
     print_who(analysis);
     print_stragglers(analysis);
     print_sites(analysis);
+    print_own(analysis);
 }

@@ -2,81 +2,10 @@
 /* svg.c - a job's calls as a picture: a row for each process, calls as boxes,
  * their waits shaded, the culprits' rows marked. What is narrower than a column
  * of the picture shares it. */
-#include "jd_status.h"
-#include "tools/jd-trace/jd_trace.h"
-#include "tools/jd-trace/timeline.h"
+#include "tools/jd-trace/svg_own.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    WIDTH = 1200,
-    LEFT = 130,
-    RIGHT = 30,
-    TOP = 78,
-    BOTTOM = 64,
-    COLUMNS = WIDTH - LEFT - RIGHT,
-    COLORS = 8,
-    TITLE_LETTERS = 140,
-    LABEL_HEIGHT = 12,
-    TIP_ROWS = 64,   /* more rows have no words over boxes */
-    TIP_WIDTH = 3,   /* nor have boxes that are narrower */
-    WORD_WIDTH = 7,  /* of a letter in a box */
-    WORD_HEIGHT = 14 /* of a row that has words in boxes */
-};
-
-/* What a column of a row shows. */
-struct column_paint {
-    float busy, wait; /* how much of it */
-    uint8_t color;
-};
-
-struct picture {
-    FILE *out;
-    const struct analysis *analysis;
-    struct timeline timeline;
-    double pitch, gap; /* of rows */
-    uint32_t names[COLORS];
-    int num_names;
-    struct column_paint columns[COLUMNS];
-};
-
-static void write_escaped_part(FILE *out, const char *text, size_t length)
-{
-    for (const char *end = text + length; text < end; text++)
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-}
-
-static void write_escaped(FILE *out, const char *text)
-{
-    write_escaped_part(out, text, strlen(text));
-}
-
-static double x_of(const struct picture *picture, double time)
-{
-    double length = picture->timeline.length;
-    return length > 0 ? time / length * COLUMNS : 0;
-}
-
-static double row_top(const struct picture *picture, int place)
-{
-    return TOP + place * picture->pitch;
-}
 
 /* Names in the order in which they come; the last color is for all others. */
 static uint8_t color_of(struct picture *picture, uint32_t name)
@@ -119,10 +48,11 @@ static void cover_calls(struct picture *picture, int place)
             timeline_span(&picture->timeline, place, call);
         if (span.end < span.begin || !call->came)
             continue;
-        cover(picture, x_of(picture, span.begin), x_of(picture, span.end),
-              color_of(picture, call->name), false);
-        cover(picture, x_of(picture, span.wait_begin),
-              x_of(picture, span.wait_end), 0, true);
+        cover(picture, svg_picture_x(picture, span.begin),
+              svg_picture_x(picture, span.end), color_of(picture, call->name),
+              false);
+        cover(picture, svg_picture_x(picture, span.wait_begin),
+              svg_picture_x(picture, span.wait_end), 0, true);
     }
 }
 
@@ -150,7 +80,7 @@ static bool is_alike(const struct column_paint *a, const struct column_paint *b)
 
 static void draw_runs(struct picture *picture, int place)
 {
-    double top = row_top(picture, place);
+    double top = svg_picture_row(picture, place);
     for (int i = 0, next; i < COLUMNS; i = next) {
         char text[3];
         const char *name = class_of(&picture->columns[i], text);
@@ -161,8 +91,7 @@ static void draw_runs(struct picture *picture, int place)
             fprintf(picture->out,
                     "<rect class=\"%s\" x=\"%d\" y=\"%.5g\" width=\"%d\" "
                     "height=\"%.4g\"/>\n",
-                    name, LEFT + i, top, next - i,
-                    picture->pitch - picture->gap);
+                    name, LEFT + i, top, next - i, svg_picture_height(picture));
     }
 }
 
@@ -176,8 +105,8 @@ static void draw_word(struct picture *picture, double x, double width,
         return;
     fprintf(picture->out, "<text class=\"%c\" x=\"%.5g\" y=\"%.5g\">",
             is_on_wait ? 'o' : 'n', x + 3,
-            top + (picture->pitch - picture->gap) / 2 + 4);
-    write_escaped(picture->out, name);
+            top + (svg_picture_height(picture)) / 2 + 4);
+    svg_picture_escape(picture->out, name);
     fputs("</text>\n", picture->out);
 }
 
@@ -186,9 +115,9 @@ static void draw_tip(struct picture *picture, int place,
 {
     const struct traced_job *job = &picture->analysis->job;
     struct timeline_span span = timeline_span(&picture->timeline, place, call);
-    double x = LEFT + x_of(picture, span.begin);
-    double width = x_of(picture, span.end - span.begin);
-    double top = row_top(picture, place);
+    double x = LEFT + svg_picture_x(picture, span.begin);
+    double width = svg_picture_x(picture, span.end - span.begin);
+    double top = svg_picture_row(picture, place);
     if (width < TIP_WIDTH)
         return;
     draw_word(picture, x, width, top, text_set_at(&job->texts, call->name),
@@ -196,11 +125,11 @@ static void draw_tip(struct picture *picture, int place,
     fprintf(picture->out,
             "<rect class=\"t\" x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" "
             "height=\"%.4g\"><title>",
-            x, top, width, picture->pitch - picture->gap);
-    write_escaped(picture->out, text_set_at(&job->texts, call->name));
+            x, top, width, svg_picture_height(picture));
+    svg_picture_escape(picture->out, text_set_at(&job->texts, call->name));
     if (call->site) {
         fputs(" at ", picture->out);
-        write_escaped(picture->out, text_set_at(&job->texts, call->site));
+        svg_picture_escape(picture->out, text_set_at(&job->texts, call->site));
     }
     fprintf(picture->out, ", %.6g ms, of which it waited %.6g ms",
             (span.end - span.begin) * 1e-6,
@@ -228,7 +157,8 @@ static bool is_culprit(const struct picture *picture, int place)
 
 static void draw_mark(struct picture *picture, int place)
 {
-    double top = row_top(picture, place) - picture->gap / 2;
+    double top =
+        svg_picture_row(picture, place) - picture->band - picture->gap / 2;
     fprintf(picture->out,
             "<rect class=\"k\" x=\"0\" y=\"%.5g\" width=\"%d\" "
             "height=\"%.4g\"/>\n<rect class=\"m\" x=\"%d\" y=\"%.5g\" "
@@ -241,7 +171,8 @@ static void draw_label(struct picture *picture, int place, bool is_marked)
     fprintf(picture->out,
             "<text class=\"%s\" x=\"%d\" y=\"%.5g\">process %d</text>\n",
             is_marked ? "q" : "p", LEFT - 10,
-            row_top(picture, place) + picture->pitch / 2 + 3,
+            svg_picture_row(picture, place) - picture->band +
+                picture->pitch / 2 + 3,
             picture->analysis->job.processes[place].index);
 }
 
@@ -293,6 +224,7 @@ static bool draw_rows(struct picture *picture)
     for (int i = 0; i < count; i++) {
         cover_calls(picture, i);
         draw_runs(picture, i);
+        svg_own_draw_band(picture, i, count <= TIP_ROWS);
         if (count <= TIP_ROWS)
             draw_tips(picture, i);
     }
@@ -320,6 +252,7 @@ static void draw_head(struct picture *picture, double height)
     for (int i = 0; i < COLORS; i++)
         fprintf(picture->out, ".c%d{fill:%s}.d%d{fill:%s;fill-opacity:.45}", i,
                 colors[i], i, colors[i]);
+    svg_own_write_style(picture->out);
     fprintf(picture->out,
             "</style>\n<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n",
             WIDTH, height);
@@ -330,7 +263,7 @@ static void draw_title(struct picture *picture)
     const struct traced_job *job = &picture->analysis->job;
     const struct group_list *culprits = &picture->analysis->culprits;
     fputs("<text class=\"h\" x=\"10\" y=\"22\">Job ", picture->out);
-    write_escaped(picture->out, job->count ? job->processes[0].job : "");
+    svg_picture_escape(picture->out, job->count ? job->processes[0].job : "");
     fprintf(picture->out, ": %d of %d processes</text>\n", job->count,
             job->num_processes);
     if (culprits->count) {
@@ -345,7 +278,7 @@ static void draw_title(struct picture *picture)
               picture->out);
         groups_print(picture->out, &culprits->groups[0]);
         fputs(": ", picture->out);
-        write_escaped_part(picture->out, text, length);
+        svg_picture_escape_part(picture->out, text, length);
         fputs(text[length] ? " ...</text>\n" : "</text>\n", picture->out);
     }
     if (picture->timeline.num_clocks > 1)
@@ -384,8 +317,8 @@ static void draw_axis(struct picture *picture, double bottom)
     const char *unit = length >= 1e9 ? "s" : length >= 1e6 ? "ms" : "us";
     double scale = length >= 1e9 ? 1e9 : length >= 1e6 ? 1e6 : 1e3;
     for (double time = 0; length > 0 && time <= length; time += step)
-        draw_tick(picture, LEFT + x_of(picture, time), bottom, time / scale,
-                  unit);
+        draw_tick(picture, LEFT + svg_picture_x(picture, time), bottom,
+                  time / scale, unit);
     if (length <= 0)
         fprintf(picture->out,
                 "<text x=\"%d\" y=\"%.5g\">No call has times; JD_TRACE=1 "
@@ -400,7 +333,7 @@ static double draw_legend_item(struct picture *picture, double x, double y,
             "<rect class=\"%s\" x=\"%.5g\" y=\"%.5g\" width=\"12\" "
             "height=\"10\"/>\n<text x=\"%.5g\" y=\"%.5g\">",
             name, x, y - 9, x + 16, y);
-    write_escaped(picture->out, words);
+    svg_picture_escape(picture->out, words);
     fputs("</text>\n", picture->out);
     return x + 32 + WORD_WIDTH * (double)strlen(words);
 }
@@ -417,6 +350,11 @@ static void draw_legend(struct picture *picture, double y)
         if (x + WORD_WIDTH * (double)strlen(words) < WIDTH - RIGHT)
             x = draw_legend_item(picture, x, y, name, words);
     }
+    const char *words;
+    char name[3];
+    for (int i = 0; svg_own_legend(picture, i, name, &words); i++)
+        if (x + WORD_WIDTH * (double)strlen(words) < WIDTH - RIGHT)
+            x = draw_legend_item(picture, x, y, name, words);
 }
 
 static void choose_pitch(struct picture *picture, int count)
@@ -434,8 +372,10 @@ bool jd_trace_write_svg(const struct analysis *analysis, FILE *out)
     picture->out = out;
     picture->analysis = analysis;
     choose_pitch(picture, analysis->job.count);
+    svg_own_choose_band(picture);
     bool is_whole = timeline_make(&analysis->job, &picture->timeline);
-    double bottom = row_top(picture, analysis->job.count);
+    double bottom =
+        svg_picture_row(picture, analysis->job.count) - picture->band;
     draw_head(picture, bottom + BOTTOM);
     draw_title(picture);
     if (is_whole) {

@@ -21,6 +21,12 @@ static bool is_timed(const struct traced_process *process,
     return call->came && end_of(process, call) >= call->came;
 }
 
+static int64_t end_of_own(const struct traced_process *process,
+                          const struct traced_own *own)
+{
+    return own->end ? own->end : process->written;
+}
+
 /* The first time and the last of each clock, by the clock's number. */
 struct clock_range {
     double first, last;
@@ -51,6 +57,18 @@ static void widen_by_process(struct timeline *timeline,
     }
 }
 
+static void widen_by_own(struct clock_range *range,
+                         const struct traced_process *process)
+{
+    for (uint32_t i = 0; i < process->num_own; i++) {
+        const struct traced_own *own = &process->own[i];
+        if (!own->begin || end_of_own(process, own) < own->begin)
+            continue;
+        widen(range, (double)own->begin);
+        widen(range, (double)end_of_own(process, own));
+    }
+}
+
 static bool number_clocks(const struct traced_job *job, uint32_t *clocks,
                           int *ret_count)
 {
@@ -67,8 +85,10 @@ static void find_ranges(struct timeline *timeline, const uint32_t *clocks,
                         struct clock_range *ranges, int num_ranges)
 {
     const struct traced_job *job = timeline->job;
-    for (int i = 0; i < job->count; i++)
+    for (int i = 0; i < job->count; i++) {
         widen_by_process(timeline, &ranges[clocks[i]], &job->processes[i]);
+        widen_by_own(&ranges[clocks[i]], &job->processes[i]);
+    }
     for (int i = 0; i < job->count; i++)
         timeline->origins[i] = ranges[clocks[i]].first;
     for (int i = 0; i < num_ranges; i++)
@@ -118,5 +138,18 @@ struct timeline_span timeline_span(const struct timeline *timeline, int place,
         span.wait_end = (double)call->met - origin;
     if (span.wait_end > span.end)
         span.wait_end = span.end;
+    return span;
+}
+
+struct timeline_span timeline_own_span(const struct timeline *timeline,
+                                       int place, const struct traced_own *own)
+{
+    double origin = timeline->origins[place];
+    int64_t end = end_of_own(&timeline->job->processes[place], own);
+    struct timeline_span span = { .end = 0 };
+    if (!own->begin || end < own->begin)
+        return span;
+    span.begin = (double)own->begin - origin;
+    span.end = (double)end - origin;
     return span;
 }

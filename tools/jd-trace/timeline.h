@@ -34,4 +34,8 @@ void timeline_finish(struct timeline *timeline);
 struct timeline_span timeline_span(const struct timeline *timeline, int place,
                                    const struct traced_call *call);
 
+/* Of a range of its own; it has no wait. */
+struct timeline_span timeline_own_span(const struct timeline *timeline,
+                                       int place, const struct traced_own *own);
+
 #endif

@@ -30,6 +30,12 @@ struct traced_call {
     uint8_t dtype, state;
 };
 
+/* A range of the program's own. */
+struct traced_own {
+    int64_t begin, end; /* nanoseconds; end 0: not ended */
+    uint32_t name, thread, depth;
+};
+
 struct traced_comm {
     uint64_t id;
     int32_t member, size;
@@ -45,7 +51,8 @@ struct traced_process {
     struct timespec modified; /* the file */
     struct traced_comm *comms;
     struct traced_call *calls;
-    uint32_t num_comms, num_calls;
+    struct traced_own *own; /* its own ranges */
+    uint32_t num_comms, num_calls, num_own;
 };
 
 struct traced_job {

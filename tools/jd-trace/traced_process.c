@@ -18,7 +18,8 @@ enum { MAX_FILE_BYTES = 1 << 30, MAX_PROCESSES = 1 << 24 };
 struct reading {
     const char *path;
     struct text_set *texts;
-    uint32_t *names, *sites; /* places in the file to numbers of texts */
+    /* Places in the file to numbers of texts. */
+    uint32_t *names, *sites, *own_names;
     char *why;
 };
 
@@ -181,10 +182,39 @@ static bool check_call(struct reading *reading, const Jd__Trace *trace,
     return true;
 }
 
+static bool check_own_lengths(struct reading *reading,
+                              const Jd__TraceOwnRanges *ranges)
+{
+#define COLUMN(type, name) { #name, ranges->n_##name },
+    const struct column columns[] = { JD_TRACE_OWN_COLUMNS(COLUMN) };
+#undef COLUMN
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (columns[i].count != ranges->n_name)
+            return refuse(reading,
+                          "its column \"%s\" of own ranges has %zu values, "
+                          "and \"name\" %zu; it is damaged",
+                          columns[i].name, columns[i].count, ranges->n_name);
+    return true;
+}
+
+static bool check_own(struct reading *reading, const Jd__TraceOwnRanges *ranges)
+{
+    if (!ranges)
+        return true;
+    if (!check_own_lengths(reading, ranges))
+        return false;
+    for (size_t i = 0; i < ranges->n_name; i++)
+        if (ranges->name[i] >= ranges->n_names)
+            return refuse_value(reading, "name", i, ranges->name[i], 0,
+                                (int64_t)ranges->n_names - 1);
+    return true;
+}
+
 static bool check_trace(struct reading *reading, const Jd__Trace *trace)
 {
-    bool is_right =
-        check_about(reading, trace) && check_lengths(reading, trace->calls);
+    bool is_right = check_about(reading, trace) &&
+                    check_lengths(reading, trace->calls) &&
+                    check_own(reading, trace->own_ranges);
     for (size_t i = 0; is_right && i < trace->calls->n_number; i++)
         is_right = check_call(reading, trace, i);
     return is_right;
@@ -294,6 +324,29 @@ static bool take_calls(struct reading *reading, struct traced_process *process,
     return true;
 }
 
+/* Files of earlier versions have none. */
+static bool take_own(struct reading *reading, struct traced_process *process,
+                     const Jd__TraceOwnRanges *ranges)
+{
+    if (!ranges)
+        return true;
+    if (!take_texts(reading, ranges->names, ranges->n_names,
+                    &reading->own_names))
+        return false;
+    process->own = calloc(ranges->n_name + 1, sizeof *process->own);
+    if (!process->own)
+        return refuse_memory(reading);
+    for (size_t i = 0; i < ranges->n_name; i++)
+        process->own[process->num_own++] = (struct traced_own){
+            .begin = ranges->begin_ns[i],
+            .end = ranges->end_ns[i],
+            .name = reading->own_names[ranges->name[i]],
+            .thread = ranges->thread[i],
+            .depth = ranges->depth[i],
+        };
+    return true;
+}
+
 static bool take_about(struct reading *reading, struct traced_process *process,
                        const Jd__Trace *trace)
 {
@@ -322,7 +375,8 @@ static bool take_trace(struct reading *reading, struct traced_process *process,
            take_texts(reading, trace->names, trace->n_names, &reading->names) &&
            take_texts(reading, trace->sites, trace->n_sites, &reading->sites) &&
            take_comms(reading, process, trace) &&
-           take_calls(reading, process, trace->calls);
+           take_calls(reading, process, trace->calls) &&
+           take_own(reading, process, trace->own_ranges);
 }
 
 static bool take_bytes(struct reading *reading, struct traced_process *process,
@@ -353,6 +407,7 @@ bool traced_process_read(struct traced_process *process, const char *path,
     free(bytes);
     free(reading.names);
     free(reading.sites);
+    free(reading.own_names);
     if (!is_read)
         traced_process_finish(process);
     *ret_why = reading.why;
@@ -369,6 +424,7 @@ void traced_process_finish(struct traced_process *process)
     free(process->end);
     free(process->comms);
     free(process->calls);
+    free(process->own);
     *process = (struct traced_process){ .index = -1 };
 }
 
