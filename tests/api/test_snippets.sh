@@ -59,6 +59,11 @@ surround() {
         in_function 'jd_mesh *mesh = NULL; jd_sharding *rows, *columns;
             jd_array *table; int64_t shape[] = { 4, 4 };' "$1"
         ;;
+    *jd_trace_begin*)
+        include
+        sed '/^\.\.\.$/d' "$1" >"$work/rest"
+        in_function '' "$work/rest"
+        ;;
     *jd_kv_get*)
         include
         in_function 'const char *text = "10.0.0.1"; void *value; size_t size;' \
