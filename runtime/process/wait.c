@@ -698,14 +698,19 @@ static int test_requests(const struct jd_wait *wait, const struct requests *all,
     return code;
 }
 
+static bool is_for_one(const struct jd_wait *wait, const struct requests *all)
+{
+    return all->count == 1 && !wait->is_handed_on;
+}
+
 /* From whom what was waited for came last, where that is certain. */
 static void record_end(const struct jd_wait *wait,
                        const struct jd_wait_state *state,
                        const struct requests *all)
 {
-    bool is_certain = all->count == 1 && !wait->is_handed_on;
     if (state->begin >= 0)
-        jd__recorder_wait_ends(is_certain ? all->ends[0].process : -1);
+        jd__recorder_wait_ends(is_for_one(wait, all) ? all->ends[0].process
+                                                     : -1);
 }
 
 static jd_status wait_for(const struct jd_wait *wait,
@@ -732,6 +737,8 @@ static jd_status wait_for(const struct jd_wait *wait,
         jd_status status = look_at_missing(wait, &state, &search);
         if (status != JD_OK)
             return status;
+        if (is_for_one(wait, all))
+            jd__recorder_wait_is_for_one();
     }
 }
 

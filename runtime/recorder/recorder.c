@@ -32,6 +32,8 @@ static struct {
 static _Thread_local struct {
     uint64_t number; /* 0: none, or it is not recorded */
     bool is_timed;
+    double waits_since; /* the wait that is under way; 0: none */
+    double one_since;   /* and from when on it is for one alone; 0: not yet */
 } current __attribute__((tls_model("initial-exec")));
 
 static struct jd_ring *get_ring(void)
@@ -279,6 +281,7 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
     write_call(ring, number, call);
     current.number = number;
     current.is_timed = false;
+    current.waits_since = 0;
     if (atomic_load_explicit(&state.traces, memory_order_relaxed))
         set_times(jd__clock_now(), 0, 0, -1);
 }
@@ -306,14 +309,49 @@ jd_status jd__recorder_leave(jd_status status)
 
 void jd__recorder_wait_begins(double now)
 {
-    if (current.number && !current.is_timed)
+    if (!current.number)
+        return;
+    current.waits_since = now;
+    current.one_since = 0;
+    if (!current.is_timed)
         set_times(now, 0, 0, -1);
+}
+
+void jd__recorder_wait_is_for_one(void)
+{
+    if (current.waits_since > 0 && current.one_since <= 0)
+        current.one_since = jd__clock_now();
+}
+
+/* While several were missing, it was nobody's alone. Of a call that has waited
+ * several times each wait is for somebody of its own. */
+static void note_wait(int process, double now)
+{
+    struct jd_ring *ring = get_ring();
+    struct jd_ring_call call;
+    double one_since = current.one_since > 0 ? current.one_since : now;
+    if (current.waits_since > 0 && process != atomic_load(&ring->process) &&
+        jd__ring_read(ring, current.number, &call))
+        jd__waits_note(process, &call, now - one_since,
+                       now - current.waits_since);
+    current.waits_since = 0;
 }
 
 void jd__recorder_wait_ends(int process)
 {
-    if (current.number && current.is_timed)
-        set_times(0, jd__clock_now(), 0, process);
+    if (!current.number || !current.is_timed)
+        return;
+    double now = jd__clock_now();
+    set_times(0, now, 0, process);
+    note_wait(process, now);
+}
+
+int jd__recorder_take_waits(struct jd_waited worst[JD_WAITED_MOST],
+                            double *ret_all)
+{
+    const struct jd_ring *ring = get_ring();
+    *ret_all = 0;
+    return ring ? jd__waits_take(ring, worst, ret_all) : 0;
 }
 
 /* ---- the program's own ranges ------------------------------------------- */

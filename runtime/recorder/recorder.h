@@ -29,6 +29,7 @@
 #include "base/progress.h"
 #include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/ring.h"
+#include "runtime/recorder/waits.h"
 #include "runtime/topology/host_group.h"
 
 struct jd_recorder_call {
@@ -80,9 +81,17 @@ jd_status jd__recorder_leave(jd_status status);
 /* The thread's call has begun to wait, at this time of the clock. */
 void jd__recorder_wait_begins(double now);
 
+/* All others have come by now. */
+void jd__recorder_wait_is_for_one(void);
+
 /* What it waited for has come, the last from that process; -1: it is not known
  * from whom. Reads the clock where a wait has begun, and only there. */
 void jd__recorder_wait_ends(int process);
+
+/* The waits of calls that have ended since the last time, as jd__waits_take()
+ * has them; none where the recorder is off. */
+int jd__recorder_take_waits(struct jd_waited worst[JD_WAITED_MOST],
+                            double *ret_all);
 
 /* ---- the program's own ranges ------------------------------------------- */
 

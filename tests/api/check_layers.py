@@ -86,7 +86,8 @@ CLASSES = {
     # The service is one state machine.
     'runtime/coordination/server/service_private.h':
         'admission barriers blocked circles failures followed greet kv '
-        'pending preemption_sync processes quota service strangers',
+        'pending preemption_sync processes quota service stragglers '
+        'strangers',
 }
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'

@@ -61,6 +61,21 @@ static int64_t take_timeout(struct fuzz_input *input)
 
 /* ---- bodies ------------------------------------------------------------- */
 
+/* From what was taken already: an input means what it meant before. */
+static void fill_waited(struct request *request)
+{
+    Jd__Heartbeat *heartbeat = &request->body.heartbeat;
+    jd__waited__init(&request->waited);
+    request->waited.process = (uint32_t)request->progress.since_ms % 5;
+    request->waited.waited_us = request->progress.number;
+    request->waited.call = request->progress.operation;
+    request->waited_pointers[0] = &request->waited;
+    request->waited_pointers[1] = &request->waited;
+    heartbeat->waited = request->waited_pointers;
+    heartbeat->n_waited = 2;
+    heartbeat->waited_us = request->progress.since_ms;
+}
+
 static void fill_heartbeat(struct fuzz_input *input, struct request *request)
 {
     jd__heartbeat__init(&request->body.heartbeat);
@@ -71,6 +86,8 @@ static void fill_heartbeat(struct fuzz_input *input, struct request *request)
     request->progress.since_ms = (uint64_t)take_number(input);
     if (request->progress.number != 17)
         request->body.heartbeat.progress = &request->progress;
+    if (request->progress.number % 5 == 3)
+        fill_waited(request);
 }
 
 static void fill_set(struct fuzz_input *input, struct request *request)

@@ -41,6 +41,8 @@ struct request {
         Jd__Sent sent;
     } body;
     Jd__Progress progress;
+    Jd__Waited waited;
+    Jd__Waited *waited_pointers[2];
     Jd__Entry entries[REQUEST_MAX_LIST];
     Jd__Entry *entry_pointers[REQUEST_MAX_LIST];
     ProtobufCBinaryData keys[REQUEST_MAX_LIST];

@@ -86,6 +86,10 @@ static void print_json_row(const Jd__Row *row)
            p && p->inside ? "true" : "false", p ? seconds(p->since_ms) : 0);
     print_text("call", p ? p->call : "");
     print_text("waits", row->waits);
+    printf(", \"caused_seconds\": %.3f, \"caused_to\": %u",
+           seconds(row->caused_ms), (unsigned)row->caused_to);
+    print_text("caused_in", row->caused_in);
+    printf(", \"waited_seconds\": %.3f", seconds(row->waited_ms));
     print_text("failure", row->failure);
     printf(" }");
 }

@@ -377,9 +377,21 @@ static void give_way(const struct jd_shm_group *group, unsigned turns)
     sleep_for(over > 49 ? LONGEST_SLEEP : FIRST_SLEEP * (1 + (long)over));
 }
 
-/* Looks after what must go on while a member does not come. */
-static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
-                      unsigned turns)
+/* All but this one have come, of whom it is known that they need no other. */
+static bool is_last(const struct jd_target *target, int member)
+{
+    bool is_revoked;
+    if (target->work || is_handed_on(target))
+        return false;
+    for (int i = 0; target->member < 0 && i < target->group->size; i++)
+        if (i != member && !has_come(target, i, &is_revoked))
+            return false;
+    return true;
+}
+
+/* Looks after what must go on while the member does not come. */
+static jd_status turn(struct jd_target *target, int member,
+                      struct jd_wait_state *state, unsigned turns)
 {
     struct jd_shm_group *group = target->group;
     give_way(group, turns);
@@ -389,7 +401,11 @@ static jd_status turn(struct jd_target *target, struct jd_wait_state *state,
         return give_up_too(target, state);
     struct jd_wait *wait = wait_of(group);
     state->is_exact = is_exact(target);
-    return jd__wait_look(wait, state, find_missing, target, group->size);
+    jd_status status =
+        jd__wait_look(wait, state, find_missing, target, group->size);
+    if (is_last(target, member))
+        jd__recorder_wait_is_for_one();
+    return status;
 }
 
 static jd_status await_slowly(struct jd_target *target, int member)
@@ -397,7 +413,7 @@ static jd_status await_slowly(struct jd_target *target, int member)
     struct jd_wait_state state = jd__wait_start(&target->group->spec.wait);
     bool is_revoked;
     for (unsigned turns = 1; !has_come(target, member, &is_revoked); turns++) {
-        jd_status status = turn(target, &state, turns);
+        jd_status status = turn(target, member, &state, turns);
         if (status != JD_OK)
             return let_go(target, status);
     }
@@ -480,7 +496,7 @@ jd_status jd__shm_await_work(struct jd_shm_group *group,
         } else if (done == JD_WORK_IDLE && spins++ < group->spins) {
             relax();
         } else if (done == JD_WORK_IDLE) {
-            status = turn(&target, &state, ++turns);
+            status = turn(&target, -1, &state, ++turns);
         }
     }
     return let_go(&target, status);

@@ -20,6 +20,7 @@
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/coordination/net/loop.h"
+#include "runtime/recorder/waits.h"
 
 struct jd_agent;
 
@@ -42,6 +43,8 @@ struct jd_agent_spec {
     /* On the loop's thread: an operation of this process, by its number, in
      * more words, malloc'ed; NULL: they are not known. NULL: nor is any. */
     char *(*describe_call)(uint64_t number);
+    /* As jd__recorder_take_waits(); NULL: it waits for nobody. */
+    int (*take_waits)(struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
     /* On the loop's thread: what nobody asked for, and the service's death
      * ("connection closed ..."), once. */
     void (*on_push)(void *arg, const Jd__Message *message);

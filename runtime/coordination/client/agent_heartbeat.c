@@ -41,11 +41,32 @@ static double progress_interval(const struct jd_agent *agent)
 
 /* ---- what goes out ------------------------------------------------------ */
 
-/* With an id it is answered: any answer is a sign of life. */
-static void send_heartbeat(struct jd_agent *agent, uint64_t id)
+/* For whom it has waited, as a Heartbeat has it. */
+struct waits_told {
+    struct jd_waited worst[JD_WAITED_MOST];
+    Jd__Waited entries[JD_WAITED_MOST];
+    Jd__Waited *pointers[JD_WAITED_MOST];
+};
+
+static void tell_waits(const struct jd_agent *agent, struct waits_told *told,
+                       Jd__Heartbeat *heartbeat)
 {
-    Jd__Message message = JD__MESSAGE__INIT;
-    Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
+    double all;
+    int count = agent->spec.take_waits(told->worst, &all);
+    for (int i = 0; i < count; i++) {
+        Jd__Waited *entry = told->pointers[i] = &told->entries[i];
+        jd__waited__init(entry);
+        entry->process = (uint32_t)told->worst[i].process;
+        entry->waited_us = (uint64_t)(1e6 * told->worst[i].seconds);
+        entry->call = told->worst[i].call;
+    }
+    heartbeat->waited = told->pointers;
+    heartbeat->n_waited = (size_t)count;
+    heartbeat->waited_us = (uint64_t)(1e6 * all);
+}
+
+static Jd__Progress own_progress(const struct jd_agent *agent)
+{
     Jd__Progress progress = JD__PROGRESS__INIT;
     double lasted = jd__clock_now() - agent->progress.since;
     if (agent->call && agent->call_of == agent->progress.number)
@@ -56,6 +77,19 @@ static void send_heartbeat(struct jd_agent *agent, uint64_t id)
     progress.inside = agent->progress.inside;
     if (agent->progress.number && lasted > 0)
         progress.since_ms = (uint64_t)(1000 * lasted);
+    return progress;
+}
+
+/* With an id it is answered: any answer is a sign of life. Where there is no
+ * connection, what was waited is told when there is one again. */
+static void send_heartbeat(struct jd_agent *agent, uint64_t id)
+{
+    Jd__Message message = JD__MESSAGE__INIT;
+    Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
+    Jd__Progress progress = own_progress(agent);
+    struct waits_told told;
+    if (agent->link && agent->spec.take_waits)
+        tell_waits(agent, &told, &heartbeat);
     heartbeat.progress = &progress;
     message.id = id;
     message.body_case = JD__MESSAGE__BODY_HEARTBEAT;

@@ -352,9 +352,12 @@ void jd__processes_on_heartbeat(struct jd_service *service,
                                 const Jd__Message *message)
 {
     Jd__Reply reply = JD__REPLY__INIT;
-    if (connection->member)
+    if (connection->member) {
         take_progress(service, connection->member,
                       message->heartbeat->progress);
+        jd__stragglers_on_heartbeat(service, connection->member,
+                                    message->heartbeat);
+    }
     jd__service_answer(service, connection, message->id, &reply);
 }
 
@@ -486,6 +489,16 @@ static uint64_t milliseconds_since(const struct jd_service *service, double at)
     return milliseconds > 0 ? (uint64_t)fmin(milliseconds, 1e18) : 0;
 }
 
+static void fill_minute(const struct jd_service *service,
+                        const struct jd_service_process *member, Jd__Row *row)
+{
+    struct jd_minute_sum sum = jd__stragglers_sum(service, member);
+    row->caused_ms = (uint64_t)(1000 * sum.caused);
+    row->caused_to = (uint32_t)sum.waiters;
+    row->caused_in = (char *)(sum.waiters ? member->waited_in : "");
+    row->waited_ms = (uint64_t)(1000 * sum.waited);
+}
+
 static void fill_row(const struct jd_service *service,
                      const struct jd_service_process *member, Jd__Row *row,
                      Jd__Progress *progress)
@@ -514,6 +527,7 @@ static void fill_row(const struct jd_service *service,
     if (member->number)
         progress->since_ms = milliseconds_since(service, member->since);
     row->progress = progress;
+    fill_minute(service, member, row);
 }
 
 static void free_row(Jd__Row *row)

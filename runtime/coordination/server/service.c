@@ -419,6 +419,7 @@ double jd__service_tick(struct jd_service *service, double now)
     next = fmin(next, jd__pending_expire(service));
     next = fmin(next, jd__blocked_tick(service));
     next = fmin(next, jd__circles_tick(service));
+    next = fmin(next, jd__stragglers_tick(service));
     next = fmin(next, jd__failures_tick(service));
     jd__admission_check_leaving(service);
     if (service->is_closing && service->leaving.count && !service->is_failing)

@@ -14,9 +14,10 @@
  * requests (service.c), who shows what (greet.c), who is let in and how all
  * meet and part (admission.c), who is there (processes.c), waits and their
  * deadlines (pending.c), the store's requests (kv.c), barriers
- * (barriers.c), waits of processes for each other (blocked.c), failures
- * (failures.c), preemption (preemption_sync.c), how many strangers there may be
- * (strangers.c). Threads: one at a time.
+ * (barriers.c), waits of processes for each other (blocked.c), who makes
+ * others wait (stragglers.c), failures (failures.c), preemption
+ * (preemption_sync.c), how many strangers there may be (strangers.c). Threads:
+ * one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVER_SERVICE_H
 #define RUNTIME_COORDINATION_SERVER_SERVICE_H

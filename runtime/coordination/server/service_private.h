@@ -119,6 +119,18 @@ struct jd_answered {
 };
 enum { JD_ANSWERS_KEPT = 64 };
 
+/* A minute of waits, in slots of five seconds (stragglers.c). */
+enum { JD_MINUTE_SLOTS = 12, JD_MINUTE_NAMED = 4 };
+struct jd_minute_slot {
+    double caused; /* seconds that others waited for it, each counted */
+    double waited; /* and it for others */
+    int waiters;   /* who waited for it */
+};
+struct jd_minute {
+    struct jd_minute_slot slots[JD_MINUTE_SLOTS];
+    int64_t newest; /* since the clock's begin; its place is the rest */
+};
+
 /* One process of the job. */
 struct jd_service_process {
     int index;
@@ -144,7 +156,14 @@ struct jd_service_process {
     char *call;                 /* in more words; NULL: it has said none */
     struct jd_blocked *blocked; /* the newest first */
     struct jd_awaited_member *awaited_by; /* in the waits of others */
-    char *failure;                        /* how it failed */
+    struct jd_minute minute;
+    char waited_in[96]; /* the call in which most of it was waited for it */
+    double waited_in_lead;
+    int named[JD_MINUTE_NAMED]; /* for whom it has waited, in this slot */
+    unsigned num_named;
+    int64_t named_in;
+    bool is_said_to_straggle;
+    char *failure; /* how it failed */
     double failed_at;
     struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
     unsigned num_answered;
@@ -274,6 +293,9 @@ struct jd_service {
     struct jd_suspicions near, far; /* by how long each must last */
     double circles_due;             /* barriers are looked at; 0: not */
     uint64_t num_looks;
+
+    double waits_told;     /* the last time that one was */
+    double stragglers_due; /* they are looked for; 0: not */
 
     uint64_t round; /* of preemption */
     bool round_is_open, round_is_decided;
@@ -511,6 +533,24 @@ void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
                          double seconds);
 /* It was asked at the end of that time, and has said the same. */
 bool jd__blocked_is_certain(const struct jd_blocked *blocked);
+
+/* ---- stragglers.c ------------------------------------------------------- */
+
+/* The waits that a process tells of. */
+void jd__stragglers_on_heartbeat(struct jd_service *service,
+                                 struct jd_service_process *teller,
+                                 const Jd__Heartbeat *heartbeat);
+/* Says who makes others wait; returns when to call again. */
+double jd__stragglers_tick(struct jd_service *service);
+/* What of the last minute each of those waited that waited for the member, and
+ * it itself, in seconds. */
+struct jd_minute_sum {
+    double caused, waited;
+    int waiters;
+};
+struct jd_minute_sum
+jd__stragglers_sum(const struct jd_service *service,
+                   const struct jd_service_process *member);
 
 /* ---- circles.c ---------------------------------------------------------- */
 

@@ -156,6 +156,7 @@ static jd_status create_agent(struct jd_session *session,
         .max_message =
             (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
         .describe_call = jd__recorder_own_call,
+        .take_waits = jd__recorder_take_waits,
         .on_push = jd__session_on_push,
         .on_lost = jd__session_on_lost,
         .arg = session,

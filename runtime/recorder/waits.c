@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* waits.c - for which processes this one has waited lately. */
+#include "runtime/recorder/waits.h"
+#include "runtime/recorder/site.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A call stands for all in which it was waited for the process: it gains the
+ * time of waits in itself, loses that of others, and the next takes its place
+ * when it has none left. What has more than half stands so at the end. */
+struct culprit {
+    int process;
+    double seconds;
+    uint16_t name;
+    uint64_t site;
+    double lead;
+};
+
+struct table {
+    struct culprit culprits[JD_WAITS_KEPT];
+    int count;
+    double all;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct table table;
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- to note ------------------------------------------------------------ */
+
+static struct culprit *find_least(struct table *table)
+{
+    struct culprit *least = &table->culprits[0];
+    for (int i = 1; i < table->count; i++)
+        if (table->culprits[i].seconds < least->seconds)
+            least = &table->culprits[i];
+    return least;
+}
+
+/* NULL: the others were waited for longer than this. */
+static struct culprit *find_place(struct table *table, int process,
+                                  double seconds)
+{
+    for (int i = 0; i < table->count; i++)
+        if (table->culprits[i].process == process)
+            return &table->culprits[i];
+    bool has_room = table->count < JD_WAITS_KEPT;
+    struct culprit *place =
+        has_room ? &table->culprits[table->count++] : find_least(table);
+    if (!has_room && place->seconds > seconds)
+        return NULL;
+    *place = (struct culprit){ .process = process };
+    return place;
+}
+
+static void add(struct culprit *culprit, const struct jd_ring_call *call,
+                double seconds)
+{
+    culprit->seconds += seconds;
+    if (culprit->name == call->name && culprit->site == call->site) {
+        culprit->lead += seconds;
+    } else if (culprit->lead > seconds) {
+        culprit->lead -= seconds;
+    } else {
+        culprit->name = call->name;
+        culprit->site = call->site;
+        culprit->lead = seconds - culprit->lead;
+    }
+}
+
+void jd__waits_note(int process, const struct jd_ring_call *call,
+                    double seconds, double all)
+{
+    if (!(all > 0))
+        return;
+    pthread_mutex_lock(&state.lock);
+    state.table.all += all;
+    struct culprit *culprit = process >= 0 && seconds > 0
+                                  ? find_place(&state.table, process, seconds)
+                                  : NULL;
+    if (culprit)
+        add(culprit, call, seconds);
+    pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- to take ------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    const struct culprit *left = a, *right = b;
+    return (left->seconds < right->seconds) - (left->seconds > right->seconds);
+}
+
+static void describe(const struct jd_ring *ring, const struct culprit *culprit,
+                     char *text, size_t size)
+{
+    struct jd_site_text site = jd__site_in_file(ring, culprit->site);
+    snprintf(text, size, "%s%s%.50s",
+             ring->names[culprit->name % JD_RING_NAMES],
+             site.text[0] ? " at " : "", site.text);
+}
+
+int jd__waits_take(const struct jd_ring *ring,
+                   struct jd_waited worst[JD_WAITED_MOST], double *ret_all)
+{
+    pthread_mutex_lock(&state.lock);
+    struct table table = state.table;
+    state.table.count = 0;
+    state.table.all = 0;
+    pthread_mutex_unlock(&state.lock);
+    qsort(table.culprits, (size_t)table.count, sizeof *table.culprits, compare);
+    int count = table.count < JD_WAITED_MOST ? table.count : JD_WAITED_MOST;
+    for (int i = 0; i < count; i++) {
+        worst[i].process = table.culprits[i].process;
+        worst[i].seconds = table.culprits[i].seconds;
+        describe(ring, &table.culprits[i], worst[i].call, sizeof worst[i].call);
+    }
+    *ret_all = table.all;
+    return count;
+}

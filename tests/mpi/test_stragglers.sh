@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_stragglers.sh - of 4 processes the one that the others wait for is said;
+# where there is none, nobody.
+# usage: test_stragglers.sh BUILD_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+build=$1
+work=$(mktemp -d)
+launcher=0
+said='makes others wait'
+
+# Called by the trap:
+# shellcheck disable=SC2317
+clean_up() {
+    ((launcher == 0)) || kill -KILL "$launcher" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+# start STRAGGLER: four processes; returns when the service listens, with its
+# address.
+start() {
+    local deadline=$((SECONDS + 60))
+    rm -f "$work/stop"
+    : >"$work/err"
+    (
+        export JD_LOG=info JD_SECRET=sesame
+        exec timeout --kill-after=5 $((200 * ${TEST_TIME_FACTOR:-1})) \
+            mpirun --oversubscribe -n 4 \
+            ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
+            "$build/tests/mpi/straggle" "$work/stop" "$1" \
+            >"$work/out" 2>"$work/err" </dev/null
+    ) &
+    launcher=$!
+    address=
+    while [[ -z $address ]] && ((SECONDS < deadline)); do
+        address=$(sed -n 's/.*service listens at \([^ ]*\) .*/\1/p' "$work/err")
+        sleep 0.05
+    done
+}
+
+finish() {
+    local status=0
+    touch "$work/stop"
+    wait "$launcher" || status=$?
+    launcher=0
+    tap_result "$1" "$status" "$work/err"
+}
+
+# expect NAME FILE PATTERN
+expect() {
+    local status=0
+    grep -qE -e "$3" "$2" || status=1
+    tap_result "$1" "$status" "$2"
+}
+
+# The seconds that others waited for each process, one a line.
+caused() {
+    JD_SECRET=sesame "$build/tools/jd-info" --job "$address" --json \
+        >"$work/table" 2>&1 || return 1
+    sed -n 's/.*"caused_seconds": \([0-9.]*\).*/\1/p' "$work/table"
+}
+
+# wait_until SECONDS COMMAND...
+wait_until() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        ((SECONDS < deadline)) || return 1
+        sleep 0.2
+    done
+}
+
+# shellcheck disable=SC2317
+is_said() {
+    grep -q "$said" "$work/err"
+}
+
+# More than what a straggler needs to be said.
+# shellcheck disable=SC2317
+has_run() {
+    local at
+    at=$(ps -o etimes= -p "$launcher") || return 0
+    ((at >= 30))
+}
+
+with_a_straggler() {
+    start 2
+    wait_until 90 is_said || true
+    expect "the straggler is said with its host and the call" "$work/err" \
+        "^jd 0/4 .* info process 2 \(straggle, pid [0-9]+ on [^ ]+\) $said: 3 for [0-9.]+ s each of the last minute, most of it in jd_psum at straggle\+0x[0-9a-f]+; "
+    caused >"$work/seconds" || true
+    local status=0
+    awk '{ s[NR] = $1 } END { exit !(NR == 4 && s[3] > 6 && s[3] > 3 * s[1] &&
+        s[3] > 3 * s[2] && s[3] > 3 * s[4]) }' "$work/seconds" || status=1
+    tap_result "and the table has its seconds" "$status" "$work/table"
+    finish "the job was not disturbed"
+    status=0
+    (($(grep -c "$said" "$work/err") == 1)) || status=1
+    tap_result "it is said once, and no other" "$status" "$work/err"
+}
+
+# without_one STRAGGLER NAME
+without_one() {
+    start "$1"
+    wait_until 60 has_run
+    finish "a job in which $2"
+    local status=0
+    ! is_said || status=1
+    tap_result "nobody is said in it" "$status" "$work/err"
+}
+
+clear_foreign_variables
+command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
+if ((EUID == 0)); then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+with_a_straggler
+without_one turns "each is late in its turn"
+without_one -1 "nobody is late"
+tap_done
