@@ -47,22 +47,8 @@ sums() {
     return 1
 }
 
-# A process under valgrind, which keeps bits of all memory that may be written
-# to: it fails where that takes more than 1 GiB.
-cat >"$work/within_1_gib.py" <<'PYTHON'
-import resource
-import subprocess
-import sys
-
-status = subprocess.call(sys.argv[1:])
-peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-print('a process had', peak, 'MiB at most', flush=True)
-sys.exit(status if peak < 1024 else 98)
-PYTHON
-
 # What the reports are of: valgrind ends with 99 where one is left.
-valgrind_words=(python3 "$work/within_1_gib.py"
-    valgrind -q --error-exitcode=99
+valgrind_words=(valgrind -q --error-exitcode=99
     --suppressions="$source_dir/tools/valgrind.supp")
 
 # Some containers forbid it.
