@@ -57,6 +57,17 @@ START_TEST(the_call_with_most_of_the_time_is_told)
 }
 END_TEST
 
+/* The first has the longest of all waits, the other more in two. */
+START_TEST(a_call_loses_its_place_to_one_with_more)
+{
+    note(3, 0, 5, 2);
+    note(3, 1, 5, 1.5);
+    note(3, 1, 5, 1.5);
+    ck_assert_int_eq(jd__waits_take(&ring, worst, &all), 1);
+    ck_assert_str_eq(worst[0].call, "jd_all_gather");
+}
+END_TEST
+
 START_TEST(of_too_many_the_least_are_left_out)
 {
     for (int i = 0; i < 3 * JD_WAITS_KEPT; i++)
@@ -122,6 +133,7 @@ int main(void)
     TCase *waits = unit_case(suite, "waits");
     tcase_add_test(waits, those_waited_for_longest_come_first_and_once);
     tcase_add_test(waits, the_call_with_most_of_the_time_is_told);
+    tcase_add_test(waits, a_call_loses_its_place_to_one_with_more);
     tcase_add_test(waits, of_too_many_the_least_are_left_out);
     tcase_add_test(waits, the_recorder_notes_waits_that_end);
     return unit_main(suite);

@@ -200,6 +200,18 @@ START_TEST(the_table_has_the_last_minute)
 }
 END_TEST
 
+/* Nobody has said anything for more than a minute. */
+START_TEST(after_a_silence_a_minute_begins_anew)
+{
+    start_four();
+    wait_for(0, 2, 3);
+    pass(70);
+    wait_for(0, 2, 1);
+    expect_row(2, 1000, 1, "jd_psum at train+0x4c1", 0);
+    finish();
+}
+END_TEST
+
 START_TEST(the_call_is_one_of_the_last_minute)
 {
     start_four();
@@ -246,6 +258,7 @@ int main(void)
     tcase_add_test(tcase, who_has_left_is_not_said);
     tcase = unit_case(suite, "the table");
     tcase_add_test(tcase, the_table_has_the_last_minute);
+    tcase_add_test(tcase, after_a_silence_a_minute_begins_anew);
     tcase_add_test(tcase, the_call_is_one_of_the_last_minute);
     tcase_add_test(tcase, what_cannot_be_does_not_count);
     return unit_main(suite);
