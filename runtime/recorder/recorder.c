@@ -32,6 +32,8 @@ static struct {
 static _Thread_local struct {
     uint64_t number; /* 0: none, or it is not recorded */
     bool is_timed;
+    bool is_met;        /* all members have come */
+    bool has_waited;    /* and who of them came last is noted */
     double waits_since; /* the wait that is under way; 0: none */
     double one_since;   /* and from when on it is for one alone; 0: not yet */
 } current __attribute__((tls_model("initial-exec")));
@@ -280,7 +282,7 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
         return;
     write_call(ring, number, call);
     current.number = number;
-    current.is_timed = false;
+    current.is_timed = current.is_met = current.has_waited = false;
     current.waits_since = 0;
     if (atomic_load_explicit(&state.traces, memory_order_relaxed))
         set_times(jd__clock_now(), 0, 0, -1);
@@ -288,6 +290,7 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
 
 void jd__recorder_met(void)
 {
+    current.is_met = true;
     if (current.number)
         jd__ring_set_state(get_ring(), current.number, JD_CALL_MET, JD_OK);
 }
@@ -342,7 +345,9 @@ void jd__recorder_wait_ends(int process)
     if (!current.number || !current.is_timed)
         return;
     double now = jd__clock_now();
-    set_times(0, now, 0, process);
+    if (!current.is_met || !current.has_waited)
+        set_times(0, now, 0, process);
+    current.has_waited = true;
     note_wait(process, now);
 }
 

@@ -85,7 +85,9 @@ void jd__recorder_wait_begins(double now);
 void jd__recorder_wait_is_for_one(void);
 
 /* What it waited for has come, the last from that process; -1: it is not known
- * from whom. Reads the clock where a wait has begun, and only there. */
+ * from whom. When all members have come, what they hand on is nobody's coming:
+ * who was the last to come stays. Reads the clock where a wait has begun, and
+ * only there. */
 void jd__recorder_wait_ends(int process);
 
 /* The waits of calls that have ended since the last time, as jd__waits_take()

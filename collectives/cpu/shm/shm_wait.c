@@ -417,7 +417,8 @@ static jd_status await_slowly(struct jd_target *target, int member)
         if (status != JD_OK)
             return let_go(target, status);
     }
-    jd__recorder_wait_ends(target->group->processes[member]);
+    if (state.begin >= 0) /* members that had come are passed here too */
+        jd__recorder_wait_ends(target->group->processes[member]);
     return is_revoked ? let_go(target, give_up_too(target, &state)) : JD_OK;
 }
 

@@ -116,6 +116,32 @@ END_TEST
 
 /* ---- times -------------------------------------------------------------- */
 
+/* What members hand on when all have come is nobody's coming. */
+START_TEST(who_came_last_stays)
+{
+    double begin = jd__clock_now();
+    enter("one", NULL);
+    jd__recorder_wait_begins(begin);
+    jd__recorder_wait_ends(1);
+    jd__recorder_wait_begins(begin);
+    jd__recorder_wait_ends(2);
+    jd__recorder_met();
+    double met = read_last().met;
+    jd__recorder_wait_begins(jd__clock_now());
+    jd__recorder_wait_ends(3);
+    ck_assert_int_eq(read_last().last, 2);
+    ck_assert(read_last().met == met);
+    jd__recorder_leave(JD_OK);
+    enter("two", NULL);
+    jd__recorder_met(); /* nobody waited for that */
+    jd__recorder_wait_begins(jd__clock_now());
+    jd__recorder_wait_ends(3);
+    jd__recorder_wait_ends(4);
+    ck_assert_int_eq(read_last().last, 3);
+    jd__recorder_leave(JD_OK);
+}
+END_TEST
+
 START_TEST(only_who_waits_has_times)
 {
     enter("one", NULL);
@@ -362,6 +388,7 @@ int main(void)
     tcase_add_test(calls, many_names_are_told_apart);
     tcase_add_test(calls, where_it_is_off_there_is_nothing);
     tcase_add_test(calls, only_who_waits_has_times);
+    tcase_add_test(calls, who_came_last_stays);
     tcase_add_test(calls, a_trace_has_all_times);
     tcase_add_test(calls, a_communicator_counts_its_calls);
     tcase_add_test(calls, unused_places_are_taken_last_and_used_ones_never);

@@ -2,6 +2,7 @@
 /* test_shm.c - meetings, steps, and giving up. */
 #include "base/clock.h"
 #include "collectives/cpu/shm/shm_private.h"
+#include "runtime/recorder/recorder.h"
 #include "tests/unit/shm.h"
 
 #include <sched.h>
@@ -89,6 +90,47 @@ START_TEST(a_signature_is_heard_as_it_is)
     int odd = _i % 3;
     crowd_start(&crowd, 3);
     crowd_run(&crowd, meet_and_compare, &odd);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* How many of the recorded calls have begun to wait. */
+static int count_waiting(void)
+{
+    int count = 0;
+    struct jd_ring_call call;
+    for (uint64_t number = 1; number <= 2; number++)
+        count +=
+            jd__ring_read(jd__recorder_own(), number, &call) && call.came > 0;
+    return count;
+}
+
+/* Member 1 comes when the others wait: as members are looked at in their order,
+ * 2 is the last that member 0 looks at. */
+static void come_last(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_shm_group *group = crowd->groups[member];
+    struct jd_signature mine = sign(7);
+    (void)arg;
+    group->spins = 0;
+    while (member == 1 && count_waiting() < 2)
+        sched_yield();
+    jd__recorder_enter(&(struct jd_recorder_call){ .operation = "jd_psum" });
+    UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+    jd__recorder_leave(JD_OK);
+}
+
+START_TEST(who_comes_last_is_recorded)
+{
+    struct crowd crowd;
+    struct jd_ring_call call;
+    jd__recorder_configure(true, false);
+    crowd_start(&crowd, 3);
+    crowd_run(&crowd, come_last, NULL);
+    for (uint64_t number = 1; number <= 2; number++) {
+        ck_assert(jd__ring_read(jd__recorder_own(), number, &call));
+        ck_assert_int_eq(call.last, crowd.groups[0]->processes[1]);
+    }
     crowd_stop(&crowd);
 }
 END_TEST
@@ -593,6 +635,7 @@ int main(void)
     TCase *ends = unit_case(suite, "giving up");
     add_everywhere(meetings, ends);
     tcase_add_test(meetings, a_long_payload_comes_whole);
+    tcase_add_test(meetings, who_comes_last_is_recorded);
     tcase_add_test(meetings, signatures_that_differ_have_other_digests);
     tcase_add_test(meetings, one_member_can_be_awaited);
     tcase_add_test(meetings, places_are_inside_the_heap);
