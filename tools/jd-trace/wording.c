@@ -14,7 +14,7 @@ void wording_print_call(FILE *out, const struct traced_job *job,
 {
     const char *name = text_set_at(&job->texts, call->name);
     fputs(name[0] ? name : "a call without a name", out);
-    if (call->dtype && jd_dtype_size((jd_dtype)call->dtype))
+    if (call->count && call->dtype && jd_dtype_size((jd_dtype)call->dtype))
         fprintf(out, " of %" PRIu64 " x %s", call->count,
                 jd_dtype_name((jd_dtype)call->dtype));
     if (call->site)
