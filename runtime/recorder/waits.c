@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* waits.c - for which processes this one has waited lately. */
 #include "runtime/recorder/waits.h"
+#include "base/majority.h"
 #include "runtime/recorder/site.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A call stands for all in which it was waited for the process: it gains the
- * time of waits in itself, loses that of others, and the next takes its place
- * when it has none left. What has more than half stands so at the end. */
+/* A call stands for all in which it was waited for the process
+ * (base/majority.h). */
 struct culprit {
     int process;
     double seconds;
@@ -59,15 +59,11 @@ static struct culprit *find_place(struct table *table, int process,
 static void add(struct culprit *culprit, const struct jd_ring_call *call,
                 double seconds)
 {
+    bool is_own = culprit->name == call->name && culprit->site == call->site;
     culprit->seconds += seconds;
-    if (culprit->name == call->name && culprit->site == call->site) {
-        culprit->lead += seconds;
-    } else if (culprit->lead > seconds) {
-        culprit->lead -= seconds;
-    } else {
+    if (jd__majority_loses(&culprit->lead, is_own, seconds)) {
         culprit->name = call->name;
         culprit->site = call->site;
-        culprit->lead = seconds - culprit->lead;
     }
 }
 

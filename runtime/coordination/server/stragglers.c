@@ -11,6 +11,7 @@
  * another has waited for that one as long as the others for him.
  */
 #include "base/log.h"
+#include "base/majority.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <math.h>
@@ -84,18 +85,13 @@ struct jd_minute_sum jd__stragglers_sum(const struct jd_service *service,
 
 /* ---- what is told ------------------------------------------------------- */
 
-/* As in waits.c: a call that has more than half of the time stands so. */
 static void vote(struct jd_service_process *culprit, const char *call,
                  double seconds)
 {
-    if (strncmp(culprit->waited_in, call, sizeof culprit->waited_in - 1) == 0) {
-        culprit->waited_in_lead += seconds;
-    } else if (culprit->waited_in_lead > seconds) {
-        culprit->waited_in_lead -= seconds;
-    } else {
+    bool is_own =
+        strncmp(culprit->waited_in, call, sizeof culprit->waited_in - 1) == 0;
+    if (jd__majority_loses(&culprit->waited_in_lead, is_own, seconds))
         snprintf(culprit->waited_in, sizeof culprit->waited_in, "%s", call);
-        culprit->waited_in_lead = seconds - culprit->waited_in_lead;
-    }
     for (char *c = culprit->waited_in; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';
