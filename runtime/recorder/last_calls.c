@@ -139,35 +139,38 @@ static bool lacks_members(const struct comm *comm)
 }
 
 /* Adds the process as each of the members that it is; where some have made no
- * call that is seen here, and it is none, as one who has not. */
+ * call that is seen here, and it is none, as one who has not. Returns how many
+ * were added, at most room. */
 static int add_members(const struct calls_view *view, struct process *process,
-                       const struct comm *comm, struct comm_member *members)
+                       const struct comm *comm, struct comm_member *members,
+                       int room)
 {
     int count = 0;
     struct comm_member member = {
         .process = atomic_load(&process->ring->process),
         .behind = NO_CALL,
     };
-    for (int i = 0; i < JD_RING_COMMS && count < comm->members; i++)
+    for (int i = 0; i < JD_RING_COMMS && count < room; i++)
         if (atomic_load(&process->ring->comms[i].id) == comm->id) {
             member.behind =
                 comm->calls - atomic_load(&process->ring->comms[i].calls);
             members[count++] = member;
         }
-    if (!count && lacks_members(comm))
+    if (!count && room && lacks_members(comm))
         members[count++] = member;
     for (int i = 0; i < count; i++)
         members[i].doing = doing_of(view, process);
     return count;
 }
 
-/* Sorted. There is room for all members seen here, and all processes. */
+/* Sorted. */
 static int list_members(const struct calls_view *view, const struct comm *comm,
                         struct comm_member *members, int room)
 {
     int count = 0;
-    for (int i = 0; i < view->count && count + comm->members <= room; i++)
-        count += add_members(view, &view->processes[i], comm, members + count);
+    for (int i = 0; i < view->count; i++)
+        count += add_members(view, &view->processes[i], comm, members + count,
+                             room - count);
     qsort(members, (size_t)count, sizeof *members, compare_members);
     return count;
 }
@@ -196,7 +199,7 @@ static int print_alike(FILE *out, const struct comm_member *members, int count,
 static void print_members(FILE *out, struct calls_view *view,
                           const struct comm *comm)
 {
-    int room = 2 * comm->members + view->count;
+    int room = comm->members + view->count;
     struct comm_member *members = calloc((size_t)room, sizeof *members);
     int *processes = calloc((size_t)room, sizeof *processes);
     int count =

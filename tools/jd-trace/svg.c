@@ -105,7 +105,7 @@ static void draw_word(struct picture *picture, double x, double width,
         return;
     fprintf(picture->out, "<text class=\"%c\" x=\"%.5g\" y=\"%.5g\">",
             is_on_wait ? 'o' : 'n', x + 3,
-            top + (svg_picture_height(picture)) / 2 + 4);
+            top + svg_picture_height(picture) / 2 + 4);
     svg_picture_escape(picture->out, name);
     fputs("</text>\n", picture->out);
 }

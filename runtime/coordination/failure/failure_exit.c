@@ -136,7 +136,7 @@ static void say_failure(void)
 static void say_last_calls(void)
 {
     struct jd_last_calls calls;
-    if (!state.report.tells_calls)
+    if (!state.report.tells_calls || !jd__log_enabled(JD_LOG_WARNING))
         return;
     jd__last_calls_look(&calls);
     for (int i = 0; i < calls.count; i++)
