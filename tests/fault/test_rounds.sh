@@ -18,14 +18,12 @@ calls=("$@")
 limit=$((60 * ${TEST_TIME_FACTOR:-1}))
 most=40 # messages of a call; the last that there is ends the search
 
-# try_message CALL PROCESSES NUMBER: into $work/out and $work/err. Each process
-# writes to a file of its own: an mpirun that ends a job may lose last words.
+# try_message CALL PROCESSES NUMBER: into $work/out and $work/err.
 try_message() {
     local status=0 word="round-$$-$1-$2-$3"
     rm -f "$work"/each.*
-    # shellcheck disable=SC2016
     timeout --kill-after=5 "$limit" mpirun --oversubscribe -n "$2" \
-        sh -c 'exec "$@" 2>"$0.$OMPI_COMM_WORLD_RANK"' "$work/each" \
+        "${own_stderr[@]}" "$work/each" \
         "$build/tests/fault/dies_in_round" "$1" "$3" "$word" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
     cat "$work"/each.* >>"$work/err"

@@ -13,15 +13,13 @@ source "$here/../lib/tap.sh"
 build=$(cd "$1" && pwd)
 limit=$((60 * ${TEST_TIME_FACTOR:-1}))
 
-# run_job WHERE WHO HOW: its traces in $work/traces. Each process writes to a file
-# of its own: an mpirun that ends a job may lose last words.
+# run_job WHERE WHO HOW: its traces in $work/traces.
 run_job() {
     local status=0
     rm -rf "$work/traces" "$work"/each.*
-    # shellcheck disable=SC2016
     JD_TRACE_DIR=$work/traces timeout --kill-after=5 "$limit" \
         mpirun --oversubscribe -n 4 \
-        sh -c 'exec "$@" 2>"$0.$OMPI_COMM_WORLD_RANK"' "$work/each" \
+        "${own_stderr[@]}" "$work/each" \
         "$build/tests/fault/victim" "$@" \
         >"$work/out" 2>"$work/err" </dev/null || status=$?
     cat "$work"/each.* >>"$work/err"

@@ -78,6 +78,11 @@ tap_check() {
     sed 's/^/# stderr: /' "$work/err"
 }
 
+# Before a program and behind FILE, under mpirun: each process writes its standard
+# error to FILE.RANK. An mpirun that ends a job may lose last words.
+# shellcheck disable=SC2016,SC2034
+own_stderr=(sh -c 'exec "$@" 2>"$0.$OMPI_COMM_WORLD_RANK"')
+
 # Ends the file: the plan, and exit status 1 where something failed.
 tap_done() {
     echo "1..$tap_count"

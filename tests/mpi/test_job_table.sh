@@ -9,44 +9,21 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
 build=$1
-work=$(mktemp -d)
-launcher=0
-
-# Called by the trap:
-# shellcheck disable=SC2317
-clean_up() {
-    ((launcher == 0)) || kill -KILL "$launcher" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap clean_up EXIT
+# shellcheck source-path=SCRIPTDIR source=watched_job.sh
+source "$here/watched_job.sh"
 
 # start NAME=VALUE...: three processes, of which 1 comes late; returns when
 # the service listens, with its address.
 start() {
-    local deadline=$((SECONDS + 60))
     rm -f "$work/go"
-    : >"$work/err"
-    (
-        (($# == 0)) || export "${@?}"
-        export JD_LOG=info
-        exec timeout --kill-after=5 $((100 * ${TEST_TIME_FACTOR:-1})) \
-            mpirun --oversubscribe -n 3 \
-            ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
-            "$build/tests/mpi/late" "$work/go" >"$work/out" 2>"$work/err" </dev/null
-    ) &
-    launcher=$!
-    address=
-    while [[ -z $address ]] && ((SECONDS < deadline)); do
-        address=$(sed -n 's/.*service listens at \([^ ]*\) .*/\1/p' "$work/err")
-        sleep 0.05
-    done
+    (($# == 0)) || local -x "${@?}"
+    job_start 3 100 late "$work/go"
 }
 
 finish() {
     local status=0
     touch "$work/go"
-    wait "$launcher" || status=$?
-    launcher=0
+    job_end || status=$?
     cp "$work/err" "$work/why"
     tap_result "$1" "$status" "$work/why"
 }

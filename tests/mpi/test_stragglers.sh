@@ -11,45 +11,22 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
 build=$1
-work=$(mktemp -d)
-launcher=0
+# shellcheck source-path=SCRIPTDIR source=watched_job.sh
+source "$here/watched_job.sh"
 said='makes others wait'
-
-# Called by the trap:
-# shellcheck disable=SC2317
-clean_up() {
-    ((launcher == 0)) || kill -KILL "$launcher" 2>/dev/null || true
-    rm -rf "$work"
-}
-trap clean_up EXIT
 
 # start STRAGGLER: four processes; returns when the service listens, with its
 # address.
 start() {
-    local deadline=$((SECONDS + 60))
     rm -f "$work/stop"
-    : >"$work/err"
-    (
-        export JD_LOG=info JD_SECRET=sesame
-        exec timeout --kill-after=5 $((200 * ${TEST_TIME_FACTOR:-1})) \
-            mpirun --oversubscribe -n 4 \
-            ${TEST_PRELOAD:+-x "LD_PRELOAD=$TEST_PRELOAD"} \
-            "$build/tests/mpi/straggle" "$work/stop" "$1" \
-            >"$work/out" 2>"$work/err" </dev/null
-    ) &
-    launcher=$!
-    address=
-    while [[ -z $address ]] && ((SECONDS < deadline)); do
-        address=$(sed -n 's/.*service listens at \([^ ]*\) .*/\1/p' "$work/err")
-        sleep 0.05
-    done
+    local -x JD_SECRET=sesame
+    job_start 4 200 straggle "$work/stop" "$1"
 }
 
 finish() {
     local status=0
     touch "$work/stop"
-    wait "$launcher" || status=$?
-    launcher=0
+    job_end || status=$?
     tap_result "$1" "$status" "$work/err"
 }
 
