@@ -93,12 +93,16 @@ static unsigned name_place(struct jd_ring *ring, const char *name)
 
 /* ---- to write ----------------------------------------------------------- */
 
-/* Becomes the newest, in place of one that is JD_RING_OWN_RANGES older. */
+/* Becomes the newest, in place of one that is JD_RING_OWN_RANGES older; nothing
+ * where a thread was held up until a newer one had its place. */
 static void write_range(struct jd_ring *ring, const struct jd_own_range *range)
 {
     struct jd_ring_own_range *entry =
         &ring->own_ranges[range->number % JD_RING_OWN_RANGES];
     const memory_order order = memory_order_release; /* after the 0 */
+    if (atomic_load_explicit(&entry->number, memory_order_relaxed) >
+        range->number)
+        return;
     atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->begin, range->begin, order);
     atomic_store_explicit(&entry->end, range->end, order);

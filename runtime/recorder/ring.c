@@ -66,23 +66,26 @@ static void store_time(_Atomic uint64_t *time, double seconds)
                               memory_order_relaxed);
 }
 
-/* The times of another call that had the place are forgotten first. */
-static void claim(struct jd_ring_times *times, uint64_t number)
+/* The times of an older call that had the place are forgotten first. */
+static bool claim(struct jd_ring_times *times, uint64_t number)
 {
-    if (atomic_load_explicit(&times->number, memory_order_relaxed) == number)
-        return;
+    uint64_t there = atomic_load_explicit(&times->number, memory_order_relaxed);
+    if (there >= number)
+        return there == number;
     atomic_store_explicit(&times->number, 0, memory_order_relaxed);
     atomic_store_explicit(&times->came, 0, memory_order_release);
     atomic_store_explicit(&times->met, 0, memory_order_release);
     atomic_store_explicit(&times->left, 0, memory_order_release);
     atomic_store_explicit(&times->last, -1, memory_order_release);
     atomic_store_explicit(&times->number, number, memory_order_release);
+    return true;
 }
 
 void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call)
 {
     struct jd_ring_times *times = &ring->times[call->number % JD_RING_CALLS];
-    claim(times, call->number);
+    if (!claim(times, call->number))
+        return;
     store_time(&times->came, call->came);
     store_time(&times->met, call->met);
     store_time(&times->left, call->left);

@@ -160,13 +160,17 @@ static inline void jd__ring_prefetch(struct jd_ring *ring, uint64_t number)
     __builtin_prefetch(jd__ring_entry(ring, number), 1);
 }
 
-/* Becomes the newest call, in place of one that is JD_RING_CALLS older. Its
- * state is JD_CALL_ENTERED; its times are not written. */
+/* Becomes the newest call, in place of one that is JD_RING_CALLS older; nothing
+ * where a thread was held up for so many calls of others that a newer one has
+ * its place. Its state is JD_CALL_ENTERED; its times are not written. */
 static inline void jd__ring_write(struct jd_ring *ring,
                                   const struct jd_ring_call *call)
 {
     struct jd_ring_entry *entry = jd__ring_entry(ring, call->number);
     const memory_order order = memory_order_release; /* after the 0 */
+    if (atomic_load_explicit(&entry->number, memory_order_relaxed) >
+        call->number)
+        return;
     atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->site, call->site, order);
     atomic_store_explicit(&entry->comm, call->comm, order);
@@ -194,7 +198,8 @@ static inline void jd__ring_set_state(struct jd_ring *ring, uint64_t number,
                               memory_order_release);
 }
 
-/* What is not known is 0, and last -1; a later one replaces what it knows. */
+/* What is not known is 0, and last -1; a later one replaces what it knows.
+ * Nothing where a newer call has the place. */
 void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call);
 
 /* ---- to read ------------------------------------------------------------ */

@@ -115,6 +115,23 @@ START_TEST(a_late_state_is_not_that_of_a_newer_call)
 }
 END_TEST
 
+START_TEST(a_late_call_does_not_take_the_place_of_a_newer_one)
+{
+    struct jd_ring_call late = call_of(1), newer = call_of(1 + JD_RING_CALLS);
+    struct jd_ring_call call;
+    write_number(newer.number);
+    newer.came = 2;
+    jd__ring_set_times(&ring, &newer);
+    write_number(late.number);
+    late.came = 1;
+    jd__ring_set_times(&ring, &late);
+    ck_assert(!jd__ring_read(&ring, late.number, &call));
+    ck_assert(jd__ring_read(&ring, newer.number, &call));
+    expect_whole(&call);
+    ck_assert(call.came == 2);
+}
+END_TEST
+
 START_TEST(one_that_is_half_written_is_not_read)
 {
     struct jd_ring_call call;
@@ -281,6 +298,7 @@ int main(void)
     tcase_add_test(calls, what_was_written_is_read);
     tcase_add_test(calls, the_newest_take_the_place_of_the_oldest);
     tcase_add_test(calls, a_late_state_is_not_that_of_a_newer_call);
+    tcase_add_test(calls, a_late_call_does_not_take_the_place_of_a_newer_one);
     tcase_add_test(calls, one_that_is_half_written_is_not_read);
     tcase_set_timeout(calls, 60);
     tcase_add_test(calls, what_is_read_meanwhile_is_of_one_call);
