@@ -104,6 +104,16 @@ const char *jd__cluster_served_start(const struct jd_cluster *cluster)
            "hosts";
 }
 
+const char *jd__cluster_pmi_start(const struct jd_cluster *cluster)
+{
+    if (strcmp(cluster->method, "slurm") == 0)
+        return "start it with `srun --mpi=pmi2` (`srun --mpi=list` shows "
+               "whether Slurm has it), or with the mpiexec of this MPI inside "
+               "the allocation";
+    return "start it with the mpiexec of this MPI, `mpiexec -n N` over the "
+           "same hosts; the launcher of another MPI cannot start it";
+}
+
 jd_status jd__cluster_require_address(const struct jd_cluster *cluster)
 {
     const struct jd_cluster_number *count = &cluster->num_processes;

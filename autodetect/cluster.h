@@ -124,6 +124,10 @@ jd_status jd__cluster_require_address(const struct jd_cluster *cluster);
  * another, starts the program so that a PMIx server serves it. */
 const char *jd__cluster_served_start(const struct jd_cluster *cluster);
 
+/* The same of a program of another MPI than Open MPI, which no PMIx server can
+ * serve: MPICH and its descendants ask by PMI. */
+const char *jd__cluster_pmi_start(const struct jd_cluster *cluster);
+
 /* FAILED_PRECONDITION: who says one process and who says more, then remedy
  * (NULL: what cluster_detection_method can do). */
 jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,

@@ -4,6 +4,7 @@
 #include "runtime/mpi/service.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,18 @@ static pthread_once_t path_once = PTHREAD_ONCE_INIT;
 static char library_path[PATH_MAX];
 static char library_name[MPI_MAX_LIBRARY_VERSION_STRING];
 
+/* MPICH's has a tab, and others several blanks. */
+static void join_words(char *text)
+{
+    char *end = text;
+    for (const char *from = text; *from; from++)
+        if (!isspace((unsigned char)*from))
+            *end++ = *from;
+        else if (end > text && end[-1] != ' ')
+            *end++ = ' ';
+    *end = '\0';
+}
+
 /* The first words of MPI's own text: up to a comma or the line's end. */
 static void find_library_name(void)
 {
@@ -33,6 +46,7 @@ static void find_library_name(void)
     if (MPI_Get_library_version(library_name, &length) != MPI_SUCCESS)
         snprintf(library_name, sizeof library_name, "MPI");
     library_name[strcspn(library_name, ",\n")] = '\0';
+    join_words(library_name);
 }
 
 const char *jd__mpi_library_name(void)

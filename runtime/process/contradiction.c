@@ -95,6 +95,12 @@ jd_status jd__contradiction_check(const struct jd_env *env,
 
 /* ---- an MPI that nobody serves ------------------------------------------ */
 
+static const char *right_start(const struct jd_cluster *cluster)
+{
+    return jd__mpi_is_open_mpi() ? jd__cluster_served_start(cluster)
+                                 : jd__cluster_pmi_start(cluster);
+}
+
 static jd_status fail_unserved(const struct jd_cluster *cluster)
 {
     return jd_fail(
@@ -105,7 +111,7 @@ static jd_status fail_unserved(const struct jd_cluster *cluster)
         "meant",
         cluster->method, cluster->num_processes.value,
         cluster->num_processes.source, jd__mpi_library_name(),
-        jd__cluster_served_start(cluster));
+        right_start(cluster));
 }
 
 jd_status jd__contradiction_check_mpi(const struct jd_env *env,

@@ -249,14 +249,16 @@ static jd_status verify_versions(const struct jd_records *records)
 
 static jd_status fail_worlds_of_one(const struct jd_record *r)
 {
+    bool is_open_mpi = jd__mpi_is_open_mpi();
     return jd_fail(
         JD_FAILED_PRECONDITION,
         "jd_initialize: the job has %d processes (%s), but the world of %s "
         "has this process alone (pid %d on %s): each process has a world of "
-        "its own; start the program with the mpirun of this MPI, or under "
-        "Slurm with `srun --mpi=pmix`",
+        "its own; start the program with the %s of this MPI, or under Slurm "
+        "with `srun --mpi=%s`",
         r->num_processes, r->num_processes_source, jd__mpi_library_name(),
-        r->facts.pid, r->facts.host);
+        r->facts.pid, r->facts.host, is_open_mpi ? "mpirun" : "mpiexec",
+        is_open_mpi ? "pmix" : "pmi2");
 }
 
 static jd_status verify_counts(const struct jd_records *records)

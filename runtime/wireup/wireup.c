@@ -47,7 +47,7 @@ jd_status jd__wireup_check(const struct jd_settings *settings,
                            const struct jd_cluster *cluster)
 {
     char *path;
-    if (strncmp(jd__mpi_library_name(), "Open MPI", 8) != 0)
+    if (!jd__mpi_is_open_mpi())
         return jd_fail(JD_UNIMPLEMENTED,
                        "jd joins processes of Open MPI only, "
                        "and this is %s",

@@ -243,7 +243,7 @@ test_other_mpi() {
     is "another MPI is refused with the remedy" ended 1 0 1 2 3 and says \
         'UNIMPLEMENTED: jd_initialize: the job has 4 processes '\
 '\(JD_NUM_PROCESSES\), and jd starts no other MPI than Open MPI, but this '\
-'program is linked with MPICH Version:.4\.0\.2; call MPI_Init in the program '\
+'program is linked with MPICH Version: 4\.0\.2; call MPI_Init in the program '\
 'and then jd_initialize_on\(MPI_COMM_WORLD, NULL, 0\)' 0 1 2 3 and \
         place_is_clean
 }

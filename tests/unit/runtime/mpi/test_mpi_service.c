@@ -225,7 +225,8 @@ static const struct {
 } libraries[] = {
     { "Open MPI v5.0.3, package: x", "Open MPI v5.0.3" },
     { "MPICH Version:      4.0.2\nMPICH Release date: x",
-      "MPICH Version:      4.0.2" },
+      "MPICH Version: 4.0.2" },
+    { "MPICH Version:\t4.0.2\nMPICH Release date:\tx", "MPICH Version: 4.0.2" },
     { "Intel(R) MPI Library 2021.9 for Linux* OS\n",
       "Intel(R) MPI Library 2021.9 for Linux* OS" },
     { NULL, "MPI" },
