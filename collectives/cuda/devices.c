@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,11 +145,13 @@ static jd_status describe(int native, struct jd_local_device *device)
 
 /* ---- all of them -------------------------------------------------------- */
 
-/* Why CUDA shows none. The driver is asked for its version before anything
- * else, because the runtime reports a missing one as too old. */
-static void explain_none(cudaError_t error, char *text, size_t size)
+/* Why CUDA shows none; true where it can show none. The driver is asked for its
+ * version before anything else, because the runtime reports a missing one as
+ * too old. */
+static bool explain_none(cudaError_t error, char *text, size_t size)
 {
     int driver = 0, runtime = 0;
+    bool is_empty = error == cudaSuccess || error == cudaErrorNoDevice;
     cudaGetLastError();
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
@@ -160,13 +163,14 @@ static void explain_none(cudaError_t error, char *text, size_t size)
                  "built with %d.%d; update the driver",
                  driver / 1000, driver % 1000 / 10, runtime / 1000,
                  runtime % 1000 / 10);
-    else if (error == cudaSuccess || error == cudaErrorNoDevice)
+    else if (is_empty)
         snprintf(text, size,
                  "CUDA shows no GPU to this process: there is none, or "
                  "CUDA_VISIBLE_DEVICES hides it");
     else
         snprintf(text, size, "cudaGetDeviceCount failed: %s (%s)",
                  cudaGetErrorName(error), cudaGetErrorString(error));
+    return driver != 0 && !is_empty;
 }
 
 static _Atomic double timeout = -1;
@@ -186,7 +190,8 @@ static jd_status enumerate(const struct jd_settings *settings,
                  jd__options_seconds(settings, JD_OPTION_COLLECTIVE_TIMEOUT));
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess || count == 0) {
-        explain_none(error, found->why_none, sizeof found->why_none);
+        found->is_fault =
+            explain_none(error, found->why_none, sizeof found->why_none);
         return JD_OK;
     }
     found->items = calloc((size_t)count, sizeof *found->items);

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,13 @@
 
 #define CUDA "cuda"
 #define MODULE "platform_cuda.so"
+#define DRIVER "/dev/nvidiactl"
 
 static struct {
     pthread_mutex_t lock; /* held while it is loaded */
     _Atomic(const struct jd_platform *) platform;
-    char why[320]; /* it could not be loaded the last time */
+    char why[320];   /* it could not be loaded the last time */
+    bool is_missing; /* as there is none: a jd without CUDA is no fault */
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- what the module is given ------------------------------------------- */
@@ -154,6 +157,7 @@ static const struct jd_platform *load(const char *folder)
 {
     char *path = folder ? jd__installed_try(&module, folder)
                         : jd__installed_find(&module);
+    state.is_missing = !path && !folder;
     if (!path && folder)
         return give_up("there is no " MODULE " in %s (JD_PLATFORM_DIR)",
                        folder);
@@ -202,6 +206,7 @@ static jd_status enumerate(const struct jd_settings *settings,
     if (platform)
         return platform->source->enumerate(settings, facts, found);
     snprintf(found->why_none, sizeof found->why_none, "%s", why);
+    found->is_fault = !state.is_missing && access(DRIVER, F_OK) == 0;
     return JD_OK;
 }
 

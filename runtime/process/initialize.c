@@ -557,7 +557,8 @@ static void say_absent(const struct starting *s)
 {
     const struct jd_topology *topology = s->runtime->topology;
     struct jd_absent absent = jd__topology_absent(topology);
-    jd__absent_say(&absent, jd__topology_has_spare(topology));
+    jd__absent_say(&absent, jd__topology_has_spare(topology),
+                   jd__topology_has_fault(topology));
 }
 
 /* What concerns all is said by process 0 alone. */

@@ -89,17 +89,24 @@ char *jd__absent_describe(const struct jd_absent *absent, const char *platform)
     return jd__text_end(&text);
 }
 
-void jd__absent_say(const struct jd_absent *absent, bool has_spare)
+static const char fault[] =
+    "; the host has a driver for them: mend that, or say that cpu devices are "
+    "meant (JD_PLATFORM=cpu)";
+
+void jd__absent_say(const struct jd_absent *absent, bool has_spare,
+                    bool has_fault)
 {
     for (int i = 0; jd__device_sources[i]; i++) {
         const char *platform = jd__device_sources[i]->platform;
         int count = jd__absent_count(absent, platform);
+        bool is_waste = has_spare && count == absent->count;
         enum jd_log_level level =
-            has_spare && count == absent->count ? JD_LOG_WARNING : JD_LOG_INFO;
+            is_waste || has_fault ? JD_LOG_WARNING : JD_LOG_INFO;
         if (count == 0 || !jd__log_enabled(level))
             continue;
         char *text = jd__absent_describe(absent, platform);
-        jd__log(level, "no %s devices: %s", platform, text ? text : "");
+        jd__log(level, "no %s devices: %s%s", platform, text ? text : "",
+                has_fault ? fault : "");
         free(text);
     }
 }

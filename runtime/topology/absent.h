@@ -34,7 +34,9 @@ void jd__absent_print(FILE *out, const struct jd_absent *absent,
 char *jd__absent_describe(const struct jd_absent *absent, const char *platform);
 
 /* The same of every platform as a line of the log: for information, or a
- * warning, where nobody has any and some are nobody's (has_spare). */
-void jd__absent_say(const struct jd_absent *absent, bool has_spare);
+ * warning, where nobody has any and some are nobody's (has_spare), or where a
+ * driver is there that cannot be used (has_fault). */
+void jd__absent_say(const struct jd_absent *absent, bool has_spare,
+                    bool has_fault);
 
 #endif

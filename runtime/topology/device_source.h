@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One device as its own process sees it. Strings are cut to fit. */
@@ -28,6 +29,7 @@ struct jd_found_devices {
     struct jd_local_device *items; /* malloc'ed, in the platform's order */
     int count;
     char why_none[320]; /* where count is 0: "no NVIDIA driver is loaded" */
+    bool is_fault;      /* then: their driver is there, and cannot be used */
 };
 
 /* What the host says of itself, for a platform whose devices are its cores. */

@@ -65,8 +65,10 @@ static jd_status add_platform(struct jd_record **record,
         return JD_OK;
     }
     jd_status status = source->enumerate(settings, &host, &found);
-    if (status == JD_OK && found.count == 0)
+    if (status == JD_OK && found.count == 0) {
         note_absence(*record, source->platform, found.why_none);
+        (*record)->absent_is_fault = found.is_fault;
+    }
     if (status == JD_OK)
         status = append_devices(record, source->platform, &found);
     free(found.items);

@@ -37,6 +37,7 @@ struct jd_record {
     int32_t num_unowned; /* behind them: those that it only sees */
     int32_t num_device_ids;
     int32_t shares_devices;   /* JD_OVERSUBSCRIBE */
+    int32_t absent_is_fault;  /* jd_found_devices.is_fault of what is absent */
     char wanted_platform[16]; /* JD_PLATFORM; "": not said */
     char absent[16];          /* a platform that it has no device of; "" */
     char why_absent[320];

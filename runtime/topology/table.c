@@ -111,6 +111,7 @@ static void add_process(struct making *m, int index)
         .first_unowned = (uint32_t)m->num_unowned,
         .absent = text(m, record->absent),
         .why_absent = text(m, record->why_absent),
+        .absent_is_fault = record->absent_is_fault,
     };
     add_unowned(m, record);
 }

@@ -42,6 +42,7 @@ struct jd_process_info {
     uint32_t first_unowned; /* into unowned */
     uint32_t absent;        /* text: a platform that it has no device of */
     uint32_t why_absent;    /* text */
+    int32_t absent_is_fault; /* its driver is there, and cannot be used */
 };
 
 struct jd_host {

@@ -212,6 +212,14 @@ bool jd__topology_has_spare(const struct jd_topology *t)
     return false;
 }
 
+bool jd__topology_has_fault(const struct jd_topology *t)
+{
+    for (int i = 0; i < t->num_processes; i++)
+        if (t->processes[i].absent_is_fault)
+            return true;
+    return false;
+}
+
 /* ---- who has none ------------------------------------------------------- */
 
 static const char *why_absent(const void *of, int process, const char *platform)

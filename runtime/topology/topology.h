@@ -115,6 +115,9 @@ const char *jd__topology_unowned(const struct jd_topology *topology,
 /* Whether any process has such devices. */
 bool jd__topology_has_spare(const struct jd_topology *topology);
 
+/* Whether any process has no device of a platform whose driver is there. */
+bool jd__topology_has_fault(const struct jd_topology *topology);
+
 /* Who has no device of a platform, and why. */
 struct jd_absent jd__topology_absent(const struct jd_topology *topology);
 

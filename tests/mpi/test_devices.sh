@@ -149,6 +149,31 @@ echo 'extern int y; int z(void); int z(void) { return y; }' |
 job 2:a:JD_LOG=info:JD_PLATFORM_DIR="$work/unlinked" -- "$show"
 tap_check "a library that is not installed is named" ends 0 "process 0: cpu;" \
     "stderr: ${none}$work/unlinked/platform_cuda.so cannot be loaded: libfake_nccl.so.2: cannot open shared object file"
+# A host that has a driver: a library answers for /dev/nvidiactl.
+cc -shared -fPIC -x c -o "$work/driver.so" - <<'SOURCE'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int access(const char *path, int mode)
+{
+    if (strcmp(path, "/dev/nvidiactl") == 0)
+        return 0;
+    return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+SOURCE
+driver=LD_PRELOAD=${TEST_PRELOAD:+$TEST_PRELOAD }$work/driver.so
+mend="the host has a driver for them: mend that, or say that cpu devices are meant (JD_PLATFORM=cpu)"
+job 1:a 1:a:"$driver":JD_PLATFORM_DIR="$work/unlinked" -- "$show"
+tap_check "where there is a driver it is a warning" ends 0 "process 0: cpu;" \
+    "stderr: warning no cuda devices: process 1: $work/unlinked/platform_cuda.so cannot be loaded: libfake_nccl.so.2: cannot open shared object file" \
+    "stderr: $mend"
+tap_check "which process 0 says, once" test "$(grep -c "warning no cuda" "$work/err")" = 1
+job 2:a:"$driver":JD_PLATFORM=cpu:JD_PLATFORM_DIR="$work/unlinked" -- "$show"
+tap_check "and not where cpu devices are meant" silent "$mend"
+job 2::"$driver" -- "$show"
+tap_check "nor where the driver shows no GPU" silent "$mend"
 job 1:a:JD_PLATFORM=cuda:JD_PLATFORM_DIR=/nowhere -- "$show"
 tap_check "cuda is asked for, and there is no module" ends nonzero \
     "stderr: JD_PLATFORM is cuda, but 1 of 1 processes has no cuda device: there is no platform_cuda.so in /nowhere (JD_PLATFORM_DIR); correct that"

@@ -117,6 +117,7 @@ START_TEST(no_driver_is_no_devices)
 {
     setenv("STANDIN_DRIVER", "none", 1);
     expect_none("no NVIDIA driver is loaded on this host");
+    ck_assert(!found.is_fault);
 }
 END_TEST
 
@@ -125,6 +126,7 @@ START_TEST(hidden_gpus_are_no_devices)
     setenv("STANDIN_VISIBLE", "", 1);
     expect_none("CUDA shows no GPU to this process: there is none, or "
                 "CUDA_VISIBLE_DEVICES hides it");
+    ck_assert(!found.is_fault);
 }
 END_TEST
 
@@ -133,6 +135,7 @@ START_TEST(an_old_driver_is_no_devices)
     setenv("STANDIN_FAIL", "cudaGetDeviceCount:1:35", 1);
     expect_none("the NVIDIA driver serves CUDA 13.0, and jd's module was "
                 "built with 13.0; update the driver");
+    ck_assert(found.is_fault);
 }
 END_TEST
 

@@ -23,6 +23,7 @@ static jd_status find_gpus(const struct jd_settings *settings,
     found->items = calloc((size_t)num_gpus + 1, sizeof *found->items);
     found->count = num_gpus;
     snprintf(found->why_none, sizeof found->why_none, "%s", why_none);
+    found->is_fault = num_gpus == 0;
     for (int i = 0; i < num_gpus; i++) {
         found->items[i].native = i;
         snprintf(found->items[i].uuid, sizeof found->items[i].uuid, "GPU-%d",
@@ -81,6 +82,7 @@ START_TEST(it_has_the_devices_of_all_platforms)
     ck_assert_str_eq(r->version, jd_version());
     ck_assert_str_eq(r->wanted_platform, "");
     ck_assert_str_eq(r->absent, "");
+    ck_assert(!r->absent_is_fault);
     ck_assert_int_eq(r->shares_devices, 0);
     ck_assert_int_eq(r->num_device_ids, 0);
     ck_assert_uint_eq(r->bytes, sizeof *r + 5 * sizeof *r->devices);
@@ -96,6 +98,7 @@ START_TEST(it_says_why_there_are_none)
     ck_assert_int_eq(r->num_devices, 1);
     ck_assert_str_eq(r->absent, "cuda");
     ck_assert_str_eq(r->why_absent, "no driver");
+    ck_assert(r->absent_is_fault);
     ck_assert_int_eq(r->shares_devices, 1);
     free(r);
 }
