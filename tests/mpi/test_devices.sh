@@ -165,12 +165,12 @@ int access(const char *path, int mode)
 SOURCE
 driver=LD_PRELOAD=${TEST_PRELOAD:+$TEST_PRELOAD }$work/driver.so
 mend="the host has a driver for them: mend that, or say that cpu devices are meant (JD_PLATFORM=cpu)"
-job 1:a 1:a:"$driver":JD_PLATFORM_DIR="$work/unlinked" -- "$show"
+job 1:a 1:a:"$driver:JD_PLATFORM_DIR=$work/unlinked" -- "$show"
 tap_check "where there is a driver it is a warning" ends 0 "process 0: cpu;" \
     "stderr: warning no cuda devices: process 1: $work/unlinked/platform_cuda.so cannot be loaded: libfake_nccl.so.2: cannot open shared object file" \
     "stderr: $mend"
 tap_check "which process 0 says, once" test "$(grep -c "warning no cuda" "$work/err")" = 1
-job 2:a:"$driver":JD_PLATFORM=cpu:JD_PLATFORM_DIR="$work/unlinked" -- "$show"
+job 2:a:"$driver:JD_PLATFORM=cpu:JD_PLATFORM_DIR=$work/unlinked" -- "$show"
 tap_check "and not where cpu devices are meant" silent "$mend"
 job 2::"$driver" -- "$show"
 tap_check "nor where the driver shows no GPU" silent "$mend"
