@@ -101,6 +101,25 @@ says "another peer of a platform" 2 "--platform cuda goes against nccl" \
 says "a cycle on memory that is apart" 2 "--cycle is for --platform cpu" \
     "${collectives[@]}" --platform cuda --cycle
 says "a word that is no flag" 2 '"psum" is no flag' "${collectives[@]}" psum
+mkdir "$work/played"
+cat >"$work/played/mpirun" <<SCRIPT
+#!/bin/bash
+echo "\$*" >>"$work/played/words"
+exit 1
+SCRIPT
+chmod +x "$work/played/mpirun"
+# played_mpirun NAME TEXT FLAG...: jd-bench starts jobs of one process with TEXT.
+played_mpirun() {
+    local name=$1 text=$2
+    shift 2
+    : >"$work/played/words"
+    PATH=$work/played:$PATH "${collectives[@]}" --processes 1 "$@" \
+        >/dev/null 2>&1 </dev/null || true
+    says "$name" 0 "$text" cat "$work/played/words"
+}
+played_mpirun "a process has a core" "--bind-to core"
+played_mpirun "but with a GPU its threads have all" "--bind-to none" \
+    --platform cuda
 reshard=("$jd_bench" reshard)
 says "jd-bench reshard --help" 0 "Usage: jd-bench reshard" \
     "${reshard[@]}" --help
