@@ -62,7 +62,7 @@ blames() {
         python3 -m json.tool "$work/json"
 }
 
-blames killed "process 2 (node0) was killed by SIGKILL (process 0 wrote this)"
+blames killed "culprit: process 2 on node0: was killed by SIGKILL (process 0 wrote this)"
 says "who waits for it" 0 \
     "processes 0-1,3 wait in $psum, which failed with ABORTED" \
     "$jd_trace" "$dir"
@@ -111,7 +111,7 @@ says "none of them" 1 \
     "$jd_trace" --job-id 7 "$dir"
 make twice
 says "of two files of a process the later one" 0 \
-    "culprit: process 2 on node0: process 2 (node0) was killed by SIGKILL" \
+    "culprit: process 2 on node0: was killed by SIGKILL" \
     "$jd_trace" "$dir"
 make unplaced
 says "a process without an index" 0 \

@@ -66,13 +66,25 @@ static void print_last_call(FILE *out, const struct traced_job *job,
     print_state(out, process, call);
 }
 
+/* "was killed by SIGKILL" of "process 2 (node0) was killed by SIGKILL": who it
+ * is stands before it already. */
+static const char *without_name(const struct traced_process *process)
+{
+    char name[32];
+    int length = snprintf(name, sizeof name, "process %d (", process->index);
+    const char *rest = strncmp(process->end, name, (size_t)length) == 0
+                           ? strstr(process->end + length, ") ")
+                           : NULL;
+    return rest ? rest + 2 : process->end;
+}
+
 char *wording_of_end(const struct traced_process *process)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
     if (out && traced_process_is_dead(process))
         fprintf(out, "%s (process %d wrote this)",
-                process->end[0] ? process->end : "it could not write",
+                process->end[0] ? without_name(process) : "it could not write",
                 process->writer);
     else if (out && strcmp(process->end, JD_TRACE_LEFT) != 0)
         fputs(process->end, out);
