@@ -56,7 +56,9 @@ cat >"$work/script" <<SCRIPT
 #!/bin/bash
 srun --mpi=pmix $(train batch)
 SCRIPT
-run sbatch --wait -N2 -n4 --ntasks-per-node=2 --time=1 --signal=TERM@50 \
+# Slurm looks every 30 s, and signals up to so much earlier than it is told: from
+# 10 s after the start on.
+run sbatch --wait -N2 -n4 --ntasks-per-node=2 --time=2 --signal=TERM@80 \
     --output="$work/batch/out" "$work/script"
 expect_stop batch
 
