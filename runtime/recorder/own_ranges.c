@@ -100,8 +100,7 @@ static void write_range(struct jd_ring *ring, const struct jd_own_range *range)
     struct jd_ring_own_range *entry =
         &ring->own_ranges[range->number % JD_RING_OWN_RANGES];
     const memory_order order = memory_order_release; /* after the 0 */
-    if (atomic_load_explicit(&entry->number, memory_order_relaxed) >
-        range->number)
+    if (jd__ring_is_late(&entry->number, range->number))
         return;
     atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->begin, range->begin, order);

@@ -160,6 +160,14 @@ static inline void jd__ring_prefetch(struct jd_ring *ring, uint64_t number)
     __builtin_prefetch(jd__ring_entry(ring, number), 1);
 }
 
+/* Whether a newer one has the place by now, as the thread was held up since it
+ * had its number. */
+static inline bool jd__ring_is_late(const _Atomic uint64_t *there,
+                                    uint64_t number)
+{
+    return atomic_load_explicit(there, memory_order_relaxed) > number;
+}
+
 /* Becomes the newest call, in place of one that is JD_RING_CALLS older; nothing
  * where a thread was held up for so many calls of others that a newer one has
  * its place. Its state is JD_CALL_ENTERED; its times are not written. */
@@ -168,8 +176,7 @@ static inline void jd__ring_write(struct jd_ring *ring,
 {
     struct jd_ring_entry *entry = jd__ring_entry(ring, call->number);
     const memory_order order = memory_order_release; /* after the 0 */
-    if (atomic_load_explicit(&entry->number, memory_order_relaxed) >
-        call->number)
+    if (jd__ring_is_late(&entry->number, call->number))
         return;
     atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->site, call->site, order);

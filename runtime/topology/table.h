@@ -34,14 +34,14 @@ struct jd_process_info {
     int32_t cores_allowed;
     int32_t numa_node; /* of all its cores; -1: several */
     int32_t cache;     /* the last-level one of all its cores; -1: several */
-    uint64_t pid_namespace; /* pids of equal ones can be compared */
-    uint32_t cores;         /* text: the list, "0-3,8" */
-    uint32_t program;       /* text: its name */
-    int32_t num_devices;    /* of all platforms */
-    int32_t num_unowned;    /* those that it sees, and does not use */
-    uint32_t first_unowned; /* into unowned */
-    uint32_t absent;        /* text: a platform that it has no device of */
-    uint32_t why_absent;    /* text */
+    uint64_t pid_namespace;  /* pids of equal ones can be compared */
+    uint32_t cores;          /* text: the list, "0-3,8" */
+    uint32_t program;        /* text: its name */
+    int32_t num_devices;     /* of all platforms */
+    int32_t num_unowned;     /* those that it sees, and does not use */
+    uint32_t first_unowned;  /* into unowned */
+    uint32_t absent;         /* text: a platform that it has no device of */
+    uint32_t why_absent;     /* text */
     int32_t absent_is_fault; /* its driver is there, and cannot be used */
 };
 

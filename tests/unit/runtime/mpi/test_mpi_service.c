@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_mpi_service.c - what is served, and the sentence where it is not
- * enough. The program has its own MPI_Get_library_version, so that any MPI
- * can be played; no MPI is started.
+ * enough.
  */
 #include "runtime/mpi/service.h"
+#include "tests/unit/played_mpi.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static const char *library_version;
-
-int MPI_Get_library_version(char *version, int *length)
-{
-    if (!library_version)
-        return MPI_ERR_OTHER;
-    *length = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "%s",
-                       library_version);
-    return MPI_SUCCESS;
-}
 
 static void play_open_mpi(void)
 {

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_contradiction.c - an MPI of one process whose launcher says more, and
- * what each MPI's user can do. The program has its own MPI_Get_library_version;
- * no MPI is started.
+ * what each MPI's user can do.
  */
 #include "runtime/process/contradiction.h"
+#include "tests/unit/played_mpi.h"
 #include "tests/unit/unit.h"
 
-#include <mpi.h>
 #include <stdio.h>
-
-static const char *library_version;
-
-int MPI_Get_library_version(char *version, int *length)
-{
-    *length = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "%s",
-                       library_version);
-    return MPI_SUCCESS;
-}
 
 static const struct {
     const char *version, *name, *method, *remedy;
