@@ -46,7 +46,7 @@ check_files() {
 # check_last_calls: one process says, once, in which call the others are and by
 # how many process 3 is behind.
 check_last_calls() {
-    local line='^jd [0-2]/4 [^ ]+ warning axis "data" \(.*\): .*processes? [0-2].*'
+    local line='^jd [0-2]/4 [^ ]+ warning axis "data" \(.*\): .*process(es)? [0-2].*'
     line+='jd_psum of 1 x F64 .*; process 3, no call there: had returned from '
     line+='jd_sync_global_devices'
     (($(grep -cE "$line" "$work/err") == 1)) ||
