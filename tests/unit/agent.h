@@ -41,13 +41,10 @@ static struct {
     int port;
 } home;
 
-static inline void start_service_at(int count, const struct jd_auth *auth,
-                                    int port)
+static inline struct jd_server_spec make_server_spec(int count,
+                                                     const struct jd_auth *auth)
 {
-    struct jd_listen listen = { .port = port,
-                                .loopback = true,
-                                .variable = "the test" };
-    struct jd_server_spec spec = {
+    return (struct jd_server_spec){
         .service = { .auth = auth,
                      .job = "job",
                      .attempt = 2,
@@ -58,13 +55,39 @@ static inline void start_service_at(int count, const struct jd_auth *auth,
                      .program = "train",
                      .pid = 77 },
     };
-    UNIT_OK(jd__auth_start());
+}
+
+static inline void create_service(struct jd_server_spec *spec)
+{
     UNIT_OK(jd__loop_create("jd-service", &home.loop));
+    spec->loop = home.loop;
+    UNIT_OK(jd__sockets_create(spec, &home.server));
+}
+
+static inline void start_service_at(int count, const struct jd_auth *auth,
+                                    int port)
+{
+    struct jd_listen listen = { .port = port,
+                                .loopback = true,
+                                .variable = "the test" };
+    struct jd_server_spec spec = make_server_spec(count, auth);
+    UNIT_OK(jd__auth_start());
     UNIT_OK(jd__listen_open(&listen, &spec.listeners));
     home.port = spec.listeners.port;
-    spec.loop = home.loop;
-    UNIT_OK(jd__sockets_create(&spec, &home.server));
+    create_service(&spec);
     UNIT_OK(jd__loop_start(home.loop));
+}
+
+/* One that listens nowhere; returns the socket of its own process. */
+static inline int start_service_within(int count, const struct jd_auth *auth)
+{
+    struct jd_server_spec spec = make_server_spec(count, auth);
+    UNIT_OK(jd__auth_start());
+    create_service(&spec);
+    int fd = jd__sockets_connect(home.server);
+    ck_assert_int_ge(fd, 0);
+    UNIT_OK(jd__loop_start(home.loop));
+    return fd;
 }
 
 static inline void start_service(int count, const struct jd_auth *auth)

@@ -214,6 +214,10 @@ static void queue_for_munge(struct jd_service *service,
                          "munge cannot be asked: no memory");
         return;
     }
+    if (connection->is_own) { /* in no list of strangers, so in no queue */
+        ask_munge(service, connection);
+        return;
+    }
     jd__service_connection_set_state(service, connection, JD_CONNECTION_QUEUED);
     jd__greet_ask_munge(service);
 }

@@ -469,23 +469,7 @@ START_TEST(process_0_has_a_connection_within_the_process)
 {
     struct jd_agent_spec spec = make_spec(0, 1);
     int64_t sum;
-    UNIT_OK(jd__auth_start());
-    UNIT_OK(jd__loop_create("jd-service", &home.loop));
-    struct jd_server_spec server = {
-        .loop = home.loop,
-        .service = { .auth = &secret_auth,
-                     .job = "job",
-                     .attempt = 2,
-                     .count = 1,
-                     .heartbeat_timeout = -1,
-                     .max_message = MAX_MESSAGE,
-                     .host = "h0",
-                     .program = "train" },
-    };
-    UNIT_OK(jd__sockets_create(&server, &home.server));
-    spec.fd = jd__sockets_connect(home.server);
-    ck_assert_int_ge(spec.fd, 0);
-    UNIT_OK(jd__loop_start(home.loop));
+    spec.fd = start_service_within(1, &secret_auth);
     add_endpoint(&first, 1);
     open_agent(&first, &spec);
     UNIT_OK(meet_for(&first, 30));

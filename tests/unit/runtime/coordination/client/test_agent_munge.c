@@ -63,6 +63,23 @@ START_TEST(munge_lets_both_in)
 }
 END_TEST
 
+/* The process that serves: it has no other way in than its own socket. */
+START_TEST(munge_lets_the_services_own_process_in)
+{
+    if (!begin_munge())
+        return;
+    struct jd_agent_spec spec = make_spec(0, 3);
+    spec.auth = &munge_auth;
+    spec.fd = start_service_within(3, &munge_auth);
+    add_endpoint(&first, 1);
+    open_agent(&first, &spec);
+    UNIT_OK(meet_for(&first, 60));
+    close_agent(&first);
+    stop_service();
+    end_munge();
+}
+END_TEST
+
 /* Its words have a MAC, and so they are final. */
 START_TEST(what_the_service_refuses_is_refused_at_once)
 {
@@ -291,6 +308,7 @@ int main(void)
     TCase *tcase = unit_case(suite, "munge");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, munge_lets_both_in);
+    tcase_add_test(tcase, munge_lets_the_services_own_process_in);
     tcase_add_test(tcase, what_the_service_refuses_is_refused_at_once);
     tcase_add_test(tcase, one_of_another_user_is_passed_over);
     tcase_add_test(tcase, one_without_a_credential_is_passed_over);

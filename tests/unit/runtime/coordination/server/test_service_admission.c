@@ -427,6 +427,22 @@ START_TEST(munge_lets_in)
 }
 END_TEST
 
+/* It is among no strangers, so munge is asked at once. */
+START_TEST(munge_lets_the_services_own_process_in)
+{
+    start_munge();
+    accept_peer(&peers[0]);
+    jd__service_own(service, peers[0].connection);
+    Jd__Hello hello = make_hello(0, 2, "h0");
+    hello.credential = (char *)"MUNGE:own";
+    say_hello(&peers[0], &munge_auth, &hello);
+    ck_assert_pstr_eq(peers[0].credential, "MUNGE:own");
+    jd__service_vouched(service, peers[0].connection, JD_OK, "", now);
+    expect_welcome(&peers[0], &munge_auth);
+    finish();
+}
+END_TEST
+
 START_TEST(munge_refuses)
 {
     start_munge();
@@ -605,6 +621,7 @@ static void add_meeting(Suite *suite)
     tcase_add_test(tcase, a_secret_of_mpi_is_not_for_observers);
     tcase_add_test(tcase, observers_have_a_secret_of_their_own);
     tcase_add_test(tcase, munge_lets_in);
+    tcase_add_test(tcase, munge_lets_the_services_own_process_in);
     tcase_add_test(tcase, munge_refuses);
     tcase_add_test(tcase, while_munge_is_asked_there_is_nothing_to_say);
     tcase = unit_case(suite, "who may do what");
