@@ -20,9 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define TESTS_BEFORE_YIELD 64 /* some 10 us of polling */
 #define TESTS_PER_CLOCK 64    /* reading the clock costs as much as a test */
+#define TESTS_BEFORE_SLEEP 4000
+#define TESTS_PER_SLEEP 16   /* each takes in what came meanwhile */
+#define FIRST_SLEEP 20000    /* nanoseconds */
+#define LONGEST_SLEEP 200000 /* who comes late is late by far more */
 #define NEARLY 0.8            /* of a deadline that others have too */
 #define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
 #define LONGEST_TELL 8.0      /* between two */
@@ -698,6 +703,27 @@ static int test_requests(const struct jd_wait *wait, const struct requests *all,
     return code;
 }
 
+/*
+ * Between two tests: a wait that is long already leaves the processor to
+ * others, a hundredth of its length at a time. More than one test in a turn, as
+ * MPI moves what is long by pieces, and only in them.
+ */
+static void give_way(unsigned tests)
+{
+    if (tests <= TESTS_BEFORE_YIELD)
+        return;
+    if (tests < TESTS_BEFORE_SLEEP || tests % TESTS_PER_SLEEP) {
+        sched_yield();
+        return;
+    }
+    long times = 1 + (tests - TESTS_BEFORE_SLEEP) / (16 * TESTS_PER_SLEEP);
+    long sleep = times * FIRST_SLEEP;
+    nanosleep(&(struct timespec){ .tv_nsec = sleep < LONGEST_SLEEP
+                                                 ? sleep
+                                                 : LONGEST_SLEEP },
+              NULL);
+}
+
 static bool is_for_one(const struct jd_wait *wait, const struct requests *all)
 {
     return all->count == 1 && !wait->is_handed_on;
@@ -730,8 +756,7 @@ static jd_status wait_for(const struct jd_wait *wait,
             record_end(wait, &state, all);
             return JD_OK;
         }
-        if (tests > TESTS_BEFORE_YIELD)
-            sched_yield();
+        give_way(tests);
         if (tests % TESTS_PER_CLOCK)
             continue;
         jd_status status = look_at_missing(wait, &state, &search);

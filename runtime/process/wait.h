@@ -10,7 +10,8 @@
  *     while (status == JD_OK && !has_come())
  *         status = jd__wait_look(&wait, &state, find_missing, arg, 2);
  *
- * A wait polls and yields between polls: nobody has to wake it when a peer
+ * A wait polls and yields between polls, and after some milliseconds sleeps
+ * between them, a hundredth of its length: nobody has to wake it when a peer
  * dies. It then ends as soon as this process hears of it.
  */
 #ifndef RUNTIME_PROCESS_WAIT_H

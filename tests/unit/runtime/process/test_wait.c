@@ -2,7 +2,8 @@
 /*
  * test_wait.c - the loop that waits for MPI. The program has its own
  * MPI_Testall and MPI_Request_get_status, whose requests complete when the test
- * says so, and its own clock; no MPI is started, and nothing waits for time.
+ * says so, its own clock and its own sleep; no MPI is started, and nothing
+ * waits for time.
  */
 #include "runtime/mpi/message_count.h"
 #include "runtime/process/wait.h"
@@ -24,11 +25,22 @@ static long tests_until_done; /* -1: never */
 static int lines_until_done;  /* on standard error; 0: never */
 static int test_result;
 static long num_tests;
+static long num_sleeps, longest_sleep; /* nanoseconds */
 static double now;
 
 static double test_clock(void)
 {
     return now += MOMENT;
+}
+
+int nanosleep(const struct timespec *length, struct timespec *left)
+{
+    (void)left;
+    ck_assert_int_eq(length->tv_sec, 0);
+    num_sleeps++;
+    if (length->tv_nsec > longest_sleep)
+        longest_sleep = length->tv_nsec;
+    return 0;
 }
 
 /* One write each; the file is the test's. */
@@ -95,7 +107,7 @@ static void make_job(void)
     memset(has_come, 0, sizeof has_come);
     tests_until_done = -1;
     lines_until_done = 0;
-    num_tests = 0;
+    num_tests = num_sleeps = longest_sleep = 0;
     test_result = MPI_SUCCESS;
     now = 10000;
 }
@@ -169,6 +181,24 @@ START_TEST(done_is_done)
     tests_until_done = lengths[_i];
     UNIT_OK(run(&wait));
     ck_assert_int_eq(num_tests, lengths[_i]);
+}
+END_TEST
+
+/* What comes within a few milliseconds is never slept over; later most of the
+ * time is, a fraction of a millisecond each, with tests between. */
+START_TEST(a_long_wait_leaves_the_processor)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1);
+    wait.timeout = -1;
+    tests_until_done = 3000;
+    UNIT_OK(run(&wait));
+    ck_assert_int_eq(num_sleeps, 0);
+    num_tests = 0;
+    tests_until_done = 100000;
+    UNIT_OK(run(&wait));
+    ck_assert_int_gt(num_sleeps, 5000);
+    ck_assert_int_lt(num_sleeps, 10000);
+    ck_assert_int_le(longest_sleep, 1000000);
 }
 END_TEST
 
@@ -606,6 +636,7 @@ int main(int argc, char **argv)
     tcase_add_checked_fixture(ends, make_job, NULL);
     tcase_set_timeout(ends, 30);
     tcase_add_loop_test(ends, done_is_done, 0, COUNT(lengths));
+    tcase_add_test(ends, a_long_wait_leaves_the_processor);
     tcase_add_test(ends, mpi_may_fail);
     tcase_add_test(ends, a_deadline_names_the_missing);
     tcase_add_test(ends, a_process_is_named_once);
