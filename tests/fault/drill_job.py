@@ -196,7 +196,8 @@ def who_stays(drill):
 
 
 def start(drill, build, strict):
-    env = dict(environment(drill), FAULT_STAY=who_stays(drill))
+    env = dict(environment(drill), FAULT_STAY=who_stays(drill),
+               FAULT_STDERR=f'{WORK}/err')
     with open(f'{WORK}/out', 'ab') as out, open(f'{WORK}/err', 'ab') as err:
         return [subprocess.Popen(
             [*launcher, *program(drill, build)], cwd=WORK, stdout=out,

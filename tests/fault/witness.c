@@ -2,12 +2,12 @@
 /*
  * witness COMMAND... - runs a process of a job and writes its exit code, or
  * 128 and its signal, to $FAULT_DIR/code.RANK: launchers return the first
- * one's only. Its standard error is $FAULT_DIR/stderr.RANK: an mpirun that
- * ends a job drops what it has not read. It outlives a launcher's SIGTERM,
- * which is meant for the command. Where its rank is one of $FAULT_STAY
- * ("0 1 4"), it stays until all of these have written their codes: mpirun
- * kills the others when it sees a process end, and sooner with each that it
- * sees. Not an MPI program.
+ * one's only. Where $FAULT_STDERR names a file, its standard error goes to the
+ * file's end: an mpirun that ends a job drops what it has not read. It outlives
+ * a launcher's SIGTERM, which is meant for the command. Where its rank is one
+ * of $FAULT_STAY ("0 1 4"), it stays until all of these have written their
+ * codes: mpirun kills the others when it sees a process end, and sooner with
+ * each that it sees. Not an MPI program.
  */
 #include <errno.h>
 #include <signal.h>
@@ -42,16 +42,16 @@ static int own_rank(void)
 
 enum { MAX_PATH = 4096 };
 
-static void path_of(const char *what, int rank, char path[MAX_PATH])
+static void code_path(int rank, char path[MAX_PATH])
 {
     const char *dir = getenv("FAULT_DIR");
-    snprintf(path, MAX_PATH, "%s/%s.%d", dir ? dir : ".", what, rank);
+    snprintf(path, MAX_PATH, "%s/code.%d", dir ? dir : ".", rank);
 }
 
 static void write_code(int code)
 {
     char path[MAX_PATH], part[MAX_PATH + 8];
-    path_of("code", own_rank(), path);
+    code_path(own_rank(), path);
     snprintf(part, sizeof part, "%s.part", path);
     FILE *out = fopen(part, "w");
     if (!out)
@@ -80,7 +80,7 @@ static int is_another(int rank)
 static int has_ended(int rank)
 {
     char path[MAX_PATH];
-    path_of("code", rank, path);
+    code_path(rank, path);
     return access(path, F_OK) == 0;
 }
 
@@ -95,10 +95,9 @@ static void stay(void)
 
 static void run(char **command)
 {
-    char path[MAX_PATH];
-    path_of("stderr", own_rank(), path);
+    const char *path = getenv("FAULT_STDERR");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (freopen(path, "a", stderr))
+    if (!path || freopen(path, "a", stderr))
         execv(command[0], command);
     _exit(98);
 }
