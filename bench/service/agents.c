@@ -77,7 +77,7 @@ static bool send_out(struct bench_agents *agents, struct agent *agent,
         was_appended && jd__wire_bytes_reserve(&agents->out, JD_SEAL_SIZE);
     uint8_t *data = agents->out.data + agents->out.begin;
     if (was_appended && agent->seal.is_on) {
-        jd__seal_frame(&agent->seal, data, size);
+        jd__seal_batch(&agent->seal, data, size);
         agents->out.end += JD_SEAL_SIZE;
         size += JD_SEAL_SIZE;
     }
@@ -223,17 +223,35 @@ static bool on_message(struct bench_agents *agents, struct agent *agent,
     }
 }
 
+/* As jd__seal_next, but MACs are passed over. */
+static enum jd_wire_result next_frame(struct bench_agents *agents,
+                                      const struct agent *agent, uint8_t *data,
+                                      size_t size, struct jd_wire_frame *frame)
+{
+    bool is_joined;
+    if (!agent->seal.is_on || size < JD_WIRE_HEADER)
+        return jd__wire_next(data, size, INT32_MAX, &agents->arena, frame);
+    size_t length = jd__seal_length(data, &is_joined);
+    size_t all = length + (is_joined ? 0 : JD_SEAL_SIZE);
+    if (size < all)
+        return JD_WIRE_PARTIAL;
+    jd__wire_put_u32(data, (uint32_t)(length - JD_WIRE_HEADER));
+    enum jd_wire_result result =
+        jd__wire_next(data, length, INT32_MAX, &agents->arena, frame);
+    frame->bytes = all;
+    return result;
+}
+
 /* Handles the frames of the data; returns how much of it they were. */
 static size_t handle_frames(struct bench_agents *agents, struct agent *agent,
-                            const uint8_t *data, size_t size)
+                            uint8_t *data, size_t size)
 {
     struct jd_wire_frame frame;
     size_t used = 0;
     while (!agents->has_failed) {
-        enum jd_wire_result result = jd__wire_next(
-            data + used, size - used, UINT32_MAX, &agents->arena, &frame);
-        frame.bytes += agent->seal.is_on ? JD_SEAL_SIZE : 0; /* not checked */
-        if (result == JD_WIRE_PARTIAL || size - used < frame.bytes)
+        enum jd_wire_result result =
+            next_frame(agents, agent, data + used, size - used, &frame);
+        if (result == JD_WIRE_PARTIAL)
             break;
         if (result == JD_WIRE_BROKEN) {
             fail(agents, index_of(agents, agent), "garbage", frame.why);
@@ -248,7 +266,7 @@ static size_t handle_frames(struct bench_agents *agents, struct agent *agent,
 
 /* What came goes behind what is there of a frame. */
 static bool handle_data(struct bench_agents *agents, struct agent *agent,
-                        const uint8_t *data, size_t size)
+                        uint8_t *data, size_t size)
 {
     struct jd_bytes *in = &agent->in;
     bool is_fresh = !jd__bytes_size(in);

@@ -59,25 +59,35 @@ int bench_connect(const struct bench_server *server)
 
 /* ---- one request -------------------------------------------------------- */
 
-/* Of the connection i, for which there may be a MAC behind it. */
-static uint8_t *next_request(struct bench_client *client, int i)
+static uint8_t *next_request(struct bench_client *client)
 {
-    uint8_t *data = client->request.data;
     if (client->has_id) {
         bench_frame_set_id(client->request.data, client->next_id);
         if (++client->next_id == BENCH_LAST_ID)
             client->next_id = BENCH_FIRST_ID;
     }
-    if (client->seals[i] && client->seals[i]->is_on)
-        jd__seal_frame(client->seals[i], data,
+    return client->request.data;
+}
+
+static bool is_sealed(const struct bench_client *client, int i)
+{
+    return client->seals[i] && client->seals[i]->is_on;
+}
+
+/* Of the connection i, for which there may be a MAC behind it. */
+static uint8_t *next_sealed(struct bench_client *client, int i)
+{
+    uint8_t *data = next_request(client);
+    if (is_sealed(client, i))
+        jd__seal_batch(client->seals[i], data,
                        jd__bytes_size(&client->request));
     return data;
 }
 
-static size_t request_size(const struct bench_client *client, int i)
+static size_t sealed_size(const struct bench_client *client, int i)
 {
-    bool is_sealed = client->seals[i] && client->seals[i]->is_on;
-    return jd__bytes_size(&client->request) + (is_sealed ? JD_SEAL_SIZE : 0);
+    return jd__bytes_size(&client->request) +
+           (is_sealed(client, i) ? JD_SEAL_SIZE : 0);
 }
 
 static bool send_all(struct bench_client *client, int fd, const uint8_t *data,
@@ -147,8 +157,8 @@ bool bench_client_prepare(struct bench_client *client)
     client->next_id = BENCH_FIRST_ID;
     bool is_well =
         jd__wire_bytes_reserve(&client->request, JD_SEAL_SIZE) &&
-        send_all(client, client->fds[0], next_request(client, 0),
-                 request_size(client, 0)) &&
+        send_all(client, client->fds[0], next_sealed(client, 0),
+                 sealed_size(client, 0)) &&
         receive_sample(client, &reply) &&
         (is_good(client, &reply) ||
          bench_complain("the %s server does not take the request: %.*s",
@@ -161,20 +171,79 @@ bool bench_client_prepare(struct bench_client *client)
 
 /* ---- one connection ----------------------------------------------------- */
 
+/* As many requests, with one MAC behind all; returns their bytes. */
+static size_t fill(struct bench_client *client, uint8_t *all, int in_flight)
+{
+    size_t size = jd__bytes_size(&client->request);
+    for (int i = 0; i < in_flight; i++) {
+        memcpy(all + (size_t)i * size, next_request(client), size);
+        if (is_sealed(client, 0) && i < in_flight - 1)
+            jd__seal_join(all + (size_t)i * size);
+    }
+    if (!is_sealed(client, 0))
+        return (size_t)in_flight * size;
+    jd__seal_batch(client->seals[0], all, (size_t)in_flight * size);
+    return (size_t)in_flight * size + JD_SEAL_SIZE;
+}
+
+/* Of the replies in the buffer those that are whole; their bytes. Which have a
+ * MAC behind them their lengths say. */
+static size_t count_replies(const struct bench_client *client,
+                            const uint8_t *buffer, size_t size, int *ret_count)
+{
+    size_t at = 0;
+    *ret_count = 0;
+    while (size - at >= JD_WIRE_HEADER) {
+        bool is_joined;
+        size_t length = jd__seal_length(buffer + at, &is_joined);
+        length += is_sealed(client, 0) && !is_joined ? JD_SEAL_SIZE : 0;
+        if (size - at < length)
+            break;
+        at += length;
+        (*ret_count)++;
+    }
+    return at;
+}
+
+/* Small ones. */
+static bool receive_batches(struct bench_client *client, int replies)
+{
+    static uint8_t buffer[BUFFER];
+    size_t has = 0;
+    while (replies > 0) {
+        int count;
+        ssize_t got = recv(client->fds[0], buffer + has, BUFFER - has, 0);
+        if (got <= 0) {
+            errno = got ? errno : ECONNRESET;
+            return fail(client, "waiting for a reply");
+        }
+        has += (size_t)got;
+        size_t used = count_replies(client, buffer, has, &count);
+        memmove(buffer, buffer + used, has - used);
+        has -= used;
+        replies -= count;
+    }
+    return true;
+}
+
+static bool receive_replies(struct bench_client *client, int replies)
+{
+    return replies > 1 && is_sealed(client, 0)
+               ? receive_batches(client, replies)
+               : receive_all(client, (size_t)replies * client->reply_size);
+}
+
 double bench_client_blocking(struct bench_client *client, int in_flight,
                              double seconds)
 {
-    size_t size = request_size(client, 0);
-    uint8_t *all = malloc((size_t)in_flight * size);
+    uint8_t *all = malloc((size_t)in_flight * sealed_size(client, 0));
     double begin = jd__clock_now(), now = begin;
     long requests = 0;
     bool is_well = all != NULL;
     while (is_well && now - begin < seconds) {
-        for (int i = 0; i < in_flight; i++)
-            memcpy(all + (size_t)i * size, next_request(client, 0), size);
-        is_well =
-            send_all(client, client->fds[0], all, (size_t)in_flight * size) &&
-            receive_all(client, (size_t)in_flight * client->reply_size);
+        size_t size = fill(client, all, in_flight);
+        is_well = send_all(client, client->fds[0], all, size) &&
+                  receive_replies(client, in_flight);
         requests += in_flight;
         now = jd__clock_now();
     }
@@ -199,8 +268,8 @@ static bool watch(struct bench_client *client)
 
 static bool send_one(struct bench_client *client, int i)
 {
-    return send_all(client, client->fds[i], next_request(client, i),
-                    request_size(client, i));
+    return send_all(client, client->fds[i], next_sealed(client, i),
+                    sealed_size(client, i));
 }
 
 /* The requests on all connections that are answered are made again, until the

@@ -109,6 +109,7 @@ static void turn(struct service *service)
 
 static void send_out(struct service *service)
 {
+    jd__seal_close(&service->sent, &service->out);
     ssize_t sent =
         send(service->fd, service->out.data + service->out.begin,
              jd__bytes_size(&service->out), MSG_DONTWAIT | MSG_NOSIGNAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_seeds wire|service|agent|inter DIRECTORY - writes the inputs that the
- * fuzz targets begin with: frames of every body, what jobs do, and a result
+ * fuzz_seeds wire|seal|service|agent|inter DIRECTORY - writes the inputs that
+ * the fuzz targets begin with: frames of every body, what jobs do, and a result
  * and a fault that can be.
  */
 #include "collectives/cpu/inter/inter_result.h"
@@ -98,7 +98,8 @@ static void write_large(const char *directory)
     jd__wire_bytes_finish(&seed);
 }
 
-/* first: of fuzz_wire the limit, of fuzz_agent the flags. */
+/* first: of fuzz_wire the limit, of fuzz_seal from whom, of fuzz_agent the
+ * flags. */
 static void write_frames(const char *directory, uint8_t first)
 {
     const ProtobufCMessageDescriptor *type = &jd__message__descriptor;
@@ -222,6 +223,9 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "wire") == 0)
         write_frames(argv[2], 0);
+    else if (argc == 3 && strcmp(argv[1], "seal") == 0)
+        for (uint8_t from = 0; from < 2; from++)
+            write_frames(argv[2], from);
     else if (argc == 3 && strcmp(argv[1], "agent") == 0)
         for (uint8_t flags = 0; flags < 4; flags++)
             write_frames(argv[2], flags);

@@ -128,6 +128,7 @@ static void report_closed(struct jd_link *link, int error, const char *why)
 /* With the lock: sends what the socket takes. True where some is left. */
 static bool push_out(struct jd_link *link)
 {
+    jd__seal_close(&link->sent, &link->out);
     while (jd__bytes_size(&link->out)) {
         ssize_t sent =
             send(link->fd, link->out.data + link->out.begin,

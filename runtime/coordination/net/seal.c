@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* seal.c - frames with a MAC behind them. */
+/* seal.c - batches of frames with a MAC behind them. */
 #include "runtime/coordination/net/seal.h"
 
 #include <sodium.h>
@@ -12,6 +12,7 @@ _Static_assert(JD_SEAL_KEY == crypto_shorthash_siphashx24_KEYBYTES,
                "JD_SEAL_KEY is not the key's size");
 
 enum { COUNT_SIZE = 8 };
+#define JOINED (UINT32_C(1) << 31) /* of a frame's length */
 
 void jd__seal_begin(struct jd_seal *seal, const uint8_t key[JD_SEAL_KEY])
 {
@@ -24,22 +25,50 @@ void jd__seal_finish(struct jd_seal *seal)
     sodium_memzero(seal, sizeof *seal);
 }
 
-/* Behind the frame there is room for a MAC: the frame's number stands there
+/* ---- sending ------------------------------------------------------------ */
+
+/* Behind the batch there is room for a MAC: the batch's number stands there
  * while the MAC is made, so that both are hashed in one go. */
-static void make(const struct jd_seal *seal, uint8_t *frame, size_t size,
+static void make(const struct jd_seal *seal, uint8_t *batch, size_t size,
                  uint8_t mac[JD_SEAL_SIZE])
 {
     for (int i = 0; i < COUNT_SIZE; i++)
-        frame[size + (size_t)i] = (uint8_t)(seal->count >> (8 * i));
-    crypto_shorthash_siphashx24(mac, frame, size + COUNT_SIZE, seal->key);
+        batch[size + (size_t)i] = (uint8_t)(seal->count >> (8 * i));
+    crypto_shorthash_siphashx24(mac, batch, size + COUNT_SIZE, seal->key);
 }
 
-void jd__seal_frame(struct jd_seal *seal, uint8_t *frame, size_t size)
+void jd__seal_join(uint8_t *frame)
+{
+    jd__wire_put_u32(frame, jd__wire_get_u32(frame) | JOINED);
+}
+
+void jd__seal_batch(struct jd_seal *seal, uint8_t *batch, size_t size)
 {
     uint8_t mac[JD_SEAL_SIZE];
-    make(seal, frame, size, mac);
-    memcpy(frame + size, mac, JD_SEAL_SIZE);
+    make(seal, batch, size, mac);
+    memcpy(batch + size, mac, JD_SEAL_SIZE);
     seal->count++;
+}
+
+/* Each frame is appended with room for a MAC, so that there is some now. */
+void jd__seal_close(struct jd_seal *seal, struct jd_bytes *out)
+{
+    if (!seal->batch)
+        return;
+    jd__seal_batch(seal, out->data + out->end - seal->batch, seal->batch);
+    out->end += JD_SEAL_SIZE;
+    seal->batch = 0;
+}
+
+/* Those before a long frame do not wait for it: it begins a batch, behind the
+ * MAC of theirs. */
+static void part(struct jd_seal *seal, struct jd_bytes *out, size_t size)
+{
+    uint8_t *frame = out->data + out->end - size;
+    memmove(frame + JD_SEAL_SIZE, frame, size);
+    jd__seal_batch(seal, frame - seal->batch, seal->batch);
+    out->end += JD_SEAL_SIZE;
+    seal->batch = 0;
 }
 
 bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
@@ -47,21 +76,106 @@ bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
 {
     if (!seal->is_on)
         return jd__wire_append(out, message);
-    size_t size = jd__wire_append_before(out, message, JD_SEAL_SIZE);
+    if (seal->batch >= JD_SEAL_BATCH)
+        jd__seal_close(seal, out);
+    size_t size = jd__wire_append_before(out, message, 2 * JD_SEAL_SIZE);
     if (!size)
         return false;
-    jd__seal_frame(seal, out->data + out->end - size, size);
-    out->end += JD_SEAL_SIZE;
+    if (seal->batch && size > JD_SEAL_BATCH)
+        part(seal, out, size);
+    if (seal->batch)
+        jd__seal_join(out->data + out->end - size - seal->last);
+    seal->batch += size;
+    seal->last = size;
     return true;
 }
 
-/* The MAC behind a frame of that size. */
-static bool is_right(const struct jd_seal *seal, uint8_t *frame, size_t size)
+/* ---- receiving ---------------------------------------------------------- */
+
+size_t jd__seal_length(const uint8_t header[JD_WIRE_HEADER],
+                       bool *ret_is_joined)
+{
+    uint32_t number = jd__wire_get_u32(header);
+    *ret_is_joined = number & JOINED;
+    return JD_WIRE_HEADER + (size_t)(number & ~JOINED);
+}
+
+/* The MAC behind a batch of that size. */
+static bool is_right(const struct jd_seal *seal, uint8_t *batch, size_t size)
 {
     uint8_t seen[JD_SEAL_SIZE], wanted[JD_SEAL_SIZE];
-    memcpy(seen, frame + size, JD_SEAL_SIZE);
-    make(seal, frame, size, wanted);
-    return sodium_memcmp(seen, wanted, JD_SEAL_SIZE) == 0;
+    memcpy(seen, batch + size, JD_SEAL_SIZE);
+    make(seal, batch, size, wanted);
+    return crypto_verify_16(seen, wanted) == 0;
+}
+
+static enum jd_wire_result look_at_mac(struct jd_seal *seal, uint8_t *batch,
+                                       size_t size, struct jd_wire_frame *frame)
+{
+    if (!is_right(seal, batch, size)) {
+        snprintf(frame->why, sizeof frame->why,
+                 "a batch of %zu bytes is not from the other side, or was "
+                 "changed on its way (its MAC is wrong)",
+                 size);
+        return JD_WIRE_BROKEN;
+    }
+    seal->count++;
+    seal->right = size;
+    return JD_WIRE_MESSAGE;
+}
+
+/* The length of a frame that is too long is no joined one's for wire.h. */
+static enum jd_wire_result refuse_length(size_t length, size_t limit,
+                                         struct jd_wire_frame *frame)
+{
+    uint8_t header[JD_WIRE_HEADER];
+    jd__wire_put_u32(header, (uint32_t)(length - JD_WIRE_HEADER));
+    return jd__wire_next(header, sizeof header, limit, NULL, frame);
+}
+
+/* Of the batch that begins the data: MESSAGE where it is here and right. */
+static enum jd_wire_result look_at_batch(struct jd_seal *seal, uint8_t *data,
+                                         size_t size, size_t limit,
+                                         struct jd_wire_frame *frame)
+{
+    bool is_joined = true;
+    size_t at = 0;
+    while (is_joined) {
+        frame->bytes = at + JD_WIRE_HEADER;
+        if (size < frame->bytes)
+            return JD_WIRE_PARTIAL;
+        size_t length = jd__seal_length(data + at, &is_joined);
+        if (length - JD_WIRE_HEADER > limit)
+            return refuse_length(length, limit, frame);
+        at += length;
+        if (is_joined && at >= JD_SEAL_BATCH) {
+            snprintf(frame->why, sizeof frame->why,
+                     "a batch of %zu bytes and more, where %d are allowed", at,
+                     JD_SEAL_BATCH);
+            return JD_WIRE_BROKEN;
+        }
+        frame->bytes = at + JD_SEAL_SIZE;
+        if (size < at)
+            return JD_WIRE_PARTIAL;
+    }
+    if (size < frame->bytes)
+        return JD_WIRE_PARTIAL;
+    return look_at_mac(seal, data, at, frame);
+}
+
+/* The first of the batch that was right. */
+static enum jd_wire_result take(struct jd_seal *seal, uint8_t *data,
+                                size_t limit, struct jd_wire_arena *arena,
+                                struct jd_wire_frame *frame)
+{
+    bool is_joined;
+    size_t length = jd__seal_length(data, &is_joined);
+    jd__wire_put_u32(data, (uint32_t)(length - JD_WIRE_HEADER));
+    enum jd_wire_result result =
+        jd__wire_next(data, length, limit, arena, frame);
+    seal->right -= length;
+    frame->bytes = length + (is_joined ? 0 : JD_SEAL_SIZE);
+    return result;
 }
 
 enum jd_wire_result jd__seal_next(struct jd_seal *seal, uint8_t *data,
@@ -69,23 +183,14 @@ enum jd_wire_result jd__seal_next(struct jd_seal *seal, uint8_t *data,
                                   struct jd_wire_arena *arena,
                                   struct jd_wire_frame *frame)
 {
-    if (!seal->is_on || size < JD_WIRE_HEADER || jd__wire_get_u32(data) > limit)
+    if (!seal->is_on)
         return jd__wire_next(data, size, limit, arena, frame);
-    size_t length = JD_WIRE_HEADER + (size_t)jd__wire_get_u32(data);
     frame->message = NULL;
-    frame->bytes = length + JD_SEAL_SIZE;
-    if (size < frame->bytes)
-        return JD_WIRE_PARTIAL;
-    if (!is_right(seal, data, length)) {
-        snprintf(frame->why, sizeof frame->why,
-                 "a frame of %zu bytes is not from the other side, or was "
-                 "changed on its way (its MAC is wrong)",
-                 length);
-        return JD_WIRE_BROKEN;
+    if (!seal->right) {
+        enum jd_wire_result result =
+            look_at_batch(seal, data, size, limit, frame);
+        if (result != JD_WIRE_MESSAGE)
+            return result;
     }
-    seal->count++;
-    enum jd_wire_result result =
-        jd__wire_next(data, length, limit, arena, frame);
-    frame->bytes = length + JD_SEAL_SIZE;
-    return result;
+    return take(seal, data, limit, arena, frame);
 }

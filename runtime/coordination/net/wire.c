@@ -143,7 +143,7 @@ size_t jd__wire_append_before(struct jd_bytes *out, const Jd__Message *message,
                               size_t room)
 {
     size_t length = jd__message__get_packed_size(message);
-    if (length > UINT32_MAX)
+    if (length > INT32_MAX)
         return 0;
     uint8_t *at = jd__wire_bytes_reserve(out, JD_WIRE_HEADER + length + room);
     if (!at)

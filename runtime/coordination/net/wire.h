@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    JD_WIRE_PROTOCOL = 3,        /* the number in Challenge and Hello */
+    JD_WIRE_PROTOCOL = 4,        /* the number in Challenge and Hello */
     JD_WIRE_HEADER = 4,          /* bytes before the message */
     JD_WIRE_STRANGER_MAX = 8192, /* the limit until the Welcome */
 };
@@ -81,7 +81,8 @@ struct jd_wire_frame {
     char why[136];
 };
 
-/* Appends a frame; false where there is no memory or the message has 4 GiB. */
+/* Appends a frame; false where there is no memory or the message has 2 GiB: the
+ * highest bit of a length is seal.h's. */
 bool jd__wire_append(struct jd_bytes *out, const Jd__Message *message);
 
 /* The same with so much room behind it; the frame's bytes, 0 where it is not

@@ -39,7 +39,7 @@ START_TEST(strangers_are_refused_by_reason)
     hello = make_hello(1, 4, "h0");
     hello.protocol = 9;
     refuse(&hello, &secret_auth, JD_UNIMPLEMENTED,
-           "it speaks protocol 9, this service 3; all processes need the same "
+           "it speaks protocol 9, this service 4; all processes need the same "
            "version of jd");
     hello = make_hello(1, 4, "h0");
     hello.job = (char *)"other";
