@@ -5,6 +5,7 @@
  * caller's deadline. What is said on it is in agent_greet.c.
  */
 #include "base/clock.h"
+#include "base/log.h"
 #include "runtime/coordination/client/agent_private.h"
 
 #include <errno.h>
@@ -161,9 +162,14 @@ const struct jd_link_hooks jd__agent_link_hooks = {
 
 static void on_meet_timeout(evutil_socket_t fd, short what, void *arg)
 {
+    static const char silence[] =
+        "connected, but nothing of jd answered in time";
+    struct jd_agent *agent = arg;
     (void)fd, (void)what;
-    jd__agent_give_up_address(arg,
-                              "connected, but nothing of jd answered in time");
+    if (!agent->spec.is_search)
+        jd__log(JD_LOG_INFO, "process %d: %s: %s (%d s); it is tried again",
+                agent->spec.process, agent->trying, silence, WELCOME_SECONDS);
+    jd__agent_give_up_address(agent, silence);
 }
 
 /* The socket is connected, and the agent's from here on. */
