@@ -179,7 +179,7 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .type = JD_TYPE_BYTES,
         .initial = "64MiB",
         .min = 1 << 16,
-        .max = (1ll << 31) - 1,
+        .max = 1ll << 31,
         .unit = "bytes",
         .doc = "the largest message between a process and the coordination "
                "service",

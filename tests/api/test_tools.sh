@@ -70,6 +70,15 @@ says "as JSON, with the keys that the manual says" 0 "alike" python3 \
 says "--job without an address" 2 "requires an argument" "$jd_info" --job
 says "--job of another environment" 2 "--env does not go with --job" \
     "$jd_info" --job h:1 --env /dev/null
+says "--watch of no job" 2 "jd-info: --watch goes with --job alone" \
+    "$jd_info" --watch
+says "--watch as JSON" 2 "jd-info: --watch does not go with --json" \
+    "$jd_info" --job h:1 --watch --json
+for interval in 0 -1 0.01 86401 1s '' nan; do
+    says "--watch=$interval" 2 \
+        "jd-info: --watch=$interval: it must be 0.1 to 86400 seconds" \
+        "$jd_info" --job h:1 "--watch=$interval"
+done
 says "--job and no port" 1 'jd-info: the job at h: "h" is no address' \
     "$jd_info" --job h
 

@@ -62,9 +62,9 @@ with_secret() {
     start JD_SECRET=sesame
     JD_SECRET=sesame look_until_both_wait || status=$?
     expect "the table of a job with JD_SECRET" "$status" \
-        '^process +state +host +pid +program +heard +doing$' \
-        '^0 +CONNECTED +[^ ]+ +[0-9]+ +late +[0-9.]+ s  waits in jd_sync_global_devices "met", for [0-9.e-]+ s$' \
-        '^1 +CONNECTED +[^ ]+ +[0-9]+ +late +[0-9.]+ s  nothing of jd yet$' \
+        '^process +state +host +pid +program +heard +caused +doing$' \
+        '^0 +CONNECTED +[^ ]+ +[0-9]+ +late +[0-9.]+ s +- +waits in jd_sync_global_devices "met", for [0-9.e-]+ s$' \
+        '^1 +CONNECTED +[^ ]+ +[0-9]+ +late +[0-9.]+ s +- +nothing of jd yet$' \
         '^2 +CONNECTED .* waits in jd_sync_global_devices'
     status=0
     JD_SECRET=sesame look --json || status=$?
@@ -93,6 +93,50 @@ without_secret() {
         'this program has not reached the coordination service in [0-9.]+ s; it tried .*Connection refused$'
 }
 
+has_tables() { (($(grep -c '^process  ' "$work/table") >= $1)); }
+
+# await_tables N: so many are printed, within 20 s.
+await_tables() {
+    local deadline=$((SECONDS + 20))
+    until has_tables "$1"; do
+        ((SECONDS < deadline)) || return 1
+        sleep 0.05
+    done
+}
+
+# Table after table, and the job's end is the end.
+watched() {
+    local status=0 watcher
+    start JD_SECRET=sesame
+    JD_SECRET=sesame look --watch=0.1 &
+    watcher=$!
+    await_tables 3 || status=$?
+    expect "a table again and again" "$status" \
+        "^[0-9:]+  job at $address, 3 processes, every 0.1 s$" \
+        '^2 +CONNECTED ' '^$'
+    finish "a job that is watched"
+    status=0
+    wait "$watcher" || status=$?
+    expect "it ends with the job" $((status != 1)) \
+        "^jd-info: the job at $address: .*"
+}
+
+# On a terminal of six lines two of three rows fit.
+on_a_terminal() {
+    local status=0
+    start JD_SECRET=sesame
+    JD_SECRET=sesame python3 "$here/terminal.py" 6 3 \
+        "$build/tools/jd-info" --job "$address" --watch=0.1 \
+        >"$work/table" 2>&1 || status=$?
+    expect "a terminal shows what fits" "$status" \
+        $'^\e\\[H\e\\[2J[0-9:]+  job at ' \
+        '^0 +CONNECTED ' '^1 +CONNECTED ' \
+        '^and 1 more, that caused less; --json has all'
+    ! grep -q '^2 ' "$work/table" && status=0 || status=1
+    tap_result "and no more" "$status" "$work/table"
+    finish "a job that is watched on a terminal"
+}
+
 clear_foreign_variables
 command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
 if ((EUID == 0)); then
@@ -100,4 +144,6 @@ if ((EUID == 0)); then
 fi
 with_secret
 without_secret
+watched
+on_a_terminal
 tap_done

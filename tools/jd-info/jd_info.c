@@ -9,16 +9,23 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2 };
+enum {
+    EXIT_USAGE = 2,
+    WATCH_SECONDS = 2,
+    WATCH_MOST = 86400,
+};
+
+#define WATCH_LEAST 0.1 /* seconds */
 
 static const char usage[] =
     "Usage: jd-info [--env FILE] [--json]\n"
     "       jd-info --options [--env FILE]\n"
     "       jd-info --options --markdown\n"
     "       jd-info --topology [--json]\n"
-    "       jd-info --job HOST:PORT [--json]\n"
+    "       jd-info --job HOST:PORT [--json | --watch[=SECONDS]]\n"
     "       jd-info --build [--json]\n"
     "       jd-info --help | --version\n"
     "\n"
@@ -35,6 +42,10 @@ static const char usage[] =
     "               print what each process of a running job does, asked of\n"
     "               its coordination service (JD_LOG=info says where that is;\n"
     "               JD_SECRET_FILE, the same as the job's, lets you in)\n"
+    "  --watch[=SECONDS]\n"
+    "               print it again every SECONDS (2), until the job ends; on "
+    "a\n"
+    "               terminal in place, those that others wait for first\n"
     "  --build      print what jd was built with: MPI, CUDA and NCCL, the\n"
     "               other libraries, the compiler, and meson's options\n"
     "  --markdown   print the table of options as doc/options.md has it\n"
@@ -55,6 +66,7 @@ struct request {
     enum report report;
     const char *env_file; /* NULL: the process's own environment */
     const char *job;      /* the address */
+    double interval;      /* of --watch; 0: once */
     bool json;
     bool markdown;
 };
@@ -98,6 +110,10 @@ static int check_request(const struct request *request, int num_operands)
         return fail_usage("--env does not go with --topology");
     if (request->env_file && request->report == REPORT_JOB)
         return fail_usage("--env does not go with --job");
+    if (request->interval > 0 && request->report != REPORT_JOB)
+        return fail_usage("--watch goes with --job alone");
+    if (request->interval > 0 && request->json)
+        return fail_usage("--watch does not go with --json");
     if (request->env_file && request->report == REPORT_BUILD)
         return fail_usage("--env does not go with --build");
     if (request->json && request->report == REPORT_OPTIONS)
@@ -105,8 +121,21 @@ static int check_request(const struct request *request, int num_operands)
     return 0;
 }
 
-/* A flag that names a report has its number; false for one that getopt_long
- * has refused already. */
+/* text NULL: none was given. False after it has said what is wrong. */
+static bool parse_interval(const char *text, double *ret_interval)
+{
+    char *end;
+    *ret_interval = text ? strtod(text, &end) : WATCH_SECONDS;
+    if (!text || (end != text && !*end && *ret_interval >= WATCH_LEAST &&
+                  *ret_interval <= WATCH_MOST))
+        return true;
+    fprintf(stderr, "jd-info: --watch=%s: it must be %g to %d seconds\n", text,
+            WATCH_LEAST, WATCH_MOST);
+    return false;
+}
+
+/* A flag that names a report has its number; false for one that was refused
+ * already. */
 static bool take_flag(int flag, struct request *request)
 {
     switch (flag) {
@@ -119,6 +148,8 @@ static bool take_flag(int flag, struct request *request)
     case 'm':
         request->markdown = true;
         return true;
+    case 'w':
+        return parse_interval(optarg, &request->interval);
     case '?':
         return false;
     case REPORT_JOB:
@@ -137,6 +168,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "env", required_argument, NULL, 'e' },
         { "json", no_argument, NULL, 'j' },
         { "markdown", no_argument, NULL, 'm' },
+        { "watch", optional_argument, NULL, 'w' },
         { "options", no_argument, NULL, REPORT_OPTIONS },
         { "topology", no_argument, NULL, REPORT_TOPOLOGY },
         { "job", required_argument, NULL, REPORT_JOB },
@@ -160,7 +192,7 @@ static int report_from(const struct request *request, const struct jd_env *env)
     case REPORT_OPTIONS:
         return jd_info_options(env);
     case REPORT_JOB:
-        return jd_info_job(env, request->job, request->json);
+        return jd_info_job(env, request->job, request->json, request->interval);
     default:
         return jd_info_detection(env, !request->env_file, request->json);
     }

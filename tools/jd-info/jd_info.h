@@ -26,8 +26,10 @@ int jd_info_options_markdown(void);
 int jd_info_topology(bool json);
 
 /* What each process of the job whose coordination service listens at the
- * address is doing. */
-int jd_info_job(const struct jd_env *env, const char *address, bool json);
+ * address is doing; interval > 0: again every so many seconds, until the job
+ * ends. */
+int jd_info_job(const struct jd_env *env, const char *address, bool json,
+                double interval);
 
 /* What jd was built with, and how. */
 int jd_info_build(bool json);

@@ -5,9 +5,15 @@
 #include "tools/jd-info/jd_info.h"
 #include "tools/json.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
 
 #define ANSWER_SECONDS 5 /* for a service that is there */
+#define HEADS 3          /* lines of a terminal that are no process's */
 
 static const char *state_name(const Jd__Row *row)
 {
@@ -46,20 +52,33 @@ static void print_doing(const Jd__Row *row)
         printf(": %s", row->progress->call);
 }
 
-static void print_table(const Jd__Reply *reply)
+/* How long others waited for it alone in the last minute. */
+static void print_caused(const Jd__Row *row)
 {
-    printf("%-8s %-10s %-16s %-9s %-16s %-10s %s\n", "process", "state", "host",
-           "pid", "program", "heard", "doing");
-    for (size_t i = 0; i < reply->n_rows; i++) {
-        const Jd__Row *row = reply->rows[i];
-        printf("%-8u %-10s ", (unsigned)row->process, state_name(row));
-        if (row->pid) {
-            printf("%-16s %-9u %-16s %7.1f s  ", row->host, (unsigned)row->pid,
-                   row->program, seconds(row->heard_ms));
-            print_doing(row);
-        }
-        putchar('\n');
+    if (row->caused_ms)
+        printf("%6.1f s  ", seconds(row->caused_ms));
+    else
+        printf("%6s    ", "-");
+}
+
+static void print_row(const Jd__Row *row)
+{
+    printf("%-8u %-10s ", (unsigned)row->process, state_name(row));
+    if (row->pid) {
+        printf("%-16s %-9u %-16s %7.1f s  ", row->host, (unsigned)row->pid,
+               row->program, seconds(row->heard_ms));
+        print_caused(row);
+        print_doing(row);
     }
+    putchar('\n');
+}
+
+static void print_rows(Jd__Row *const *rows, size_t count)
+{
+    printf("%-8s %-10s %-16s %-9s %-16s %-10s %-9s %s\n", "process", "state",
+           "host", "pid", "program", "heard", "caused", "doing");
+    for (size_t i = 0; i < count; i++)
+        print_row(rows[i]);
 }
 
 /* ---- as JSON ------------------------------------------------------------ */
@@ -104,23 +123,115 @@ static void print_json(const Jd__Reply *reply)
     printf("  ]\n}\n");
 }
 
+/* ---- again and again ---------------------------------------------------- */
+
+/* Of the terminal; all where there is none. */
+static size_t rows_that_fit(size_t count)
+{
+    struct winsize size = { .ws_row = 0 };
+    if (!isatty(STDOUT_FILENO) ||
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+        size.ws_row <= HEADS + 1)
+        return count;
+    size_t room = (size_t)size.ws_row - HEADS - 1;
+    return count < room ? count : room;
+}
+
+/* Those that failed, then those that others wait for, the longest first. */
+static int compare_rows(const void *a, const void *b)
+{
+    const Jd__Row *left = *(Jd__Row *const *)a, *right = *(Jd__Row *const *)b;
+    bool fails = left->failure[0], other = right->failure[0];
+    if (fails != other)
+        return fails ? -1 : 1;
+    if (left->caused_ms != right->caused_ms)
+        return left->caused_ms > right->caused_ms ? -1 : 1;
+    return (left->process > right->process) - (left->process < right->process);
+}
+
+static void print_head(const char *address, size_t count, double interval)
+{
+    char now[32] = "";
+    time_t at = time(NULL);
+    struct tm local;
+    if (localtime_r(&at, &local))
+        strftime(now, sizeof now, "%H:%M:%S", &local);
+    printf("%s  job at %s, %zu process%s, every %g s\n", now, address, count,
+           count == 1 ? "" : "es", interval);
+}
+
+/* On a terminal the new table stands where the old one did, whose most
+ * interesting rows fit. */
+static void show(const char *address, Jd__Reply *reply, double interval)
+{
+    size_t fit = rows_that_fit(reply->n_rows);
+    if (isatty(STDOUT_FILENO))
+        fputs("\033[H\033[2J", stdout);
+    if (fit < reply->n_rows)
+        qsort(reply->rows, reply->n_rows, sizeof(Jd__Row *), compare_rows);
+    print_head(address, reply->n_rows, interval);
+    print_rows(reply->rows, fit);
+    if (fit < reply->n_rows)
+        printf("and %zu more, that caused less; --json has all\n",
+               reply->n_rows - fit);
+    if (!isatty(STDOUT_FILENO))
+        putchar('\n');
+    fflush(stdout);
+}
+
+static void sleep_for(double length)
+{
+    double whole = floor(length);
+    nanosleep(
+        &(struct timespec){ (time_t)whole, (long)(1e9 * (length - whole)) },
+        NULL);
+}
+
+/* Until the job has ended, or nobody reads any more. */
+static jd_status watch(struct jd_observer *observer, const char *address,
+                       double interval)
+{
+    while (!ferror(stdout)) {
+        Jd__Message *answer;
+        jd_status status = jd__observer_ask(observer, ANSWER_SECONDS, &answer);
+        if (status != JD_OK)
+            return status;
+        show(address, answer->reply, interval);
+        jd__message__free_unpacked(answer, NULL);
+        sleep_for(interval);
+    }
+    return JD_OK;
+}
+
 /* ---- the report --------------------------------------------------------- */
 
-int jd_info_job(const struct jd_env *env, const char *address, bool json)
+static jd_status print_once(struct jd_observer *observer, bool json)
 {
-    struct jd_settings *settings;
     Jd__Message *answer;
-    if (jd__options_resolve(env, NULL, 0, &settings) != JD_OK)
-        return jd_info_fail();
-    jd_status status =
-        jd__observe(env, settings, address, ANSWER_SECONDS, &answer);
-    jd__options_destroy(settings);
+    jd_status status = jd__observer_ask(observer, ANSWER_SECONDS, &answer);
     if (status != JD_OK)
-        return jd_info_fail();
+        return status;
     if (json)
         print_json(answer->reply);
     else
-        print_table(answer->reply);
+        print_rows(answer->reply->rows, answer->reply->n_rows);
     jd__message__free_unpacked(answer, NULL);
-    return 0;
+    return JD_OK;
+}
+
+int jd_info_job(const struct jd_env *env, const char *address, bool json,
+                double interval)
+{
+    struct jd_settings *settings;
+    struct jd_observer *observer = NULL;
+    if (jd__options_resolve(env, NULL, 0, &settings) != JD_OK)
+        return jd_info_fail();
+    jd_status status =
+        jd__observer_open(env, settings, address, ANSWER_SECONDS, &observer);
+    jd__options_destroy(settings);
+    if (status == JD_OK)
+        status = interval > 0 ? watch(observer, address, interval)
+                              : print_once(observer, json);
+    jd__observer_close(observer);
+    return status == JD_OK ? 0 : jd_info_fail();
 }

@@ -5,16 +5,18 @@
 #include "runtime/coordination/client/agent.h"
 #include "runtime/coordination/client/call.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
-struct observer {
+struct jd_observer {
+    const char *address;
     struct jd_auth auth;
     struct jd_endpoints endpoints;
     struct jd_loop *loop;
     struct jd_agent *agent;
 };
 
-static jd_status create_agent(struct observer *o,
+static jd_status create_agent(struct jd_observer *o,
                               const struct jd_settings *settings)
 {
     struct jd_agent_spec spec = {
@@ -36,20 +38,13 @@ static jd_status create_agent(struct observer *o,
     return jd__agent_create(&spec, &o->agent);
 }
 
-static jd_status ask(struct observer *o, Jd__Message **ret_answer)
+static jd_status fail(const struct jd_observer *o, jd_status status)
 {
-    Jd__Inquiry body = JD__INQUIRY__INIT;
-    struct jd_call call = { .operation = "the table of processes" };
-    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
-    jd_status status = jd__agent_call(o->agent, &call);
-    if (status != JD_OK)
-        return status;
-    *ret_answer = call.answer;
-    return JD_OK;
+    return jd__fail_prefix(status, "the job at %s: ", o->address);
 }
 
-static jd_status run(struct observer *o, const struct jd_settings *settings,
-                     double timeout, Jd__Message **ret_answer)
+static jd_status connect_to(struct jd_observer *o,
+                            const struct jd_settings *settings, double timeout)
 {
     jd_status status = jd__loop_create("jd-observe", &o->loop);
     if (status == JD_OK)
@@ -58,27 +53,54 @@ static jd_status run(struct observer *o, const struct jd_settings *settings,
         status = create_agent(o, settings);
     if (status == JD_OK)
         status = jd__agent_meet(o->agent, jd__clock_now() + timeout);
-    if (status == JD_OK)
-        status = ask(o, ret_answer);
-    jd__agent_destroy(o->agent);
-    jd__loop_destroy(o->loop);
-    jd__auth_wipe(&o->auth, sizeof o->auth);
     return status;
 }
 
-jd_status jd__observe(const struct jd_env *env,
-                      const struct jd_settings *settings, const char *address,
-                      double timeout, Jd__Message **ret_answer)
+jd_status jd__observer_open(const struct jd_env *env,
+                            const struct jd_settings *settings,
+                            const char *address, double timeout,
+                            struct jd_observer **ret_observer)
 {
-    struct observer observer = { .loop = NULL };
+    struct jd_observer *o = calloc(1, sizeof *o);
+    if (!o)
+        return jd__fail_no_memory("jd-info", sizeof *o);
+    o->address = address;
     jd_status status = jd__auth_start();
     if (status == JD_OK)
-        status = jd__secret_find(env, settings, &observer.auth);
+        status = jd__secret_find(env, settings, &o->auth);
     if (status == JD_OK)
-        status = jd__resolve_address(address, timeout, &observer.endpoints);
+        status = jd__resolve_address(address, timeout, &o->endpoints);
     if (status == JD_OK)
-        status = run(&observer, settings, timeout, ret_answer);
-    return status == JD_OK
-               ? JD_OK
-               : jd__fail_prefix(status, "the job at %s: ", address);
+        status = connect_to(o, settings, timeout);
+    if (status == JD_OK) {
+        *ret_observer = o;
+        return JD_OK;
+    }
+    status = fail(o, status);
+    jd__observer_close(o);
+    return status;
+}
+
+jd_status jd__observer_ask(struct jd_observer *o, double timeout,
+                           Jd__Message **ret_answer)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "the table of processes",
+                            .grace = timeout };
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    jd_status status = jd__agent_call(o->agent, &call);
+    if (status != JD_OK)
+        return fail(o, status);
+    *ret_answer = call.answer;
+    return JD_OK;
+}
+
+void jd__observer_close(struct jd_observer *o)
+{
+    if (!o)
+        return;
+    jd__agent_destroy(o->agent);
+    jd__loop_destroy(o->loop);
+    jd__auth_wipe(&o->auth, sizeof o->auth);
+    free(o);
 }

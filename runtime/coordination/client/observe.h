@@ -2,11 +2,13 @@
 /*
  * observe.h - a look at another job: connects to its coordination service as
  * an observer, who is let in like any other but can change nothing, and asks
- * for the table of its processes.
+ * for the table of its processes, once or again and again.
  *
- *     status = jd__observe(env, settings, "10.0.0.1:40123", 10, &answer);
+ *     status = jd__observer_open(env, settings, "10.0.0.1:40123", 10,
+ * &observer); status = jd__observer_ask(observer, 10, &answer);
  *     ... answer->reply->rows ...
  *     jd__message__free_unpacked(answer, NULL);
+ *     jd__observer_close(observer);
  */
 #ifndef RUNTIME_COORDINATION_CLIENT_OBSERVE_H
 #define RUNTIME_COORDINATION_CLIENT_OBSERVE_H
@@ -14,13 +16,29 @@
 #include "base/options.h"
 #include "runtime/coordination/net/wire.h"
 
+struct jd_observer;
+
 /*
+ * Lets itself in; the address is not copied.
  * Blocks: at most timeout seconds to look the name up and again to be let in.
  * Returns: JD_OK; as jd__resolve_address, jd__secret_find and jd__agent_meet,
- *   with the address.
+ *   with the address; RESOURCE_EXHAUSTED.
  */
-jd_status jd__observe(const struct jd_env *env,
-                      const struct jd_settings *settings, const char *address,
-                      double timeout, Jd__Message **ret_answer);
+jd_status jd__observer_open(const struct jd_env *env,
+                            const struct jd_settings *settings,
+                            const char *address, double timeout,
+                            struct jd_observer **ret_observer);
+
+/*
+ * The table of now, for jd__message__free_unpacked.
+ * Blocks: at most timeout seconds.
+ * Returns: JD_OK; UNAVAILABLE or ABORTED where the job has ended meanwhile,
+ *   DEADLINE_EXCEEDED, with the address.
+ */
+jd_status jd__observer_ask(struct jd_observer *observer, double timeout,
+                           Jd__Message **ret_answer);
+
+/* NULL is nothing. */
+void jd__observer_close(struct jd_observer *observer);
 
 #endif
