@@ -193,7 +193,7 @@ static jd_status watch(struct jd_observer *observer, const char *address,
 {
     while (!ferror(stdout)) {
         Jd__Message *answer;
-        jd_status status = jd__observer_ask(observer, ANSWER_SECONDS, &answer);
+        jd_status status = jd__observe_ask(observer, ANSWER_SECONDS, &answer);
         if (status != JD_OK)
             return status;
         show(address, answer->reply, interval);
@@ -208,7 +208,7 @@ static jd_status watch(struct jd_observer *observer, const char *address,
 static jd_status print_once(struct jd_observer *observer, bool json)
 {
     Jd__Message *answer;
-    jd_status status = jd__observer_ask(observer, ANSWER_SECONDS, &answer);
+    jd_status status = jd__observe_ask(observer, ANSWER_SECONDS, &answer);
     if (status != JD_OK)
         return status;
     if (json)
@@ -227,11 +227,11 @@ int jd_info_job(const struct jd_env *env, const char *address, bool json,
     if (jd__options_resolve(env, NULL, 0, &settings) != JD_OK)
         return jd_info_fail();
     jd_status status =
-        jd__observer_open(env, settings, address, ANSWER_SECONDS, &observer);
+        jd__observe_open(env, settings, address, ANSWER_SECONDS, &observer);
     jd__options_destroy(settings);
     if (status == JD_OK)
         status = interval > 0 ? watch(observer, address, interval)
                               : print_once(observer, json);
-    jd__observer_close(observer);
+    jd__observe_close(observer);
     return status == JD_OK ? 0 : jd_info_fail();
 }

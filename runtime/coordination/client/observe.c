@@ -56,10 +56,10 @@ static jd_status connect_to(struct jd_observer *o,
     return status;
 }
 
-jd_status jd__observer_open(const struct jd_env *env,
-                            const struct jd_settings *settings,
-                            const char *address, double timeout,
-                            struct jd_observer **ret_observer)
+jd_status jd__observe_open(const struct jd_env *env,
+                           const struct jd_settings *settings,
+                           const char *address, double timeout,
+                           struct jd_observer **ret_observer)
 {
     struct jd_observer *o = calloc(1, sizeof *o);
     if (!o)
@@ -77,12 +77,12 @@ jd_status jd__observer_open(const struct jd_env *env,
         return JD_OK;
     }
     status = fail(o, status);
-    jd__observer_close(o);
+    jd__observe_close(o);
     return status;
 }
 
-jd_status jd__observer_ask(struct jd_observer *o, double timeout,
-                           Jd__Message **ret_answer)
+jd_status jd__observe_ask(struct jd_observer *o, double timeout,
+                          Jd__Message **ret_answer)
 {
     Jd__Inquiry body = JD__INQUIRY__INIT;
     struct jd_call call = { .operation = "the table of processes",
@@ -95,7 +95,7 @@ jd_status jd__observer_ask(struct jd_observer *o, double timeout,
     return JD_OK;
 }
 
-void jd__observer_close(struct jd_observer *o)
+void jd__observe_close(struct jd_observer *o)
 {
     if (!o)
         return;

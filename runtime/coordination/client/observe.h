@@ -4,11 +4,11 @@
  * an observer, who is let in like any other but can change nothing, and asks
  * for the table of its processes, once or again and again.
  *
- *     status = jd__observer_open(env, settings, "10.0.0.1:40123", 10,
- * &observer); status = jd__observer_ask(observer, 10, &answer);
+ *     status = jd__observe_open(env, settings, "10.0.0.1:40123", 10,
+ * &observer); status = jd__observe_ask(observer, 10, &answer);
  *     ... answer->reply->rows ...
  *     jd__message__free_unpacked(answer, NULL);
- *     jd__observer_close(observer);
+ *     jd__observe_close(observer);
  */
 #ifndef RUNTIME_COORDINATION_CLIENT_OBSERVE_H
 #define RUNTIME_COORDINATION_CLIENT_OBSERVE_H
@@ -24,10 +24,10 @@ struct jd_observer;
  * Returns: JD_OK; as jd__resolve_address, jd__secret_find and jd__agent_meet,
  *   with the address; RESOURCE_EXHAUSTED.
  */
-jd_status jd__observer_open(const struct jd_env *env,
-                            const struct jd_settings *settings,
-                            const char *address, double timeout,
-                            struct jd_observer **ret_observer);
+jd_status jd__observe_open(const struct jd_env *env,
+                           const struct jd_settings *settings,
+                           const char *address, double timeout,
+                           struct jd_observer **ret_observer);
 
 /*
  * The table of now, for jd__message__free_unpacked.
@@ -35,10 +35,10 @@ jd_status jd__observer_open(const struct jd_env *env,
  * Returns: JD_OK; UNAVAILABLE or ABORTED where the job has ended meanwhile,
  *   DEADLINE_EXCEEDED, with the address.
  */
-jd_status jd__observer_ask(struct jd_observer *observer, double timeout,
-                           Jd__Message **ret_answer);
+jd_status jd__observe_ask(struct jd_observer *observer, double timeout,
+                          Jd__Message **ret_answer);
 
 /* NULL is nothing. */
-void jd__observer_close(struct jd_observer *observer);
+void jd__observe_close(struct jd_observer *observer);
 
 #endif

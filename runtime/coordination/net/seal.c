@@ -164,9 +164,9 @@ static enum jd_wire_result look_at_batch(struct jd_seal *seal, uint8_t *data,
 }
 
 /* The first of the batch that was right. */
-static enum jd_wire_result take(struct jd_seal *seal, uint8_t *data,
-                                size_t limit, struct jd_wire_arena *arena,
-                                struct jd_wire_frame *frame)
+static enum jd_wire_result take_first(struct jd_seal *seal, uint8_t *data,
+                                      size_t limit, struct jd_wire_arena *arena,
+                                      struct jd_wire_frame *frame)
 {
     bool is_joined;
     size_t length = jd__seal_length(data, &is_joined);
@@ -192,5 +192,5 @@ enum jd_wire_result jd__seal_next(struct jd_seal *seal, uint8_t *data,
         if (result != JD_WIRE_MESSAGE)
             return result;
     }
-    return take(seal, data, limit, arena, frame);
+    return take_first(seal, data, limit, arena, frame);
 }
