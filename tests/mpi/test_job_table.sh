@@ -117,8 +117,8 @@ watched() {
     finish "a job that is watched"
     status=0
     wait "$watcher" || status=$?
-    expect "it ends with the job" $((status != 1)) \
-        "^jd-info: the job at $address: .*"
+    expect "it ends with the job" "$status" \
+        "^the job at $address is over: process 0, which serves it, has gone$"
 }
 
 # On a terminal of six lines two of three rows fit.

@@ -187,6 +187,16 @@ static void sleep_for(double length)
         NULL);
 }
 
+/* With process 0 the job is over, however it ended: that is seen of it. */
+static jd_status end_watch(const char *address, jd_status status)
+{
+    if (status != JD_UNAVAILABLE)
+        return status;
+    printf("the job at %s is over: process 0, which serves it, has gone\n",
+           address);
+    return JD_OK;
+}
+
 /* Until the job has ended, or nobody reads any more. */
 static jd_status watch(struct jd_observer *observer, const char *address,
                        double interval)
@@ -195,7 +205,7 @@ static jd_status watch(struct jd_observer *observer, const char *address,
         Jd__Message *answer;
         jd_status status = jd__observe_ask(observer, ANSWER_SECONDS, &answer);
         if (status != JD_OK)
-            return status;
+            return end_watch(address, status);
         show(address, answer->reply, interval);
         jd__message__free_unpacked(answer, NULL);
         sleep_for(interval);
