@@ -232,14 +232,9 @@ static enum jd_wire_result next_frame(struct bench_agents *agents,
     if (!agent->seal.is_on || size < JD_WIRE_HEADER)
         return jd__wire_next(data, size, INT32_MAX, &agents->arena, frame);
     size_t length = jd__seal_length(data, &is_joined);
-    size_t all = length + (is_joined ? 0 : JD_SEAL_SIZE);
-    if (size < all)
+    if (size < length + (is_joined ? 0 : JD_SEAL_SIZE))
         return JD_WIRE_PARTIAL;
-    jd__wire_put_u32(data, (uint32_t)(length - JD_WIRE_HEADER));
-    enum jd_wire_result result =
-        jd__wire_next(data, length, INT32_MAX, &agents->arena, frame);
-    frame->bytes = all;
-    return result;
+    return jd__seal_take(data, INT32_MAX, &agents->arena, frame);
 }
 
 /* Handles the frames of the data; returns how much of it they were. */

@@ -102,17 +102,26 @@ static bool send_all(struct bench_client *client, int fd, const uint8_t *data,
     return true;
 }
 
+/* At most so many bytes; 0 where it fails. */
+static size_t receive_some(struct bench_client *client, uint8_t *at,
+                           size_t size)
+{
+    ssize_t got = recv(client->fds[0], at, size, 0);
+    if (got > 0)
+        return (size_t)got;
+    errno = got ? errno : ECONNRESET;
+    return fail(client, "waiting for a reply");
+}
+
 static bool receive_all(struct bench_client *client, size_t size)
 {
     static uint8_t buffer[BUFFER];
     while (size) {
         size_t step = size < sizeof buffer ? size : sizeof buffer;
-        ssize_t got = recv(client->fds[0], buffer, step, 0);
-        if (got <= 0) {
-            errno = got ? errno : ECONNRESET;
-            return fail(client, "waiting for a reply");
-        }
-        size -= (size_t)got;
+        size_t got = receive_some(client, buffer, step);
+        if (!got)
+            return false;
+        size -= got;
     }
     return true;
 }
@@ -188,15 +197,14 @@ static size_t fill(struct bench_client *client, uint8_t *all, int in_flight)
 
 /* Of the replies in the buffer those that are whole; their bytes. Which have a
  * MAC behind them their lengths say. */
-static size_t count_replies(const struct bench_client *client,
-                            const uint8_t *buffer, size_t size, int *ret_count)
+static size_t count_replies(const uint8_t *buffer, size_t size, int *ret_count)
 {
     size_t at = 0;
     *ret_count = 0;
     while (size - at >= JD_WIRE_HEADER) {
         bool is_joined;
         size_t length = jd__seal_length(buffer + at, &is_joined);
-        length += is_sealed(client, 0) && !is_joined ? JD_SEAL_SIZE : 0;
+        length += is_joined ? 0 : JD_SEAL_SIZE;
         if (size - at < length)
             break;
         at += length;
@@ -212,13 +220,11 @@ static bool receive_batches(struct bench_client *client, int replies)
     size_t has = 0;
     while (replies > 0) {
         int count;
-        ssize_t got = recv(client->fds[0], buffer + has, BUFFER - has, 0);
-        if (got <= 0) {
-            errno = got ? errno : ECONNRESET;
-            return fail(client, "waiting for a reply");
-        }
-        has += (size_t)got;
-        size_t used = count_replies(client, buffer, has, &count);
+        size_t got = receive_some(client, buffer + has, BUFFER - has);
+        if (!got)
+            return false;
+        has += got;
+        size_t used = count_replies(buffer, has, &count);
         memmove(buffer, buffer + used, has - used);
         has -= used;
         replies -= count;

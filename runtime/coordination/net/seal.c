@@ -120,7 +120,7 @@ static enum jd_wire_result look_at_mac(struct jd_seal *seal, uint8_t *batch,
         return JD_WIRE_BROKEN;
     }
     seal->count++;
-    seal->right = size;
+    seal->right = size + JD_SEAL_SIZE;
     return JD_WIRE_MESSAGE;
 }
 
@@ -163,17 +163,15 @@ static enum jd_wire_result look_at_batch(struct jd_seal *seal, uint8_t *data,
     return look_at_mac(seal, data, at, frame);
 }
 
-/* The first of the batch that was right. */
-static enum jd_wire_result take_first(struct jd_seal *seal, uint8_t *data,
-                                      size_t limit, struct jd_wire_arena *arena,
-                                      struct jd_wire_frame *frame)
+enum jd_wire_result jd__seal_take(uint8_t *data, size_t limit,
+                                  struct jd_wire_arena *arena,
+                                  struct jd_wire_frame *frame)
 {
     bool is_joined;
     size_t length = jd__seal_length(data, &is_joined);
     jd__wire_put_u32(data, (uint32_t)(length - JD_WIRE_HEADER));
     enum jd_wire_result result =
         jd__wire_next(data, length, limit, arena, frame);
-    seal->right -= length;
     frame->bytes = length + (is_joined ? 0 : JD_SEAL_SIZE);
     return result;
 }
@@ -186,11 +184,12 @@ enum jd_wire_result jd__seal_next(struct jd_seal *seal, uint8_t *data,
     if (!seal->is_on)
         return jd__wire_next(data, size, limit, arena, frame);
     frame->message = NULL;
-    if (!seal->right) {
-        enum jd_wire_result result =
-            look_at_batch(seal, data, size, limit, frame);
-        if (result != JD_WIRE_MESSAGE)
-            return result;
-    }
-    return take_first(seal, data, limit, arena, frame);
+    enum jd_wire_result result =
+        seal->right ? JD_WIRE_MESSAGE
+                    : look_at_batch(seal, data, size, limit, frame);
+    if (result != JD_WIRE_MESSAGE)
+        return result;
+    result = jd__seal_take(data, limit, arena, frame);
+    seal->right -= frame->bytes;
+    return result;
 }

@@ -37,7 +37,8 @@ struct jd_seal {
     uint64_t count; /* of the next batch */
     size_t batch;   /* sending: bytes of the one that is open; 0: none is */
     size_t last;    /* bytes of its last frame */
-    size_t right;   /* receiving: bytes left of the one whose MAC was right */
+    size_t right;   /* receiving: bytes left of the one whose MAC was right,
+                       with the MAC */
 };
 
 /* From the next frame on. */
@@ -64,9 +65,14 @@ void jd__seal_batch(struct jd_seal *seal, uint8_t *batch, size_t size);
 size_t jd__seal_length(const uint8_t header[JD_WIRE_HEADER],
                        bool *ret_is_joined);
 
+/* The first frame of a batch that is here and was looked at, as jd__wire_next
+ * does; its header is changed. frame->bytes has the MAC's with the last. */
+enum jd_wire_result jd__seal_take(uint8_t *data, size_t limit,
+                                  struct jd_wire_arena *arena,
+                                  struct jd_wire_frame *frame);
+
 /* As jd__wire_next; a frame of a batch with a wrong MAC is broken, and the
- * bytes of its MAC are changed. frame->bytes has the MAC's with the last of a
- * batch. */
+ * bytes of its MAC are changed. frame->bytes as jd__seal_take's. */
 enum jd_wire_result jd__seal_next(struct jd_seal *seal, uint8_t *data,
                                   size_t size, size_t limit,
                                   struct jd_wire_arena *arena,
