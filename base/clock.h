@@ -27,6 +27,16 @@ static inline struct timespec jd__clock_timespec(double seconds)
                                   (long)(1e9 * (seconds - (double)whole)) };
 }
 
+/* The sleep of a loop that polls: 20 us times one more than the steps, at most
+ * so many nanoseconds. */
+static inline void jd__clock_sleep_step(unsigned steps, long longest)
+{
+    long length = 20000 * (1 + (long)steps);
+    nanosleep(
+        &(struct timespec){ .tv_nsec = length < longest ? length : longest },
+        NULL);
+}
+
 static inline void jd__clock_init_condition(pthread_cond_t *condition)
 {
     pthread_condattr_t attributes;

@@ -4,27 +4,16 @@
 #include "collectives/cuda/pause.h"
 
 #include <sched.h>
-#include <time.h>
 
 enum {
     SPINS = 100, /* a query takes some 0.2 us: the time of a short kernel */
     YIELDS = 2000,
-    FIRST_SLEEP = 20000,     /* nanoseconds */
-    LONGEST_SLEEP = 1000000, /* MPI must not be left alone for longer */
+    LONGEST_SLEEP = 1000000, /* ns: MPI must not be left alone for longer */
 };
 
 bool jd__cuda_pause_is_short(const struct jd_cuda_pace *pace)
 {
     return pace->pauses < SPINS;
-}
-
-static void sleep_after(unsigned sleeps)
-{
-    long step = FIRST_SLEEP * (1 + (long)sleeps / 100);
-    nanosleep(&(struct timespec){ .tv_nsec = step < LONGEST_SLEEP
-                                                 ? step
-                                                 : LONGEST_SLEEP },
-              NULL);
 }
 
 bool jd__cuda_pause(struct jd_cuda_pace *pace)
@@ -42,6 +31,6 @@ bool jd__cuda_pause(struct jd_cuda_pace *pace)
     if (pauses < SPINS + YIELDS)
         sched_yield();
     else
-        sleep_after(pace->sleeps++);
+        jd__clock_sleep_step(pace->sleeps++ / 100, LONGEST_SLEEP);
     return true;
 }

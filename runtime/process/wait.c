@@ -20,14 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TESTS_BEFORE_YIELD 64 /* some 10 us of polling */
 #define TESTS_PER_CLOCK 64    /* reading the clock costs as much as a test */
 #define TESTS_BEFORE_SLEEP 4000
 #define TESTS_PER_SLEEP 16   /* each takes in what came meanwhile */
-#define FIRST_SLEEP 20000    /* nanoseconds */
-#define LONGEST_SLEEP 200000 /* who comes late is late by far more */
+#define LONGEST_SLEEP 200000 /* ns: who comes late is late by far more */
 #define NEARLY 0.8            /* of a deadline that others have too */
 #define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
 #define LONGEST_TELL 8.0      /* between two */
@@ -716,12 +714,8 @@ static void give_way(unsigned tests)
         sched_yield();
         return;
     }
-    long times = 1 + (tests - TESTS_BEFORE_SLEEP) / (16 * TESTS_PER_SLEEP);
-    long sleep = times * FIRST_SLEEP;
-    nanosleep(&(struct timespec){ .tv_nsec = sleep < LONGEST_SLEEP
-                                                 ? sleep
-                                                 : LONGEST_SLEEP },
-              NULL);
+    jd__clock_sleep_step((tests - TESTS_BEFORE_SLEEP) / (16 * TESTS_PER_SLEEP),
+                         LONGEST_SLEEP);
 }
 
 static bool is_for_one(const struct jd_wait *wait, const struct requests *all)

@@ -23,8 +23,7 @@
 #define BARE_SPINS 200     /* before the processor is told that we wait */
 #define YIELDS_PER_LOOK 64 /* reading the clock costs as much as a yield */
 #define YIELDS_BEFORE_SLEEP 2000
-#define FIRST_SLEEP 20000     /* nanoseconds */
-#define LONGEST_SLEEP 1000000 /* MPI must not be left alone for longer */
+#define LONGEST_SLEEP 1000000 /* ns: MPI must not be left alone for longer */
 #define LET_GO_SECONDS 10.0   /* seconds for those who are to let go */
 
 /* What one wait is for. */
@@ -373,8 +372,7 @@ static void give_way(const struct jd_shm_group *group, unsigned turns)
         group->spec.make_progress(group->spec.arg);
     if (is_early)
         return;
-    unsigned over = (turns - YIELDS_BEFORE_SLEEP) / 100;
-    sleep_for(over > 49 ? LONGEST_SLEEP : FIRST_SLEEP * (1 + (long)over));
+    jd__clock_sleep_step((turns - YIELDS_BEFORE_SLEEP) / 100, LONGEST_SLEEP);
 }
 
 /* All but this one have come, of whom it is known that they need no other. */
