@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report_job.c - jd-info --job ADDRESS: what each process of a running job is
  * doing, as its coordination service knows it. */
+#include "base/clock.h"
 #include "runtime/coordination/client/observe.h"
 #include "tools/jd-info/jd_info.h"
 #include "tools/json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -129,8 +129,7 @@ static void print_json(const Jd__Reply *reply)
 static size_t rows_that_fit(size_t count)
 {
     struct winsize size = { .ws_row = 0 };
-    if (!isatty(STDOUT_FILENO) ||
-        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
         size.ws_row <= HEADS + 1)
         return count;
     size_t room = (size_t)size.ws_row - HEADS - 1;
@@ -164,8 +163,9 @@ static void print_head(const char *address, size_t count, double interval)
  * interesting rows fit. */
 static void show(const char *address, Jd__Reply *reply, double interval)
 {
+    bool is_terminal = isatty(STDOUT_FILENO);
     size_t fit = rows_that_fit(reply->n_rows);
-    if (isatty(STDOUT_FILENO))
+    if (is_terminal)
         fputs("\033[H\033[2J", stdout);
     if (fit < reply->n_rows)
         qsort(reply->rows, reply->n_rows, sizeof(Jd__Row *), compare_rows);
@@ -174,17 +174,9 @@ static void show(const char *address, Jd__Reply *reply, double interval)
     if (fit < reply->n_rows)
         printf("and %zu more, that caused less; --json has all\n",
                reply->n_rows - fit);
-    if (!isatty(STDOUT_FILENO))
+    if (!is_terminal)
         putchar('\n');
     fflush(stdout);
-}
-
-static void sleep_for(double length)
-{
-    double whole = floor(length);
-    nanosleep(
-        &(struct timespec){ (time_t)whole, (long)(1e9 * (length - whole)) },
-        NULL);
 }
 
 /* With process 0 the job is over, however it ended: that is seen of it. */
@@ -201,6 +193,7 @@ static jd_status end_watch(const char *address, jd_status status)
 static jd_status watch(struct jd_observer *observer, const char *address,
                        double interval)
 {
+    const struct timespec pause = jd__clock_timespec(interval);
     while (!ferror(stdout)) {
         Jd__Message *answer;
         jd_status status = jd__observe_ask(observer, ANSWER_SECONDS, &answer);
@@ -208,7 +201,7 @@ static jd_status watch(struct jd_observer *observer, const char *address,
             return end_watch(address, status);
         show(address, answer->reply, interval);
         jd__message__free_unpacked(answer, NULL);
-        sleep_for(interval);
+        nanosleep(&pause, NULL);
     }
     return JD_OK;
 }
