@@ -13,20 +13,19 @@ seconds_since() {
 }
 
 # step NAME COMMAND...: runs it, prints the name and the time; where it fails,
-# its whole output, and the step's status is its status.
+# its whole output, and the step's status is its status. It runs in a shell of its
+# own.
 step() {
     local name=$1 log start=$EPOCHREALTIME status=0
     shift
-    log=$(mktemp)
     printf '%-50s ' "$name"
-    "$@" >"$log" 2>&1 </dev/null || status=$?
+    log=$("$@" 2>&1 </dev/null) || status=$?
     if ((status == 0)); then
         printf '%6s s\n' "$(seconds_since "$start")"
     else
         printf 'failed\n\n'
-        cat "$log" >&2
+        echo "$log" >&2
     fi
-    rm -f "$log"
     return "$status"
 }
 

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_test_script.sh - scripts/test says by its exit status what its last line
+# says, and leaves nothing. The script and its tally are the real ones; in a tree
+# of their own, where meson and ninja are played and build and run nothing.
+# usage: test_test_script.sh SOURCE_DIR
+# shellcheck disable=SC2317 # tap_check calls the functions
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=tap.sh
+source "$here/tap.sh"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir -p "$work"/{bin,tmp} "$work"/tree/{scripts,tests/lib}
+cp "$1"/scripts/{test,steps.sh,tally.py} "$work/tree/scripts"
+cp "$here/tap.sh" "$work/tree/tests/lib"
+for tool in "$work/tree/scripts/install-deps" "$work/bin/clang"; do
+    printf '#!/bin/sh\n' >"$tool"
+done
+
+# A build is its last folder's name: $FAILING names one whose test fails,
+# $BROKEN one that is not built, $SLOW one that is built until somebody ends it.
+cat >"$work/bin/meson" <<'TOOL'
+#!/bin/bash
+case $1 in
+setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
+test)
+    result=OK
+    [[ ${3##*/} != "${FAILING:-}" ]] || result=FAIL
+    mkdir -p "$3/meson-logs"
+    echo "{\"name\": \"jd:s / t\", \"result\": \"$result\", \"stdout\": \"\"}" \
+        >"$3/meson-logs/testlog.json"
+    ;;
+esac
+TOOL
+cat >"$work/bin/ninja" <<'TOOL'
+#!/bin/bash
+build=${4##*/}
+if [[ $build == "${SLOW:-}" ]]; then
+    echo $$ >"$OUT/slow"
+    exec tail -f /dev/null
+fi
+[[ $build != "${BROKEN:-}" ]]
+TOOL
+chmod +x "$work"/bin/* "$work/tree/scripts/install-deps"
+
+# script [VARIABLE=VALUE...] [-- OPTION...]: becomes the script.
+script() {
+    local variables=()
+    while (($# > 0)) && [[ $1 != -- ]]; do
+        variables+=("$1")
+        shift
+    done
+    exec env PATH="$work/bin:$PATH" TMPDIR="$work/tmp" OUT="$work" \
+        "${variables[@]}" "$work/tree/scripts/test" "${@:2}" \
+        >"$work/out" 2>"$work/err" </dev/null
+}
+
+# run ...: it ends by itself, with status.
+run() {
+    rm -rf "$work"/tree/build-*
+    status=0
+    (script "$@") || status=$?
+}
+
+# ends STATUS LAST_LINE: and nothing of it is left.
+ends() {
+    ((status == $1)) && [[ $(tail -n 1 "$work/out") == "$2"* ]] &&
+        [[ -z $(ls -A "$work/tmp") ]]
+}
+
+# The build without CUDA is wanted where the first has a module for it.
+run
+tap_check "all is well" ends 0 "4 passed, 0 failed, 1 skipped"
+run -- --quick
+tap_check "one build" ends 0 "1 passed, 0 failed, 0 skipped"
+run FAILING=build-test
+tap_check "a test of the first build fails" ends 1 "3 passed, 1 failed"
+run FAILING=build-test-tsan
+tap_check "a test of the last build fails" ends 1 "3 passed, 1 failed"
+run BROKEN=build-test
+tap_check "the first build fails" ends 1 "3 passed, 1 failed"
+run BROKEN=build-test-clang
+tap_check "a build beside the tests fails" ends 1 "3 passed, 1 failed"
+run -- --nonsense
+tap_check "an option that is not there" test "$status" -eq 2
+
+# Somebody ends it while a build beside the tests goes on.
+run_and_end() {
+    local build
+    mkfifo "$work/slow"
+    script SLOW=build-test-clang &
+    read -r build <"$work/slow"
+    kill "$!"
+    status=0
+    wait "$!" || status=$?
+    ((status == 128 + 15)) && timeout 20 tail --pid="$build" -f /dev/null
+}
+tap_check "the build ends with it" run_and_end
+tap_check "and nothing is left" test -z "$(ls -A "$work/tmp")"
+tap_done
