@@ -121,6 +121,15 @@ static void on_link_message(void *arg, Jd__Message *message)
         jd__message__free_unpacked(message, NULL);
 }
 
+/* Before we are let in: what the address is noted with. */
+static const char *describe_close(int error, const char *why)
+{
+    static const char closed[] = "it closed the connection, as the job's "
+                                 "service does where strangers flood it";
+    bool is_close = error == 0 || error == ECONNRESET;
+    return why ? why : is_close ? closed : strerror(error);
+}
+
 static void on_link_closed(void *arg, int error, const char *why)
 {
     struct jd_agent *agent = arg;
@@ -134,9 +143,7 @@ static void on_link_closed(void *arg, int error, const char *why)
         return; /* what it said before counts, when munge has answered */
     }
     if (agent->state != JD_AGENT_READY) {
-        jd__agent_give_up_address(agent, why     ? why
-                                         : error ? strerror(error)
-                                                 : "it closed the connection");
+        jd__agent_give_up_address(agent, describe_close(error, why));
         return;
     }
     jd__agent_heartbeat_stop(agent);

@@ -294,6 +294,7 @@ struct jd_service {
     double circles_due;             /* barriers are looked at; 0: not */
     uint64_t num_looks;
 
+    double stranger_told;  /* the last time that one heard why it goes */
     double waits_told;     /* the last time that one was */
     double stragglers_due; /* they are looked for; 0: not */
 

@@ -178,6 +178,7 @@ static struct socket_peer *add_peer(struct jd_server *server, int fd,
     return NULL;
 }
 
+/* Of a listener: on Linux, what it accepts has them too. */
 static void set_socket_options(int fd)
 {
     static const int on = 1;
@@ -223,7 +224,6 @@ static void on_acceptable(evutil_socket_t listener, short what, void *arg)
         }
         if (fd < 0)
             break;
-        set_socket_options(fd);
         describe_address(&address, from);
         add_peer(server, fd, from);
     }
@@ -334,6 +334,7 @@ static jd_status open_server(struct jd_server *server)
     server->timer = event_new(base, -1, 0, on_timer, server);
     bool is_ready = server->timer != NULL;
     for (int i = 0; is_ready && i < server->listeners.count; i++) {
+        set_socket_options(server->listeners.fds[i]);
         server->accept_events[i] =
             event_new(base, server->listeners.fds[i], EV_READ | EV_PERSIST,
                       on_acceptable, server);

@@ -16,6 +16,7 @@
 #define STRANGER_SECONDS 5.0 /* to say who one is, from the connection on */
 #define QUIET_SECONDS 0.5    /* who says nothing so long is not in a hurry */
 #define CANDIDATES 64        /* of a list, so that choosing takes no time */
+#define TOLD_SECONDS 0.01    /* from one that hears why it goes to the next */
 
 /* ---- who goes ----------------------------------------------------------- */
 
@@ -66,6 +67,21 @@ static int count_strangers(const struct jd_service *service)
            service->vouching.count + service->refused.count;
 }
 
+/* Of a flood few hear why they go: to tell one costs as much as to let it come,
+ * and all of them would take the processor from the job. */
+static void tell_why(struct jd_service *service,
+                     struct jd_connection *connection, int allowed)
+{
+    if (connection->state == JD_CONNECTION_ENDED ||
+        service->now < service->stranger_told + TOLD_SECONDS)
+        return;
+    service->stranger_told = service->now;
+    jd__greet_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
+                     "more than %d connections have not shown yet who they "
+                     "are, and it is one of them; it may come again",
+                     allowed);
+}
+
 void jd__strangers_make_room(struct jd_service *service,
                              const struct jd_connection *newcomer)
 {
@@ -75,12 +91,7 @@ void jd__strangers_make_room(struct jd_service *service,
         struct jd_connection *connection = service->refused.first;
         if (!connection && !(connection = choose(service, newcomer)))
             return;
-        if (connection->state != JD_CONNECTION_ENDED)
-            jd__greet_refuse(service, connection, JD_RESOURCE_EXHAUSTED,
-                             "more than %d connections have not shown yet "
-                             "who they are, and it is one of them; it may "
-                             "come again",
-                             allowed);
+        tell_why(service, connection, allowed);
         drop(service, connection);
     }
 }

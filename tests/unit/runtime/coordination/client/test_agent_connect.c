@@ -450,6 +450,27 @@ START_TEST(who_finds_no_room_comes_again)
 }
 END_TEST
 
+/* Of a flood few hear why. The second time nobody accepts. */
+START_TEST(one_that_closes_without_a_word_is_named)
+{
+    char tried[160];
+    int port, listener = listen_bare(&port);
+    struct jd_agent_spec spec = make_spec(1, 2);
+    add_endpoint(&first, port);
+    open_agent(&first, &spec);
+    jd__agent_meet(first.agent, jd__clock_now()); /* it begins */
+    close(accept(listener, NULL, NULL));
+    ck_assert_int_eq(meet_for(&first, 0.3), JD_DEADLINE_EXCEEDED);
+    snprintf(tried, sizeof tried,
+             "127.0.0.1:%d: it closed the connection, as the job's service "
+             "does where strangers flood it",
+             port);
+    ck_assert_str_eq(what_was_tried(1), tried);
+    close_agent(&first);
+    close(listener);
+}
+END_TEST
+
 START_TEST(the_own_connection_is_the_agents)
 {
     int count = count_entries("/proc/self/fd"), fds[2];
@@ -507,6 +528,7 @@ int main(void)
     tcase_add_test(tcase, a_service_may_come_up_late);
     tcase_add_test(tcase, a_false_service_is_refused);
     tcase_add_test(tcase, who_finds_no_room_comes_again);
+    tcase_add_test(tcase, one_that_closes_without_a_word_is_named);
     tcase_add_test(tcase, the_own_connection_is_the_agents);
     tcase_add_test(tcase, process_0_has_a_connection_within_the_process);
     return unit_main(suite);

@@ -259,6 +259,35 @@ START_TEST(the_services_own_process_is_no_stranger)
 }
 END_TEST
 
+static int count_told(void)
+{
+    int count = 0;
+    for (int i = 0; i < 62; i++)
+        count += peers[i].first < peers[i].last;
+    return count;
+}
+
+/* The others find their connection closed. */
+START_TEST(of_a_flood_few_hear_why_they_go)
+{
+    struct peer more[30] = { { .connection = NULL } };
+    fill_up();
+    now += 0.6;
+    for (int i = 0; i < 20; i++)
+        accept_peer(&more[i]);
+    ck_assert_int_eq(count_dropped(), 20);
+    ck_assert_int_eq(count_told(), 1);
+    now += 0.011;
+    for (int i = 20; i < 30; i++)
+        accept_peer(&more[i]);
+    ck_assert_int_eq(count_dropped(), 30);
+    ck_assert_int_eq(count_told(), 2);
+    for (int i = 0; i < 62; i++)
+        forget_messages(&peers[i]);
+    leave_crowd();
+}
+END_TEST
+
 /* 100 come between its connection and its words, more than there is room for;
  * true where it is still there. */
 static bool comes_through(struct peer *member)
@@ -267,7 +296,7 @@ static bool comes_through(struct peer *member)
     for (int i = 0; i < 100; i++)
         accept_one_more();
     forget_messages(member);
-    return !member->is_ended;
+    return !member->is_dropped;
 }
 
 /* One in five does: 200 in vain are one in 10^19. */
@@ -304,7 +333,7 @@ START_TEST(who_is_being_vouched_for_is_not_dropped)
     for (int i = 0; i < 300; i++)
         accept_peer(&more[i]);
     for (int i = 0; i < 64; i++)
-        ck_assert(!peers[i].is_ended);
+        ck_assert(!peers[i].is_dropped);
     jd__service_vouched(service, peers[0].connection, JD_OK, "", now);
     expect_welcome(&peers[0], &munge);
     for (int i = 0; i < 300; i++)
@@ -612,6 +641,7 @@ static void add_meeting(Suite *suite)
     tcase_add_test(tcase, the_first_words_must_be_a_hello);
     tcase_add_test(tcase, one_who_says_nothing_is_refused_after_5_s);
     tcase_add_test(tcase, of_too_many_silent_strangers_the_oldest_goes);
+    tcase_add_test(tcase, of_a_flood_few_hear_why_they_go);
     tcase_add_test(tcase, the_refused_count_until_they_are_gone);
     tcase_add_test(tcase, the_services_own_process_is_no_stranger);
     tcase_add_test(tcase, a_flood_keeps_no_member_out_for_good);
