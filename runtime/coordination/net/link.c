@@ -22,6 +22,7 @@ struct jd_link_pool {
     struct jd_wire_arena arena;
     uint8_t *buffer;
     bool is_gathering;     /* messages of one read are being handled */
+    double reading_at;     /* since when */
     struct jd_link *dirty; /* those with something gathered */
 };
 
@@ -73,6 +74,11 @@ void jd__link_pool_destroy(struct jd_link_pool *pool)
     jd__wire_arena_finish(&pool->arena);
     free(pool->buffer);
     free(pool);
+}
+
+double jd__link_reading_at(const struct jd_link_pool *pool)
+{
+    return pool->reading_at;
 }
 
 /* ---- references --------------------------------------------------------- */
@@ -366,6 +372,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     }
     hold(link);
     pool->is_gathering = true;
+    pool->reading_at = jd__clock_now();
     ssize_t got =
         jd__bytes_size(&link->in) ? receive_rest(link) : receive_fresh(link);
     int error = got < 0 ? errno : 0;

@@ -40,6 +40,9 @@ struct jd_link_pool;
 jd_status jd__link_pool_create(struct jd_loop *loop,
                                struct jd_link_pool **ret_pool);
 void jd__link_pool_destroy(struct jd_link_pool *pool);
+/* On the loop: when the read began whose messages are handled (base/clock.h).
+ */
+double jd__link_reading_at(const struct jd_link_pool *pool);
 
 /*
  * Takes over the connected, non-blocking socket. Frames over limit bytes are

@@ -27,6 +27,7 @@ struct jd_server {
     size_t max_message;
     struct event *accept_events[JD_MAX_LISTENERS];
     struct event *timer;
+    double now;      /* the service's clock, as it saw it last */
     double timer_at; /* INFINITY: not set */
     struct jd_listeners listeners;
     struct socket_peer *peers;
@@ -46,11 +47,23 @@ struct socket_peer {
 
 /* ---- the clock ---------------------------------------------------------- */
 
+static double look_at_clock(struct jd_server *server)
+{
+    return server->now = jd__clock_now();
+}
+
+/* Once for all messages of a read: to look at the clock is a sixtieth of what a
+ * set takes. It never goes back, though others have looked at it meanwhile. */
+static double look_at_reading(struct jd_server *server)
+{
+    return server->now = fmax(server->now, jd__link_reading_at(server->pool));
+}
+
 static void set_timer(struct jd_server *server, double at)
 {
     if (at >= server->timer_at)
         return;
-    double wait = fmax(at - jd__clock_now(), 0);
+    double wait = fmax(at - look_at_clock(server), 0);
     struct timeval tv = { (time_t)wait,
                           (suseconds_t)(1e6 * (wait - floor(wait))) };
     server->timer_at = at;
@@ -59,7 +72,7 @@ static void set_timer(struct jd_server *server, double at)
 
 static void tick(struct jd_server *server)
 {
-    double next = jd__service_tick(server->service, jd__clock_now());
+    double next = jd__service_tick(server->service, look_at_clock(server));
     set_timer(server, next);
 }
 
@@ -110,8 +123,8 @@ static void on_message(void *arg, Jd__Message *message)
     struct socket_peer *peer = arg;
     struct jd_server *server = peer->server;
     bool may_wait = !is_quick(message);
-    jd__service_receive(server->service, peer->connection, message,
-                        jd__clock_now());
+    double now = may_wait ? look_at_clock(server) : look_at_reading(server);
+    jd__service_receive(server->service, peer->connection, message, now);
     if (may_wait)
         tick(server);
 }
@@ -125,7 +138,7 @@ static void on_closed(void *arg, int error, const char *why)
     peer->link = NULL; /* nothing can be sent while the service hears of it */
     if (peer->connection)
         jd__service_lost(server->service, peer->connection, error, why,
-                         jd__clock_now());
+                         look_at_clock(server));
     forget_peer(peer);
     tick(server);
 }
@@ -170,8 +183,8 @@ static struct socket_peer *add_peer(struct jd_server *server, int fd,
     peer->link = jd__link_create(server->pool, fd, JD_WIRE_STRANGER_MAX,
                                  &link_hooks, peer);
     if (peer->link)
-        peer->connection =
-            jd__service_accept(server->service, peer, from, jd__clock_now());
+        peer->connection = jd__service_accept(server->service, peer, from,
+                                              look_at_clock(server));
     if (peer->connection && jd__link_start(peer->link))
         return peer;
     on_closed(peer, ENOMEM, NULL);
@@ -197,7 +210,7 @@ static void pause_accepting(struct jd_server *server, int error)
     server->is_short = server->is_paused = true;
     for (int i = 0; i < server->listeners.count; i++)
         event_del(server->accept_events[i]);
-    set_timer(server, jd__clock_now() + ACCEPT_PAUSE_SECONDS);
+    set_timer(server, look_at_clock(server) + ACCEPT_PAUSE_SECONDS);
 }
 
 static bool is_shortage(int error)
@@ -218,7 +231,7 @@ static void on_acceptable(evutil_socket_t listener, short what, void *arg)
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && is_shortage(errno)) {
             int error = errno;
-            if (jd__strangers_shed(server->service, jd__clock_now()))
+            if (jd__strangers_shed(server->service, look_at_clock(server)))
                 continue;
             pause_accepting(server, error);
         }
@@ -285,7 +298,7 @@ static void on_vouched(void *arg, jd_status status, const char *text)
     struct jd_server *server = peer->server;
     peer->question = NULL;
     jd__service_vouched(server->service, peer->connection, status, text,
-                        jd__clock_now());
+                        look_at_clock(server));
     tick(server);
 }
 
