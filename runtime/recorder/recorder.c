@@ -6,6 +6,7 @@
 #include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/modules.h"
 #include "runtime/recorder/own_ranges.h"
+#include "runtime/recorder/probes.h"
 #include "runtime/topology/host.h"
 
 #include <pthread.h>
@@ -261,6 +262,8 @@ static void write_call(struct jd_ring *ring, uint64_t number,
         written.sequence = count_call(comm);
     }
     jd__ring_write(ring, &written);
+    JD_PROBE_ENTER(number, call->operation, comm ? comm->text : "",
+                   written.sequence, call->count, caller);
 }
 
 static void set_times(double came, double met, double left, int last)
@@ -291,8 +294,10 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
 void jd__recorder_met(void)
 {
     current.is_met = true;
-    if (current.number)
-        jd__ring_set_state(get_ring(), current.number, JD_CALL_MET, JD_OK);
+    if (!current.number)
+        return;
+    jd__ring_set_state(get_ring(), current.number, JD_CALL_MET, JD_OK);
+    JD_PROBE_MET(current.number);
 }
 
 jd_status jd__recorder_leave(jd_status status)
@@ -303,6 +308,7 @@ jd_status jd__recorder_leave(jd_status status)
     if (!current.number)
         return status;
     jd__ring_set_state(get_ring(), current.number, JD_CALL_DONE, status);
+    JD_PROBE_LEAVE(current.number, status);
     jd__ring_prefetch(get_ring(), current.number + 1);
     if (current.is_timed)
         set_times(0, 0, jd__clock_now(), -1);

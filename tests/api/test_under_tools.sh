@@ -84,6 +84,47 @@ under_perf() {
     sums 3 "${jd_run[@]}" perf stat -o /dev/null "$program"
 }
 
+# What a tool finds in the library: each probe's name and where its arguments are.
+notes() {
+    readelf -n "$build/libjd.so" 2>/dev/null |
+        awk '/Provider: jd$/ { getline; name = $2 }
+             /Arguments:/ && name { print name ":", $0; name = "" }'
+}
+
+# Tools do not read thread-local memory.
+probes_can_be_read() {
+    local probes
+    probes=$(notes)
+    echo "$probes"
+    [[ $(cut -d: -f1 <<<"$probes" | sort -u | xargs) == "enter leave met" ]] &&
+        ! grep -q "%fs" <<<"$probes"
+}
+
+# shellcheck disable=SC2016 # the dollars are gdb's
+at_probes() {
+    local call='printf "%s over %s, call %d of %d\n", (char *)$_probe_arg1, '
+    call+='(char *)$_probe_arg2, (int)$_probe_arg3, (int)$_probe_arg4'
+    gdb -batch -ex start -ex "break -probe-stap jd:enter" -ex continue \
+        -ex "$call" -ex 'info symbol $_probe_arg5' \
+        -ex "tbreak -probe-stap jd:leave" -ex "delete 2" -ex continue \
+        -ex 'printf "left with %d\n", (int)$_probe_arg1' -ex kill "$program"
+}
+
+under_gdb_at_probes() {
+    at_probes </dev/null | tee "$work/gdb"
+    grep -qF 'jd_psum over axis "p", call 1 of 100000' "$work/gdb" &&
+        grep -q "^main + " "$work/gdb" && grep -q "^left with 0" "$work/gdb"
+}
+
+# check_probes NAME TOOL FUNCTION: where the library has any.
+check_probes() {
+    if [[ -z $(notes) ]]; then
+        tap_skip "$1" "jd is built without probes (sys/sdt.h), or no readelf"
+    else
+        check "$@"
+    fi
+}
+
 # compile SANITIZER: the user's program alone, beside jd as it is built.
 compile() {
     "${cc[@]}" -g -fsanitize="$1" -o "$work/$1" "$here/under_tools.c" \
@@ -118,6 +159,8 @@ suppress() {
 check "valgrind, alone" valgrind sums 1 "${valgrind_words[@]}" "$program"
 check "valgrind under mpirun" valgrind \
     sums 3 "${mpirun[@]}" "${valgrind_words[@]}" "$program"
+check_probes "its probes" readelf probes_can_be_read
+check_probes "gdb at its probes" gdb under_gdb_at_probes
 check "the program built with ASan" true sanitized address 1
 check "with ASan under mpirun" true sanitized address 3 "${mpirun[@]}"
 check "with TSan under mpirun" true sanitized thread 3 "${mpirun[@]}"
