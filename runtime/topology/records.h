@@ -2,7 +2,7 @@
 /*
  * records.h - what each process says of itself, gathered once: to one process
  * of each host, which checks it the same way as all others, so that all come to
- * the same verdict in the same words.
+ * the same end, and say it in the same words.
  *
  *     struct jd_records *records;
  *     jd__records_gather(&world, &group, &own, &records);
