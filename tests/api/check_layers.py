@@ -86,7 +86,7 @@ CLASSES = {
     # The service is one state machine.
     'runtime/coordination/server/service_private.h':
         'admission barriers blocked circles failures followed greet kv '
-        'pending preemption_sync processes quota service stragglers '
+        'pending preemption_sync processes quota service stacks stragglers '
         'strangers',
 }
 

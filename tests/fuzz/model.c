@@ -30,6 +30,7 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_JOIN:
     case JD__MESSAGE__BODY_LEAVE:
     case JD__MESSAGE__BODY_LIVE:
+    case JD__MESSAGE__BODY_STACK_OF:
         return end;
     case JD__MESSAGE__BODY_REPORT:
         return message->timeout_ms < 0 ? model->now + REPORT_SECONDS
@@ -41,6 +42,7 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_WITHDRAW:
     case JD__MESSAGE__BODY_BLOCKED:
     case JD__MESSAGE__BODY_SENT:
+    case JD__MESSAGE__BODY_STACK:
         return INFINITY; /* these have no reply */
     default:
         return -INFINITY; /* these have it when the call returns */

@@ -228,6 +228,16 @@ static void fill_small(struct fuzz_input *input, struct request *request)
         request->body.sent.look = fuzz_byte(input) % 8;
         request->body.sent.messages = fuzz_byte(input) % 4;
         break;
+    case JD__MESSAGE__BODY_STACK_OF:
+        jd__stack_of__init(&request->body.stack_of);
+        request->body.stack_of.process = fuzz_byte(input) % 5;
+        break;
+    case JD__MESSAGE__BODY_STACK:
+        jd__stack__init(&request->body.stack);
+        request->body.stack.number = fuzz_byte(input) % 8;
+        request->body.stack.status = fuzz_byte(input) % 3;
+        request->body.stack.text = (char *)take_text(input);
+        break;
     default:
         jd__armed__init(&request->body.armed);
     }
@@ -267,7 +277,7 @@ static void fill_body(struct fuzz_input *input, struct request *request)
 void fuzz_request(struct fuzz_input *input, struct request *request)
 {
     unsigned first = JD__MESSAGE__BODY_HEARTBEAT;
-    unsigned count = JD__MESSAGE__BODY_SENT - first + 1;
+    unsigned count = JD__MESSAGE__BODY_STACK - first + 1;
     memset(request, 0, sizeof *request);
     jd__message__init(&request->message);
     request->message.body_case =

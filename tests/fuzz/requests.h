@@ -39,6 +39,8 @@ struct request {
         Jd__Withdraw withdraw;
         Jd__Blocked blocked;
         Jd__Sent sent;
+        Jd__StackOf stack_of;
+        Jd__Stack stack;
     } body;
     Jd__Progress progress;
     Jd__Waited waited;

@@ -116,6 +116,11 @@ static const struct request_kind kinds[] = {
         .doing = "asks what others do",
         .expire = expire_inquiry,
     },
+    [JD_WAIT_STACK] = {
+        .others = "another to show its stack",
+        .doing = "asks for a stack",
+        .expire = jd__stacks_expire,
+    },
 };
 
 /* ---- by deadline: a binary heap ----------------------------------------- */
@@ -334,7 +339,8 @@ jd__pending_of(const struct jd_service_process *member)
 {
     const struct jd_pending_request *waiter =
         member->connection ? member->connection->waiters : NULL;
-    while (waiter && waiter->kind == JD_WAIT_DOING)
+    while (waiter &&
+           (waiter->kind == JD_WAIT_DOING || waiter->kind == JD_WAIT_STACK))
         waiter = waiter->next_of_connection;
     return waiter;
 }

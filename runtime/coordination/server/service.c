@@ -268,6 +268,8 @@ void jd__service_lost(struct jd_service *service,
     jd__service_connection_destroy(service, connection);
     if (was_its && !was_ended)
         lose_member(service, member, error, why);
+    if (was_its)
+        jd__stacks_end(service, member);
     jd__admission_check_leaving(service);
 }
 
@@ -307,6 +309,8 @@ static jd_request_f *handler_of(Jd__Message__BodyCase body)
         [JD__MESSAGE__BODY_WITHDRAW] = jd__pending_on_withdraw,
         [JD__MESSAGE__BODY_BLOCKED] = jd__blocked_on_message,
         [JD__MESSAGE__BODY_SENT] = jd__blocked_on_sent,
+        [JD__MESSAGE__BODY_STACK_OF] = jd__stacks_on_request,
+        [JD__MESSAGE__BODY_STACK] = jd__stacks_on_answer,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -329,6 +333,7 @@ static bool needs_member(Jd__Message__BodyCase body)
     case JD__MESSAGE__BODY_ARMED:
     case JD__MESSAGE__BODY_BLOCKED:
     case JD__MESSAGE__BODY_SENT:
+    case JD__MESSAGE__BODY_STACK:
         return true;
     default:
         return false;
@@ -342,6 +347,7 @@ static bool is_forbidden(const struct jd_connection *connection,
     return (needs_member(body) && !connection->member) ||
            (connection->role == JD__ROLE__OBSERVER &&
             body != JD__MESSAGE__BODY_INQUIRY &&
+            body != JD__MESSAGE__BODY_STACK_OF &&
             body != JD__MESSAGE__BODY_HEARTBEAT);
 }
 

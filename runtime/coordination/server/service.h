@@ -15,9 +15,9 @@
  * meet and part (admission.c), who is there (processes.c), waits and their
  * deadlines (pending.c), the store's requests (kv.c), barriers
  * (barriers.c), waits of processes for each other (blocked.c), who makes
- * others wait (stragglers.c), failures (failures.c), preemption
- * (preemption_sync.c), how many strangers there may be (strangers.c). Threads:
- * one at a time.
+ * others wait (stragglers.c), stacks of processes (stacks.c), failures
+ * (failures.c), preemption (preemption_sync.c), how many strangers there may be
+ * (strangers.c). Threads: one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVER_SERVICE_H
 #define RUNTIME_COORDINATION_SERVER_SERVICE_H

@@ -19,6 +19,7 @@ enum jd_wait_kind {
     JD_WAIT_LIVE,
     JD_WAIT_SAME_TEXT,
     JD_WAIT_DOING,
+    JD_WAIT_STACK,
 };
 
 /* Those who wait for the same, in the order in which they came. */
@@ -39,10 +40,11 @@ struct jd_pending_request {
     struct jd_queue *queue;
     struct jd_pending_request *next, *previous; /* in the queue */
     struct jd_pending_request *next_of_connection, *previous_of_connection;
-    void *owner; /* the barrier, the awaited key, ... */
+    void *owner; /* the barrier, the awaited key, the member, ... */
     Jd__Message
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
     size_t next_key;
+    uint64_t show; /* STACK: the Show that asks for it */
     bool is_alone; /* BARRIER: as in struct jd_blocked, and it has no timeout */
 };
 
@@ -272,7 +274,7 @@ struct jd_service {
     void *barriers;     /* tsearch tree */
     struct jd_barrier_mismatch *mismatches;
 
-    struct jd_queue joining, leaving, live, asking;
+    struct jd_queue joining, leaving, live, asking, stacks;
     int num_joined;
     bool is_complete;   /* all have joined */
     bool somebody_went; /* left or failed, after that */
@@ -292,7 +294,7 @@ struct jd_service {
     double notice; /* how long waits in a circle must last; negative: none */
     struct jd_suspicions near, far; /* by how long each must last */
     double circles_due;             /* barriers are looked at; 0: not */
-    uint64_t num_looks;
+    uint64_t num_looks, num_shows;
 
     double stranger_told;  /* the last time that one heard why it goes */
     double waits_told;     /* the last time that one was */
@@ -500,6 +502,16 @@ void jd__barriers_finish(struct jd_service *service);
 int jd__barriers_list_missing(const struct jd_service *service,
                               const struct jd_pending_request *waiter,
                               int *processes, int most);
+
+/* ---- stacks.c ----------------------------------------------------------- */
+
+jd_request_f jd__stacks_on_request, jd__stacks_on_answer;
+/* Its time is up. */
+void jd__stacks_expire(struct jd_service *service,
+                       struct jd_pending_request *waiter);
+/* The member's connection is gone: it will not answer. */
+void jd__stacks_end(struct jd_service *service,
+                    const struct jd_service_process *member);
 
 /* ---- followed.c --------------------------------------------------------- */
 

@@ -540,6 +540,7 @@ static void check_no_member(struct peer *peer)
     Jd__Step step = JD__STEP__INIT;
     Jd__Acknowledge acknowledge = JD__ACKNOWLEDGE__INIT;
     Jd__Armed armed = JD__ARMED__INIT;
+    Jd__Stack stack = JD__STACK__INIT;
     check_denied(peer, JD__MESSAGE__BODY_JOIN, &join, "join");
     check_denied(peer, JD__MESSAGE__BODY_LEAVE, &leave, "leave");
     check_denied(peer, JD__MESSAGE__BODY_ARRIVE, &arrive, "arrive");
@@ -550,6 +551,7 @@ static void check_no_member(struct peer *peer)
     check_denied(peer, JD__MESSAGE__BODY_ACKNOWLEDGE, &acknowledge,
                  "acknowledge");
     check_denied(peer, JD__MESSAGE__BODY_ARMED, &armed, "armed");
+    check_denied(peer, JD__MESSAGE__BODY_STACK, &stack, "stack");
 }
 
 START_TEST(an_observer_only_looks)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * stacks.c - the stack of a process for who asks: the process is told to show
+ * it (Show), and its answer (Stack) is passed on to all who had asked before
+ * it was read.
+ */
+#include "base/text.h"
+#include "runtime/coordination/server/service_private.h"
+
+#include <stdlib.h>
+
+/* ---- what is said ------------------------------------------------------- */
+
+/* "process 3 (train, pid 99 on h0)" and what follows it. */
+__attribute__((format(printf, 6, 7))) static void
+reply_about(struct jd_service *service, struct jd_connection *connection,
+            uint64_t id, const struct jd_service_process *member,
+            jd_status status, const char *format, ...)
+{
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out) {
+        va_list args;
+        va_start(args, format);
+        jd__processes_print(out, service, member);
+        vfprintf(out, format, args);
+        va_end(args);
+    }
+    char *text = jd__text_end(&written);
+    if (text)
+        jd__service_reply(service, connection, id, status, "%s", text);
+    else
+        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
+                          "the service has no memory left");
+    free(text);
+}
+
+/* To one that waits, which ends. */
+static void answer_waiter(struct jd_service *service,
+                          struct jd_pending_request *waiter, jd_status status,
+                          const char *between, const char *text)
+{
+    reply_about(service, waiter->connection, waiter->id, waiter->owner, status,
+                "%s%s", between, text);
+    jd__pending_end(service, waiter);
+}
+
+/* Why it cannot be asked; NULL: it can. */
+static const char *why_not(const struct jd_service_process *member)
+{
+    switch (member->state) {
+    case JD_PROCESS_STATE_ABSENT:
+        return "it is not in the job yet";
+    case JD_PROCESS_STATE_LEFT:
+        return "it has left in order";
+    case JD_PROCESS_STATE_FAILED:
+        return member->failure ? member->failure : "it has failed";
+    case JD_PROCESS_STATE_CONNECTED:
+    case JD_PROCESS_STATE_LEAVING:
+        break;
+    }
+    return member->connection ? NULL
+                              : "its connection is lost; ask again when it "
+                                "is back";
+}
+
+/* ---- requests ----------------------------------------------------------- */
+
+static void begin_to_wait(struct jd_service *service,
+                          struct jd_connection *connection,
+                          const Jd__Message *message,
+                          struct jd_service_process *member)
+{
+    Jd__Show show = JD__SHOW__INIT;
+    struct jd_pending_request *waiter = jd__pending_begin(
+        service, &service->stacks, JD_WAIT_STACK, connection, message);
+    if (!waiter)
+        return;
+    waiter->owner = member;
+    waiter->show = show.number = ++service->num_shows;
+    jd__service_send(service, member->connection, JD__MESSAGE__BODY_SHOW,
+                     &show);
+}
+
+void jd__stacks_on_request(struct jd_service *service,
+                           struct jd_connection *connection,
+                           const Jd__Message *message)
+{
+    uint32_t process = message->stack_of->process;
+    if (process >= (uint32_t)service->count) {
+        jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
+                          "there is no process %u: the job's last is %d",
+                          (unsigned)process, service->count - 1);
+        return;
+    }
+    struct jd_service_process *member = &service->members[process];
+    const char *why = why_not(member);
+    if (why)
+        reply_about(service, connection, message->id, member,
+                    JD_FAILED_PRECONDITION, ": it shows no stack: %s", why);
+    else
+        begin_to_wait(service, connection, message, member);
+}
+
+void jd__stacks_on_answer(struct jd_service *service,
+                          struct jd_connection *connection,
+                          const Jd__Message *message)
+{
+    const Jd__Stack *stack = message->stack;
+    struct jd_pending_request *next = service->stacks.first;
+    for (struct jd_pending_request *waiter; (waiter = next);) {
+        next = waiter->next;
+        if (waiter->owner == connection->member &&
+            waiter->show <= stack->number)
+            answer_waiter(service, waiter, (jd_status)stack->status,
+                          stack->status ? ": " : ":\n", stack->text);
+    }
+}
+
+/* ---- no answer ---------------------------------------------------------- */
+
+void jd__stacks_expire(struct jd_service *service,
+                       struct jd_pending_request *waiter)
+{
+    const struct jd_service_process *member = waiter->owner;
+    reply_about(service, waiter->connection, waiter->id, member,
+                JD_DEADLINE_EXCEEDED,
+                " has not shown its stack within %.3g s, and was last heard "
+                "%.3g s ago; one that is stopped (SIGSTOP, a debugger) cannot: "
+                "see on its host what ps -o stat,wchan -p %u says",
+                service->now - waiter->since, service->now - member->heard,
+                (unsigned)member->pid);
+    jd__pending_end(service, waiter);
+}
+
+void jd__stacks_end(struct jd_service *service,
+                    const struct jd_service_process *member)
+{
+    struct jd_pending_request *next = service->stacks.first;
+    for (struct jd_pending_request *waiter; (waiter = next);) {
+        next = waiter->next;
+        if (waiter->owner == member)
+            answer_waiter(service, waiter, JD_UNAVAILABLE,
+                          " was asked for its stack, and then its connection "
+                          "has ended",
+                          "");
+    }
+}
