@@ -377,6 +377,15 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "members also compare where in the program each collective is "
                "called; the same for all processes",
     },
+    [JD_OPTION_STACK] = {
+        .field = "",
+        .variable = "JD_STACK",
+        .type = JD_TYPE_BOOLEAN,
+        .initial = "1",
+        .unit = "0 or 1",
+        .doc = "let jd-info --job --stack read this process's stack; with 0 "
+               "nobody may ask for it",
+    },
     [JD_OPTION_LOG] = {
         .field = "",
         .variable = "JD_LOG",

@@ -95,6 +95,8 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
     }
     if (message->body_case == JD__MESSAGE__BODY_LOOK)
         jd__agent_heartbeat_say(agent);
+    if (message->body_case == JD__MESSAGE__BODY_SHOW)
+        jd__agent_stack_show(agent, message->show->number);
     if (agent->spec.on_push)
         agent->spec.on_push(agent->spec.arg, message);
     jd__message__free_unpacked(message, NULL);
@@ -344,8 +346,10 @@ static bool copy_spec(struct jd_agent *agent, const struct jd_agent_spec *spec)
     agent->spec.host = strdup(spec->host);
     agent->spec.boot_id = strdup(spec->boot_id);
     agent->spec.program = strdup(spec->program);
+    if (spec->tool_path)
+        agent->spec.tool_path = strdup(spec->tool_path);
     return agent->spec.job && agent->spec.host && agent->spec.boot_id &&
-           agent->spec.program;
+           agent->spec.program && !agent->spec.tool_path == !spec->tool_path;
 }
 
 static void free_agent(struct jd_agent *agent)
@@ -354,6 +358,7 @@ static void free_agent(struct jd_agent *agent)
     free((char *)agent->spec.host);
     free((char *)agent->spec.boot_id);
     free((char *)agent->spec.program);
+    free((char *)agent->spec.tool_path);
     free(agent->why);
     free(agent->noted);
     free(agent->call);
@@ -463,6 +468,7 @@ static void close_on_loop(void *arg)
 {
     struct jd_agent *agent = arg;
     jd__agent_close(agent);
+    jd__agent_stack_close(agent);
     jd__link_pool_destroy(agent->pool);
 }
 

@@ -40,6 +40,9 @@ struct jd_agent_spec {
     double heartbeat_timeout; /* seconds; negative: none */
     double notice;            /* seconds until a wait says for whom */
     size_t max_message;
+    /* The PATH of the tools that show this process's stack to who asks the
+     * service for it; NULL: it is not shown. */
+    const char *tool_path;
     /* On the loop's thread: an operation of this process, by its number, in
      * more words, malloc'ed; NULL: they are not known. NULL: nor is any. */
     char *(*describe_call)(uint64_t number);

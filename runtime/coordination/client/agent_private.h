@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_private.h - what the agent's parts share: its connection
  * (agent_connect.c), how that is let in (agent_greet.c), its signs of life
- * (agent_heartbeat.c), its calls (agent.c). */
+ * (agent_heartbeat.c), its stack (agent_stack.c), its calls (agent.c). */
 #ifndef RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 #define RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 
 #include "base/progress.h"
 #include "runtime/coordination/auth/munge.h"
 #include "runtime/coordination/client/agent.h"
+#include "runtime/coordination/client/stack_tool.h"
 #include "runtime/coordination/net/link.h"
 
 #include <pthread.h>
@@ -42,6 +43,14 @@ struct jd_greeting {
     const char *closed; /* what the other side did meanwhile, or NULL */
 };
 
+/* Its stack is asked for. */
+struct jd_agent_stack {
+    uint64_t wanted; /* the last Show; 0: none came */
+    uint64_t begun;  /* the last when the tool was started */
+    struct jd_stack_tool tool;
+    struct event *end; /* of the tool; NULL: none runs */
+};
+
 struct jd_agent {
     struct jd_agent_spec spec; /* its texts are the agent's own */
     struct jd_auth auth;
@@ -62,6 +71,7 @@ struct jd_agent {
     char *call;       /* the operation in more words; NULL: not known */
     uint64_t call_of; /* whose words those are, known or not */
     double last_look, last_progress, back_since;
+    struct jd_agent_stack stack;
 
     pthread_mutex_t lock;
     pthread_cond_t state_changed;
@@ -116,6 +126,13 @@ void jd__agent_heartbeat_close(struct jd_agent *agent);
  * program, where that is not said yet. Blocks: as spec.describe_call(). */
 void jd__agent_heartbeat_say(struct jd_agent *agent);
 void jd__agent_set_heard(struct jd_agent *agent, double at);
+
+/* ---- agent_stack.c ------------------------------------------------------ */
+
+/* The service asks for this process's stack, by the Show's number. */
+void jd__agent_stack_show(struct jd_agent *agent, uint64_t number);
+/* Nobody waits for it any more; a tool that runs is left to itself. */
+void jd__agent_stack_close(struct jd_agent *agent);
 
 /* ---- agent.c ------------------------------------------------------------ */
 

@@ -129,6 +129,14 @@ static double take_turn(struct jd_session *session,
     return fmin(turn, jd__session_remaining(spec, INFINITY) / 4);
 }
 
+static const char *find_tool_path(const struct jd_session_spec *spec)
+{
+    const char *path = jd__env_get(spec->env, "PATH");
+    if (!jd__options_integer(spec->settings, JD_OPTION_STACK))
+        return NULL;
+    return path ? path : "";
+}
+
 static jd_status create_agent(struct jd_session *session,
                               const struct jd_session_spec *spec, int fd,
                               bool is_search)
@@ -155,6 +163,7 @@ static jd_status create_agent(struct jd_session *session,
         .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
         .max_message =
             (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
+        .tool_path = find_tool_path(spec),
         .describe_call = jd__recorder_own_call,
         .take_waits = jd__recorder_take_waits,
         .on_push = jd__session_on_push,
