@@ -79,6 +79,19 @@ for interval in 0 -1 0.01 86401 1s '' nan; do
         "jd-info: --watch=$interval: it must be 0.1 to 86400 seconds" \
         "$jd_info" --job h:1 "--watch=$interval"
 done
+says "--stack of no job" 2 "jd-info: --stack goes with --job alone" \
+    "$jd_info" --stack 1
+says "--stack without a number" 2 "requires an argument" \
+    "$jd_info" --job h:1 --stack
+says "--stack as JSON" 2 "jd-info: --stack does not go with --json or --watch" \
+    "$jd_info" --job h:1 --stack 1 --json
+for process in x 1x -1 '' ' 1' 1.5 4294967296; do
+    says "--stack '$process'" 2 \
+        "jd-info: --stack $process: it must be the number of a process" \
+        "$jd_info" --job h:1 --stack "$process"
+done
+says "--stack and no port" 1 'jd-info: the job at h: "h" is no address' \
+    "$jd_info" --job h --stack 1
 says "--job and no port" 1 'jd-info: the job at h: "h" is no address' \
     "$jd_info" --job h
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static const char usage[] =
     "       jd-info --options --markdown\n"
     "       jd-info --topology [--json]\n"
     "       jd-info --job HOST:PORT [--json | --watch[=SECONDS]]\n"
+    "       jd-info --job HOST:PORT --stack N\n"
     "       jd-info --build [--json]\n"
     "       jd-info --help | --version\n"
     "\n"
@@ -45,6 +47,10 @@ static const char usage[] =
     "  --watch[=SECONDS]\n"
     "               print it again every SECONDS (2), until the job ends;\n"
     "               on a terminal in place, those that others wait for first\n"
+    "  --stack N    print where each thread of process N of that job stands, "
+    "as\n"
+    "               gdb or eu-stack on its host reads it; the process stands\n"
+    "               still meanwhile\n"
     "  --build      print what jd was built with: MPI, CUDA and NCCL, the\n"
     "               other libraries, the compiler, and meson's options\n"
     "  --markdown   print the table of options as doc/options.md has it\n"
@@ -66,6 +72,7 @@ struct request {
     const char *env_file; /* NULL: the process's own environment */
     const char *job;      /* the address */
     double interval;      /* of --watch; 0: once */
+    int stack;            /* the process whose stack it is; -1: no stack */
     bool json;
     bool markdown;
 };
@@ -113,6 +120,10 @@ static int check_request(const struct request *request, int num_operands)
         return fail_usage("--watch goes with --job alone");
     if (request->interval > 0 && request->json)
         return fail_usage("--watch does not go with --json");
+    if (request->stack >= 0 && request->report != REPORT_JOB)
+        return fail_usage("--stack goes with --job alone");
+    if (request->stack >= 0 && (request->json || request->interval > 0))
+        return fail_usage("--stack does not go with --json or --watch");
     if (request->env_file && request->report == REPORT_BUILD)
         return fail_usage("--env does not go with --build");
     if (request->json && request->report == REPORT_OPTIONS)
@@ -133,6 +144,22 @@ static bool parse_interval(const char *text, double *ret_interval)
     return false;
 }
 
+/* False after it has said what is wrong. */
+static bool parse_process(const char *text, int *ret_process)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    bool is_right = *text >= '0' && *text <= '9' && !*end && errno == 0 &&
+                    number <= INT_MAX;
+    *ret_process = is_right ? (int)number : -1;
+    if (!is_right)
+        fprintf(stderr,
+                "jd-info: --stack %s: it must be the number of a process\n",
+                text);
+    return is_right;
+}
+
 /* A flag that names a report has its number; false for one that was refused
  * already. */
 static bool take_flag(int flag, struct request *request)
@@ -149,6 +176,8 @@ static bool take_flag(int flag, struct request *request)
         return true;
     case 'w':
         return parse_interval(optarg, &request->interval);
+    case 's':
+        return parse_process(optarg, &request->stack);
     case '?':
         return false;
     case REPORT_JOB:
@@ -168,6 +197,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "json", no_argument, NULL, 'j' },
         { "markdown", no_argument, NULL, 'm' },
         { "watch", optional_argument, NULL, 'w' },
+        { "stack", required_argument, NULL, 's' },
         { "options", no_argument, NULL, REPORT_OPTIONS },
         { "topology", no_argument, NULL, REPORT_TOPOLOGY },
         { "job", required_argument, NULL, REPORT_JOB },
@@ -176,7 +206,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "version", no_argument, NULL, REPORT_VERSION },
         { NULL, 0, NULL, 0 },
     };
-    *request = (struct request){ .report = REPORT_DETECTION };
+    *request = (struct request){ .report = REPORT_DETECTION, .stack = -1 };
     for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;)
         if (!take_flag(flag, request))
             return fail_usage(NULL);
@@ -191,6 +221,8 @@ static int report_from(const struct request *request, const struct jd_env *env)
     case REPORT_OPTIONS:
         return jd_info_options(env);
     case REPORT_JOB:
+        if (request->stack >= 0)
+            return jd_info_stack(env, request->job, request->stack);
         return jd_info_job(env, request->job, request->json, request->interval);
     default:
         return jd_info_detection(env, !request->env_file, request->json);

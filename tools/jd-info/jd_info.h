@@ -31,6 +31,9 @@ int jd_info_topology(bool json);
 int jd_info_job(const struct jd_env *env, const char *address, bool json,
                 double interval);
 
+/* Where the threads of a process of that job stand. */
+int jd_info_stack(const struct jd_env *env, const char *address, int process);
+
 /* What jd was built with, and how. */
 int jd_info_build(bool json);
 

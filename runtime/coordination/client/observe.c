@@ -95,6 +95,21 @@ jd_status jd__observe_ask(struct jd_observer *o, double timeout,
     return JD_OK;
 }
 
+jd_status jd__observe_stack(struct jd_observer *o, int process, double timeout,
+                            Jd__Message **ret_answer)
+{
+    Jd__StackOf body = JD__STACK_OF__INIT;
+    struct jd_call call = { .operation = "the stack", .timeout = timeout };
+    body.process = (uint32_t)process;
+    jd__call_init(&call, JD__MESSAGE__BODY_STACK_OF, &body);
+    call.request.timeout_ms = (int64_t)(1000 * timeout);
+    jd_status status = jd__agent_call(o->agent, &call);
+    if (status != JD_OK)
+        return fail(o, status);
+    *ret_answer = call.answer;
+    return JD_OK;
+}
+
 void jd__observe_close(struct jd_observer *o)
 {
     if (!o)

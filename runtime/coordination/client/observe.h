@@ -2,7 +2,7 @@
 /*
  * observe.h - a look at another job: connects to its coordination service as
  * an observer, who is let in like any other but can change nothing, and asks
- * for the table of its processes, once or again and again.
+ * for the table of its processes, once or again and again, or for a stack.
  *
  *     status = jd__observe_open(env, settings, "10.0.0.1:40123", 10,
  * &observer); status = jd__observe_ask(observer, 10, &answer);
@@ -37,6 +37,16 @@ jd_status jd__observe_open(const struct jd_env *env,
  */
 jd_status jd__observe_ask(struct jd_observer *observer, double timeout,
                           Jd__Message **ret_answer);
+
+/*
+ * The stacks of that process's threads, in answer->reply->text.
+ * Blocks: at most timeout seconds, and two more for the service's own words.
+ * Returns: as jd__observe_ask; INVALID_ARGUMENT where there is no such process,
+ *   FAILED_PRECONDITION where it has gone, NOT_FOUND without a tool,
+ *   PERMISSION_DENIED.
+ */
+jd_status jd__observe_stack(struct jd_observer *observer, int process,
+                            double timeout, Jd__Message **ret_answer);
 
 /* NULL is nothing. */
 void jd__observe_close(struct jd_observer *observer);

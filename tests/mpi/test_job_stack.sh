@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_job_stack.sh - jd-info --job --stack shows where a process of a job that
+# runs stands. usage: test_job_stack.sh BUILD_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+build=$1
+# shellcheck source-path=SCRIPTDIR source=watched_job.sh
+source "$here/watched_job.sh"
+
+# start NAME=VALUE...: three processes, of which 1 comes late.
+start() {
+    rm -f "$work/go"
+    (($# == 0)) || local -x "${@?}"
+    job_start 3 100 late "$work/go"
+}
+
+finish() {
+    local status=0
+    touch "$work/go"
+    job_end || status=$?
+    cp "$work/err" "$work/why"
+    tap_result "$1" "$status" "$work/why"
+}
+
+# stack PROCESS: its stack, into $work/stack.
+stack() {
+    "$build/tools/jd-info" --job "$address" --stack "$1" \
+        >"$work/stack" 2>&1
+}
+
+# expect NAME STATUS PATTERN...: each is in what was printed.
+expect() {
+    local name=$1 status=$2 pattern
+    shift 2
+    for pattern in "$@"; do
+        grep -qE -e "$pattern" "$work/stack" || {
+            echo "no '$pattern'" >>"$work/stack"
+            status=1
+        }
+    done
+    tap_result "$name" "$status" "$work/stack"
+}
+
+# pid_of PROCESS: as the table of the job has it.
+pid_of() {
+    "$build/tools/jd-info" --job "$address" |
+        awk -v process="$1" '$1 == process { print $4 }'
+}
+
+# All have come, and 1 is where it waits; at most 20 s.
+until_all_are_in() {
+    local deadline=$((SECONDS + 20))
+    until (($("$build/tools/jd-info" --job "$address" 2>&1 |
+        grep -cE 'waits in jd_sync|nothing of jd yet') == 3)); do
+        ((SECONDS < deadline)) || return 1
+        sleep 0.05
+    done
+}
+
+# The reason why a stack cannot be read here, or nothing.
+why_not() {
+    command -v gdb >/dev/null || command -v eu-stack >/dev/null || {
+        echo "neither gdb nor eu-stack here"
+        return
+    }
+    stack 1 || grep -o 'its stack may not be read there: .*' "$work/stack" ||
+        true
+}
+
+# A real tool, on a process that waits and on the one that serves.
+by_a_real_tool() {
+    local status=0 reason
+    reason=$(why_not)
+    if [[ -n $reason ]]; then
+        tap_skip "where process 1 stands" "$reason"
+        return
+    fi
+    stack 1 || status=$?
+    expect "where process 1 stands" "$status" '^process 1 \(late, pid [0-9]+ on ' \
+        '^#[0-9]+ .* wait_for_file' '^#[0-9]+ .* main'
+    status=0
+    stack 0 || status=$?
+    expect "and process 0, which serves" "$status" '^process 0 \(late, pid ' \
+        '^#[0-9]+ .* main'
+}
+
+not_there() {
+    local status=0
+    stack 99 || status=$?
+    expect "there is no such process" $((status != 1)) \
+        "^jd-info: the job at $address: the stack: there is no process 99: the job's last is 2$"
+    status=0
+    JD_SECRET=guess stack 1 || status=$?
+    expect "another secret is not let in" $((status != 1)) \
+        'it does not know the job.s secret'
+}
+
+# One that is stopped cannot answer; it goes on, and one that is dead is known
+# to be so.
+stopped() {
+    local status=0 pid
+    pid=$(pid_of 1)
+    kill -STOP "$pid"
+    stack 1 || status=$?
+    kill -CONT "$pid"
+    expect "one that is stopped is named" $((status != 1)) \
+        "the stack: process 1 \(late, pid $pid on .*\) has not shown its stack within 15 s, and was last heard [0-9.]+ s ago; one that is stopped"
+}
+
+with_secret() {
+    local -x JD_SECRET=sesame
+    start
+    until_all_are_in || echo "# they have not come"
+    by_a_real_tool
+    not_there
+    stopped
+    finish "the job was not disturbed"
+}
+
+# fake NAME SCRIPT: a tool of that name, the first in PATH, and no other.
+fake() {
+    mkdir -p "$work/tools"
+    printf '#!/bin/sh\n%s\n' "$2" >"$work/tools/$1"
+    chmod +x "$work/tools/$1"
+}
+
+# The job's processes have these tools.
+by_a_fake_tool() {
+    local status=0
+    local -x JD_SECRET=sesame
+    fake eu-stack "cat '$work/said'; kill -0 \$2"
+    PATH=$work/tools:$PATH start
+    until_all_are_in || echo "# they have not come"
+    echo "ptrace: Operation not permitted." >"$work/said"
+    stack 2 || status=$?
+    expect "what is not allowed" $((status != 1)) \
+        'process 2 \(late, pid [0-9]+ on .*\): its stack may not be read there: the tool.s last line is "ptrace: Operation not permitted."; a child must be let trace it: sysctl kernel.yama.ptrace_scope at most 1'
+    printf '#0 \e[2Jhere\n' >"$work/said"
+    status=0
+    stack 2 || status=$?
+    expect "a terminal is not to obey it" "$status" '^#0 \?\[2Jhere$'
+    finish "a job whose stacks were asked for"
+}
+
+turned_off() {
+    local status=0
+    local -x JD_SECRET=sesame
+    start JD_STACK=0
+    until_all_are_in || echo "# they have not come"
+    stack 1 || status=$?
+    expect "JD_STACK=0" $((status != 1)) \
+        'process 1 \(late, .*\): it has JD_STACK=0: nobody may ask for its stack$'
+    finish "a job that shows none"
+}
+
+clear_foreign_variables
+command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
+if ((EUID == 0)); then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+with_secret
+by_a_fake_tool
+turned_off
+tap_done
