@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define END_FILE 3     /* in the shell: closed when all have ended */
+#define END_FILE 3     /* the shell's alone: closed when it has ended */
 #define ABOVE_FILES 10 /* none of the shell's */
 #define NO_TOOL "no gdb and no eu-stack"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
@@ -33,7 +33,7 @@ static const char script[] =
     "    echo '" NO_TOOL "'\n"
     "    exit 1\n"
     "fi\n"
-    "timeout -k 1 \"$@\"\n"
+    "timeout -k 1 \"$@\" 3>&-\n"
     "case $? in 124 | 137)\n"
     "    kill -CONT $PPID\n"
     "    echo \"$2 had not ended after $1 s and was killed\"\n"

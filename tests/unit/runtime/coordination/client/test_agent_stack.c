@@ -150,6 +150,18 @@ START_TEST(what_is_too_long_is_cut_and_said)
 }
 END_TEST
 
+/* It has ended, whatever it has started. */
+START_TEST(what_a_tool_leaves_behind_is_not_waited_for)
+{
+    begin();
+    write_tool("sleep 20 & echo '#0 here'");
+    double before = jd__clock_now();
+    expect_text("process 1 (train, pid 101 on h0):\n#0 here\n");
+    ck_assert_double_lt(jd__clock_now() - before, 15);
+    end();
+}
+END_TEST
+
 /* What gdb says before the first thread. */
 START_TEST(a_preface_is_left_out)
 {
@@ -290,6 +302,7 @@ int main(void)
     tcase_add_test(tcase, what_the_tool_prints_is_shown);
     tcase_add_test(tcase, the_tool_is_alone);
     tcase_add_test(tcase, what_is_too_long_is_cut_and_said);
+    tcase_add_test(tcase, what_a_tool_leaves_behind_is_not_waited_for);
     tcase_add_test(tcase, a_preface_is_left_out);
     tcase_add_test(tcase, who_asks_meanwhile_has_one_more_reading);
     tcase = unit_case(suite, "none");
