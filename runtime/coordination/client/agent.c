@@ -88,7 +88,7 @@ static void take_answer(struct jd_agent *agent, Jd__Message *message)
 
 void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
 {
-    jd__agent_set_heard(agent, jd__clock_now());
+    jd__agent_set_heard(agent, jd__clock_read(agent->spec.clock));
     if (message->body_case == JD__MESSAGE__BODY_REPLY) {
         take_answer(agent, message);
         return;
@@ -142,7 +142,7 @@ struct waiting {
     struct jd_agent *agent;
     struct jd_call *call;
     struct jd_pending pending;
-    double begin, end, next_notice; /* jd__clock_now()s; INFINITY: never */
+    double begin, end, next_notice; /* in the clock's time; INFINITY: never */
     bool could_not_send;            /* there was no memory */
     bool has_caught_up;             /* at the end */
 };
@@ -182,7 +182,7 @@ static void withdraw(struct waiting *w)
 static jd_status fail_silent(const struct waiting *w)
 {
     const struct jd_agent *agent = w->agent;
-    double now = jd__clock_now();
+    double now = jd__clock_read(agent->spec.clock);
     return jd_fail(JD_DEADLINE_EXCEEDED,
                    "%s%s: no answer from the coordination service, process 0 "
                    "(%s, pid %u on %s), in %.3g s; it was last heard %.3g s "
@@ -211,8 +211,8 @@ static void wait_a_while(struct waiting *w)
         pthread_cond_wait(&w->pending.changed, &w->agent->lock);
         return;
     }
-    struct timespec at = jd__clock_timespec(until);
-    pthread_cond_timedwait(&w->pending.changed, &w->agent->lock, &at);
+    jd__clock_wait(w->agent->spec.clock, &w->pending.changed, &w->agent->lock,
+                   until);
 }
 
 /* ---- calls -------------------------------------------------------------- */
@@ -232,7 +232,7 @@ static void say_notice(struct waiting *w)
         jd__call_finish(&call);
         return;
     }
-    double waited = jd__clock_now() - w->begin;
+    double waited = jd__clock_read(w->agent->spec.clock) - w->begin;
     const char *detail = w->call->detail ? w->call->detail : "";
     if (w->call->timeout < 0)
         jd__log(JD_LOG_WARNING,
@@ -254,7 +254,7 @@ static void do_notice(struct waiting *w)
     pthread_mutex_unlock(&w->agent->lock);
     say_notice(w);
     pthread_mutex_lock(&w->agent->lock);
-    double waited = jd__clock_now() - w->begin;
+    double waited = jd__clock_read(w->agent->spec.clock) - w->begin;
     double next = fmax(w->next_notice - w->begin, 0.01);
     while (next <= waited)
         next *= 2;
@@ -282,7 +282,7 @@ static jd_status wait_for_answer(struct waiting *w)
             return JD_OK;
         if (w->agent->state == JD_AGENT_DEAD)
             return fail_lost(w);
-        double now = jd__clock_now();
+        double now = jd__clock_read(w->agent->spec.clock);
         if (now >= w->end && w->has_caught_up) {
             withdraw(w);
             return fail_silent(w);
@@ -300,7 +300,7 @@ static jd_status ask(struct jd_agent *agent, struct jd_call *call, double grace,
                      double notice)
 {
     struct waiting w = { .agent = agent, .call = call };
-    w.begin = jd__clock_now();
+    w.begin = jd__clock_read(agent->spec.clock);
     w.end = w.begin + grace;
     w.next_notice = notice >= 0 ? w.begin + notice : INFINITY;
     jd__clock_init_condition(&w.pending.changed);
@@ -424,7 +424,8 @@ static jd_status fail_to_reach(const struct jd_agent *agent, const char *who,
         jd_fail(JD_DEADLINE_EXCEEDED,
                 "%s has not reached the coordination service in %.3g s; it "
                 "tried %s",
-                who, jd__clock_now() - begin, tried ? tried : "in vain");
+                who, jd__clock_read(agent->spec.clock) - begin,
+                tried ? tried : "in vain");
     free(tried);
     return status;
 }
@@ -449,16 +450,15 @@ static jd_status meeting_status(const struct jd_agent *agent, double begin)
 
 jd_status jd__agent_meet(struct jd_agent *agent, double deadline)
 {
-    double begin = jd__clock_now();
-    struct timespec at = jd__clock_timespec(deadline);
+    double begin = jd__clock_read(agent->spec.clock);
     int error = 0;
     /* It has begun, then, where the deadline passes. */
     if (!jd__loop_run(agent->spec.loop, connect_on_loop, agent))
         return jd__fail_no_memory("the coordination agent", sizeof *agent);
     pthread_mutex_lock(&agent->lock);
     while (agent->state == JD_AGENT_MEETING && error != ETIMEDOUT)
-        error =
-            pthread_cond_timedwait(&agent->state_changed, &agent->lock, &at);
+        error = jd__clock_wait(agent->spec.clock, &agent->state_changed,
+                               &agent->lock, deadline);
     jd_status status = meeting_status(agent, begin);
     pthread_mutex_unlock(&agent->lock);
     return status;

@@ -16,6 +16,7 @@
 #ifndef RUNTIME_COORDINATION_CLIENT_AGENT_H
 #define RUNTIME_COORDINATION_CLIENT_AGENT_H
 
+#include "base/clock.h"
 #include "runtime/coordination/auth/auth.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/net/addresses.h"
@@ -39,6 +40,7 @@ struct jd_agent_spec {
     double turn;    /* seconds before the first try: jd__agent_turn */
     double heartbeat_timeout; /* seconds; negative: none */
     double notice;            /* seconds until a wait says for whom */
+    const struct jd_clock *clock; /* of deadlines and signs of life */
     size_t max_message;
     /* The PATH of the tools that show this process's stack to who asks the
      * service for it; NULL: it is not shown. */
@@ -78,8 +80,8 @@ jd_status jd__agent_create(const struct jd_agent_spec *spec,
                            struct jd_agent **ret_agent);
 
 /*
- * Connects, and waits until it is let in, at most until the deadline (a
- * jd__clock_now()). The loop runs.
+ * Connects, and waits until it is let in, at most until the deadline, a time
+ * of the spec's clock. The loop runs.
  * Returns: JD_OK; what the service says where it refuses; DEADLINE_EXCEEDED
  *   with every address that was tried and what came of it; UNAUTHENTICATED
  *   where the service does not know the secret. In a search: NOT_FOUND after

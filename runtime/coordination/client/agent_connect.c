@@ -272,7 +272,7 @@ static bool is_too_late_to_come_back(const struct jd_agent *agent)
 {
     double timeout = agent->spec.heartbeat_timeout;
     return agent->state == JD_AGENT_BACKING && timeout >= 0 &&
-           jd__clock_now() - agent->back_since > timeout;
+           jd__clock_read(agent->spec.clock) - agent->back_since > timeout;
 }
 
 static void try_next(struct jd_agent *agent)

@@ -152,7 +152,7 @@ static bool give_up_silent(struct jd_agent *agent, double now)
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
     struct jd_agent *agent = arg;
-    double now = jd__clock_now();
+    double now = jd__clock_read(agent->spec.clock);
     (void)fd, (void)what;
     jd__loop_check(agent->spec.loop);
     if (!give_up_silent(agent, now) && agent->spec.role == JD__ROLE__PROCESS)
@@ -203,7 +203,7 @@ bool jd__agent_heartbeat_open(struct jd_agent *agent)
 void jd__agent_heartbeat_start(struct jd_agent *agent)
 {
     struct timeval look = to_timeval(look_interval(agent));
-    agent->last_look = jd__clock_now();
+    agent->last_look = jd__clock_read(agent->spec.clock);
     jd__agent_set_heard(agent, agent->last_look);
     event_add(agent->look_timer, &look);
     if (agent->spec.heartbeat_timeout >= 0) {

@@ -4,6 +4,7 @@
 #include "base/progress.h"
 #include "runtime/coordination/client/call.h"
 #include "tests/unit/agent_pair.h"
+#include "tests/unit/set_clock.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -291,14 +292,16 @@ START_TEST(a_silent_service_is_lost_after_the_timeout)
     struct jd_agent_spec spec = make_spec(1, 2);
     start_service(2, &secret_auth);
     spec.heartbeat_timeout = 0.3;
+    spec.clock = &set_clock;
     open_agent(&first, &spec);
-    meet_for(&first, 30); /* it may be lost again already */
+    UNIT_OK(jd__agent_meet(first.agent, SET_CLOCK_BEGIN + 30));
     stop_loop(home.loop, &stop);
+    set_clock_to(SET_CLOCK_BEGIN + 0.3125);
     await_lost(&first);
     let_go_on(&stop); /* what comes now is too late */
     jd__loop_catch_up(home.loop);
     jd__loop_catch_up(first.loop);
-    ck_assert_ptr_nonnull(strstr(first.why, "no sign of life for "));
+    ck_assert_ptr_nonnull(strstr(first.why, "no sign of life for 0.312 s "));
     ck_assert_int_eq(get_key(&first, "a", 0, 0), JD_UNAVAILABLE);
     ck_assert_ptr_nonnull(strstr(jd_error_message(), "no sign of life for "));
     stop_service();
@@ -319,17 +322,18 @@ static double last_heard(struct process *p)
 }
 
 /* Nothing else is said: the service answers heartbeats, which come every tenth
- * of the timeout. */
+ * of the timeout by the kernel's clock. By the agent's none passes. */
 START_TEST(heartbeats_keep_both_alive)
 {
     struct jd_agent_spec spec = make_spec(1, 2);
     start_service(2, &secret_auth);
-    spec.heartbeat_timeout = 5;
+    spec.heartbeat_timeout = 0.25;
+    spec.clock = &set_clock;
     open_agent(&first, &spec);
-    UNIT_OK(meet_for(&first, 30));
-    for (int i = 0; i < 3; i++) {
-        double before = last_heard(&first);
-        while (last_heard(&first) == before)
+    UNIT_OK(jd__agent_meet(first.agent, SET_CLOCK_BEGIN + 30));
+    for (int i = 1; i <= 8; i++) {
+        set_clock_to(SET_CLOCK_BEGIN + 0.125 * i);
+        while (last_heard(&first) < SET_CLOCK_BEGIN + 0.125 * i)
             sched_yield();
     }
     end();

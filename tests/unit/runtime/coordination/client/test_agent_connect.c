@@ -2,8 +2,56 @@
 /* test_agent_connect.c - how agents and the service meet over real sockets. */
 #include "runtime/coordination/client/call.h"
 #include "tests/unit/agent_pair.h"
+#include "tests/unit/set_clock.h"
 
 #include <sched.h>
+
+/* ---- meetings in vain --------------------------------------------------- */
+
+enum { VAIN_SECONDS = 3 }; /* on the test's clock */
+
+static void *meet_in_vain(void *arg)
+{
+    struct process *p = arg;
+    ck_assert_int_eq(jd__agent_meet(p->agent, SET_CLOCK_BEGIN + VAIN_SECONDS),
+                     JD_DEADLINE_EXCEEDED);
+    return strdup(jd_error_message());
+}
+
+/* The agent, whose clock stands still until end_meeting(). */
+static pthread_t begin_meeting(struct process *p, struct jd_agent_spec *spec)
+{
+    pthread_t thread;
+    spec->clock = &set_clock;
+    open_agent(p, spec);
+    ck_assert_int_eq(pthread_create(&thread, NULL, meet_in_vain, p), 0);
+    return thread;
+}
+
+/* Until all addresses have been tried. */
+static void await_round(struct process *p)
+{
+    for (bool is_over = false; !is_over; sched_yield()) {
+        pthread_mutex_lock(&p->agent->lock);
+        is_over = p->agent->why != NULL;
+        pthread_mutex_unlock(&p->agent->lock);
+    }
+}
+
+/* The deadline comes: the sentence ends with what was tried. */
+static void end_meeting(struct process *p, pthread_t thread, const char *tried)
+{
+    char sentence[512];
+    void *said;
+    set_clock_to(SET_CLOCK_BEGIN + VAIN_SECONDS);
+    pthread_join(thread, &said);
+    snprintf(sentence, sizeof sentence,
+             "process %d has not reached the coordination service in %d s; it "
+             "tried %s",
+             p->agent->spec.process, VAIN_SECONDS, tried);
+    ck_assert_str_eq(said, sentence);
+    free(said);
+}
 
 /* ---- who is let in ------------------------------------------------------ */
 
@@ -17,20 +65,6 @@ START_TEST(who_knows_the_secret_is_let_in)
     end();
 }
 END_TEST
-
-/* The sentence's end, after its seconds. */
-static const char *what_was_tried(int process)
-{
-    char begin[80];
-    static const char middle[] = " s; it tried ";
-    snprintf(begin, sizeof begin,
-             "process %d has not reached the coordination service in ",
-             process);
-    const char *text = jd_error_message(), *tried = strstr(text, middle);
-    ck_assert_msg(strncmp(text, begin, strlen(begin)) == 0 && tried, "%s",
-                  text);
-    return tried + strlen(middle);
-}
 
 static void refuse(struct jd_agent_spec *spec, jd_status status,
                    const char *text)
@@ -46,10 +80,10 @@ static void refuse(struct jd_agent_spec *spec, jd_status status,
 static void pass_over(struct jd_agent_spec *spec, const char *text)
 {
     char tried[400];
-    open_agent(&other, spec);
-    ck_assert_int_eq(meet_for(&other, 3), JD_DEADLINE_EXCEEDED);
+    pthread_t thread = begin_meeting(&other, spec);
     snprintf(tried, sizeof tried, "127.0.0.1:%d: %s", home.port, text);
-    ck_assert_str_eq(what_was_tried(spec->process), tried);
+    await_round(&other);
+    end_meeting(&other, thread, tried);
     ck_assert_int_eq(other.num_lost, 0);
     close_agent(&other);
 }
@@ -97,9 +131,9 @@ START_TEST(who_waits_for_its_turn_blocks_nobody)
     begin(3);
     struct jd_agent_spec spec = make_spec(2, 3);
     spec.turn = 1000;
-    open_agent(&other, &spec);
-    ck_assert_int_eq(meet_for(&other, 0.05), JD_DEADLINE_EXCEEDED);
-    ck_assert_str_eq(what_was_tried(2), "no address yet");
+    pthread_t thread = begin_meeting(&other, &spec);
+    set_clock_await(SET_CLOCK_BEGIN + VAIN_SECONDS);
+    end_meeting(&other, thread, "no address yet");
     close_agent(&other);
     end();
 }
@@ -110,10 +144,10 @@ START_TEST(who_has_waited_for_its_turn_is_let_in)
     begin(3);
     struct jd_agent_spec spec = make_spec(2, 3);
     double begun = jd__clock_now();
-    spec.turn = 0.2;
+    spec.turn = 0.05; /* of the kernel's clock */
     open_agent(&other, &spec);
     UNIT_OK(meet_for(&other, 30));
-    ck_assert_double_ge(jd__clock_now() - begun, 0.19);
+    ck_assert_double_ge(jd__clock_now() - begun, 0.049);
     close_agent(&other);
     end();
 }
@@ -254,49 +288,65 @@ END_TEST
 
 /* ---- addresses ---------------------------------------------------------- */
 
+/* The agent has seen that it is connected, and hears nothing. */
+static void await_connection(int listener, struct process *p)
+{
+    ck_assert_int_ge(accept(listener, NULL, NULL), 0);
+    jd__loop_catch_up(p->loop);
+}
+
 START_TEST(one_that_says_nothing_is_named)
 {
     char tried[80];
     int port, fd = listen_bare(&port);
     struct jd_agent_spec spec = make_spec(1, 2);
     add_endpoint(&first, port);
-    open_agent(&first, &spec);
-    ck_assert_int_eq(meet_for(&first, 0.2), JD_DEADLINE_EXCEEDED);
+    pthread_t thread = begin_meeting(&first, &spec);
+    await_connection(fd, &first);
     snprintf(tried, sizeof tried, "127.0.0.1:%d: it has not answered yet",
              port);
-    ck_assert_str_eq(what_was_tried(1), tried);
+    end_meeting(&first, thread, tried);
     close_agent(&first);
     close(fd);
 }
 END_TEST
 
-/* Both, or those that the loop has come to. */
 START_TEST(every_address_is_named)
 {
-    static const char *const answers[][2] = {
-        { "Connection refused", "Connection refused" },
-        { "Connection refused", "it has not answered yet" },
-        { "it has not answered yet", NULL },
-    };
-    char tried[3][160];
+    char tried[160];
     struct jd_agent_spec spec = make_spec(1, 2);
     int ports[] = { unused_port(), unused_port() };
     add_endpoint(&first, ports[0]);
     add_endpoint(&first, ports[1]);
-    open_agent(&first, &spec);
-    ck_assert_int_eq(meet_for(&first, 0.3), JD_DEADLINE_EXCEEDED);
-    for (int i = 0; i < 3; i++) {
-        int length = snprintf(tried[i], sizeof tried[i], "127.0.0.1:%d: %s",
-                              ports[0], answers[i][0]);
-        if (answers[i][1])
-            snprintf(tried[i] + length, sizeof tried[i] - (size_t)length,
-                     "; 127.0.0.1:%d: %s", ports[1], answers[i][1]);
-    }
-    const char *said = what_was_tried(1);
-    ck_assert_msg(strcmp(said, tried[0]) == 0 || strcmp(said, tried[1]) == 0 ||
-                      strcmp(said, tried[2]) == 0,
-                  "%s", said);
+    pthread_t thread = begin_meeting(&first, &spec);
+    await_round(&first);
+    snprintf(tried, sizeof tried,
+             "127.0.0.1:%d: Connection refused; 127.0.0.1:%d: Connection "
+             "refused",
+             ports[0], ports[1]);
+    end_meeting(&first, thread, tried);
     close_agent(&first);
+}
+END_TEST
+
+/* Before all have been tried. */
+START_TEST(every_address_so_far_is_named)
+{
+    char tried[160];
+    struct jd_agent_spec spec = make_spec(1, 2);
+    int port, fd = listen_bare(&port), closed = unused_port();
+    add_endpoint(&first, closed);
+    add_endpoint(&first, port);
+    add_endpoint(&first, unused_port());
+    pthread_t thread = begin_meeting(&first, &spec);
+    await_connection(fd, &first);
+    snprintf(tried, sizeof tried,
+             "127.0.0.1:%d: Connection refused; 127.0.0.1:%d: it has not "
+             "answered yet",
+             closed, port);
+    end_meeting(&first, thread, tried);
+    close_agent(&first);
+    close(fd);
 }
 END_TEST
 
@@ -334,7 +384,7 @@ START_TEST(where_something_else_answers_the_next_address_is_tried)
 }
 END_TEST
 
-static void *meet_late(void *arg)
+static void *meet_in_the_end(void *arg)
 {
     return (void *)(intptr_t)meet_for(arg, 30);
 }
@@ -347,23 +397,14 @@ START_TEST(a_service_may_come_up_late)
     struct jd_agent_spec spec = make_spec(1, 2);
     add_endpoint(&first, port);
     open_agent(&first, &spec);
-    ck_assert_int_eq(meet_for(&first, 0.1), JD_DEADLINE_EXCEEDED);
-    close_agent(&first);
-    add_endpoint(&first, port);
-    open_agent(&first, &spec);
-    pthread_create(&thread, NULL, meet_late, &first);
+    pthread_create(&thread, NULL, meet_in_the_end, &first);
+    await_round(&first);
     start_service_at(2, &secret_auth, port);
     pthread_join(thread, &result);
     ck_assert_int_eq((int)(intptr_t)result, JD_OK);
     end();
 }
 END_TEST
-
-static void *meet_in_vain(void *arg)
-{
-    ck_assert_int_eq(meet_for(arg, 3), JD_DEADLINE_EXCEEDED);
-    return strdup(what_was_tried(1));
-}
 
 /* It does not know the secret, and says that we are welcome. */
 START_TEST(a_false_service_is_refused)
@@ -376,9 +417,7 @@ START_TEST(a_false_service_is_refused)
     int port, listener = listen_bare(&port);
     struct jd_agent_spec spec = make_spec(1, 2);
     add_endpoint(&first, port);
-    open_agent(&first, &spec);
-    pthread_t thread;
-    pthread_create(&thread, NULL, meet_in_vain, &first);
+    pthread_t thread = begin_meeting(&first, &spec);
     int fd = accept(listener, NULL, NULL);
     challenge.protocol = JD_WIRE_PROTOCOL;
     challenge.nonce = welcome.mac = jd__wire_bytes(bytes, sizeof bytes);
@@ -391,23 +430,16 @@ START_TEST(a_false_service_is_refused)
     message.body_case = JD__MESSAGE__BODY_WELCOME;
     message.welcome = &welcome;
     send_bare(fd, &message);
-    void *said;
-    pthread_join(thread, &said);
     snprintf(tried, sizeof tried,
              "127.0.0.1:%d: what answers there does not know the job's secret",
              port);
-    ck_assert_str_eq(said, tried);
-    free(said);
+    await_round(&first);
+    end_meeting(&first, thread, tried);
     expect_closed(fd);
     close(listener);
     close_agent(&first);
 }
 END_TEST
-
-static void *meet_in_the_end(void *arg)
-{
-    return (void *)(intptr_t)meet_for(arg, 30);
-}
 
 /* A service that refuses the next to come. */
 static void refuse_next(int listener, jd_status status)
@@ -450,29 +482,21 @@ START_TEST(who_finds_no_room_comes_again)
 }
 END_TEST
 
-static void *close_next(void *listener)
-{
-    close(accept(*(int *)listener, NULL, NULL));
-    return NULL;
-}
-
 /* Of a flood few hear why. The second time nobody accepts. */
 START_TEST(one_that_closes_without_a_word_is_named)
 {
     char tried[160];
-    pthread_t thread;
     int port, listener = listen_bare(&port);
     struct jd_agent_spec spec = make_spec(1, 2);
     add_endpoint(&first, port);
-    open_agent(&first, &spec);
-    pthread_create(&thread, NULL, close_next, &listener);
-    ck_assert_int_eq(meet_for(&first, 1), JD_DEADLINE_EXCEEDED);
+    pthread_t thread = begin_meeting(&first, &spec);
+    close(accept(listener, NULL, NULL));
     snprintf(tried, sizeof tried,
              "127.0.0.1:%d: it closed the connection, as the job's service "
              "does where strangers flood it",
              port);
-    ck_assert_str_eq(what_was_tried(1), tried);
-    pthread_join(thread, NULL);
+    await_round(&first);
+    end_meeting(&first, thread, tried);
     close_agent(&first);
     close(listener);
 }
@@ -529,6 +553,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, one_that_says_nothing_is_named);
     tcase_add_test(tcase, every_address_is_named);
+    tcase_add_test(tcase, every_address_so_far_is_named);
     tcase_add_test(tcase, where_nobody_listens_the_next_address_is_tried);
     tcase_add_test(tcase,
                    where_something_else_answers_the_next_address_is_tried);
