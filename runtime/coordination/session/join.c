@@ -24,7 +24,7 @@
 
 double jd__session_remaining(const struct jd_session_spec *spec, double most)
 {
-    return fmax(0.1, fmin(most, spec->deadline - jd__clock_now()));
+    return fmax(0.1, fmin(most, spec->deadline - jd__clock_read(spec->clock)));
 }
 
 jd_status jd__session_allow_files(const struct jd_session_spec *spec)
@@ -161,6 +161,7 @@ static jd_status create_agent(struct jd_session *session,
         .heartbeat_timeout =
             jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT),
         .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
+        .clock = spec->clock,
         .max_message =
             (size_t)jd__options_integer(settings, JD_OPTION_MAX_MESSAGE),
         .tool_path = find_tool_path(spec),

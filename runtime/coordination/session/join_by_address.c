@@ -58,7 +58,7 @@ static jd_status resolve(const struct jd_session_spec *spec,
             address->value, jd__session_remaining(spec, RESOLVE_SECONDS),
             endpoints);
         if (status == JD_OK || status == JD_INVALID_ARGUMENT ||
-            jd__clock_now() >= spec->deadline)
+            jd__clock_read(spec->clock) >= spec->deadline)
             return status == JD_OK
                        ? JD_OK
                        : jd__fail_prefix(status, "jd_initialize: %s (%s): ",

@@ -34,7 +34,7 @@ struct service_search {
     const struct jd_session_spec *spec;
     struct candidate *candidates;
     size_t count;
-    double begin; /* jd__clock_now() */
+    double begin; /* by the clock of spec */
 };
 
 /* ---- one host ----------------------------------------------------------- */
@@ -77,7 +77,8 @@ static bool is_passed_over(jd_status status)
 static bool is_new(const struct service_search *search,
                    const struct candidate *candidate)
 {
-    return !candidate->why || jd__clock_now() < search->spec->deadline;
+    return !candidate->why ||
+           jd__clock_read(search->spec->clock) < search->spec->deadline;
 }
 
 static jd_status try_candidate(const struct service_search *search,
@@ -146,7 +147,8 @@ static jd_status fail_to_find(const struct service_search *search)
             "in %.3g s; %s, which were tried in turn: %s; see whether process "
             "0 has started, or set JD_COORDINATOR_ADDRESS to its host "
             "(JD_INITIALIZATION_TIMEOUT changes the deadline)",
-            search->session->index, jd__clock_now() - search->begin,
+            search->session->index,
+            jd__clock_read(search->spec->clock) - search->begin,
             search->spec->cluster->coordinator_address.source,
             tried ? tried : "in vain");
     free(tried);
@@ -158,8 +160,9 @@ static jd_status fail_to_find(const struct service_search *search)
 static jd_status try_all(const struct service_search *search)
 {
     jd_status status = JD_NOT_FOUND;
-    for (size_t i = 0; is_passed_over(status) && i < search->count &&
-                       jd__clock_now() < search->spec->deadline;
+    for (size_t i = 0;
+         is_passed_over(status) && i < search->count &&
+         jd__clock_read(search->spec->clock) < search->spec->deadline;
          i++)
         status = try_candidate(search, &search->candidates[i]);
     return status;
@@ -177,7 +180,7 @@ static jd_status find(const struct service_search *search)
 {
     jd_status status = try_all(search);
     for (int round = 0; is_passed_over(status); round++) {
-        if (jd__clock_now() >= search->spec->deadline)
+        if (jd__clock_read(search->spec->clock) >= search->spec->deadline)
             return fail_to_find(search);
         pause_search(search, round);
         status = try_all(search);
@@ -201,7 +204,7 @@ jd_status jd__session_search(struct jd_session *session,
         .spec = spec,
         .candidates = calloc(count, sizeof *search.candidates),
         .count = count,
-        .begin = jd__clock_now(),
+        .begin = jd__clock_read(spec->clock),
     };
     if (!search.candidates)
         return jd__fail_no_memory("jd_initialize",

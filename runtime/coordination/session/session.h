@@ -13,6 +13,7 @@
 #define RUNTIME_COORDINATION_SESSION_SESSION_H
 
 #include "autodetect/cluster.h"
+#include "base/clock.h"
 #include "base/options.h"
 #include "runtime/coordination/net/wire.h"
 #include "runtime/mpi/world.h"
@@ -27,7 +28,8 @@ struct jd_session;
  * process of the job does so. With a world, MPI tells all where the service is
  * and its secret, and the same failure comes on every process where it cannot
  * start; without one they meet at the cluster's coordinator address, with the
- * secret of jd__secret_find. deadline is a jd__clock_now().
+ * secret of jd__secret_find. deadline is a time of the
+ * clock.
  */
 struct jd_session_spec {
     const struct jd_env *env;
@@ -37,6 +39,7 @@ struct jd_session_spec {
     const struct jd_world *world;       /* NULL: there is none yet */
     const struct jd_topology *topology; /* with a world */
     int index, count;
+    const struct jd_clock *clock; /* of the deadline */
     double deadline;
 };
 jd_status jd__session_create(const struct jd_session_spec *spec,
