@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 
+#include <check.h>
 #include <errno.h>
 #include <stdbool.h>
 
@@ -119,6 +120,25 @@ static inline void set_clock_to(double now)
     pthread_mutex_unlock(&set_clock_state.lock);
     for (int i = 0; i < SET_CLOCK_MAX_SLEEPERS; i++)
         set_clock_wake(&sleepers[i]);
+}
+
+static inline void *set_clock_let_pass(void *arg)
+{
+    const double *seconds = arg;
+    double until = set_clock_now() + *seconds;
+    set_clock_await(until);
+    set_clock_to(until);
+    return NULL;
+}
+
+/* So long passes as soon as somebody sleeps for it; the caller joins the
+ * thread. */
+static inline pthread_t set_clock_pass(const double *seconds)
+{
+    pthread_t thread;
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, set_clock_let_pass, (void *)seconds), 0);
+    return thread;
 }
 
 #endif

@@ -19,6 +19,7 @@
 #ifndef RUNTIME_COORDINATION_AUTH_AUTH_H
 #define RUNTIME_COORDINATION_AUTH_AUTH_H
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/options.h"
 #include "base/status.h"
@@ -54,6 +55,7 @@ void jd__auth_make(struct jd_auth *auth);
  * JD_SECRET, else munge where env is a Slurm job's and this host has it, else
  * open. A file is refused where it is not this user's, or where others may use
  * it; of its content (at most 4096 bytes) a newline at the end does not count.
+ * The clock is for the seconds that munge has to answer.
  * Returns: JD_OK; INVALID_ARGUMENT where both variables are set, or the file
  *   is empty, too long or no regular file; NOT_FOUND, PERMISSION_DENIED naming
  *   the file, what is wrong with it and the remedy; where munge is there and
@@ -61,6 +63,7 @@ void jd__auth_make(struct jd_auth *auth);
  */
 jd_status jd__secret_find(const struct jd_env *env,
                           const struct jd_settings *settings,
+                          const struct jd_clock *clock,
                           struct jd_auth *ret_auth);
 
 /* The MAC of a Hello that answers the challenge; of its mac and credential

@@ -340,13 +340,13 @@ static void describe_silence(const struct jd_munge_question *question,
 /* ---- and wait ----------------------------------------------------------- */
 
 /* Waits at most until the deadline. Returns whether there is an answer. */
-static bool wait_for_answer(struct jd_munge_question *question, double deadline)
+static bool wait_for_answer(struct jd_munge_question *question,
+                            const struct jd_clock *clock, double deadline)
 {
-    struct timespec until = jd__clock_timespec(deadline);
     pthread_mutex_lock(&question->lock);
     while (!question->is_answered &&
-           pthread_cond_timedwait(&question->answered, &question->lock,
-                                  &until) == 0) {
+           jd__clock_wait(clock, &question->answered, &question->lock,
+                          deadline) == 0) {
     }
     question->is_over = true;
     bool is_answered = question->is_answered;
@@ -355,10 +355,10 @@ static bool wait_for_answer(struct jd_munge_question *question, double deadline)
 }
 
 jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
-                           char **ret_credential)
+                           const struct jd_clock *clock, char **ret_credential)
 {
     char silence[TEXT_SIZE];
-    double deadline = jd__clock_now() + timeout;
+    double deadline = jd__clock_read(clock) + timeout;
     struct jd_munge_spec spec = { .answer = payload,
                                   .answer_size = size,
                                   .user = JD_MUNGE_ANY,
@@ -369,7 +369,7 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
     if (!question)
         return JD_RESOURCE_EXHAUSTED;
     jd_status status;
-    if (!wait_for_answer(question, deadline)) {
+    if (!wait_for_answer(question, clock, deadline)) {
         describe_silence(question, silence, sizeof silence);
         status = jd_fail(JD_DEADLINE_EXCEEDED, "%s", silence);
     } else if (question->status != JD_OK) {
@@ -396,14 +396,15 @@ static bool has_no_socket(void)
     return is_missing;
 }
 
-jd_status jd__munge_look(double timeout, bool *ret_is_there)
+jd_status jd__munge_look(double timeout, const struct jd_clock *clock,
+                         bool *ret_is_there)
 {
     char *credential = NULL;
     if (has_no_socket()) {
         *ret_is_there = false;
         return JD_OK;
     }
-    jd_status status = jd__munge_encode("", 0, timeout, &credential);
+    jd_status status = jd__munge_encode("", 0, timeout, clock, &credential);
     if (status != JD_OK)
         return status;
     free(credential);

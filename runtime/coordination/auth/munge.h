@@ -5,8 +5,7 @@
  * where munged does not answer in time that thread is left behind (it ends
  * when munged answers, or libmunge gives up).
  *
- *     jd__munge_encode("", 0, 5, &credential);                 on another
- * thread
+ *     jd__munge_encode("", 0, 5, NULL, &credential);       on another thread
  *
  *     connection->question =
  *         jd__munge_ask(loop, &spec, on_munge, connection);    on the loop
@@ -19,6 +18,7 @@
 #ifndef RUNTIME_COORDINATION_AUTH_MUNGE_H
 #define RUNTIME_COORDINATION_AUTH_MUNGE_H
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "runtime/coordination/net/loop.h"
 
@@ -33,17 +33,18 @@
  * Returns: JD_OK; UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED as
  *   jd__munge_encode.
  */
-jd_status jd__munge_look(double timeout, bool *ret_is_there);
+jd_status jd__munge_look(double timeout, const struct jd_clock *clock,
+                         bool *ret_is_there);
 
 /*
  * A credential over the payload (up to 1 MiB), a malloc'ed text, which
- * anybody's processes may show to munge. Blocks at
- * most timeout seconds; not on the loop's thread.
+ * anybody's processes may show to munge. Blocks at most timeout seconds of the
+ * clock; not on the loop's thread.
  * Returns: JD_OK; UNAVAILABLE with munge's words; DEADLINE_EXCEEDED;
  *   RESOURCE_EXHAUSTED; UNIMPLEMENTED.
  */
 jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
-                           char **ret_credential);
+                           const struct jd_clock *clock, char **ret_credential);
 
 /* Whose credentials are taken, and who can use the one that is made: a
  * credential is for one user id, and for nobody who gets hold of it else. */

@@ -6,17 +6,19 @@ static const char why[] =
     "this jd was built without munge; install libmunge's headers and build it "
     "again with -Dmunge=enabled, or give the job a secret with JD_SECRET_FILE";
 
-jd_status jd__munge_look(double timeout, bool *ret_is_there)
+jd_status jd__munge_look(double timeout, const struct jd_clock *clock,
+                         bool *ret_is_there)
 {
-    (void)timeout;
+    (void)timeout, (void)clock;
     *ret_is_there = false;
     return JD_OK;
 }
 
 jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
-                           char **ret_credential)
+                           const struct jd_clock *clock, char **ret_credential)
 {
-    (void)payload, (void)size, (void)timeout, (void)ret_credential;
+    (void)payload, (void)size, (void)timeout, (void)clock;
+    (void)ret_credential;
     return jd_fail(JD_UNIMPLEMENTED, "%s", why);
 }
 

@@ -154,11 +154,13 @@ static bool is_slurm_job(const struct jd_env *env)
 /* A munged that does not answer is not taken for none: who floods it would
  * have this process believe any service. */
 static jd_status find_without_secret(const struct jd_env *env,
+                                     const struct jd_clock *clock,
                                      struct jd_auth *ret_auth)
 {
     bool is_there = false;
-    jd_status status =
-        is_slurm_job(env) ? jd__munge_look(MUNGE_SECONDS, &is_there) : JD_OK;
+    jd_status status = JD_OK;
+    if (is_slurm_job(env))
+        status = jd__munge_look(MUNGE_SECONDS, clock, &is_there);
     if (status != JD_OK)
         return jd__fail_prefix(status,
                                "in a Slurm job (SLURM_JOB_ID is set) the "
@@ -170,6 +172,7 @@ static jd_status find_without_secret(const struct jd_env *env,
 
 jd_status jd__secret_find(const struct jd_env *env,
                           const struct jd_settings *settings,
+                          const struct jd_clock *clock,
                           struct jd_auth *ret_auth)
 {
     const char *secret = jd__options_text(settings, JD_OPTION_SECRET);
@@ -182,7 +185,7 @@ jd_status jd__secret_find(const struct jd_env *env,
     if (path)
         return find_in_file(path, ret_auth);
     if (!secret)
-        return find_without_secret(env, ret_auth);
+        return find_without_secret(env, clock, ret_auth);
     set_secret(ret_auth, secret, strlen(secret), "JD_SECRET");
     return JD_OK;
 }

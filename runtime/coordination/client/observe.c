@@ -67,7 +67,7 @@ jd_status jd__observe_open(const struct jd_env *env,
     o->address = address;
     jd_status status = jd__auth_start();
     if (status == JD_OK)
-        status = jd__secret_find(env, settings, &o->auth);
+        status = jd__secret_find(env, settings, NULL, &o->auth);
     if (status == JD_OK)
         status = jd__resolve_address(address, timeout, &o->endpoints);
     if (status == JD_OK)

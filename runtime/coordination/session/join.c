@@ -68,7 +68,8 @@ jd_status jd__session_listen(const struct jd_session_spec *spec,
 static jd_status find_observer_auth(const struct jd_session_spec *spec,
                                     struct jd_auth *ret_auth)
 {
-    jd_status status = jd__secret_find(spec->env, spec->settings, ret_auth);
+    jd_status status =
+        jd__secret_find(spec->env, spec->settings, spec->clock, ret_auth);
     if (status != JD_UNAVAILABLE && status != JD_DEADLINE_EXCEEDED &&
         status != JD_RESOURCE_EXHAUSTED)
         return status;

@@ -169,7 +169,8 @@ jd_status jd__session_meet_by_address(struct jd_session *session,
 {
     struct jd_job_key *key = &session->client.key;
     name_job(spec->env, key);
-    jd_status status = jd__secret_find(spec->env, spec->settings, &key->auth);
+    jd_status status =
+        jd__secret_find(spec->env, spec->settings, spec->clock, &key->auth);
     if (status == JD_OK)
         status = check_secret(session, spec);
     if (status != JD_OK)

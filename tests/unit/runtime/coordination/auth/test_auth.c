@@ -417,7 +417,7 @@ static jd_status find(const char *variables, struct jd_auth *auth)
     struct jd_env *env = unit_env(variables);
     struct jd_settings *settings;
     UNIT_OK(jd__options_resolve(env, NULL, 0, &settings));
-    jd_status status = jd__secret_find(env, settings, auth);
+    jd_status status = jd__secret_find(env, settings, NULL, auth);
     jd__options_destroy(settings);
     jd__env_destroy(env);
     return status;

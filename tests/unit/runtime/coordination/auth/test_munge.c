@@ -7,6 +7,7 @@
 #include "runtime/coordination/auth/auth.h"
 #include "runtime/coordination/auth/munge.h"
 #include "tests/unit/munged.h"
+#include "tests/unit/set_clock.h"
 #include "tests/unit/threads.h"
 #include "tests/unit/unit.h"
 
@@ -23,6 +24,8 @@
 
 static struct munged munged, other_munged;
 static bool is_serving, is_built;
+static char old_credential[1024];
+static double old_from; /* a jd__clock_now() */
 
 /* ---- what a test needs -------------------------------------------------- */
 
@@ -141,14 +144,15 @@ static void expect_bad(const char *credential, const char *payload,
 static char *encode(const char *payload)
 {
     char *credential = NULL;
-    UNIT_OK(jd__munge_encode(payload, strlen(payload), PLENTY, &credential));
+    UNIT_OK(
+        jd__munge_encode(payload, strlen(payload), PLENTY, NULL, &credential));
     return credential;
 }
 
 static void expect_munge(bool is_expected)
 {
     bool is_there = !is_expected;
-    UNIT_OK(jd__munge_look(PLENTY, &is_there));
+    UNIT_OK(jd__munge_look(PLENTY, NULL, &is_there));
     ck_assert_int_eq(is_there, is_expected);
 }
 
@@ -178,7 +182,7 @@ START_TEST(a_payload_has_all_bytes)
     char *credential = NULL;
     if (!has_munged("a_payload_has_all_bytes"))
         return;
-    UNIT_OK(jd__munge_encode(bytes, sizeof bytes, PLENTY, &credential));
+    UNIT_OK(jd__munge_encode(bytes, sizeof bytes, PLENTY, NULL, &credential));
     decode(credential, bytes, sizeof bytes, PLENTY);
     ck_assert_msg(answer_status == JD_OK, "%s", answer_text);
     free(credential);
@@ -240,26 +244,19 @@ START_TEST(a_credential_of_another_cluster)
 }
 END_TEST
 
-/* munge(1) makes one that lives for a second. */
+/* Before the other tests, so that it is old by now; else it is waited for:
+ * munged has its own clock, and counts whole seconds. */
 START_TEST(an_old_credential)
 {
-    char command[256], credential[1024];
     if (!has_munged("an_old_credential"))
         return;
-    snprintf(command, sizeof command,
-             "munge --socket=%s --ttl=1 --string=old || true", munged.socket);
-    FILE *out = popen(command, "r");
-    char *line = fgets(credential, sizeof credential, out);
-    pclose(out);
-    if (!line) {
+    if (!old_credential[0]) {
         fprintf(stderr, "# an_old_credential: skipped, no munge(1)\n");
         return;
     }
-    credential[strcspn(credential, "\n")] = '\0';
-    struct timespec until = /* munge counts whole seconds */
-        jd__clock_timespec(jd__clock_now() + 2.1);
+    struct timespec until = jd__clock_timespec(old_from);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-    decode(credential, "old", 3, PLENTY);
+    decode(old_credential, "old", 3, PLENTY);
     ck_assert_str_eq(jd_status_name(answer_status), "UNAUTHENTICATED");
     ck_assert_ptr_nonnull(
         strstr(answer_text, "Expired credential: by the two hosts' clocks its "
@@ -278,7 +275,7 @@ static int encode_main(char **argv)
     char *credential = NULL;
     jd__munge_set_socket(argv[3]);
     if (setuid((uid_t)atoi(argv[2])) != 0 ||
-        jd__munge_encode("me", 2, PLENTY, &credential) != JD_OK)
+        jd__munge_encode("me", 2, PLENTY, NULL, &credential) != JD_OK)
         return 1;
     fputs(credential, stdout);
     free(credential);
@@ -428,11 +425,11 @@ END_TEST
 
 /* ---- where munged does not serve ---------------------------------------- */
 
-static void fail_encoding(double timeout, jd_status status,
-                          const char *sentence)
+static void fail_encoding(double timeout, const struct jd_clock *clock,
+                          jd_status status, const char *sentence)
 {
     char *credential = NULL;
-    UNIT_FAILS(jd__munge_encode("x", 1, timeout, &credential), status,
+    UNIT_FAILS(jd__munge_encode("x", 1, timeout, clock, &credential), status,
                sentence);
     ck_assert_ptr_null(credential);
 }
@@ -447,21 +444,29 @@ START_TEST(munged_has_no_socket)
         "munge does not serve this process (socket /nonexistent/munge): "
         "Failed to access \"/nonexistent/munge\": No such file or directory "
         "(Did you start munged?); " REMEDY;
-    fail_encoding(PLENTY, JD_UNAVAILABLE, sentence);
+    fail_encoding(PLENTY, NULL, JD_UNAVAILABLE, sentence);
     decode("MUNGE:AAAA:", "x", 1, PLENTY);
     ck_assert_str_eq(jd_status_name(answer_status), "UNAVAILABLE");
     ck_assert_str_eq(answer_text, sentence);
 }
 END_TEST
 
+static void *look_in_vain(void *sentence)
+{
+    bool is_there;
+    UNIT_FAILS(jd__munge_look(PLENTY, NULL, &is_there), JD_UNAVAILABLE,
+               (const char *)sentence);
+    return NULL;
+}
+
 /* A socket that a killed munged has left: libmunge looks again and again for
- * 2 s, and the first deadline is below that. */
+ * 2 s of its own, and the first deadline is below that. */
 START_TEST(munged_has_been_killed)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     char sentence[512];
-    bool is_there;
+    pthread_t looker;
     if (!is_built)
         return;
     snprintf(address.sun_path, sizeof address.sun_path, "/tmp/jd-test-munge-%d",
@@ -469,15 +474,16 @@ START_TEST(munged_has_been_killed)
     ck_assert_int_eq(bind(fd, (void *)&address, sizeof address), 0);
     close(fd);
     jd__munge_set_socket(address.sun_path);
-    fail_encoding(0.1, JD_DEADLINE_EXCEEDED,
-                  "munged has not answered within 0.1 s; look whether it runs "
+    fail_encoding(0.05, NULL, JD_DEADLINE_EXCEEDED,
+                  "munged has not answered within 0.05 s; look whether it runs "
                   "and is not stopped; " REMEDY);
     snprintf(sentence, sizeof sentence,
              "munge does not serve this process (socket %s): Failed to "
              "connect to \"%s\": Connection refused; " REMEDY,
              address.sun_path, address.sun_path);
-    fail_encoding(PLENTY, JD_UNAVAILABLE, sentence);
-    UNIT_FAILS(jd__munge_look(PLENTY, &is_there), JD_UNAVAILABLE, sentence);
+    pthread_create(&looker, NULL, look_in_vain, sentence);
+    fail_encoding(PLENTY, NULL, JD_UNAVAILABLE, sentence);
+    pthread_join(looker, NULL);
     wait_for_all_threads(at_rest); /* that of the first encoding too */
     unlink(address.sun_path);
 }
@@ -486,16 +492,22 @@ END_TEST
 START_TEST(munged_is_stopped)
 {
     static const char sentence[] =
-        "munged has not answered within 0.2 s; look whether it runs and is "
+        "munged has not answered within 0.05 s; look whether it runs and is "
         "not stopped; " REMEDY;
+    double seconds = 0.05;
     bool is_there;
     if (!has_munged("munged_is_stopped"))
         return;
     char *credential = encode("x");
     kill(munged.pid, SIGSTOP);
-    fail_encoding(0.2, JD_DEADLINE_EXCEEDED, sentence);
-    UNIT_FAILS(jd__munge_look(0.2, &is_there), JD_DEADLINE_EXCEEDED, sentence);
-    decode(credential, "x", 1, 0.2);
+    pthread_t passing = set_clock_pass(&seconds);
+    fail_encoding(seconds, &set_clock, JD_DEADLINE_EXCEEDED, sentence);
+    pthread_join(passing, NULL);
+    passing = set_clock_pass(&seconds);
+    UNIT_FAILS(jd__munge_look(seconds, &set_clock, &is_there),
+               JD_DEADLINE_EXCEEDED, sentence);
+    pthread_join(passing, NULL);
+    decode(credential, "x", 1, seconds); /* the loop's timer is the kernel's */
     ck_assert_str_eq(jd_status_name(answer_status), "DEADLINE_EXCEEDED");
     ck_assert_str_eq(answer_text, sentence);
     kill(munged.pid, SIGCONT);
@@ -652,7 +664,7 @@ START_TEST(the_thread_takes_no_signal)
     if (!has_munged("the_thread_takes_no_signal"))
         return;
     kill(munged.pid, SIGSTOP);
-    ck_assert_int_eq(jd__munge_encode("x", 1, 0.1, &credential),
+    ck_assert_int_eq(jd__munge_encode("x", 1, 0, NULL, &credential),
                      JD_DEADLINE_EXCEEDED);
     while (!read_thread("jd-munge", "status", text, sizeof text))
         sched_yield(); /* it may not have begun to run */
@@ -666,12 +678,13 @@ START_TEST(the_thread_takes_no_signal)
 }
 END_TEST
 
-static jd_status find(const char *variables, struct jd_auth *auth)
+static jd_status find(const char *variables, const struct jd_clock *clock,
+                      struct jd_auth *auth)
 {
     struct jd_env *env = unit_env(variables);
     struct jd_settings *settings;
     UNIT_OK(jd__options_resolve(env, NULL, 0, &settings));
-    jd_status status = jd__secret_find(env, settings, auth);
+    jd_status status = jd__secret_find(env, settings, clock, auth);
     jd__options_destroy(settings);
     jd__env_destroy(env);
     return status;
@@ -682,12 +695,12 @@ START_TEST(a_slurm_job_has_munge)
     struct jd_auth auth;
     if (!has_munged("a_slurm_job_has_munge"))
         return;
-    UNIT_OK(find("SLURM_JOB_ID=17\n", &auth));
+    UNIT_OK(find("SLURM_JOB_ID=17\n", NULL, &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_MUNGE);
     ck_assert_str_eq(auth.source, "munge");
-    UNIT_OK(find("SLURM_JOB_ID=17\nJD_SECRET=x\n", &auth));
+    UNIT_OK(find("SLURM_JOB_ID=17\nJD_SECRET=x\n", NULL, &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_SECRET);
-    UNIT_OK(find("", &auth));
+    UNIT_OK(find("", NULL, &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_OPEN);
 }
 END_TEST
@@ -696,21 +709,25 @@ END_TEST
 START_TEST(a_munged_that_does_not_answer_is_not_none)
 {
     struct jd_auth auth = { .way = JD_AUTH_SECRET };
+    double seconds = 5;
     if (!has_munged("a_munged_that_does_not_answer_is_not_none"))
         return;
     kill(munged.pid, SIGSTOP);
-    UNIT_FAILS(find("SLURM_JOB_ID=17\n", &auth), JD_DEADLINE_EXCEEDED,
+    pthread_t passing = set_clock_pass(&seconds);
+    UNIT_FAILS(find("SLURM_JOB_ID=17\n", &set_clock, &auth),
+               JD_DEADLINE_EXCEEDED,
                "in a Slurm job (SLURM_JOB_ID is set) the processes know each "
                "other by munge, but munged has not answered within 5 s; look "
                "whether it runs and is not stopped; " REMEDY);
+    pthread_join(passing, NULL);
     ck_assert_int_eq(auth.way, JD_AUTH_SECRET);
-    UNIT_OK(find("SLURM_JOB_ID=17\nJD_SECRET=x\n", &auth));
-    UNIT_OK(find("", &auth));
+    UNIT_OK(find("SLURM_JOB_ID=17\nJD_SECRET=x\n", NULL, &auth));
+    UNIT_OK(find("", NULL, &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_OPEN);
     kill(munged.pid, SIGCONT);
     wait_for_all_threads(at_rest);
     jd__munge_set_socket("/nonexistent/munge");
-    UNIT_OK(find("SLURM_JOB_ID=17\n", &auth));
+    UNIT_OK(find("SLURM_JOB_ID=17\n", NULL, &auth));
     ck_assert_int_eq(auth.way, JD_AUTH_OPEN);
 }
 END_TEST
@@ -724,7 +741,7 @@ START_TEST(a_build_without_munge)
     if (is_built)
         return;
     expect_munge(false);
-    fail_encoding(PLENTY, JD_UNIMPLEMENTED, sentence);
+    fail_encoding(PLENTY, NULL, JD_UNIMPLEMENTED, sentence);
     struct jd_munge_spec spec = { .answer = "", .timeout = PLENTY };
     ck_assert_ptr_null(jd__munge_ask(loop, &spec, on_answer, NULL));
     ck_assert_str_eq(jd_error_message(), sentence);
@@ -743,7 +760,6 @@ static int run_suite(void)
     tcase_add_test(tests, a_credential_for_something_else);
     tcase_add_test(tests, garbage);
     tcase_add_test(tests, a_credential_of_another_cluster);
-    tcase_add_test(tests, an_old_credential);
     tcase_add_test(tests, another_user);
     tcase_add_test(tests, each_vouches_for_the_other);
     tcase_add_test(tests, a_wrong_one_gets_none);
@@ -762,14 +778,30 @@ static int run_suite(void)
     tcase_add_test(tests, a_slurm_job_has_munge);
     tcase_add_test(tests, a_munged_that_does_not_answer_is_not_none);
     tcase_add_test(tests, a_build_without_munge);
+    tcase_add_test(tests, an_old_credential); /* the last */
     return unit_main(suite);
+}
+
+/* munge(1) makes one that lives for a second. */
+static void make_old_credential(void)
+{
+    char command[256];
+    snprintf(command, sizeof command,
+             "munge --socket=%s --ttl=1 --string=old || true", munged.socket);
+    FILE *out = popen(command, "r");
+    if (!fgets(old_credential, sizeof old_credential, out))
+        old_credential[0] = '\0';
+    pclose(out);
+    old_credential[strcspn(old_credential, "\n")] = '\0';
+    old_from = jd__clock_now() + 2.1;
 }
 
 static bool find_out_whether_built(void)
 {
     char *credential = NULL;
     jd__munge_set_socket("/nonexistent/munge");
-    return jd__munge_encode("", 0, PLENTY, &credential) != JD_UNIMPLEMENTED;
+    return jd__munge_encode("", 0, PLENTY, NULL, &credential) !=
+           JD_UNIMPLEMENTED;
 }
 
 int main(int argc, char **argv)
@@ -778,6 +810,8 @@ int main(int argc, char **argv)
         return encode_main(argv);
     is_built = find_out_whether_built();
     is_serving = munged_start(&munged) && munged_start(&other_munged);
+    if (is_serving)
+        make_old_credential();
     int code = run_suite();
     munged_end(&munged);
     munged_end(&other_munged);

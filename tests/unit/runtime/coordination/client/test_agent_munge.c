@@ -22,7 +22,7 @@ static struct process first;
 static bool has_munge(void)
 {
     char *credential = NULL;
-    return jd__munge_encode("", 0, 5, &credential) != JD_UNIMPLEMENTED;
+    return jd__munge_encode("", 0, 5, NULL, &credential) != JD_UNIMPLEMENTED;
 }
 
 /* False where there is nothing to test with. */
@@ -123,7 +123,8 @@ static char *make_credential(const struct rogue *rogue,
     char *credential = NULL;
     uid_t self = geteuid();
     become(rogue->user);
-    jd_status status = jd__munge_encode(mac, JD_AUTH_MAC, 30, &credential);
+    jd_status status =
+        jd__munge_encode(mac, JD_AUTH_MAC, 30, NULL, &credential);
     become(self);
     UNIT_OK(status);
     return credential;

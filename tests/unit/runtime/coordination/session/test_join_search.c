@@ -26,7 +26,7 @@ static void set_up(void)
     env = unit_env("JD_SECRET=sesame\nSLURM_JOB_ID=7\nSLURM_STEP_ID=3\n");
     UNIT_OK(jd__auth_start());
     UNIT_OK(jd__options_resolve(env, NULL, 0, &settings));
-    UNIT_OK(jd__secret_find(env, settings, &auth));
+    UNIT_OK(jd__secret_find(env, settings, NULL, &auth));
 }
 
 static void tear_down(void)
