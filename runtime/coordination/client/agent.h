@@ -40,6 +40,7 @@ struct jd_agent_spec {
     double turn;    /* seconds before the first try: jd__agent_turn */
     double heartbeat_timeout; /* seconds; negative: none */
     double notice;            /* seconds until a wait says for whom */
+    double munge_timeout; /* seconds for munge to answer; 0: MUNGE_SECONDS */
     const struct jd_clock *clock; /* of deadlines and signs of life */
     size_t max_message;
     /* The PATH of the tools that show this process's stack to who asks the

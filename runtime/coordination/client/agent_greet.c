@@ -167,7 +167,8 @@ static void ask_munge(struct jd_agent *agent, const struct jd_munge_spec *spec,
                       jd_munge_done_f done)
 {
     struct jd_munge_spec question = *spec;
-    question.timeout = MUNGE_SECONDS;
+    question.timeout = agent->spec.munge_timeout > 0 ? agent->spec.munge_timeout
+                                                     : MUNGE_SECONDS;
     question.user = user_for(agent);
     agent->greeting.question =
         jd__munge_ask(agent->spec.loop, &question, done, agent);

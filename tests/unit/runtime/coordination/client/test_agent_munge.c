@@ -269,6 +269,7 @@ START_TEST(an_own_munge_that_is_late_is_asked_again)
     listener = listen_bare(&port);
     struct jd_agent_spec spec = make_spec(1, 3);
     spec.auth = &munge_auth;
+    spec.munge_timeout = 0.1; /* of the kernel's clock */
     add_endpoint(&first, port);
     add_endpoint(&first, home.port);
     kill(munged.pid, SIGSTOP);
