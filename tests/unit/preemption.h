@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * preemption.h - for the tests of preemption*.c, which are built from these
- * files with JD_PREEMPTION_SECONDS 4: what stands in for the agent, the
- * runtime and the ending, and helpers. One source of a program includes it.
+ * files: what stands in for the agent, the runtime and the ending, and
+ * helpers. Their clock, set_clock, stands still: who waits by it for 30 s
+ * without need never returns. One source of a program includes it.
  */
 #ifndef TESTS_UNIT_PREEMPTION_H
 #define TESTS_UNIT_PREEMPTION_H
@@ -15,6 +16,7 @@
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/net/loop.h"
 #include "runtime/process/runtime.h"
+#include "tests/unit/set_clock.h"
 #include "tests/unit/threads.h"
 #include "tests/unit/unit.h"
 
@@ -100,6 +102,8 @@ jd_status jd__runtime_get(const struct jd_runtime **ret_runtime,
     *ret_runtime = NULL;
     return jd_fail(JD_FAILED_PRECONDITION, "%s: no runtime", operation);
 }
+
+static const double longest_wait = 30; /* seconds, of polls and stops */
 
 /* ---- worlds ------------------------------------------------------------- */
 

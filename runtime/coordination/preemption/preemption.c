@@ -17,9 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#ifndef JD_PREEMPTION_SECONDS
-#define JD_PREEMPTION_SECONDS 30.0
-#endif
+#define DECISION_SECONDS 30.0
 
 enum { RETRY_MILLISECONDS = 100 };
 
@@ -57,6 +55,7 @@ static struct {
     /* Guards the round; held for moments. */
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    const struct jd_clock *clock; /* under the lock, as the rest */
     bool is_started;
     struct preemption_round round;
 } state = {
@@ -289,7 +288,7 @@ static void warn_of_wait(const struct preemption_round *round, int64_t step)
             "process 0 to say at which step all stop (process %" PRIu32
             " has received %s); it goes on, and may stop at another step than "
             "the others",
-            step, JD_PREEMPTION_SECONDS, round->process,
+            step, DECISION_SECONDS, round->process,
             jd__preemption_signal_name(state.signal_number));
 }
 
@@ -309,11 +308,10 @@ static bool must_wait(void)
 /* Under the lock. True where the time was up. */
 static bool await_decision(void)
 {
-    struct timespec until =
-        jd__clock_timespec(jd__clock_now() + JD_PREEMPTION_SECONDS);
+    double until = jd__clock_read(state.clock) + DECISION_SECONDS;
     int error = 0;
     while (must_wait() && error == 0)
-        error = pthread_cond_timedwait(&state.changed, &state.lock, &until);
+        error = jd__clock_wait(state.clock, &state.changed, &state.lock, until);
     if (!must_wait())
         return false;
     state.round.given_up = true;
@@ -356,10 +354,11 @@ bool jd__preemption_poll(int64_t step)
 /* ---- life --------------------------------------------------------------- */
 
 /* What a handler that was late has left behind goes too. */
-static void set_started(bool is_started)
+static void set_started(bool is_started, const struct jd_clock *clock)
 {
     pthread_mutex_lock(&state.lock);
     state.is_started = is_started;
+    state.clock = clock;
     state.round = (struct preemption_round){ .phase = QUIET };
     atomic_store(&state.attention, UNREADY);
     atomic_store(&state.step, -1);
@@ -369,7 +368,8 @@ static void set_started(bool is_started)
 }
 
 jd_status jd__preemption_start(struct jd_client *client,
-                               const char *signal_name)
+                               const char *signal_name,
+                               const struct jd_clock *clock)
 {
     int number;
     jd_status status = jd__preemption_signal_parse(signal_name, &number);
@@ -380,7 +380,7 @@ jd_status jd__preemption_start(struct jd_client *client,
     state.client = client;
     state.signal_number = number;
     atomic_store(&state.pid, getpid());
-    set_started(true);
+    set_started(true, clock);
     pthread_mutex_unlock(&state.setup);
     return JD_OK;
 }
@@ -397,7 +397,7 @@ static void drain(void)
 static void take_down(void)
 {
     struct jd_loop *loop = jd__client_loop(state.client);
-    set_started(false);
+    set_started(false, NULL);
     if (loop)
         jd__loop_run(loop, remove_events, NULL);
     state.client = NULL;
@@ -411,10 +411,11 @@ void jd__preemption_stop(void)
     pthread_mutex_lock(&state.lock);
     if (state.round.phase != QUIET)
         jd__preemption_signal_expect_copy();
+    const struct jd_clock *clock = state.clock;
     pthread_mutex_unlock(&state.lock);
     jd__preemption_signal_release();
     /* All still stands for a callback that runs. */
-    jd__preemption_callback_stop();
+    jd__preemption_callback_stop(clock);
     pthread_mutex_lock(&state.setup);
     if (state.client)
         take_down();

@@ -28,16 +28,18 @@
 #include <stdbool.h>
 
 struct jd_client;
+struct jd_clock;
 
 /*
  * Begins with jd_initialize (and with a world of one that is made at a first
  * use), before the agent registers: a notice that comes earlier is lost.
  * signal_name is JD_PREEMPTION_SIGNAL: "TERM", "SIGUSR1", "10". No handler is
- * installed yet.
+ * installed yet. The clock is of all that waits here; NULL: the machine's.
  * Returns JD_OK; INVALID_ARGUMENT naming the variable.
  */
 jd_status jd__preemption_start(struct jd_client *client,
-                               const char *signal_name);
+                               const char *signal_name,
+                               const struct jd_clock *clock);
 
 /*
  * Ends with jd_shutdown, while the loop still runs. Polls that wait return

@@ -14,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef JD_PREEMPTION_SECONDS
-#define JD_PREEMPTION_SECONDS 30.0
-#endif
+#define CALLBACK_SECONDS 30.0
 
 /* One thread's life; its own memory, for it may outlast a stop. */
 struct worker {
@@ -145,15 +143,14 @@ void jd__preemption_callback_forget(void)
 }
 
 /* Under the lock: true where the thread is at its end. */
-static bool await_end(struct worker *worker)
+static bool await_end(struct worker *worker, const struct jd_clock *clock)
 {
-    struct timespec until =
-        jd__clock_timespec(jd__clock_now() + JD_PREEMPTION_SECONDS);
+    double until = jd__clock_read(clock) + CALLBACK_SECONDS;
     int error = 0;
     if (pthread_equal(worker->thread, pthread_self()))
         return false;
     while (!worker->finished && error == 0)
-        error = pthread_cond_timedwait(&state.changed, &state.lock, &until);
+        error = jd__clock_wait(clock, &state.changed, &state.lock, until);
     return worker->finished;
 }
 
@@ -162,10 +159,10 @@ static void warn(void)
     jd__log(JD_LOG_WARNING,
             "the callback of jd_on_preemption has not returned within %g s "
             "after the end of jd began; it is left to itself",
-            JD_PREEMPTION_SECONDS);
+            CALLBACK_SECONDS);
 }
 
-void jd__preemption_callback_stop(void)
+void jd__preemption_callback_stop(const struct jd_clock *clock)
 {
     pthread_mutex_lock(&state.lock);
     struct worker *worker = state.worker;
@@ -177,7 +174,7 @@ void jd__preemption_callback_stop(void)
     }
     worker->stopped = true;
     sem_post(&state.wake);
-    bool ended = await_end(worker);
+    bool ended = await_end(worker, clock);
     bool is_self = pthread_equal(worker->thread, pthread_self());
     pthread_t thread = worker->thread;
     worker->abandoned = !ended;

@@ -6,7 +6,7 @@
  *
  *     jd__preemption_callback_set(callback, arg);
  *     jd__preemption_callback_due();     a round begins: it runs, once
- *     jd__preemption_callback_stop();
+ *     jd__preemption_callback_stop(clock);
  *
  * The thread blocks all signals while it waits, and has the mask of the
  * thread that called set while it runs the callback. No lock is held then.
@@ -16,6 +16,8 @@
 #define RUNTIME_COORDINATION_PREEMPTION_PREEMPTION_CALLBACK_H
 
 #include "base/status.h"
+
+struct jd_clock;
 
 /*
  * Starts the thread where there is none. Where a callback is due already it
@@ -31,9 +33,10 @@ void jd__preemption_callback_due(void);
 void jd__preemption_callback_forget(void);
 
 /*
- * Ends the thread. Waits at most 30 s for a callback that runs, then warns
- * and leaves it to itself; called from the callback it waits for nothing.
+ * Ends the thread. Waits at most 30 s of the clock (NULL: the machine's) for a
+ * callback that runs, then warns and leaves it to itself; called from the
+ * callback it waits for nothing.
  */
-void jd__preemption_callback_stop(void);
+void jd__preemption_callback_stop(const struct jd_clock *clock);
 
 #endif

@@ -242,7 +242,7 @@ jd_status jd__session_enrol(struct jd_session *session,
 {
     jd_status status = jd__preemption_start(
         &session->client,
-        jd__options_text(spec->settings, JD_OPTION_PREEMPTION_SIGNAL));
+        jd__options_text(spec->settings, JD_OPTION_PREEMPTION_SIGNAL), NULL);
     return status == JD_OK ? register_self(session, spec) : status;
 }
 

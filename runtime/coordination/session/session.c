@@ -276,7 +276,7 @@ jd_status jd__session_create_local(const struct jd_settings *settings,
     if (status == JD_OK)
         status = jd__preemption_start(
             &session->client,
-            jd__options_text(settings, JD_OPTION_PREEMPTION_SIGNAL));
+            jd__options_text(settings, JD_OPTION_PREEMPTION_SIGNAL), NULL);
     if (status == JD_OK)
         *ret_session = session;
     else

@@ -15,7 +15,7 @@ static void start_several(void)
 {
     UNIT_OK(jd__loop_create("jd-test", &client.loop));
     UNIT_OK(jd__loop_start(client.loop));
-    UNIT_OK(jd__preemption_start(&client, "TERM"));
+    UNIT_OK(jd__preemption_start(&client, "TERM", &set_clock));
 }
 
 /* Until the count has come so far; Check's timeout ends it. */
@@ -374,7 +374,7 @@ START_TEST(a_notice_after_the_end_is_nothing)
     ck_assert_ptr_null(strstr(text, "has waited"));
     decide(1, 11);
     ck_assert_int_eq(told.steps, 0);
-    UNIT_OK(jd__preemption_start(&client, "TERM"));
+    UNIT_OK(jd__preemption_start(&client, "TERM", &set_clock));
     UNIT_OK(jd_on_preemption(visit, &v));
     ck_assert(!jd__preemption_poll(20));
     stop();
@@ -484,12 +484,14 @@ START_TEST(a_poll_waits_for_so_long)
     ck_assert(!jd__preemption_poll(10));
     give_notice(1);
     FILE *file = catch_stderr(&old);
+    pthread_t passing = set_clock_pass(&longest_wait);
     ck_assert(!jd__preemption_poll(11));
-    ck_assert(!jd__preemption_poll(12));
+    pthread_join(passing, NULL);
+    ck_assert(!jd__preemption_poll(12)); /* no time passes */
     release_stderr(file, old, text, sizeof text);
     const char *said = strstr(
         text,
-        " warning jd_reached_preemption_sync_point(11) has waited 4 s for "
+        " warning jd_reached_preemption_sync_point(11) has waited 30 s for "
         "process 0 to say at which step all stop (process 3 has received "
         "SIGTERM); it goes on, and may stop at another step than the "
         "others\n");
