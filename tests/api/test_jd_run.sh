@@ -77,6 +77,15 @@ is_up() {
     done
 }
 
+# fifos NAME...: where one process waits until another has come so far.
+fifos() {
+    local name
+    for name in "$@"; do
+        rm -f "$work/$name"
+        mkfifo "$work/$name"
+    done
+}
+
 # ended STATUS: of the last run.
 ended() { ((status == $1)); }
 # out TEXT, err TEXT: all that was printed.
@@ -234,9 +243,11 @@ test_output() {
 
 test_input() {
     status=0
-    # shellcheck disable=SC2016
-    printf 'one\ntwo\n' | timeout 20 "$jd_run" -n 3 --tag \
-        sh -c '[ "$JD_PROCESS_ID" != 0 ] || sleep 0.3; exec cat' \
+    fifos read.1 read.2
+    # The others could read all of it before process 0 begins.
+    printf 'one\ntwo\n' | timeout 20 "$jd_run" -n 3 --tag sh -c "
+        [ \$JD_PROCESS_ID = 0 ] || { cat; exec >'$work/read.'\$JD_PROCESS_ID; }
+        [ \$JD_PROCESS_ID != 0 ] || cat '$work/read.1' '$work/read.2' -" \
         >"$work/out" 2>"$work/err" || status=$?
     is "standard input is process 0's" ended 0 and out $'[0] one\n[0] two'
 }
@@ -257,18 +268,18 @@ test_failures() {
         test "$(head -n 1 "$work/err")" = "no end"
     # jd-run is stopped meanwhile, so that it sees all of it at once: the one
     # who fails has ended, and is not reaped.
+    fifos pid go.0 go.1 told
     begin "$jd_run" -n 2 sh -c "
-        echo \$\$ >'$work/up.'\$JD_PROCESS_ID
-        while [ ! -e '$work/go' ]; do sleep 0.02; done
+        [ \$JD_PROCESS_ID = 0 ] || echo \$\$ >'$work/pid'
+        read -r other <'$work/go.'\$JD_PROCESS_ID
         [ \$JD_PROCESS_ID = 0 ] || { printf cause >&2; exit 5; }
-        until grep -q '^State:.Z' /proc/\$(cat '$work/up.1')/status; do
-            sleep 0.02
-        done
-        echo survivor >&2; touch '$work/told'; exit 117"
-    until_true is_up 2 || true
+        until grep -q '^State:.Z' /proc/\$other/status; do sleep 0.02; done
+        echo survivor >&2; echo >'$work/told'; exit 117"
+    read -r -t 20 other <>"$work/pid" || true
     kill -STOP "$pid"
-    touch "$work/go"
-    until_true test -e "$work/told" || true
+    echo "$other" >"$work/go.0"
+    echo >"$work/go.1"
+    read -r -t 20 <>"$work/told" || true
     kill -CONT "$pid"
     finish
     sed -i 's/(pid [0-9]*) //' "$work/err"
@@ -281,14 +292,14 @@ test_failures() {
         esac"
     is "117 is not the first failure" ended 137 and \
         err_has 'process 1 .* was killed by SIGKILL'
+    fifos gone.0 gone.2
     run "$jd_run" -n 3 --grace 20 sh -c "
         if [ \$JD_PROCESS_ID != 1 ]; then
             echo \$\$ >'$work/gone.'\$JD_PROCESS_ID
             exit 117
         fi
         for gone in '$work/gone.0' '$work/gone.2'; do
-            until [ -s \$gone ]; do sleep 0.02; done
-            while [ -e /proc/\$(cat \$gone) ]; do sleep 0.02; done
+            tail -s 0.02 --pid=\$(cat \$gone) -f /dev/null
         done
         exit 5"
     is "nor where it comes before" ended 5
@@ -298,14 +309,12 @@ test_failures() {
         [ \$JD_PROCESS_ID = 1 ] && exit 4; exec '$process' wait -"
     is "the others are ended" ended 4 and nobody and test "$(grep -vc \
         'still there 2 s after SIGTERM, and killed$' "$work/err")" = 1
-    rm -f "$work"/up.*
+    fifos up.0 up.2
     run "$jd_run" -n 3 sh -c "
         if [ \$JD_PROCESS_ID != 1 ]; then
             exec '$process' ignore TERM mark '$work/up' wait -
         fi
-        while [ ! -e '$work/up.0' ] || [ ! -e '$work/up.2' ]; do
-            sleep 0.02
-        done
+        cat '$work/up.0' '$work/up.2'
         exit 7"
     is "those that ignore SIGTERM are killed" ended 7 and nobody and \
         err_has '^jd-run: processes 0,2 still there 2 s after SIGTERM, and killed$'
