@@ -57,6 +57,27 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
                                 const char *const *axis_names,
                                 const jd_device *const *devices);
 
+/*
+ * Cuts n into the sizes of ndim axes (1 to 8), as evenly as it can be done:
+ * sizes of shape that are 0 are filled in, the others stay.
+ *
+ *     int shape[2] = { 0 };           of 12 devices: 4 x 3
+ *     JD_CHECK(jd_mesh_shape(jd_device_count(), 2, shape));
+ *
+ * The product of all is n. Those that are filled in become no greater from one
+ * to the next, and the first and the last of them differ as little as they can;
+ * where several choices are as good, it is that whose first is least, then
+ * whose second is.
+ *
+ * Collective: no; the same numbers give the same sizes on every process. Needs
+ *   no jd_initialize().
+ * Threads: any. Returns: JD_OK; INVALID_ARGUMENT for a NULL, an n below 1,
+ *   another ndim, a negative size, and sizes whose product does not divide n,
+ *   or is not n where none is 0.
+ * Source: MPI_Dims_create.
+ */
+JD_API jd_status jd_mesh_shape(int n, int ndim, int *shape);
+
 /* clang-format off */
 /*
  * Writes the mesh for a person: its axes, and at each place the host, the

@@ -59,7 +59,7 @@ typedef struct jd_options {
  * object back (release, destroy, close), and those that only read what is in
  * this process or in files: questions to a type, a sharding, an array or a
  * shard (jd_array_shape, jd_axis_size, ...), jd_convert, jd_checkpoint_open and
- * its kin, jd_version. jd_is_initialized() is 0 there.
+ * its kin, jd_mesh_shape, jd_version, jd_wtime. jd_is_initialized() is 0 there.
  *
  * Collective: every process of the job, once, before other threads start
  *   (MPI_Init changes the environment while it runs). Again after
@@ -139,6 +139,14 @@ JD_API JD_NORETURN void jd_abort(int code, const char *why);
 
 /* The version of the library that runs, "0.1.0". Threads: any. */
 JD_API const char *jd_version(void);
+
+/*
+ * Seconds since some moment in the past, for the length of what a program does
+ * between two calls; they never go back. The moment is this process's own: to
+ * compare what two processes have read means nothing. A child of fork() has its
+ * parent's. Needs no jd_initialize(). Threads: any. Source: MPI_Wtime.
+ */
+JD_API double jd_wtime(void);
 
 #ifdef __cplusplus
 }

@@ -134,8 +134,12 @@ static void try_coordination(void)
 static void try_queries(void)
 {
     jd_checkpoint *checkpoint;
-    double in = 1;
+    double in = 1, begin = jd_wtime();
+    int sizes[2] = { 0 };
     float out;
+    EXPECT(jd_wtime() >= begin, "it is before %g", begin);
+    EXPECT_OK(jd_mesh_shape(12, 2, sizes));
+    EXPECT(sizes[0] == 4 && sizes[1] == 3, "%d x %d", sizes[0], sizes[1]);
     EXPECT(jd_array_ndim(array) == 1, "%d", jd_array_ndim(array));
     EXPECT_OK(jd_convert(&in, JD_F64, &out, JD_F32, 1));
     EXPECT_STATUS(jd_checkpoint_open(&checkpoint, "/nonexistent"), JD_NOT_FOUND,
