@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FAILED = 1, USAGE = 2, MAX_SIZE = 8192 };
 
@@ -129,13 +128,6 @@ static int is_right(const struct task *t, jd_shard *me, const struct blocks *m)
 
 /* ---- the program -------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static double *allocate(const jd_device *device, size_t count)
 {
     void *memory = NULL;
@@ -185,11 +177,11 @@ static jd_status body(jd_shard *me, void *arg)
     fill(t, (size_t)jd_axis_index(me, "rows"),
          (size_t)jd_axis_index(me, "columns"), &m);
     JD_CHECK(jd_barrier(me, NULL));
-    double begin = now();
+    double begin = jd_wtime();
     gather(t, me, &m);
-    double gathered = now();
+    double gathered = jd_wtime();
     multiply(t, &m);
-    double multiplied = now();
+    double multiplied = jd_wtime();
     int right = is_right(t, me, &m);
     if (jd_axis_index(me, NULL) == 0)
         report(t, gathered - begin, multiplied - gathered, right);

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { FAILED = 1, USAGE = 2, MOST = 8192 };
 
@@ -34,13 +33,6 @@ static const char usage[] =
 static double table_at(int64_t i, int64_t j)
 {
     return sin(0.001 * (double)(i + 1) * (double)(j + 1));
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 static int is_first(void)
@@ -80,9 +72,9 @@ static void show(const char *what, const jd_array *array)
 static double reshard(jd_array **array, const jd_sharding *sharding)
 {
     JD_CHECK(jd_sync_global_devices("ready"));
-    double begin = now();
+    double begin = jd_wtime();
     JD_CHECK(jd_array_reshard_donate(array, sharding));
-    return now() - begin;
+    return jd_wtime() - begin;
 }
 
 /* By rows, then by columns: nobody has it whole at any time. Donated arrays
