@@ -100,6 +100,19 @@ JD_API int jd_sharding_is_fully_replicated(const jd_sharding *sharding);
 JD_API int jd_sharding_is_fully_addressable(const jd_sharding *sharding);
 
 /*
+ * Makes a mesh like the one that the sharding was made on, which may be gone:
+ * its axes, their names, and its devices at the same places. For collectives
+ * on what an array's blocks hold, where only the array is at hand.
+ * Collective: no communication; as jd_mesh_create().
+ * Owns: the caller, who gives it to jd_mesh_destroy().
+ * Returns: JD_OK; INVALID_ARGUMENT for a NULL; FAILED_PRECONDITION for a
+ *   sharding from before jd_shutdown(); RESOURCE_EXHAUSTED.
+ * Source: NamedSharding.mesh.
+ */
+JD_API jd_status jd_sharding_mesh(jd_mesh **ret_mesh,
+                                  const jd_sharding *sharding);
+
+/*
  * 1 where both put the same block of every array of ndim dimensions on the
  * same device, however they are written; else 0. The order of the devices in
  * their meshes is nothing to it.

@@ -78,6 +78,32 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
  */
 JD_API jd_status jd_mesh_shape(int n, int ndim, int *shape);
 
+/*
+ * The number of the mesh's axes, and their names and sizes in its order: what
+ * jd_mesh_create() was given, with the size that a -1 became. They are the
+ * mesh's, after jd_shutdown() too. Of a NULL it is -1, NULL and NULL, with the
+ * reason in jd_error_message().
+ *
+ * Collective: no. Threads: any. Source: Mesh.axis_names, Mesh.axis_sizes.
+ */
+JD_API int jd_mesh_ndim(const jd_mesh *mesh);
+JD_API const char *const *jd_mesh_axis_names(const jd_mesh *mesh);
+JD_API const int *jd_mesh_axis_sizes(const jd_mesh *mesh);
+
+/*
+ * The devices at the mesh's places, row-major, and those of them that are this
+ * process's, each of which has a shard; *ret_count gets their number (NULL
+ * allowed). A process without a device in the mesh has 0 of its own. The lists
+ * are the mesh's. NULL and -1 for a NULL, for a mesh from before jd_shutdown()
+ * and in a forked child, with the reason in jd_error_message().
+ *
+ * Collective: no. Threads: any. Source: Mesh.devices, Mesh.local_devices.
+ */
+JD_API const jd_device *const *jd_mesh_devices(const jd_mesh *mesh,
+                                               int *ret_count);
+JD_API const jd_device *const *jd_mesh_local_devices(const jd_mesh *mesh,
+                                                     int *ret_count);
+
 /* clang-format off */
 /*
  * Writes the mesh for a person: its axes, and at each place the host, the

@@ -57,9 +57,10 @@ typedef struct jd_options {
  * From then on a child of fork() is no process of the job: each call of it is
  * FAILED_PRECONDITION, and its parent goes on. Excepted are calls that give an
  * object back (release, destroy, close), and those that only read what is in
- * this process or in files: questions to a type, a sharding, an array or a
- * shard (jd_array_shape, jd_axis_size, ...), jd_convert, jd_checkpoint_open and
- * its kin, jd_mesh_shape, jd_version, jd_wtime. jd_is_initialized() is 0 there.
+ * this process or in files: questions to a type, a sharding, an array, a shard
+ * or a mesh's axes (jd_array_shape, jd_axis_size, ...), jd_convert,
+ * jd_checkpoint_open and its kin, jd_mesh_shape, jd_version, jd_wtime.
+ * jd_is_initialized() is 0 there.
  *
  * Collective: every process of the job, once, before other threads start
  *   (MPI_Init changes the environment while it runs). Again after

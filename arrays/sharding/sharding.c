@@ -199,6 +199,19 @@ jd_status jd_sharding_create_even(jd_sharding **ret_sharding,
     return create(&made, true, ret_sharding);
 }
 
+jd_status jd_sharding_mesh(jd_mesh **ret_mesh, const jd_sharding *sharding)
+{
+    static const char operation[] = "jd_sharding_mesh";
+    if (!ret_mesh)
+        return jd_fail(JD_INVALID_ARGUMENT, "%s: ret_mesh is NULL", operation);
+    jd_status status = jd__sharding_check_world(sharding, operation);
+    if (status != JD_OK)
+        return status;
+    return jd_mesh_create(ret_mesh, sharding->num_axes, sharding->axis_sizes,
+                          (const char *const *)sharding->axis_names,
+                          sharding->devices);
+}
+
 jd_sharding *jd__sharding_retain(const jd_sharding *sharding)
 {
     jd_sharding *retained = (jd_sharding *)sharding;

@@ -88,18 +88,29 @@ static void close_streams(struct jd_mesh *mesh)
         mesh->platform->streams->destroy(mesh->shards[i].stream, runtime);
 }
 
+/* Room for one more: none is no NULL. */
+static jd_status allocate_shards(struct jd_mesh *mesh, int own)
+{
+    size_t places = 1;
+    for (int i = 0; i < mesh->size; i++)
+        places += mesh->devices[i]->process_index == own;
+    mesh->shards = calloc(places, sizeof *mesh->shards);
+    mesh->local_devices = calloc(places, sizeof *mesh->local_devices);
+    if (!mesh->shards || !mesh->local_devices)
+        return jd__fail_no_memory(CREATE, places * sizeof *mesh->shards);
+    return JD_OK;
+}
+
 static jd_status make_shards(struct jd_mesh *mesh)
 {
-    int own = mesh->runtime->world.index, local = 0, count = 0;
-    for (int i = 0; i < mesh->size; i++)
-        local += mesh->devices[i]->process_index == own;
-    size_t places = (size_t)local + 1;
-    mesh->shards = calloc(places, sizeof *mesh->shards);
-    if (!mesh->shards)
-        return jd__fail_no_memory(CREATE, places * sizeof *mesh->shards);
+    int own = mesh->runtime->world.index, count = 0;
+    jd_status status = allocate_shards(mesh, own);
+    if (status != JD_OK)
+        return status;
     for (int i = 0; i < mesh->size; i++) {
         if (mesh->devices[i]->process_index != own)
             continue;
+        mesh->local_devices[count] = mesh->devices[i];
         mesh->shards[count].mesh = mesh;
         mesh->shards[count++].position = i;
     }
@@ -163,6 +174,7 @@ void jd_mesh_destroy(jd_mesh *mesh)
     free(mesh->axes);
     free(mesh->devices);
     free(mesh->shards);
+    free(mesh->local_devices);
     free(mesh);
 }
 

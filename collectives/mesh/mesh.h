@@ -25,6 +25,7 @@ struct jd_mesh {
     const jd_device **devices; /* row-major; the structs are the runtime's */
     int num_shards;            /* devices of this process */
     struct jd_shard *shards;
+    const jd_device **local_devices; /* the shards' */
     struct jd_body_failure body_failure;
 };
 

@@ -140,6 +140,10 @@ static void try_queries(void)
     EXPECT(jd_wtime() >= begin, "it is before %g", begin);
     EXPECT_OK(jd_mesh_shape(12, 2, sizes));
     EXPECT(sizes[0] == 4 && sizes[1] == 3, "%d x %d", sizes[0], sizes[1]);
+    EXPECT(jd_mesh_ndim(mesh) == 1, "%d axes", jd_mesh_ndim(mesh));
+    EXPECT(strcmp(jd_mesh_axis_names(mesh)[0], "x") == 0, "%s",
+           jd_mesh_axis_names(mesh)[0]);
+    EXPECT(jd_mesh_axis_sizes(mesh)[0] > 0, "%d", jd_mesh_axis_sizes(mesh)[0]);
     EXPECT(jd_array_ndim(array) == 1, "%d", jd_array_ndim(array));
     EXPECT_OK(jd_convert(&in, JD_F64, &out, JD_F32, 1));
     EXPECT_STATUS(jd_checkpoint_open(&checkpoint, "/nonexistent"), JD_NOT_FOUND,
@@ -165,6 +169,9 @@ static void try_all(void)
     EXPECT(!jd_is_initialized(), "it is");
     EXPECT(jd_process_index() == -1 && jd_process_count() == -1, "a process");
     EXPECT(!jd_devices(&count) && count == -1, "%d devices", count);
+    EXPECT(!jd_mesh_devices(mesh, &count) && count == -1, "%d", count);
+    EXPECT(!jd_mesh_local_devices(mesh, &count) && count == -1, "%d", count);
+    REFUSED(jd_sharding_mesh(&other, jd_array_sharding(array)));
     REFUSED(jd_mesh_create(&other, 1, &size, &name, NULL));
     REFUSED(jd_device_alloc(NULL, 1, &more));
     REFUSED(jd_device_copy(&in, memory, sizeof in));

@@ -31,10 +31,25 @@ static jd_mesh *make(int first, int step, int count, const char *name)
     return mesh;
 }
 
+/* A mesh over every other device, on each process. */
+static void expect_even(const jd_mesh *even, int n, int self)
+{
+    int count = -1;
+    const jd_device *const *devices = jd_mesh_devices(even, &count);
+    EXPECT(count == (n + 1) / 2, "%d devices", count);
+    EXPECT(jd_mesh_axis_sizes(even)[0] == count, "%d", count);
+    for (int i = 0; i < count; i++)
+        EXPECT(devices[i]->process_index == 2 * i, "device %d", i);
+    devices = jd_mesh_local_devices(even, &count);
+    EXPECT(devices && count == 1 - self % 2, "%d of its own", count);
+    EXPECT(count == 0 || devices[0] == jd_local_devices(NULL)[0], "another");
+}
+
 /* The processes of even index, while the others do something else. */
 static void try_subset(int n, int self)
 {
     jd_mesh *even = make(0, 2, (n + 1) / 2, "even");
+    expect_even(even, n, self);
     jd_shard *shard = jd_mesh_shard(even);
     if (self % 2) {
         EXPECT(!shard, "process %d has a shard", self);

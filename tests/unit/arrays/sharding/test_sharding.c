@@ -336,6 +336,56 @@ START_TEST(devices_are_the_meshs)
 }
 END_TEST
 
+/* ---- its mesh ----------------------------------------------------------- */
+
+/* Backwards, so that it is no mesh of all devices as they come. */
+static jd_mesh *make_backwards(void)
+{
+    const jd_device *devices[6];
+    jd_mesh *made;
+    for (int i = 0; i < 6; i++)
+        devices[i] = mesh->devices[5 - i];
+    UNIT_OK(jd_mesh_create(&made, 2, (int[]){ 3, 2 },
+                           (const char *[]){ "x", "y" }, devices));
+    return made;
+}
+
+START_TEST(its_mesh_comes_back)
+{
+    jd_mesh *made = make_backwards(), *again;
+    jd_sharding *sharding;
+    UNIT_OK(jd_sharding_create(&sharding, made, "y"));
+    jd_mesh_destroy(made);
+    UNIT_OK(jd_sharding_mesh(&again, sharding));
+    jd_sharding_release(sharding);
+    ck_assert_int_eq(jd_mesh_ndim(again), 2);
+    ck_assert_str_eq(jd_mesh_axis_names(again)[0], "x");
+    ck_assert_str_eq(jd_mesh_axis_names(again)[1], "y");
+    ck_assert_int_eq(jd_mesh_axis_sizes(again)[0], 3);
+    ck_assert_int_eq(jd_mesh_axis_sizes(again)[1], 2);
+    for (int i = 0; i < 6; i++)
+        ck_assert_ptr_eq(jd_mesh_devices(again, NULL)[i], mesh->devices[5 - i]);
+    jd_mesh_destroy(again);
+}
+END_TEST
+
+START_TEST(its_mesh_is_no_more)
+{
+    jd_mesh *again = NULL;
+    jd_sharding *sharding = sharding_of("data");
+    UNIT_FAILS(jd_sharding_mesh(NULL, sharding), JD_INVALID_ARGUMENT,
+               "jd_sharding_mesh: ret_mesh is NULL");
+    UNIT_FAILS(jd_sharding_mesh(&again, NULL), JD_INVALID_ARGUMENT,
+               "jd_sharding_mesh: sharding is NULL");
+    sharding->world++;
+    UNIT_FAILS(jd_sharding_mesh(&again, sharding), JD_FAILED_PRECONDITION,
+               "jd_sharding_mesh: the sharding was made before jd_shutdown() "
+               "ended its world; make it again");
+    ck_assert_ptr_null(again);
+    jd_sharding_release(sharding);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sharding");
@@ -357,5 +407,8 @@ int main(void)
     tcase_add_test(shapes, shapes_are_checked);
     tcase_add_test(shapes, even_ones_refuse_what_does_not_divide);
     tcase_add_test(shapes, devices_are_the_meshs);
+    TCase *its_mesh = mesh_case(suite, "its_mesh");
+    tcase_add_test(its_mesh, its_mesh_comes_back);
+    tcase_add_test(its_mesh, its_mesh_is_no_more);
     return unit_main(suite);
 }
