@@ -224,10 +224,10 @@ static bool hook_vouch(void *peer, const struct jd_munge_spec *spec)
     return connection->is_vouching;
 }
 
-static bool hook_is_ours(void *peer)
+static enum jd_peer_owner hook_owner(void *peer)
 {
     (void)peer;
-    return true;
+    return JD_OWNER_OURS;
 }
 
 const struct jd_service_hooks model_hooks = {
@@ -236,7 +236,7 @@ const struct jd_service_hooks model_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
-    .is_ours = hook_is_ours,
+    .owner = hook_owner,
 };
 
 /* ---- what the other ends do --------------------------------------------- */

@@ -40,7 +40,7 @@ struct peer {
     Jd__Message *inbox[MAX_INBOX];
     int first, last;
     bool has_keys, is_welcome, is_ended, is_dropped;
-    bool is_anothers; /* it comes from another user of this host */
+    enum jd_peer_owner owner;
     uint64_t last_id;
     uint8_t challenge[JD_AUTH_NONCE];
     char *credential; /* that munge was asked about */
@@ -94,9 +94,9 @@ static inline bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
     return !has_no_munge;
 }
 
-static inline bool hook_is_ours(void *arg)
+static inline enum jd_peer_owner hook_owner(void *arg)
 {
-    return !((struct peer *)arg)->is_anothers;
+    return ((struct peer *)arg)->owner;
 }
 
 static const struct jd_service_hooks hooks = {
@@ -105,7 +105,7 @@ static const struct jd_service_hooks hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
-    .is_ours = hook_is_ours,
+    .owner = hook_owner,
 };
 
 /* ---- the service -------------------------------------------------------- */

@@ -41,7 +41,7 @@ static inline void crowd_start(void (*send)(void *, const Jd__Message *))
         .end = hook_end,
         .drop = hook_drop,
         .vouch = hook_vouch,
-        .is_ours = hook_is_ours,
+        .owner = hook_owner,
     };
     struct jd_service_spec spec = make_spec(COUNT);
     crowd_hooks.send = send;

@@ -228,10 +228,13 @@ static void check_secret(struct jd_service *service,
 {
     static const ProtobufCBinaryData none = { 0, NULL };
     const struct jd_auth *auth = auth_for(service, hello);
+    enum jd_peer_owner owner = JD_OWNER_OURS;
+    if (auth->way == JD_AUTH_OPEN)
+        owner = service->hooks->owner(connection->peer);
+    connection->is_anybody = owner == JD_OWNER_ANYBODY;
     if (!jd__auth_hello_is_right(auth, challenge_of(connection), hello)) {
         refuse_secret(service, connection, hello);
-    } else if (auth->way == JD_AUTH_OPEN &&
-               !service->hooks->is_ours(connection->peer)) {
+    } else if (owner == JD_OWNER_OTHER) {
         jd__greet_refuse(service, connection, JD_UNAUTHENTICATED,
                          "it belongs to another user of this host; let its "
                          "user start all processes, or set JD_SECRET_FILE, "

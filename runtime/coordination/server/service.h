@@ -32,6 +32,12 @@ struct jd_service;
 struct jd_connection; /* one connection */
 
 /* What the service does to the other end of a connection. */
+enum jd_peer_owner {
+    JD_OWNER_OURS,   /* of the service's own user, or root's, on this host */
+    JD_OWNER_OTHER,  /* of another user of this host */
+    JD_OWNER_ANYBODY /* on another host */
+};
+
 struct jd_service_hooks {
     void (*send)(void *peer, const Jd__Message *message);
     /* It has shown who it is: its frames may be as large as max_message, and
@@ -45,9 +51,8 @@ struct jd_service_hooks {
     /* Ask munge, and call jd__service_vouched; false where that cannot begin.
      * The spec's timeout is the hook's. */
     bool (*vouch)(void *peer, const struct jd_munge_spec *spec);
-    /* Where nobody has said a secret: true where it does not come from another
-     * user of this host. */
-    bool (*is_ours)(void *peer);
+    /* Where nobody has said a secret: whose the other end is. */
+    enum jd_peer_owner (*owner)(void *peer);
 };
 
 enum {

@@ -209,6 +209,7 @@ struct jd_connection {
     bool is_back;                      /* it may ask again what was answered */
     bool is_own;                       /* of the service's own process */
     bool was_known;                    /* it was let in */
+    bool is_anybody; /* it was let in, but nothing shows whose it is */
     char from[64];
     uint8_t nonce[JD_AUTH_NONCE];
     uint8_t public_key[JD_AUTH_KEY]; /* the service's, with munge */

@@ -313,13 +313,16 @@ static bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
 }
 
 /* Root may look at everything on its host. */
-static bool hook_is_ours(void *arg)
+static enum jd_peer_owner hook_owner(void *arg)
 {
     const struct socket_peer *peer = arg;
     uid_t user = 0;
     enum jd_peer_place place = jd__port_owner_peer_user(peer->fd, &user);
-    return place == JD_PEER_AWAY ||
-           (place == JD_PEER_HERE && (user == geteuid() || user == 0));
+    if (place == JD_PEER_AWAY)
+        return JD_OWNER_ANYBODY;
+    return place == JD_PEER_HERE && (user == geteuid() || user == 0)
+               ? JD_OWNER_OURS
+               : JD_OWNER_OTHER;
 }
 
 static const struct jd_service_hooks service_hooks = {
@@ -328,7 +331,7 @@ static const struct jd_service_hooks service_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
-    .is_ours = hook_is_ours,
+    .owner = hook_owner,
 };
 
 bool jd__sockets_has_armed(const struct jd_server *server)

@@ -95,7 +95,14 @@ void jd__stacks_on_request(struct jd_service *service,
     }
     struct jd_service_process *member = &service->members[process];
     const char *why = why_not(member);
-    if (why)
+    if (connection->is_anybody)
+        reply_about(service, connection, message->id, member,
+                    JD_PERMISSION_DENIED,
+                    ": its stack is shown only to who shows whose it is, and "
+                    "this job has no way to know that of another host: set "
+                    "JD_SECRET_FILE, the same for the job and jd-info, or ask "
+                    "on the host of process 0");
+    else if (why)
         reply_about(service, connection, message->id, member,
                     JD_FAILED_PRECONDITION, ": it shows no stack: %s", why);
     else

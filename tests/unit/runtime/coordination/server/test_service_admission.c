@@ -97,7 +97,7 @@ START_TEST(without_a_secret_another_user_of_the_host_is_refused)
     start(2);
     Jd__Hello hello = make_hello(1, 2, "h0");
     accept_peer(&peers[1]);
-    peers[1].is_anothers = true;
+    peers[1].owner = JD_OWNER_OTHER;
     say_hello(&peers[1], &open_auth, &hello);
     expect_refused(&peers[1], JD_UNAUTHENTICATED,
                    "it belongs to another user of this host; let its user "

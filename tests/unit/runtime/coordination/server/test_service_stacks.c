@@ -43,6 +43,26 @@ static void expect_stack(struct peer *peer, uint64_t id, const char *text)
     expect_fails(peer, id, JD_OK, text); /* that is, with this text */
 }
 
+/* ---- who may ask -------------------------------------------------------- */
+
+/* On another host, where there is neither a secret nor munge. */
+START_TEST(who_may_be_anybody_sees_none)
+{
+    start(3);
+    start_joined(3);
+    observer->owner = JD_OWNER_ANYBODY;
+    come_as(observer, JD__ROLE__OBSERVER);
+    expect_fails(
+        observer, ask_stack(observer, 1), JD_PERMISSION_DENIED,
+        "process 1 (train, pid 101 on h0): its stack is shown only to who "
+        "shows whose it is, and this job has no way to know that of another "
+        "host: set JD_SECRET_FILE, the same for the job and jd-info, or ask on "
+        "the host of process 0");
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
 /* ---- an answer ---------------------------------------------------------- */
 
 START_TEST(the_process_is_asked_and_its_answer_passed_on)
@@ -193,6 +213,7 @@ int main(void)
 {
     Suite *suite = suite_create("service_stacks");
     TCase *tcase = unit_case(suite, "an answer");
+    tcase_add_test(tcase, who_may_be_anybody_sees_none);
     tcase_add_test(tcase, the_process_is_asked_and_its_answer_passed_on);
     tcase_add_test(tcase, what_the_process_says_against_it_is_passed_on);
     tcase_add_test(tcase, each_gets_what_was_read_since);
