@@ -5,6 +5,7 @@
  */
 #include "tests/unit/agent.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 /* ---- helpers ------------------------------------------------------------ */
@@ -44,9 +45,9 @@ static void make_path(void)
 
 static void remove_path(void)
 {
-    static const char *const names[] = { "timeout", "sleep", "head", "eu-stack",
-                                         "runs" };
-    for (int i = 0; i < 5; i++) {
+    static const char *const names[] = { "timeout",  "sleep", "head",
+                                         "eu-stack", "runs",  "gate" };
+    for (int i = 0; i < 6; i++) {
         char path[80];
         path_of(names[i], path);
         unlink(path);
@@ -150,14 +151,20 @@ START_TEST(what_is_too_long_is_cut_and_said)
 }
 END_TEST
 
-/* It has ended, whatever it has started. */
+/* It has ended, whatever it has started: that ends when the gate is opened. */
 START_TEST(what_a_tool_leaves_behind_is_not_waited_for)
 {
+    char gate[80], script[200];
     begin();
-    write_tool("sleep 20 & echo '#0 here'");
-    double before = jd__clock_now();
+    path_of("gate", gate);
+    ck_assert_int_eq(mkfifo(gate, 0600), 0);
+    snprintf(script, sizeof script, "(read -r line <%s) & echo '#0 here'",
+             gate);
+    write_tool(script);
     expect_text("process 1 (train, pid 101 on h0):\n#0 here\n");
-    ck_assert_double_lt(jd__clock_now() - before, 15);
+    int opened = open(gate, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(opened, 0);
+    close(opened);
     end();
 }
 END_TEST
