@@ -6,7 +6,7 @@
  *
  *     struct jd_auth auth;
  *     jd__auth_start();
- *     jd__secret_find(env, settings, &auth);
+ *     jd__secret_find(env, settings, NULL, &auth);
  *     jd__auth_hello_mac(&auth, challenge, &hello, mac);      at the agent
  *     jd__auth_hello_is_right(&auth, challenge, hello)        at the service
  *     jd__auth_agree(&auth, NULL, none, challenge, nonce, &keys);     at both

@@ -5,7 +5,7 @@
  * announces it (Preempted), answers the service's Preemption with the last
  * polled Step, and keeps the Decision; polls compare with it.
  *
- *     jd__preemption_start(client, "TERM");
+ *     jd__preemption_start(client, "TERM", NULL);
  *     ... jd__preemption_poll(step) ...      1, 2, 3, ... by the program
  *     jd__preemption_on_notice(&notice);     by the agent, on the loop
  *     jd__preemption_on_decision(&decision);
