@@ -105,15 +105,17 @@ static int count_waiting(void)
     return count;
 }
 
-/* Member 1 comes when the others wait: as members are looked at in their order,
- * 2 is the last that member 0 looks at. */
+/* 0, 2 and 1 come one after the other, when those before wait, which can only be
+ * for 1. As members are looked at in their order, 2 is the last that member 0
+ * looks at. */
 static void come_last(struct crowd *crowd, int member, void *arg)
 {
+    static const int waiting[] = { 0, 2, 1 };
     struct jd_shm_group *group = crowd->groups[member];
     struct jd_signature mine = sign(7);
     (void)arg;
     group->spins = 0;
-    while (member == 1 && count_waiting() < 2)
+    while (count_waiting() < waiting[member])
         sched_yield();
     jd__recorder_enter(&(struct jd_recorder_call){ .operation = "jd_psum" });
     UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
