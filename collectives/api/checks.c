@@ -3,7 +3,8 @@
 #include "collectives/api/checks.h"
 
 /* Small numbers are seen to fit without a division. */
-static bool fits(size_t elements, size_t rows, size_t members, size_t size)
+static bool fits_in_memory(size_t elements, size_t rows, size_t members,
+                           size_t size)
 {
     if ((elements | rows | members) >> 19 == 0)
         return true;
@@ -20,7 +21,7 @@ static jd_status check_count(const struct jd_collective *call, size_t rows,
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: dtype is %d, which is no jd_dtype", name,
                        (int)call->dtype);
-    if (fits(call->count, rows, (size_t)members, size))
+    if (fits_in_memory(call->count, rows, (size_t)members, size))
         return JD_OK;
     if (rows == 1)
         return jd_fail(JD_INVALID_ARGUMENT,

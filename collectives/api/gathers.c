@@ -7,8 +7,8 @@
 
 /* ---- all_gather --------------------------------------------------------- */
 
-static jd_status gather(jd_shard *shard, const char *axes,
-                        struct jd_collective *call, size_t rows)
+static jd_status gather_blocks(jd_shard *shard, const char *axes,
+                               struct jd_collective *call, size_t rows)
 {
     struct jd_axis_comm *axis_comm;
     jd_status status = jd__checks_call(shard, axes, call, rows, &axis_comm);
@@ -41,7 +41,7 @@ jd_status jd_all_gather(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return gather(shard, axes, &call, 1);
+    return gather_blocks(shard, axes, &call, 1);
 }
 
 jd_status jd_all_gather_2d(jd_shard *shard, const char *axes, const void *in,
@@ -53,15 +53,16 @@ jd_status jd_all_gather_2d(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return gather(shard, axes, &call, rows);
+    return gather_blocks(shard, axes, &call, rows);
 }
 
 /* ---- all_to_all --------------------------------------------------------- */
 
 /* call->count is what goes to each. */
-static jd_status exchange(struct jd_axis_comm *axis_comm,
-                          struct jd_collective *call,
-                          const struct jd_pieces *pieces, bool may_be_in_place)
+static jd_status exchange_pieces(struct jd_axis_comm *axis_comm,
+                                 struct jd_collective *call,
+                                 const struct jd_pieces *pieces,
+                                 bool may_be_in_place)
 {
     const struct jd_platform *platform = axis_comm->shard->mesh->platform;
     size_t elements = (size_t)axis_comm->size * call->count;
@@ -98,7 +99,8 @@ jd_status jd_all_to_all(jd_shard *shard, const char *axes, const void *in,
                                       .out_pitch = count };
     struct jd_axis_comm *axis_comm;
     jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
-    return status == JD_OK ? exchange(axis_comm, &call, &pieces, true) : status;
+    return status == JD_OK ? exchange_pieces(axis_comm, &call, &pieces, true)
+                           : status;
 }
 
 static jd_status check_axis(const char *name, int axis)
@@ -123,8 +125,8 @@ static jd_status check_divides(const char *name, size_t size, int axis,
 
 /* in is rows x columns; out is that with one axis divided by the members and
  * the other multiplied, or the same where the two are one. */
-static struct jd_pieces cut(size_t rows, size_t columns, size_t members,
-                            int split_axis, int concat_axis)
+static struct jd_pieces cut_pieces(size_t rows, size_t columns, size_t members,
+                                   int split_axis, int concat_axis)
 {
     struct jd_pieces pieces = {
         .rows = rows,
@@ -166,10 +168,11 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
                      : check_divides("columns", columns, 1, axis_comm);
     if (status != JD_OK)
         return status;
-    struct jd_pieces pieces =
-        cut(rows, columns, (size_t)axis_comm->size, split_axis, concat_axis);
+    struct jd_pieces pieces = cut_pieces(rows, columns, (size_t)axis_comm->size,
+                                         split_axis, concat_axis);
     call.count = pieces.rows * pieces.width;
-    return exchange(axis_comm, &call, &pieces, split_axis == concat_axis);
+    return exchange_pieces(axis_comm, &call, &pieces,
+                           split_axis == concat_axis);
 }
 
 /* ---- ragged_all_to_all -------------------------------------------------- */

@@ -13,7 +13,8 @@
 
 /* Room for a route from each member, made at the axis communicator's first
  * permutation. */
-static jd_status prepare(struct jd_axis_comm *axis_comm, const char *operation)
+static jd_status prepare_routes(struct jd_axis_comm *axis_comm,
+                                const char *operation)
 {
     struct jd_route_memory *memory = &axis_comm->routes;
     size_t members = (size_t)axis_comm->size;
@@ -76,8 +77,8 @@ static jd_status check_routes(struct jd_axis_comm *axis_comm,
 }
 
 /* Keeps a list that is right, and what this member has to know of it. */
-static void remember(struct jd_axis_comm *axis_comm, const jd_route *routes,
-                     int count)
+static void remember_routes(struct jd_axis_comm *axis_comm,
+                            const jd_route *routes, int count)
 {
     struct jd_route_memory *memory = &axis_comm->routes;
     struct jd_permute permute = { .to = -1, .from = -1 };
@@ -106,8 +107,8 @@ static bool is_remembered(const struct jd_axis_comm *axis_comm,
                                  (size_t)count * sizeof *routes) == 0);
 }
 
-static jd_status permute(struct jd_axis_comm *axis_comm,
-                         struct jd_collective *call)
+static jd_status permute_remembered(struct jd_axis_comm *axis_comm,
+                                    struct jd_collective *call)
 {
     const struct jd_buffers buffers = { call->count, call->count, 0,
                                         JD_SAME_BUFFER };
@@ -151,14 +152,14 @@ static jd_status permute_by_routes(jd_shard *shard, const char *axes,
     if (status != JD_OK)
         return status;
     if (!is_remembered(axis_comm, routes, num_routes)) {
-        status = prepare(axis_comm, operation);
+        status = prepare_routes(axis_comm, operation);
         if (status == JD_OK)
             status = check_routes(axis_comm, operation, routes, num_routes);
         if (status != JD_OK)
             return status;
-        remember(axis_comm, routes, num_routes);
+        remember_routes(axis_comm, routes, num_routes);
     }
-    return permute(axis_comm, call);
+    return permute_remembered(axis_comm, call);
 }
 
 jd_status jd_ppermute(jd_shard *shard, const char *axes, const void *in,
@@ -225,7 +226,7 @@ static jd_status read_shuffle(struct jd_axis_comm *axis_comm,
                               const int *permutation)
 {
     struct jd_route_memory *memory = &axis_comm->routes;
-    jd_status status = prepare(axis_comm, "jd_pshuffle");
+    jd_status status = prepare_routes(axis_comm, "jd_pshuffle");
     if (status != JD_OK)
         return status;
     memset(memory->seen, 0, (size_t)axis_comm->size * sizeof *memory->seen);
@@ -235,7 +236,7 @@ static jd_status read_shuffle(struct jd_axis_comm *axis_comm,
         return status;
     for (int i = 0; i < axis_comm->size; i++)
         memory->routes[i] = (jd_route){ .from = permutation[i], .to = i };
-    remember(axis_comm, memory->routes, axis_comm->size);
+    remember_routes(axis_comm, memory->routes, axis_comm->size);
     return JD_OK;
 }
 
@@ -258,7 +259,7 @@ jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
                          axis_comm->size);
     if (status == JD_OK && !is_shuffle_remembered(axis_comm, permutation))
         status = read_shuffle(axis_comm, permutation);
-    return status == JD_OK ? permute(axis_comm, &call) : status;
+    return status == JD_OK ? permute_remembered(axis_comm, &call) : status;
 }
 
 /* ---- from one to all ---------------------------------------------------- */

@@ -4,8 +4,8 @@
 #include "collectives/api/checks.h"
 #include "jd_collectives.h"
 
-static jd_status reduce(jd_shard *shard, const char *axes,
-                        struct jd_collective *call, enum jd_reduce op)
+static jd_status reduce_vector(jd_shard *shard, const char *axes,
+                               struct jd_collective *call, enum jd_reduce op)
 {
     struct jd_axis_comm *axis_comm;
     const struct jd_buffers buffers = { call->count, call->count, 0,
@@ -34,7 +34,7 @@ jd_status jd_psum(jd_shard *shard, const char *axes, const void *in, void *out,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return reduce(shard, axes, &call, JD_REDUCE_SUM);
+    return reduce_vector(shard, axes, &call, JD_REDUCE_SUM);
 }
 
 jd_status jd_pmean(jd_shard *shard, const char *axes, const void *in, void *out,
@@ -46,7 +46,7 @@ jd_status jd_pmean(jd_shard *shard, const char *axes, const void *in, void *out,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return reduce(shard, axes, &call, JD_REDUCE_MEAN);
+    return reduce_vector(shard, axes, &call, JD_REDUCE_MEAN);
 }
 
 jd_status jd_pmax(jd_shard *shard, const char *axes, const void *in, void *out,
@@ -58,7 +58,7 @@ jd_status jd_pmax(jd_shard *shard, const char *axes, const void *in, void *out,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return reduce(shard, axes, &call, JD_REDUCE_MAX);
+    return reduce_vector(shard, axes, &call, JD_REDUCE_MAX);
 }
 
 jd_status jd_pmin(jd_shard *shard, const char *axes, const void *in, void *out,
@@ -70,7 +70,7 @@ jd_status jd_pmin(jd_shard *shard, const char *axes, const void *in, void *out,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return reduce(shard, axes, &call, JD_REDUCE_MIN);
+    return reduce_vector(shard, axes, &call, JD_REDUCE_MIN);
 }
 
 jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in, void *out,
@@ -82,12 +82,12 @@ jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in, void *out,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return reduce(shard, axes, &call, JD_REDUCE_PROD);
+    return reduce_vector(shard, axes, &call, JD_REDUCE_PROD);
 }
 
 /* in has a block of rows x count for each member, side by side in each row. */
-static jd_status scatter(jd_shard *shard, const char *axes,
-                         struct jd_collective *call, size_t rows)
+static jd_status reduce_and_scatter(jd_shard *shard, const char *axes,
+                                    struct jd_collective *call, size_t rows)
 {
     struct jd_axis_comm *axis_comm;
     jd_status status = jd__checks_call(shard, axes, call, rows, &axis_comm);
@@ -123,7 +123,7 @@ jd_status jd_psum_scatter(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return scatter(shard, axes, &call, 1);
+    return reduce_and_scatter(shard, axes, &call, 1);
 }
 
 jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes, const void *in,
@@ -136,5 +136,5 @@ jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes, const void *in,
                                   .out = out,
                                   .count = count,
                                   .dtype = dtype };
-    return scatter(shard, axes, &call, rows);
+    return reduce_and_scatter(shard, axes, &call, rows);
 }

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* What is recorded of several is the first, under the name of the group. */
-static jd_status transfer(struct jd_axis_comm *axis_comm,
-                          enum jd_activity activity,
-                          const struct jd_transfer *transfers, int count)
+static jd_status run_transfers(struct jd_axis_comm *axis_comm,
+                               enum jd_activity activity,
+                               const struct jd_transfer *transfers, int count)
 {
     struct jd_collective call = transfers[0].call;
     call.activity = activity;
@@ -67,8 +67,8 @@ jd_status jd_group_end(jd_shard *shard)
     status = jd__mesh_check_world(shard->mesh, "jd_group_end");
     if (status != JD_OK || group->count == 0)
         return status;
-    return transfer(group->axis_comm, JD_ACTIVITY_GROUP, group->transfers,
-                    group->count);
+    return run_transfers(group->axis_comm, JD_ACTIVITY_GROUP, group->transfers,
+                         group->count);
 }
 
 static bool is_send(const struct jd_transfer *transfer)
@@ -124,7 +124,8 @@ static jd_status check_same_span(const struct jd_transfer_group *group,
                    axis_comm->axes_text, group->axis_comm->axes_text);
 }
 
-static jd_status grow(struct jd_transfer_group *group, const char *operation)
+static jd_status grow_group(struct jd_transfer_group *group,
+                            const char *operation)
 {
     if (group->count < group->capacity)
         return JD_OK;
@@ -140,8 +141,8 @@ static jd_status grow(struct jd_transfer_group *group, const char *operation)
 
 /* In the order of the tags, and of the calls within one: what matches in the
  * order of the list then matches by tag, on a platform without tags too. */
-static void insert(struct jd_transfer_group *group,
-                   const struct jd_transfer *added)
+static void insert_transfer(struct jd_transfer_group *group,
+                            const struct jd_transfer *added)
 {
     int at = group->count;
     while (at > 0 && group->transfers[at - 1].tag > added->tag)
@@ -152,19 +153,20 @@ static void insert(struct jd_transfer_group *group,
     place->number = group->count++;
 }
 
-static jd_status add(struct jd_axis_comm *axis_comm,
-                     const struct jd_transfer *added)
+static jd_status add_transfer(struct jd_axis_comm *axis_comm,
+                              const struct jd_transfer *added)
 {
     struct jd_transfer_group *group = &axis_comm->shard->group;
     jd_status status = check_same_span(group, axis_comm, added);
     if (status == JD_OK)
         status = check_apart(group, added);
     if (status == JD_OK)
-        status = grow(group, jd__signature_activity_name(added->call.activity));
+        status = grow_group(group,
+                            jd__signature_activity_name(added->call.activity));
     if (status != JD_OK)
         return status;
     group->axis_comm = axis_comm;
-    insert(group, added);
+    insert_transfer(group, added);
     return JD_OK;
 }
 
@@ -200,9 +202,9 @@ static jd_status check_and_transfer(jd_shard *shard, const char *axes,
     if (status != JD_OK)
         return status;
     if (shard->group.is_open)
-        return add(axis_comm, added);
+        return add_transfer(axis_comm, added);
     status = check_not_self(axis_comm, added);
-    return status == JD_OK ? transfer(axis_comm, call->activity, added, 1)
+    return status == JD_OK ? run_transfers(axis_comm, call->activity, added, 1)
                            : status;
 }
 

@@ -50,8 +50,8 @@ static struct chunk_range range_of(const struct ring *ring,
 }
 
 /* Cuts off the next piece: both ends of a message cut alike. */
-static size_t cut(const struct ring *ring, struct chunk_range *range,
-                  char **ret_at)
+static size_t cut_piece(const struct ring *ring, struct chunk_range *range,
+                        char **ret_at)
 {
     if (range->at == ring->bytes)
         range->at = 0;
@@ -71,12 +71,12 @@ static jd_status move_piece(const struct ring *ring,
     char *data;
     jd_status status = JD_OK;
     if (in->left) {
-        size_t bytes = cut(ring, in, &data);
+        size_t bytes = cut_piece(ring, in, &data);
         int from = jd__channel_party(&ring->parties, round->from);
         status = jd__channel_receive(channel, from, data, bytes);
     }
     if (status == JD_OK && out->left) {
-        size_t bytes = cut(ring, out, &data);
+        size_t bytes = cut_piece(ring, out, &data);
         int to = jd__channel_party(&ring->parties, round->to);
         status = jd__channel_send(channel, to, data, bytes);
     }
@@ -94,8 +94,8 @@ static jd_status go_round(const struct ring *ring, const struct jd_round *round)
     return status;
 }
 
-static jd_status follow(const struct ring *ring, enum jd_schedule_kind kind,
-                        int root)
+static jd_status follow_schedule(const struct ring *ring,
+                                 enum jd_schedule_kind kind, int root)
 {
     struct jd_schedule schedule = { .kind = kind,
                                     .parties = ring->parties.count,
@@ -119,7 +119,7 @@ jd_status jd__chunks_all_gather_among(struct jd_channel *channel,
         make_ring(channel, parties, out, bytes * (size_t)parties->count);
     if (in != own && bytes)
         memcpy(own, in, bytes);
-    return follow(&ring, JD_SCHEDULE_ALL_GATHER, 0);
+    return follow_schedule(&ring, JD_SCHEDULE_ALL_GATHER, 0);
 }
 
 jd_status jd__chunks_all_gather(struct jd_channel *channel, const void *in,
@@ -135,8 +135,9 @@ jd_status jd__chunks_broadcast(struct jd_channel *channel, void *data,
     struct jd_parties all = jd__channel_parties(channel);
     struct ring ring = make_ring(channel, &all, data, bytes);
     if (bytes <= SHORT_BROADCAST)
-        return follow(&ring, JD_SCHEDULE_BROADCAST, source);
-    jd_status status = follow(&ring, JD_SCHEDULE_SCATTER, source);
-    return status == JD_OK ? follow(&ring, JD_SCHEDULE_ALL_GATHER, source)
-                           : status;
+        return follow_schedule(&ring, JD_SCHEDULE_BROADCAST, source);
+    jd_status status = follow_schedule(&ring, JD_SCHEDULE_SCATTER, source);
+    return status == JD_OK
+               ? follow_schedule(&ring, JD_SCHEDULE_ALL_GATHER, source)
+               : status;
 }

@@ -66,7 +66,7 @@ struct meet {
 };
 
 /* What came from the parties before these, or behind. */
-static void fold(struct meet *m, enum jd_then then)
+static void fold_state(struct meet *m, enum jd_then then)
 {
     struct jd_merge_state *theirs = &m->memory->theirs;
     if (then == JD_THEN_FOLD_ABOVE) {
@@ -78,7 +78,7 @@ static void fold(struct meet *m, enum jd_then then)
     *m->state = *theirs;
 }
 
-static bool differs(const struct meet *m)
+static bool has_other_call(const struct meet *m)
 {
     return m->state->outcome.other.count > 0;
 }
@@ -104,7 +104,8 @@ static size_t pack_records(const struct meet *m, const struct jd_blocks *blocks,
 {
     size_t bytes = m->call->bytes;
     header->bytes = bytes;
-    if (differs(m) || !m->has_records || (m->call->is_of_one && !m->has_record))
+    if (has_other_call(m) || !m->has_records ||
+        (m->call->is_of_one && !m->has_record))
         return 0;
     header->begin = m->call->is_of_one ? 0 : blocks->first;
     header->count = m->call->is_of_one ? 1 : blocks->count;
@@ -115,8 +116,8 @@ static size_t pack_records(const struct meet *m, const struct jd_blocks *blocks,
 }
 
 /* The message's length. */
-static size_t pack(struct meet *m, int kind, const struct jd_blocks *blocks,
-                   unsigned char *to)
+static size_t pack_state(struct meet *m, int kind,
+                         const struct jd_blocks *blocks, unsigned char *to)
 {
     struct header header = { .kind = kind,
                              .list = m->list,
@@ -150,7 +151,7 @@ static jd_status take_records(struct meet *m, const struct jd_round *round,
 {
     size_t bytes = m->call->bytes;
     bool is_of_one = m->call->is_of_one;
-    if (differs(m) || !m->has_records || (is_of_one && !header->count))
+    if (has_other_call(m) || !m->has_records || (is_of_one && !header->count))
         return JD_OK;
     int begin = is_of_one ? 0 : round->in.first;
     int count = is_of_one ? 1 : round->in.count;
@@ -189,7 +190,7 @@ static bool fits_not(const struct meet *m)
 
 /* A state that has come. In rounds that do not fit together the own one is
  * kept beside it. */
-static jd_status unpack(struct meet *m, const struct jd_round *round)
+static jd_status unpack_state(struct meet *m, const struct jd_round *round)
 {
     struct header header;
     struct jd_merge_state *theirs = &m->memory->theirs;
@@ -203,9 +204,10 @@ static jd_status unpack(struct meet *m, const struct jd_round *round)
     jd__merge_state_set_text(theirs->other_text, at + header.first_length,
                              header.other_length);
     if (header.kind == KIND_END)
-        fold(m, JD_THEN_STORE);
+        fold_state(m, JD_THEN_STORE);
     else
-        fold(m, has_other_list(m, &header) ? JD_THEN_FOLD_ABOVE : round->then);
+        fold_state(m, has_other_list(m, &header) ? JD_THEN_FOLD_ABOVE
+                                                 : round->then);
     return take_records(m, round, &header,
                         at + header.first_length + header.other_length);
 }
@@ -223,8 +225,8 @@ static bool are_told(struct meet *m)
 }
 
 /* Keeps what is to be told; false where it was told already. */
-static bool renew(struct notification *notification, const int *missing,
-                  int count)
+static bool renew_notification(struct notification *notification,
+                               const int *missing, int count)
 {
     size_t bytes;
     count = count < MOST_MISSING ? count : MOST_MISSING;
@@ -242,7 +244,8 @@ static bool renew(struct notification *notification, const int *missing,
 static void tell_waiting(struct meet *m, const int *missing, int count)
 {
     struct memory *memory = m->memory;
-    if (!are_told(m) || !renew(&memory->notification, missing, count))
+    if (!are_told(m) ||
+        !renew_notification(&memory->notification, missing, count))
         return;
     for (int k = m->round + 1; k < jd__schedule_rounds(&m->schedule); k++) {
         int to = jd__schedule_round(&m->schedule, k).to;
@@ -325,7 +328,7 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
     }
     if (status == JD_OK && round->to >= 0) {
         int member = jd__channel_party(&m->parties, round->to);
-        size_t bytes = pack(m, KIND_STATE, &round->out, m->memory->out);
+        size_t bytes = pack_state(m, KIND_STATE, &round->out, m->memory->out);
         status = jd__channel_start_send(channel, member, m->memory->out, bytes,
                                         &requests[1], &ends[1]);
     }
@@ -342,7 +345,7 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
 static jd_status end_rounds(struct meet *m)
 {
     struct jd_blocks none = { 0, 0, 0 };
-    size_t bytes = pack(m, KIND_END, &none, m->memory->end);
+    size_t bytes = pack_state(m, KIND_END, &none, m->memory->end);
     jd_status status = JD_OK;
     for (int i = 0; status == JD_OK && i < m->parties.count; i++) {
         MPI_Request request;
@@ -369,7 +372,7 @@ static jd_status go_round(struct meet *m, int k)
     jd_status status = exchange_states(m, &round);
     if (status != JD_OK || round.from < 0)
         return status;
-    status = jd__channel_note(m->channel, unpack(m, &round));
+    status = jd__channel_note(m->channel, unpack_state(m, &round));
     return status == JD_OK && fits_not(m) ? end_rounds(m) : status;
 }
 
@@ -484,7 +487,7 @@ static void meet_alone(const struct meet *m, struct jd_merge *ret_merge)
 static jd_status gather_rest(const struct meet *m)
 {
     const struct jd_merge_call *call = m->call;
-    if (m->has_records || !call->bytes || differs(m) ||
+    if (m->has_records || !call->bytes || has_other_call(m) ||
         m->state->outcome.status != JD_OK)
         return JD_OK;
     return jd__chunks_all_gather_among(m->channel, &m->parties, call->record,

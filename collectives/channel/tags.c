@@ -52,7 +52,7 @@ static bool has_room(struct jd_tags *tags)
     return true;
 }
 
-static void insert(struct jd_tags *tags, int first, int count)
+static void insert_range(struct jd_tags *tags, int first, int count)
 {
     int at = find_range(tags, first);
     memmove(&tags->ranges[at + 1], &tags->ranges[at],
@@ -89,7 +89,7 @@ jd_status jd__tags_take(struct jd_tags *tags, struct jd_tag_range space,
     else if (!has_room(tags))
         status = jd__fail_no_memory(operation, sizeof *tags->ranges);
     else
-        insert(tags, first, count);
+        insert_range(tags, first, count);
     pthread_mutex_unlock(&tags->lock);
     if (status == JD_OK)
         *ret_first = first;

@@ -223,7 +223,7 @@ struct hello {
     int32_t shares; /* it has memory that others may map */
 };
 
-static jd_status prepare(struct jd_bootstrap *a, struct hello *ret_own)
+static jd_status prepare_hello(struct jd_bootstrap *a, struct hello *ret_own)
 {
     const struct jd_layout *layout = a->layout;
     if (layout->num_processes > 1) {
@@ -300,7 +300,7 @@ jd_status jd__bootstrap_meet(struct jd_bootstrap *a,
         return status;
     size_t bytes = (size_t)a->layout->num_processes * sizeof own;
     struct hello *hellos = malloc(bytes);
-    status = hellos ? prepare(a, &own)
+    status = hellos ? prepare_hello(a, &own)
                     : jd__fail_no_memory(a->spec->operation, bytes);
     status =
         gather_all(a, JD_COMM_STEP_COMPARE, status, &own, sizeof own, hellos);
@@ -313,7 +313,7 @@ jd_status jd__bootstrap_meet(struct jd_bootstrap *a,
 /* ---- neighbours: who sees whom ------------------------------------------ */
 
 /* What the neighbours tell comes in rows. */
-static jd_status allocate(struct jd_bootstrap *a)
+static jd_status allocate_infos(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     size_t count = (size_t)a->num_neighbours;
@@ -468,7 +468,7 @@ static jd_status agree_on_groups(struct jd_bootstrap *a, jd_status status)
 
 jd_status jd__bootstrap_see(struct jd_bootstrap *a)
 {
-    jd_status own = allocate(a);
+    jd_status own = allocate_infos(a);
     jd_status status = look_at_peers(a, &own);
     if (status == JD_OK)
         status = agree_on_groups(a, own);

@@ -50,8 +50,8 @@ static void print_processes(char *text, size_t size,
     fclose(out);
 }
 
-static struct jd_comm_desc describe(const struct jd_comm_spec *spec,
-                                    const struct jd_layout *layout)
+static struct jd_comm_desc describe_comm(const struct jd_comm_spec *spec,
+                                         const struct jd_layout *layout)
 {
     struct jd_comm_desc desc = { .digest = 0 };
     char list[128] = "";
@@ -400,10 +400,10 @@ static double find_begin(const struct jd_layout *layout,
 }
 
 /* Makes the ends of all members of this process, and hands them out. */
-static jd_status speak(const struct jd_comm_spec *spec,
-                       const struct jd_layout *layout,
-                       const struct jd_comm_desc *desc,
-                       struct jd_rendezvous *rendezvous)
+static jd_status bootstrap_ends(const struct jd_comm_spec *spec,
+                                const struct jd_layout *layout,
+                                const struct jd_comm_desc *desc,
+                                struct jd_rendezvous *rendezvous)
 {
     struct jd_bootstrap a = { .spec = spec,
                               .layout = layout,
@@ -436,7 +436,7 @@ static jd_status come_together(const struct jd_comm_spec *spec,
                                const struct jd_layout *layout,
                                struct jd_comm **ret_comm)
 {
-    struct jd_comm_desc desc = describe(spec, layout);
+    struct jd_comm_desc desc = describe_comm(spec, layout);
     struct jd_wait wait = jd__runtime_wait(spec->runtime, spec->operation);
     const char *platform = spec->members[0]->platform;
     const struct jd_topology *topology = spec->runtime->topology;
@@ -461,7 +461,7 @@ static jd_status come_together(const struct jd_comm_spec *spec,
     jd_status status = jd__local_rendezvous_come(&rendezvous, &speaks);
     if (!speaks)
         return status;
-    status = speak(spec, layout, &desc, &rendezvous);
+    status = bootstrap_ends(spec, layout, &desc, &rendezvous);
     jd__local_rendezvous_finish(&rendezvous, status);
     return status;
 }

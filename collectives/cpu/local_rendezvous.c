@@ -54,8 +54,8 @@ static struct jd_rendezvous *find_device(int platform, int device)
     return a;
 }
 
-static bool belongs(const struct jd_rendezvous *a,
-                    const struct jd_rendezvous *other)
+static bool has_same_digest(const struct jd_rendezvous *a,
+                            const struct jd_rendezvous *other)
 {
     return a->digest == other->digest;
 }
@@ -64,12 +64,12 @@ static int count_present(const struct jd_rendezvous *party)
 {
     int count = 0;
     for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
-        count += belongs(a, party);
+        count += has_same_digest(a, party);
     return count;
 }
 
-static bool expects(const struct jd_rendezvous *party,
-                    const struct jd_rendezvous *other)
+static bool expects_device(const struct jd_rendezvous *party,
+                           const struct jd_rendezvous *other)
 {
     for (int i = 0; i < party->num_devices; i++)
         if (party->platform == other->platform &&
@@ -83,8 +83,8 @@ static bool expects(const struct jd_rendezvous *party,
 static struct jd_rendezvous *find_conflict(const struct jd_rendezvous *party)
 {
     for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
-        if (!belongs(a, party) && a->state == JD_RENDEZVOUS_WAITING &&
-            expects(a, party) && expects(party, a))
+        if (!has_same_digest(a, party) && a->state == JD_RENDEZVOUS_WAITING &&
+            expects_device(a, party) && expects_device(party, a))
             return a;
     return NULL;
 }
@@ -138,7 +138,7 @@ static void refuse_conflict(struct jd_rendezvous *party,
 static void take_all(const struct jd_rendezvous *speaker)
 {
     for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
-        if (belongs(a, speaker))
+        if (has_same_digest(a, speaker))
             a->state = JD_RENDEZVOUS_TAKEN;
 }
 
@@ -152,7 +152,7 @@ static int *list_missing(const struct jd_rendezvous *party, int *ret_count)
     for (int i = 0; missing && i < party->num_devices; i++) {
         struct jd_rendezvous *a =
             find_device(party->platform, party->devices[i]);
-        if (!a || !belongs(a, party))
+        if (!a || !has_same_digest(a, party))
             missing[count++] = party->devices[i];
     }
     if (count)
@@ -162,7 +162,7 @@ static int *list_missing(const struct jd_rendezvous *party, int *ret_count)
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe(const struct jd_rendezvous *party, double waited)
+static char *describe_wait(const struct jd_rendezvous *party, double waited)
 {
     const struct jd_wait *wait = party->wait;
     struct jd_text text = { .out = NULL };
@@ -186,7 +186,7 @@ static char *describe(const struct jd_rendezvous *party, double waited)
 static bool is_lowest(const struct jd_rendezvous *party)
 {
     for (struct jd_rendezvous *a = rendezvous.parties; a; a = a->next)
-        if (belongs(a, party) && a->device < party->device)
+        if (has_same_digest(a, party) && a->device < party->device)
             return false;
     return true;
 }
@@ -200,17 +200,17 @@ static jd_status look_around(const struct jd_rendezvous *party, double waited,
     if (status != JD_OK)
         return status;
     if (wait->timeout >= 0 && waited >= wait->timeout)
-        return jd__wait_fail_deadline(wait, describe(party, waited));
+        return jd__wait_fail_deadline(wait, describe_wait(party, waited));
     if (*next_notice >= 0 && waited >= *next_notice) {
         if (is_lowest(party))
-            jd__wait_warn(wait, describe(party, waited));
+            jd__wait_warn(wait, describe_wait(party, waited));
         *next_notice *= 2;
     }
     return JD_OK;
 }
 
 /* Lets go of the lock for a moment, and of MPI's progress never for longer. */
-static void doze(const struct jd_rendezvous *party)
+static void doze_and_progress(const struct jd_rendezvous *party)
 {
     struct timespec until = jd__clock_timespec(jd__clock_now() + LONGEST_SLEEP);
     pthread_cond_timedwait(&change, &rendezvous.lock, &until);
@@ -230,7 +230,7 @@ static jd_status wait_for_others(struct jd_rendezvous *party)
         if (party->state == JD_RENDEZVOUS_WAITING)
             status = look_around(party, jd__clock_now() - begin, &next_notice);
         if (status == JD_OK)
-            doze(party);
+            doze_and_progress(party);
         else
             end_all(party, status);
     }
@@ -274,7 +274,7 @@ jd__local_rendezvous_find(const struct jd_rendezvous *speaker, int device)
     pthread_mutex_lock(&rendezvous.lock);
     struct jd_rendezvous *a = find_device(speaker->platform, device);
     pthread_mutex_unlock(&rendezvous.lock);
-    return a && belongs(a, speaker) ? a : NULL;
+    return a && has_same_digest(a, speaker) ? a : NULL;
 }
 
 void jd__local_rendezvous_finish(struct jd_rendezvous *speaker,

@@ -112,8 +112,9 @@ static struct jd_heap *find_heap(const struct jd_runtime *runtime)
     return heap;
 }
 
-static jd_status alloc(const struct jd_runtime *runtime,
-                       const jd_device *device, size_t bytes, void **ret_memory)
+static jd_status alloc_memory(const struct jd_runtime *runtime,
+                              const jd_device *device, size_t bytes,
+                              void **ret_memory)
 {
     struct jd_heap *heap = find_heap(runtime);
     struct jd_heap_request request = { .operation = ALLOC,
@@ -137,7 +138,7 @@ static size_t size_of(const void *memory)
 }
 
 const struct jd_device_memory jd__memory_cpu = {
-    .alloc = alloc,
+    .alloc = alloc_memory,
     .free = free_memory,
     .size = size_of,
 };

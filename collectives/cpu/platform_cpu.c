@@ -28,9 +28,9 @@
  * JD_NUM_CPU_DEVICES devices, all alike. Their memory is the host's, which
  * the processes of the host share, so memory_bytes is not to be added up.
  */
-static jd_status enumerate(const struct jd_settings *settings,
-                           const struct jd_host_facts *host,
-                           struct jd_found_devices *found)
+static jd_status enumerate_devices(const struct jd_settings *settings,
+                                   const struct jd_host_facts *host,
+                                   struct jd_found_devices *found)
 {
     int count = (int)jd__options_integer(settings, JD_OPTION_NUM_CPU_DEVICES);
     struct jd_local_device *devices = calloc((size_t)count, sizeof *devices);
@@ -120,7 +120,7 @@ static jd_status call_group(struct jd_comm *comm,
     return status == JD_OK ? compare_calls(comm, call) : status;
 }
 
-static struct jd_signature sign(const struct jd_collective *call)
+static struct jd_signature sign_call(const struct jd_collective *call)
 {
     return (struct jd_signature){
         .activity = (uint16_t)call->activity,
@@ -133,7 +133,7 @@ static struct jd_signature sign(const struct jd_collective *call)
 
 /* The end of each call on the group. After a failure in its middle messages may
  * be under way, whoever has failed. */
-static jd_status leave(struct jd_comm *comm, jd_status status)
+static jd_status leave_group(struct jd_comm *comm, jd_status status)
 {
     jd__shm_leave(comm->group);
     if (comm->wire && status != JD_INVALID_ARGUMENT &&
@@ -142,20 +142,21 @@ static jd_status leave(struct jd_comm *comm, jd_status status)
     return status;
 }
 
-static jd_status barrier(struct jd_comm *comm, const struct jd_collective *call)
+static jd_status wait_at_barrier(struct jd_comm *comm,
+                                 const struct jd_collective *call)
 {
     if (comm->wire)
-        return leave(comm, jd__inter_barrier(comm, call));
-    struct jd_signature signature = sign(call);
-    return leave(comm, call_group(comm, call, &signature, NULL, 0, NULL));
+        return leave_group(comm, jd__inter_barrier(comm, call));
+    struct jd_signature signature = sign_call(call);
+    return leave_group(comm, call_group(comm, call, &signature, NULL, 0, NULL));
 }
 
 /* ---- reductions --------------------------------------------------------- */
 
-static jd_status reduce(struct jd_comm *comm,
-                        struct jd_shm_reduction *reduction)
+static jd_status reduce_in_group(struct jd_comm *comm,
+                                 struct jd_shm_reduction *reduction)
 {
-    struct jd_signature signature = sign(reduction->call);
+    struct jd_signature signature = sign_call(reduction->call);
     signature.digest = reduction->rows;
     reduction->is_ordered = comm->is_deterministic;
     void *payload = jd__shm_payload_space(comm->group);
@@ -164,7 +165,7 @@ static jd_status reduce(struct jd_comm *comm,
                                   bytes, jd__shm_reduce_merge(reduction));
     if (status == JD_OK)
         status = jd__shm_reduce(comm->group, reduction);
-    return leave(comm, status);
+    return leave_group(comm, status);
 }
 
 static jd_status all_reduce(struct jd_comm *comm,
@@ -173,8 +174,8 @@ static jd_status all_reduce(struct jd_comm *comm,
     struct jd_shm_reduction reduction = { .call = call,
                                           .op = op,
                                           .divisor = comm->size };
-    return comm->wire ? leave(comm, jd__inter_all_reduce(comm, call, op))
-                      : reduce(comm, &reduction);
+    return comm->wire ? leave_group(comm, jd__inter_all_reduce(comm, call, op))
+                      : reduce_in_group(comm, &reduction);
 }
 
 static jd_status reduce_scatter(struct jd_comm *comm,
@@ -188,9 +189,9 @@ static jd_status reduce_scatter(struct jd_comm *comm,
         .scatter = true,
         .rows = rows,
     };
-    return comm->wire
-               ? leave(comm, jd__inter_reduce_scatter(comm, call, op, rows))
-               : reduce(comm, &reduction);
+    return comm->wire ? leave_group(comm, jd__inter_reduce_scatter(comm, call,
+                                                                   op, rows))
+                      : reduce_in_group(comm, &reduction);
 }
 
 /* ---- moves -------------------------------------------------------------- */
@@ -205,15 +206,15 @@ static jd_status move_in_group(struct jd_comm *comm,
     jd_status status = call_group(comm, call, signature, payload, bytes, NULL);
     if (status == JD_OK)
         status = jd__shm_move_run(comm->group, move);
-    return leave(comm, status);
+    return leave_group(comm, status);
 }
 
 static jd_status all_gather(struct jd_comm *comm,
                             const struct jd_collective *call, size_t rows)
 {
     if (comm->wire)
-        return leave(comm, jd__inter_all_gather(comm, call, rows));
-    struct jd_signature signature = sign(call);
+        return leave_group(comm, jd__inter_all_gather(comm, call, rows));
+    struct jd_signature signature = sign_call(call);
     signature.digest = rows;
     struct jd_shm_move plan = jd__shm_move_all_gather(comm->group, call, rows);
     return move_in_group(comm, call, &signature, &plan);
@@ -224,31 +225,32 @@ static jd_status all_to_all(struct jd_comm *comm,
                             const struct jd_pieces *pieces)
 {
     if (comm->wire)
-        return leave(comm, jd__inter_all_to_all(comm, call, pieces));
-    struct jd_signature signature = sign(call);
+        return leave_group(comm, jd__inter_all_to_all(comm, call, pieces));
+    struct jd_signature signature = sign_call(call);
     signature.digest = pieces->rest;
     struct jd_shm_move plan =
         jd__shm_move_all_to_all(comm->group, call, pieces);
     return move_in_group(comm, call, &signature, &plan);
 }
 
-static jd_status permute(struct jd_comm *comm, const struct jd_collective *call,
-                         const struct jd_permute *permute)
+static jd_status permute_blocks(struct jd_comm *comm,
+                                const struct jd_collective *call,
+                                const struct jd_permute *permute)
 {
     if (comm->wire)
-        return leave(comm, jd__inter_permute(comm, call, permute));
-    struct jd_signature signature = sign(call);
+        return leave_group(comm, jd__inter_permute(comm, call, permute));
+    struct jd_signature signature = sign_call(call);
     signature.digest = permute->digest;
     struct jd_shm_move plan = jd__shm_move_permute(comm->group, call, permute);
     return move_in_group(comm, call, &signature, &plan);
 }
 
-static jd_status broadcast(struct jd_comm *comm,
-                           const struct jd_collective *call, int source)
+static jd_status broadcast_block(struct jd_comm *comm,
+                                 const struct jd_collective *call, int source)
 {
     if (comm->wire)
-        return leave(comm, jd__inter_broadcast(comm, call, source));
-    struct jd_signature signature = sign(call);
+        return leave_group(comm, jd__inter_broadcast(comm, call, source));
+    struct jd_signature signature = sign_call(call);
     signature.source = source;
     struct jd_shm_move plan = jd__shm_move_broadcast(comm->group, call, source);
     return move_in_group(comm, call, &signature, &plan);
@@ -259,15 +261,15 @@ static jd_status ragged_all_to_all(struct jd_comm *comm,
                                    const struct jd_ragged *ragged)
 {
     if (comm->wire)
-        return leave(comm, jd__inter_ragged(comm, call, ragged));
-    struct jd_signature signature = sign(call);
+        return leave_group(comm, jd__inter_ragged(comm, call, ragged));
+    struct jd_signature signature = sign_call(call);
     signature.digest = (uint64_t)ragged->per_member;
     void *payload = jd__shm_payload_space(comm->group);
     size_t bytes = jd__shm_move_tell_ragged(comm->group, ragged, payload);
     jd_status status = call_group(comm, call, &signature, payload, bytes, NULL);
     if (status == JD_OK)
         status = jd__shm_move_run_ragged(comm->group, call, ragged);
-    return leave(comm, status);
+    return leave_group(comm, status);
 }
 
 static jd_status transfer_by_wire(struct jd_comm *comm,
@@ -279,11 +281,11 @@ static jd_status transfer_by_wire(struct jd_comm *comm,
     wait->is_handed_on = false;
     jd_status status = jd__inter_transfer(comm, transfers, count);
     wait->is_transfer = false;
-    return leave(comm, status);
+    return leave_group(comm, status);
 }
 
-static jd_status transfer(struct jd_comm *comm,
-                          const struct jd_transfer *transfers, int count)
+static jd_status run_transfers(struct jd_comm *comm,
+                               const struct jd_transfer *transfers, int count)
 {
     const struct jd_collective *first = &transfers[0].call;
     if (comm->wire)
@@ -299,7 +301,7 @@ static jd_status transfer(struct jd_comm *comm,
 
 const struct jd_device_source jd__device_source_cpu = {
     .platform = "cpu",
-    .enumerate = enumerate,
+    .enumerate = enumerate_devices,
 };
 
 const struct jd_platform jd__platform_cpu = {
@@ -310,13 +312,13 @@ const struct jd_platform jd__platform_cpu = {
     .comm_destroy = jd__comm_destroy,
     .comm_abort = jd__comm_abort,
     .comm_find_failed = jd__comm_find_failed,
-    .barrier = barrier,
+    .barrier = wait_at_barrier,
     .all_reduce = all_reduce,
     .reduce_scatter = reduce_scatter,
     .all_gather = all_gather,
     .all_to_all = all_to_all,
     .ragged_all_to_all = ragged_all_to_all,
-    .permute = permute,
-    .broadcast = broadcast,
-    .transfer = transfer,
+    .permute = permute_blocks,
+    .broadcast = broadcast_block,
+    .transfer = run_transfers,
 };

@@ -25,8 +25,8 @@ static bool is_mutual(const unsigned char *rows, int count, int a, int b)
 }
 
 /* Whether all processes before this one that are in the group have it. */
-static bool fits(const unsigned char *rows, int count, const int *groups,
-                 int group, int process)
+static bool fits_group(const unsigned char *rows, int count, const int *groups,
+                       int group, int process)
 {
     for (int i = 0; i < process; i++)
         if (groups[i] == group && !is_mutual(rows, count, i, process))
@@ -39,7 +39,8 @@ void jd__reach_derive(const unsigned char *rows, int count, int *ret_groups)
     int num_groups = 0;
     for (int i = 0; i < count; i++) {
         int group = 0;
-        while (group < num_groups && !fits(rows, count, ret_groups, group, i))
+        while (group < num_groups &&
+               !fits_group(rows, count, ret_groups, group, i))
             group++;
         ret_groups[i] = group;
         num_groups += group == num_groups;
@@ -50,7 +51,7 @@ bool jd__reach_is_mutual(const unsigned char *rows, int count,
                          const int *groups, int group)
 {
     for (int i = 0; i < count; i++)
-        if (groups[i] == group && !fits(rows, count, groups, group, i))
+        if (groups[i] == group && !fits_group(rows, count, groups, group, i))
             return false;
     return true;
 }

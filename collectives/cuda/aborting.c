@@ -37,7 +37,7 @@ struct jd_cuda_nccl_comm {
     /* Guarded by the table's lock: */
     struct jd_cuda_nccl_comm *next;
     int references; /* the creator's, and one of each thread */
-    bool is_ending; /* end was called */
+    bool is_ending; /* end_comm() was called */
     bool in_order;
     bool is_over;     /* NCCL's last call has returned, */
     const char *call; /* which is that; */
@@ -61,11 +61,11 @@ static struct {
     int exit_code;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
-static void prepare(void);
+static void prepare_table(void);
 
 static void lock_table(void)
 {
-    pthread_once(&table.once, prepare);
+    pthread_once(&table.once, prepare_table);
     pthread_mutex_lock(&table.lock);
 }
 
@@ -101,7 +101,7 @@ jd_status jd__cuda_nccl_comm_create(const char *detail, const char *operation,
 }
 
 /* Takes it out where nobody uses it any more. */
-static bool drop(struct jd_cuda_nccl_comm *comm)
+static bool drop_reference(struct jd_cuda_nccl_comm *comm)
 {
     lock_table();
     bool is_last = --comm->references == 0;
@@ -116,7 +116,7 @@ static bool drop(struct jd_cuda_nccl_comm *comm)
 
 void jd__cuda_nccl_comm_put(struct jd_cuda_nccl_comm *comm)
 {
-    if (!comm || !drop(comm))
+    if (!comm || !drop_reference(comm))
         return;
     pthread_mutex_destroy(&comm->lock);
     free(comm);
@@ -174,7 +174,7 @@ static ncclComm_t take_nccl_comm(struct jd_cuda_nccl_comm *comm)
 }
 
 /* Until all that it has queued is done, and no graph has its calls. */
-static bool finalize(const struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
+static bool finalize_nccl(const struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
 {
     struct timespec pause = jd__clock_timespec(POLL_SECONDS);
     ncclResult_t result = ncclCommFinalize(nccl);
@@ -191,7 +191,7 @@ static void end_nccl(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
     bool in_order = comm->in_order && !atomic_load(&comm->is_aborted);
     if (in_order) {
         begin_call(comm, "ncclCommFinalize", true);
-        in_order = finalize(comm, nccl);
+        in_order = finalize_nccl(comm, nccl);
     }
     begin_call(comm, in_order ? "ncclCommDestroy" : "ncclCommAbort", in_order);
     ncclResult_t result =
@@ -204,7 +204,7 @@ static void end_nccl(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
 /* ---- the threads -------------------------------------------------------- */
 
 /* Locked. */
-static void finish(struct jd_cuda_nccl_comm *comm)
+static void finish_end(struct jd_cuda_nccl_comm *comm)
 {
     comm->is_over = true;
     table.num_left -= comm->is_left;
@@ -219,7 +219,7 @@ static void *run_end(void *arg)
     if (nccl)
         end_nccl(comm, nccl);
     lock_table();
-    finish(comm);
+    finish_end(comm);
     unlock_table();
     jd__cuda_nccl_comm_put(comm);
     return NULL;
@@ -268,7 +268,7 @@ static void start_end(struct jd_cuda_nccl_comm *comm)
                 "NCCL's communicator%s: the thread that ends it cannot be "
                 "started, and it is left behind",
                 comm->detail);
-        finish(comm);
+        finish_end(comm);
     }
     if (!comm->is_over && start_thread("jd-nccl-watch", watch_end, comm)) {
         comm->references++;
@@ -277,7 +277,7 @@ static void start_end(struct jd_cuda_nccl_comm *comm)
 }
 
 /* Locked. Once CUDA may be gone, communicators are left as they are. */
-static void end(struct jd_cuda_nccl_comm *comm, bool in_order)
+static void end_comm(struct jd_cuda_nccl_comm *comm, bool in_order)
 {
     bool is_first = !in_order && !atomic_exchange(&comm->is_aborted, true);
     if (is_first && comm->is_ending && !comm->is_over)
@@ -294,7 +294,7 @@ static void end(struct jd_cuda_nccl_comm *comm, bool in_order)
 void jd__cuda_nccl_comm_end(struct jd_cuda_nccl_comm *comm, bool in_order)
 {
     lock_table();
-    end(comm, in_order);
+    end_comm(comm, in_order);
     unlock_table();
 }
 
@@ -306,7 +306,7 @@ void jd__cuda_nccl_comm_set(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
     lock_table();
     if (comm->is_ending) {
         comm->is_ending = false;
-        end(comm, false);
+        end_comm(comm, false);
     }
     unlock_table();
 }
@@ -315,7 +315,7 @@ void jd__cuda_nccl_comms_abort(void)
 {
     lock_table();
     for (struct jd_cuda_nccl_comm *comm = table.first; comm; comm = comm->next)
-        end(comm, false);
+        end_comm(comm, false);
     unlock_table();
 }
 
@@ -371,7 +371,7 @@ static void at_exit(int code, void *unused)
 
 /* Once, before the first communicator: CUDA has been used, and so the handler
  * comes before CUDA's. */
-static void prepare(void)
+static void prepare_table(void)
 {
     jd__clock_init_condition(&table.changed);
     table.pid = getpid();

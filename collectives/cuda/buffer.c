@@ -28,13 +28,14 @@ static size_t round_up(size_t bytes, size_t old)
     return bytes <= rounded ? rounded : jd__cuda_align(bytes);
 }
 
-static cudaError_t allocate(bool is_pinned, size_t bytes, void **ret_memory)
+static cudaError_t allocate_memory(bool is_pinned, size_t bytes,
+                                   void **ret_memory)
 {
     return is_pinned ? cudaMallocHost(ret_memory, bytes)
                      : cudaMalloc(ret_memory, bytes);
 }
 
-static void release(bool is_pinned, void *memory)
+static void release_memory(bool is_pinned, void *memory)
 {
     if (is_pinned)
         cudaFreeHost(memory);
@@ -49,13 +50,16 @@ static cudaError_t get_memory(struct jd_cuda_buffer *buffer,
 {
     size_t needed = jd__cuda_align(growth->bytes);
     *ret_bytes = round_up(growth->bytes, buffer->bytes);
-    cudaError_t error = allocate(buffer->is_pinned, *ret_bytes, ret_memory);
+    cudaError_t error =
+        allocate_memory(buffer->is_pinned, *ret_bytes, ret_memory);
     if (error == cudaErrorMemoryAllocation && needed < *ret_bytes)
-        error = allocate(buffer->is_pinned, *ret_bytes = needed, ret_memory);
+        error =
+            allocate_memory(buffer->is_pinned, *ret_bytes = needed, ret_memory);
     if (error == cudaErrorMemoryAllocation && growth->is_idle &&
         buffer->memory) {
         jd__cuda_buffer_free(buffer);
-        error = allocate(buffer->is_pinned, *ret_bytes = needed, ret_memory);
+        error =
+            allocate_memory(buffer->is_pinned, *ret_bytes = needed, ret_memory);
     }
     if (error == cudaSuccess)
         cudaGetLastError(); /* of one that failed */
@@ -74,8 +78,9 @@ static jd_status fail_pinned(const struct jd_cuda_growth *growth,
                    cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
-static jd_status fail(const struct jd_cuda_buffer *buffer,
-                      const struct jd_cuda_growth *growth, cudaError_t error)
+static jd_status fail_growth(const struct jd_cuda_buffer *buffer,
+                             const struct jd_cuda_growth *growth,
+                             cudaError_t error)
 {
     char call[96];
     if (buffer->is_pinned && error == cudaErrorMemoryAllocation)
@@ -98,7 +103,7 @@ jd_status jd__cuda_buffer_grow(struct jd_cuda_buffer *buffer,
     if (error != cudaSuccess || !buffer->memory)
         free(outgrown);
     if (error != cudaSuccess)
-        return fail(buffer, growth, error);
+        return fail_growth(buffer, growth, error);
     if (buffer->memory) {
         *outgrown =
             (struct jd_cuda_outgrown){ buffer->outgrown, buffer->memory };
@@ -114,11 +119,11 @@ void jd__cuda_buffer_free(struct jd_cuda_buffer *buffer)
     while (buffer->outgrown) {
         struct jd_cuda_outgrown *outgrown = buffer->outgrown;
         buffer->outgrown = outgrown->next;
-        release(buffer->is_pinned, outgrown->memory);
+        release_memory(buffer->is_pinned, outgrown->memory);
         free(outgrown);
     }
     if (buffer->memory)
-        release(buffer->is_pinned, buffer->memory);
+        release_memory(buffer->is_pinned, buffer->memory);
     buffer->memory = NULL;
     buffer->bytes = 0;
 }

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-static struct jd_signature sign(const struct jd_collective *call,
-                                struct jd_cuda_terms terms)
+static struct jd_signature sign_call(const struct jd_collective *call,
+                                     struct jd_cuda_terms terms)
 {
     return (struct jd_signature){
         .activity = (uint16_t)call->activity,
@@ -25,9 +25,10 @@ static struct jd_signature sign(const struct jd_collective *call,
 /* The control communicator compares activities itself, and names them; where
  * they differ, all its members know, and gather once more, as something else:
  * what they call is of other counts and types than their signatures. */
-static jd_status gather(struct jd_comm *comm, const struct jd_collective *call,
-                        const struct jd_signature *own,
-                        struct jd_signature *all)
+static jd_status gather_signatures(struct jd_comm *comm,
+                                   const struct jd_collective *call,
+                                   const struct jd_signature *own,
+                                   struct jd_signature *all)
 {
     struct jd_collective told = { .activity = call->activity,
                                   .is_internal = true,
@@ -49,9 +50,10 @@ static const struct jd_signature *get_signature(const void *all, int member)
     return (const struct jd_signature *)all + member;
 }
 
-static jd_status fail(const struct jd_comm *comm,
-                      const struct jd_collective *call,
-                      const struct jd_signature *all, int odd, int other)
+static jd_status fail_mismatch(const struct jd_comm *comm,
+                               const struct jd_collective *call,
+                               const struct jd_signature *all, int odd,
+                               int other)
 {
     struct jd_mismatch mismatch = {
         .platform = jd__host_cpu(),
@@ -66,15 +68,15 @@ static jd_status fail(const struct jd_comm *comm,
     return jd__mismatch_fail(&mismatch);
 }
 
-static jd_status compare(const struct jd_comm *comm,
-                         const struct jd_collective *call,
-                         const struct jd_signature *all)
+static jd_status compare_signatures(const struct jd_comm *comm,
+                                    const struct jd_collective *call,
+                                    const struct jd_signature *all)
 {
     const char *name = jd__signature_activity_name(call->activity);
     const char *detail = call->detail ? call->detail : "";
     int odd, other;
     if (jd__signature_find_odd(get_signature, all, comm->size, &odd, &other))
-        return fail(comm, call, all, odd, other);
+        return fail_mismatch(comm, call, all, odd, other);
     for (int i = 0; i < comm->size; i++)
         if (all[i].status != JD_OK)
             return jd_fail(JD_RESOURCE_EXHAUSTED,
@@ -90,16 +92,16 @@ jd_status jd__cuda_meet(struct jd_comm *comm, const struct jd_collective *call,
                         struct jd_cuda_terms terms)
 {
     struct jd_signature few[FEW], *all = few;
-    struct jd_signature own = sign(call, terms);
+    struct jd_signature own = sign_call(call, terms);
     size_t bytes = (size_t)comm->size * sizeof *all;
     if (comm->size > FEW)
         all = malloc(bytes);
     if (!all)
         return jd__fail_no_memory(jd__signature_activity_name(call->activity),
                                   bytes);
-    jd_status status = gather(comm, call, &own, all);
+    jd_status status = gather_signatures(comm, call, &own, all);
     if (status == JD_OK)
-        status = compare(comm, call, all);
+        status = compare_signatures(comm, call, all);
     if (all != few)
         free(all);
     return status;

@@ -66,8 +66,8 @@ jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
 
 /* ---- matching ----------------------------------------------------------- */
 
-static void match(struct check *check, int i,
-                  struct jd_cuda_transfer_desc theirs)
+static void match_transfer(struct check *check, int i,
+                           struct jd_cuda_transfer_desc theirs)
 {
     const struct jd_transfer *transfer = &check->transfers[i];
     struct jd_cuda_transfer_desc mine = check->ends[i].mine;
@@ -89,7 +89,7 @@ static bool is_other(const struct check *check, int i)
 }
 
 /* The first that this can be the other end of; -1: it is a later call's. */
-static int find(const struct check *check, int member, bool sends)
+static int find_transfer(const struct check *check, int member, bool sends)
 {
     for (int i = 0; i < check->count; i++)
         if (check->transfers[i].member == member && is_other(check, i) &&
@@ -106,17 +106,17 @@ static void match_early(struct check *check, int member)
     int kept = 0;
     for (int k = 0; k < inbox->count; k++) {
         struct jd_cuda_transfer_desc desc = inbox->descs[k];
-        int i = find(check, member, desc.sends != 0);
+        int i = find_transfer(check, member, desc.sends != 0);
         if (i >= 0)
-            match(check, i, desc);
+            match_transfer(check, i, desc);
         else
             inbox->descs[kept++] = desc;
     }
     inbox->count = kept;
 }
 
-static jd_status keep(struct check *check, int member,
-                      struct jd_cuda_transfer_desc desc)
+static jd_status keep_desc(struct check *check, int member,
+                           struct jd_cuda_transfer_desc desc)
 {
     struct jd_cuda_inbox *inbox = &check->comm->inboxes[member];
     if (inbox->count == inbox->capacity) {
@@ -135,16 +135,16 @@ static jd_status keep(struct check *check, int member,
 static jd_status take_desc(struct check *check, int member,
                            struct jd_cuda_transfer_desc desc)
 {
-    int i = find(check, member, desc.sends != 0);
+    int i = find_transfer(check, member, desc.sends != 0);
     if (i < 0)
-        return keep(check, member, desc);
-    match(check, i, desc);
+        return keep_desc(check, member, desc);
+    match_transfer(check, i, desc);
     return JD_OK;
 }
 
 /* ---- telling ------------------------------------------------------------ */
 
-static void post(struct check *check, int *num_posts, int i, bool sends)
+static void post_desc(struct check *check, int *num_posts, int i, bool sends)
 {
     struct transfer_end *end = &check->ends[i];
     check->posts[(*num_posts)++] = (struct jd_transfer){
@@ -165,7 +165,7 @@ static jd_status receive_descs(struct check *check, int num_posts)
     int first = num_posts;
     for (int i = 0; i < check->count; i++)
         if (is_other(check, i) && !check->ends[i].is_matched)
-            post(check, &num_posts, i, false);
+            post_desc(check, &num_posts, i, false);
     if (num_posts == 0)
         return JD_OK;
     jd_status status =
@@ -206,14 +206,14 @@ static jd_status compare_transfers(struct check *check)
     begin_check(check);
     for (int i = 0; i < check->count; i++)
         if (is_other(check, i))
-            post(check, &num_posts, i, true);
+            post_desc(check, &num_posts, i, true);
     jd_status status = receive_descs(check, num_posts);
     while (status == JD_OK && !are_matched(check))
         status = receive_descs(check, 0);
     return status == JD_OK ? check->status : status;
 }
 
-static bool prepare(struct check *check)
+static bool make_room(struct check *check)
 {
     size_t count = (size_t)check->count, size = (size_t)check->comm->size;
     if (!check->comm->inboxes)
@@ -235,7 +235,7 @@ jd_status jd__cuda_check_transfers(struct jd_comm *comm,
     if (!jd__options_integer(comm->runtime->settings, JD_OPTION_CHECK_CALLS))
         return found;
     jd_status status =
-        prepare(&check)
+        make_room(&check)
             ? compare_transfers(&check)
             : jd__fail_no_memory("jd_group_end",
                                  3 * (size_t)count * sizeof *check.posts);

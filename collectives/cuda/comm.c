@@ -23,8 +23,8 @@
 
 /* ---- creating ----------------------------------------------------------- */
 
-static jd_status allocate(const struct jd_comm_spec *spec,
-                          struct jd_comm **ret_comm)
+static jd_status allocate_comm(const struct jd_comm_spec *spec,
+                               struct jd_comm **ret_comm)
 {
     size_t size = (size_t)spec->size;
     struct jd_comm *comm = calloc(1, sizeof *comm);
@@ -57,9 +57,9 @@ static jd_status allocate(const struct jd_comm_spec *spec,
 }
 
 /* On the thread's device; status is how this member comes. */
-static jd_status join(struct jd_comm *comm, const struct jd_comm_spec *spec,
-                      jd_status status, struct jd_cuda_member *members,
-                      int32_t *progress)
+static jd_status join_nccl(struct jd_comm *comm,
+                           const struct jd_comm_spec *spec, jd_status status,
+                           struct jd_cuda_member *members, int32_t *progress)
 {
     status = jd__cuda_ids_exchange(spec, comm->control, status, members);
     if (status != JD_OK)
@@ -70,8 +70,9 @@ static jd_status join(struct jd_comm *comm, const struct jd_comm_spec *spec,
 }
 
 /* With the control communicator, and room for what the members tell. */
-static jd_status meet(struct jd_comm *comm, const struct jd_comm_spec *spec,
-                      struct jd_cuda_member *members, int32_t *progress)
+static jd_status meet_members(struct jd_comm *comm,
+                              const struct jd_comm_spec *spec,
+                              struct jd_cuda_member *members, int32_t *progress)
 {
     const struct jd_platform *cpu = jd__host_cpu();
     struct jd_cuda_visit visit;
@@ -79,19 +80,20 @@ static jd_status meet(struct jd_comm *comm, const struct jd_comm_spec *spec,
     if (status != JD_OK || spec->size == 1)
         return status;
     status = jd__cuda_enter(comm->native, spec->operation, &visit);
-    status = join(comm, spec, status, members, progress);
+    status = join_nccl(comm, spec, status, members, progress);
     jd__cuda_leave(&visit);
     return status;
 }
 
-static jd_status make(struct jd_comm *comm, const struct jd_comm_spec *spec)
+static jd_status make_comm(struct jd_comm *comm,
+                           const struct jd_comm_spec *spec)
 {
     size_t size = (size_t)spec->size;
     struct jd_cuda_member *members = calloc(size, sizeof *members);
     int32_t *progress = calloc(size, sizeof *progress);
     jd_status status =
         members && progress
-            ? meet(comm, spec, members, progress)
+            ? meet_members(comm, spec, members, progress)
             : jd__fail_no_memory(spec->operation, size * sizeof *members);
     free(members);
     free(progress);
@@ -102,9 +104,9 @@ jd_status jd__cuda_comm_create(const struct jd_comm_spec *spec,
                                struct jd_comm **ret_comm)
 {
     struct jd_comm *comm;
-    jd_status status = allocate(spec, &comm);
+    jd_status status = allocate_comm(spec, &comm);
     if (status == JD_OK)
-        status = make(comm, spec);
+        status = make_comm(comm, spec);
     if (status == JD_OK) {
         *ret_comm = comm;
         return JD_OK;
@@ -147,7 +149,7 @@ int jd__cuda_comm_find_failed(const struct jd_comm *comm)
 
 /* A failure of this end, after which nothing but destroy is called: the others
  * hear of it by the control communicator or, from other hosts, by NCCL. */
-static jd_status fail(struct jd_comm *comm, jd_status status)
+static jd_status fail_comm(struct jd_comm *comm, jd_status status)
 {
     comm->has_failed = true;
     jd__cuda_comm_abort(comm);
@@ -235,9 +237,9 @@ static void print_others(struct jd_comm *comm, char *text, size_t size)
 
 /* What NCCL has returned, as a status; locked, as the communicator is asked.
  * detail may be "". */
-static jd_status check(struct jd_comm *comm, ncclResult_t result,
-                       const char *operation, const char *detail,
-                       const char *nccl_call)
+static jd_status check_result(struct jd_comm *comm, ncclResult_t result,
+                              const char *operation, const char *detail,
+                              const char *nccl_call)
 {
     char where[256], others[128] = "";
     if (result == ncclSuccess || result == ncclInProgress)
@@ -252,7 +254,7 @@ static jd_status check(struct jd_comm *comm, ncclResult_t result,
 }
 
 /* Asks the communicator how it is. */
-static jd_status ask(struct jd_comm *comm, ncclResult_t *ret_result)
+static jd_status ask_comm(struct jd_comm *comm, ncclResult_t *ret_result)
 {
     if (!jd__cuda_nccl_comm_lock(comm->ending))
         return JD_ABORTED;
@@ -264,12 +266,12 @@ static jd_status ask(struct jd_comm *comm, ncclResult_t *ret_result)
 jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
 {
     ncclResult_t result;
-    if (ask(comm, &result) != JD_OK)
+    if (ask_comm(comm, &result) != JD_OK)
         return fail_aborted(comm, operation, comm->detail);
-    jd_status status =
-        check(comm, result, operation, comm->detail, "a collective on the GPU");
+    jd_status status = check_result(comm, result, operation, comm->detail,
+                                    "a collective on the GPU");
     jd__cuda_nccl_comm_unlock(comm->ending);
-    return status == JD_OK ? JD_OK : fail(comm, status);
+    return status == JD_OK ? JD_OK : fail_comm(comm, status);
 }
 
 jd_status jd__cuda_comm_heed(struct jd_comm *comm, const char *operation,
@@ -283,13 +285,13 @@ jd_status jd__cuda_comm_heed(struct jd_comm *comm, const char *operation,
     if (jd__clock_now() < *since + HEED_SECONDS)
         return JD_OK;
     atomic_store(&comm->has_heeded, true);
-    return fail(comm,
-                jd_fail(JD_UNAVAILABLE,
-                        "%s%s: a call of process %d (member %d) among the same "
-                        "members has failed, and it has left them; it says "
-                        "why itself",
-                        operation, comm->detail, comm->processes[member],
-                        member));
+    return fail_comm(
+        comm,
+        jd_fail(JD_UNAVAILABLE,
+                "%s%s: a call of process %d (member %d) among the same "
+                "members has failed, and it has left them; it says "
+                "why itself",
+                operation, comm->detail, comm->processes[member], member));
 }
 
 /* Until it has taken the call, or refused: then the result is not
@@ -314,7 +316,7 @@ static jd_status await_result(struct jd_comm *comm,
             if (status == JD_OK)
                 status = jd__cuda_comm_heed(comm, operation, &failed_since);
         }
-        if (status == JD_OK && ask(comm, result) != JD_OK)
+        if (status == JD_OK && ask_comm(comm, result) != JD_OK)
             status = fail_aborted(comm, operation, call->detail);
         else if (status == JD_OK)
             jd__cuda_nccl_comm_unlock(comm->ending);
@@ -335,12 +337,12 @@ jd_status jd__cuda_comm_settle(struct jd_comm *comm, ncclResult_t result,
                 fail_aborted(comm, jd__signature_activity_name(call->activity),
                              call->detail);
         if (status != JD_OK)
-            return fail(comm, status);
+            return fail_comm(comm, status);
     }
     if (result != ncclSuccess)
-        status =
-            check(comm, result, jd__signature_activity_name(call->activity),
-                  call->detail, nccl_call);
+        status = check_result(comm, result,
+                              jd__signature_activity_name(call->activity),
+                              call->detail, nccl_call);
     jd__cuda_nccl_comm_unlock(comm->ending);
-    return status == JD_OK ? JD_OK : fail(comm, status);
+    return status == JD_OK ? JD_OK : fail_comm(comm, status);
 }

@@ -115,7 +115,7 @@ static void print_peers(int native, char *text, size_t size)
     cudaGetLastError();
 }
 
-static jd_status describe(int native, struct jd_local_device *device)
+static jd_status describe_device(int native, struct jd_local_device *device)
 {
     struct cudaDeviceProp properties;
     char pci_id[32] = "";
@@ -180,9 +180,9 @@ double jd__cuda_timeout(void)
     return atomic_load(&timeout);
 }
 
-static jd_status enumerate(const struct jd_settings *settings,
-                           const struct jd_host_facts *host,
-                           struct jd_found_devices *found)
+static jd_status enumerate_devices(const struct jd_settings *settings,
+                                   const struct jd_host_facts *host,
+                                   struct jd_found_devices *found)
 {
     int count = 0;
     (void)host;
@@ -201,7 +201,7 @@ static jd_status enumerate(const struct jd_settings *settings,
     found->count = count;
     jd_status status = JD_OK;
     for (int i = 0; i < count && status == JD_OK; i++)
-        status = describe(i, &found->items[i]);
+        status = describe_device(i, &found->items[i]);
     return status;
 }
 
@@ -214,7 +214,7 @@ enum { MAX_DEVICES = 1024 };
 static _Atomic int natives[MAX_DEVICES];
 static atomic_int num_natives;
 
-static void settle(const int *chosen, int count)
+static void settle_devices(const int *chosen, int count)
 {
     if (count > MAX_DEVICES)
         count = MAX_DEVICES;
@@ -232,8 +232,8 @@ int jd__cuda_native(const jd_device *device)
 
 const struct jd_device_source jd__cuda_source = {
     .platform = "cuda",
-    .enumerate = enumerate,
-    .settle = settle,
+    .enumerate = enumerate_devices,
+    .settle = settle_devices,
 };
 
 /* ---- the calling thread's ----------------------------------------------- */

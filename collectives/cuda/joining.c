@@ -47,7 +47,7 @@ static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
                                   j->spec->index, &config);
 }
 
-static jd_status start(const struct joining *j)
+static jd_status start_nccl(const struct joining *j)
 {
     int count = jd__cuda_num_roots(j->spec->size);
     ncclUniqueId *ids = calloc((size_t)count, sizeof *ids);
@@ -101,7 +101,7 @@ static int weight_of(int32_t status)
 }
 
 /* Tells why, hears why, and takes the first of the worst. */
-static jd_status explain(struct joining *j, struct jd_cuda_member *own)
+static jd_status explain_failure(struct joining *j, struct jd_cuda_member *own)
 {
     int culprit = 0;
     jd_status status =
@@ -124,7 +124,7 @@ static bool has_progress(const struct joining *j, enum progress progress)
 }
 
 /* Looks until all are done or one has failed; status is how it began. */
-static jd_status join(struct joining *j, jd_status status)
+static jd_status await_join(struct joining *j, jd_status status)
 {
     struct jd_cuda_member own = j->members[j->spec->index];
     int32_t progress = MAKING;
@@ -141,7 +141,7 @@ static jd_status join(struct joining *j, jd_status status)
         if (told != JD_OK)
             return told;
         if (has_progress(j, FAILED))
-            return explain(j, &own);
+            return explain_failure(j, &own);
         if (!has_progress(j, MAKING))
             return JD_OK;
     }
@@ -164,5 +164,5 @@ jd_status jd__cuda_join(struct jd_comm *comm, const struct jd_comm_spec *spec,
     j.wait.is_cancelled = spec->is_cancelled;
     j.state = jd__wait_start(&j.wait);
     memset(progress, 0, (size_t)spec->size * sizeof *progress);
-    return join(&j, start(&j));
+    return await_join(&j, start_nccl(&j));
 }

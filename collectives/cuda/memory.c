@@ -260,7 +260,8 @@ static jd_status get_stream(int native, cudaStream_t *ret_stream)
     return status;
 }
 
-static jd_status zero(const jd_device *device, void *memory, size_t bytes)
+static jd_status zero_memory(const jd_device *device, void *memory,
+                             size_t bytes)
 {
     cudaStream_t stream;
     jd_status status = get_stream(jd__cuda_native(device), &stream);
@@ -290,7 +291,7 @@ static jd_status zero(const jd_device *device, void *memory, size_t bytes)
 /* Under lock: the piece is nobody's any more. An empty slab goes too, but for
  * the last of its size: a piece that comes and goes is not to cost more than
  * the look. Returns what CUDA is to get back, or NULL. */
-static struct block *forget(struct block *block, const void *memory)
+static struct block *forget_piece(struct block *block, const void *memory)
 {
     struct jd_cuda_slab *slab = block->slab;
     if (slab) {
@@ -312,7 +313,7 @@ static bool free_memory(void *memory)
     pthread_mutex_lock(&lock);
     struct block *block = find_block(memory, &bytes);
     if (bytes)
-        gone = forget(block, memory);
+        gone = forget_piece(block, memory);
     pthread_mutex_unlock(&lock);
     if (gone)
         give_block(gone);
@@ -321,8 +322,9 @@ static bool free_memory(void *memory)
 
 /* ---- the table ---------------------------------------------------------- */
 
-static jd_status alloc(const struct jd_runtime *runtime,
-                       const jd_device *device, size_t bytes, void **ret_memory)
+static jd_status alloc_memory(const struct jd_runtime *runtime,
+                              const jd_device *device, size_t bytes,
+                              void **ret_memory)
 {
     struct jd_cuda_visit visit;
     (void)runtime;
@@ -332,7 +334,7 @@ static jd_status alloc(const struct jd_runtime *runtime,
         status = bytes < JD_CUDA_LARGE ? get_small(device, bytes, &memory)
                                        : get_large(device, bytes, &memory);
     if (status == JD_OK)
-        status = zero(device, memory, bytes);
+        status = zero_memory(device, memory, bytes);
     jd__cuda_leave(&visit);
     if (status == JD_OK)
         *ret_memory = memory;
@@ -396,7 +398,7 @@ bool jd__cuda_is_device_pointer(const void *pointer, int native)
 }
 
 const struct jd_device_memory jd__cuda_memory = {
-    .alloc = alloc,
+    .alloc = alloc_memory,
     .free = free_memory,
     .size = size_of,
     .is_apart = is_apart,

@@ -93,7 +93,8 @@ static bool has_gaps(const struct jd_pieces *pieces, size_t pitch)
 }
 
 /* In bytes; what has gaps on neither side is one row. */
-static void measure(struct move_exchange *x, const struct jd_pieces *pieces)
+static void measure_rows(struct move_exchange *x,
+                         const struct jd_pieces *pieces)
 {
     size_t element = x->task.element;
     bool is_flat = !has_gaps(pieces, pieces->in_pitch) &&
@@ -107,8 +108,8 @@ static void measure(struct move_exchange *x, const struct jd_pieces *pieces)
 }
 
 /* The first byte of a chunk of a member's piece. */
-static char *place(const struct move_side *side,
-                   const struct jd_cuda_chunk *chunk, int member)
+static char *place_of(const struct move_side *side,
+                      const struct jd_cuda_chunk *chunk, int member)
 {
     return side->data + (size_t)member * side->step + chunk->row * side->pitch +
            chunk->column;
@@ -121,11 +122,12 @@ static bool is_whole(const struct move_side *side,
 }
 
 /* Copies a chunk of all pieces between their places and packed memory. */
-static void pack(struct move_exchange *x, const struct jd_cuda_chunk *chunk,
-                 char *packed, const struct move_side *side, bool unpacks)
+static void pack_chunk(struct move_exchange *x,
+                       const struct jd_cuda_chunk *chunk, char *packed,
+                       const struct move_side *side, bool unpacks)
 {
     size_t width = chunk->columns, bytes = chunk->rows * width;
-    struct jd_cuda_rows theirs = rows_at(place(side, chunk, 0), side->step);
+    struct jd_cuda_rows theirs = rows_at(place_of(side, chunk, 0), side->step);
     struct jd_cuda_rows mine = rows_at(packed, bytes);
     if (is_whole(side, chunk)) {
         jd__task_copy_rows(&x->task, unpacks ? theirs : mine,
@@ -133,7 +135,7 @@ static void pack(struct move_exchange *x, const struct jd_cuda_chunk *chunk,
         return;
     }
     for (int i = 0; i < x->size; i++) {
-        theirs = rows_at(place(side, chunk, i), side->pitch);
+        theirs = rows_at(place_of(side, chunk, i), side->pitch);
         mine = rows_at(packed + (size_t)i * bytes, width);
         jd__task_copy_rows(&x->task, unpacks ? theirs : mine,
                            unpacks ? mine : theirs, width, chunk->rows);
@@ -146,7 +148,7 @@ static char *chunk_of(const struct move_side *side,
                       int member)
 {
     return packed ? packed + (size_t)member * chunk->rows * chunk->columns
-                  : place(side, chunk, member);
+                  : place_of(side, chunk, member);
 }
 
 /* packed_in and packed_out are NULL where chunks are sent from, or received,
@@ -158,7 +160,7 @@ static void exchange_chunk(struct move_exchange *x,
 {
     size_t bytes = chunk->rows * chunk->columns;
     if (packed_in)
-        pack(x, chunk, packed_in, &x->in, false);
+        pack_chunk(x, chunk, packed_in, &x->in, false);
     if (!jd__task_group_begin(&x->task))
         return;
     for (int i = 0; i < x->size; i++) {
@@ -169,7 +171,7 @@ static void exchange_chunk(struct move_exchange *x,
     }
     jd__task_group_end(&x->task);
     if (packed_out)
-        pack(x, chunk, packed_out, &x->out, true);
+        pack_chunk(x, chunk, packed_out, &x->out, true);
 }
 
 static void exchange_chunks(struct move_exchange *x)
@@ -213,7 +215,7 @@ jd_status jd__cuda_all_to_all(struct jd_comm *comm,
     if (status != JD_OK || bytes == 0)
         return status;
     jd__task_begin(&x.task, comm, call, bytes, bytes, false);
-    measure(&x, pieces);
+    measure_rows(&x, pieces);
     x.in.data = (char *)(uintptr_t)x.task.call->in;
     x.out.data = x.task.call->out;
     x.is_in_place = x.in.data == x.out.data;

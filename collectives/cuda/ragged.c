@@ -93,7 +93,7 @@ static jd_status compare_all(const struct ragged_exchange *x)
                                  x->call->detail, comm->processes, said);
 }
 
-static jd_status meet(const struct ragged_exchange *x)
+static jd_status meet_and_compare(const struct ragged_exchange *x)
 {
     struct jd_cuda_terms terms = {
         .source = -1,
@@ -160,7 +160,7 @@ jd_status jd__cuda_ragged_all_to_all(struct jd_comm *comm,
                                  .row =
                                      call->count * jd_dtype_size(call->dtype) };
     void *memory = make_tables(&x);
-    jd_status status = meet(&x);
+    jd_status status = meet_and_compare(&x);
     if (status == JD_OK && x.row && ragged->per_member)
         status = move_rows(&x);
     free(memory);

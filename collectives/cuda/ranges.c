@@ -34,7 +34,7 @@ static atomic_uint changes; /* odd: one is under way */
 
 /* ---- finding ------------------------------------------------------------ */
 
-static uintptr_t load(const _Atomic uintptr_t *word)
+static uintptr_t load_word(const _Atomic uintptr_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
@@ -47,7 +47,7 @@ static size_t count_before(const struct range_table *in, size_t count,
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (load(&in->entries[middle].begin) <= address)
+        if (load_word(&in->entries[middle].begin) <= address)
             low = middle + 1;
         else
             high = middle;
@@ -68,8 +68,8 @@ static bool look_up_range(uintptr_t address, struct jd_cuda_range *ret_range)
     if (place == 0)
         return false;
     const struct range_entry *entry = &in->entries[place - 1];
-    ret_range->begin = load(&entry->begin);
-    ret_range->end = load(&entry->end);
+    ret_range->begin = load_word(&entry->begin);
+    ret_range->end = load_word(&entry->end);
     ret_range->native =
         atomic_load_explicit(&entry->native, memory_order_acquire);
     ret_range->owner =
@@ -91,7 +91,8 @@ bool jd__cuda_ranges_find(const void *pointer, struct jd_cuda_range *ret_range)
 
 /* ---- changing ----------------------------------------------------------- */
 
-static void store(struct range_entry *entry, const struct jd_cuda_range *range)
+static void store_range(struct range_entry *entry,
+                        const struct jd_cuda_range *range)
 {
     atomic_store_explicit(&entry->begin, range->begin, memory_order_release);
     atomic_store_explicit(&entry->end, range->end, memory_order_release);
@@ -101,11 +102,11 @@ static void store(struct range_entry *entry, const struct jd_cuda_range *range)
 
 static void move_range(struct range_entry *to, const struct range_entry *from)
 {
-    struct jd_cuda_range range = { .begin = load(&from->begin),
-                                   .end = load(&from->end),
+    struct jd_cuda_range range = { .begin = load_word(&from->begin),
+                                   .end = load_word(&from->end),
                                    .native = atomic_load(&from->native),
                                    .owner = atomic_load(&from->owner) };
-    store(to, &range);
+    store_range(to, &range);
 }
 
 /* The table, with room for one more; NULL without memory. */
@@ -137,7 +138,7 @@ bool jd__cuda_ranges_add(const struct jd_cuda_range *range)
     atomic_fetch_add(&changes, 1);
     for (size_t i = count; i > place; i--)
         move_range(&in->entries[i], &in->entries[i - 1]);
-    store(&in->entries[place], range);
+    store_range(&in->entries[place], range);
     atomic_store_explicit(&num_entries, count + 1, memory_order_release);
     atomic_fetch_add(&changes, 1);
     return true;
@@ -148,7 +149,7 @@ void jd__cuda_ranges_remove(uintptr_t begin)
     struct range_table *in = atomic_load(&table);
     size_t count = atomic_load(&num_entries);
     size_t place = in ? count_before(in, count, begin) : 0;
-    if (place == 0 || load(&in->entries[place - 1].begin) != begin)
+    if (place == 0 || load_word(&in->entries[place - 1].begin) != begin)
         return;
     atomic_fetch_add(&changes, 1);
     for (size_t i = place; i < count; i++)

@@ -41,8 +41,8 @@ static bool has_exact_inverse(int size)
     return (size & (size - 1)) == 0;
 }
 
-static struct jd_cuda_way choose(const struct jd_comm *comm, jd_dtype dtype,
-                                 enum jd_reduce op)
+static struct jd_cuda_way choose_way(const struct jd_comm *comm, jd_dtype dtype,
+                                     enum jd_reduce op)
 {
     struct jd_cuda_way way = jd__cuda_way_of(dtype, op);
     if (is_ordered_by_setting(comm, dtype, op))
@@ -61,7 +61,7 @@ static void begin_reduction(struct cuda_reduction *r, struct jd_comm *comm,
     r->op = op;
     r->size = comm->size;
     r->index = comm->index;
-    r->way = choose(comm, call->dtype, op);
+    r->way = choose_way(comm, call->dtype, op);
     jd__task_begin(&r->task, comm, call, in * element, out * element, false);
 }
 
@@ -78,8 +78,8 @@ static char *out_of(const struct cuda_reduction *r, size_t element)
 /* ---- steps -------------------------------------------------------------- */
 
 /* The members' vectors, stride elements apart, into out. */
-static void fold(struct cuda_reduction *r, const void *in, size_t stride,
-                 void *out, size_t count)
+static void fold_vectors(struct cuda_reduction *r, const void *in,
+                         size_t stride, void *out, size_t count)
 {
     jd__task_fold(&r->task, (struct jd_cuda_fold){ .op = r->op,
                                                    .in = in,
@@ -91,7 +91,7 @@ static void fold(struct cuda_reduction *r, const void *in, size_t stride,
 }
 
 /* The sum in out becomes the mean, where NCCL did not do that. */
-static void divide(struct cuda_reduction *r, void *out, size_t count)
+static void divide_sum(struct cuda_reduction *r, void *out, size_t count)
 {
     if (r->op != JD_REDUCE_MEAN || r->way.op == ncclAvg)
         return;
@@ -107,7 +107,7 @@ static void divide(struct cuda_reduction *r, void *out, size_t count)
 static void reduce_alone(struct cuda_reduction *r, size_t count)
 {
     if (r->op == JD_REDUCE_MEAN)
-        fold(r, in_of(r, 0), 0, out_of(r, 0), count);
+        fold_vectors(r, in_of(r, 0), 0, out_of(r, 0), count);
     else
         jd__task_copy(&r->task, out_of(r, 0), in_of(r, 0),
                       count * r->task.element);
@@ -123,7 +123,7 @@ static void reduce_short(struct cuda_reduction *r, size_t count)
     if (!all)
         return;
     jd__task_all_gather(&r->task, in_of(r, 0), all, bytes);
-    fold(r, all, count, out_of(r, 0), count);
+    fold_vectors(r, all, count, out_of(r, 0), count);
 }
 
 /* Every member's vector of this one's part comes to it, one after the other. */
@@ -183,8 +183,8 @@ static void reduce_long(struct cuda_reduction *r, size_t count)
         if (!vectors)
             return;
         bring_parts(r, chunk.column, chunk.columns, vectors);
-        fold(r, vectors, own.count, out_of(r, chunk.column + own.begin),
-             own.count);
+        fold_vectors(r, vectors, own.count, out_of(r, chunk.column + own.begin),
+                     own.count);
         spread_parts(r, chunk.column, chunk.columns);
     }
 }
@@ -204,7 +204,7 @@ jd_status jd__cuda_all_reduce(struct jd_comm *comm,
         reduce_alone(&r, count);
     } else if (r.way.is_native) {
         jd__task_all_reduce(&r.task, in_of(&r, 0), out_of(&r, 0), count, r.way);
-        divide(&r, out_of(&r, 0), count);
+        divide_sum(&r, out_of(&r, 0), count);
     } else if (count * r.task.element <=
                jd__cuda_limits.gather / (size_t)r.size) {
         reduce_short(&r, count);
@@ -225,8 +225,8 @@ static const char *block_of(const struct cuda_reduction *r, size_t row,
 }
 
 /* The chunk of a member's block, without its gaps. */
-static void pack(struct cuda_reduction *r, const struct jd_cuda_chunk *chunk,
-                 int member, char *to)
+static void pack_chunk(struct cuda_reduction *r,
+                       const struct jd_cuda_chunk *chunk, int member, char *to)
 {
     size_t width = chunk->columns * r->task.element;
     size_t pitch = r->task.call->count * (size_t)r->size * r->task.element;
@@ -255,7 +255,7 @@ static void scatter_rows(struct cuda_reduction *r, size_t rows)
     for (size_t i = 0; i < rows; i++)
         jd__task_reduce_scatter(&r->task, block_of(r, i, 0),
                                 out_of(r, i * count), count, r->way);
-    divide(r, out_of(r, 0), rows * count);
+    divide_sum(r, out_of(r, 0), rows * count);
 }
 
 static void scatter_packed(struct cuda_reduction *r, size_t rows)
@@ -271,11 +271,11 @@ static void scatter_packed(struct cuda_reduction *r, size_t rows)
         if (!packed)
             return;
         for (int i = 0; i < r->size; i++)
-            pack(r, &chunk, i, packed + (size_t)i * bytes);
+            pack_chunk(r, &chunk, i, packed + (size_t)i * bytes);
         jd__task_reduce_scatter(&r->task, packed, target_of(r, &chunk), part,
                                 r->way);
     }
-    divide(r, out_of(r, 0), rows * count);
+    divide_sum(r, out_of(r, 0), rows * count);
 }
 
 /* The members' vectors of this one's block come to it. packed has room for
@@ -287,7 +287,7 @@ static void bring_blocks(struct cuda_reduction *r,
     struct jd_cuda_task *task = &r->task;
     size_t bytes = elements_of(chunk) * task->element;
     for (int i = 0; packed && i < r->size; i++)
-        pack(r, chunk, i, packed + (size_t)i * bytes);
+        pack_chunk(r, chunk, i, packed + (size_t)i * bytes);
     if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < r->size; i++) {
@@ -316,7 +316,7 @@ static void scatter_composed(struct cuda_reduction *r, size_t rows)
             return;
         packed = has_gaps ? vectors + bytes : NULL;
         bring_blocks(r, &chunk, vectors, packed);
-        fold(r, vectors, part, target_of(r, &chunk), part);
+        fold_vectors(r, vectors, part, target_of(r, &chunk), part);
     }
 }
 

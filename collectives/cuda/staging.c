@@ -42,7 +42,7 @@ struct stage {
 
 /* ---- the buffers -------------------------------------------------------- */
 
-static jd_status wait(const struct stage *stage)
+static jd_status wait_for_stream(const struct stage *stage)
 {
     return jd__cuda_stream_wait(stage->stream, stage->operation,
                                 stage->call->detail);
@@ -55,8 +55,8 @@ static bool is_large_enough(const struct jd_staging *staging, size_t bytes)
            piece <= staging->pinned.bytes;
 }
 
-static jd_status grow(const struct stage *stage, struct jd_cuda_buffer *buffer,
-                      size_t bytes)
+static jd_status grow_buffer(const struct stage *stage,
+                             struct jd_cuda_buffer *buffer, size_t bytes)
 {
     struct jd_cuda_growth growth = {
         .bytes = bytes,
@@ -68,7 +68,7 @@ static jd_status grow(const struct stage *stage, struct jd_cuda_buffer *buffer,
                                   : jd__cuda_buffer_grow(buffer, &growth);
 }
 
-static jd_status create(const struct stage *stage)
+static jd_status create_staging(const struct stage *stage)
 {
     struct jd_staging *staging = calloc(1, sizeof *staging);
     if (!staging)
@@ -85,15 +85,15 @@ static jd_status get_buffers(struct stage *stage, size_t bytes)
     struct jd_stream *stream = stage->stream;
     if (is_large_enough(stream->staging, bytes))
         return JD_OK;
-    jd_status status = stream->staging ? JD_OK : create(stage);
+    jd_status status = stream->staging ? JD_OK : create_staging(stage);
     if (status == JD_OK)
-        status = wait(stage);
+        status = wait_for_stream(stage);
     if (status != JD_OK)
         return status;
     stream->staging->pinned_used = 0;
-    status = grow(stage, &stream->staging->pinned,
-                  bytes < LARGEST ? bytes : LARGEST);
-    return status == JD_OK ? grow(stage, &stream->staging->device, bytes)
+    status = grow_buffer(stage, &stream->staging->pinned,
+                         bytes < LARGEST ? bytes : LARGEST);
+    return status == JD_OK ? grow_buffer(stage, &stream->staging->device, bytes)
                            : status;
 }
 
@@ -108,8 +108,8 @@ void jd__cuda_staging_destroy(struct jd_staging *staging)
 
 /* ---- copies ------------------------------------------------------------- */
 
-static jd_status queue(const struct stage *stage, void *to, const void *from,
-                       size_t bytes)
+static jd_status queue_copy(const struct stage *stage, void *to,
+                            const void *from, size_t bytes)
 {
     return jd__cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
                                           stage->stream->handle),
@@ -129,7 +129,7 @@ static jd_status find_room(const struct stage *stage, size_t left,
     struct jd_staging *staging = stage->stream->staging;
     jd_status status = JD_OK;
     if (staging->pinned_used == staging->pinned.bytes) {
-        status = wait(stage);
+        status = wait_for_stream(stage);
         staging->pinned_used = 0;
     }
     size_t room = staging->pinned.bytes - staging->pinned_used;
@@ -139,19 +139,19 @@ static jd_status find_room(const struct stage *stage, size_t left,
     return status;
 }
 
-static jd_status bring(const struct stage *stage,
-                       const struct staging_side *side)
+static jd_status bring_to_device(const struct stage *stage,
+                                 const struct staging_side *side)
 {
     jd_status status = JD_OK;
     if (is_apart(side->given))
-        return queue(stage, side->device, side->given, side->bytes);
+        return queue_copy(stage, side->device, side->given, side->bytes);
     for (size_t done = 0, piece; done < side->bytes; done += piece) {
         char *room;
         status = find_room(stage, side->bytes - done, &room, &piece);
         if (status != JD_OK)
             return status;
         memcpy(room, side->given + done, piece);
-        status = queue(stage, side->device + done, room, piece);
+        status = queue_copy(stage, side->device + done, room, piece);
         if (status != JD_OK)
             return status;
     }
@@ -159,32 +159,32 @@ static jd_status bring(const struct stage *stage,
 }
 
 /* Waits for all, whose copies are over then. */
-static jd_status finish(const struct stage *stage)
+static jd_status finish_copies(const struct stage *stage)
 {
-    jd_status status = wait(stage);
+    jd_status status = wait_for_stream(stage);
     if (status == JD_OK)
         stage->stream->staging->pinned_used = 0;
     return status;
 }
 
 /* The pinned buffer's use for this comes after those before, on the stream. */
-static jd_status fetch(const struct stage *stage,
-                       const struct staging_side *side)
+static jd_status fetch_from_device(const struct stage *stage,
+                                   const struct staging_side *side)
 {
     struct jd_staging *staging = stage->stream->staging;
     jd_status status;
     if (is_apart(side->given)) {
-        status = queue(stage, side->given, side->device, side->bytes);
-        return status == JD_OK ? finish(stage) : status;
+        status = queue_copy(stage, side->given, side->device, side->bytes);
+        return status == JD_OK ? finish_copies(stage) : status;
     }
     for (size_t done = 0, piece; done < side->bytes; done += piece) {
         piece = side->bytes - done;
         if (piece > staging->pinned.bytes)
             piece = staging->pinned.bytes;
-        status =
-            queue(stage, staging->pinned.memory, side->device + done, piece);
+        status = queue_copy(stage, staging->pinned.memory, side->device + done,
+                            piece);
         if (status == JD_OK)
-            status = finish(stage);
+            status = finish_copies(stage);
         if (status != JD_OK)
             return status;
         memcpy(side->given + done, staging->pinned.memory, piece);
@@ -210,7 +210,7 @@ static jd_status fail_captured(const struct stage *stage)
 
 /* Gives the sides their places behind each other; both are in one where they
  * overlap (in place). Returns the bytes of all. */
-static size_t place(struct stage *stage, size_t *ret_in, size_t *ret_out)
+static size_t place_sides(struct stage *stage, size_t *ret_in, size_t *ret_out)
 {
     uintptr_t in = (uintptr_t)stage->in.given;
     uintptr_t out = (uintptr_t)stage->out.given;
@@ -230,7 +230,7 @@ static size_t place(struct stage *stage, size_t *ret_in, size_t *ret_out)
 
 static jd_status get_places(struct stage *stage)
 {
-    size_t in, out, bytes = place(stage, &in, &out);
+    size_t in, out, bytes = place_sides(stage, &in, &out);
     struct jd_cuda_visit visit;
     jd_status status =
         jd__cuda_enter(stage->stream->native, stage->operation, &visit);
@@ -274,9 +274,9 @@ jd_status jd__cuda_stage(const struct jd_collective *call, size_t in_bytes,
         status = jd__cuda_is_capturing(stage.stream) ? fail_captured(&stage)
                                                      : get_places(&stage);
         if (status == JD_OK && stage.in_is_staged)
-            status = bring(&stage, &stage.in);
+            status = bring_to_device(&stage, &stage.in);
         if (status == JD_OK && stage.out_is_staged && keeps_out)
-            status = bring(&stage, &stage.out);
+            status = bring_to_device(&stage, &stage.out);
         staged.call.in = stage.in.device;
         staged.call.out = stage.out.device;
         staged.host_out = stage.out_is_staged ? stage.out.given : NULL;
@@ -298,5 +298,6 @@ jd_status jd__cuda_unstage(struct jd_staged *staged, jd_status status)
                  .bytes = staged->out_bytes,
                  .device = staged->call.out },
     };
-    return staged->host_out ? fetch(&stage, &stage.out) : finish(&stage);
+    return staged->host_out ? fetch_from_device(&stage, &stage.out)
+                            : finish_copies(&stage);
 }

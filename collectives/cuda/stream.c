@@ -177,8 +177,9 @@ static jd_status make_handle(struct jd_stream *stream)
     return status;
 }
 
-static jd_status create(const struct jd_runtime *runtime,
-                        const jd_device *device, struct jd_stream **ret_stream)
+static jd_status create_stream(const struct jd_runtime *runtime,
+                               const jd_device *device,
+                               struct jd_stream **ret_stream)
 {
     struct jd_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
@@ -222,7 +223,8 @@ static void leave_behind(struct jd_stream *stream)
     pthread_mutex_unlock(&stream->lock);
 }
 
-static void destroy(struct jd_stream *stream, const struct jd_runtime *runtime)
+static void destroy_stream(struct jd_stream *stream,
+                           const struct jd_runtime *runtime)
 {
     if (!stream)
         return;
@@ -266,8 +268,8 @@ static jd_status record_there(const struct jd_stream *stream,
 }
 
 /* The new one waits for what is queued on the one before. */
-static jd_status join(const struct jd_stream *stream, cudaStream_t handle,
-                      cudaEvent_t event)
+static jd_status order_behind(const struct jd_stream *stream,
+                              cudaStream_t handle, cudaEvent_t event)
 {
     jd_status status = jd__cuda_check(cudaEventRecord(event, stream->handle),
                                       USE, "cudaEventRecord");
@@ -294,14 +296,14 @@ static jd_status fail_half_captured(const char *which, const char *remedy)
 }
 
 /* Streams of which one is captured cannot wait for each other. */
-static jd_status follow(const struct jd_stream *stream, cudaStream_t handle,
-                        cudaEvent_t event)
+static jd_status follow_stream(const struct jd_stream *stream,
+                               cudaStream_t handle, cudaEvent_t event)
 {
     bool is_old = is_capturing(stream->handle), is_new = is_capturing(handle);
     if (is_old && !is_new)
         return fail_half_captured("shard's stream", "end the capture first");
     if (is_old)
-        return join(stream, handle, event);
+        return order_behind(stream, handle, event);
     if (is_new)
         return is_done(stream)
                    ? JD_OK
@@ -310,8 +312,9 @@ static jd_status follow(const struct jd_stream *stream, cudaStream_t handle,
                                         "call jd_shard_synchronize() before "
                                         "the capture");
     jd_status status = record_there(stream, handle, event);
-    return status != JD_OK || is_done(stream) ? status
-                                              : join(stream, handle, event);
+    return status != JD_OK || is_done(stream)
+               ? status
+               : order_behind(stream, handle, event);
 }
 
 static jd_status take_stream(struct jd_stream *stream, cudaStream_t handle)
@@ -322,7 +325,7 @@ static jd_status take_stream(struct jd_stream *stream, cudaStream_t handle)
                        USE, "cudaEventCreateWithFlags");
     if (status != JD_OK)
         return status;
-    status = follow(stream, handle, event);
+    status = follow_stream(stream, handle, event);
     cudaEventDestroy(event);
     if (status == JD_OK)
         stream->handle = handle;
@@ -353,15 +356,16 @@ static jd_status use_native(struct jd_stream *stream, void *native)
     return status;
 }
 
-static jd_status synchronize(struct jd_stream *stream, const char *operation)
+static jd_status synchronize_stream(struct jd_stream *stream,
+                                    const char *operation)
 {
     return jd__cuda_stream_wait(stream, operation, NULL);
 }
 
 const struct jd_stream_table jd__cuda_streams = {
-    .create = create,
-    .destroy = destroy,
+    .create = create_stream,
+    .destroy = destroy_stream,
     .native = get_native,
     .use = use_native,
-    .synchronize = synchronize,
+    .synchronize = synchronize_stream,
 };

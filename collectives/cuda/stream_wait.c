@@ -185,7 +185,7 @@ static jd_status fail_alone(const struct watch *watch)
             : "a kernel of the program does not end, or is slow");
 }
 
-static jd_status turn(struct watch *watch)
+static jd_status wait_one_turn(struct watch *watch)
 {
     if (jd__cuda_pause_is_short(&watch->pace)) {
         jd__cuda_pause(&watch->pace);
@@ -199,14 +199,14 @@ static jd_status turn(struct watch *watch)
     return status;
 }
 
-static jd_status await(struct watch *watch)
+static jd_status await_stream(struct watch *watch)
 {
     jd_status status = JD_OK;
     while (status == JD_OK) {
         cudaError_t error = cudaStreamQuery(watch->stream->handle);
         if (error != cudaErrorNotReady)
             return jd__cuda_check(error, watch->operation, "cudaStreamQuery");
-        status = turn(watch);
+        status = wait_one_turn(watch);
     }
     return status;
 }
@@ -245,7 +245,7 @@ static jd_status fail_captured(const char *operation)
 /* Work of a communicator that was aborted ends too, without its result. */
 static jd_status wait_inside(struct watch *watch)
 {
-    jd_status status = await(watch);
+    jd_status status = await_stream(watch);
     cudaGetLastError(); /* "not ready" is none */
     if (status == JD_OK)
         status = poll_comms(watch->stream, watch->operation, true);

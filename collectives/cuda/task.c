@@ -59,8 +59,8 @@ char *jd__task_scratch(struct jd_cuda_task *task, size_t bytes)
 
 /* ---- on the device ------------------------------------------------------ */
 
-static void check(struct jd_cuda_task *task, cudaError_t error,
-                  const char *call)
+static void check_error(struct jd_cuda_task *task, cudaError_t error,
+                        const char *call)
 {
     if (error != cudaSuccess)
         task->status = jd__cuda_check(error, operation_of(task), call);
@@ -71,21 +71,22 @@ void jd__task_copy(struct jd_cuda_task *task, void *to, const void *from,
 {
     if (task->status != JD_OK || bytes == 0 || to == from)
         return;
-    check(task,
-          cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
-                          task->handle),
-          "cudaMemcpyAsync");
+    check_error(task,
+                cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice,
+                                task->handle),
+                "cudaMemcpyAsync");
 }
 
 void jd__task_clear(struct jd_cuda_task *task, void *to, size_t bytes)
 {
     if (task->status != JD_OK || bytes == 0)
         return;
-    check(task, cudaMemsetAsync(to, 0, bytes, task->handle), "cudaMemsetAsync");
+    check_error(task, cudaMemsetAsync(to, 0, bytes, task->handle),
+                "cudaMemsetAsync");
 }
 
 /* CUDA's pitches are numbers of 32 bits; rows so far apart are few. */
-static bool fits(size_t pitch)
+static bool pitch_fits(size_t pitch)
 {
     return pitch <= INT_MAX;
 }
@@ -97,7 +98,7 @@ void jd__task_copy_rows(struct jd_cuda_task *task, struct jd_cuda_rows to,
         jd__task_copy(task, to.data, from.data, rows * width);
         return;
     }
-    if (!fits(to.pitch) || !fits(from.pitch)) {
+    if (!pitch_fits(to.pitch) || !pitch_fits(from.pitch)) {
         for (size_t i = 0; i < rows; i++)
             jd__task_copy(task, (char *)to.data + i * to.pitch,
                           (char *)from.data + i * from.pitch, width);
@@ -105,10 +106,11 @@ void jd__task_copy_rows(struct jd_cuda_task *task, struct jd_cuda_rows to,
     }
     if (task->status != JD_OK || width == 0 || rows == 0)
         return;
-    check(task,
-          cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, width,
-                            rows, cudaMemcpyDeviceToDevice, task->handle),
-          "cudaMemcpy2DAsync");
+    check_error(task,
+                cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch,
+                                  width, rows, cudaMemcpyDeviceToDevice,
+                                  task->handle),
+                "cudaMemcpy2DAsync");
 }
 
 void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
@@ -116,14 +118,14 @@ void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
     if (task->status != JD_OK || fold.count == 0)
         return;
     fold.dtype = task->call->dtype;
-    check(task, jd__cuda_fold(&fold, task->handle), "a fold's kernel");
+    check_error(task, jd__cuda_fold(&fold, task->handle), "a fold's kernel");
 }
 
 /* ---- between members ---------------------------------------------------- */
 
 /* Noted here: what is staged, or a scratch that grows, may wait before, and a
  * wait forgets what was noted. */
-static bool enter(struct jd_cuda_task *task)
+static bool enter_comm(struct jd_cuda_task *task)
 {
     if (task->status == JD_OK)
         task->status =
@@ -133,8 +135,8 @@ static bool enter(struct jd_cuda_task *task)
     return task->status == JD_OK;
 }
 
-static void settle(struct jd_cuda_task *task, ncclResult_t result,
-                   const char *call)
+static void settle_result(struct jd_cuda_task *task, ncclResult_t result,
+                          const char *call)
 {
     task->status = jd__cuda_comm_settle(task->comm, result, task->call, call);
 }
@@ -142,53 +144,55 @@ static void settle(struct jd_cuda_task *task, ncclResult_t result,
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
                          size_t count, struct jd_cuda_way way)
 {
-    if (count && enter(task))
-        settle(task,
-               ncclAllReduce(in, out, count * (size_t)way.parts, way.type,
-                             way.op, task->comm->comm, task->handle),
-               "ncclAllReduce");
+    if (count && enter_comm(task))
+        settle_result(task,
+                      ncclAllReduce(in, out, count * (size_t)way.parts,
+                                    way.type, way.op, task->comm->comm,
+                                    task->handle),
+                      "ncclAllReduce");
 }
 
 void jd__task_reduce_scatter(struct jd_cuda_task *task, const void *in,
                              void *out, size_t count, struct jd_cuda_way way)
 {
-    if (count && enter(task))
-        settle(task,
-               ncclReduceScatter(in, out, count * (size_t)way.parts, way.type,
-                                 way.op, task->comm->comm, task->handle),
-               "ncclReduceScatter");
+    if (count && enter_comm(task))
+        settle_result(task,
+                      ncclReduceScatter(in, out, count * (size_t)way.parts,
+                                        way.type, way.op, task->comm->comm,
+                                        task->handle),
+                      "ncclReduceScatter");
 }
 
 void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
                          size_t bytes)
 {
-    if (bytes && enter(task))
-        settle(task,
-               ncclAllGather(in, out, bytes, ncclUint8, task->comm->comm,
-                             task->handle),
-               "ncclAllGather");
+    if (bytes && enter_comm(task))
+        settle_result(task,
+                      ncclAllGather(in, out, bytes, ncclUint8, task->comm->comm,
+                                    task->handle),
+                      "ncclAllGather");
 }
 
 void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
                         size_t bytes, int source)
 {
-    if (bytes && enter(task))
-        settle(task,
-               ncclBroadcast(in, out, bytes, ncclUint8, source,
-                             task->comm->comm, task->handle),
-               "ncclBroadcast");
+    if (bytes && enter_comm(task))
+        settle_result(task,
+                      ncclBroadcast(in, out, bytes, ncclUint8, source,
+                                    task->comm->comm, task->handle),
+                      "ncclBroadcast");
 }
 
 bool jd__task_group_begin(struct jd_cuda_task *task)
 {
-    if (!enter(task))
+    if (!enter_comm(task))
         return false;
     task->grouped = ncclGroupStart();
     return true;
 }
 
 /* A call in a group that fails says why; its end then only that it did. */
-static void note(struct jd_cuda_task *task, ncclResult_t result)
+static void note_result(struct jd_cuda_task *task, ncclResult_t result)
 {
     if (task->grouped == ncclSuccess && result != ncclInProgress)
         task->grouped = result;
@@ -198,16 +202,16 @@ void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
                    int member)
 {
     if (bytes && task->grouped == ncclSuccess)
-        note(task, ncclSend(from, bytes, ncclUint8, member, task->comm->comm,
-                            task->handle));
+        note_result(task, ncclSend(from, bytes, ncclUint8, member,
+                                   task->comm->comm, task->handle));
 }
 
 void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,
                       int member)
 {
     if (bytes && task->grouped == ncclSuccess)
-        note(task, ncclRecv(to, bytes, ncclUint8, member, task->comm->comm,
-                            task->handle));
+        note_result(task, ncclRecv(to, bytes, ncclUint8, member,
+                                   task->comm->comm, task->handle));
 }
 
 void jd__task_group_end(struct jd_cuda_task *task)
@@ -215,7 +219,7 @@ void jd__task_group_end(struct jd_cuda_task *task)
     ncclResult_t grouped = task->grouped, result = ncclGroupEnd();
     task->grouped = ncclSuccess;
     if (grouped != ncclSuccess)
-        settle(task, grouped, "ncclSend or ncclRecv");
+        settle_result(task, grouped, "ncclSend or ncclRecv");
     else
-        settle(task, result, "ncclGroupEnd");
+        settle_result(task, result, "ncclGroupEnd");
 }

@@ -125,7 +125,7 @@ static void copy_own(struct transfer_group *group)
  * Staging takes one buffer in and one out: where there are several, they go
  * through one, behind each other. */
 
-static char *given(const struct transfer_group *group, int i)
+static char *given_data(const struct transfer_group *group, int i)
 {
     const struct jd_collective *call = &group->transfers[i].call;
     return is_send(group, i) ? (char *)(uintptr_t)call->in : call->out;
@@ -139,7 +139,7 @@ static void find_places(struct transfer_group *group)
         struct posted *posted = &group->posted[i];
         size_t bytes = bytes_of(group, i);
         size_t *end = is_send(group, i) ? &group->in_bytes : &group->out_bytes;
-        posted->data = given(group, i);
+        posted->data = given_data(group, i);
         posted->place = *end;
         posted->is_host = bytes > 0 && !jd__cuda_is_device_pointer(
                                            posted->data, group->comm->native);
@@ -167,8 +167,9 @@ static jd_status copy_all(const struct transfer_group *group, bool sends)
         if (!group->posted[i].is_host || is_send(group, i) != sends ||
             group->is_refused[i])
             continue;
-        status = sends ? copy_host(staged, given(group, i), bytes_of(group, i))
-                       : copy_host(given(group, i), staged, bytes_of(group, i));
+        status =
+            sends ? copy_host(staged, given_data(group, i), bytes_of(group, i))
+                  : copy_host(given_data(group, i), staged, bytes_of(group, i));
     }
     return status;
 }
@@ -185,7 +186,7 @@ static void set_data(struct transfer_group *group)
 
 /* ---- to others ---------------------------------------------------------- */
 
-static bool goes(const struct transfer_group *group, int i)
+static bool is_moved(const struct transfer_group *group, int i)
 {
     return !is_own(group, i) && !group->is_refused[i] && bytes_of(group, i);
 }
@@ -193,7 +194,7 @@ static bool goes(const struct transfer_group *group, int i)
 static bool goes_any(const struct transfer_group *group)
 {
     for (int i = 0; i < group->count; i++)
-        if (goes(group, i))
+        if (is_moved(group, i))
             return true;
     return false;
 }
@@ -203,7 +204,7 @@ static int find_new(const struct transfer_group *group)
 {
     int i = 0;
     while (i < group->count &&
-           (!goes(group, i) ||
+           (!is_moved(group, i) ||
             group->comm->is_connected[group->transfers[i].member]))
         i++;
     return i;
@@ -267,7 +268,7 @@ static void move_transfers(struct transfer_group *group)
     if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < group->count; i++) {
-        if (!goes(group, i))
+        if (!is_moved(group, i))
             continue;
         if (is_send(group, i))
             jd__task_send(task, group->posted[i].data, bytes_of(group, i),

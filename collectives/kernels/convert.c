@@ -81,8 +81,8 @@ static void complex_to_pred(jd_dtype part, const unsigned char *in,
     }
 }
 
-static void convert(const void *in, jd_dtype from, void *out, jd_dtype to,
-                    size_t count)
+static void convert_vector(const void *in, jd_dtype from, void *out,
+                           jd_dtype to, size_t count)
 {
     size_t in_size = jd_dtype_size(from), out_size = jd_dtype_size(to);
     jd_dtype part = from == JD_C64 ? JD_F32 : JD_F64;
@@ -154,6 +154,6 @@ jd_status jd_convert(const void *in, jd_dtype from, void *out, jd_dtype to,
     if (status == JD_OK)
         status = check_overlap(in, from, out, to, count);
     if (status == JD_OK)
-        convert(in, from, out, to, count);
+        convert_vector(in, from, out, to, count);
     return status;
 }

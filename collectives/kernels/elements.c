@@ -117,7 +117,7 @@ static bool reals_equal(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-static const void *imaginary(jd_dtype dtype, const void *element)
+static const void *imaginary_part(jd_dtype dtype, const void *element)
 {
     return (const char *)element + jd_dtype_size(dtype) / 2;
 }
@@ -131,8 +131,8 @@ bool jd__element_equal(jd_dtype dtype, const void *a, const void *b)
     if (!reals_equal(read_real(dtype, a), read_real(dtype, b)))
         return false;
     return family_of(dtype) == FAMILY_REAL ||
-           reals_equal(read_real(dtype, imaginary(dtype, a)),
-                       read_real(dtype, imaginary(dtype, b)));
+           reals_equal(read_real(dtype, imaginary_part(dtype, a)),
+                       read_real(dtype, imaginary_part(dtype, b)));
 }
 
 /* Of a real one: itself, and 0. */
@@ -145,7 +145,7 @@ static struct parts read_parts(jd_dtype dtype, const void *element)
 {
     struct parts parts = { .real = read_real(dtype, element) };
     if (family_of(dtype) == FAMILY_COMPLEX)
-        parts.imaginary = read_real(dtype, imaginary(dtype, element));
+        parts.imaginary = read_real(dtype, imaginary_part(dtype, element));
     return parts;
 }
 
@@ -202,7 +202,7 @@ static void print_complex(jd_dtype dtype, const void *element, char *text,
 {
     char real[32], other[32];
     print_real(dtype, element, real, sizeof real);
-    print_real(dtype, imaginary(dtype, element), other, sizeof other);
+    print_real(dtype, imaginary_part(dtype, element), other, sizeof other);
     snprintf(text, size, "%s%s%si", real, other[0] == '-' ? "" : "+", other);
 }
 
@@ -239,7 +239,7 @@ void jd__element_print_bits(jd_dtype dtype, const void *element, char *text,
         snprintf(text, size, "0x%0*" PRIx64, digits, read_bits(element, bytes));
     if (is_complex && used > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ",0x%0*" PRIx64, digits,
-                 read_bits(imaginary(dtype, element), bytes));
+                 read_bits(imaginary_part(dtype, element), bytes));
 }
 
 void jd__element_print_apart(jd_dtype dtype, const void *a, char *a_text,

@@ -182,9 +182,10 @@ static void fold_blocks(const struct jd_fold *fold,
 }
 
 /* Two ins and one out in one loop is the case of every second fold. */
-static __attribute__((noinline)) void run(const struct jd_fold *fold,
-                                          jd_dtype dtype, enum jd_reduce op,
-                                          enum jd_fold_form form)
+static __attribute__((noinline)) void fold_by_plan(const struct jd_fold *fold,
+                                                   jd_dtype dtype,
+                                                   enum jd_reduce op,
+                                                   enum jd_fold_form form)
 {
     struct fold_plan plan = make_plan(dtype, op, form, fold->num_ins);
     bool plain = !plan.widen && !plan.divide && !plan.narrow;
@@ -198,7 +199,7 @@ static __attribute__((noinline)) void run(const struct jd_fold *fold,
 #define DEFINE_FORM(dtype, op, form)                                           \
     static void fold_##dtype##_##op##_##form(const struct jd_fold *fold)       \
     {                                                                          \
-        run(fold, JD_##dtype, JD_REDUCE_##op, JD_FOLD_##form);                 \
+        fold_by_plan(fold, JD_##dtype, JD_REDUCE_##op, JD_FOLD_##form);        \
     }
 #define DEFINE_FORMS(dtype, op)                                                \
     DEFINE_FORM(dtype, op, WHOLE)                                              \

@@ -150,6 +150,6 @@ const struct jd_fold_loops TABLE_NAME(JD_FOLD_VARIANT) = {
     .divide = { WIDE_ROWS(divide) },
     .widen = { SMALL_ROWS(widen) },
     .narrow = { SMALL_ROWS(narrow) },
-    .stream = stream,
+    .stream = stream_copy,
     .convert = &CONVERT_NAME(JD_FOLD_VARIANT),
 };

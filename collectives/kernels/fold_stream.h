@@ -41,7 +41,7 @@ JD_INLINE void stream_vector(unsigned char *to, const unsigned char *from)
 #endif
 
 /* Whole cache lines pass the caches; the rest at both ends is copied. */
-static void stream(void *to, const void *from, size_t bytes)
+static void stream_copy(void *to, const void *from, size_t bytes)
 {
     enum { LINE = 64 };
     unsigned char *out = to;

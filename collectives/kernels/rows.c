@@ -9,7 +9,7 @@
 #define LEAST_STREAMED_ROW 1024
 
 /* Where one row follows on from the other, they are one. */
-static struct jd_rows join(const struct jd_rows *rows)
+static struct jd_rows join_rows(const struct jd_rows *rows)
 {
     struct jd_rows joined = *rows;
     if (rows->to_pitch == rows->row && rows->from_pitch == rows->row) {
@@ -62,7 +62,7 @@ static void copy_rows(struct jd_rows rows)
 
 void jd__rows_copy(const struct jd_rows *rows, bool streams)
 {
-    struct jd_rows joined = join(rows);
+    struct jd_rows joined = join_rows(rows);
     if (joined.row == 0)
         return;
     if (streams && joined.row >= LEAST_STREAMED_ROW)

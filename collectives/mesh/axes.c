@@ -17,7 +17,7 @@ static int find_axis(const struct jd_mesh *mesh, const char *name,
     return -1;
 }
 
-static bool contains(const struct jd_axes *axes, int axis)
+static bool contains_axis(const struct jd_axes *axes, int axis)
 {
     for (int i = 0; i < axes->count; i++)
         if (axes->axis[i] == axis)
@@ -47,7 +47,7 @@ jd_status jd__axes_parse(const struct jd_mesh *mesh, const char *text,
                            "%s: the mesh has no axis \"%.*s\" (of \"%s\"); its "
                            "axes are %s, and NULL stands for all of them",
                            operation, (int)length, name, text, mesh->axes);
-        if (contains(&axes, axis))
+        if (contains_axis(&axes, axis))
             return jd_fail(JD_INVALID_ARGUMENT,
                            "%s: the axis \"%.*s\" is there twice in \"%s\"; "
                            "name each axis once",

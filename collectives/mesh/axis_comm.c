@@ -65,7 +65,7 @@ static uint64_t number_of(const struct jd_axis_comm *axis_comm)
     return digest;
 }
 
-static void record(struct jd_axis_comm *axis_comm)
+static void record_comm(struct jd_axis_comm *axis_comm)
 {
     const char *over = axis_comm->detail + strlen(" over ");
     axis_comm->recorded = jd__recorder_comm_get(
@@ -91,7 +91,7 @@ static jd_status make_span(struct jd_shard *shard, const char *text,
         free_span(axis_comm);
         return jd__fail_no_memory(operation, sizeof *axis_comm);
     }
-    record(axis_comm);
+    record_comm(axis_comm);
     axis_comm->next = atomic_load(&shard->axis_comms);
     atomic_store(&shard->axis_comms, axis_comm);
     *ret_axis_comm = axis_comm;
@@ -193,7 +193,8 @@ static jd_status list_members(const struct jd_axis_comm *axis_comm,
  * mesh has made it, its communicator. A body of another thread may fail
  * meanwhile: it sets its flag before it looks for communicators, and here it is
  * the other way round, so that one of the two sees the other. */
-static jd_status connect(struct jd_axis_comm *axis_comm, const char *operation)
+static jd_status connect_members(struct jd_axis_comm *axis_comm,
+                                 const char *operation)
 {
     struct jd_mesh *mesh = axis_comm->shard->mesh;
     const jd_device **members = NULL;
@@ -244,7 +245,7 @@ static jd_status begin_call(struct jd_axis_comm *axis_comm,
         atomic_load_explicit(&axis_comm->end, memory_order_relaxed);
     if (end && atomic_load_explicit(&end->comm, memory_order_relaxed))
         return jd__comm_cache_enter(end, operation, axis_comm->detail);
-    return connect(axis_comm, operation);
+    return connect_members(axis_comm, operation);
 }
 
 jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,

@@ -14,8 +14,8 @@ static struct {
 
 /* ---- which ones there are ------------------------------------------------ */
 
-static struct jd_cached_comm *describe(const struct jd_platform *platform,
-                                       const struct jd_comm_spec *spec)
+static struct jd_cached_comm *describe_comm(const struct jd_platform *platform,
+                                            const struct jd_comm_spec *spec)
 {
     size_t bytes = (size_t)spec->size * sizeof(int64_t);
     struct jd_cached_comm *end = calloc(1, sizeof *end + bytes);
@@ -46,7 +46,7 @@ jd_status jd__comm_cache_get(const struct jd_platform *platform,
                              const struct jd_comm_spec *spec,
                              struct jd_cached_comm **ret_end)
 {
-    struct jd_cached_comm *wanted = describe(platform, spec), *end;
+    struct jd_cached_comm *wanted = describe_comm(platform, spec), *end;
     if (!wanted)
         return jd__fail_no_memory(spec->operation,
                                   (size_t)spec->size * sizeof(int64_t));
@@ -68,7 +68,7 @@ jd_status jd__comm_cache_get(const struct jd_platform *platform,
 }
 
 /* Takes it out where nobody uses it any more. */
-static bool drop(struct jd_cached_comm *end)
+static bool drop_reference(struct jd_cached_comm *end)
 {
     pthread_mutex_lock(&table.lock);
     bool is_last = --end->references == 0;
@@ -83,7 +83,7 @@ static bool drop(struct jd_cached_comm *end)
 
 void jd__comm_cache_put(struct jd_cached_comm *end)
 {
-    if (!end || !drop(end))
+    if (!end || !drop_reference(end))
         return;
     end->platform->comm_destroy(atomic_load(&end->comm));
     jd__failure_finish(&end->failure);

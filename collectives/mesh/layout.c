@@ -6,7 +6,7 @@
 
 enum { NUM_ARRAYS = 7 };
 
-static struct jd_layout *allocate(int size)
+static struct jd_layout *allocate_layout(int size)
 {
     size_t each = (size_t)size * sizeof(int);
     struct jd_layout *layout = calloc(1, sizeof *layout + NUM_ARRAYS * each);
@@ -63,7 +63,7 @@ jd_status jd__layout_create(const struct jd_comm_spec *spec,
                             struct jd_layout **ret_layout)
 {
     size_t world = (size_t)spec->runtime->world.count;
-    struct jd_layout *layout = allocate(spec->size);
+    struct jd_layout *layout = allocate_layout(spec->size);
     int *known = calloc(world, sizeof *known);
     if (!layout || !known) {
         free(layout);

@@ -118,8 +118,8 @@ static jd_status make_shards(struct jd_mesh *mesh)
     return open_streams(mesh);
 }
 
-static jd_status fill(struct jd_mesh *mesh, const char *const *names,
-                      const jd_device *const *devices)
+static jd_status fill_mesh(struct jd_mesh *mesh, const char *const *names,
+                           const jd_device *const *devices)
 {
     jd_status status = set_names(mesh, names);
     if (status == JD_OK)
@@ -152,7 +152,7 @@ jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
     mesh->ndim = ndim;
     status = jd__mesh_resolve_sizes(&sizes, mesh->shape, &mesh->size);
     if (status == JD_OK)
-        status = fill(mesh, axis_names, devices);
+        status = fill_mesh(mesh, axis_names, devices);
     if (status == JD_OK)
         *ret_mesh = mesh;
     else

@@ -19,7 +19,7 @@ struct even_search {
 };
 
 /* Of what is no int, some number beyond. */
-static int64_t power(int64_t base, int exponent)
+static int64_t power_of(int64_t base, int exponent)
 {
     int64_t result = 1;
     for (int i = 0; i < exponent && result <= INT_MAX; i++)
@@ -28,12 +28,12 @@ static int64_t power(int64_t base, int exponent)
 }
 
 /* The greatest whole number whose power is at most the value. */
-static int root(int value, int exponent)
+static int root_of(int value, int exponent)
 {
     int64_t low = 1, high = value;
     while (low < high) {
         int64_t middle = (low + high + 1) / 2;
-        if (power(middle, exponent) <= value)
+        if (power_of(middle, exponent) <= value)
             low = middle;
         else
             high = middle - 1;
@@ -66,10 +66,10 @@ static void choose_factors(struct even_search *search, int rest, int place)
         keep_better(search);
         return;
     }
-    for (int factor = root(rest, left + 1); factor >= least; factor--) {
+    for (int factor = root_of(rest, left + 1); factor >= least; factor--) {
         search->chosen[place] = factor;
         int64_t most = (int64_t)search->chosen[0] + search->spread;
-        if (rest / factor > power(most, left))
+        if (rest / factor > power_of(most, left))
             return;
         if (rest % factor == 0)
             choose_factors(search, rest / factor, place + 1);

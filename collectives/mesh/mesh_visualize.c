@@ -45,7 +45,7 @@ static int digits_of(int number)
     return snprintf(NULL, 0, "%d", number);
 }
 
-static void measure(struct picture_table *table)
+static void measure_table(struct picture_table *table)
 {
     const struct jd_mesh *mesh = table->mesh;
     int last = mesh->ndim - 1, rows = mesh->ndim > 1 ? last - 1 : last;
@@ -200,7 +200,7 @@ static jd_status print_mesh(const struct jd_mesh *mesh, FILE *out)
     fprintf(out, "at each place: %sprocess:device\n%s",
             hosts > 1 ? "host " : "", mesh->ndim > 2 ? "" : "\n");
     table.has_hosts = hosts > 1;
-    measure(&table);
+    measure_table(&table);
     print_tables(&table);
     return JD_OK;
 }

@@ -125,9 +125,9 @@ static void *copy_of(const int *numbers, int count)
     return copy;
 }
 
-static struct jd_shard *derive(struct jd_shard *from,
-                               const struct jd_axes *axes,
-                               const struct lists *lists)
+static struct jd_shard *derive_shard(struct jd_shard *from,
+                                     const struct jd_axes *axes,
+                                     const struct lists *lists)
 {
     struct jd_shard *shard = calloc(1, sizeof *shard);
     struct jd_grouping *grouping = calloc(1, sizeof *grouping);
@@ -174,7 +174,7 @@ jd_status jd_shard_groups(jd_shard **ret_shard, jd_shard *shard,
     while (found && !is_same(found->grouping, &parsed, &lists))
         found = found->next;
     if (!found) {
-        found = derive(shard, &parsed, &lists);
+        found = derive_shard(shard, &parsed, &lists);
         if (!found)
             return jd__fail_no_memory(GROUPS, sizeof *found);
         found->next = atomic_load(&shard->derived);

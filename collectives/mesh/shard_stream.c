@@ -7,7 +7,7 @@
 #define USE "jd_shard_use_stream"
 #define SYNCHRONIZE "jd_shard_synchronize"
 
-static jd_status check(const jd_shard *shard, const char *operation)
+static jd_status check_shard(const jd_shard *shard, const char *operation)
 {
     return shard ? jd__mesh_check_world(shard->mesh, operation)
                  : jd__shard_fail_null(operation);
@@ -15,7 +15,7 @@ static jd_status check(const jd_shard *shard, const char *operation)
 
 void *jd_shard_stream(const jd_shard *shard)
 {
-    if (check(shard, STREAM) != JD_OK)
+    if (check_shard(shard, STREAM) != JD_OK)
         return NULL;
     const struct jd_platform *platform = shard->mesh->platform;
     if (platform->streams)
@@ -29,7 +29,7 @@ void *jd_shard_stream(const jd_shard *shard)
 
 jd_status jd_shard_use_stream(jd_shard *shard, void *stream)
 {
-    jd_status status = check(shard, USE);
+    jd_status status = check_shard(shard, USE);
     if (status != JD_OK)
         return status;
     const struct jd_platform *platform = shard->mesh->platform;
@@ -44,7 +44,7 @@ jd_status jd_shard_use_stream(jd_shard *shard, void *stream)
 
 jd_status jd_shard_synchronize(jd_shard *shard)
 {
-    jd_status status = check(shard, SYNCHRONIZE);
+    jd_status status = check_shard(shard, SYNCHRONIZE);
     if (status != JD_OK || !shard->mesh->platform->streams)
         return status;
     return shard->mesh->platform->streams->synchronize(shard->stream,

@@ -56,8 +56,8 @@ static void compare_range(struct comparison *comparison,
 }
 
 /* Compares what comes next in the walk with bytes of process 0's stream. */
-static void compare(struct jd_leaf_walk *walk, const void *data, size_t bytes,
-                    void *arg)
+static void compare_stream(struct jd_leaf_walk *walk, const void *data,
+                           size_t bytes, void *arg)
 {
     struct comparison *comparison = arg;
     struct jd_leaf_range range;
@@ -77,7 +77,7 @@ static void compare_own(struct comparison *comparison, size_t num_leaves)
                                      .count = num_leaves,
                                      .leaf = i };
         const jd_leaf *leaf = &comparison->leaves[i];
-        compare(&walk, leaf->data, jd__leaf_bytes(leaf), comparison);
+        compare_stream(&walk, leaf->data, jd__leaf_bytes(leaf), comparison);
     }
 }
 
@@ -85,7 +85,7 @@ static jd_status find_difference(struct jd_channel *group,
                                  struct jd_call_desc *desc, size_t bytes,
                                  struct comparison *comparison)
 {
-    struct jd_sink sink = { compare, comparison };
+    struct jd_sink sink = { compare_stream, comparison };
     jd_status status = jd__agree_receive(group, desc, bytes, 0, &sink);
     bool is_source = jd__channel_index(group) == 0;
     if (status == JD_OK && is_source && comparison->rules.nan_differs)

@@ -104,7 +104,7 @@ uint64_t jd__leaves_digest(const jd_leaf *leaves, size_t count)
 
 /* Appends to text, which holds size bytes and used of them. */
 __attribute__((format(printf, 4, 5))) static void
-append(char *text, size_t size, size_t *used, const char *format, ...)
+append_text(char *text, size_t size, size_t *used, const char *format, ...)
 {
     if (*used >= size)
         return;
@@ -118,25 +118,27 @@ append(char *text, size_t size, size_t *used, const char *format, ...)
 void jd__leaf_print(const jd_leaf *leaf, char *text, size_t size)
 {
     size_t used = 0;
-    append(text, size, &used, "%s[", jd_dtype_name(leaf->dtype));
+    append_text(text, size, &used, "%s[", jd_dtype_name(leaf->dtype));
     for (int d = 0; d < leaf->ndim; d++)
-        append(text, size, &used, d ? ",%" PRId64 : "%" PRId64, leaf->shape[d]);
-    append(text, size, &used, "]");
+        append_text(text, size, &used, d ? ",%" PRId64 : "%" PRId64,
+                    leaf->shape[d]);
+    append_text(text, size, &used, "]");
 }
 
 void jd__leaves_print(const jd_leaf *leaves, size_t count, char *text,
                       size_t size)
 {
     size_t used = 0;
-    append(text, size, &used, "%zu %s", count, count == 1 ? "leaf" : "leaves");
+    append_text(text, size, &used, "%zu %s", count,
+                count == 1 ? "leaf" : "leaves");
     for (size_t i = 0; i < count; i++) {
         char one[96];
         jd__leaf_print(&leaves[i], one, sizeof one);
         if (used + strlen(one) + sizeof ", ..." >= size) {
-            append(text, size, &used, ", ...");
+            append_text(text, size, &used, ", ...");
             return;
         }
-        append(text, size, &used, "%s %s", i ? "," : ":", one);
+        append_text(text, size, &used, "%s %s", i ? "," : ":", one);
     }
 }
 
@@ -144,13 +146,13 @@ void jd__leaf_print_index(const jd_leaf *leaf, size_t n, char *text,
                           size_t size)
 {
     size_t used = 0, below = jd__leaf_elements(leaf);
-    append(text, size, &used, "[");
+    append_text(text, size, &used, "[");
     for (int d = 0; d < leaf->ndim; d++) {
         below /= (size_t)leaf->shape[d];
-        append(text, size, &used, d ? ",%zu" : "%zu", n / below);
+        append_text(text, size, &used, d ? ",%zu" : "%zu", n / below);
         n %= below;
     }
-    append(text, size, &used, "]");
+    append_text(text, size, &used, "]");
 }
 
 bool jd__leaves_walk_next(struct jd_leaf_walk *walk, size_t room,

@@ -17,8 +17,9 @@ static void unpack_leaves(struct jd_leaf_walk *at, const void *data,
     jd__leaves_walk_unpack(at, data, bytes, leaves, 0);
 }
 
-static jd_status broadcast(struct jd_channel *group, struct jd_call_desc *desc,
-                           size_t bytes, int source)
+static jd_status broadcast_leaves(struct jd_channel *group,
+                                  struct jd_call_desc *desc, size_t bytes,
+                                  int source)
 {
     struct jd_sink sink = { unpack_leaves, (void *)desc->leaves };
     desc->signature.source = source;
@@ -45,7 +46,7 @@ jd_status jd_broadcast_one_to_all(const jd_leaf *leaves, size_t num_leaves,
             JD_INVALID_ARGUMENT, "%s: source is %d; the processes are 0 to %d",
             list.operation, source, jd__channel_size(group) - 1));
     struct jd_call_desc desc = jd__agree_call(activity, leaves, num_leaves);
-    status = broadcast(group, &desc, bytes, source);
+    status = broadcast_leaves(group, &desc, bytes, source);
     return jd__agree_leave(status);
 }
 

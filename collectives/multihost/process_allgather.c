@@ -71,7 +71,7 @@ static jd_status fail_shape(const jd_leaf *in, const jd_leaf *out, int count,
                    count == 1 ? "s" : "", wanted_text, tiled ? " (tiled)" : "");
 }
 
-static bool overlap(const jd_leaf *a, const jd_leaf *b)
+static bool leaves_overlap(const jd_leaf *a, const jd_leaf *b)
 {
     uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
     size_t x_bytes = jd__leaf_bytes(a), y_bytes = jd__leaf_bytes(b);
@@ -85,7 +85,7 @@ static jd_status check_gathering(const jd_leaf *in, const jd_leaf *out,
         if (!is_gathered(&in[i], &out[i], count, tiled))
             return fail_shape(&in[i], &out[i], count, tiled, i);
         for (size_t k = 0; k < num_leaves; k++)
-            if (overlap(&in[i], &out[k]))
+            if (leaves_overlap(&in[i], &out[k]))
                 return jd_fail(JD_INVALID_ARGUMENT,
                                "jd_process_allgather: in[%zu] and out[%zu] "
                                "overlap; give out memory of its own",
@@ -124,8 +124,9 @@ static jd_status gather_stream(struct jd_channel *group,
     return status;
 }
 
-static jd_status gather(struct jd_channel *group, struct jd_call_desc *desc,
-                        size_t bytes, const jd_leaf *out)
+static jd_status gather_leaves(struct jd_channel *group,
+                               struct jd_call_desc *desc, size_t bytes,
+                               const jd_leaf *out)
 {
     struct jd_merge merge;
     int size = jd__channel_size(group);
@@ -161,6 +162,6 @@ jd_status jd_process_allgather(const jd_leaf *in, const jd_leaf *out,
     status =
         check_gathering(in, out, num_leaves, jd__channel_size(group), tiled);
     if (status == JD_OK)
-        status = gather(group, &desc, bytes, out);
+        status = gather_leaves(group, &desc, bytes, out);
     return jd__agree_leave(status);
 }

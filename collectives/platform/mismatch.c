@@ -68,8 +68,8 @@ static jd_status tell_routes(const struct jd_mismatch *m, int member, int begin,
 }
 
 /* Whether there is a difference in the piece. */
-static bool compare(const struct route_piece *piece,
-                    struct route_difference *ret_found)
+static bool differs_in_piece(const struct route_piece *piece,
+                             struct route_difference *ret_found)
 {
     for (int i = 0; i < piece->count; i++) {
         if (piece->odd[i] == piece->other[i])
@@ -93,7 +93,7 @@ static bool find_difference(const struct jd_mismatch *m,
         if (tell_routes(m, m->odd.member, begin, count, piece.odd) != JD_OK ||
             tell_routes(m, m->other.member, begin, count, piece.other) != JD_OK)
             return false;
-        if (compare(&piece, ret_found))
+        if (differs_in_piece(&piece, ret_found))
             return true;
     }
     return false;

@@ -34,7 +34,7 @@ static struct {
 
 /* ---- what the module is given ------------------------------------------- */
 
-static jd_status fail(jd_status status, const char *text)
+static jd_status fail_with_text(jd_status status, const char *text)
 {
     return jd_fail(status, "%s", text);
 }
@@ -69,7 +69,7 @@ static void make_progress(const struct jd_runtime *runtime)
 static const struct jd_platform_host host = {
     .interface = JD_PLATFORM_MODULE_INTERFACE,
     .version = JD_VERSION,
-    .fail = fail,
+    .fail = fail_with_text,
     .fail_prefix = fail_prefix,
     .fail_no_memory = jd__fail_no_memory,
     .error_message = jd_error_message,
@@ -124,8 +124,8 @@ static jd_platform_module_f *find_entry(void *library)
 
 /* What the module says against this jd. It is a reason, and no failure of the
  * program's call. */
-static const struct jd_platform *enter(jd_platform_module_f *entry,
-                                       const char *path)
+static const struct jd_platform *enter_module(jd_platform_module_f *entry,
+                                              const char *path)
 {
     const struct jd_platform *platform = entry(&host);
     if (!platform)
@@ -144,7 +144,7 @@ static const struct jd_platform *open_module(const char *path)
     jd_platform_module_f *entry = find_entry(library);
     const struct jd_platform *platform =
         entry
-            ? enter(entry, path)
+            ? enter_module(entry, path)
             : give_up(
                   "%s is no module of jd: it has no " JD_PLATFORM_MODULE_SYMBOL,
                   path);
@@ -153,7 +153,7 @@ static const struct jd_platform *open_module(const char *path)
     return platform;
 }
 
-static const struct jd_platform *load(const char *folder)
+static const struct jd_platform *load_module(const char *folder)
 {
     char *path = folder ? jd__installed_try(&module, folder)
                         : jd__installed_find(&module);
@@ -181,7 +181,8 @@ jd__platform_module_load(const char *name, const struct jd_settings *settings,
     pthread_mutex_lock(&state.lock);
     const struct jd_platform *platform = atomic_load(&state.platform);
     if (!platform)
-        platform = load(jd__options_text(settings, JD_OPTION_PLATFORM_DIR));
+        platform =
+            load_module(jd__options_text(settings, JD_OPTION_PLATFORM_DIR));
     atomic_store(&state.platform, platform);
     pthread_mutex_unlock(&state.lock);
     if (!platform)
@@ -196,9 +197,9 @@ const struct jd_platform *jd__platform_module_loaded(const char *name)
 
 /* ---- its devices -------------------------------------------------------- */
 
-static jd_status enumerate(const struct jd_settings *settings,
-                           const struct jd_host_facts *facts,
-                           struct jd_found_devices *found)
+static jd_status enumerate_devices(const struct jd_settings *settings,
+                                   const struct jd_host_facts *facts,
+                                   struct jd_found_devices *found)
 {
     const char *why;
     const struct jd_platform *platform =
@@ -210,7 +211,7 @@ static jd_status enumerate(const struct jd_settings *settings,
     return JD_OK;
 }
 
-static void settle(const int *natives, int count)
+static void settle_devices(const int *natives, int count)
 {
     const struct jd_platform *platform = jd__platform_module_loaded(CUDA);
     if (platform && platform->source->settle)
@@ -219,6 +220,6 @@ static void settle(const int *natives, int count)
 
 const struct jd_device_source jd__device_source_cuda = {
     .platform = CUDA,
-    .enumerate = enumerate,
-    .settle = settle,
+    .enumerate = enumerate_devices,
+    .settle = settle_devices,
 };

@@ -61,7 +61,7 @@ static struct jd_blocks core_blocks(const struct core *c, int first, int count)
 }
 
 /* Doubling: those who differ in one bit exchange what they have. */
-static struct jd_round exchange(const struct core *c, int self, int step)
+static struct jd_round exchange_round(const struct core *c, int self, int step)
 {
     int i = self < 2 * c->extra ? self / 2 : self - c->extra;
     int distance = 1 << step, other = i ^ distance;
@@ -84,9 +84,9 @@ static struct jd_round merge_round(const struct jd_schedule *s, int k)
     bool is_paired = self < 2 * c.extra, gives = self % 2 == 0;
     struct jd_round round = idle;
     if (!c.extra)
-        return exchange(&c, self, k);
+        return exchange_round(&c, self, k);
     if (k > 0 && k < last)
-        return exchange(&c, self, k - 1);
+        return exchange_round(&c, self, k - 1);
     if (!is_paired)
         return idle;
     round.then = k == 0 ? JD_THEN_FOLD_BELOW : JD_THEN_STORE;
@@ -103,7 +103,7 @@ static struct jd_round merge_round(const struct jd_schedule *s, int k)
 /* ---- reduce_scatter and all_gather --------------------------------------- */
 
 /* How many blocks are still open after k halvings of all, each rounded up. */
-static int halved(int parties, int k)
+static int open_blocks(int parties, int k)
 {
     while (k-- > 0)
         parties = (parties + 1) / 2;
@@ -112,9 +112,9 @@ static int halved(int parties, int k)
 
 /* The blocks from half on go to the party so far ahead, whose first ones they
  * are. */
-static struct jd_round halve(const struct jd_schedule *s, int k)
+static struct jd_round halving_round(const struct jd_schedule *s, int k)
 {
-    int open = halved(s->parties, k), half = (open + 1) / 2;
+    int open = open_blocks(s->parties, k), half = (open + 1) / 2;
     int ahead = modulo(s->self + half, s->parties);
     return (struct jd_round){
         .to = ahead,
@@ -128,7 +128,8 @@ static struct jd_round halve(const struct jd_schedule *s, int k)
 /* The same backwards: each message goes the other way. */
 static struct jd_round double_up(const struct jd_schedule *s, int k)
 {
-    struct jd_round there = halve(s, jd__schedule_log2(s->parties) - 1 - k);
+    struct jd_round there =
+        halving_round(s, jd__schedule_log2(s->parties) - 1 - k);
     return (struct jd_round){
         .to = there.from,
         .from = there.to,
@@ -210,7 +211,7 @@ struct jd_round jd__schedule_round(const struct jd_schedule *s, int k)
     case JD_SCHEDULE_MERGE:
         return merge_round(s, k);
     case JD_SCHEDULE_REDUCE_SCATTER:
-        return halve(s, k);
+        return halving_round(s, k);
     case JD_SCHEDULE_ALL_GATHER:
         return double_up(s, k);
     case JD_SCHEDULE_SCATTER:

@@ -24,8 +24,8 @@ static bool is_huge(const struct jd_heap *heap, uint64_t bytes)
 }
 
 /* All failures of these are a matter of speed alone. */
-static void advise(const struct jd_heap *heap, uint64_t begin, uint64_t bytes,
-                   int advice)
+static void advise_kernel(const struct jd_heap *heap, uint64_t begin,
+                          uint64_t bytes, int advice)
 {
     madvise(heap->base + begin, bytes, advice);
 }
@@ -58,7 +58,7 @@ jd_status jd__heap_pages_open(struct jd_heap *heap, const char *operation,
         jd__heap_open_range(heap->base, heap->size, end, &heap->opened);
     int error = errno;
     if (heap->opened > before)
-        advise(heap, before, heap->opened - before, MADV_DODUMP);
+        advise_kernel(heap, before, heap->opened - before, MADV_DODUMP);
     pthread_mutex_unlock(&heap->lock);
     if (is_open)
         return JD_OK;
@@ -71,7 +71,8 @@ jd_status jd__heap_pages_open(struct jd_heap *heap, const char *operation,
 
 /* A signal may end fallocate() without any of the pages: shorter pieces get
  * done between two of them. */
-static int allocate(const struct jd_heap *heap, uint64_t begin, uint64_t bytes)
+static int allocate_pages(const struct jd_heap *heap, uint64_t begin,
+                          uint64_t bytes)
 {
     uint64_t piece = bytes, end = begin + bytes;
     if (!jd__heap_has_file(heap))
@@ -104,8 +105,10 @@ static jd_status take_part(struct jd_heap *heap, const struct jd_pages *pages,
                            uint64_t begin, uint64_t bytes)
 {
     if (is_huge(heap, pages->bytes) && bytes >= JD_HEAP_HUGE)
-        advise(heap, begin, bytes & ~(JD_HEAP_HUGE - 1), MADV_POPULATE_WRITE);
-    return allocate(heap, begin, bytes) == 0 ? JD_OK : fail_allocate(pages);
+        advise_kernel(heap, begin, bytes & ~(JD_HEAP_HUGE - 1),
+                      MADV_POPULATE_WRITE);
+    return allocate_pages(heap, begin, bytes) == 0 ? JD_OK
+                                                   : fail_allocate(pages);
 }
 
 /* Others may take at the same moment what this process was told there is, so
@@ -148,8 +151,8 @@ jd_status jd__heap_pages_take(struct jd_heap *heap,
         return status;
     prefer_node(heap, pages);
     if (is_huge(heap, pages->bytes))
-        advise(heap, pages->begin, pages->bytes & ~(JD_HEAP_HUGE - 1),
-               MADV_HUGEPAGE);
+        advise_kernel(heap, pages->begin, pages->bytes & ~(JD_HEAP_HUGE - 1),
+                      MADV_HUGEPAGE);
     status = take_all(heap, pages);
     if (status != JD_OK)
         jd__heap_pages_give(heap, pages->begin, pages->bytes);
@@ -175,7 +178,8 @@ void jd__heap_pages_give(const struct jd_heap *heap, uint64_t begin,
                          uint64_t bytes)
 {
     if (is_huge(heap, bytes))
-        advise(heap, begin, bytes & ~(JD_HEAP_HUGE - 1), MADV_NOHUGEPAGE);
+        advise_kernel(heap, begin, bytes & ~(JD_HEAP_HUGE - 1),
+                      MADV_NOHUGEPAGE);
     if (!heap->keeps_pages && !jd__heap_pages_punch(heap, begin, bytes))
         memset(heap->base + begin, 0, bytes);
 }

@@ -28,7 +28,7 @@
 
 /* ---- how large ---------------------------------------------------------- */
 
-static uint64_t minimum(uint64_t one, uint64_t other)
+static uint64_t smaller_of(uint64_t one, uint64_t other)
 {
     return one < other ? one : other;
 }
@@ -77,7 +77,7 @@ static jd_status choose_size(const struct jd_heap_spec *spec,
     uint64_t file = limit_of(RLIMIT_FSIZE);
     uint64_t addresses = address_share(processes);
     uint64_t size = spec->size ? spec->size : host_size();
-    size = minimum(size, minimum(file, addresses)) & ~(JD_HEAP_HUGE - 1);
+    size = smaller_of(size, smaller_of(file, addresses)) & ~(JD_HEAP_HUGE - 1);
     *ret_size = size;
     if (size >= SMALLEST)
         return JD_OK;
@@ -87,7 +87,7 @@ static jd_status choose_size(const struct jd_heap_spec *spec,
                    "least %" PRIu64 " bytes, and the limit on %s leaves "
                    "%" PRIu64 "; raise it (%s)",
                    operation, SMALLEST, is_file ? "files" : "addresses",
-                   minimum(file, addresses),
+                   smaller_of(file, addresses),
                    is_file ? "ulimit -f" : "ulimit -v");
 }
 
@@ -181,11 +181,12 @@ bool jd__heap_open_range(char *base, uint64_t size, uint64_t end,
                          uint64_t *opened)
 {
     uint64_t step = *opened / 4 > OPEN_STEP ? *opened / 4 : OPEN_STEP;
-    uint64_t wanted = minimum(*opened + step, size);
+    uint64_t wanted = smaller_of(*opened + step, size);
     if (end <= *opened)
         return true;
     if (wanted < end)
-        wanted = minimum((end + OPEN_STEP - 1) / OPEN_STEP * OPEN_STEP, size);
+        wanted =
+            smaller_of((end + OPEN_STEP - 1) / OPEN_STEP * OPEN_STEP, size);
     if (mprotect(base + *opened, wanted - *opened, PROT_READ | PROT_WRITE) != 0)
         return false;
     *opened = wanted;
@@ -229,7 +230,7 @@ static void look_around(struct jd_heap *heap, const struct jd_heap_spec *spec)
 }
 
 /* The first page is the head's; everything else is free. */
-static jd_status prepare(struct jd_heap *heap, const char *operation)
+static jd_status prepare_heap(struct jd_heap *heap, const char *operation)
 {
     struct jd_pages first = { .operation = operation,
                               .bytes = heap->page,
@@ -256,8 +257,9 @@ static jd_status prepare(struct jd_heap *heap, const char *operation)
     return JD_OK;
 }
 
-static jd_status build(struct jd_heap *heap, const struct jd_heap_spec *spec,
-                       const char *operation)
+static jd_status build_heap(struct jd_heap *heap,
+                            const struct jd_heap_spec *spec,
+                            const char *operation)
 {
     jd_status status = choose_size(spec, operation, &heap->size);
     if (status == JD_OK)
@@ -266,7 +268,7 @@ static jd_status build(struct jd_heap *heap, const struct jd_heap_spec *spec,
         status = size_file(heap, operation);
     if (status == JD_OK)
         status = map_range(heap, operation);
-    return status == JD_OK ? prepare(heap, operation) : status;
+    return status == JD_OK ? prepare_heap(heap, operation) : status;
 }
 
 jd_status jd__heap_create(const struct jd_heap_spec *spec,
@@ -282,7 +284,7 @@ jd_status jd__heap_create(const struct jd_heap_spec *spec,
     heap->fd = -1;
     pthread_mutex_init(&heap->lock, NULL);
     look_around(heap, spec);
-    jd_status status = build(heap, spec, operation);
+    jd_status status = build_heap(heap, spec, operation);
     if (status == JD_OK)
         *ret_heap = heap;
     else

@@ -47,7 +47,7 @@ static size_t slab_bytes(size_t object)
 
 /* ---- those with room ---------------------------------------------------- */
 
-static void list(struct jd_heap *heap, struct jd_slab *slab)
+static void list_slab(struct jd_heap *heap, struct jd_slab *slab)
 {
     struct jd_slab **first = &heap->with_room[slab->class];
     slab->previous = NULL;
@@ -58,7 +58,7 @@ static void list(struct jd_heap *heap, struct jd_slab *slab)
     slab->is_listed = true;
 }
 
-static void unlist(struct jd_heap *heap, struct jd_slab *slab)
+static void unlist_slab(struct jd_heap *heap, struct jd_slab *slab)
 {
     if (slab->previous)
         slab->previous->next = slab->next;
@@ -111,7 +111,7 @@ static jd_status add_slab(struct jd_heap *heap, int class,
     }
     pthread_mutex_lock(&heap->lock);
     jd__heap_extents_find(&heap->used, slab->begin)->slab = slab;
-    list(heap, slab);
+    list_slab(heap, slab);
     pthread_mutex_unlock(&heap->lock);
     return JD_OK;
 }
@@ -127,7 +127,7 @@ static void *take_object(struct jd_heap *heap, struct jd_slab *slab,
         *ret_is_fresh ? slab->fresh++ : slab->returned[--slab->num_returned];
     slab->asked[number] = (uint32_t)bytes;
     if (++slab->used == slab->capacity)
-        unlist(heap, slab);
+        unlist_slab(heap, slab);
     heap->bytes += bytes;
     heap->allocations++;
     return heap->base + slab->begin + number * slab->object;
@@ -181,9 +181,9 @@ bool jd__heap_slab_free(struct jd_heap *heap, struct jd_slab *slab,
     slab->returned[slab->num_returned++] = number;
     slab->used--;
     if (!slab->is_listed)
-        list(heap, slab);
+        list_slab(heap, slab);
     if (!is_superfluous(heap, slab))
         return false;
-    unlist(heap, slab);
+    unlist_slab(heap, slab);
     return true;
 }

@@ -62,7 +62,7 @@ static void keep_tightest(struct jd_space *space, uint64_t left,
     snprintf(space->why, sizeof space->why, "%s", why);
 }
 
-static uint64_t subtract(uint64_t from, uint64_t what)
+static uint64_t subtract_to_zero(uint64_t from, uint64_t what)
 {
     return from > what ? from - what : 0;
 }
@@ -76,8 +76,8 @@ void jd__heap_space_limit(struct jd_space *space, const char *file,
              "%.300s allows %" PRIu64 ", of which %" PRIu64
              " are in use and %" PRIu64 " are kept back",
              file, limit, used, kept);
-    keep_tightest(space, subtract(subtract(limit, used), kept), why,
-                  "ask for more memory for this job (Slurm: --mem)");
+    keep_tightest(space, subtract_to_zero(subtract_to_zero(limit, used), kept),
+                  why, "ask for more memory for this job (Slurm: --mem)");
 }
 
 void jd__heap_space_available(struct jd_space *space, const char *what,
@@ -89,7 +89,7 @@ void jd__heap_space_available(struct jd_space *space, const char *what,
     snprintf(why, sizeof why,
              "%.400s %" PRIu64 ", of which %" PRIu64 " are kept back", what,
              available, kept);
-    keep_tightest(space, subtract(available, kept), why, remedy);
+    keep_tightest(space, subtract_to_zero(available, kept), why, remedy);
 }
 
 static void host_space(const char *root, struct jd_space *space)
@@ -122,7 +122,7 @@ static void commit_space(const char *root, struct jd_space *space)
              "vm.overcommit_memory is 2, and CommitLimit in %.300s is %" PRIu64
              ", of which %" PRIu64 " are promised",
              path, limit, used);
-    keep_tightest(space, subtract(limit, used), why,
+    keep_tightest(space, subtract_to_zero(limit, used), why,
                   "free memory on this host, or raise vm.overcommit_ratio");
 }
 

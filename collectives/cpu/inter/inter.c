@@ -232,7 +232,7 @@ static bool is_ours(const struct jd_comm *comm, int member)
 
 /* What can be read in the group does not travel: each knows by the same rule
  * who is read. */
-static struct jd_strided sent(const void *arg, int member)
+static struct jd_strided sent_to(const void *arg, int member)
 {
     const struct pairs *p = arg;
     if (is_ours(p->comm, member) &&
@@ -241,7 +241,7 @@ static struct jd_strided sent(const void *arg, int member)
     return p->send(p->arg, member);
 }
 
-static struct jd_strided received(const void *arg, int member)
+static struct jd_strided received_from(const void *arg, int member)
 {
     const struct pairs *p = arg;
     if (is_ours(p->comm, member) &&
@@ -277,13 +277,13 @@ static void take_brought(const struct pairs *p)
     }
 }
 
-static jd_status exchange(struct pairs *p)
+static jd_status exchange_pairs(struct pairs *p)
 {
     struct jd_comm *comm = p->comm;
     struct jd_inter_exchange x = { .comm = comm,
                                    .arg = p,
-                                   .send = sent,
-                                   .receive = received,
+                                   .send = sent_to,
+                                   .receive = received_from,
                                    .is_in_place = p->call->in == p->call->out };
     bool comes = jd__inter_bring(comm, &p->sync, JD_BRING_ALL, p->in_bytes);
     bool is_short = p->each && jd__inter_is_short(comm, p->each);
@@ -362,7 +362,7 @@ jd_status jd__inter_all_to_all(struct jd_comm *comm,
         .each = bytes_of(call),
     };
     p.sync.signature.digest = pieces->rest;
-    return exchange(&p);
+    return exchange_pairs(&p);
 }
 
 /* ---- permute */
@@ -404,7 +404,7 @@ jd_status jd__inter_permute(struct jd_comm *comm,
         .routes = permute,
     };
     p.sync.signature.digest = permute->digest;
-    jd_status status = exchange(&p);
+    jd_status status = exchange_pairs(&p);
     if (status == JD_OK && permute->from < 0 && !permute->keeps && bytes)
         memset(call->out, 0, bytes);
     return status;

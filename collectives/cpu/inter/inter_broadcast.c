@@ -17,20 +17,21 @@ struct broadcast {
     int source;
 };
 
-static const struct broadcast *of(const struct jd_inter_flow *flow)
+static const struct broadcast *broadcast_of(const struct jd_inter_flow *flow)
 {
     return (const struct broadcast *)(const void *)flow;
 }
 
 static bool is_source(const struct jd_inter_flow *flow)
 {
-    return flow->comm->index == of(flow)->source;
+    return flow->comm->index == broadcast_of(flow)->source;
 }
 
 /* Whether the source is of this group. */
 static bool is_at_source(const struct jd_inter_flow *flow)
 {
-    return flow->comm->groups[of(flow)->source] == flow->comm->inter->group;
+    return flow->comm->groups[broadcast_of(flow)->source] ==
+           flow->comm->inter->group;
 }
 
 /* ---- bounce memory --------------------------------------------------------
@@ -38,7 +39,8 @@ static bool is_at_source(const struct jd_inter_flow *flow)
 
 static char *given_at(const struct jd_inter_flow *flow, size_t k)
 {
-    return jd__inter_bounce(flow->comm, flow->comm->places[of(flow)->source]) +
+    return jd__inter_bounce(flow->comm,
+                            flow->comm->places[broadcast_of(flow)->source]) +
            k % 2 * flow->piece;
 }
 
@@ -48,7 +50,7 @@ static char *result_at(const struct jd_inter_flow *flow, size_t k, int rail)
            k % 2 * flow->rail;
 }
 
-static void give(const struct jd_inter_flow *flow, size_t k)
+static void give_piece(const struct jd_inter_flow *flow, size_t k)
 {
     struct jd_part part = jd__inter_piece_part(flow, k);
     if (is_source(flow))
@@ -56,7 +58,7 @@ static void give(const struct jd_inter_flow *flow, size_t k)
                part.count);
 }
 
-static void take(const struct jd_inter_flow *flow, size_t k)
+static void take_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     for (int rail = 0; rail < inter->rails; rail++) {
@@ -75,7 +77,7 @@ static const char *data_at(const struct jd_inter_flow *flow, size_t k)
 {
     struct jd_part piece = jd__inter_piece_part(flow, k);
     struct jd_part rail = jd__inter_own_rail(flow, k);
-    int place = flow->comm->places[of(flow)->source];
+    int place = flow->comm->places[broadcast_of(flow)->source];
     if (is_source(flow) || flow->is_seen)
         return jd__inter_in_of(flow->comm, flow->call, place, flow->length) +
                rail.begin;
@@ -96,7 +98,7 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
 }
 
 /* A tree's memory begins with the source's group's block. */
-static void load(const struct jd_inter_flow *flow, size_t k)
+static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     int group = flow->comm->inter->group;
     size_t count = jd__inter_own_rail(flow, k).count;
@@ -110,7 +112,7 @@ static void load(const struct jd_inter_flow *flow, size_t k)
 }
 
 /* The own block, which the tree has brought. */
-static void turn(const struct jd_inter_flow *flow, size_t k)
+static void turn_piece(const struct jd_inter_flow *flow, size_t k)
 {
     int group = flow->comm->inter->group;
     size_t count = jd__inter_even_begin(flow, k, group + 1) -
@@ -120,7 +122,7 @@ static void turn(const struct jd_inter_flow *flow, size_t k)
                jd__inter_flow_at(flow, k, 0, group), count);
 }
 
-static void deliver(const struct jd_inter_flow *flow, size_t k)
+static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     struct jd_part part = jd__inter_own_rail(flow, k);
@@ -141,11 +143,11 @@ static void deliver(const struct jd_inter_flow *flow, size_t k)
 
 static const struct jd_inter_flow_ops broadcast_ops = {
     .begin = jd__inter_even_begin,
-    .give = give,
-    .take = take,
-    .load = load,
-    .turn = turn,
-    .deliver = deliver,
+    .give = give_piece,
+    .take = take_piece,
+    .load = load_piece,
+    .turn = turn_piece,
+    .deliver = deliver_piece,
     .memory = memory_of,
 };
 

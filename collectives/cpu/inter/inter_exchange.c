@@ -134,7 +134,7 @@ static jd_status post_next(struct run *run, const struct flow *f, size_t begin)
     return jd__inter_post(run->x->comm, &m->move, from, to);
 }
 
-static jd_status exchange(struct run *run, const struct flow *f)
+static jd_status exchange_pieces(struct run *run, const struct flow *f)
 {
     size_t there = jd__strided_bytes(&f->out), here = jd__strided_bytes(&f->in);
     size_t all = here > there ? here : there;
@@ -153,7 +153,7 @@ static void copy_own(const struct jd_inter_exchange *x)
 }
 
 /* All of it is over, or has failed. */
-static jd_status end(struct run *run, jd_status status)
+static jd_status end_exchange(struct run *run, jd_status status)
 {
     if (status == JD_OK)
         status = finish_all(run);
@@ -170,9 +170,9 @@ jd_status jd__inter_exchange(const struct jd_inter_exchange *x)
     for (int k = 0; k < s.parties && status == JD_OK; k++) {
         struct jd_round round = jd__schedule_round(&s, k);
         struct flow flow = make_flow(x, round.from, round.to);
-        status = exchange(&run, &flow);
+        status = exchange_pieces(&run, &flow);
     }
-    status = end(&run, status);
+    status = end_exchange(&run, status);
     if (status == JD_OK)
         copy_own(x);
     return status;
@@ -189,7 +189,7 @@ jd_status jd__inter_exchange_one(const struct jd_inter_exchange *x, int from,
         copy_own(x);
         return JD_OK;
     }
-    return end(&run, exchange(&run, &flow));
+    return end_exchange(&run, exchange_pieces(&run, &flow));
 }
 
 /* ---- few bytes ----------------------------------------------------------- */
@@ -207,8 +207,8 @@ size_t jd__inter_short_scratch(const struct jd_comm *comm, size_t bytes)
 }
 
 /* Packs the blocks that have the bit into a message, or takes them out. */
-static size_t pack(const struct jd_blocks *blocks, size_t bytes, char *slots,
-                   char *message, bool is_out)
+static size_t pack_blocks(const struct jd_blocks *blocks, size_t bytes,
+                          char *slots, char *message, bool is_out)
 {
     size_t done = 0;
     for (int i = blocks->bit; i < blocks->count; i++) {
@@ -234,14 +234,14 @@ static jd_status hand_on(const struct jd_inter_exchange *x, size_t bytes,
     size_t all = (size_t)x->comm->size * bytes;
     char *going = x->scratch + all, *coming = going + all;
     struct jd_inter_move move;
-    size_t packed = pack(&round->out, bytes, x->scratch, going, true);
+    size_t packed = pack_blocks(&round->out, bytes, x->scratch, going, true);
     jd_status status = jd__inter_post(
         x->comm, &move, (struct jd_inter_end){ round->from, coming, packed },
         (struct jd_inter_end){ round->to, going, packed });
     if (status == JD_OK)
         status = jd__inter_finish(x->comm, &move);
     if (status == JD_OK)
-        pack(&round->in, bytes, x->scratch, coming, false);
+        pack_blocks(&round->in, bytes, x->scratch, coming, false);
     return status;
 }
 

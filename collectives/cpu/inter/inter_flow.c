@@ -71,7 +71,7 @@ size_t jd__inter_even_begin(const struct jd_inter_flow *flow, size_t piece,
 
 /* ---- memory ------------------------------------------------------------- */
 
-static size_t aligned(size_t bytes)
+static size_t align_up(size_t bytes)
 {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -81,8 +81,8 @@ static size_t slot_bytes(const struct jd_inter_flow *flow)
 {
     size_t bytes = 0;
     for (int i = 0; i < flow->num_phases; i++)
-        bytes += aligned(flow->rail * flow->widths[i]);
-    return bytes + (flow->fold ? aligned(flow->rail * flow->widths[0]) : 0);
+        bytes += align_up(flow->rail * flow->widths[i]);
+    return bytes + (flow->fold ? align_up(flow->rail * flow->widths[0]) : 0);
 }
 
 size_t jd__inter_flow_scratch(const struct jd_inter_flow *flow)
@@ -101,13 +101,13 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t piece,
                        int phase)
 {
     return slot_of(flow, piece) +
-           (phase ? aligned(flow->rail * flow->widths[0]) : 0);
+           (phase ? align_up(flow->rail * flow->widths[0]) : 0);
 }
 
 char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece)
 {
     return slot_of(flow, piece) + slot_bytes(flow) -
-           aligned(flow->rail * flow->widths[0]);
+           align_up(flow->rail * flow->widths[0]);
 }
 
 /* The group whose block is the memory's first. */
@@ -229,7 +229,7 @@ static bool is_folded(const struct jd_inter_flow *flow,
     return flow->fold && state->phase == 0;
 }
 
-static jd_status post(struct jd_inter_flow *flow, size_t piece)
+static jd_status post_round(struct jd_inter_flow *flow, size_t piece)
 {
     struct jd_inter_piece *state = state_of(flow, piece);
     struct jd_round round = round_of(flow, state);
@@ -257,7 +257,7 @@ static void fold_came(struct jd_inter_flow *flow, size_t piece,
 }
 
 /* The round is over. Returns whether the piece is. */
-static bool step(struct jd_inter_flow *flow, size_t piece)
+static bool step_piece(struct jd_inter_flow *flow, size_t piece)
 {
     struct jd_inter_piece *state = state_of(flow, piece);
     struct jd_round round = round_of(flow, state);
@@ -271,7 +271,7 @@ static bool step(struct jd_inter_flow *flow, size_t piece)
     return ++state->phase == flow->num_phases;
 }
 
-static jd_status advance(struct jd_inter_flow *flow, size_t piece)
+static jd_status advance_piece(struct jd_inter_flow *flow, size_t piece)
 {
     struct jd_inter_piece *state = state_of(flow, piece);
     if (state->phase == flow->num_phases)
@@ -279,8 +279,8 @@ static jd_status advance(struct jd_inter_flow *flow, size_t piece)
     jd_status status = jd__inter_finish(flow->comm, &state->move);
     if (status != JD_OK)
         return status;
-    if (!step(flow, piece))
-        return post(flow, piece);
+    if (!step_piece(flow, piece))
+        return post_round(flow, piece);
     flow->ops->deliver(flow, piece);
     return JD_OK;
 }
@@ -305,12 +305,12 @@ static size_t pieces_of(const struct jd_inter_flow *flow)
     return (flow->length + flow->piece - 1) / flow->piece;
 }
 
-static jd_status start(struct jd_inter_flow *flow, size_t piece)
+static jd_status start_piece(struct jd_inter_flow *flow, size_t piece)
 {
     struct jd_inter_piece *state = state_of(flow, piece);
     state->phase = state->round = 0;
     flow->ops->load(flow, piece);
-    return post(flow, piece);
+    return post_round(flow, piece);
 }
 
 /* Those that were begun before the turn. */
@@ -321,7 +321,7 @@ static jd_status carry_on(struct jd_inter_flow *flow, size_t turn)
     jd_status status = JD_OK;
     for (int i = 0; i < rounds_of_turn(flow); i++)
         for (size_t k = first; k < end && status == JD_OK; k++)
-            status = advance(flow, k);
+            status = advance_piece(flow, k);
     return status;
 }
 
@@ -331,7 +331,7 @@ static jd_status run_seen(struct jd_inter_flow *flow)
     jd_status status = JD_OK;
     for (size_t k = 0; k < pieces + turns_of(flow) && flow->is_owner; k++) {
         if (k < pieces)
-            status = start(flow, k);
+            status = start_piece(flow, k);
         if (status == JD_OK)
             status = carry_on(flow, k);
         if (status != JD_OK)
@@ -341,7 +341,7 @@ static jd_status run_seen(struct jd_inter_flow *flow)
 }
 
 /* What comes between the steps of two pieces. */
-static jd_status bounce(struct jd_inter_flow *flow, size_t turn)
+static jd_status bounce_turn(struct jd_inter_flow *flow, size_t turn)
 {
     jd_status status = JD_OK;
     if (turn < pieces_of(flow) && flow->ops->give &&
@@ -366,14 +366,14 @@ static jd_status run_bounced(struct jd_inter_flow *flow)
     size_t pieces = pieces_of(flow), lag = turns_of(flow);
     jd_status status = JD_OK;
     for (size_t k = 0; k < pieces + lag && status == JD_OK; k++) {
-        status = bounce(flow, k);
+        status = bounce_turn(flow, k);
         if (status == JD_OK)
             status = step_all(flow, k);
         if (status == JD_OK && k >= lag && flow->ops->take)
             flow->ops->take(flow, k - lag);
         if (status != JD_OK || k >= pieces || !flow->is_owner)
             continue;
-        status = start(flow, k);
+        status = start_piece(flow, k);
         if (status != JD_OK)
             return jd__inter_break(flow->comm, status);
     }

@@ -15,7 +15,7 @@ struct gather {
     size_t rows, width; /* of what a member gives */
 };
 
-static const struct gather *of(const struct jd_inter_flow *flow)
+static const struct gather *gather_of(const struct jd_inter_flow *flow)
 {
     return (const struct gather *)(const void *)flow;
 }
@@ -30,7 +30,7 @@ static size_t begin_of(const struct jd_inter_flow *flow, size_t k, int group)
 static struct jd_strided place_of(const struct jd_inter_flow *flow, char *out,
                                   int member)
 {
-    const struct gather *g = of(flow);
+    const struct gather *g = gather_of(flow);
     return (struct jd_strided){
         .base = out + (size_t)member * g->width,
         .rows = g->rows,
@@ -61,7 +61,7 @@ static char *result_at(const struct jd_inter_flow *flow, size_t k, int rail)
 }
 
 /* An owner has its own. */
-static void give(const struct jd_inter_flow *flow, size_t k)
+static void give_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     struct jd_part part = jd__inter_piece_part(flow, k);
@@ -71,8 +71,8 @@ static void give(const struct jd_inter_flow *flow, size_t k)
 }
 
 /* Writes what a rail has brought, in group order, into an out. */
-static void unpack(const struct jd_inter_flow *flow, size_t k, int rail,
-                   const char *from, char *out)
+static void unpack_rail(const struct jd_inter_flow *flow, size_t k, int rail,
+                        const char *from, char *out)
 {
     const struct jd_inter *inter = flow->comm->inter;
     struct jd_part part = jd__inter_piece_part(flow, k);
@@ -85,12 +85,13 @@ static void unpack(const struct jd_inter_flow *flow, size_t k, int rail,
         }
 }
 
-static void take(const struct jd_inter_flow *flow, size_t k)
+static void take_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     for (int rail = 0; rail < inter->rails; rail++)
         if (rail != inter->place)
-            unpack(flow, k, rail, result_at(flow, k, rail), flow->call->out);
+            unpack_rail(flow, k, rail, result_at(flow, k, rail),
+                        flow->call->out);
 }
 
 /* ---- what owners do -------------------------------------------------------
@@ -108,7 +109,7 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
            jd__inter_piece_part(flow, k).begin;
 }
 
-static void load(const struct jd_inter_flow *flow, size_t k)
+static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     struct jd_part part = jd__inter_piece_part(flow, k);
@@ -143,7 +144,7 @@ static void unpack_memory(const struct jd_inter_flow *flow, size_t k, char *out)
     }
 }
 
-static void deliver(const struct jd_inter_flow *flow, size_t k)
+static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_comm *comm = flow->comm;
     int size = jd__inter_group_size(comm->inter, comm->inter->group);
@@ -159,10 +160,10 @@ static void deliver(const struct jd_inter_flow *flow, size_t k)
 
 static const struct jd_inter_flow_ops gather_ops = {
     .begin = begin_of,
-    .give = give,
-    .take = take,
-    .load = load,
-    .deliver = deliver,
+    .give = give_piece,
+    .take = take_piece,
+    .load = load_piece,
+    .deliver = deliver_piece,
     .memory = memory_of,
 };
 

@@ -32,8 +32,8 @@ static int entries_of(const struct ragged *r)
 
 /* ---- finding out whether it fits ---------------------------------------- */
 
-static jd_status fail(const struct ragged *r, int culprit,
-                      const struct jd_ragged_fault *fault)
+static jd_status fail_with_fault(const struct ragged *r, int culprit,
+                                 const struct jd_ragged_fault *fault)
 {
     const struct jd_comm *comm = r->comm;
     const char *name = jd__signature_activity_name(r->call->activity);
@@ -50,8 +50,8 @@ static jd_status fail(const struct ragged *r, int culprit,
 }
 
 /* A sync more, in which the culprit tells what it found. */
-static jd_status hear(const struct ragged *r, int culprit,
-                      const struct jd_ragged_fault *fault)
+static jd_status hear_fault(const struct ragged *r, int culprit,
+                            const struct jd_ragged_fault *fault)
 {
     struct jd_collective call = *r->call;
     struct jd_inter_sync sync = { .call = &call,
@@ -64,19 +64,20 @@ static jd_status hear(const struct ragged *r, int culprit,
     if (status != JD_OK)
         return status;
     memcpy(&heard, jd__inter_brought(r->comm), sizeof heard);
-    return fail(r, culprit, &heard);
+    return fail_with_fault(r, culprit, &heard);
 }
 
 /* All hear whether any member comes with a fault, and say the same of it. */
-static jd_status meet(const struct ragged *r, struct jd_inter_sync sync,
-                      const struct jd_ragged_fault *fault)
+static jd_status sync_with_fault(const struct ragged *r,
+                                 struct jd_inter_sync sync,
+                                 const struct jd_ragged_fault *fault)
 {
     if (fault->kind != JD_RAGGED_FITS && sync.signature.status == JD_OK)
         sync.signature.status = JD_INVALID_ARGUMENT;
     jd_status status = jd__inter_sync(r->comm, &sync);
     int culprit =
         status == JD_INVALID_ARGUMENT ? jd__inter_failed(r->comm) : -1;
-    return culprit >= 0 ? hear(r, culprit, fault) : status;
+    return culprit >= 0 ? hear_fault(r, culprit, fault) : status;
 }
 
 static struct jd_strided entries_at(const struct ragged *r,
@@ -99,7 +100,7 @@ static struct jd_strided told_by(const void *arg, int member)
     return entries_at(r, r->told, member);
 }
 
-static jd_status tell(const struct ragged *r)
+static jd_status exchange_entries(const struct ragged *r)
 {
     const struct jd_ragged *a = r->arrays;
     struct jd_inter_exchange x = { .comm = r->comm,
@@ -117,12 +118,13 @@ static jd_status tell(const struct ragged *r)
 }
 
 /* A second sync: whether each member found that all is well. */
-static jd_status agree(const struct ragged *r, struct jd_inter_sync sync)
+static jd_status agree_on_entries(const struct ragged *r,
+                                  struct jd_inter_sync sync)
 {
     struct jd_ragged_fault fault;
     jd__ragged_fault_compare(r->arrays, r->comm->size, r->comm->index, r->told,
                              &fault);
-    return meet(r, sync, &fault);
+    return sync_with_fault(r, sync, &fault);
 }
 
 /* ---- moving ------------------------------------------------------------- */
@@ -158,7 +160,7 @@ static struct jd_strided chunk_from(const void *arg, int member)
                             (size_t)entry->size * r->row);
 }
 
-static jd_status move(const struct ragged *r, int k)
+static jd_status move_chunk(const struct ragged *r, int k)
 {
     struct chunk chunk = { r, k };
     return jd__inter_exchange(
@@ -199,12 +201,12 @@ jd_status jd__inter_ragged(struct jd_comm *comm,
     struct jd_ragged_fault fault;
     jd__ragged_fault_compare_given(ragged, comm->size, comm->index, &fault);
     take_scratch(&r, &sync);
-    jd_status status = meet(&r, sync, &fault);
+    jd_status status = sync_with_fault(&r, sync, &fault);
     if (status == JD_OK)
-        status = tell(&r);
+        status = exchange_entries(&r);
     if (status == JD_OK)
-        status = agree(&r, sync);
+        status = agree_on_entries(&r, sync);
     for (int k = 0; k < ragged->per_member && status == JD_OK; k++)
-        status = move(&r, k);
+        status = move_chunk(&r, k);
     return status;
 }

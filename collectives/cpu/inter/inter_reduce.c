@@ -23,7 +23,7 @@ struct reduction {
     bool exchanges;
 };
 
-static const struct reduction *of(const struct jd_inter_flow *flow)
+static const struct reduction *reduction_of(const struct jd_inter_flow *flow)
 {
     return (const struct reduction *)(const void *)flow;
 }
@@ -42,7 +42,7 @@ static char *result_at(const struct jd_inter_flow *flow, size_t k, int place)
            (2 * flow->piece + k % 2 * flow->rail) * flow->unit;
 }
 
-static void give(const struct jd_inter_flow *flow, size_t k)
+static void give_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     size_t begin = jd__inter_piece_part(flow, k).begin, unit = flow->unit;
@@ -56,7 +56,7 @@ static void give(const struct jd_inter_flow *flow, size_t k)
     }
 }
 
-static void take(const struct jd_inter_flow *flow, size_t k)
+static void take_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     char *out = flow->call->out;
@@ -89,11 +89,11 @@ static void fold_partial(const struct jd_inter_flow *flow, size_t k,
     for (int i = 0; i < size; i++)
         inter->ins[i] = operand_at(flow, k, i, part.begin);
     if (part.count)
-        of(flow)->partial(&(struct jd_fold){ .ins = inter->ins,
-                                             .num_ins = size,
-                                             .outs = &out,
-                                             .num_outs = 1,
-                                             .count = part.count });
+        reduction_of(flow)->partial(&(struct jd_fold){ .ins = inter->ins,
+                                                       .num_ins = size,
+                                                       .outs = &out,
+                                                       .num_outs = 1,
+                                                       .count = part.count });
 }
 
 /* An operand of a group of one is its partial result. */
@@ -103,26 +103,28 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
     (void)group;
     const struct jd_inter *inter = flow->comm->inter;
     bool is_lone = jd__inter_group_size(inter, inter->group) == 1;
-    if (phase || !of(flow)->exchanges || !is_lone)
+    if (phase || !reduction_of(flow)->exchanges || !is_lone)
         return NULL;
     return (char *)flow->call->in +
            jd__inter_own_rail(flow, k).begin * flow->unit;
 }
 
-static void load(const struct jd_inter_flow *flow, size_t k)
+static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     struct jd_part rail = jd__inter_own_rail(flow, k);
     int own = flow->comm->inter->group;
-    size_t begin = of(flow)->exchanges ? 0 : jd__inter_even_begin(flow, k, own);
+    size_t begin =
+        reduction_of(flow)->exchanges ? 0 : jd__inter_even_begin(flow, k, own);
     struct jd_part last = { rail.begin + begin, rail.count - begin };
     struct jd_part first = { rail.begin, begin };
     char *memory = jd__inter_flow_at(flow, k, 0, own);
     if (memory_of(flow, k, 0, 0))
         return;
-    if (of(flow)->exchanges)
+    if (reduction_of(flow)->exchanges)
         memory = jd__inter_flow_at(flow, k, 0, 0);
     fold_partial(flow, k, last, memory);
-    fold_partial(flow, k, first, memory + last.count * of(flow)->wide);
+    fold_partial(flow, k, first,
+                 memory + last.count * reduction_of(flow)->wide);
 }
 
 /* Where finished elements go to at once: all members' out, or the own and the
@@ -151,37 +153,39 @@ static void finish_all(const struct jd_inter_flow *flow, size_t k)
     inter->ins[own] = jd__inter_flow_at(flow, k, 0, 0);
     inter->ins[1 - own] = jd__inter_flow_came(flow, k);
     if (count)
-        of(flow)->finish(&(struct jd_fold){ .ins = inter->ins,
-                                            .num_ins = 2,
-                                            .outs = inter->outs,
-                                            .num_outs = find_outs(flow, k),
-                                            .count = count,
-                                            .divisor = flow->comm->size });
+        reduction_of(flow)->finish(
+            &(struct jd_fold){ .ins = inter->ins,
+                               .num_ins = 2,
+                               .outs = inter->outs,
+                               .num_outs = find_outs(flow, k),
+                               .count = count,
+                               .divisor = flow->comm->size });
 }
 
-static void turn(const struct jd_inter_flow *flow, size_t k)
+static void turn_piece(const struct jd_inter_flow *flow, size_t k)
 {
     int own = flow->comm->inter->group;
     size_t count = jd__inter_even_begin(flow, k, own + 1) -
                    jd__inter_even_begin(flow, k, own);
     const void *in = jd__inter_flow_at(flow, k, 0, own);
     void *out = jd__inter_flow_at(flow, k, 1, own);
-    if (of(flow)->exchanges)
+    if (reduction_of(flow)->exchanges)
         finish_all(flow, k);
     else if (count)
-        of(flow)->finish(&(struct jd_fold){ .ins = &in,
-                                            .num_ins = 1,
-                                            .outs = &out,
-                                            .num_outs = 1,
-                                            .count = count,
-                                            .divisor = flow->comm->size });
+        reduction_of(flow)->finish(
+            &(struct jd_fold){ .ins = &in,
+                               .num_ins = 1,
+                               .outs = &out,
+                               .num_outs = 1,
+                               .count = count,
+                               .divisor = flow->comm->size });
 }
 
-static void deliver(const struct jd_inter_flow *flow, size_t k)
+static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     size_t bytes = jd__inter_own_rail(flow, k).count * flow->unit;
-    if (of(flow)->exchanges)
+    if (reduction_of(flow)->exchanges)
         return;
     int count = find_outs(flow, k);
     jd__inter_flow_read(flow, k, inter->outs[0]);
@@ -191,11 +195,11 @@ static void deliver(const struct jd_inter_flow *flow, size_t k)
 
 static const struct jd_inter_flow_ops reduce_ops = {
     .begin = jd__inter_even_begin,
-    .give = give,
-    .take = take,
-    .load = load,
-    .turn = turn,
-    .deliver = deliver,
+    .give = give_piece,
+    .take = take_piece,
+    .load = load_piece,
+    .turn = turn_piece,
+    .deliver = deliver_piece,
     .memory = memory_of,
 };
 
@@ -262,8 +266,9 @@ static void take_folded(const struct jd_comm *comm,
         jd__strided_read(&in, 0, jd__strided_bytes(&in), call->out);
 }
 
-static jd_status reduce(struct jd_comm *comm, struct jd_inter_sync *sync,
-                        const struct jd_inter_scatter *scatter)
+static jd_status reduce_or_scatter(struct jd_comm *comm,
+                                   struct jd_inter_sync *sync,
+                                   const struct jd_inter_scatter *scatter)
 {
     jd_status status;
     if (comm->is_deterministic)
@@ -288,7 +293,7 @@ jd_status jd__inter_all_reduce(struct jd_comm *comm,
         .op = op,
         .bytes = call->count * jd_dtype_size(call->dtype),
     };
-    return reduce(comm, &sync, NULL);
+    return reduce_or_scatter(comm, &sync, NULL);
 }
 
 jd_status jd__inter_reduce_scatter(struct jd_comm *comm,
@@ -303,5 +308,5 @@ jd_status jd__inter_reduce_scatter(struct jd_comm *comm,
                  (size_t)comm->size,
     };
     sync.signature.digest = rows;
-    return reduce(comm, &sync, &(struct jd_inter_scatter){ rows });
+    return reduce_or_scatter(comm, &sync, &(struct jd_inter_scatter){ rows });
 }

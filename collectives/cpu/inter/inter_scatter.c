@@ -14,7 +14,7 @@ struct scatter {
     size_t wide, rows, in_bytes;
 };
 
-static const struct scatter *of(const struct jd_inter_flow *flow)
+static const struct scatter *scatter_of(const struct jd_inter_flow *flow)
 {
     return (const struct scatter *)(const void *)flow;
 }
@@ -32,7 +32,7 @@ static struct jd_strided block_of(const struct jd_inter_flow *flow,
     size_t width = flow->call->count * flow->unit;
     return (struct jd_strided){
         .base = (char *)in + (size_t)member * width,
-        .rows = of(flow)->rows,
+        .rows = scatter_of(flow)->rows,
         .width = width,
         .pitch = (size_t)flow->comm->size * width,
     };
@@ -61,7 +61,7 @@ static char *result_at(const struct jd_inter_flow *flow, size_t k, int place,
            blocks * flow->piece * flow->unit;
 }
 
-static void give(const struct jd_inter_flow *flow, size_t k)
+static void give_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_comm *comm = flow->comm;
     struct jd_part part = jd__inter_piece_part(flow, k);
@@ -80,7 +80,7 @@ static char *out_at(const struct jd_inter_flow *flow, size_t k)
            jd__inter_piece_part(flow, k).begin * flow->unit;
 }
 
-static void take(const struct jd_inter_flow *flow, size_t k)
+static void take_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     int owner = inter->place % inter->rails, i = inter->place / inter->rails;
@@ -109,10 +109,11 @@ static const char *operand_at(const struct jd_inter_flow *flow, size_t k,
     if (!flow->is_seen && place != flow->comm->inter->place)
         return given_at(flow, k, place, member) +
                (begin - part.begin) * flow->unit;
-    struct jd_strided block = block_of(
-        flow,
-        jd__inter_in_of(flow->comm, flow->call, place, of(flow)->in_bytes),
-        member);
+    struct jd_strided block =
+        block_of(flow,
+                 jd__inter_in_of(flow->comm, flow->call, place,
+                                 scatter_of(flow)->in_bytes),
+                 member);
     return jd__strided_at(&block, begin * flow->unit, flow->unit);
 }
 
@@ -124,22 +125,22 @@ static void fold_block(const struct jd_inter_flow *flow, size_t k, int member,
     int size = jd__inter_group_size(inter, inter->group);
     for (size_t done = 0, run; done < part.count; done += run) {
         size_t begin = part.begin + done;
-        void *out = to + done * of(flow)->wide;
+        void *out = to + done * scatter_of(flow)->wide;
         run = run_of(flow, begin, part.count - done);
         for (int i = 0; i < size; i++)
             inter->ins[i] = operand_at(flow, k, i, member, begin);
-        of(flow)->partial(&(struct jd_fold){ .ins = inter->ins,
-                                             .num_ins = size,
-                                             .outs = &out,
-                                             .num_outs = 1,
-                                             .count = run });
+        scatter_of(flow)->partial(&(struct jd_fold){ .ins = inter->ins,
+                                                     .num_ins = size,
+                                                     .outs = &out,
+                                                     .num_outs = 1,
+                                                     .count = run });
     }
 }
 
-static void load(const struct jd_inter_flow *flow, size_t k)
+static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
-    size_t bytes = jd__inter_piece_part(flow, k).count * of(flow)->wide;
+    size_t bytes = jd__inter_piece_part(flow, k).count * scatter_of(flow)->wide;
     for (int t = 0; t < flow->comm->num_groups; t++) {
         char *at = jd__inter_flow_at(flow, k, 0, t);
         int served = jd__inter_served(inter, t, inter->place);
@@ -156,37 +157,38 @@ static char *target_of(const struct jd_inter_flow *flow, size_t k, int i)
 {
     const struct jd_inter *inter = flow->comm->inter;
     int place = inter->place + i * inter->rails;
-    size_t all = flow->call->count * of(flow)->rows * flow->unit;
+    size_t all = flow->call->count * scatter_of(flow)->rows * flow->unit;
     if (place != inter->place && !flow->is_seen)
         return result_at(flow, k, inter->place, i);
     return jd__inter_out_of(flow->comm, flow->call, place, all) +
            jd__inter_piece_part(flow, k).begin * flow->unit;
 }
 
-static void deliver(const struct jd_inter_flow *flow, size_t k)
+static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     size_t count = jd__inter_piece_part(flow, k).count;
     const char *at = jd__inter_flow_at(flow, k, 0, inter->group);
     for (int i = 0; i < jd__inter_served(inter, inter->group, inter->place);
          i++) {
-        const void *in = at + (size_t)i * count * of(flow)->wide;
+        const void *in = at + (size_t)i * count * scatter_of(flow)->wide;
         void *out = target_of(flow, k, i);
-        of(flow)->finish(&(struct jd_fold){ .ins = &in,
-                                            .num_ins = 1,
-                                            .outs = &out,
-                                            .num_outs = 1,
-                                            .count = count,
-                                            .divisor = flow->comm->size });
+        scatter_of(flow)->finish(
+            &(struct jd_fold){ .ins = &in,
+                               .num_ins = 1,
+                               .outs = &out,
+                               .num_outs = 1,
+                               .count = count,
+                               .divisor = flow->comm->size });
     }
 }
 
 static const struct jd_inter_flow_ops scatter_ops = {
     .begin = begin_of,
-    .give = give,
-    .take = take,
-    .load = load,
-    .deliver = deliver,
+    .give = give_piece,
+    .take = take_piece,
+    .load = load_piece,
+    .deliver = deliver_piece,
 };
 
 /* ---- all of it ------------------------------------------------------------
@@ -197,9 +199,9 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
 {
     size_t served = (size_t)jd__inter_served_before(
         flow->comm->inter, flow->comm->num_groups, 0); /* of all the most */
-    size_t all = served * flow->length * of(flow)->wide;
+    size_t all = served * flow->length * scatter_of(flow)->wide;
     size_t piece = jd__inter_rail_bytes(flow->comm, all, false) /
-                   (served * of(flow)->wide);
+                   (served * scatter_of(flow)->wide);
     size_t room = JD_INTER_BOUNCE / (4 * (size_t)flow->comm->size * flow->unit);
     piece = jd__numbers_smaller(jd__numbers_smaller(piece, room), flow->length);
     return piece ? piece : 1;

@@ -258,8 +258,8 @@ static struct range range_of(const struct jd_comm *comm,
 }
 
 /* What the group has to give to the others; its length. */
-static size_t collect(struct jd_comm *comm, const struct jd_inter_sync *sync,
-                      char *data)
+static size_t collect_data(struct jd_comm *comm,
+                           const struct jd_inter_sync *sync, char *data)
 {
     const struct jd_inter *inter = comm->inter;
     int source = sync->signature.source;
@@ -281,7 +281,8 @@ static size_t collect(struct jd_comm *comm, const struct jd_inter_sync *sync,
     return (size_t)size * bytes;
 }
 
-static void summarise(struct jd_comm *comm, const struct jd_inter_sync *sync)
+static void make_group_result(struct jd_comm *comm,
+                              const struct jd_inter_sync *sync)
 {
     const struct jd_inter *inter = comm->inter;
     struct jd_inter_result *said = &inter->own->said;
@@ -293,9 +294,9 @@ static void summarise(struct jd_comm *comm, const struct jd_inter_sync *sync)
     bool agrees = jd__inter_result_agrees(said);
     said->is_seen = agrees && group_is_seen(comm, sync);
     bool has_data = sync->offers ? said->is_seen : agrees;
-    said->bytes =
-        has_data ? (uint32_t)collect(comm, sync, inter->own->message + HEAD)
-                 : 0;
+    said->bytes = has_data ? (uint32_t)collect_data(comm, sync,
+                                                    inter->own->message + HEAD)
+                           : 0;
 }
 
 /* ---- among leaders ------------------------------------------------------ */
@@ -357,8 +358,9 @@ static void take_data(struct jd_comm *comm, const struct jd_inter_sync *sync,
 
 /* Whether so many bytes are what comes in this round where all agree; of a
  * source's, all or none. */
-static bool fits(const struct jd_comm *comm, const struct jd_inter_sync *sync,
-                 const struct jd_round *round, uint32_t bytes)
+static bool fits_round(const struct jd_comm *comm,
+                       const struct jd_inter_sync *sync,
+                       const struct jd_round *round, uint32_t bytes)
 {
     jd_dtype dtype = sync->call->dtype;
     switch (sync->brings) {
@@ -387,8 +389,9 @@ static jd_status fail_bytes(const struct jd_comm *comm,
 }
 
 /* What came of so many bytes. */
-static jd_status merge(struct jd_comm *comm, const struct jd_inter_sync *sync,
-                       const struct jd_round *round, int came)
+static jd_status merge_theirs(struct jd_comm *comm,
+                              const struct jd_inter_sync *sync,
+                              const struct jd_round *round, int came)
 {
     struct jd_inter_result *said = &comm->inter->own->said, theirs;
     memcpy(&theirs, comm->inter->other->message, sizeof theirs);
@@ -405,7 +408,7 @@ static jd_status merge(struct jd_comm *comm, const struct jd_inter_sync *sync,
         jd__inter_result_merge(said, &theirs);
     bool counts =
         jd__inter_result_agrees(said) && (!sync->offers || said->is_seen);
-    if (counts && !fits(comm, sync, round, theirs.bytes))
+    if (counts && !fits_round(comm, sync, round, theirs.bytes))
         return fail_bytes(comm, sync, round->from, theirs.bytes);
     if (counts)
         take_data(comm, sync, round, theirs.bytes);
@@ -415,9 +418,9 @@ static jd_status merge(struct jd_comm *comm, const struct jd_inter_sync *sync,
 }
 
 /* The result stands in front of what is known of the data. */
-static struct jd_inter_end outgoing(struct jd_comm *comm,
-                                    const struct jd_inter_sync *sync,
-                                    const struct jd_round *round)
+static struct jd_inter_end outgoing_end(struct jd_comm *comm,
+                                        const struct jd_inter_sync *sync,
+                                        const struct jd_round *round)
 {
     struct jd_inter_pass *own = comm->inter->own;
     if (round->to < 0)
@@ -428,8 +431,8 @@ static struct jd_inter_end outgoing(struct jd_comm *comm,
                                   at, HEAD + own->said.bytes };
 }
 
-static struct jd_inter_end incoming(struct jd_comm *comm,
-                                    const struct jd_round *round)
+static struct jd_inter_end incoming_end(struct jd_comm *comm,
+                                        const struct jd_round *round)
 {
     struct jd_inter_pass *other = comm->inter->other;
     if (round->from < 0)
@@ -457,14 +460,14 @@ static jd_status tell_leaders(struct jd_comm *comm,
     for (int k = 0; k < jd__schedule_rounds(&schedule); k++) {
         struct jd_round round = jd__schedule_round(&schedule, k);
         struct jd_inter_move move;
-        status = jd__inter_post(comm, &move, incoming(comm, &round),
-                                outgoing(comm, sync, &round));
+        status = jd__inter_post(comm, &move, incoming_end(comm, &round),
+                                outgoing_end(comm, sync, &round));
         if (k == 0)
             use_time(comm, sync);
         if (status == JD_OK)
             status = jd__inter_finish_any(comm, &move);
         if (status == JD_OK && round.from >= 0)
-            status = merge(comm, sync, &round, move.came[0]);
+            status = merge_theirs(comm, sync, &round, move.came[0]);
         if (status != JD_OK)
             break;
     }
@@ -518,7 +521,8 @@ static void fold_finish(struct jd_comm *comm, const struct jd_inter_sync *sync,
                                .divisor = comm->size });
 }
 
-static void conclude(struct jd_comm *comm, const struct jd_inter_sync *sync)
+static void conclude_sync(struct jd_comm *comm,
+                          const struct jd_inter_sync *sync)
 {
     struct outcome *outcome = outcome_of(comm);
     write_outcome(comm, outcome);
@@ -546,19 +550,21 @@ static jd_status publish_failure(struct jd_comm *comm, jd_status status)
     return jd__inter_give_up(comm, status);
 }
 
-static jd_status lead(struct jd_comm *comm, const struct jd_inter_sync *sync)
+static jd_status lead_group(struct jd_comm *comm,
+                            const struct jd_inter_sync *sync)
 {
-    summarise(comm, sync);
+    make_group_result(comm, sync);
     jd_status status = tell_leaders(comm, sync);
     if (status != JD_OK)
         return publish_failure(comm, status);
-    conclude(comm, sync);
+    conclude_sync(comm, sync);
     jd__shm_advance(comm->group);
     return JD_OK;
 }
 
 /* The leader knows better why there is none. */
-static jd_status follow(struct jd_comm *comm, const struct jd_inter_sync *sync)
+static jd_status follow_leader(struct jd_comm *comm,
+                               const struct jd_inter_sync *sync)
 {
     const struct outcome *outcome = outcome_of(comm);
     use_time(comm, sync);
@@ -592,7 +598,8 @@ static struct jd_member_text name_of(const struct jd_comm *comm, int member)
         jd__signature_name(comm->processes, comm->size, member, member));
 }
 
-static jd_status accept(struct jd_comm *comm, const struct jd_inter_sync *sync)
+static jd_status accept_outcome(struct jd_comm *comm,
+                                const struct jd_inter_sync *sync)
 {
     const struct outcome *outcome = outcome_of(comm);
     jd_status status = (jd_status)outcome->status;
@@ -620,9 +627,9 @@ jd_status jd__inter_sync(struct jd_comm *comm, const struct jd_inter_sync *sync)
     jd__channel_next_wait(comm->wire)->is_handed_on = true;
     jd_status status = meet_group(comm, sync);
     if (status == JD_OK)
-        status =
-            comm->inter->place == 0 ? lead(comm, sync) : follow(comm, sync);
+        status = comm->inter->place == 0 ? lead_group(comm, sync)
+                                         : follow_leader(comm, sync);
     if (status == JD_OK)
         jd__recorder_met();
-    return status == JD_OK ? accept(comm, sync) : status;
+    return status == JD_OK ? accept_outcome(comm, sync) : status;
 }

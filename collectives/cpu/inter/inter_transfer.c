@@ -121,7 +121,7 @@ static struct jd_transfers *make_transfers(struct jd_comm *comm, int count)
 }
 
 /* Memory for so many transfers. */
-static bool prepare(struct jd_comm *comm, int count)
+static bool make_room(struct jd_comm *comm, int count)
 {
     struct jd_inter *inter = comm->inter;
     if (inter->transfers && inter->transfers->capacity >= count)
@@ -196,8 +196,8 @@ static enum kind kind_of(const struct message *message)
 }
 
 /* The other end of a transfer has announced itself. */
-static void match(struct jd_transfers *call, struct transfer *t,
-                  const struct message *message)
+static void match_transfer(struct jd_transfers *call, struct transfer *t,
+                           const struct message *message)
 {
     const struct jd_collective *own = &t->asked->call;
     bool agrees = message->head.signature.count == own->count &&
@@ -214,8 +214,9 @@ static void match(struct jd_transfers *call, struct transfer *t,
 }
 
 /* The first transfer with a member in that state, or NULL. */
-static struct transfer *find(const struct jd_transfers *call, int member,
-                             enum kind kind, enum state state)
+static struct transfer *find_transfer(const struct jd_transfers *call,
+                                      int member, enum kind kind,
+                                      enum state state)
 {
     for (int i = 0; i < call->count; i++) {
         struct transfer *t = &call->transfers[i];
@@ -236,11 +237,11 @@ static void match_early(struct jd_transfers *call, struct transfer *t)
     if (!early)
         return;
     *at = early->next;
-    match(call, t, &early->message);
+    match_transfer(call, t, &early->message);
     free(early);
 }
 
-static jd_status keep(struct jd_transfers *call, int peer)
+static jd_status keep_message(struct jd_transfers *call, int peer)
 {
     struct jd_inter_early **last = &call->comm->inter->early;
     struct jd_inter_early *early = calloc(1, sizeof *early);
@@ -270,8 +271,8 @@ static void match_self(struct jd_transfers *call)
 {
     int self = call->comm->index;
     for (;;) {
-        struct transfer *from = find(call, self, SEND, UNMATCHED);
-        struct transfer *to = find(call, self, RECEIVE, UNMATCHED);
+        struct transfer *from = find_transfer(call, self, SEND, UNMATCHED);
+        struct transfer *to = find_transfer(call, self, RECEIVE, UNMATCHED);
         if (!from && !to)
             return;
         if (from)
@@ -295,7 +296,7 @@ static void match_self(struct jd_transfers *call)
 
 /* ---- moving ------------------------------------------------------------- */
 
-static jd_status announce(struct jd_transfers *call, int index)
+static jd_status announce_transfer(struct jd_transfers *call, int index)
 {
     struct transfer *t = &call->transfers[index];
     size_t bytes = t->kind == SEND && bytes_of(t) <= SHORT ? bytes_of(t) : 0;
@@ -348,8 +349,8 @@ static jd_status begin_sends(struct jd_transfers *call, int member)
 {
     jd_status status = JD_OK;
     struct transfer *t;
-    while (status == JD_OK && !find(call, member, SEND, MOVING) &&
-           (t = find(call, member, SEND, AGREED))) {
+    while (status == JD_OK && !find_transfer(call, member, SEND, MOVING) &&
+           (t = find_transfer(call, member, SEND, AGREED))) {
         int index = (int)(t - call->transfers);
         t->data_follows = JD_INTER_DATA_FOLLOWS;
         status = jd__channel_start_send(
@@ -365,13 +366,13 @@ static jd_status begin_sends(struct jd_transfers *call, int member)
  * else does. */
 static bool wants_message(const struct jd_transfers *call, int member)
 {
-    return !find(call, member, RECEIVE, MOVING) &&
-           (find(call, member, RECEIVE, AGREED) ||
-            find(call, member, RECEIVE, UNMATCHED) ||
-            find(call, member, SEND, UNMATCHED));
+    return !find_transfer(call, member, RECEIVE, MOVING) &&
+           (find_transfer(call, member, RECEIVE, AGREED) ||
+            find_transfer(call, member, RECEIVE, UNMATCHED) ||
+            find_transfer(call, member, SEND, UNMATCHED));
 }
 
-static jd_status ask(struct jd_transfers *call, int peer)
+static jd_status ask_for_message(struct jd_transfers *call, int peer)
 {
     int index = message_index(call, peer);
     MPI_Request *request = &call->requests[index];
@@ -432,7 +433,7 @@ static jd_status take_message(struct jd_transfers *call, int peer, int came)
 {
     const struct message *message = &call->messages[peer].message;
     int member = call->peers[peer];
-    struct transfer *t = find(call, member, RECEIVE, AGREED);
+    struct transfer *t = find_transfer(call, member, RECEIVE, AGREED);
     jd_status status =
         is_known(message) ? check_length(call, member, came, length_of(message))
                           : JD_OK;
@@ -443,16 +444,16 @@ static jd_status take_message(struct jd_transfers *call, int peer, int came)
     if (message->head.kind != JD_INTER_SEND &&
         message->head.kind != JD_INTER_RECEIVE)
         return fail_kind(call, peer);
-    t = find(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
-             UNMATCHED);
+    t = find_transfer(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
+                      UNMATCHED);
     if (!t)
-        return keep(call, peer);
-    match(call, t, message);
+        return keep_message(call, peer);
+    match_transfer(call, t, message);
     return begin_sends(call, member);
 }
 
 /* One request is done. */
-static jd_status advance(struct jd_transfers *call, int index, int came)
+static jd_status advance_request(struct jd_transfers *call, int index, int came)
 {
     int first_message = message_index(call, 0), peer;
     jd_status status = JD_OK;
@@ -470,13 +471,13 @@ static jd_status advance(struct jd_transfers *call, int index, int came)
         if (status == JD_OK)
             status = begin_sends(call, t->asked->member);
     }
-    return status == JD_OK ? ask(call, peer) : status;
+    return status == JD_OK ? ask_for_message(call, peer) : status;
 }
 
 /* ---- a call ------------------------------------------------------------- */
 
-static void begin(struct jd_transfers *call,
-                  const struct jd_transfer *transfers, int count)
+static void begin_transfers(struct jd_transfers *call,
+                            const struct jd_transfer *transfers, int count)
 {
     const struct jd_comm *comm = call->comm;
     call->count = count;
@@ -505,26 +506,26 @@ static void begin(struct jd_transfers *call,
         call->requests[i] = MPI_REQUEST_NULL;
 }
 
-static jd_status start(struct jd_transfers *call)
+static jd_status start_transfers(struct jd_transfers *call)
 {
     jd_status status = JD_OK;
     for (int i = 0; i < call->count && status == JD_OK; i++) {
         if (call->transfers[i].state == DONE)
             continue;
-        status = announce(call, i);
+        status = announce_transfer(call, i);
         match_early(call, &call->transfers[i]);
     }
     for (int i = 0; i < call->num_peers && status == JD_OK; i++) {
         status = begin_sends(call, call->peers[i]);
         if (status == JD_OK)
-            status = ask(call, i);
+            status = ask_for_message(call, i);
     }
     return status;
 }
 
-static jd_status run(struct jd_transfers *call)
+static jd_status run_transfers(struct jd_transfers *call)
 {
-    jd_status status = start(call);
+    jd_status status = start_transfers(call);
     struct jd_wait *wait = jd__channel_next_wait(call->comm->wire);
     int came[JD_WAIT_CAME];
     wait->came = came;
@@ -535,7 +536,7 @@ static jd_status run(struct jd_transfers *call)
         if (status == JD_OK && index < 0)
             break;
         if (status == JD_OK)
-            status = advance(call, index, came[0]);
+            status = advance_request(call, index, came[0]);
     }
     wait->came = NULL;
     return status == JD_OK ? call->status : status;
@@ -547,12 +548,12 @@ jd_status jd__inter_transfer(struct jd_comm *comm,
     const struct jd_collective *first = &transfers[0].call;
     const char *operation = jd__signature_activity_name(
         count == 1 ? first->activity : JD_ACTIVITY_GROUP);
-    if (!prepare(comm, count))
+    if (!make_room(comm, count))
         return jd__fail_no_memory(operation,
                                   2 * (size_t)count * sizeof(struct transfer));
     struct jd_transfers *call = comm->inter->transfers;
     jd__channel_begin(comm->wire, operation, first->detail);
-    begin(call, transfers, count);
+    begin_transfers(call, transfers, count);
     match_self(call);
-    return jd__inter_give_up(comm, run(call));
+    return jd__inter_give_up(comm, run_transfers(call));
 }

@@ -138,9 +138,9 @@ static void tell_signature(struct jd_shm_group *group,
 /* Either this member then reads another's revocation, or that one reads this
  * round and waits until this member is revoked too: the one that gives up pays
  * for that order (shm_wait.c). */
-static void post(struct jd_shm_group *group,
-                 const struct jd_signature *signature, const void *payload,
-                 size_t bytes)
+static void post_signature(struct jd_shm_group *group,
+                           const struct jd_signature *signature,
+                           const void *payload, size_t bytes)
 {
     group->round++;
     struct jd_slot *slot = slot_of(group, group->index);
@@ -166,7 +166,7 @@ jd_status jd__shm_meet_merging(struct jd_shm_group *group,
         jd__shm_revoke(group);
     if (group->is_revoked)
         return jd__shm_fail_revoked(group);
-    post(group, signature, payload, bytes);
+    post_signature(group, signature, payload, bytes);
     return group->levels
                ? jd__shm_levels_meet(group, merge)
                : jd__shm_await_flags(group, JD_FLAG_ROUND, group->round);

@@ -157,7 +157,7 @@ static jd_status await_consumers(const struct run *run, size_t stage)
     return status;
 }
 
-static jd_status give(const struct run *run, size_t stage)
+static jd_status give_to_all(const struct run *run, size_t stage)
 {
     struct jd_shm_group *group = run->flow->group;
     bool gives = run->flow->ops->given(run->flow, group->index)->longest;
@@ -192,7 +192,7 @@ static jd_status take_from(const struct run *run, int producer, size_t stage)
 }
 
 /* Each member begins with the one after itself. */
-static jd_status take(const struct run *run, size_t stage)
+static jd_status take_from_all(const struct run *run, size_t stage)
 {
     const struct jd_shm_group *group = run->flow->group;
     jd_status status = JD_OK;
@@ -206,9 +206,9 @@ static jd_status run_stages(const struct run *run)
     jd_status status = JD_OK;
     for (size_t i = 0; i < run->stages && status == JD_OK; i++) {
         if (is_announced(run, i))
-            status = give(run, i);
+            status = give_to_all(run, i);
         if (status == JD_OK)
-            status = take(run, i);
+            status = take_from_all(run, i);
     }
     return status;
 }

@@ -190,8 +190,8 @@ static void hand_down(const struct jd_shm_group *group,
     hand_on(group, own);
 }
 
-static jd_status lead(struct jd_shm_group *group,
-                      const struct jd_shm_merge *merge)
+static jd_status lead_subgroup(struct jd_shm_group *group,
+                               const struct jd_shm_merge *merge)
 {
     const struct jd_shm_levels *levels = group->levels;
     jd_status status = jd__shm_await_members(group, JD_FLAG_ROUND,
@@ -213,7 +213,7 @@ jd_status jd__shm_levels_meet(struct jd_shm_group *group,
 {
     const struct jd_shm_levels *levels = group->levels;
     jd_status status = levels->num_own
-                           ? lead(group, merge)
+                           ? lead_subgroup(group, merge)
                            : jd__shm_await_members(group, JD_FLAG_RELEASED,
                                                    &levels->leader, 1);
     return status == JD_OK ? jd__shm_check_told(group) : status;

@@ -102,8 +102,8 @@ static size_t stream_bytes(const struct jd_shm_flow *flow, int producer,
     return jd__strided_bytes(&move->in);
 }
 
-static void give(const struct jd_shm_flow *flow, int consumer, size_t begin,
-                 size_t bytes, char *to)
+static void give_block(const struct jd_shm_flow *flow, int consumer,
+                       size_t begin, size_t bytes, char *to)
 {
     const struct jd_shm_move *move = flow->arg;
     struct jd_strided block = move->in;
@@ -118,15 +118,15 @@ static struct jd_strided target_of(const struct jd_shm_move *move, int producer)
     return block;
 }
 
-static void take(const struct jd_shm_flow *flow, int producer, size_t begin,
-                 size_t bytes, const char *from)
+static void take_block(const struct jd_shm_flow *flow, int producer,
+                       size_t begin, size_t bytes, const char *from)
 {
     struct jd_strided block = target_of(flow->arg, producer);
     jd__strided_write(&block, begin, bytes, from);
 }
 
-static jd_status copy(const struct jd_shm_flow *flow, int producer,
-                      struct jd_shm_cma in)
+static jd_status copy_block(const struct jd_shm_flow *flow, int producer,
+                            struct jd_shm_cma in)
 {
     const struct jd_shm_move *move = flow->arg;
     struct jd_strided block = target_of(move, producer);
@@ -134,18 +134,18 @@ static jd_status copy(const struct jd_shm_flow *flow, int producer,
     return jd__shm_cma_copy(flow->group, in, offset, move->in.pitch, &block);
 }
 
-static const struct jd_given *given(const struct jd_shm_flow *flow,
-                                    int producer)
+static const struct jd_given *given_by(const struct jd_shm_flow *flow,
+                                       int producer)
 {
     return jd__shm_payload(flow->group, producer);
 }
 
 static const struct jd_shm_flow_ops ops = {
     .bytes = stream_bytes,
-    .give = give,
-    .take = take,
-    .copy = copy,
-    .given = given,
+    .give = give_block,
+    .take = take_block,
+    .copy = copy_block,
+    .given = given_by,
 };
 
 /* What is read of in. */
@@ -190,11 +190,11 @@ static size_t tell_data(const struct jd_shm_flow *flow, char *payload)
     if (bytes == 0 || move->to == JD_MOVE_NONE)
         return 0;
     if (flow->is_shared) {
-        give(flow, 0, 0, bytes, payload);
+        give_block(flow, 0, 0, bytes, payload);
         return bytes;
     }
     for (int i = 0; i < jd__shm_size(flow->group); i++)
-        give(flow, i, 0, bytes, payload + (size_t)i * bytes);
+        give_block(flow, i, 0, bytes, payload + (size_t)i * bytes);
     return (size_t)jd__shm_size(flow->group) * bytes;
 }
 
@@ -205,8 +205,8 @@ static void take_data(const struct jd_shm_flow *flow)
         size_t bytes = stream_bytes(flow, i, own);
         const char *payload = jd__shm_payload(flow->group, i);
         if (bytes)
-            take(flow, i, 0, bytes,
-                 payload + (flow->is_shared ? 0 : (size_t)own * bytes));
+            take_block(flow, i, 0, bytes,
+                       payload + (flow->is_shared ? 0 : (size_t)own * bytes));
     }
 }
 

@@ -110,8 +110,8 @@ static const struct note *note_of(const struct jd_shm_group *group, int member)
     return (const void *)group->members[member].control->note;
 }
 
-static jd_status fail(const struct jd_shm_group *group,
-                      const struct jd_ragged_fault *fault)
+static jd_status fail_with_fault(const struct jd_shm_group *group,
+                                 const struct jd_ragged_fault *fault)
 {
     const struct jd_wait *wait = &group->spec.wait;
     return jd__ragged_fault_fail(wait->operation, wait->detail,
@@ -134,8 +134,9 @@ static jd_status compare_all(const struct exchange *x,
     for (int i = 1; i < group->size && status == JD_OK; i++)
         if (jd__ragged_fault_goes_before(&note_of(group, i)->fault, said))
             said = &note_of(group, i)->fault;
-    return status == JD_OK && said->kind != JD_RAGGED_FITS ? fail(group, said)
-                                                           : status;
+    return status == JD_OK && said->kind != JD_RAGGED_FITS
+               ? fail_with_fault(group, said)
+               : status;
 }
 
 /* ---- moving ------------------------------------------------------------- */

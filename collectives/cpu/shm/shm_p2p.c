@@ -493,20 +493,20 @@ static enum step begin_next(struct batch *batch, struct rail *rail)
     return MOVED;
 }
 
-static enum step advance(struct batch *batch, struct rail *rail)
+static enum step advance_rail(struct batch *batch, struct rail *rail)
 {
     enum step step =
         rail->sends ? send_on(batch, rail) : receive_on(batch, rail);
     return step == CLOSED ? begin_next(batch, rail) : step;
 }
 
-static enum jd_work work(void *arg, jd_status *ret_status)
+static enum jd_work work_on_rails(void *arg, jd_status *ret_status)
 {
     struct batch *batch = arg;
     struct jd_shm_p2p *p2p = batch->p2p;
     enum jd_work result = JD_WORK_IDLE;
     for (int i = 0; i < p2p->num_open;) {
-        enum step step = advance(batch, p2p->open[i]);
+        enum step step = advance_rail(batch, p2p->open[i]);
         *ret_status = batch->failure;
         if (step == FAILED)
             return JD_WORK_FAILED;
@@ -548,7 +548,7 @@ static bool holds_on(void *arg, int member)
 }
 
 static const struct jd_shm_work p2p_work = {
-    .work = work,
+    .work = work_on_rails,
     .find_missing = find_missing,
     .holds_on = holds_on,
 };

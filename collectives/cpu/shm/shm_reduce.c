@@ -20,7 +20,8 @@ struct jd_reduce_limits jd__reduce_limits = {
 
 #define HEAD sizeof(uint64_t)
 
-static void fill(struct jd_shm_group *group, struct jd_shm_reduction *r)
+static void fill_reduction(struct jd_shm_group *group,
+                           struct jd_shm_reduction *r)
 {
     const struct jd_collective *call = r->call;
     r->group = group;
@@ -60,7 +61,7 @@ size_t jd__shm_reduce_tell(struct jd_shm_group *group,
                            unsigned char *payload)
 {
     const struct jd_collective *call = reduction->call;
-    fill(group, reduction);
+    fill_reduction(group, reduction);
     size_t bytes = reduction->in_bytes;
     struct jd_shm_reduce_desc told = { .in = JD_PLACE_INLINE, .out = 0 };
     if (goes_inline(group, call->in, bytes)) {
@@ -92,7 +93,7 @@ static void fold_merge(const struct jd_shm_reduction *r, enum jd_fold_form form,
     });
 }
 
-static bool gather(void *arg, const int *members, int count, void *part)
+static bool gather_inline(void *arg, const int *members, int count, void *part)
 {
     const struct jd_shm_reduction *r = arg;
     for (int i = 0; i < count; i++) {
@@ -107,7 +108,8 @@ static bool gather(void *arg, const int *members, int count, void *part)
 }
 
 /* parts are the group's ins. */
-static void finish(void *arg, const void **parts, int count, void *result)
+static void finish_inline(void *arg, const void **parts, int count,
+                          void *result)
 {
     const struct jd_shm_reduction *r = arg;
     assert(parts == r->group->ins);
@@ -120,7 +122,7 @@ const struct jd_shm_merge *jd__shm_reduce_merge(struct jd_shm_reduction *r)
     if (r->scatter || r->is_ordered || r->block == 0 ||
         r->block > JD_SHM_MERGED / wide)
         return NULL;
-    r->merge = (struct jd_shm_merge){ gather, finish, r };
+    r->merge = (struct jd_shm_merge){ gather_inline, finish_inline, r };
     return &r->merge;
 }
 
@@ -144,8 +146,8 @@ void jd__shm_reduce_fold(const struct jd_reduce_plan *plan, int num_outs,
 
 /* What a member told, as all members can touch it: in its heap, or anywhere
  * where they are all of one process. NULL where it is neither. */
-static void *mapped(const struct jd_reduce_plan *plan, int member,
-                    uint64_t place, uint64_t address, size_t bytes)
+static void *mapped_place(const struct jd_reduce_plan *plan, int member,
+                          uint64_t place, uint64_t address, size_t bytes)
 {
     if (place == JD_PLACE_PRIVATE)
         return plan->group->is_one_process ? (void *)(uintptr_t)address : NULL;
@@ -159,7 +161,8 @@ static const char *input_of(const struct jd_reduce_plan *plan, int member)
     const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, member);
     if (told->in == JD_PLACE_INLINE)
         return (const char *)told + HEAD;
-    return mapped(plan, member, told->in, told->in_address, plan->in_bytes);
+    return mapped_place(plan, member, told->in, told->in_address,
+                        plan->in_bytes);
 }
 
 static void set_inputs(const struct jd_reduce_plan *plan, size_t offset)
@@ -195,7 +198,8 @@ static jd_status reduce_short(struct jd_reduce_plan *plan, bool has_places)
 static char *output_of(const struct jd_reduce_plan *plan, int member)
 {
     const struct jd_shm_reduce_desc *told = jd__told_by(plan->group, member);
-    return mapped(plan, member, told->out, told->out_address, plan->out_bytes);
+    return mapped_place(plan, member, told->out, told->out_address,
+                        plan->out_bytes);
 }
 
 void jd__shm_reduce_share(const struct jd_reduce_plan *plan, int member,
@@ -244,7 +248,7 @@ static bool is_in_place(const struct jd_shm_reduce_desc *told)
     return told->in == told->out && told->in_address == told->out_address;
 }
 
-static struct told_by_all look(const struct jd_reduce_plan *plan)
+static struct told_by_all look_at_all(const struct jd_reduce_plan *plan)
 {
     struct told_by_all all = { .inputs_are_seen = true,
                                .outputs_are_seen = true,
@@ -333,7 +337,7 @@ jd_status jd__shm_reduce(struct jd_shm_group *group,
         return reduce_inline(&plan);
     if (group->size == 1)
         return reduce_alone(&plan);
-    struct told_by_all all = look(&plan);
+    struct told_by_all all = look_at_all(&plan);
     if (is_short(&plan, &all))
         return reduce_short(&plan, all.has_places);
     if (is_zero_copy(&plan, &all))

@@ -47,8 +47,8 @@ static size_t piece_bytes(const struct jd_reduce_plan *plan)
 
 /* Bytes [offset, offset + bytes) of member's input: where they are, or copied
  * to where there is room. */
-static jd_status see(const struct jd_reduce_plan *plan, int member,
-                     size_t offset, size_t bytes, char *room)
+static jd_status see_input(const struct jd_reduce_plan *plan, int member,
+                           size_t offset, size_t bytes, char *room)
 {
     struct jd_shm_group *group = plan->group;
     struct jd_shm_cma cma = input_of(plan, member);
@@ -70,8 +70,8 @@ static jd_status fold_piece(const struct jd_reduce_plan *plan, size_t begin,
     jd_status status = JD_OK;
     for (int i = 0; i < group->size && status == JD_OK; i++)
         if (i != group->index)
-            status = see(plan, i, offset, count * plan->element,
-                         room + (size_t)i * piece);
+            status = see_input(plan, i, offset, count * plan->element,
+                               room + (size_t)i * piece);
     if (status != JD_OK)
         return status;
     group->ins[group->index] = (const char *)plan->r->call->in + offset;

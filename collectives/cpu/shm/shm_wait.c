@@ -42,7 +42,7 @@ int jd__shm_spins(const struct jd_shm_spec *spec)
     return spec->size > 1 && spec->size <= spec->cores ? SPINS : 0;
 }
 
-static void relax(void)
+static void relax_cpu(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -388,8 +388,8 @@ static bool is_last(const struct jd_target *target, int member)
 }
 
 /* Looks after what must go on while the member does not come. */
-static jd_status turn(struct jd_target *target, int member,
-                      struct jd_wait_state *state, unsigned turns)
+static jd_status wait_one_turn(struct jd_target *target, int member,
+                               struct jd_wait_state *state, unsigned turns)
 {
     struct jd_shm_group *group = target->group;
     give_way(group, turns);
@@ -411,7 +411,7 @@ static jd_status await_slowly(struct jd_target *target, int member)
     struct jd_wait_state state = jd__wait_start(&target->group->spec.wait);
     bool is_revoked;
     for (unsigned turns = 1; !has_come(target, member, &is_revoked); turns++) {
-        jd_status status = turn(target, member, &state, turns);
+        jd_status status = wait_one_turn(target, member, &state, turns);
         if (status != JD_OK)
             return let_go(target, status);
     }
@@ -420,14 +420,14 @@ static jd_status await_slowly(struct jd_target *target, int member)
     return is_revoked ? let_go(target, give_up_too(target, &state)) : JD_OK;
 }
 
-static jd_status await(struct jd_target *target, int member)
+static jd_status await_member(struct jd_target *target, int member)
 {
     bool is_revoked;
     for (int i = 0; i < target->group->spins; i++) {
         if (has_come(target, member, &is_revoked))
             return is_revoked ? await_slowly(target, member) : JD_OK;
         if (i > BARE_SPINS)
-            relax();
+            relax_cpu();
     }
     return await_slowly(target, member);
 }
@@ -441,7 +441,7 @@ jd_status jd__shm_await_flags(struct jd_shm_group *group, enum jd_flag flag,
     jd_status status = JD_OK;
     for (int i = 0; i < group->size && status == JD_OK; i++)
         if (i != group->index)
-            status = await(&target, i);
+            status = await_member(&target, i);
     return status;
 }
 
@@ -454,7 +454,7 @@ jd_status jd__shm_await_members(struct jd_shm_group *group, enum jd_flag flag,
     jd_status status = JD_OK;
     for (int i = 0; i < count && status == JD_OK; i++)
         if (members[i] != group->index)
-            status = await(&target, members[i]);
+            status = await_member(&target, members[i]);
     return status;
 }
 
@@ -473,7 +473,7 @@ jd_status jd__shm_await_word(struct jd_shm_group *group, int member,
     struct jd_target target = {
         .group = group, .word = word, .member = member, .value = value
     };
-    return member == group->index ? JD_OK : await(&target, member);
+    return member == group->index ? JD_OK : await_member(&target, member);
 }
 
 jd_status jd__shm_await_work(struct jd_shm_group *group,
@@ -493,9 +493,9 @@ jd_status jd__shm_await_work(struct jd_shm_group *group,
             spins = 0;
             turns = 0;
         } else if (done == JD_WORK_IDLE && spins++ < group->spins) {
-            relax();
+            relax_cpu();
         } else if (done == JD_WORK_IDLE) {
-            status = turn(&target, -1, &state, ++turns);
+            status = wait_one_turn(&target, -1, &state, ++turns);
         }
     }
     return let_go(&target, status);
