@@ -75,7 +75,7 @@ static jd_status set_shards(jd_array *array, const char *operation)
 }
 
 /* The last reference is gone, or the array was never finished. */
-static void destroy(jd_array *array)
+static void destroy_array(jd_array *array)
 {
     for (int i = 0; array->shards && i < array->num_shards; i++) {
         jd_array_shard *shard = &array->shards[i];
@@ -116,7 +116,7 @@ jd_status jd__array_create_without_data(const char *operation,
     if (status == JD_OK)
         *ret_array = array;
     else
-        destroy(array);
+        destroy_array(array);
     return status;
 }
 
@@ -151,7 +151,7 @@ jd_status jd__array_create(const char *operation, const jd_sharding *sharding,
     if (status == JD_OK)
         *ret_array = array;
     else
-        destroy(array);
+        destroy_array(array);
     return status;
 }
 
@@ -169,7 +169,7 @@ void jd_array_release(jd_array *array)
     if (array && !jd__forked_is_child &&
         atomic_fetch_sub_explicit(&array->references, 1,
                                   memory_order_acq_rel) == 1)
-        destroy(array);
+        destroy_array(array);
 }
 
 /* ---- what it is ---------------------------------------------------------- */

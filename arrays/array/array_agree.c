@@ -17,7 +17,7 @@ static void mark_devices(char *marks, const jd_sharding *sharding)
         marks[sharding->devices[i]->process_index] = 1;
 }
 
-static void mark(const void *arg, char *marks)
+static void mark_invited(const void *arg, char *marks)
 {
     const struct jd_invited *invited = arg;
     mark_devices(marks, invited->a);
@@ -30,7 +30,8 @@ jd_status jd__array_agree_enter(const char *operation,
                                 const struct jd_invited *invited,
                                 struct jd_agree_list **ret_list)
 {
-    return jd__agree_list_enter(&lists, operation, mark, invited, ret_list);
+    return jd__agree_list_enter(&lists, operation, mark_invited, invited,
+                                ret_list);
 }
 
 jd_status jd__array_agree_leave(struct jd_agree_list *list, jd_status status)
@@ -49,8 +50,8 @@ static void print_call(const void *arg, char *text, size_t size)
     snprintf(text, size, "%s of %s", call->operation, call->what);
 }
 
-static struct jd_signature sign(const struct shared_call *call,
-                                jd_status status, size_t bytes)
+static struct jd_signature sign_call(const struct shared_call *call,
+                                     jd_status status, size_t bytes)
 {
     uint64_t digest =
         jd__digest(0, call->operation, strlen(call->operation) + 1);
@@ -71,7 +72,7 @@ jd_status jd__array_agree_share(struct jd_agree_list *list, jd_status status,
     struct jd_merge merge;
     struct shared_call shared = { list->operation, what };
     struct jd_agree_call call = {
-        .merge = { .signature = sign(&shared, status, bytes),
+        .merge = { .signature = sign_call(&shared, status, bytes),
                    .record = own,
                    .bytes = bytes,
                    .all = all },

@@ -34,7 +34,7 @@ static void *take_out(struct cache **link)
 
 /* With the lock: those of the device, or of all, that are more than limit
  * bytes together, go; the last ones stay. */
-static void shorten(const jd_device *device, size_t limit)
+static void shorten_cache(const jd_device *device, size_t limit)
 {
     struct cache **link = &caches.first;
     size_t kept = 0;
@@ -50,7 +50,7 @@ static void shorten(const jd_device *device, size_t limit)
 }
 
 /* With the lock. NULL where none is of that size, or a little longer. */
-static void *find(const struct jd_block_cache_request *request)
+static void *find_block(const struct jd_block_cache_request *request)
 {
     for (struct cache **link = &caches.first; *link; link = &(*link)->next)
         if ((*link)->device == request->device &&
@@ -61,8 +61,8 @@ static void *find(const struct jd_block_cache_request *request)
 }
 
 /* What a result gets, it has as an array. */
-static jd_status allocate(const struct jd_block_cache_request *request,
-                          void **ret_memory)
+static jd_status allocate_block(const struct jd_block_cache_request *request,
+                                void **ret_memory)
 {
     void *memory;
     jd_status status =
@@ -79,26 +79,26 @@ jd_status jd__block_cache_take(const struct jd_block_cache_request *request,
 {
     pthread_mutex_lock(&caches.lock);
     if (caches.world != request->world)
-        shorten(NULL, 0);
+        shorten_cache(NULL, 0);
     caches.world = request->world;
     caches.limit = request->limit;
-    void *memory = request->bytes ? find(request) : NULL;
+    void *memory = request->bytes ? find_block(request) : NULL;
     pthread_mutex_unlock(&caches.lock);
     if (memory) {
         *ret_memory = memory;
         return JD_OK;
     }
-    jd_status status = allocate(request, ret_memory);
+    jd_status status = allocate_block(request, ret_memory);
     if (status != JD_RESOURCE_EXHAUSTED)
         return status;
     pthread_mutex_lock(&caches.lock);
-    shorten(NULL, 0);
+    shorten_cache(NULL, 0);
     pthread_mutex_unlock(&caches.lock);
-    return allocate(request, ret_memory);
+    return allocate_block(request, ret_memory);
 }
 
 /* With the lock; false where it is not kept. */
-static bool keep(uint64_t world, const struct cache *given)
+static bool keep_block(uint64_t world, const struct cache *given)
 {
     if (world != caches.world || given->bytes > caches.limit)
         return false;
@@ -108,7 +108,7 @@ static bool keep(uint64_t world, const struct cache *given)
     *cache = *given;
     cache->next = caches.first;
     caches.first = cache;
-    shorten(given->device, caches.limit);
+    shorten_cache(given->device, caches.limit);
     return true;
 }
 
@@ -119,7 +119,7 @@ void jd__block_cache_give(uint64_t world, const jd_device *device, size_t bytes,
     if (!memory)
         return;
     pthread_mutex_lock(&caches.lock);
-    bool is_kept = keep(world, &given);
+    bool is_kept = keep_block(world, &given);
     pthread_mutex_unlock(&caches.lock);
     if (!is_kept)
         jd__device_memory_free_taken(memory);

@@ -38,7 +38,7 @@ static jd_status copy_block(const jd_array_shard *shard, void *arg)
 }
 
 /* The array of this process, whatever the others have. */
-static jd_status fill(jd_array *array, const jd_leaf *value)
+static jd_status fill_array(jd_array *array, const jd_leaf *value)
 {
     jd_status status = jd__array_allocate(array, OPERATION);
     if (status != JD_OK)
@@ -62,8 +62,8 @@ static uint64_t digest_mesh(const jd_sharding *sharding)
     return digest;
 }
 
-static void describe(const jd_array *array, const jd_leaf *value,
-                     struct desc *ret_desc)
+static void describe_value(const jd_array *array, const jd_leaf *value,
+                           struct desc *ret_desc)
 {
     size_t bytes = jd__leaf_bytes(value);
     memset(ret_desc, 0, sizeof *ret_desc);
@@ -71,8 +71,8 @@ static void describe(const jd_array *array, const jd_leaf *value,
     jd__value_digest(value->data, bytes, ret_desc->value);
 }
 
-static jd_status compare(const struct jd_agree_list *array_agree,
-                         const struct desc *descs)
+static jd_status compare_descs(const struct jd_agree_list *array_agree,
+                               const struct desc *descs)
 {
     int first = array_agree->processes[0];
     for (int i = 1; i < array_agree->size; i++) {
@@ -96,8 +96,9 @@ static jd_status compare(const struct jd_agree_list *array_agree,
     return JD_OK;
 }
 
-static jd_status share(struct jd_agree_list *array_agree, const jd_array *array,
-                       const jd_leaf *value, jd_status status)
+static jd_status share_descs(struct jd_agree_list *array_agree,
+                             const jd_array *array, const jd_leaf *value,
+                             jd_status status)
 {
     size_t bytes = (size_t)array_agree->size * sizeof(struct desc);
     struct desc own = { .mesh = 0 }, *descs = malloc(bytes);
@@ -107,30 +108,31 @@ static jd_status share(struct jd_agree_list *array_agree, const jd_array *array,
     if (!descs)
         status = jd__fail_no_memory(OPERATION, bytes);
     else if (status == JD_OK)
-        describe(array, value, &own);
+        describe_value(array, value, &own);
     status = jd__array_agree_share(array_agree, status, what, &own, sizeof own,
                                    descs);
     if (status == JD_OK)
-        status = compare(array_agree, descs);
+        status = compare_descs(array_agree, descs);
     free(descs);
     return status;
 }
 
 /* Comes with what became of this process's own part, so that all know. */
-static jd_status agree(const jd_array *array, const jd_leaf *value,
-                       struct jd_agree_list *array_agree, jd_status status)
+static jd_status agree_on_value(const jd_array *array, const jd_leaf *value,
+                                struct jd_agree_list *array_agree,
+                                jd_status status)
 {
     if (!array_agree)
         return status;
     if (array_agree->size > 1)
-        status = share(array_agree, array, value, status);
+        status = share_descs(array_agree, array, value, status);
     return jd__array_agree_leave(array_agree, status);
 }
 
 /* ---- the call ------------------------------------------------------------ */
 
-static jd_status check(jd_array **ret_array, const jd_leaf *value,
-                       const jd_sharding *sharding)
+static jd_status check_arguments(jd_array **ret_array, const jd_leaf *value,
+                                 const jd_sharding *sharding)
 {
     struct jd_leaf_list list = { value, 1, OPERATION, "value" };
     size_t bytes;
@@ -148,7 +150,7 @@ jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
     struct jd_invited invited = { .a = sharding, .extra = -1 };
     struct jd_agree_list *array_agree;
     jd_array *array;
-    jd_status status = check(ret_array, value, sharding);
+    jd_status status = check_arguments(ret_array, value, sharding);
     if (status == JD_OK)
         status =
             jd__array_create_without_data(OPERATION, sharding, value->dtype,
@@ -157,7 +159,8 @@ jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
         return status;
     status = jd__array_agree_enter(OPERATION, &invited, &array_agree);
     if (status == JD_OK)
-        status = agree(array, value, array_agree, fill(array, value));
+        status =
+            agree_on_value(array, value, array_agree, fill_array(array, value));
     if (status == JD_OK)
         *ret_array = array;
     else

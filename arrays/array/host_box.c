@@ -167,7 +167,7 @@ int jd__host_box_ways(const struct jd_host_box *box, const struct jd_cut *cut)
     return ways;
 }
 
-static int coordinate(const jd_sharding *sharding, int place, int axis)
+static int coordinate_of(const jd_sharding *sharding, int place, int axis)
 {
     for (int a = sharding->num_axes - 1; a > axis; a--)
         place /= sharding->axis_sizes[a];
@@ -181,7 +181,7 @@ int jd__host_box_number(const struct jd_host_box *box,
     int number = 0;
     for (int i = 0; i < cut->axes.count; i++) {
         int axis = cut->axes.axis[i];
-        int at = coordinate(sharding, place, axis) - box->begin[axis];
+        int at = coordinate_of(sharding, place, axis) - box->begin[axis];
         number = number * box->size[axis] + at;
     }
     return number;

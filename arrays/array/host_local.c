@@ -24,8 +24,8 @@ struct host_local {
     int64_t global[JD_MAX_NDIM];
 };
 
-static jd_status enter(struct host_local *h, const jd_mesh *mesh,
-                       const char *spec)
+static jd_status prepare_sharding(struct host_local *h, const jd_mesh *mesh,
+                                  const char *spec)
 {
     jd_status status = jd_sharding_create(&h->sharding, mesh, spec);
     if (status != JD_OK)
@@ -48,7 +48,7 @@ static struct ways ways_of(const struct host_local *h, int d)
     return (struct ways){ jd__host_box_ways(&h->box, cut), cut->ways };
 }
 
-static jd_status lengthen(struct host_local *h, int d)
+static jd_status lengthen_dimension(struct host_local *h, int d)
 {
     struct ways ways = ways_of(h, d);
     int64_t times = ways.all / ways.local;
@@ -70,7 +70,7 @@ static jd_status lengthen(struct host_local *h, int d)
     return JD_OK;
 }
 
-static jd_status shorten(struct host_local *h, int d)
+static jd_status shorten_dimension(struct host_local *h, int d)
 {
     struct ways ways = ways_of(h, d);
     if (ways.all > ways.local && h->global[d] % ways.all != 0)
@@ -104,8 +104,8 @@ static void find_origin(const struct host_local *h, int place,
 }
 
 /* All blocks of this process, to its memory or from there. */
-static jd_status copy(const struct host_local *h, const jd_array *array,
-                      void *data, bool is_to_array)
+static jd_status copy_blocks(const struct host_local *h, const jd_array *array,
+                             void *data, bool is_to_array)
 {
     jd_range origin[JD_MAX_NDIM];
     jd_status status = JD_OK;
@@ -141,7 +141,7 @@ static jd_status check_local(struct host_local *h, const jd_leaf *local)
     h->ndim = local->ndim;
     for (int d = 0; d < h->ndim && status == JD_OK; d++) {
         h->local[d] = local->shape[d];
-        status = lengthen(h, d);
+        status = lengthen_dimension(h, d);
     }
     return status;
 }
@@ -155,14 +155,14 @@ jd_status jd_host_local_array_to_global_array(jd_array **ret_array,
     jd_array *array;
     if (!ret_array)
         return jd_fail(JD_INVALID_ARGUMENT, TO_GLOBAL ": ret_array is NULL");
-    jd_status status = enter(&h, mesh, spec);
+    jd_status status = prepare_sharding(&h, mesh, spec);
     if (status == JD_OK)
         status = check_local(&h, local);
     if (status == JD_OK)
         status = jd__array_create(TO_GLOBAL, h.sharding, local->dtype, h.ndim,
                                   h.global, &array);
     if (status == JD_OK) {
-        status = copy(&h, array, local->data, true);
+        status = copy_blocks(&h, array, local->data, true);
         if (status == JD_OK)
             *ret_array = array;
         else
@@ -227,7 +227,7 @@ static jd_status check_global(struct host_local *h, const jd_array *array)
     h->ndim = array->ndim;
     for (int d = 0; d < h->ndim && status == JD_OK; d++) {
         h->global[d] = array->shape[d];
-        status = shorten(h, d);
+        status = shorten_dimension(h, d);
     }
     return status;
 }
@@ -240,13 +240,13 @@ jd_status jd_global_array_to_host_local_array(const jd_array *array,
     struct host_local h = { .operation = TO_LOCAL };
     jd_status status = jd__array_check(array, TO_LOCAL);
     if (status == JD_OK)
-        status = enter(&h, mesh, spec);
+        status = prepare_sharding(&h, mesh, spec);
     if (status == JD_OK)
         status = check_global(&h, array);
     if (status == JD_OK)
         status = check_out(&h, array, out);
     if (status == JD_OK)
-        status = copy(&h, array, out->data, false);
+        status = copy_blocks(&h, array, out->data, false);
     jd_sharding_release(h.sharding);
     return status;
 }

@@ -29,7 +29,7 @@ static int cut_number(const jd_sharding *sharding, int place, int d)
  */
 
 /* A process and a number that it has; as one, they sort. */
-static uint64_t holding(int process, int number)
+static uint64_t make_holding(int process, int number)
 {
     return (uint64_t)process << 32 | (uint32_t)number;
 }
@@ -55,8 +55,8 @@ static int list_holdings(const jd_sharding *sharding, int d, uint64_t *list)
 {
     int count = 0;
     for (int i = 0; i < sharding->num_devices; i++)
-        list[i] = holding(sharding->devices[i]->process_index,
-                          cut_number(sharding, i, d));
+        list[i] = make_holding(sharding->devices[i]->process_index,
+                               cut_number(sharding, i, d));
     qsort(list, (size_t)sharding->num_devices, sizeof *list, compare_holdings);
     for (int i = 0; i < sharding->num_devices; i++)
         if (count == 0 || list[count - 1] != list[i])
@@ -255,7 +255,7 @@ static jd_status copy_block(const jd_array_shard *shard, void *arg)
         shard->index);
 }
 
-static jd_status fill(jd_array *array, const jd_leaf *local)
+static jd_status fill_array(jd_array *array, const jd_leaf *local)
 {
     struct source source = { array, local, { NULL } };
     jd_status status = JD_OK;
@@ -271,8 +271,9 @@ static jd_status fill(jd_array *array, const jd_leaf *local)
 
 /* ---- the call ------------------------------------------------------------ */
 
-static jd_status check(jd_array **ret_array, const jd_sharding *sharding,
-                       const jd_leaf *local)
+static jd_status check_arguments(jd_array **ret_array,
+                                 const jd_sharding *sharding,
+                                 const jd_leaf *local)
 {
     struct jd_leaf_list list = { local, 1, OPERATION, "local" };
     size_t bytes;
@@ -290,7 +291,7 @@ jd_status jd_array_from_process_local_data(jd_array **ret_array,
 {
     int64_t inferred[JD_MAX_NDIM];
     jd_array *array;
-    jd_status status = check(ret_array, sharding, local);
+    jd_status status = check_arguments(ret_array, sharding, local);
     if (status == JD_OK && !global_shape && local->ndim <= JD_MAX_NDIM) {
         status = infer_shape(sharding, local, inferred);
         global_shape = inferred;
@@ -301,7 +302,7 @@ jd_status jd_array_from_process_local_data(jd_array **ret_array,
                                           local->ndim, global_shape, &array);
     if (status != JD_OK)
         return status;
-    status = fill(array, local);
+    status = fill_array(array, local);
     if (status == JD_OK)
         *ret_array = array;
     else

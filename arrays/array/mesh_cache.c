@@ -20,7 +20,7 @@ static struct {
 } meshes = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Those of a world that has ended: nobody is met. */
-static void forget(void)
+static void forget_meshes(void)
 {
     while (meshes.first) {
         struct kept *kept = meshes.first;
@@ -31,7 +31,8 @@ static void forget(void)
 }
 
 /* One axis, or two of which the second has `row` devices. */
-static struct kept *find(const jd_device *const *devices, int count, int row)
+static struct kept *find_mesh(const jd_device *const *devices, int count,
+                              int row)
 {
     size_t bytes = (size_t)count * sizeof *devices;
     struct kept *kept = meshes.first;
@@ -42,8 +43,9 @@ static struct kept *find(const jd_device *const *devices, int count, int row)
     return kept;
 }
 
-static jd_status make(const char *operation, const jd_device *const *devices,
-                      int count, int row, struct kept **ret_kept)
+static jd_status make_mesh(const char *operation,
+                           const jd_device *const *devices, int count, int row,
+                           struct kept **ret_kept)
 {
     static const char *const names[] = { "rows", "all" };
     const int shape[] = { count / row, row };
@@ -73,11 +75,11 @@ jd_status jd__mesh_cache_of_rows(const char *operation,
         return status;
     pthread_mutex_lock(&meshes.lock);
     if (meshes.world != runtime->number)
-        forget();
+        forget_meshes();
     meshes.world = runtime->number;
-    struct kept *kept = find(devices, count, row);
+    struct kept *kept = find_mesh(devices, count, row);
     if (!kept)
-        status = make(operation, devices, count, row, &kept);
+        status = make_mesh(operation, devices, count, row, &kept);
     pthread_mutex_unlock(&meshes.lock);
     if (status == JD_OK)
         *ret_mesh = kept->mesh;

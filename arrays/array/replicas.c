@@ -22,7 +22,7 @@
 
 /* ---- what a process works out by itself --------------------------------- */
 
-static jd_status allocate(struct jd_replicas *r)
+static jd_status allocate_digests(struct jd_replicas *r)
 {
     size_t places = (size_t)r->array->sharding->num_devices;
     size_t ways = (size_t)r->array->sharding->ways;
@@ -72,10 +72,10 @@ static jd_status digest_block(const char *data, size_t bytes,
 }
 
 /* And the digests of its own blocks. */
-static jd_status prepare(struct jd_replicas *r)
+static jd_status prepare_digests(struct jd_replicas *r)
 {
     const jd_sharding *sharding = r->array->sharding;
-    jd_status status = allocate(r);
+    jd_status status = allocate_digests(r);
     if (status == JD_OK)
         status = jd__owners_find(OPERATION, sharding, &r->owners);
     if (status == JD_OK)
@@ -94,7 +94,7 @@ static jd_status prepare(struct jd_replicas *r)
     return status;
 }
 
-static void finish(struct jd_replicas *r)
+static void finish_replicas(struct jd_replicas *r)
 {
     jd__owners_finish(&r->owners);
     free(r->digests);
@@ -173,7 +173,7 @@ static void take_digests(struct jd_replicas *r,
 }
 
 /* "F32[4,6] cut by \"data\" over 4 devices (bitwise)". */
-static void describe(const struct jd_replicas *r, char *text, size_t size)
+static void describe_array(const struct jd_replicas *r, char *text, size_t size)
 {
     const jd_array *a = r->array;
     const jd_leaf leaf = { NULL, a->dtype, a->ndim, a->shape };
@@ -191,7 +191,7 @@ static jd_status share_digests(struct jd_replicas *r, jd_status status,
     char what[512];
     if (status == JD_OK)
         status = open_digests(r, array_agree, &d);
-    describe(r, what, sizeof what);
+    describe_array(r, what, sizeof what);
     status = jd__array_agree_share(array_agree, status, what, NULL, 0, NULL);
     if (status == JD_OK)
         status = jd__array_agree_share(array_agree, status, what, d.own,
@@ -274,8 +274,8 @@ static bool has_suspect(const struct jd_replicas *r)
     return false;
 }
 
-static jd_status compare(struct jd_replicas *r, const char *what,
-                         struct jd_agree_list *array_agree)
+static jd_status compare_replicas(struct jd_replicas *r, const char *what,
+                                  struct jd_agree_list *array_agree)
 {
     bool trusts = jd__equality_trusts_bits(&r->rules, r->array->dtype);
     bool suspects = has_suspect(r);
@@ -308,9 +308,9 @@ jd_status jd_array_assert_replicas_equal(const jd_array *array,
     status = jd__array_agree_enter(OPERATION, &invited, &array_agree);
     if (status != JD_OK || !array_agree)
         return status;
-    status = share_digests(&r, prepare(&r), array_agree);
+    status = share_digests(&r, prepare_digests(&r), array_agree);
     if (status == JD_OK)
-        status = compare(&r, what, array_agree);
-    finish(&r);
+        status = compare_replicas(&r, what, array_agree);
+    finish_replicas(&r);
     return jd__array_agree_leave(array_agree, status);
 }

@@ -293,7 +293,7 @@ static int range_width(const struct jd_picture *picture, int dimension,
     return (int)strlen(text);
 }
 
-static void measure(struct canvas *canvas)
+static void measure_canvas(struct canvas *canvas)
 {
     const struct jd_picture *picture = canvas->picture;
     int width = range_width(picture, picture->column, picture->num_columns);
@@ -330,7 +330,7 @@ static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
                              .out = buffer,
                              .strokes = is_utf8 ? &utf8 : &ascii,
                              .has_colour = has_colour };
-    measure(&canvas);
+    measure_canvas(&canvas);
     print_summary(drawing->sharding, drawing->ndim, drawing->shape, buffer);
     print_legend(&picture, buffer);
     print_tables(&canvas);
@@ -350,7 +350,7 @@ static jd_status write_picture(const struct drawing *drawing, const char *text,
 }
 
 /* Written in one go, so that pictures of several processes do not mix. */
-static jd_status draw(const struct drawing *drawing)
+static jd_status draw_picture(const struct drawing *drawing)
 {
     struct jd_text picture;
     FILE *out = jd__text_begin(&picture);
@@ -376,7 +376,7 @@ jd_status jd_visualize_sharding(const jd_sharding *sharding, int ndim,
         status = jd__sharding_check_shape(sharding, operation, ndim, shape);
     if (status == JD_OK && !out)
         status = jd_fail(JD_INVALID_ARGUMENT, "%s: out is NULL", operation);
-    return status == JD_OK ? draw(&drawing) : status;
+    return status == JD_OK ? draw_picture(&drawing) : status;
 }
 
 jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out)
@@ -387,6 +387,6 @@ jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out)
         status = jd_fail(JD_INVALID_ARGUMENT, "%s: out is NULL", operation);
     if (status != JD_OK)
         return status;
-    return draw(&(struct drawing){ operation, array->sharding, array->ndim,
-                                   array->shape, out });
+    return draw_picture(&(struct drawing){ operation, array->sharding,
+                                           array->ndim, array->shape, out });
 }

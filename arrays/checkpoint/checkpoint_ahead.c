@@ -10,8 +10,8 @@
 #define MOST ((size_t)256 << 20)
 
 /* Whether this process needs something of a block; its first byte then. */
-static bool meets(const jd_array *array, const jd_range *block,
-                  size_t *ret_first)
+static bool needs_block(const jd_array *array, const jd_range *block,
+                        size_t *ret_first)
 {
     struct jd_runs runs;
     size_t first = SIZE_MAX;
@@ -33,7 +33,7 @@ static void *ask_all(void *arg)
     int count = ahead->saved->num_blocks;
     for (int b = 0; b < count && left && !atomic_load(&ahead->is_over); b++) {
         jd__checkpoint_saved_block(ahead->saved, b, block);
-        if (meets(ahead->array, block, &first))
+        if (needs_block(ahead->array, block, &first))
             left -= jd__checkpoint_block_expect(ahead->io, ahead->saved, b,
                                                 ahead->dir, first, left,
                                                 &ahead->is_over);

@@ -148,8 +148,8 @@ static jd_status check_header(const struct jd_block_reader *reader,
 /* Until is_over, where that is not NULL; returns how many were asked for. That
  * it fails does not matter. Of much at a time the system takes only the
  * beginning. */
-static size_t ask(int fd, int64_t begin, size_t bytes,
-                  const atomic_bool *is_over)
+static size_t ask_system(int fd, int64_t begin, size_t bytes,
+                         const atomic_bool *is_over)
 {
     size_t at = 0;
     while (at < bytes && !(is_over && atomic_load(is_over))) {
@@ -164,8 +164,9 @@ static size_t ask(int fd, int64_t begin, size_t bytes,
 static void ask_ahead(const struct jd_block_reader *reader, size_t chunk,
                       size_t count)
 {
-    ask(reader->fd, reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK),
-        count * JD_CHECKPOINT_CHUNK, NULL);
+    ask_system(reader->fd,
+               reader->begin + (int64_t)(chunk * JD_CHECKPOINT_CHUNK),
+               count * JD_CHECKPOINT_CHUNK, NULL);
 }
 
 jd_status jd__checkpoint_block_open(const struct jd_io *io,
@@ -214,7 +215,7 @@ size_t jd__checkpoint_block_expect(const struct jd_io *io,
     if (jd__checkpoint_io_path(io, dir, "", file, path) != JD_OK ||
         jd__checkpoint_io_open(io, path, &fd) != JD_OK)
         return 0;
-    count = ask(fd, (int64_t)begin, count, is_over);
+    count = ask_system(fd, (int64_t)begin, count, is_over);
     close(fd);
     return count;
 }

@@ -45,7 +45,8 @@ const char *jd__checkpoint_dir_fault(const char *dir)
 /* ---- names --------------------------------------------------------------- */
 
 /* "/a/b" is "/a" and "b", "b" is "." and "b". */
-static void split(const char *dir, char parent[PATH_MAX], const char **ret_name)
+static void split_path(const char *dir, char parent[PATH_MAX],
+                       const char **ret_name)
 {
     const char *slash = strrchr(dir, '/');
     *ret_name = slash ? slash + 1 : dir;
@@ -104,7 +105,7 @@ static void for_each_beside(const char *dir, const char *kind,
 {
     char parent[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
     const char *name;
-    split(dir, parent, &name);
+    split_path(dir, parent, &name);
     DIR *folder = opendir(parent);
     if (!folder)
         return;
@@ -149,7 +150,7 @@ static void note_whole(const char *path, void *arg)
         snprintf(found, PATH_MAX, "%s", path);
 }
 
-static bool exists(const char *path)
+static bool path_exists(const char *path)
 {
     struct stat info;
     return lstat(path, &info) == 0 || errno != ENOENT;
@@ -161,7 +162,7 @@ static bool is_vacant(const char *path)
     bool is_empty = true;
     DIR *folder = opendir(path);
     if (!folder)
-        return !exists(path);
+        return !path_exists(path);
     for (struct dirent *e; is_empty && (e = readdir(folder)) != NULL;)
         is_empty = is_dots(e->d_name);
     closedir(folder);
@@ -176,7 +177,7 @@ jd_status jd__checkpoint_locate(const struct jd_io *io, const char *dir,
         for_each_beside(dir, replaced, note_whole, path);
     if (*path)
         return JD_OK;
-    if (exists(dir))
+    if (path_exists(dir))
         return jd__checkpoint_io_path(io, dir, "", NULL, path);
     return jd_fail(JD_NOT_FOUND,
                    "%s: %s sees no directory %s; it must be on a file system "
@@ -258,7 +259,7 @@ static jd_status bring_back(const struct jd_io *io, const char *dir)
         return JD_OK;
     if (rename(path, dir) != 0)
         return jd__checkpoint_io_fail(io, "rename", path, -1, errno);
-    split(dir, parent, &name);
+    split_path(dir, parent, &name);
     return sync_dir(io, parent);
 }
 
@@ -323,8 +324,8 @@ static jd_status replace_in_steps(const struct jd_io *io, const char *dir,
     return status;
 }
 
-static jd_status exchange(const struct jd_io *io, const char *dir,
-                          const char *path, uint64_t word)
+static jd_status exchange_dirs(const struct jd_io *io, const char *dir,
+                               const char *path, uint64_t word)
 {
     if (renameat2(AT_FDCWD, path, AT_FDCWD, dir, RENAME_EXCHANGE) == 0)
         return JD_OK;
@@ -345,10 +346,10 @@ jd_status jd__checkpoint_commit(const struct jd_io *io, const char *dir,
         status = sync_dir(io, path);
     if (status != JD_OK)
         return status;
-    if (exists(dir))
-        status = exchange(io, dir, path, word);
+    if (path_exists(dir))
+        status = exchange_dirs(io, dir, path, word);
     else if (rename(path, dir) != 0)
         status = jd__checkpoint_io_fail(io, "rename", path, -1, errno);
-    split(dir, parent, &name);
+    split_path(dir, parent, &name);
     return status == JD_OK ? sync_dir(io, parent) : status;
 }

@@ -93,7 +93,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The index owns it now, or it is no more. */
-static jd_status keep(struct jd_index *index, struct jd_saved_array *array)
+static jd_status keep_array(struct jd_index *index,
+                            struct jd_saved_array *array)
 {
     struct jd_saved_array *kept = &index->arrays[index->count];
     *kept = *array;
@@ -132,17 +133,17 @@ jd_status jd__checkpoint_index_add(struct jd_index *index, const char *name,
         free_array(&array);
         return status;
     }
-    return keep(index, &array);
+    return keep_array(index, &array);
 }
 
-static void forget(void *array)
+static void free_nothing(void *array)
 {
     (void)array;
 }
 
 void jd__checkpoint_index_finish(struct jd_index *index)
 {
-    tdestroy(index->by_name, forget);
+    tdestroy(index->by_name, free_nothing);
     for (size_t i = 0; i < index->count; i++)
         free_array(&index->arrays[i]);
     free(index->arrays);

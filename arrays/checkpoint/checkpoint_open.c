@@ -167,8 +167,9 @@ static jd_status verify_block(const struct jd_io *io,
     return status;
 }
 
-static jd_status verify(const struct jd_io *io, const jd_checkpoint *checkpoint,
-                        const char *name, char *memory)
+static jd_status verify_arrays(const struct jd_io *io,
+                               const jd_checkpoint *checkpoint,
+                               const char *name, char *memory)
 {
     jd_status status = JD_OK;
     for (size_t i = 0; i < checkpoint->index.count; i++) {
@@ -199,7 +200,7 @@ jd_status jd_checkpoint_verify(const jd_checkpoint *checkpoint,
     char *memory = malloc(JD_CHECKPOINT_CHUNK);
     if (!memory)
         return jd__fail_no_memory(io.operation, JD_CHECKPOINT_CHUNK);
-    status = verify(&io, checkpoint, name, memory);
+    status = verify_arrays(&io, checkpoint, name, memory);
     free(memory);
     return status;
 }

@@ -271,8 +271,8 @@ static jd_status check_arguments(const char *dir, const char *const *names,
 }
 
 /* What this process came for; NULL where memory ends. */
-static char *describe(const char *dir, const char *const *names,
-                      jd_sharding *const *shardings, size_t n)
+static char *describe_call(const char *dir, const char *const *names,
+                           jd_sharding *const *shardings, size_t n)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
@@ -319,7 +319,7 @@ static jd_status begin_restore(struct restore *restore,
     if (status == JD_OK && !restore->arrays)
         status = jd__fail_no_memory(operation, n * sizeof *restore->arrays);
     if (status == JD_OK) {
-        what = describe(restore->dir, names, shardings, n);
+        what = describe_call(restore->dir, names, shardings, n);
         if (!what)
             status = jd__fail_no_memory(operation, n);
     }
@@ -340,14 +340,14 @@ static jd_status begin_restore(struct restore *restore,
     return status;
 }
 
-static void forget(jd_array **arrays, size_t n)
+static void release_arrays(jd_array **arrays, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         jd_array_release(arrays[i]);
 }
 
 /* Process 0 has found it. */
-static jd_status locate(struct restore *restore)
+static jd_status locate_checkpoint(struct restore *restore)
 {
     jd_status status =
         jd__checkpoint_locate(&restore->io, restore->dir, restore->path);
@@ -367,7 +367,7 @@ static jd_status restore_all(struct restore *restore, const char *const *names,
                                   &restore->index);
     free(text);
     if (status == JD_OK && restore->io.process != 0)
-        status = locate(restore);
+        status = locate_checkpoint(restore);
     if (status == JD_OK)
         status = make_arrays(restore, names, shardings, n);
     status = jd__checkpoint_agree(&restore->io, status);
@@ -394,7 +394,7 @@ jd_status jd_array_restore(const char *dir, const char *const *names,
     if (status == JD_OK && n > 0)
         memcpy(ret_arrays, arrays, n * sizeof *arrays);
     else if (arrays)
-        forget(arrays, n);
+        release_arrays(arrays, n);
     free(arrays);
     return jd__recorder_leave(status);
 }

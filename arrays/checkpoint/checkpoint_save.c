@@ -260,8 +260,8 @@ static void take_checksums(int process, uint32_t *crcs, size_t count, void *arg)
     checksums->count -= count;
 }
 
-static jd_status distribute(const struct save *save, const jd_kv_entry *entries,
-                            size_t count)
+static jd_status distribute_checksums(const struct save *save,
+                                      const jd_kv_entry *entries, size_t count)
 {
     int processes = jd_process_count();
     struct all_checksums all_checksums = {
@@ -295,7 +295,7 @@ static jd_status take_crcs(const struct save *save)
     jd_status status = jd_kv_dir_get(key, &entries, &count);
     if (status != JD_OK)
         return jd__fail_prefix(status, "%s: ", operation);
-    status = distribute(save, entries, count);
+    status = distribute_checksums(save, entries, count);
     free(entries);
     return status;
 }
@@ -321,7 +321,7 @@ static jd_status write_file(const struct save *save, const char *text,
 }
 
 /* What process 0 does when all blocks are on the disk. */
-static jd_status finish(const struct save *save)
+static jd_status finish_checkpoint(const struct save *save)
 {
     char *text;
     size_t bytes;
@@ -379,7 +379,7 @@ static jd_status wait_for_all(void)
 
 /* mine, with its sentence, is this process's part; the sentence outlives the
  * wait for the others. */
-static jd_status meet(const struct save *save, jd_status mine)
+static jd_status meet_others(const struct save *save, jd_status mine)
 {
     char *sentence = mine == JD_OK ? NULL : strdup(jd_error_message());
     jd_status status = wait_for_all();
@@ -407,10 +407,10 @@ static jd_status save_blocks_and_index(struct save *save)
     jd_status status = write_blocks(save);
     if (status == JD_OK)
         status = give_crcs(save);
-    status = meet(save, status);
+    status = meet_others(save, status);
     if (status == JD_OK)
-        status =
-            jd__checkpoint_agree(&save->io, is_first ? finish(save) : JD_OK);
+        status = jd__checkpoint_agree(
+            &save->io, is_first ? finish_checkpoint(save) : JD_OK);
     if (is_first)
         clean_up(save, status);
     return status;

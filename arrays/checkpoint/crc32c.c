@@ -25,7 +25,7 @@ static uint32_t times_x(uint32_t a)
     return a >> 1 ^ (a & 1 ? POLYNOMIAL : 0);
 }
 
-static uint32_t multiply(uint32_t a, uint32_t b)
+static uint32_t multiply_polynomials(uint32_t a, uint32_t b)
 {
     uint32_t product = 0;
     for (int bit = 31; bit >= 0; bit--) {
@@ -41,15 +41,15 @@ static uint32_t shift_of(uint64_t bytes)
     uint32_t shift = ONE;
     for (uint32_t square = ONE_BYTE; bytes; bytes >>= 1) {
         if (bytes & 1)
-            shift = multiply(shift, square);
-        square = multiply(square, square);
+            shift = multiply_polynomials(shift, square);
+        square = multiply_polynomials(square, square);
     }
     return shift;
 }
 
 uint32_t jd__crc32c_join(uint32_t first, uint32_t second, uint64_t second_bytes)
 {
-    return multiply(shift_of(second_bytes), first) ^ second;
+    return multiply_polynomials(shift_of(second_bytes), first) ^ second;
 }
 
 /* ---- by tables ---------------------------------------------------------- */
@@ -121,8 +121,8 @@ SSE42 static uint32_t add_lanes(uint32_t crc, const unsigned char *data)
         second = _mm_crc32_u64(second, word_at(data + LANE + i));
         third = _mm_crc32_u64(third, word_at(data + 2 * LANE + i));
     }
-    crc = multiply(lane_shift, (uint32_t)first) ^ (uint32_t)second;
-    return multiply(lane_shift, crc) ^ (uint32_t)third;
+    crc = multiply_polynomials(lane_shift, (uint32_t)first) ^ (uint32_t)second;
+    return multiply_polynomials(lane_shift, crc) ^ (uint32_t)third;
 }
 
 SSE42 static uint32_t

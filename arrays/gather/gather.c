@@ -14,8 +14,8 @@
 /* ---- the calls ---------------------------------------------------------- */
 
 /* "F32[4,6] cut by "data" over 4 devices to process 0". */
-static void describe(const struct jd_gather *g, int root_process, char *text,
-                     size_t size)
+static void describe_array(const struct jd_gather *g, int root_process,
+                           char *text, size_t size)
 {
     const jd_leaf leaf = { NULL, g->array->dtype, g->array->ndim,
                            g->array->shape };
@@ -40,7 +40,7 @@ static jd_status gather_array(struct jd_gather *g, int root_process,
 {
     char what[512];
     jd_status status = JD_OK;
-    describe(g, root_process, what, sizeof what);
+    describe_array(g, root_process, what, sizeof what);
     if (!is_empty(g->array))
         status = jd__gather_prepare(g, root_process);
     status = jd__array_agree_share(array_agree, status, what, NULL, 0, NULL);

@@ -204,7 +204,7 @@ static size_t choose_chunk(const struct jd_gather *g)
 
 /* Memory for what is on the way. One who gives of one block alone gives it
  * from where it is. */
-static jd_status allocate(struct jd_gather *g)
+static jd_status allocate_chunks(struct jd_gather *g)
 {
     size_t cursors = (size_t)g->size * sizeof *g->cursors, places = 0;
     g->chunk = choose_chunk(g);
@@ -257,7 +257,8 @@ jd_status jd__gather_prepare(struct jd_gather *g, int root_process)
     g->way = g->root < 0 ? choose_way_to_all(g) : choose_way_to_root(g);
     if (g->way == JD_GATHER_RAGGED || g->way == JD_GATHER_CHUNKS)
         status = allocate_lists(g);
-    return status == JD_OK && g->way == JD_GATHER_CHUNKS ? allocate(g) : status;
+    return status == JD_OK && g->way == JD_GATHER_CHUNKS ? allocate_chunks(g)
+                                                         : status;
 }
 
 void jd__gather_finish(struct jd_gather *g)

@@ -62,7 +62,7 @@ static void *data_of(const jd_array_shard *shard)
 }
 
 /* Elements of dimensions [first, last) of a block. */
-static size_t extent(const jd_array_shard *shard, int first, int last)
+static size_t count_elements(const jd_array_shard *shard, int first, int last)
 {
     size_t count = 1;
     for (int d = first; d < last; d++)
@@ -74,20 +74,22 @@ static size_t extent(const jd_array_shard *shard, int first, int last)
  * The dimensions before both are a call each. Then the block is a matrix that
  * is cut along its rows or its columns and put together along the others.
  */
-static jd_status swap(const struct jd_exchange_part *part, jd_shard *shard)
+static jd_status swap_dimensions(const struct jd_exchange_part *part,
+                                 jd_shard *shard)
 {
     const struct jd_plan *plan = part->exchange->plan;
     const jd_array_shard *from = part->from;
     bool by_rows = plan->split < plan->concat;
     int first = by_rows ? plan->split : plan->concat;
     int second = by_rows ? plan->concat : plan->split;
-    size_t rows = extent(from, first, second);
-    size_t columns = extent(from, second, plan->ndim);
+    size_t rows = count_elements(from, first, second);
+    size_t columns = count_elements(from, second, plan->ndim);
     size_t step = rows * columns * part->exchange->to->element;
     const char *in = from->data;
     char *out = part->to->data;
     jd_status status = JD_OK;
-    for (size_t i = extent(from, 0, first); i > 0 && status == JD_OK; i--) {
+    for (size_t i = count_elements(from, 0, first); i > 0 && status == JD_OK;
+         i--) {
         status = jd_all_to_all_2d(shard, AXIS, in, out, rows, columns, !by_rows,
                                   by_rows, part->exchange->to->dtype);
         in += i > 1 ? step : 0;
@@ -96,17 +98,19 @@ static jd_status swap(const struct jd_exchange_part *part, jd_shard *shard)
     return status;
 }
 
-static jd_status gather(const struct jd_exchange_part *part, jd_shard *shard)
+static jd_status gather_part(const struct jd_exchange_part *part,
+                             jd_shard *shard)
 {
     const struct jd_plan *plan = part->exchange->plan;
     const jd_array_shard *from = part->from;
-    size_t rows = extent(from, 0, plan->concat);
-    size_t count = extent(from, plan->concat, plan->ndim);
+    size_t rows = count_elements(from, 0, plan->concat);
+    size_t count = count_elements(from, plan->concat, plan->ndim);
     return jd_all_gather_2d(shard, AXIS, from->data, part->to->data, rows,
                             count, part->exchange->to->dtype);
 }
 
-static jd_status permute(const struct jd_exchange_part *part, jd_shard *shard)
+static jd_status permute_part(const struct jd_exchange_part *part,
+                              jd_shard *shard)
 {
     const struct jd_plan *plan = part->exchange->plan;
     return jd_ppermute(shard, AXIS, part->from->data, part->to->data,
@@ -137,7 +141,7 @@ static struct piece_place find_place(const struct exchange_round *round,
     return place;
 }
 
-static jd_status pack(const struct exchange_round *round)
+static jd_status pack_pieces(const struct exchange_round *round)
 {
     const struct jd_exchange_part *part = round->part;
     jd_status status = JD_OK;
@@ -154,7 +158,7 @@ static jd_status pack(const struct exchange_round *round)
     return status;
 }
 
-static jd_status unpack(const struct exchange_round *round)
+static jd_status unpack_pieces(const struct exchange_round *round)
 {
     const struct jd_exchange_part *part = round->part;
     jd_status status = JD_OK;
@@ -228,14 +232,14 @@ static jd_status exchange_pieces(const struct jd_exchange_part *part,
                                     .rounds = part->exchange->plan->rounds };
     jd_status status = copy_pieces(part);
     for (; round.number < round.rounds && status == JD_OK; round.number++) {
-        status = pack(&round);
+        status = pack_pieces(&round);
         fill_lists(&round);
         if (status == JD_OK)
             status = send_round(&round, shard);
         if (status == JD_OK)
             status = jd_shard_synchronize(shard);
         if (status == JD_OK)
-            status = unpack(&round);
+            status = unpack_pieces(&round);
     }
     return status;
 }
@@ -247,11 +251,11 @@ static jd_status exchange_part(const struct jd_exchange_part *part,
 {
     switch (part->exchange->plan->kind) {
     case JD_PLAN_SWAP:
-        return swap(part, shard);
+        return swap_dimensions(part, shard);
     case JD_PLAN_GATHER:
-        return gather(part, shard);
+        return gather_part(part, shard);
     case JD_PLAN_PERMUTE:
-        return permute(part, shard);
+        return permute_part(part, shard);
     case JD_PLAN_EXCHANGE:
         return exchange_pieces(part, shard);
     default:
@@ -359,8 +363,8 @@ static void give_memory(struct jd_exchange_part *part)
                          part->unpack);
 }
 
-static jd_status prepare(const struct jd_exchange *exchange,
-                         struct jd_exchange_part *parts)
+static jd_status prepare_parts(const struct jd_exchange *exchange,
+                               struct jd_exchange_part *parts)
 {
     const struct jd_plan *plan = exchange->plan;
     jd_status status = JD_OK;
@@ -406,7 +410,7 @@ jd_status jd__exchange_open(const struct jd_exchange *exchange,
     struct jd_exchange_part *parts = calloc(count + 1, sizeof *parts);
     if (!parts)
         return jd__fail_no_memory(exchange->operation, count * sizeof *parts);
-    jd_status status = prepare(exchange, parts);
+    jd_status status = prepare_parts(exchange, parts);
     if (status == JD_OK)
         *ret_parts = parts;
     else

@@ -40,8 +40,8 @@ void jd__plan_box(const struct jd_planning *p, const struct jd_plan_side *side,
     }
 }
 
-static void cut(struct jd_planning *p, struct jd_plan_side *side,
-                const jd_sharding *sharding)
+static void cut_side(struct jd_planning *p, struct jd_plan_side *side,
+                     const jd_sharding *sharding)
 {
     side->sharding = sharding;
     side->replicas = sharding->num_devices / sharding->ways;
@@ -85,9 +85,10 @@ static bool may_pack(const struct jd_planning *p,
 
 /* The elements of the longest block, and how many of the other side's blocks
  * one may meet. */
-static int64_t longest(const struct jd_planning *p,
-                       const struct jd_plan_side *side,
-                       const struct jd_plan_side *other, int64_t *ret_pieces)
+static int64_t longest_block(const struct jd_planning *p,
+                             const struct jd_plan_side *side,
+                             const struct jd_plan_side *other,
+                             int64_t *ret_pieces)
 {
     int64_t count = 1, pieces = 1;
     for (int d = 0; d < p->spec->ndim; d++) {
@@ -104,8 +105,8 @@ static int64_t longest(const struct jd_planning *p,
 static int count_rounds(const struct jd_planning *p)
 {
     int64_t sent, received;
-    int64_t pack = longest(p, &p->from, &p->to, &sent);
-    int64_t unpack = longest(p, &p->to, &p->from, &received);
+    int64_t pack = longest_block(p, &p->from, &p->to, &sent);
+    int64_t unpack = longest_block(p, &p->to, &p->from, &received);
     int64_t count = (may_pack(p, &p->from, &p->to) ? pack : 0) +
                     (may_pack(p, &p->to, &p->from) ? unpack : 0);
     int64_t room = (int64_t)(p->spec->memory / p->spec->element);
@@ -156,7 +157,7 @@ static jd_status set_members(struct jd_planning *p)
     return JD_OK;
 }
 
-static jd_status fill(struct jd_planning *p)
+static jd_status fill_plan(struct jd_planning *p)
 {
     jd_status status = jd__plan_list_members(p);
     if (status == JD_OK)
@@ -175,7 +176,7 @@ static jd_status fill(struct jd_planning *p)
     return status == JD_OK ? jd__plan_list_pieces(p) : status;
 }
 
-static void finish(struct jd_planning *p)
+static void finish_planning(struct jd_planning *p)
 {
     free(p->from.owners);
     free(p->to.owners);
@@ -194,12 +195,12 @@ jd_status jd__plan_create(const struct jd_plan_spec *spec,
     plan->rounds = 1;
     plan->digest = jd__plan_digest(spec);
     p.plan = plan;
-    cut(&p, &p.from, spec->from);
-    cut(&p, &p.to, spec->to);
+    cut_side(&p, &p.from, spec->from);
+    cut_side(&p, &p.to, spec->to);
     for (int d = 0; d < spec->ndim; d++)
         p.count *= spec->shape[d];
-    jd_status status = fill(&p);
-    finish(&p);
+    jd_status status = fill_plan(&p);
+    finish_planning(&p);
     if (status == JD_OK)
         *ret_plan = plan;
     else

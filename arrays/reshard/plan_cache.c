@@ -46,7 +46,7 @@ static bool is_for(const struct jd_cached_plan *cached,
 /* ---- references --------------------------------------------------------- */
 
 /* With the lock. */
-static void drop(struct jd_cached_plan *cached)
+static void drop_reference(struct jd_cached_plan *cached)
 {
     if (--cached->references > 0)
         return;
@@ -57,7 +57,7 @@ static void drop(struct jd_cached_plan *cached)
 }
 
 /* With the lock: keeps so many of the first ones. */
-static void shorten(int count)
+static void shorten_cache(int count)
 {
     struct jd_cached_plan **link = &cache.first;
     for (int i = 0; i < count && *link; i++)
@@ -66,13 +66,13 @@ static void shorten(int count)
         struct jd_cached_plan *last = *link;
         *link = last->next;
         cache.count--;
-        drop(last);
+        drop_reference(last);
     }
 }
 
 /* With the lock: the plan, which becomes the first; NULL where there is none.
  */
-static struct jd_cached_plan *find(const struct jd_plan_spec *spec)
+static struct jd_cached_plan *find_plan(const struct jd_plan_spec *spec)
 {
     struct jd_cached_plan **link = &cache.first;
     while (*link && !is_for(*link, spec))
@@ -89,8 +89,8 @@ static struct jd_cached_plan *find(const struct jd_plan_spec *spec)
 
 /* ---- making ------------------------------------------------------------- */
 
-static jd_status make(const struct jd_plan_spec *spec,
-                      struct jd_cached_plan **ret_cached)
+static jd_status make_plan(const struct jd_plan_spec *spec,
+                           struct jd_cached_plan **ret_cached)
 {
     struct jd_cached_plan *cached = calloc(1, sizeof *cached);
     if (!cached)
@@ -111,13 +111,13 @@ static jd_status make(const struct jd_plan_spec *spec,
     return JD_OK;
 }
 
-static void keep(struct jd_cached_plan *cached)
+static void keep_plan(struct jd_cached_plan *cached)
 {
     pthread_mutex_lock(&cache.lock);
     cached->next = cache.first;
     cache.first = cached;
     cache.count++;
-    shorten(JD_CACHED_PLANS);
+    shorten_cache(JD_CACHED_PLANS);
     pthread_mutex_unlock(&cache.lock);
 }
 
@@ -126,15 +126,15 @@ jd_status jd__plan_cache_get(const struct jd_plan_spec *spec,
 {
     pthread_mutex_lock(&cache.lock);
     if (cache.world != spec->to->world)
-        shorten(0);
+        shorten_cache(0);
     cache.world = spec->to->world;
-    struct jd_cached_plan *cached = find(spec);
+    struct jd_cached_plan *cached = find_plan(spec);
     pthread_mutex_unlock(&cache.lock);
     if (!cached) {
-        jd_status status = make(spec, &cached);
+        jd_status status = make_plan(spec, &cached);
         if (status != JD_OK)
             return status;
-        keep(cached);
+        keep_plan(cached);
     }
     *ret_cached = cached;
     return JD_OK;
@@ -143,7 +143,7 @@ jd_status jd__plan_cache_get(const struct jd_plan_spec *spec,
 void jd__plan_cache_put(struct jd_cached_plan *cached)
 {
     pthread_mutex_lock(&cache.lock);
-    drop(cached);
+    drop_reference(cached);
     pthread_mutex_unlock(&cache.lock);
 }
 

@@ -15,7 +15,7 @@
 
 /* ---- nothing travels ---------------------------------------------------- */
 
-static bool contains(const jd_range *outer, const jd_range *inner, int ndim)
+static bool contains_box(const jd_range *outer, const jd_range *inner, int ndim)
 {
     for (int d = 0; d < ndim; d++)
         if (inner[d].begin < outer[d].begin || inner[d].end > outer[d].end)
@@ -46,7 +46,7 @@ static bool member_has_all(const struct jd_planning *p,
     if (m->from < 0)
         return false;
     box_of_place(p, &p->from, m->from, held);
-    return contains(held, wanted, ndim);
+    return contains_box(held, wanted, ndim);
 }
 
 static bool is_local(const struct jd_planning *p)

@@ -25,8 +25,8 @@ static int compare_hosts(const void *a, const void *b)
                               : compare_ids(a, b);
 }
 
-static void sort(struct jd_plan_member *members, int count,
-                 int (*compare)(const void *, const void *))
+static void sort_members(struct jd_plan_member *members, int count,
+                         int (*compare)(const void *, const void *))
 {
     for (int i = 1; i < count; i++) {
         if (compare(&members[i - 1], &members[i]) <= 0)
@@ -62,7 +62,7 @@ static int list_all(struct jd_planning *p)
 }
 
 /* Of members by id: makes one of each two. */
-static int merge(struct jd_plan_member *members, int count)
+static int merge_members(struct jd_plan_member *members, int count)
 {
     int kept = 0;
     for (int i = 1; i < count; i++) {
@@ -157,12 +157,12 @@ jd_status jd__plan_list_members(struct jd_planning *p)
         return jd__fail_no_memory(p->spec->operation,
                                   most * sizeof *p->members);
     int count = list_all(p);
-    sort(p->members, count, compare_ids);
-    p->num_members = merge(p->members, count);
+    sort_members(p->members, count, compare_ids);
+    p->num_members = merge_members(p->members, count);
     status = number_hosts(p);
     if (status != JD_OK)
         return status;
-    sort(p->members, p->num_members, compare_hosts);
+    sort_members(p->members, p->num_members, compare_hosts);
     find_neighbours(p);
     return JD_OK;
 }

@@ -29,8 +29,9 @@ static bool has_gaps(const struct jd_plan_grid *grid,
 }
 
 /* The block of the side at those coordinates; nothing where it is empty. */
-static void meet(const struct jd_planning *p, const struct jd_plan_side *side,
-                 const int *at, struct jd_plan_grid *ret_grid)
+static void make_grid(const struct jd_planning *p,
+                      const struct jd_plan_side *side, const int *at,
+                      struct jd_plan_grid *ret_grid)
 {
     const struct jd_plan_side *other = side == &p->from ? &p->to : &p->from;
     struct jd_plan_grid *grid = ret_grid;
@@ -58,7 +59,7 @@ static void meet_at(const struct jd_planning *p,
     int at[JD_MAX_NDIM];
     jd__plan_coordinates(side, p->spec->ndim, side->sharding->blocks[place],
                          at);
-    meet(p, side, at, ret_grid);
+    make_grid(p, side, at, ret_grid);
 }
 
 static int64_t count_pieces(const struct jd_plan_grid *grid, int ndim)
@@ -108,9 +109,10 @@ static struct jd_spot find_spot(const struct jd_plan_grid *grid, int ndim,
 }
 
 /* What the grid's block and the other side's at a place have in common. */
-static void share(const struct jd_planning *p, const struct jd_plan_side *other,
-                  const struct jd_plan_grid *grid, const int *at,
-                  jd_range *index, struct jd_piece *ret_piece)
+static void share_piece(const struct jd_planning *p,
+                        const struct jd_plan_side *other,
+                        const struct jd_plan_grid *grid, const int *at,
+                        jd_range *index, struct jd_piece *ret_piece)
 {
     int ndim = p->spec->ndim;
     jd_range box[JD_MAX_NDIM];
@@ -152,7 +154,7 @@ static int64_t rank_of(const struct jd_planning *p, const int *block, int place)
     int at[JD_MAX_NDIM], ndim = p->spec->ndim;
     if (p->from.replicas == 1)
         return 0;
-    meet(p, &p->from, block, &grid);
+    make_grid(p, &p->from, block, &grid);
     jd__plan_coordinates(&p->to, ndim, to->blocks[place], at);
     return number_in_grid(&grid, ndim, at) * p->to.replicas +
            to->replica_ids[place];
@@ -215,7 +217,7 @@ static jd_status list_received(struct jd_planning *p,
     do {
         int block = jd__plan_block(&p->from, ndim, at);
         int64_t rank = rank_of(p, at, place);
-        share(p, &p->from, &grid, at, index, &piece);
+        share_piece(p, &p->from, &grid, at, index, &piece);
         add_received(p, device, &piece,
                      jd__plan_choose(p, block, member, rank));
         index += ndim;
@@ -245,7 +247,7 @@ static struct jd_spot find_their_spot(const struct jd_planning *p,
                                       const jd_range *index)
 {
     struct jd_plan_grid grid;
-    meet(p, &p->to, to, &grid);
+    make_grid(p, &p->to, to, &grid);
     return find_spot(&grid, p->spec->ndim, index, from);
 }
 
@@ -278,7 +280,7 @@ static jd_status list_sent(struct jd_planning *p, struct jd_plan_device *device,
     struct jd_plan_grid grid;
     int at[JD_MAX_NDIM], own[JD_MAX_NDIM];
     jd__plan_coordinates(&p->from, ndim, p->from.sharding->blocks[place], own);
-    meet(p, &p->from, own, &grid);
+    make_grid(p, &p->from, own, &grid);
     size_t most = (size_t)count_pieces(&grid, ndim);
     if (most == 0)
         return JD_OK;
@@ -294,7 +296,7 @@ static jd_status list_sent(struct jd_planning *p, struct jd_plan_device *device,
     memcpy(at, grid.first, sizeof at);
     do {
         struct jd_piece *piece = &device->sent[device->num_sent];
-        share(p, &p->to, &grid, at, index, piece);
+        share_piece(p, &p->to, &grid, at, index, piece);
         index += ndim;
         struct jd_send send = { .piece = device->num_sent,
                                 .spot =

@@ -80,7 +80,7 @@ static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
 
 /* ---- the calls ---------------------------------------------------------- */
 
-static jd_status describe(struct reshard *r, struct jd_plan_spec *ret_spec)
+static jd_status specify_plan(struct reshard *r, struct jd_plan_spec *ret_spec)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, r->operation);
@@ -103,8 +103,8 @@ static jd_status describe(struct reshard *r, struct jd_plan_spec *ret_spec)
 
 /* Comes with what became of this process's own part, so that all know; and
  * sees that all mean the same. */
-static jd_status agree(const struct reshard *r, uint64_t digest,
-                       jd_status status)
+static jd_status agree_on_call(const struct reshard *r, uint64_t digest,
+                               jd_status status)
 {
     const jd_leaf value = { NULL, r->from->dtype, r->from->ndim,
                             r->from->shape };
@@ -138,7 +138,7 @@ static jd_status move_blocks(struct reshard *r, const struct jd_plan *plan,
         status = take_blocks(r, plan);
     if (status == JD_OK)
         status = jd__exchange_open(&exchange, &parts);
-    status = agree(r, digest, status);
+    status = agree_on_call(r, digest, status);
     if (status == JD_OK)
         status = jd__exchange_run(&exchange, parts);
     jd__exchange_close(&exchange, parts);
@@ -153,7 +153,7 @@ static jd_status reshard_array(struct reshard *r)
 {
     struct jd_cached_plan *cached = NULL;
     struct jd_plan_spec spec;
-    jd_status status = describe(r, &spec);
+    jd_status status = specify_plan(r, &spec);
     if (status != JD_OK)
         return status;
     status = jd__plan_cache_get(&spec, &cached);
@@ -167,7 +167,7 @@ static jd_status reshard_array(struct reshard *r)
     return status;
 }
 
-static jd_status reshard(struct reshard *r)
+static jd_status check_and_reshard(struct reshard *r)
 {
     jd_status status = jd__array_check(r->from, r->operation);
     if (status == JD_OK)
@@ -192,7 +192,7 @@ jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
     if (!ret_array)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: ret_array is NULL",
                        r.operation);
-    jd_status status = reshard(&r);
+    jd_status status = check_and_reshard(&r);
     if (status == JD_OK)
         *ret_array = r.to;
     return status;
@@ -205,7 +205,7 @@ jd_status jd_array_reshard_donate(jd_array **array, const jd_sharding *sharding)
                          .from = array ? *array : NULL,
                          .sharding = sharding,
                          .is_donated = true };
-    jd_status status = reshard(&r);
+    jd_status status = check_and_reshard(&r);
     if (status != JD_OK)
         return status;
     jd_array_release(r.from);

@@ -120,7 +120,7 @@ jd_status jd__sharding_check_shape(const jd_sharding *sharding,
 
 /* ---- blocks ------------------------------------------------------------- */
 
-static int64_t longest(int64_t length, int ways)
+static int64_t longest_block(int64_t length, int ways)
 {
     return length / ways + (length % ways != 0);
 }
@@ -128,7 +128,8 @@ static int64_t longest(int64_t length, int ways)
 /* Unsigned: the last blocks may lie past the greatest int64_t. */
 jd_range jd__sharding_cut_range(int64_t length, int ways, int number)
 {
-    uint64_t all = (uint64_t)length, size = (uint64_t)longest(length, ways);
+    uint64_t all = (uint64_t)length,
+             size = (uint64_t)longest_block(length, ways);
     uint64_t begin = (uint64_t)number * size, end = begin + size;
     return (jd_range){ (int64_t)(begin < all ? begin : all),
                        (int64_t)(end < all ? end : all) };
@@ -146,8 +147,9 @@ void jd__sharding_block(const jd_sharding *sharding, int block, int ndim,
 
 /* ---- for users ---------------------------------------------------------- */
 
-static jd_status check(const jd_sharding *sharding, const char *operation,
-                       int ndim, const int64_t *shape)
+static jd_status check_arguments(const jd_sharding *sharding,
+                                 const char *operation, int ndim,
+                                 const int64_t *shape)
 {
     jd_status status = jd__sharding_check_world(sharding, operation);
     if (status != JD_OK)
@@ -159,7 +161,8 @@ jd_status jd_sharding_index(const jd_sharding *sharding, int ndim,
                             const int64_t *shape, const jd_device *device,
                             jd_range *ret_index, int *ret_replica_id)
 {
-    jd_status status = check(sharding, "jd_sharding_index", ndim, shape);
+    jd_status status =
+        check_arguments(sharding, "jd_sharding_index", ndim, shape);
     if (status != JD_OK)
         return status;
     int place = jd__sharding_place(sharding, device);
@@ -180,13 +183,14 @@ jd_status jd_sharding_index(const jd_sharding *sharding, int ndim,
 jd_status jd_sharding_shard_shape(const jd_sharding *sharding, int ndim,
                                   const int64_t *shape, int64_t *ret_shape)
 {
-    jd_status status = check(sharding, "jd_sharding_shard_shape", ndim, shape);
+    jd_status status =
+        check_arguments(sharding, "jd_sharding_shard_shape", ndim, shape);
     if (status != JD_OK)
         return status;
     if (ndim > 0 && !ret_shape)
         return jd_fail(JD_INVALID_ARGUMENT,
                        "jd_sharding_shard_shape: ret_shape is NULL");
     for (int d = 0; d < ndim; d++)
-        ret_shape[d] = longest(shape[d], sharding->cuts[d].ways);
+        ret_shape[d] = longest_block(shape[d], sharding->cuts[d].ways);
     return JD_OK;
 }

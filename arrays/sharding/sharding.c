@@ -29,8 +29,8 @@ static jd_status copy_axes(struct jd_sharding *sharding,
 }
 
 /* One block of memory for all that there is for each device. */
-static jd_status allocate(struct jd_sharding *sharding, int num_devices,
-                          const char *operation)
+static jd_status allocate_devices(struct jd_sharding *sharding, int num_devices,
+                                  const char *operation)
 {
     size_t count = (size_t)num_devices;
     size_t bytes = count * (sizeof *sharding->devices + 4 * sizeof(int));
@@ -133,12 +133,13 @@ static jd_status set_order(struct jd_sharding *sharding, const char *operation)
     return JD_OK;
 }
 
-static jd_status fill(struct jd_sharding *sharding, const struct jd_mesh *mesh,
-                      const char *operation)
+static jd_status fill_sharding(struct jd_sharding *sharding,
+                               const struct jd_mesh *mesh,
+                               const char *operation)
 {
     jd_status status = copy_axes(sharding, mesh, operation);
     if (status == JD_OK)
-        status = allocate(sharding, mesh->size, operation);
+        status = allocate_devices(sharding, mesh->size, operation);
     if (status != JD_OK)
         return status;
     set_devices(sharding, mesh);
@@ -147,8 +148,8 @@ static jd_status fill(struct jd_sharding *sharding, const struct jd_mesh *mesh,
     return status == JD_OK ? set_order(sharding, operation) : status;
 }
 
-static jd_status make(const struct jd_spec *spec, bool is_even,
-                      jd_sharding **ret_sharding)
+static jd_status make_sharding(const struct jd_spec *spec, bool is_even,
+                               jd_sharding **ret_sharding)
 {
     struct jd_sharding *sharding = calloc(1, sizeof *sharding);
     if (!sharding)
@@ -163,7 +164,7 @@ static jd_status make(const struct jd_spec *spec, bool is_even,
     if (status == JD_OK && !sharding->written)
         status = jd__fail_no_memory(spec->operation, strlen(spec->text) + 1);
     if (status == JD_OK)
-        status = fill(sharding, spec->mesh, spec->operation);
+        status = fill_sharding(sharding, spec->mesh, spec->operation);
     if (status == JD_OK)
         *ret_sharding = sharding;
     else
@@ -171,8 +172,8 @@ static jd_status make(const struct jd_spec *spec, bool is_even,
     return status;
 }
 
-static jd_status create(const struct jd_spec *spec, bool is_even,
-                        jd_sharding **ret_sharding)
+static jd_status check_and_make(const struct jd_spec *spec, bool is_even,
+                                jd_sharding **ret_sharding)
 {
     const char *null = !ret_sharding ? "ret_sharding"
                        : !spec->mesh ? "mesh"
@@ -182,21 +183,22 @@ static jd_status create(const struct jd_spec *spec, bool is_even,
         return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL", spec->operation,
                        null);
     jd_status status = jd__mesh_check_world(spec->mesh, spec->operation);
-    return status == JD_OK ? make(spec, is_even, ret_sharding) : status;
+    return status == JD_OK ? make_sharding(spec, is_even, ret_sharding)
+                           : status;
 }
 
 jd_status jd_sharding_create(jd_sharding **ret_sharding, const jd_mesh *mesh,
                              const char *spec)
 {
     struct jd_spec made = { "jd_sharding_create", mesh, spec };
-    return create(&made, false, ret_sharding);
+    return check_and_make(&made, false, ret_sharding);
 }
 
 jd_status jd_sharding_create_even(jd_sharding **ret_sharding,
                                   const jd_mesh *mesh, const char *spec)
 {
     struct jd_spec made = { "jd_sharding_create_even", mesh, spec };
-    return create(&made, true, ret_sharding);
+    return check_and_make(&made, true, ret_sharding);
 }
 
 jd_status jd_sharding_mesh(jd_mesh **ret_mesh, const jd_sharding *sharding)
