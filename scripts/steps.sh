@@ -24,7 +24,7 @@ step() {
         printf '%6s s\n' "$(seconds_since "$start")"
     else
         printf 'failed\n\n'
-        echo "$log" >&2
+        printf '%s\n' "$log" >&2
     fi
     return "$status"
 }

@@ -9,42 +9,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
 build=$1
-# shellcheck source-path=SCRIPTDIR source=watched_job.sh
-source "$here/watched_job.sh"
-
-# start NAME=VALUE...: three processes, of which 1 comes late.
-start() {
-    rm -f "$work/go"
-    (($# == 0)) || local -x "${@?}"
-    job_start 3 100 late "$work/go"
-}
-
-finish() {
-    local status=0
-    touch "$work/go"
-    job_end || status=$?
-    cp "$work/err" "$work/why"
-    tap_result "$1" "$status" "$work/why"
-}
-
-# stack PROCESS: its stack, into $work/stack.
-stack() {
-    "$build/tools/jd-info" --job "$address" --stack "$1" \
-        >"$work/stack" 2>&1
-}
-
-# expect NAME STATUS PATTERN...: each is in what was printed.
-expect() {
-    local name=$1 status=$2 pattern
-    shift 2
-    for pattern in "$@"; do
-        grep -qE -e "$pattern" "$work/stack" || {
-            echo "no '$pattern'" >>"$work/stack"
-            status=1
-        }
-    done
-    tap_result "$name" "$status" "$work/stack"
-}
+# shellcheck source-path=SCRIPTDIR source=late_job.sh
+source "$here/late_job.sh"
 
 # pid_of PROCESS: as the table of the job has it.
 pid_of() {
@@ -68,7 +34,7 @@ why_not() {
         echo "neither gdb nor eu-stack here"
         return
     }
-    stack 1 || grep -o 'its stack may not be read there: .*' "$work/stack" ||
+    look --stack 1 || grep -o 'its stack may not be read there: .*' "$work/shown" ||
         true
 }
 
@@ -80,22 +46,22 @@ by_a_real_tool() {
         tap_skip "where process 1 stands" "$reason"
         return
     fi
-    stack 1 || status=$?
+    look --stack 1 || status=$?
     expect "where process 1 stands" "$status" '^process 1 \(late, pid [0-9]+ on ' \
         '^#[0-9]+ .* wait_for_file' '^#[0-9]+ .* main'
     status=0
-    stack 0 || status=$?
+    look --stack 0 || status=$?
     expect "and process 0, which serves" "$status" '^process 0 \(late, pid ' \
         '^#[0-9]+ .* main'
 }
 
 not_there() {
     local status=0
-    stack 99 || status=$?
+    look --stack 99 || status=$?
     expect "there is no such process" $((status != 1)) \
         "^jd-info: the job at $address: the stack: there is no process 99: the job's last is 2$"
     status=0
-    JD_SECRET=guess stack 1 || status=$?
+    JD_SECRET=guess look --stack 1 || status=$?
     expect "another secret is not let in" $((status != 1)) \
         'it does not know the job.s secret'
 }
@@ -106,7 +72,7 @@ stopped() {
     local status=0 pid
     pid=$(pid_of 1)
     kill -STOP "$pid"
-    stack 1 || status=$?
+    look --stack 1 || status=$?
     kill -CONT "$pid"
     expect "one that is stopped is named" $((status != 1)) \
         "the stack: process 1 \(late, pid $pid on .*\) has not shown its stack within 15 s, and was last heard [0-9.]+ s ago; one that is stopped"
@@ -137,12 +103,12 @@ by_a_fake_tool() {
     PATH=$work/tools:$PATH start
     until_all_are_in || echo "# they have not come"
     echo "ptrace: Operation not permitted." >"$work/said"
-    stack 2 || status=$?
+    look --stack 2 || status=$?
     expect "what is not allowed" $((status != 1)) \
         'process 2 \(late, pid [0-9]+ on .*\): its stack may not be read there: the tool.s last line is "ptrace: Operation not permitted."; a child must be let trace it: sysctl kernel.yama.ptrace_scope at most 1'
     printf '#0 \e[2Jhere\n' >"$work/said"
     status=0
-    stack 2 || status=$?
+    look --stack 2 || status=$?
     expect "a terminal is not to obey it" "$status" '^#0 \?\[2Jhere$'
     finish "a job whose stacks were asked for"
 }
@@ -152,7 +118,7 @@ turned_off() {
     local -x JD_SECRET=sesame
     start JD_STACK=0
     until_all_are_in || echo "# they have not come"
-    stack 1 || status=$?
+    look --stack 1 || status=$?
     expect "JD_STACK=0" $((status != 1)) \
         'process 1 \(late, .*\): it has JD_STACK=0: nobody may ask for its stack$'
     finish "a job that shows none"

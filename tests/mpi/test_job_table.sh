@@ -9,52 +9,18 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
 build=$1
-# shellcheck source-path=SCRIPTDIR source=watched_job.sh
-source "$here/watched_job.sh"
-
-# start NAME=VALUE...: three processes, of which 1 comes late; returns when
-# the service listens, with its address.
-start() {
-    rm -f "$work/go"
-    (($# == 0)) || local -x "${@?}"
-    job_start 3 100 late "$work/go"
-}
-
-finish() {
-    local status=0
-    touch "$work/go"
-    job_end || status=$?
-    cp "$work/err" "$work/why"
-    tap_result "$1" "$status" "$work/why"
-}
-
-# look [OPTION...]: the table, into $work/table.
-look() {
-    "$build/tools/jd-info" --job "$address" "$@" >"$work/table" 2>&1
-}
+# shellcheck source-path=SCRIPTDIR source=late_job.sh
+source "$here/late_job.sh"
 
 # The two that wait have been seen to wait; at most 20 s.
 look_until_both_wait() {
     local deadline=$((SECONDS + 20))
     while look && ((SECONDS < deadline)); do
-        (($(grep -c 'waits in jd_sync_global_devices' "$work/table") < 2)) ||
+        (($(grep -c 'waits in jd_sync_global_devices' "$work/shown") < 2)) ||
             return 0
         sleep 0.05
     done
     return 1
-}
-
-# expect NAME STATUS PATTERN...: each is in the table.
-expect() {
-    local name=$1 status=$2 pattern
-    shift 2
-    for pattern in "$@"; do
-        grep -qE -e "$pattern" "$work/table" || {
-            echo "no '$pattern'" >>"$work/table"
-            status=1
-        }
-    done
-    tap_result "$name" "$status" "$work/table"
 }
 
 with_secret() {
@@ -70,7 +36,7 @@ with_secret() {
     JD_SECRET=sesame look --json || status=$?
     expect "as JSON" "$status" '"process": 1, "state": "CONNECTED"' \
         '"waits": "waits in jd_sync_global_devices \\"met\\", for '
-    python3 -m json.tool "$work/table" >/dev/null 2>"$work/why" && status=0 ||
+    python3 -m json.tool "$work/shown" >/dev/null 2>"$work/why" && status=0 ||
         status=1
     tap_result "the JSON is JSON" "$status" "$work/why"
     status=0
@@ -93,7 +59,7 @@ without_secret() {
         'this program has not reached the coordination service in [0-9.]+ s; it tried .*Connection refused$'
 }
 
-has_tables() { (($(grep -c '^process  ' "$work/table") >= $1)); }
+has_tables() { (($(grep -c '^process  ' "$work/shown") >= $1)); }
 
 # await_tables N: so many are printed, within 20 s.
 await_tables() {
@@ -127,13 +93,13 @@ on_a_terminal() {
     start JD_SECRET=sesame
     JD_SECRET=sesame python3 "$here/terminal.py" 6 3 \
         "$build/tools/jd-info" --job "$address" --watch=0.1 \
-        >"$work/table" 2>&1 || status=$?
+        >"$work/shown" 2>&1 || status=$?
     expect "a terminal shows what fits" "$status" \
         $'^\e\\[H\e\\[2J[0-9:]+  job at ' \
         '^0 +CONNECTED ' '^1 +CONNECTED ' \
         '^and 1 more, that caused less; --json has all'
-    ! grep -q '^2 ' "$work/table" && status=0 || status=1
-    tap_result "and no more" "$status" "$work/table"
+    ! grep -q '^2 ' "$work/shown" && status=0 || status=1
+    tap_result "and no more" "$status" "$work/shown"
     finish "a job that is watched on a terminal"
 }
 
