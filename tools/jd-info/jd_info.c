@@ -2,11 +2,11 @@
 /* jd_info.c - jd-info: shows what jd finds out and where it found it. Here
  * are the flags; the reports have files of their own. */
 #include "base/options.h"
+#include "base/parse.h"
 #include "jd_process.h"
 #include "tools/close_output.h"
 #include "tools/jd-info/jd_info.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -147,11 +147,9 @@ static bool parse_interval(const char *text, double *ret_interval)
 /* False after it has said what is wrong. */
 static bool parse_process(const char *text, int *ret_process)
 {
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    bool is_right = *text >= '0' && *text <= '9' && !*end && errno == 0 &&
-                    number <= INT_MAX;
+    long long number;
+    bool is_right =
+        *text != '-' && jd__parse_integer(text, &number) && number <= INT_MAX;
     *ret_process = is_right ? (int)number : -1;
     if (!is_right)
         fprintf(stderr,

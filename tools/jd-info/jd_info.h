@@ -31,6 +31,12 @@ int jd_info_topology(bool json);
 int jd_info_job(const struct jd_env *env, const char *address, bool json,
                 double interval);
 
+/* For what is asked of that job: its service is to answer within 5 s. The
+ * observer is for jd__observe_close(). */
+struct jd_observer;
+jd_status jd_info_open_job(const struct jd_env *env, const char *address,
+                           struct jd_observer **ret_observer);
+
 /* Where the threads of a process of that job stand. */
 int jd_info_stack(const struct jd_env *env, const char *address, int process);
 

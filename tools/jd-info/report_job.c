@@ -222,16 +222,24 @@ static jd_status print_once(struct jd_observer *observer, bool json)
     return JD_OK;
 }
 
+jd_status jd_info_open_job(const struct jd_env *env, const char *address,
+                           struct jd_observer **ret_observer)
+{
+    struct jd_settings *settings;
+    jd_status status = jd__options_resolve(env, NULL, 0, &settings);
+    if (status != JD_OK)
+        return status;
+    status =
+        jd__observe_open(env, settings, address, ANSWER_SECONDS, ret_observer);
+    jd__options_destroy(settings);
+    return status;
+}
+
 int jd_info_job(const struct jd_env *env, const char *address, bool json,
                 double interval)
 {
-    struct jd_settings *settings;
     struct jd_observer *observer = NULL;
-    if (jd__options_resolve(env, NULL, 0, &settings) != JD_OK)
-        return jd_info_fail();
-    jd_status status =
-        jd__observe_open(env, settings, address, ANSWER_SECONDS, &observer);
-    jd__options_destroy(settings);
+    jd_status status = jd_info_open_job(env, address, &observer);
     if (status == JD_OK)
         status = interval > 0 ? watch(observer, address, interval)
                               : print_once(observer, json);

@@ -6,8 +6,7 @@
 
 #include <stdio.h>
 
-#define CONNECT_SECONDS 5 /* for a service that is there */
-#define STACK_SECONDS 15  /* for the tool to read it */
+#define STACK_SECONDS 15 /* for the tool to read it */
 
 /* The text is another process's: a terminal is not to obey it. */
 static void print_plainly(const char *text)
@@ -34,13 +33,8 @@ static jd_status print_stack(struct jd_observer *observer, int process)
 
 int jd_info_stack(const struct jd_env *env, const char *address, int process)
 {
-    struct jd_settings *settings;
     struct jd_observer *observer = NULL;
-    if (jd__options_resolve(env, NULL, 0, &settings) != JD_OK)
-        return jd_info_fail();
-    jd_status status =
-        jd__observe_open(env, settings, address, CONNECT_SECONDS, &observer);
-    jd__options_destroy(settings);
+    jd_status status = jd_info_open_job(env, address, &observer);
     if (status == JD_OK)
         status = print_stack(observer, process);
     jd__observe_close(observer);

@@ -28,8 +28,7 @@ struct jd_session;
  * process of the job does so. With a world, MPI tells all where the service is
  * and its secret, and the same failure comes on every process where it cannot
  * start; without one they meet at the cluster's coordinator address, with the
- * secret of jd__secret_find. deadline is a time of the
- * clock.
+ * secret of jd__secret_find. deadline is a time of the clock.
  */
 struct jd_session_spec {
     const struct jd_env *env;
