@@ -59,7 +59,7 @@ static bool has_name(const struct jd_detector *detector, const char *name,
     return false;
 }
 
-static const struct jd_detector *find(const char *name, size_t length)
+static const struct jd_detector *find_detector(const char *name, size_t length)
 {
     for (size_t i = 0; i < NUM_DETECTORS; i++)
         if (has_name(jd__detectors[i], name, length))
@@ -99,7 +99,7 @@ static jd_status add_names(struct selection *selection, const char *names)
     for (const char *at = names;; at++) {
         at += strspn(at, " ");
         size_t length = strcspn(at, ", ");
-        const struct jd_detector *detector = find(at, length);
+        const struct jd_detector *detector = find_detector(at, length);
         if (!detector)
             return fail_name(selection, at, length);
         if (!is_selected(selection, detector))
@@ -114,7 +114,7 @@ static jd_status add_names(struct selection *selection, const char *names)
 }
 
 /* Turns "those named" into "all but those". */
-static void invert(struct selection *selection)
+static void invert_selection(struct selection *selection)
 {
     struct selection named = *selection;
     selection->count = 0;
@@ -131,7 +131,7 @@ static jd_status select_detectors(const struct jd_settings *settings,
     *selection =
         (struct selection){ .text = setting->text, .origin = setting->origin };
     if (!setting->text) {
-        invert(selection);
+        invert_selection(selection);
         return JD_OK;
     }
     if (strcmp(setting->text, "deactivate") == 0)
@@ -139,7 +139,7 @@ static jd_status select_detectors(const struct jd_settings *settings,
     bool leave_out = setting->text[0] == '^';
     jd_status status = add_names(selection, setting->text + leave_out);
     if (status == JD_OK && leave_out)
-        invert(selection);
+        invert_selection(selection);
     return status;
 }
 
@@ -199,9 +199,9 @@ static jd_status trace_left_out(const struct selection *selection,
     return JD_OK;
 }
 
-static jd_status look(const struct jd_env *env,
-                      const struct selection *selection,
-                      struct jd_cluster *cluster)
+static jd_status look_for_cluster(const struct jd_env *env,
+                                  const struct selection *selection,
+                                  struct jd_cluster *cluster)
 {
     const struct jd_detector *taken = NULL;
     for (size_t i = 0; i < selection->count; i++) {
@@ -311,7 +311,7 @@ static jd_status check_index(const char *index_name,
                    count->value, count->source, count->value - 1);
 }
 
-static jd_status check(const struct jd_cluster *cluster)
+static jd_status check_cluster(const struct jd_cluster *cluster)
 {
     jd_status status = check_index("process_id", &cluster->process_id,
                                    "num_processes", &cluster->num_processes);
@@ -354,7 +354,7 @@ static bool is_unasked_one(const struct jd_settings *settings,
 /* ---- the module's face -------------------------------------------------- */
 
 /* NULL where memory runs out. */
-static struct jd_cluster *create(void)
+static struct jd_cluster *create_cluster(void)
 {
     struct jd_cluster *cluster = calloc(1, sizeof *cluster);
     struct jd_cluster_trace *trace = calloc(NUM_DETECTORS, sizeof *trace);
@@ -373,18 +373,18 @@ jd_status jd__cluster_detect(const struct jd_env *env,
                              struct jd_cluster **ret_cluster)
 {
     struct selection selection;
-    struct jd_cluster *cluster = create();
+    struct jd_cluster *cluster = create_cluster();
     *ret_cluster = cluster;
     if (!cluster)
         return jd__fail_no_memory("detecting the launcher", sizeof *cluster);
     jd_status status = select_detectors(settings, &selection);
     if (status == JD_OK)
-        status = look(env, &selection, cluster);
+        status = look_for_cluster(env, &selection, cluster);
     if (status == JD_OK)
         status = apply_explicit(settings, cluster);
     if (status == JD_OK)
         status = check_selection(&selection, cluster);
     if (status == JD_OK && is_unasked_one(settings, cluster))
         jd__cluster_find_rival(env, cluster);
-    return status == JD_OK ? check(cluster) : status;
+    return status == JD_OK ? check_cluster(cluster) : status;
 }

@@ -11,7 +11,7 @@ static const struct jd_detector_ranks variables = {
     .local_rank = { { "FLUX_TASK_LOCAL_ID" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool flux_present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
     return jd__detector_minimum(env, minimum, 2, reason, size);
@@ -30,7 +30,8 @@ static void set_local_count(const struct jd_env *env,
              "FLUX_JOB_NNODES, FLUX_JOB_SIZE");
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_flux(const struct jd_env *env,
+                             struct jd_cluster *cluster)
 {
     jd__detector_no_coordinator(cluster,
                                 "Flux does not say where process 0 is");
@@ -43,6 +44,6 @@ static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 const struct jd_detector jd__detector_flux = {
     .name = "flux",
     .doc = "flux run, flux submit",
-    .present = present,
-    .detect = detect,
+    .present = flux_present,
+    .detect = detect_flux,
 };

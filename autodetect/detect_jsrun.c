@@ -10,13 +10,14 @@ static const struct jd_detector_ranks variables = {
     .local_size = { { "JSM_NAMESPACE_LOCAL_SIZE" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool jsrun_present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
     return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_jsrun(const struct jd_env *env,
+                              struct jd_cluster *cluster)
 {
     jd__detector_no_coordinator(cluster,
                                 "only MPI can tell where process 0 is");
@@ -26,6 +27,6 @@ static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 const struct jd_detector jd__detector_jsrun = {
     .name = "jsrun",
     .doc = "jsrun of IBM's LSF",
-    .present = present,
-    .detect = detect,
+    .present = jsrun_present,
+    .detect = detect_jsrun,
 };

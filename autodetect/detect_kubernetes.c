@@ -18,7 +18,8 @@ static const struct jd_variables minimum[] = {
     { { "JOB_COMPLETION_INDEX" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool kubernetes_present(const struct jd_env *env, char *reason,
+                               size_t size)
 {
     return jd__detector_minimum(env, minimum, 2, reason, size);
 }
@@ -74,7 +75,8 @@ static jd_status set_coordinator(const struct jd_env *env,
         });
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_kubernetes(const struct jd_env *env,
+                                   struct jd_cluster *cluster)
 {
     jd_status status = set_index(env, cluster);
     return status == JD_OK ? set_coordinator(env, cluster) : status;
@@ -84,6 +86,6 @@ const struct jd_detector jd__detector_kubernetes = {
     .name = "kubernetes",
     .aliases = { "k8s" },
     .doc = "an indexed Job or a JobSet of Kubernetes",
-    .present = present,
-    .detect = detect,
+    .present = kubernetes_present,
+    .detect = detect_kubernetes,
 };

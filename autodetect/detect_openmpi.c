@@ -11,14 +11,15 @@ static const struct jd_detector_ranks variables = {
     .local_size = { { "OMPI_COMM_WORLD_LOCAL_SIZE" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool openmpi_present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
     return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
 /* The launcher's URI is mpirun's host, which need not be process 0's. */
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_openmpi(const struct jd_env *env,
+                                struct jd_cluster *cluster)
 {
     jd__detector_no_coordinator(cluster,
                                 "only MPI can tell where process 0 is");
@@ -29,6 +30,6 @@ const struct jd_detector jd__detector_openmpi = {
     .name = "openmpi",
     .aliases = { "ompi" },
     .doc = "mpirun of Open MPI 4 and 5",
-    .present = present,
-    .detect = detect,
+    .present = openmpi_present,
+    .detect = detect_openmpi,
 };

@@ -13,13 +13,14 @@ static const struct jd_detector_ranks variables = {
                       "MV2_COMM_WORLD_LOCAL_SIZE" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool pmi_present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
     return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_pmi(const struct jd_env *env,
+                            struct jd_cluster *cluster)
 {
     jd__detector_no_coordinator(cluster,
                                 "only MPI can tell where process 0 is");
@@ -29,6 +30,6 @@ static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 const struct jd_detector jd__detector_pmi = {
     .name = "pmi",
     .doc = "mpiexec of MPICH, Intel MPI, Cray PALS; mpirun_rsh of MVAPICH",
-    .present = present,
-    .detect = detect,
+    .present = pmi_present,
+    .detect = detect_pmi,
 };

@@ -18,7 +18,7 @@ static bool is_singleton(const struct jd_env *env)
     return ess && strcmp(ess, "singleton") == 0;
 }
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool pmix_present(const struct jd_env *env, char *reason, size_t size)
 {
     if (is_singleton(env)) {
         snprintf(reason, size,
@@ -33,7 +33,8 @@ static bool present(const struct jd_env *env, char *reason, size_t size)
     return jd__detector_minimum(env, minimum, 2, reason, size);
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_pmix(const struct jd_env *env,
+                             struct jd_cluster *cluster)
 {
     jd__detector_no_coordinator(cluster,
                                 "only MPI can tell where process 0 is");
@@ -44,6 +45,6 @@ static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 const struct jd_detector jd__detector_pmix = {
     .name = "pmix",
     .doc = "a PMIx server without a launcher of the above",
-    .present = present,
-    .detect = detect,
+    .present = pmix_present,
+    .detect = detect_pmix,
 };

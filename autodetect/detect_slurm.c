@@ -23,7 +23,7 @@ static const struct jd_detector_ranks variables = {
     .local_rank = { { "SLURM_LOCALID" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool slurm_present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = {
         { { "SLURM_JOB_ID" } }, { { "SLURM_STEP_NODELIST" } },
@@ -263,7 +263,8 @@ static jd_status set_coordinator(const struct jd_env *env,
     return status;
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_slurm(const struct jd_env *env,
+                              struct jd_cluster *cluster)
 {
     jd_status status = jd__detector_ranks(env, &variables, cluster);
     if (status == JD_OK)
@@ -274,6 +275,6 @@ static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 const struct jd_detector jd__detector_slurm = {
     .name = "slurm",
     .doc = "srun, with or without --mpi",
-    .present = present,
-    .detect = detect,
+    .present = slurm_present,
+    .detect = detect_slurm,
 };

@@ -15,7 +15,8 @@ static const struct jd_detector_ranks variables = {
     .local_size = { { "LOCAL_WORLD_SIZE" } },
 };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool torchrun_present(const struct jd_env *env, char *reason,
+                             size_t size)
 {
     const struct jd_variables minimum[] = { variables.rank, variables.size };
     return jd__detector_minimum(env, minimum, 2, reason, size);
@@ -35,7 +36,7 @@ static jd_status read_port(const struct jd_env *env, int *ret_port)
 }
 
 /* FNV-1a, 32 bits; a NULL is as good as an empty text. */
-static uint32_t mix(uint32_t digest, const char *text)
+static uint32_t mix_text(uint32_t digest, const char *text)
 {
     for (; text && *text; text++)
         digest = (digest ^ (unsigned char)*text) * UINT32_C(16777619);
@@ -49,9 +50,9 @@ static uint32_t mix(uint32_t digest, const char *text)
  */
 static int derive_port(const struct jd_env *env, int master_port)
 {
-    uint32_t digest = mix(UINT32_C(2166136261), jd__env_get(env, run_id));
-    digest = mix(digest, jd__env_get(env, "MASTER_PORT"));
-    digest = mix(digest, jd__env_get(env, "TORCHELASTIC_RESTART_COUNT"));
+    uint32_t digest = mix_text(UINT32_C(2166136261), jd__env_get(env, run_id));
+    digest = mix_text(digest, jd__env_get(env, "MASTER_PORT"));
+    digest = mix_text(digest, jd__env_get(env, "TORCHELASTIC_RESTART_COUNT"));
     int port = JD_FIRST_PORT + (int)(digest % JD_NUM_PORTS);
     if (port == master_port)
         port = JD_FIRST_PORT + (int)((digest + 1) % JD_NUM_PORTS);
@@ -116,7 +117,8 @@ static void forget_ranks(struct jd_cluster *cluster)
     cluster->process_id = untold;
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_torchrun(const struct jd_env *env,
+                                 struct jd_cluster *cluster)
 {
     jd_status status = jd__detector_ranks(env, &variables, cluster);
     if (status == JD_OK && is_pod_of_several(env))
@@ -127,6 +129,6 @@ static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
 const struct jd_detector jd__detector_torchrun = {
     .name = "torchrun",
     .doc = "torchrun, and whoever sets RANK and WORLD_SIZE as it does",
-    .present = present,
-    .detect = detect,
+    .present = torchrun_present,
+    .detect = detect_torchrun,
 };

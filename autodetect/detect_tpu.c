@@ -23,7 +23,7 @@ static const struct jd_variables any_id = { { "TPU_WORKER_ID",
 static const struct jd_variables any_list = { { "TPU_PROCESS_ADDRESSES",
                                                 "TPU_WORKER_HOSTNAMES" } };
 
-static bool present(const struct jd_env *env, char *reason, size_t size)
+static bool tpu_present(const struct jd_env *env, char *reason, size_t size)
 {
     const struct jd_variables minimum[] = { any_id, any_list };
     return jd__detector_minimum(env, minimum, 2, reason, size);
@@ -237,7 +237,8 @@ static jd_status set_coordinator(const struct jd_env *env,
         });
 }
 
-static jd_status detect(const struct jd_env *env, struct jd_cluster *cluster)
+static jd_status detect_tpu(const struct jd_env *env,
+                            struct jd_cluster *cluster)
 {
     struct workers workers;
     struct jd_cluster_number worker = { .known = false };
@@ -258,6 +259,6 @@ const struct jd_detector jd__detector_tpu = {
     .name = "tpu",
     .aliases = { "gketpu", "gcetpu" },
     .doc = "TPU-style pods of GKE and GCE, several slices too",
-    .present = present,
-    .detect = detect,
+    .present = tpu_present,
+    .detect = detect_tpu,
 };

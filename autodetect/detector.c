@@ -23,7 +23,7 @@ const char *jd__variables_first(const struct jd_env *env,
 }
 
 __attribute__((format(printf, 3, 4))) static void
-append(char *text, size_t size, const char *format, ...)
+append_text(char *text, size_t size, const char *format, ...)
 {
     size_t length = strlen(text);
     va_list args;
@@ -37,13 +37,13 @@ static void append_alternatives(char *text, size_t size,
                                 const struct jd_variables *variables)
 {
     const char *const *names = variables->names;
-    append(text, size, "%s", names[0]);
+    append_text(text, size, "%s", names[0]);
     for (int i = 1; names[i]; i++)
-        append(text, size, "%s%s", i == 1 ? " (or " : ", ", names[i]);
-    append(text, size, "%s", names[1] ? ")" : "");
+        append_text(text, size, "%s%s", i == 1 ? " (or " : ", ", names[i]);
+    append_text(text, size, "%s", names[1] ? ")" : "");
 }
 
-static const char *separator(size_t i, size_t count)
+static const char *list_separator(size_t i, size_t count)
 {
     return i == 0 ? "" : i + 1 < count ? ", " : " and ";
 }
@@ -66,10 +66,10 @@ static void describe_missing(const struct jd_env *env,
     for (size_t i = 0; i < count; i++) {
         if (jd__variables_first(env, &minimum[i]))
             continue;
-        append(reason, size, "%s", separator(written++, missing));
+        append_text(reason, size, "%s", list_separator(written++, missing));
         append_alternatives(reason, size, &minimum[i]);
     }
-    append(reason, size, missing > 1 ? " are not set" : " is not set");
+    append_text(reason, size, missing > 1 ? " are not set" : " is not set");
 }
 
 static void describe_found(const struct jd_env *env,
@@ -78,9 +78,9 @@ static void describe_found(const struct jd_env *env,
 {
     reason[0] = '\0';
     for (size_t i = 0; i < count; i++)
-        append(reason, size, "%s%s", separator(i, count),
-               jd__variables_first(env, &minimum[i]));
-    append(reason, size, count > 1 ? " are set" : " is set");
+        append_text(reason, size, "%s%s", list_separator(i, count),
+                    jd__variables_first(env, &minimum[i]));
+    append_text(reason, size, count > 1 ? " are set" : " is set");
 }
 
 bool jd__detector_minimum(const struct jd_env *env,

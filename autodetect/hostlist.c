@@ -37,7 +37,7 @@ static jd_status fail_at(const struct expansion *e, const char *at,
 }
 
 /* Doubles the room for names; false where memory runs out. */
-static bool grow(struct expansion *e)
+static bool grow_names(struct expansion *e)
 {
     size_t capacity = e->capacity ? 2 * e->capacity : 16;
     char **names = realloc(e->hosts.names, capacity * sizeof *names);
@@ -52,7 +52,7 @@ static jd_status add_name(struct expansion *e, const char *at, size_t length)
 {
     if (e->hosts.count == JD_HOSTLIST_MAX)
         return fail_at(e, at, "the list has more than 65536 names");
-    if (e->hosts.count == e->capacity && !grow(e))
+    if (e->hosts.count == e->capacity && !grow_names(e))
         return jd__fail_no_memory("expanding a node list", 2 * e->capacity);
     char *copy = strndup(e->name, length);
     if (!copy)
@@ -100,8 +100,8 @@ static jd_status read_range(const struct expansion *e, const char **at,
     return JD_OK;
 }
 
-static jd_status expand(struct expansion *e, const char *at, size_t length,
-                        int brackets);
+static jd_status expand_list(struct expansion *e, const char *at, size_t length,
+                             int brackets);
 
 static jd_status expand_range(struct expansion *e,
                               const struct host_range *range, const char *close,
@@ -115,7 +115,7 @@ static jd_status expand_range(struct expansion *e,
         if ((size_t)n >= room)
             return fail_at(e, range->at, "a name has more than 255 characters");
         jd_status status =
-            expand(e, close + 1, length + (size_t)n, brackets + 1);
+            expand_list(e, close + 1, length + (size_t)n, brackets + 1);
         if (status != JD_OK)
             return status;
     }
@@ -148,8 +148,8 @@ static bool is_of_a_name(char c)
 }
 
 /* Goes on with the name's first length characters at the text's at. */
-static jd_status expand(struct expansion *e, const char *at, size_t length,
-                        int brackets)
+static jd_status expand_list(struct expansion *e, const char *at, size_t length,
+                             int brackets)
 {
     for (; at < e->end && *at != '['; at++) {
         if (*at == ']')
@@ -179,7 +179,7 @@ static jd_status expand_items(struct expansion *e)
 {
     for (const char *at = e->text;; at = e->end + 1) {
         e->end = item_end(at);
-        jd_status status = expand(e, at, 0, 0);
+        jd_status status = expand_list(e, at, 0, 0);
         if (status != JD_OK || !*e->end)
             return status;
     }

@@ -32,9 +32,9 @@ static bool is_left_out(const struct jd_cluster *cluster, const char *name)
 }
 
 /* Where nothing was taken, nothing can have been started inside it. */
-static struct jd_cluster_rival consider(const struct jd_env *env,
-                                        const struct jd_cluster *cluster,
-                                        const struct jd_detector *detector)
+static struct jd_cluster_rival
+consider_rival(const struct jd_env *env, const struct jd_cluster *cluster,
+               const struct jd_detector *detector)
 {
     char reason[JD_DETECTOR_REASON_SIZE];
     struct jd_cluster_rival rival = { .detector = NULL };
@@ -55,7 +55,7 @@ void jd__cluster_find_rival(const struct jd_env *env,
     struct jd_cluster_rival *rival = &cluster->rival;
     for (size_t i = 0; jd__detectors[i]; i++) {
         struct jd_cluster_rival other =
-            consider(env, cluster, jd__detectors[i]);
+            consider_rival(env, cluster, jd__detectors[i]);
         if (other.detector &&
             (!rival->detector || (rival->is_outer && !other.is_outer)))
             *rival = other;

@@ -24,7 +24,7 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-static jd_status grow(struct jd_env *env)
+static jd_status grow_entries(struct jd_env *env)
 {
     if (env->count < env->capacity)
         return JD_OK;
@@ -39,10 +39,11 @@ static jd_status grow(struct jd_env *env)
 }
 
 /* name and value stand in one block, name first; free(name) frees both. */
-static jd_status add(struct jd_env *env, const char *name, size_t name_length,
-                     const char *value, size_t value_length)
+static jd_status add_entry(struct jd_env *env, const char *name,
+                           size_t name_length, const char *value,
+                           size_t value_length)
 {
-    jd_status status = grow(env);
+    jd_status status = grow_entries(env);
     if (status != JD_OK)
         return status;
     char *block = malloc(name_length + value_length + 2);
@@ -60,7 +61,7 @@ static jd_status add(struct jd_env *env, const char *name, size_t name_length,
     return JD_OK;
 }
 
-static void sort(struct jd_env *env)
+static void sort_entries(struct jd_env *env)
 {
     if (env->count)
         qsort(env->entries, env->count, sizeof *env->entries, compare_entries);
@@ -76,7 +77,7 @@ void jd__env_destroy(struct jd_env *env)
     free(env);
 }
 
-static jd_status create(struct jd_env **ret_env)
+static jd_status create_env(struct jd_env **ret_env)
 {
     *ret_env = calloc(1, sizeof **ret_env);
     return *ret_env ? JD_OK
@@ -90,19 +91,19 @@ static jd_status add_process_variables(struct jd_env *env)
         const char *equals = strchr(*item, '=');
         if (!equals)
             continue;
-        jd_status status = add(env, *item, (size_t)(equals - *item), equals + 1,
-                               strlen(equals + 1));
+        jd_status status = add_entry(env, *item, (size_t)(equals - *item),
+                                     equals + 1, strlen(equals + 1));
         if (status != JD_OK)
             return status;
     }
-    sort(env);
+    sort_entries(env);
     return JD_OK;
 }
 
 jd_status jd__env_from_process(struct jd_env **ret_env)
 {
     struct jd_env *env;
-    jd_status status = create(&env);
+    jd_status status = create_env(&env);
     if (status != JD_OK)
         return status;
     status = add_process_variables(env);
@@ -158,7 +159,7 @@ static jd_status add_line(struct jd_env *env, const struct lines *lines,
         return JD_OK;
     size_t name = assignment_name_length(line, length);
     if (name)
-        return add(env, line, name, line + name + 1, length - name - 1);
+        return add_entry(env, line, name, line + name + 1, length - name - 1);
     if (!length || !lines->label)
         return JD_OK;
     if (env->count && lines->separator == '\n')
@@ -204,11 +205,11 @@ jd_status jd__env_from_text(const char *text, size_t length, const char *label,
                             struct jd_env **ret_env)
 {
     struct jd_env *env;
-    jd_status status = create(&env);
+    jd_status status = create_env(&env);
     if (status != JD_OK)
         return status;
     status = length ? add_lines(env, text, length, label) : JD_OK;
-    sort(env);
+    sort_entries(env);
     if (status == JD_OK && label)
         status = refuse_duplicates(env, label);
     if (status != JD_OK) {
@@ -235,8 +236,8 @@ static jd_status fail_file(const char *path, int error)
 }
 
 /* Reads the stream to its end; environments are small, 16 MiB is refused. */
-static jd_status slurp(FILE *file, const char *path, char **ret_text,
-                       size_t *ret_length)
+static jd_status slurp_file(FILE *file, const char *path, char **ret_text,
+                            size_t *ret_length)
 {
     size_t capacity = 1 << 16, length = 0, limit = 1 << 24;
     char *text = malloc(capacity);
@@ -272,7 +273,7 @@ jd_status jd__env_from_file(const char *path, struct jd_env **ret_env)
         return fail_file(path, errno);
     char *text = NULL;
     size_t length = 0;
-    jd_status status = slurp(file, path, &text, &length);
+    jd_status status = slurp_file(file, path, &text, &length);
     if (!is_stdin)
         fclose(file);
     if (status != JD_OK)

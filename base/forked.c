@@ -13,7 +13,7 @@ static void begin_child(void)
     jd__forked_is_child = true;
 }
 
-static void install(void)
+static void install_handler(void)
 {
     parent = getpid();
     pthread_atfork(NULL, NULL, begin_child);
@@ -22,7 +22,7 @@ static void install(void)
 void jd__forked_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
+    pthread_once(&once, install_handler);
 }
 
 jd_status jd__forked_fail(const char *operation, pid_t of)

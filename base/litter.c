@@ -17,7 +17,7 @@ static char noted[MOST][128];
 static int num_noted;
 
 /* The path as far as the server's folder; false where there is none in it. */
-static bool cut(const char *path, char folder[128])
+static bool cut_folder(const char *path, char folder[128])
 {
     const char *name = strstr(path, BEGINNING);
     if (!name)
@@ -31,7 +31,7 @@ void jd__litter_note(const char *path)
 {
     char folder[128];
     struct stat is;
-    if (getpid() != 1 || num_noted == MOST || !cut(path, folder) ||
+    if (getpid() != 1 || num_noted == MOST || !cut_folder(path, folder) ||
         lstat(folder, &is) != 0 || !S_ISDIR(is.st_mode) ||
         is.st_uid != geteuid())
         return;

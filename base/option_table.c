@@ -447,7 +447,7 @@ static size_t edit_distance(const char *a, const char *b)
     return costs[n];
 }
 
-static const char *nearest(const char *name)
+static const char *nearest_variable(const char *name)
 {
     const char *best = rows[0].variable;
     for (int i = 1; i < JD_OPTION_COUNT; i++)
@@ -466,7 +466,7 @@ bool jd__option_table_next_unknown(const struct jd_env *env, size_t *position,
             is_service_variable(entry))
             continue;
         *ret_name = entry->name;
-        *ret_nearest = nearest(entry->name);
+        *ret_nearest = nearest_variable(entry->name);
         return true;
     }
     return false;

@@ -153,9 +153,9 @@ static void finish_setting(struct jd_setting *value)
 }
 
 /* Replaces the option's value where source is not weaker than what is there. */
-static jd_status set(struct jd_settings *settings, enum jd_option option,
-                     enum jd_source source, const char *text,
-                     const char *origin)
+static jd_status set_option(struct jd_settings *settings, enum jd_option option,
+                            enum jd_source source, const char *text,
+                            const char *origin)
 {
     const struct jd_option_row *row = jd__option_table_row(option);
     if (settings->values[option].source > source)
@@ -180,9 +180,9 @@ static jd_status set_default(struct jd_settings *settings,
                              enum jd_option option)
 {
     const char *initial = jd__option_table_row(option)->initial;
-    return initial
-               ? set(settings, option, JD_SOURCE_DEFAULT, initial, "default")
-               : JD_OK;
+    return initial ? set_option(settings, option, JD_SOURCE_DEFAULT, initial,
+                                "default")
+                   : JD_OK;
 }
 
 /* An empty JD_* variable is an error; an empty JAX_* one counts as unset,
@@ -194,11 +194,12 @@ static jd_status set_from_variables(struct jd_settings *settings,
     const struct jd_option_row *row = jd__option_table_row(option);
     const char *text = jd__env_get(env, row->variable);
     if (text)
-        return set(settings, option, JD_SOURCE_VARIABLE, text, row->variable);
+        return set_option(settings, option, JD_SOURCE_VARIABLE, text,
+                          row->variable);
     text =
         row->jax_variable ? jd__env_get_nonempty(env, row->jax_variable) : NULL;
-    return text ? set(settings, option, JD_SOURCE_JAX_VARIABLE, text,
-                      row->jax_variable)
+    return text ? set_option(settings, option, JD_SOURCE_JAX_VARIABLE, text,
+                             row->jax_variable)
                 : JD_OK;
 }
 
@@ -210,7 +211,7 @@ static jd_status set_field(struct jd_settings *settings, enum jd_option option,
     char origin[80];
     snprintf(origin, sizeof origin, "option %s",
              jd__option_table_row(option)->field);
-    return set(settings, option, JD_SOURCE_FIELD, text, origin);
+    return set_option(settings, option, JD_SOURCE_FIELD, text, origin);
 }
 
 static jd_status set_text_field(struct jd_settings *settings,
@@ -336,8 +337,9 @@ static jd_status set_from_fields(struct jd_settings *settings,
 
 /* ---- the module's face -------------------------------------------------- */
 
-static jd_status resolve(struct jd_settings *settings, const struct jd_env *env,
-                         const jd_options *options)
+static jd_status resolve_options(struct jd_settings *settings,
+                                 const struct jd_env *env,
+                                 const jd_options *options)
 {
     for (int i = 0; i < JD_OPTION_COUNT; i++) {
         jd_status status = set_default(settings, i);
@@ -365,7 +367,7 @@ jd_status jd__options_resolve(const struct jd_env *env,
     struct jd_settings *settings = calloc(1, sizeof *settings);
     if (!settings)
         return jd__fail_no_memory("jd_initialize", sizeof *settings);
-    jd_status status = resolve(settings, env, &known);
+    jd_status status = resolve_options(settings, env, &known);
     if (status != JD_OK) {
         jd__options_destroy(settings);
         return status;
@@ -387,7 +389,7 @@ jd_status jd__options_set_detected(struct jd_settings *settings,
                                    enum jd_option option, const char *text,
                                    const char *origin)
 {
-    return set(settings, option, JD_SOURCE_DETECTED, text, origin);
+    return set_option(settings, option, JD_SOURCE_DETECTED, text, origin);
 }
 
 const struct jd_setting *jd__options_find(const struct jd_settings *settings,

@@ -47,7 +47,7 @@ static void end_if_alone(int fd)
         kill(getpid(), SIGKILL);
 }
 
-static bool tie(int fd)
+static bool tie_descriptor(int fd)
 {
     int own = open_anew(fd);
     if (own < 0)
@@ -65,7 +65,7 @@ bool jd__tie_to_jd_run(const struct jd_env *env)
     if (tied == getpid())
         return true;
     int fd = find_pipe(jd__env_get(env, JD_TIE_VARIABLE));
-    if (fd < 0 || !tie(fd))
+    if (fd < 0 || !tie_descriptor(fd))
         return false;
     tied = getpid();
     return true;

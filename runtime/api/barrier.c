@@ -21,7 +21,7 @@
 enum { DETAIL_SIZE = JD_KEY_TEXT_SIZE + 1 };
 
 /* " "id"", for sentences. */
-static void describe(char detail[DETAIL_SIZE], const char *id)
+static void describe_barrier(char detail[DETAIL_SIZE], const char *id)
 {
     detail[0] = ' ';
     jd__key_text_format(detail + 1, jd__wire_text(id));
@@ -89,9 +89,9 @@ static jd_status read_processes(const char *operation, const int *process_ids,
     return JD_OK;
 }
 
-static jd_status arrive(const struct jd_runtime *runtime, Jd__Arrive *body,
-                        const char *operation, const char *detail,
-                        double timeout)
+static jd_status arrive_at_barrier(const struct jd_runtime *runtime,
+                                   Jd__Arrive *body, const char *operation,
+                                   const char *detail, double timeout)
 {
     struct jd_call call = { .operation = operation, .detail = detail };
     call.timeout = jd__barrier_timeout(runtime, timeout, &call.variable);
@@ -125,11 +125,11 @@ jd_status jd_wait_at_barrier(const char *id, double timeout,
                                 runtime->world.count, &processes);
     if (status != JD_OK)
         return status;
-    describe(detail, id);
+    describe_barrier(detail, id);
     body.barrier = jd__wire_text(id);
     body.processes = processes;
     body.n_processes = processes ? count : 0;
-    status = arrive(runtime, &body, operation, detail, timeout);
+    status = arrive_at_barrier(runtime, &body, operation, detail, timeout);
     free(processes);
     return status;
 }
@@ -141,11 +141,11 @@ jd_status jd__barrier_sync(const struct jd_runtime *runtime, const char *name)
 {
     Jd__Arrive body = JD__ARRIVE__INIT;
     char detail[DETAIL_SIZE];
-    describe(detail, name);
+    describe_barrier(detail, name);
     body.barrier = jd__wire_bytes(sync_id, sizeof sync_id - 1);
     body.label = jd__wire_text(name);
     jd_status status =
-        arrive(runtime, &body, "jd_sync_global_devices", detail, 0);
+        arrive_at_barrier(runtime, &body, "jd_sync_global_devices", detail, 0);
     return status;
 }
 
@@ -161,7 +161,7 @@ jd_status jd_cancel_barrier(const char *id)
         status = jd__runtime_get(&runtime, operation);
     if (status != JD_OK)
         return status;
-    describe(detail, id);
+    describe_barrier(detail, id);
     call.detail = detail;
     body.barrier = jd__wire_text(id);
     jd__call_init(&call, JD__MESSAGE__BODY_CANCEL, &body);

@@ -101,8 +101,8 @@ static jd_status begin_with_many(struct kv_question *question,
     return status;
 }
 
-static jd_status ask(struct kv_question *question, Jd__Message__BodyCase body,
-                     void *body_message)
+static jd_status ask_service(struct kv_question *question,
+                             Jd__Message__BodyCase body, void *body_message)
 {
     jd__call_init(&question->call, body, body_message);
     return jd__client_call(jd__session_client(question->runtime->session),
@@ -122,7 +122,7 @@ static jd_status ask_for(struct kv_question *question,
         .rest = count == 1 ? jd__digest(0, keys->data, keys->len) : 0,
     });
     jd_status status =
-        jd__recorder_leave(ask(question, JD__MESSAGE__BODY_GET, &body));
+        jd__recorder_leave(ask_service(question, JD__MESSAGE__BODY_GET, &body));
     if (status != JD_OK || question->call.reply->n_entries == count)
         return status;
     size_t values = question->call.reply->n_entries;
@@ -137,7 +137,7 @@ static jd_status ask_for(struct kv_question *question,
 /* ---- values and lists --------------------------------------------------- */
 
 /* Copies with a NUL behind it, and gives where the copy ends. */
-static char *append(char *end, const void *data, size_t size)
+static char *append_text(char *end, const void *data, size_t size)
 {
     if (size)
         memcpy(end, data, size);
@@ -152,7 +152,7 @@ static jd_status copy_value(const char *operation,
     char *copy = malloc(value->len + 1);
     if (!copy)
         return jd__fail_no_memory(operation, value->len + 1);
-    append(copy, value->data, value->len);
+    append_text(copy, value->data, value->len);
     *ret_value = copy;
     *ret_size = value->len;
     return JD_OK;
@@ -182,10 +182,10 @@ static jd_status copy_entries(const struct jd_call *call,
         const Jd__Entry *from = reply->entries[i];
         ProtobufCBinaryData key = key_of(from, keys, i);
         entries[i].key = end;
-        end = append(end, key.data, key.len);
+        end = append_text(end, key.data, key.len);
         entries[i].value = end;
         entries[i].size = from->value.len;
-        end = append(end, from->value.data, from->value.len);
+        end = append_text(end, from->value.data, from->value.len);
     }
     *ret_entries = entries;
     return JD_OK;
@@ -222,7 +222,7 @@ jd_status jd_kv_set(const char *key, const void *value, size_t size,
     body.entries = &entries;
     body.n_entries = 1;
     body.overwrite = allow_overwrite != 0;
-    status = ask(&question, JD__MESSAGE__BODY_SET, &body);
+    status = ask_service(&question, JD__MESSAGE__BODY_SET, &body);
     jd__call_finish(&question.call);
     return status;
 }
@@ -287,7 +287,7 @@ jd_status jd_kv_delete(const char *key, size_t *ret_count)
     if (status != JD_OK)
         return status;
     body.key = jd__wire_text(key);
-    status = ask(&question, JD__MESSAGE__BODY_DELETE, &body);
+    status = ask_service(&question, JD__MESSAGE__BODY_DELETE, &body);
     if (status == JD_OK && ret_count)
         *ret_count = (size_t)question.call.reply->number;
     jd__call_finish(&question.call);
@@ -308,7 +308,7 @@ jd_status jd_kv_increment(const char *key, int64_t by, int64_t *ret_sum)
         return status;
     body.key = jd__wire_text(key);
     body.by = by;
-    status = ask(&question, JD__MESSAGE__BODY_INCREMENT, &body);
+    status = ask_service(&question, JD__MESSAGE__BODY_INCREMENT, &body);
     if (status == JD_OK)
         *ret_sum = question.call.reply->number;
     jd__call_finish(&question.call);
@@ -343,7 +343,7 @@ jd_status jd_kv_dir_get(const char *directory, jd_kv_entry **ret_entries,
     if (status != JD_OK)
         return status;
     body.directory = jd__wire_text(directory);
-    status = ask(&question, JD__MESSAGE__BODY_LIST, &body);
+    status = ask_service(&question, JD__MESSAGE__BODY_LIST, &body);
     size_t count = status == JD_OK ? question.call.reply->n_entries : 0;
     if (status == JD_OK)
         status = copy_entries(&question.call, NULL, ret_entries);
@@ -429,7 +429,7 @@ static jd_status set_many(struct kv_question *question,
     body.n_entries = count;
     body.overwrite = overwrite;
     if (status == JD_OK)
-        status = ask(question, JD__MESSAGE__BODY_SET, &body);
+        status = ask_service(question, JD__MESSAGE__BODY_SET, &body);
     jd__call_finish(&question->call);
     free(pointers);
     free(items);

@@ -159,7 +159,8 @@ static void describe_job(const struct jd_cluster *cluster, char *text,
                  cluster->process_id.value, cluster->process_id.source);
 }
 
-static jd_status refuse(const struct jd_cluster *cluster, const char *missing)
+static jd_status refuse_start(const struct jd_cluster *cluster,
+                              const char *missing)
 {
     char job[256];
     describe_job(cluster, job, sizeof job);
@@ -191,7 +192,7 @@ static jd_status refuse_dead_server(const struct jd_cluster *cluster,
              "the PMIx server that %s names (%.200s) does not answer (%s): "
              "the launcher that set it has ended",
              name, uri, strerror(error));
-    return refuse(cluster, missing);
+    return refuse_start(cluster, missing);
 }
 
 jd_status jd__mpi_service_check(const struct jd_env *env,
@@ -206,12 +207,13 @@ jd_status jd__mpi_service_check(const struct jd_env *env,
         snprintf(missing, sizeof missing,
                  "no PMIx server serves them (%s is not set)", needed[i]);
         if (!jd__env_get_nonempty(env, needed[i]))
-            return refuse(cluster, missing);
+            return refuse_start(cluster, missing);
     }
     const char *uri = server_uri(env, &name);
     if (!uri)
-        return refuse(cluster, "no PMIx server serves them (PMIX_SERVER_URI* "
-                               "is not set)");
+        return refuse_start(cluster,
+                            "no PMIx server serves them (PMIX_SERVER_URI* "
+                            "is not set)");
     int error = server_error(uri);
     return error ? refuse_dead_server(cluster, name, uri, error) : JD_OK;
 }

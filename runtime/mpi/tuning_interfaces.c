@@ -10,7 +10,7 @@
 #define MPIS_OWN_EXCLUSIONS "127.0.0.1/8,sppp" /* which ours would replace */
 
 /* Adds an entry; false where the text has no room for it. */
-static bool append(struct jd_tune_interfaces *to, const char *entry)
+static bool append_entry(struct jd_tune_interfaces *to, const char *entry)
 {
     size_t length = strlen(to->text), room = sizeof to->text - length;
     int n = snprintf(to->text + length, room, "%s%s", length ? "," : "", entry);
@@ -31,13 +31,13 @@ static bool add_ipv4(struct jd_tune_interfaces *to, const char *entry)
         return false;
     snprintf(network, sizeof network, "%s%s", entry,
              entry[length] ? "" : "/32");
-    append(to, network);
+    append_entry(to, network);
     return true;
 }
 
 /* A name that this host does not have is an error to Open MPI; "eth0:1" is
  * one of eth0's addresses. IPv6 it cannot choose by. */
-static void add(struct jd_tune_interfaces *to, const char *entry)
+static void add_entry(struct jd_tune_interfaces *to, const char *entry)
 {
     char name[IF_NAMESIZE];
     struct in6_addr address;
@@ -47,7 +47,7 @@ static void add(struct jd_tune_interfaces *to, const char *entry)
         return;
     snprintf(name, sizeof name, "%.*s", (int)length, entry);
     if (to->excludes || if_nametoindex(name))
-        append(to, name);
+        append_entry(to, name);
 }
 
 void jd__tuning_interfaces(const char *list,
@@ -55,12 +55,12 @@ void jd__tuning_interfaces(const char *list,
 {
     struct jd_tune_interfaces to = { .excludes = list && list[0] == '^' };
     if (to.excludes)
-        append(&to, MPIS_OWN_EXCLUSIONS);
+        append_entry(&to, MPIS_OWN_EXCLUSIONS);
     for (const char *at = list ? list + to.excludes : ""; *at;) {
         char entry[64];
         size_t length = strcspn(at, ",");
         snprintf(entry, sizeof entry, "%.*s", (int)length, at);
-        add(&to, entry);
+        add_entry(&to, entry);
         at += length + (at[length] == ',');
     }
     *ret_interfaces = to;

@@ -172,7 +172,7 @@ static jd_status start_watchdog(struct starting *s)
     return jd__watchdog_start(&spec, &s->watchdog);
 }
 
-static jd_status detect(struct starting *s)
+static jd_status detect_cluster(struct starting *s)
 {
     jd_status status =
         jd__cluster_detect(s->env, s->runtime->settings, &s->runtime->cluster);
@@ -619,7 +619,7 @@ static jd_status run_steps(struct starting *s)
     if (status == JD_OK)
         status = start_watchdog(s);
     if (status == JD_OK)
-        status = detect(s);
+        status = detect_cluster(s);
     if (status == JD_OK)
         status = discover_self(s);
     if (status == JD_OK)
@@ -654,7 +654,7 @@ static jd_status create_empty(struct jd_runtime **ret_runtime)
     return JD_OK;
 }
 
-static void finish(struct starting *s)
+static void finish_start(struct starting *s)
 {
     jd__watchdog_stop(s->watchdog);
     jd__records_destroy(s->records);
@@ -672,7 +672,7 @@ jd_status jd__initialize_job(const struct jd_start *start,
     status = run_steps(&s);
     if (status != JD_OK)
         jd__option_table_add_unknown(s.env, status);
-    finish(&s);
+    finish_start(&s);
     if (status == JD_OK)
         *ret_runtime = s.runtime;
     else
@@ -754,7 +754,7 @@ jd_status jd__initialize_alone(const char *operation,
     status = run_alone(&s, operation);
     if (status != JD_OK)
         jd__option_table_add_unknown(s.env, status);
-    finish(&s);
+    finish_start(&s);
     if (status == JD_OK)
         *ret_runtime = s.runtime;
     else
@@ -785,7 +785,7 @@ jd_status jd__initialize_add_mpi(struct jd_runtime *runtime)
     jd_status status = JD_OK;
     if (!jd__mpi_is_up())
         status = start_late_mpi(&s);
-    finish(&s);
+    finish_start(&s);
     if (status == JD_OK)
         status = jd__world_open(MPI_COMM_SELF, &runtime->world);
     if (status == JD_OK)

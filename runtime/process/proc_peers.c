@@ -74,7 +74,7 @@ static int step_of(int pid, const char *thread_name)
     return step;
 }
 
-static struct proc_peer *find(struct peers *peers, int index)
+static struct proc_peer *find_peer(struct peers *peers, int index)
 {
     for (int i = 0; i < peers->count; i++)
         if (peers->items[i].index == index)
@@ -86,7 +86,7 @@ static struct proc_peer *find(struct peers *peers, int index)
  * jd_initialize counts, else the younger. */
 static void add_peer(struct peers *peers, const struct proc_peer *peer)
 {
-    struct proc_peer *known = find(peers, peer->index);
+    struct proc_peer *known = find_peer(peers, peer->index);
     if (known) {
         if (peer->step >= known->step)
             *known = *peer;
@@ -239,7 +239,7 @@ static void print_absent(FILE *out, const struct peers *peers,
         int *indices = malloc((size_t)total * sizeof *indices);
         int count = 0;
         for (int i = 0; indices && i < total; i++)
-            if (!find((struct peers *)peers, i))
+            if (!find_peer((struct peers *)peers, i))
                 indices[count++] = i;
         if (count) {
             fputs("; ", out);

@@ -128,7 +128,7 @@ static jd_status refuse_twice(void)
                    state.first_operation);
 }
 
-static jd_status initialize(const struct jd_start *start)
+static jd_status initialize_runtime(const struct jd_start *start)
 {
     struct jd_runtime *runtime;
     if (atomic_load(&state.runtime))
@@ -158,7 +158,7 @@ static jd_status initialize_locked(const struct jd_start *start)
     if (status != JD_OK)
         return status;
     pthread_mutex_lock(&state.lock);
-    status = initialize(start);
+    status = initialize_runtime(start);
     pthread_mutex_unlock(&state.lock);
     return status;
 }
@@ -187,7 +187,7 @@ jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
 
 /* Others still find the runtime while this waits for all processes, and while
  * a callback of preemption runs. */
-static jd_status leave(const struct jd_runtime *runtime)
+static jd_status leave_session(const struct jd_runtime *runtime)
 {
     jd_status status = jd__session_leave(
         runtime->session,
@@ -234,7 +234,7 @@ jd_status jd__runtime_shut_down(void)
     jd__failure_exit_await(); /* the callback of a failure uses the service */
     pthread_mutex_lock(&state.lock);
     if (atomic_load(&state.runtime))
-        status = leave(atomic_load(&state.runtime));
+        status = leave_session(atomic_load(&state.runtime));
     jd__trace_file_write("%s", status == JD_OK ? JD_TRACE_LEFT : jd_error_message());
     jd__trace_file_end();
     struct jd_runtime *runtime = atomic_exchange(&state.runtime, NULL);

@@ -273,9 +273,9 @@ static bool is_same(const struct missing_processes *a,
 
 /* The sentence about the wait, malloc'ed; NULL without memory. next: those
  * whose messages are missing, because the missing have not come. */
-static char *describe(const struct jd_wait *wait,
-                      const struct missing_processes *missing,
-                      const struct missing_processes *next, double waited)
+static char *describe_wait(const struct jd_wait *wait,
+                           const struct missing_processes *missing,
+                           const struct missing_processes *next, double waited)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
@@ -356,7 +356,7 @@ find_culprits(const struct jd_wait *wait,
     return behind.count ? behind : *missing;
 }
 
-static void warn(const struct jd_wait *wait, char *text, char *end)
+static void warn_of_wait(const struct jd_wait *wait, char *text, char *end)
 {
     const char *said = text ? text : wait->operation;
     if (wait->timeout < 0)
@@ -371,7 +371,7 @@ static void warn(const struct jd_wait *wait, char *text, char *end)
 
 void jd__wait_warn(const struct jd_wait *wait, char *text)
 {
-    warn(wait, text, NULL);
+    warn_of_wait(wait, text, NULL);
 }
 
 jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
@@ -421,16 +421,17 @@ static char *describe_calls(const struct missing_processes *missing,
     return jd__text_end(&text);
 }
 
-static void notice(const struct jd_wait *wait, const struct wait_search *search,
-                   const struct missing_processes *missing, double waited)
+static void notice_wait(const struct jd_wait *wait,
+                        const struct wait_search *search,
+                        const struct missing_processes *missing, double waited)
 {
     struct jd_followed followed;
     struct missing_processes culprits =
         find_culprits(wait, missing, waited, &followed);
     if (!missing->count || !is_speaker(wait, search, &culprits))
         return;
-    char *text = describe(wait, &culprits, missing, waited);
-    warn(wait, text, describe_calls(&culprits, text));
+    char *text = describe_wait(wait, &culprits, missing, waited);
+    warn_of_wait(wait, text, describe_calls(&culprits, text));
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
@@ -440,7 +441,7 @@ static jd_status fail_deadline(const struct jd_wait *wait,
     struct jd_followed followed;
     struct missing_processes culprits =
         find_culprits(wait, missing, waited, &followed);
-    char *text = describe(wait, &culprits, missing, waited);
+    char *text = describe_wait(wait, &culprits, missing, waited);
     char *calls = describe_calls(&culprits, text);
     jd_status status = jd__wait_fail_deadline(wait, text);
     if (calls && calls[0])
@@ -516,7 +517,7 @@ static jd_status fail_ended(const struct jd_wait *wait,
     }
     if (!missing->count || state->num_ended++ == 0)
         return JD_OK;
-    char *text = describe(wait, missing, missing, waited);
+    char *text = describe_wait(wait, missing, missing, waited);
     jd_fail(JD_ABORTED, "%s, and cannot come; the job should end",
             text ? text : wait->operation);
     free(text);
@@ -617,7 +618,7 @@ static jd_status look_at_missing(const struct jd_wait *wait,
                      ? fail_deadline(wait, &missing, all)
                      : JD_OK;
     else
-        notice(wait, search, &missing, all);
+        notice_wait(wait, search, &missing, all);
     if (is_notice)
         state->next_notice *= 2;
     free_missing(&missing);

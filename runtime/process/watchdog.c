@@ -65,8 +65,8 @@ static char *describe_others(const struct jd_watchdog *dog)
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe(const struct jd_watchdog *dog, double waited,
-                      const char *seen)
+static char *describe_start(const struct jd_watchdog *dog, double waited,
+                            const char *seen)
 {
     const struct jd_watchdog_spec *spec = &dog->spec;
     const struct jd_phases *phases = spec->phases;
@@ -91,13 +91,13 @@ static bool is_speaker(const struct jd_watchdog *dog)
     return lowest < 0 || lowest == dog->cluster->process_id.value;
 }
 
-static void notice(struct jd_watchdog *dog, double waited)
+static void notice_start(struct jd_watchdog *dog, double waited)
 {
     dog->next_notice *= 2;
     if (!is_speaker(dog))
         return;
     char *seen = describe_others(dog);
-    char *text = describe(dog, waited, seen);
+    char *text = describe_start(dog, waited, seen);
     free(seen);
     jd__log(JD_LOG_WARNING, "%s; it gives up after %.3g s (%s)",
             text ? text : dog->spec.phases->operation, dog->spec.timeout,
@@ -116,7 +116,7 @@ static void look_early(struct jd_watchdog *dog)
 
 static void give_up(struct jd_watchdog *dog, double waited)
 {
-    char *text = describe(dog, waited, dog->seen);
+    char *text = describe_start(dog, waited, dog->seen);
     jd__log(JD_LOG_ERROR,
             "%s; the deadline was %.3g s (%s changes it): this process ends "
             "with exit code 1",
@@ -145,13 +145,13 @@ static void name_thread(const struct jd_watchdog *dog)
 }
 
 /* The time in which nothing ran is nobody's fault, and does not count. */
-static void excuse(struct jd_watchdog *dog, double late)
+static void excuse_standstill(struct jd_watchdog *dog, double late)
 {
     if (late > STOOD_STILL)
         dog->begin += late + MOMENT;
 }
 
-static void *watch(void *arg)
+static void *watch_start(void *arg)
 {
     struct jd_watchdog *dog = arg;
     const struct jd_clock *clock = dog->spec.clock;
@@ -159,14 +159,14 @@ static void *watch(void *arg)
     while (!dog->stopped) {
         double next = next_event(dog);
         jd__clock_wait(clock, &dog->changed, &dog->lock, next);
-        excuse(dog, jd__clock_read(clock) - next);
+        excuse_standstill(dog, jd__clock_read(clock) - next);
         double now = jd__clock_read(clock), waited = now - dog->begin;
         if (dog->stopped || now < next_event(dog))
             continue;
         bool is_notice = dog->next_notice >= 0 && waited >= dog->next_notice &&
                          waited < dog->spec.timeout;
         if (is_notice)
-            notice(dog, waited);
+            notice_start(dog, waited);
         else if (!dog->has_looked)
             look_early(dog);
         if (waited >= dog->spec.timeout)
@@ -187,7 +187,7 @@ jd_status jd__watchdog_start(const struct jd_watchdog_spec *spec,
     dog->next_notice = spec->notice;
     pthread_mutex_init(&dog->lock, NULL);
     jd__clock_init_condition(&dog->changed);
-    int error = jd__thread_start(&dog->thread, watch, dog);
+    int error = jd__thread_start(&dog->thread, watch_start, dog);
     if (error) {
         free(dog);
         return jd_fail(JD_RESOURCE_EXHAUSTED,

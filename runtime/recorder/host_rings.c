@@ -59,7 +59,7 @@ static struct place place_of(int fd)
 
 /* ---- the others --------------------------------------------------------- */
 
-static void map(int fd, int count, struct jd_host_rings *rings)
+static void map_rings(int fd, int count, struct jd_host_rings *rings)
 {
     int seals = fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & SEALS) != SEALS)
@@ -107,7 +107,7 @@ jd_status jd__host_rings_open(const struct jd_host_group *group,
             say_without("open");
     }
     if (fd >= 0)
-        map(fd, group->count, &rings);
+        map_rings(fd, group->count, &rings);
     if (status == JD_OK)
         status = await_all(group);
     if (fd >= 0)

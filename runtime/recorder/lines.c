@@ -44,7 +44,7 @@ static struct {
 } dw;
 
 /* Only the reading thread comes here, one at a time. */
-static bool load(void)
+static bool load_library(void)
 {
     static void *library;
     bool has_all = true;
@@ -208,7 +208,7 @@ static void read_module(Dwfl *dwfl, const struct jd_ring_module *found,
 static void read_address(const void *address, struct jd_line *line)
 {
     struct jd_ring_module found;
-    if (!load() || !jd__modules_find(address, &found))
+    if (!load_library() || !jd__modules_find(address, &found))
         return;
     Dwfl_Callbacks callbacks = {
         .find_debuginfo = find_no_debuginfo,
@@ -245,12 +245,12 @@ static struct {
     unsigned num_kept;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
-static void init(void)
+static void init_condition(void)
 {
     jd__clock_init_condition(&state.has_come);
 }
 
-static void *answer(void *unused)
+static void *answer_questions(void *unused)
 {
     struct jd_line line = { .number = 0 };
     pthread_mutex_lock(&state.lock);
@@ -292,7 +292,7 @@ static bool await_turn(const struct timespec *deadline)
 /* With the lock. */
 static bool start_reader(void)
 {
-    if (jd__thread_start(&state.reader, answer, NULL))
+    if (jd__thread_start(&state.reader, answer_questions, NULL))
         return false;
     pthread_setname_np(state.reader, "jd-lines");
     state.has_reader = state.is_reading = true;
@@ -300,8 +300,8 @@ static bool start_reader(void)
 }
 
 /* With the lock. */
-static bool ask(const void *address, const struct timespec *deadline,
-                struct jd_line *ret_line)
+static bool ask_thread(const void *address, const struct timespec *deadline,
+                       struct jd_line *ret_line)
 {
     if (!await_turn(deadline))
         return false;
@@ -336,7 +336,7 @@ static bool find_kept(uint64_t key, struct jd_line *ret_line)
 }
 
 /* With the lock. What is not known may be by and by. */
-static bool keep(uint64_t key, const struct jd_line *line)
+static bool keep_line(uint64_t key, const struct jd_line *line)
 {
     bool is_known = line->function[0] || line->number;
     if (is_known)
@@ -352,11 +352,12 @@ bool jd__lines_find(const void *address, struct jd_line *ret_line)
     *ret_line = (struct jd_line){ .number = 0 };
     if (!key)
         return false;
-    pthread_once(&state.once, init);
+    pthread_once(&state.once, init_condition);
     deadline = jd__clock_timespec(jd__clock_now() + JD_LINES_SECONDS);
     pthread_mutex_lock(&state.lock);
-    bool is_known = find_kept(key, ret_line) ||
-                    (ask(address, &deadline, ret_line) && keep(key, ret_line));
+    bool is_known =
+        find_kept(key, ret_line) ||
+        (ask_thread(address, &deadline, ret_line) && keep_line(key, ret_line));
     pthread_mutex_unlock(&state.lock);
     return is_known;
 }

@@ -71,7 +71,7 @@ static struct jd_ring_module *find_free(struct jd_ring *ring)
     return NULL;
 }
 
-static void add(struct jd_ring *ring, const struct jd_ring_module *found)
+static void add_module(struct jd_ring *ring, const struct jd_ring_module *found)
 {
     struct jd_ring_module *module = find_free(ring);
     if (!module)
@@ -92,7 +92,7 @@ const struct jd_ring_module *jd__modules_note(struct jd_ring *ring,
         return module;
     pthread_mutex_lock(&lock);
     if (!jd__ring_find_module(ring, at))
-        add(ring, &found);
+        add_module(ring, &found);
     pthread_mutex_unlock(&lock);
     return jd__ring_find_module(ring, at);
 }

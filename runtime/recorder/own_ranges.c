@@ -207,7 +207,7 @@ jd_status jd__own_ranges_end(struct jd_ring *ring)
 
 /* ---- to read ------------------------------------------------------------ */
 
-static uint64_t load(const _Atomic uint64_t *word)
+static uint64_t load_word(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
@@ -217,16 +217,16 @@ bool jd__own_ranges_read(const struct jd_ring *ring, uint64_t number,
 {
     const struct jd_ring_own_range *entry =
         &ring->own_ranges[number % JD_RING_OWN_RANGES];
-    if (!number || load(&entry->number) != number)
+    if (!number || load_word(&entry->number) != number)
         return false;
-    uint64_t kind = load(&entry->kind);
+    uint64_t kind = load_word(&entry->kind);
     struct jd_own_range range = { .number = number,
-                                  .begin = load(&entry->begin),
-                                  .end = load(&entry->end),
+                                  .begin = load_word(&entry->begin),
+                                  .end = load_word(&entry->end),
                                   .name = (uint16_t)kind,
                                   .depth = (uint16_t)(kind >> 16),
                                   .thread = (uint32_t)(kind >> 32) };
-    if (load(&entry->number) != number)
+    if (load_word(&entry->number) != number)
         return false;
     *ret_range = range;
     return true;

@@ -47,7 +47,7 @@ static struct jd_ring *get_ring(void)
 /* ---- settings ----------------------------------------------------------- */
 
 /* What was recorded before it was off, or on. */
-static void forget(void)
+static void forget_ring(void)
 {
     memset((void *)&own, 0, sizeof own);
     atomic_store(&state.module, NULL);
@@ -64,7 +64,7 @@ void jd__recorder_configure(bool is_on, bool traces)
         return;
     jd__host_boot_id(boot_id, sizeof boot_id);
     if (jd__ring_is_valid(&own))
-        forget();
+        forget_ring();
     jd__ring_init(&own, getpid(), boot_id);
     atomic_store(&state.ring, is_on ? &own : NULL);
 }
@@ -415,8 +415,8 @@ static void print_state(FILE *out, const struct jd_ring_call *call)
 }
 
 /* In words, malloc'ed; NULL where it is not there. */
-static char *describe(const struct jd_ring *ring, uint64_t number,
-                      bool says_state)
+static char *describe_call(const struct jd_ring *ring, uint64_t number,
+                           bool says_state)
 {
     struct jd_ring_call call;
     struct jd_text text;
@@ -434,10 +434,10 @@ static char *describe(const struct jd_ring *ring, uint64_t number,
 char *jd__recorder_last_call(int process)
 {
     const struct jd_ring *ring = jd__recorder_ring_of(process);
-    return describe(ring, ring ? jd__ring_last(ring) : 0, true);
+    return describe_call(ring, ring ? jd__ring_last(ring) : 0, true);
 }
 
 char *jd__recorder_own_call(uint64_t number)
 {
-    return describe(get_ring(), number, false);
+    return describe_call(get_ring(), number, false);
 }

@@ -67,7 +67,7 @@ static void store_time(_Atomic uint64_t *time, double seconds)
 }
 
 /* The times of an older call that had the place are forgotten first. */
-static bool claim(struct jd_ring_times *times, uint64_t number)
+static bool claim_times(struct jd_ring_times *times, uint64_t number)
 {
     uint64_t there = atomic_load_explicit(&times->number, memory_order_relaxed);
     if (there >= number)
@@ -84,7 +84,7 @@ static bool claim(struct jd_ring_times *times, uint64_t number)
 void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call)
 {
     struct jd_ring_times *times = &ring->times[call->number % JD_RING_CALLS];
-    if (!claim(times, call->number))
+    if (!claim_times(times, call->number))
         return;
     store_time(&times->came, call->came);
     store_time(&times->met, call->met);
@@ -95,7 +95,7 @@ void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call)
 
 /* ---- to read ------------------------------------------------------------ */
 
-static uint64_t load(const _Atomic uint64_t *word)
+static uint64_t load_word(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
@@ -104,7 +104,7 @@ uint64_t jd__ring_last(const struct jd_ring *ring)
 {
     uint64_t last = 0;
     for (int i = 0; i < JD_RING_CALLS; i++) {
-        uint64_t number = load(&ring->entries[i].number);
+        uint64_t number = load_word(&ring->entries[i].number);
         if (number > last)
             last = number;
     }
@@ -113,7 +113,7 @@ uint64_t jd__ring_last(const struct jd_ring *ring)
 
 static double load_time(const _Atomic uint64_t *time)
 {
-    return 1e-9 * (double)load(time);
+    return 1e-9 * (double)load_word(time);
 }
 
 static void read_times(const struct jd_ring *ring, struct jd_ring_call *call)
@@ -121,7 +121,7 @@ static void read_times(const struct jd_ring *ring, struct jd_ring_call *call)
     const struct jd_ring_times *times =
         &ring->times[call->number % JD_RING_CALLS];
     call->last = -1;
-    if (load(&times->number) != call->number)
+    if (load_word(&times->number) != call->number)
         return;
     call->came = load_time(&times->came);
     call->met = load_time(&times->met);
@@ -132,13 +132,13 @@ static void read_times(const struct jd_ring *ring, struct jd_ring_call *call)
 
 static struct jd_ring_call read_words(const struct jd_ring_entry *entry)
 {
-    uint64_t kind = load(&entry->kind), state = load(&entry->state);
+    uint64_t kind = load_word(&entry->kind), state = load_word(&entry->state);
     return (struct jd_ring_call){
-        .site = load(&entry->site),
-        .comm = load(&entry->comm),
-        .sequence = load(&entry->sequence),
-        .count = load(&entry->count),
-        .rest = load(&entry->rest),
+        .site = load_word(&entry->site),
+        .comm = load_word(&entry->comm),
+        .sequence = load_word(&entry->sequence),
+        .count = load_word(&entry->count),
+        .rest = load_word(&entry->rest),
         .name = (uint16_t)kind,
         .dtype = (uint8_t)(kind >> 16),
         .member = (int32_t)(kind >> 32),
@@ -151,12 +151,12 @@ bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
                    struct jd_ring_call *ret_call)
 {
     const struct jd_ring_entry *entry = &ring->entries[number % JD_RING_CALLS];
-    if (!number || load(&entry->number) != number)
+    if (!number || load_word(&entry->number) != number)
         return false;
     struct jd_ring_call call = read_words(entry);
     call.number = number;
     read_times(ring, &call);
-    if (load(&entry->number) != number)
+    if (load_word(&entry->number) != number)
         return false;
     *ret_call = call;
     return true;
@@ -166,7 +166,7 @@ const struct jd_ring_comm *jd__ring_find_comm(const struct jd_ring *ring,
                                               uint64_t id)
 {
     for (int i = 0; id && i < JD_RING_COMMS; i++)
-        if (load(&ring->comms[i].id) == id)
+        if (load_word(&ring->comms[i].id) == id)
             return &ring->comms[i];
     return NULL;
 }
@@ -176,7 +176,7 @@ const struct jd_ring_module *jd__ring_find_module(const struct jd_ring *ring,
 {
     for (int i = 0; i < JD_RING_MODULES; i++) {
         const struct jd_ring_module *module = &ring->modules[i];
-        uint64_t begin = load(&module->begin);
+        uint64_t begin = load_word(&module->begin);
         if (begin && begin <= address && address < module->end)
             return module;
     }

@@ -69,8 +69,8 @@ static void print_symbol(const char *file, uint64_t offset, uint64_t own,
 }
 
 /* own is the address here, 0 where this process does not have the file. */
-static struct jd_site_text print(const char *path, uint64_t offset,
-                                 uint64_t own)
+static struct jd_site_text print_site(const char *path, uint64_t offset,
+                                      uint64_t own)
 {
     struct jd_site_text text = { "" };
     const char *file = base_name(path);
@@ -85,7 +85,7 @@ struct jd_site_text jd__site_of(const void *address)
     if (!address || !jd__modules_find(address, &module))
         return (struct jd_site_text){ "" };
     uint64_t own = (uint64_t)(uintptr_t)address;
-    return print(module.path, own - module.base, own);
+    return print_site(module.path, own - module.base, own);
 }
 
 struct jd_site_text jd__site_of_caller(void)
@@ -130,13 +130,13 @@ struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
     if (!module || !jd__modules_find_path(module->path, &base))
         return jd__site_in_file(ring, address);
     uint64_t offset = address - module->base;
-    return print(module->path, offset, base + offset);
+    return print_site(module->path, offset, base + offset);
 }
 
 struct jd_site_text jd__site_in_file(const struct jd_ring *ring,
                                      uint64_t address)
 {
     const struct jd_ring_module *module = jd__ring_find_module(ring, address);
-    return module ? print(module->path, address - module->base, 0)
+    return module ? print_site(module->path, address - module->base, 0)
                   : (struct jd_site_text){ "" };
 }

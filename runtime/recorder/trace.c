@@ -86,7 +86,7 @@ static uint32_t find_comm(struct packing *p, const struct jd_ring_call *call)
 
 /* ---- calls -------------------------------------------------------------- */
 
-static int64_t nanoseconds(double seconds)
+static int64_t to_nanoseconds(double seconds)
 {
     return (int64_t)(seconds * 1e9);
 }
@@ -104,9 +104,9 @@ static void add_call(struct packing *p, const struct jd_ring_call *call)
     p->columns.site[i] = find_site(p, call->site);
     p->columns.state[i] = call->state;
     p->columns.status[i] = call->status;
-    p->columns.came_ns[i] = nanoseconds(call->came);
-    p->columns.met_ns[i] = nanoseconds(call->met);
-    p->columns.left_ns[i] = nanoseconds(call->left);
+    p->columns.came_ns[i] = to_nanoseconds(call->came);
+    p->columns.met_ns[i] = to_nanoseconds(call->met);
+    p->columns.left_ns[i] = to_nanoseconds(call->left);
     p->columns.last[i] = call->last;
 }
 
@@ -182,12 +182,12 @@ static void set_about(const struct jd_ring *ring,
     trace->boot_id = (char *)ring->boot_id;
     trace->step = (char *)ring->step;
     trace->end = (char *)about->end;
-    trace->written_ns = nanoseconds(jd__clock_now());
+    trace->written_ns = to_nanoseconds(jd__clock_now());
     trace->writer = about->writer;
 }
 
-static void *pack(struct packing *p, const struct jd_trace_about *about,
-                  size_t *ret_size)
+static void *pack_trace(struct packing *p, const struct jd_trace_about *about,
+                        size_t *ret_size)
 {
     Jd__Trace trace = JD__TRACE__INIT;
     Jd__TraceCalls calls = JD__TRACE_CALLS__INIT;
@@ -214,7 +214,7 @@ void *jd__trace_pack(const struct jd_ring *ring,
     p->lines_until = jd__clock_now() + JD_TRACE_LINES_SECONDS;
     read_ring(p);
     read_own_ranges(p);
-    void *bytes = pack(p, about, ret_size);
+    void *bytes = pack_trace(p, about, ret_size);
     free(p);
     return bytes;
 }

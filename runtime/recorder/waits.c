@@ -56,8 +56,8 @@ static struct culprit *find_place(struct table *table, int process,
     return place;
 }
 
-static void add(struct culprit *culprit, const struct jd_ring_call *call,
-                double seconds)
+static void add_wait(struct culprit *culprit, const struct jd_ring_call *call,
+                     double seconds)
 {
     bool is_own = culprit->name == call->name && culprit->site == call->site;
     culprit->seconds += seconds;
@@ -78,20 +78,21 @@ void jd__waits_note(int process, const struct jd_ring_call *call,
                                   ? find_place(&state.table, process, seconds)
                                   : NULL;
     if (culprit)
-        add(culprit, call, seconds);
+        add_wait(culprit, call, seconds);
     pthread_mutex_unlock(&state.lock);
 }
 
 /* ---- to take ------------------------------------------------------------ */
 
-static int compare(const void *a, const void *b)
+static int compare_culprits(const void *a, const void *b)
 {
     const struct culprit *left = a, *right = b;
     return (left->seconds < right->seconds) - (left->seconds > right->seconds);
 }
 
-static void describe(const struct jd_ring *ring, const struct culprit *culprit,
-                     char *text, size_t size)
+static void describe_culprit(const struct jd_ring *ring,
+                             const struct culprit *culprit, char *text,
+                             size_t size)
 {
     struct jd_site_text site = jd__site_in_file(ring, culprit->site);
     snprintf(text, size, "%s%s%.50s",
@@ -107,12 +108,14 @@ int jd__waits_take(const struct jd_ring *ring,
     state.table.count = 0;
     state.table.all = 0;
     pthread_mutex_unlock(&state.lock);
-    qsort(table.culprits, (size_t)table.count, sizeof *table.culprits, compare);
+    qsort(table.culprits, (size_t)table.count, sizeof *table.culprits,
+          compare_culprits);
     int count = table.count < JD_WAITED_MOST ? table.count : JD_WAITED_MOST;
     for (int i = 0; i < count; i++) {
         worst[i].process = table.culprits[i].process;
         worst[i].seconds = table.culprits[i].seconds;
-        describe(ring, &table.culprits[i], worst[i].call, sizeof worst[i].call);
+        describe_culprit(ring, &table.culprits[i], worst[i].call,
+                         sizeof worst[i].call);
     }
     *ret_all = table.all;
     return count;

@@ -79,7 +79,7 @@ static jd_status fail_absent(const struct jd_records *records,
 }
 
 /* The failure's sentence is the reason of those who saw devices. */
-static jd_status drop(struct jd_records *records, const char *platform)
+static jd_status drop_platform(struct jd_records *records, const char *platform)
 {
     static const char caller[] = "jd_initialize: ";
     const char *why = jd_error_message();
@@ -98,8 +98,9 @@ static jd_status drop(struct jd_records *records, const char *platform)
 /* is_default: it is, if all goes well; whether it is then comes back. What is
  * not asked for by its name, and is there for some processes of a host alone,
  * ends no job. */
-static jd_status share(struct jd_records *records, const char *platform,
-                       bool is_wanted, bool *is_default)
+static jd_status share_platform(struct jd_records *records,
+                                const char *platform, bool is_wanted,
+                                bool *is_default)
 {
     bool is_short = false;
     jd_status status = jd__device_sharing_decide(records, platform, &is_short);
@@ -107,7 +108,7 @@ static jd_status share(struct jd_records *records, const char *platform,
     if (status == JD_OK || is_needed || status == JD_RESOURCE_EXHAUSTED)
         return status;
     *is_default = false;
-    return drop(records, platform);
+    return drop_platform(records, platform);
 }
 
 jd_status jd__device_choice_choose(struct jd_records *records,
@@ -121,9 +122,10 @@ jd_status jd__device_choice_choose(struct jd_records *records,
         bool is_everywhere = jd__absent_count(&absent, platform) == 0;
         bool is_wanted = strcmp(platform, wanted) == 0;
         bool is_default = is_wanted || (!wanted[0] && !chosen && is_everywhere);
-        status = is_wanted && !is_everywhere
-                     ? fail_absent(records, platform)
-                     : share(records, platform, is_wanted, &is_default);
+        status =
+            is_wanted && !is_everywhere
+                ? fail_absent(records, platform)
+                : share_platform(records, platform, is_wanted, &is_default);
         if (is_default)
             chosen = platform;
     }

@@ -149,8 +149,8 @@ static jd_status take_named(struct view *view)
 
 /* ---- the processes of a host -------------------------------------------- */
 
-static const struct jd_device_record *find(const struct view *view,
-                                           const char *uuid)
+static const struct jd_device_record *find_device(const struct view *view,
+                                                  const char *uuid)
 {
     for (int i = 0; i < view->num_seen; i++)
         if (strcmp(view->seen[i]->device.uuid, uuid) == 0)
@@ -163,7 +163,7 @@ static const struct jd_device_record *find_common(const struct view *a,
                                                   const struct view *b)
 {
     for (int i = 0; i < a->num_seen; i++)
-        if (find(b, a->seen[i]->device.uuid))
+        if (find_device(b, a->seen[i]->device.uuid))
             return a->seen[i];
     return NULL;
 }
@@ -173,7 +173,7 @@ static bool sees_the_same(const struct view *a, const struct view *b)
     if (a->num_seen != b->num_seen)
         return false;
     for (int i = 0; i < a->num_seen; i++)
-        if (!find(b, a->seen[i]->device.uuid))
+        if (!find_device(b, a->seen[i]->device.uuid))
             return false;
     return true;
 }
@@ -234,7 +234,7 @@ static bool is_open(const struct view *view)
 
 /* Finds the view's leader among those before it, of which it has something in
  * common with that one alone. */
-static jd_status join(struct view *const *host, int index)
+static jd_status join_view(struct view *const *host, int index)
 {
     struct view *view = host[index];
     view->leader = view;
@@ -256,7 +256,7 @@ static void take_one(struct view *view, int number)
 {
     const struct view *leader = view->leader;
     const struct jd_device_record *d = leader->seen[number % leader->num_seen];
-    view->own[view->num_own++] = find(view, d->device.uuid);
+    view->own[view->num_own++] = find_device(view, d->device.uuid);
 }
 
 static void take_all(struct view *view)
@@ -280,7 +280,7 @@ static jd_status share_host(struct sharing *s, struct view *const *host,
     jd_status status = JD_OK;
     for (int i = 0; status == JD_OK && i < count; i++)
         if (is_open(host[i]))
-            status = join(host, i);
+            status = join_view(host, i);
     for (int i = 0; status == JD_OK && i < count; i++) {
         const struct view *leader = host[i]->leader;
         if (!leader)
@@ -372,8 +372,8 @@ static int keep_unowned(const struct view *view, struct jd_device_record *list)
 
 /* list has room for the record's devices, but for those that are unowned
  * already: they stay at the end. */
-static void arrange(const struct sharing *s, struct view *view,
-                    struct jd_device_record *list)
+static void arrange_devices(const struct sharing *s, struct view *view,
+                            struct jd_device_record *list)
 {
     int count = 0;
     for (int i = 0; i < view->num_own; i++)
@@ -397,7 +397,7 @@ static jd_status arrange_all(const struct sharing *s)
         return jd__fail_no_memory("jd_initialize", most * sizeof *list);
     for (int i = 0; i < s->records->count; i++)
         if (s->views[i].num_seen)
-            arrange(s, &s->views[i], list);
+            arrange_devices(s, &s->views[i], list);
     free(list);
     return JD_OK;
 }

@@ -17,7 +17,7 @@ static int colour_of(const struct jd_local_facts *facts, bool shares, int rank)
     return (int)(jd__digest(digest, numbers, sizeof numbers) & INT32_MAX);
 }
 
-static jd_status measure(MPI_Comm comm, int *ret_index, int *ret_count)
+static jd_status measure_comm(MPI_Comm comm, int *ret_index, int *ret_count)
 {
     int code = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     if (code == MPI_SUCCESS)
@@ -27,7 +27,8 @@ static jd_status measure(MPI_Comm comm, int *ret_index, int *ret_count)
     return jd__mpi_check(code, "MPI_Comm_size", "jd_initialize");
 }
 
-static jd_status split(const struct jd_world *world, int colour, MPI_Comm *comm)
+static jd_status split_world(const struct jd_world *world, int colour,
+                             MPI_Comm *comm)
 {
     return jd__mpi_check(
         MPI_Comm_split(world->comm, colour, world->index, comm),
@@ -45,10 +46,10 @@ static jd_status find_leaders(const struct jd_world *world,
                               struct jd_host_group *group)
 {
     int unused;
-    jd_status status =
-        split(world, group->index == 0 ? 0 : MPI_UNDEFINED, &group->leaders);
+    jd_status status = split_world(world, group->index == 0 ? 0 : MPI_UNDEFINED,
+                                   &group->leaders);
     if (status == JD_OK && group->leaders != MPI_COMM_NULL)
-        status = measure(group->leaders, &unused, &group->num_leaders);
+        status = measure_comm(group->leaders, &unused, &group->num_leaders);
     return status;
 }
 
@@ -67,10 +68,10 @@ jd_status jd__host_group_open(const struct jd_world *world,
     *ret_group = group;
     if (!world->has_mpi || world->count == 1)
         return JD_OK;
-    status = split(world, colour_of(facts, shares && is_known, world->index),
-                   &group.comm);
+    status = split_world(
+        world, colour_of(facts, shares && is_known, world->index), &group.comm);
     if (status == JD_OK)
-        status = measure(group.comm, &group.index, &group.count);
+        status = measure_comm(group.comm, &group.index, &group.count);
     if (status == JD_OK)
         status = find_leaders(world, &group);
     if (status != JD_OK)

@@ -17,7 +17,7 @@ static struct jd_host_facts host_facts(const struct jd_local_facts *facts)
 }
 
 /* Makes room for more bytes at the record's end, which are zero. */
-static jd_status grow(struct jd_record **record, size_t more)
+static jd_status grow_record(struct jd_record **record, size_t more)
 {
     size_t bytes = (*record)->bytes + more;
     struct jd_record *grown = realloc(*record, bytes);
@@ -34,7 +34,7 @@ static jd_status append_devices(struct jd_record **record, const char *platform,
 {
     int first = (*record)->num_devices;
     jd_status status =
-        grow(record, (size_t)found->count * sizeof *(*record)->devices);
+        grow_record(record, (size_t)found->count * sizeof *(*record)->devices);
     if (status != JD_OK)
         return status;
     for (int i = 0; i < found->count; i++) {
@@ -83,7 +83,7 @@ static jd_status append_ids(struct jd_record **record,
     const struct jd_setting *ids =
         jd__options_find(settings, JD_OPTION_LOCAL_DEVICE_IDS);
     size_t places = (ids->num_integers + 1) / 2 * 2;
-    jd_status status = grow(record, places * sizeof(int32_t));
+    jd_status status = grow_record(record, places * sizeof(int32_t));
     if (status != JD_OK || ids->num_integers == 0)
         return status;
     struct jd_record *r = *record;
@@ -132,8 +132,8 @@ jd_status jd__own_record_create(const struct jd_settings *settings,
 }
 
 /* Of those that others may see too, local_device_ids names the own. */
-static int limit(const struct jd_record *record,
-                 const struct jd_device_record *device, int count)
+static int limit_of_devices(const struct jd_record *record,
+                            const struct jd_device_record *device, int count)
 {
     bool chooses = device->device.uuid[0] && record->num_device_ids;
     return chooses && count > record->num_device_ids ? record->num_device_ids
@@ -147,7 +147,7 @@ int jd__own_record_most_devices(const struct jd_record *record)
         const struct jd_device_record *device = &record->devices[i];
         bool is_next = i && strcmp(device->platform, device[-1].platform) == 0;
         count = is_next ? count + 1 : 1;
-        int own = limit(record, device, count);
+        int own = limit_of_devices(record, device, count);
         most = own > most ? own : most;
     }
     return most;

@@ -118,7 +118,7 @@ static jd_status make_room(struct gathering *g, struct parcel *all)
 }
 
 /* The parcel becomes all parcels, or nothing where others get them. */
-static jd_status gather(struct gathering *g, struct parcel *parcel)
+static jd_status gather_parcels(struct gathering *g, struct parcel *parcel)
 {
     struct parcel all = { .data = NULL };
     size_t bytes = 2 * (size_t)g->count * sizeof *g->sizes;
@@ -152,9 +152,9 @@ static jd_status gather_levels(const struct jd_world *world,
                                .is_all = true };
     jd_status status = JD_OK;
     if (group->count > 1)
-        status = gather(&inside, parcel);
+        status = gather_parcels(&inside, parcel);
     if (status == JD_OK && group->index == 0 && group->num_leaders > 1)
-        status = gather(&among, parcel);
+        status = gather_parcels(&among, parcel);
     return status;
 }
 
@@ -188,8 +188,9 @@ static jd_status find_items(struct jd_records *records, size_t bytes)
 }
 
 /* Takes the parcel, on failure too. */
-static jd_status unpack(const struct jd_world *world, struct parcel *parcel,
-                        struct jd_records **ret_records)
+static jd_status unpack_records(const struct jd_world *world,
+                                struct parcel *parcel,
+                                struct jd_records **ret_records)
 {
     struct jd_records *records = calloc(1, sizeof *records);
     if (records)
@@ -221,7 +222,7 @@ jd_status jd__records_gather(const struct jd_world *world,
     if (status == JD_OK)
         status = gather_levels(world, group, &parcel);
     if (status == JD_OK && group->index == 0)
-        return unpack(world, &parcel, ret_records);
+        return unpack_records(world, &parcel, ret_records);
     free(parcel.data);
     if (status == JD_OK)
         *ret_records = NULL;

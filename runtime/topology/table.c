@@ -29,7 +29,7 @@ struct making {
     struct jd_table_texts texts;
 };
 
-static uint32_t text(struct making *m, const char *text)
+static uint32_t add_text(struct making *m, const char *text)
 {
     return jd__table_texts_add(&m->texts, text);
 }
@@ -40,9 +40,9 @@ static struct jd_host make_host(struct making *m,
                                 const struct jd_local_facts *facts)
 {
     return (struct jd_host){
-        .name = text(m, facts->host),
-        .boot_id = text(m, facts->boot_id),
-        .caches = text(m, facts->caches),
+        .name = add_text(m, facts->host),
+        .boot_id = add_text(m, facts->boot_id),
+        .caches = add_text(m, facts->caches),
         .num_packages = facts->num_packages,
         .num_numa_nodes = facts->num_numa_nodes,
         .num_cores = facts->num_cores,
@@ -68,8 +68,8 @@ static int *find_host_slot(const struct making *m, uint32_t name, uint32_t boot)
 /* The host's number; a host is its name and its boot. */
 static int host_of(struct making *m, const struct jd_local_facts *facts)
 {
-    int *slot =
-        find_host_slot(m, text(m, facts->host), text(m, facts->boot_id));
+    int *slot = find_host_slot(m, add_text(m, facts->host),
+                               add_text(m, facts->boot_id));
     if (*slot == 0) {
         m->hosts[m->num_hosts] = make_host(m, facts);
         *slot = ++m->num_hosts;
@@ -83,7 +83,7 @@ static void add_unowned(struct making *m, const struct jd_record *record)
 {
     for (int i = 0; i < record->num_unowned; i++)
         m->unowned[m->num_unowned++] =
-            text(m, record->devices[record->num_devices + i].device.uuid);
+            add_text(m, record->devices[record->num_devices + i].device.uuid);
 }
 
 static void add_process(struct making *m, int index)
@@ -104,13 +104,13 @@ static void add_process(struct making *m, int index)
         .cores_allowed = facts->cores_allowed,
         .numa_node = facts->numa_node,
         .cache = facts->cache,
-        .cores = text(m, facts->cores),
-        .program = text(m, facts->program),
+        .cores = add_text(m, facts->cores),
+        .program = add_text(m, facts->program),
         .num_devices = record->num_devices,
         .num_unowned = record->num_unowned,
         .first_unowned = (uint32_t)m->num_unowned,
-        .absent = text(m, record->absent),
-        .why_absent = text(m, record->why_absent),
+        .absent = add_text(m, record->absent),
+        .why_absent = add_text(m, record->why_absent),
         .absent_is_fault = record->absent_is_fault,
     };
     add_unowned(m, record);
@@ -124,10 +124,10 @@ static struct jd_device_row make_row(struct making *m, int process, int ordinal,
     return (struct jd_device_row){
         .process = process,
         .local_ordinal = ordinal,
-        .kind = text(m, device->kind),
-        .pci_bus_id = text(m, device->pci_bus_id),
-        .uuid = text(m, device->uuid),
-        .detail = text(m, device->detail),
+        .kind = add_text(m, device->kind),
+        .pci_bus_id = add_text(m, device->pci_bus_id),
+        .uuid = add_text(m, device->uuid),
+        .detail = add_text(m, device->detail),
         .native = device->native,
         .numa_node = device->numa_node,
         .memory_bytes = device->memory_bytes,
@@ -152,7 +152,7 @@ static void add_platform(struct making *m, const char *name)
         add_devices(m, name, i);
     if (m->num_devices > first)
         m->platforms[m->num_platforms++] = (struct jd_platform_row){
-            .name = text(m, name),
+            .name = add_text(m, name),
             .first = first,
             .count = m->num_devices - first,
         };
@@ -180,7 +180,7 @@ static size_t count_sources(void)
     return count;
 }
 
-static bool allocate(struct making *m)
+static bool allocate_parts(struct making *m)
 {
     size_t processes = (size_t)m->records->count, devices = 1, unowned = 1;
     for (int i = 0; i < m->records->count; i++) {
@@ -199,7 +199,7 @@ static bool allocate(struct making *m)
            m->devices && m->unowned;
 }
 
-static void finish(struct making *m)
+static void finish_making(struct making *m)
 {
     free(m->hosts);
     free(m->host_slots);
@@ -210,7 +210,7 @@ static void finish(struct making *m)
     jd__table_texts_finish(&m->texts);
 }
 
-static struct jd_table describe(const struct making *m)
+static struct jd_table describe_table(const struct making *m)
 {
     const struct jd_record *first = m->records->items[0];
     struct jd_table table = {
@@ -229,8 +229,8 @@ static struct jd_table describe(const struct making *m)
 }
 
 /* Gives a part its place, and its bytes where there is memory for them. */
-static uint64_t place(struct jd_table *table, char *memory, const void *part,
-                      size_t count, size_t each)
+static uint64_t place_part(struct jd_table *table, char *memory,
+                           const void *part, size_t count, size_t each)
 {
     uint64_t begin = (table->bytes + 7) / 8 * 8;
     table->bytes = begin + count * each;
@@ -243,19 +243,21 @@ static uint64_t place(struct jd_table *table, char *memory, const void *part,
 static struct jd_table lay_out(const struct making *m, struct jd_table table,
                                char *memory)
 {
-    table.hosts =
-        place(&table, memory, m->hosts, (size_t)m->num_hosts, sizeof *m->hosts);
-    table.processes = place(&table, memory, m->processes,
-                            (size_t)m->records->count, sizeof *m->processes);
-    table.devices = place(&table, memory, m->devices, (size_t)m->num_devices,
-                          sizeof *m->devices);
-    table.platforms = place(&table, memory, m->platforms,
-                            (size_t)m->num_platforms, sizeof *m->platforms);
-    table.unowned = place(&table, memory, m->unowned, (size_t)m->num_unowned,
-                          sizeof *m->unowned);
-    table.texts = place(&table, memory, m->texts.pool, m->texts.bytes, 1);
-    table.structs =
-        place(&table, NULL, NULL, (size_t)m->num_devices, sizeof(jd_device));
+    table.hosts = place_part(&table, memory, m->hosts, (size_t)m->num_hosts,
+                             sizeof *m->hosts);
+    table.processes =
+        place_part(&table, memory, m->processes, (size_t)m->records->count,
+                   sizeof *m->processes);
+    table.devices = place_part(&table, memory, m->devices,
+                               (size_t)m->num_devices, sizeof *m->devices);
+    table.platforms =
+        place_part(&table, memory, m->platforms, (size_t)m->num_platforms,
+                   sizeof *m->platforms);
+    table.unowned = place_part(&table, memory, m->unowned,
+                               (size_t)m->num_unowned, sizeof *m->unowned);
+    table.texts = place_part(&table, memory, m->texts.pool, m->texts.bytes, 1);
+    table.structs = place_part(&table, NULL, NULL, (size_t)m->num_devices,
+                               sizeof(jd_device));
     return table;
 }
 
@@ -297,9 +299,9 @@ static void make_structs(struct jd_table *table)
     table->base = (uint64_t)(uintptr_t)table;
 }
 
-static jd_status pack(const struct making *m, struct jd_table **ret_table)
+static jd_status pack_table(const struct making *m, struct jd_table **ret_table)
 {
-    struct jd_table head = describe(m);
+    struct jd_table head = describe_table(m);
     uint64_t bytes = lay_out(m, head, NULL).bytes;
     struct jd_table *table = jd__table_allocate(bytes);
     if (!table)
@@ -314,17 +316,17 @@ jd_status jd__table_create(const struct jd_records *records,
                            const char *platform, struct jd_table **ret_table)
 {
     struct making m = { .records = records };
-    bool is_whole = allocate(&m);
+    bool is_whole = allocate_parts(&m);
     for (int i = 0; is_whole && i < records->count; i++)
         add_process(&m, i);
     if (is_whole)
         add_platforms(&m, platform);
     jd_status status =
         is_whole && !m.texts.is_full
-            ? pack(&m, ret_table)
+            ? pack_table(&m, ret_table)
             : jd__fail_no_memory("jd_initialize",
                                  (size_t)records->count * sizeof *m.processes);
-    finish(&m);
+    finish_making(&m);
     return status;
 }
 

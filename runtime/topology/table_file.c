@@ -112,7 +112,7 @@ static jd_status check_file(const struct jd_table_desc *desc, int fd)
 }
 
 /* At its base where that is free, else anywhere. */
-static void *map(const struct jd_table_desc *desc, int fd)
+static void *map_table(const struct jd_table_desc *desc, int fd)
 {
     void *base = (void *)(uintptr_t)desc->base;
     void *table = mmap(base, desc->bytes, PROT_READ,
@@ -131,7 +131,7 @@ jd_status jd__table_file_map(const struct jd_table_desc *desc,
         return status;
     status = check_file(desc, fd);
     if (status == JD_OK) {
-        void *table = map(desc, fd);
+        void *table = map_table(desc, fd);
         if (table == MAP_FAILED)
             status = fail_map(desc, strerror(errno));
         else

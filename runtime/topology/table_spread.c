@@ -45,8 +45,8 @@ static jd_status hear_failure(const struct jd_host_group *group,
 /* ---- the table ---------------------------------------------------------- */
 
 /* Do all have it? */
-static jd_status agree(const struct jd_host_group *group, bool has,
-                       bool *ret_all)
+static jd_status agree_on_host(const struct jd_host_group *group, bool has,
+                               bool *ret_all)
 {
     int own = has, all = 0;
     jd_status status = jd__mpi_check(
@@ -57,8 +57,8 @@ static jd_status agree(const struct jd_host_group *group, bool has,
 }
 
 /* The leader keeps what it has; the others get the same bytes. */
-static jd_status copy(const struct jd_host_group *group, uint64_t bytes,
-                      struct jd_table **table)
+static jd_status copy_table(const struct jd_host_group *group, uint64_t bytes,
+                            struct jd_table **table)
 {
     if (group->index > 0)
         *table = jd__table_allocate(bytes);
@@ -91,7 +91,7 @@ static jd_status hear_table(const struct jd_host_group *group,
 {
     struct jd_table *mapped = NULL;
     bool has = find_table(group, result, &mapped), has_all = false;
-    jd_status status = agree(group, has, &has_all);
+    jd_status status = agree_on_host(group, has, &has_all);
     if (status == JD_OK && has_all && group->index > 0)
         *table = mapped;
     else if (status == JD_OK && has_all)
@@ -100,7 +100,7 @@ static jd_status hear_table(const struct jd_host_group *group,
         jd__table_destroy(mapped);
     if (status != JD_OK || has_all)
         return status;
-    return copy(group, result->desc.bytes, table);
+    return copy_table(group, result->desc.bytes, table);
 }
 
 /* ---- the leader --------------------------------------------------------- */
@@ -121,8 +121,8 @@ static struct result make_result(jd_status made, const struct jd_table *table,
     return result;
 }
 
-static jd_status spread(const struct jd_host_group *group, jd_status made,
-                        struct jd_table **table)
+static jd_status spread_table(const struct jd_host_group *group, jd_status made,
+                              struct jd_table **table)
 {
     struct jd_table_file file = { .descriptor = -1 };
     struct result result = { .status = JD_OK };
@@ -141,7 +141,7 @@ jd_status jd__table_spread(const struct jd_host_group *group, jd_status made,
                            struct jd_table **table)
 {
     jd_status status =
-        group->comm == MPI_COMM_NULL ? made : spread(group, made, table);
+        group->comm == MPI_COMM_NULL ? made : spread_table(group, made, table);
     if (status != JD_OK) {
         jd__table_destroy(*table);
         *table = NULL;

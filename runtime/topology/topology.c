@@ -67,7 +67,7 @@ static void open_rows(struct jd_topology *t, struct jd_table *table, int self)
     t->texts = jd__table_at(table, texts);
 }
 
-static bool reserve(struct jd_topology *t)
+static bool reserve_lists(struct jd_topology *t)
 {
     t->list_bytes = bytes_of_lists(t);
     void *addresses = mmap(NULL, t->list_bytes, PROT_READ | PROT_WRITE,
@@ -107,7 +107,7 @@ jd_status jd__topology_open(struct jd_table *table, int self,
         return jd__fail_no_memory("jd_initialize", sizeof *t);
     pthread_mutex_init(&t->lock, NULL);
     open_rows(t, table, self);
-    if (!reserve(t)) {
+    if (!reserve_lists(t)) {
         t->table = NULL;
         jd__topology_destroy(t);
         return jd__fail_no_memory("jd_initialize",
@@ -243,8 +243,8 @@ struct jd_absent jd__topology_absent(const struct jd_topology *t)
 
 /* ---- the platforms' part ------------------------------------------------ */
 
-static void settle(const struct jd_topology *t,
-                   const struct jd_device_source *source, int *natives)
+static void settle_natives(const struct jd_topology *t,
+                           const struct jd_device_source *source, int *natives)
 {
     const struct jd_device_list *list =
         jd__topology_platform(t, source->platform);
@@ -263,7 +263,7 @@ jd_status jd__topology_settle(const struct jd_topology *t)
         return jd__fail_no_memory("jd_initialize", bytes);
     for (int i = 0; jd__device_sources[i]; i++)
         if (jd__device_sources[i]->settle)
-            settle(t, jd__device_sources[i], natives);
+            settle_natives(t, jd__device_sources[i], natives);
     free(natives);
     return JD_OK;
 }

@@ -112,8 +112,8 @@ static char **environment_of_no_process(const struct jd_cluster *cluster)
 
 /* No signal of ours is blocked or ignored there, and it has a group of its
  * own: what a launcher sends to ours is not for it. */
-static int spawn(const char *path, const struct pipes *pipes,
-                 char *const *environment, pid_t *ret_pid)
+static int spawn_server(const char *path, const struct pipes *pipes,
+                        char *const *environment, pid_t *ret_pid)
 {
     char *const words[] = { (char *)PROGRAM, NULL };
     posix_spawn_file_actions_t actions;
@@ -137,7 +137,7 @@ static int spawn(const char *path, const struct pipes *pipes,
     return error;
 }
 
-static jd_status await(int fd, short what, double deadline)
+static jd_status await_pipe(int fd, short what, double deadline)
 {
     struct pollfd poller = { .fd = fd, .events = what };
     double left = deadline - jd__clock_now();
@@ -161,7 +161,7 @@ static jd_status write_all(int fd, const struct jd_bytes *bytes,
         if (sent > 0)
             done += (size_t)sent;
         else if (errno == EAGAIN)
-            status = await(fd, POLLOUT, deadline);
+            status = await_pipe(fd, POLLOUT, deadline);
         else if (errno != EINTR)
             break;
     }
@@ -182,7 +182,7 @@ static jd_status read_words(int fd, struct jd_bytes *words, double deadline)
         if (got > 0)
             words->end += (size_t)got;
         else if (errno == EAGAIN)
-            status = await(fd, POLLIN, deadline);
+            status = await_pipe(fd, POLLIN, deadline);
         else if (errno != EINTR)
             status = fail_call("read", errno);
     }
@@ -212,8 +212,8 @@ static jd_status take_ready(struct jd_bytes *words)
     return JD_OK;
 }
 
-static jd_status converse(struct pipes *pipes,
-                          const struct server_request *request)
+static jd_status converse_with_server(struct pipes *pipes,
+                                      const struct server_request *request)
 {
     jd_status status =
         write_all(pipes->plan[1], &request->plan, request->deadline);
@@ -247,7 +247,7 @@ static jd_status converse_without_sigpipe(struct pipes *pipes,
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-    jd_status status = converse(pipes, request);
+    jd_status status = converse_with_server(pipes, request);
     if (!sigismember(&before, SIGPIPE))
         while (sigtimedwait(&pipe_signal, NULL, &at_once) > 0)
             ;
@@ -257,7 +257,7 @@ static jd_status converse_without_sigpipe(struct pipes *pipes,
 
 /* What was started ends when it has spoken; what stays is no child of ours.
  * Returns the signal that has ended it, or 0. */
-static int reap(pid_t pid)
+static int reap_child(pid_t pid)
 {
     static const struct timespec moment = { 0, 5000000 };
     double end = jd__clock_now() + REAP_SECONDS;
@@ -276,13 +276,14 @@ static jd_status fail_killed(pid_t pid, int number)
                    (int)pid, number, strsignal(number));
 }
 
-static jd_status start(const struct server_request *request)
+static jd_status start_server(const struct server_request *request)
 {
     struct pipes pipes;
     pid_t pid;
     jd_status status = open_pipes(&pipes);
     if (status == JD_OK) {
-        int error = spawn(request->path, &pipes, request->environment, &pid);
+        int error =
+            spawn_server(request->path, &pipes, request->environment, &pid);
         close_fd(&pipes.plan[0]);
         close_fd(&pipes.words[1]);
         status = error ? fail_call(request->path, error)
@@ -292,7 +293,7 @@ static jd_status start(const struct server_request *request)
             pipes.plan[1] = -1;
         }
         close_pipes(&pipes);
-        int killed_by = error ? 0 : reap(pid);
+        int killed_by = error ? 0 : reap_child(pid);
         if (killed_by && status == JD_UNAVAILABLE)
             status = fail_killed(pid, killed_by);
     }
@@ -303,7 +304,7 @@ static jd_status start_with_plan(struct server_request *request,
                                  const Jd__Plan *plan)
 {
     jd_status status = request->environment && pack_plan(plan, &request->plan)
-                           ? start(request)
+                           ? start_server(request)
                            : jd__fail_no_memory("starting " PROGRAM, 0);
     jd__wire_bytes_finish(&request->plan);
     return status;

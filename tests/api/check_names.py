@@ -44,17 +44,8 @@ PART = re.compile(r'(?<![A-Za-z0-9])(' + '|'.join(RETIRED_PARTS) +
                   r')(?![A-Za-z0-9])', re.I)
 STRUCT = re.compile(r'^(?:static )?(?:const )?(?:struct|enum|union) (\w+) \{',
                     re.M)
-# A static function stands in a user's backtrace: one of these words alone does
-# not say what was done.
-BARE = ('come do get give go has hear look move put run say take tell test use '
-        'work').split()
-STATIC = re.compile(r'^static (?!inline)[^;{}()=]*?\b(' + '|'.join(BARE) +
-                    r')\([^;{}]*\)\s*\{', re.M)
-# Their words are their own.
-NOT_BARE = ('autodetect/', 'runtime/coordination/client/')
-# In these folders no one word is a static function's name (what runs on a GPU
-# stands in no backtrace),
-TWO_WORDS = ('arrays/', 'collectives/')
+# A static function stands in a user's backtrace: one word alone does not say
+# what was done to what (what runs on a GPU stands in no backtrace),
 ONE_WORD = re.compile(r'^static [^;{}()=]*?\b([a-z0-9]+)\([^;{}]*\)\s*\{',
                       re.M)
 ATTRIBUTE = re.compile(r'\b__attribute__\(\((?:[^()]|\([^()]*\))*\)\)\s*')
@@ -94,13 +85,10 @@ def check_functions(path, code):
             yield f'{path}: {name} does not begin with its file or its room'
 
 
-def check_bare(path, code):
-    names = STATIC.findall(code) if path.endswith('.c') else []
-    if path.startswith(TWO_WORDS) and path.endswith(('.c', '.h')):
-        names = [name for name in ONE_WORD.findall(ATTRIBUTE.sub('', code))
-                 if name not in VOCABULARY]
-    for name in names:
-        yield f'{path}: {name}() does not say what it does'
+def check_static(path, code):
+    for name in ONE_WORD.findall(ATTRIBUTE.sub('', code)):
+        if name not in VOCABULARY:
+            yield f'{path}: {name}() does not say what it does'
 
 
 def check_words(path, text):
@@ -157,8 +145,8 @@ def main(arguments):
               not path.startswith(('autodetect/', 'collectives/cuda/'))
               for breach in check_functions(path, bare(text))]
     found += [breach for path, text in library.items()
-              if not path.startswith(NOT_BARE)
-              for breach in check_bare(path, bare(text))]
+              if path.endswith(('.c', '.h'))
+              for breach in check_static(path, bare(text))]
     found += check_tags({path: bare(text) for path, text in library.items()})
     print('\n'.join(found), end='\n' if found else '')
     return 1 if found else 0

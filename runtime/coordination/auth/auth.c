@@ -37,7 +37,8 @@ struct mac {
     crypto_auth_hmacsha512256_state state;
 };
 
-static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
+static void append_to_mac(ProtobufCBuffer *buffer, size_t size,
+                          const uint8_t *data)
 {
     struct mac *mac = (struct mac *)buffer;
     crypto_auth_hmacsha512256_update(&mac->state, data, size);
@@ -49,15 +50,15 @@ static void append_bytes(struct mac *mac, const void *data, size_t size)
     uint8_t length[8];
     for (int i = 0; i < 8; i++)
         length[i] = (uint8_t)((uint64_t)size >> (8 * i));
-    append(&mac->buffer, sizeof length, length);
-    append(&mac->buffer, size, data);
+    append_to_mac(&mac->buffer, sizeof length, length);
+    append_to_mac(&mac->buffer, size, data);
 }
 
 /* The purpose keeps one kind of MAC from being taken for another. */
-static void begin(struct mac *mac, const uint8_t key[JD_AUTH_KEY],
-                  const char *purpose)
+static void begin_mac(struct mac *mac, const uint8_t key[JD_AUTH_KEY],
+                      const char *purpose)
 {
-    mac->buffer.append = append;
+    mac->buffer.append = append_to_mac;
     crypto_auth_hmacsha512256_init(&mac->state, key, JD_AUTH_KEY);
     append_bytes(mac, purpose, strlen(purpose));
 }
@@ -68,7 +69,7 @@ static const uint8_t *key_of(const struct jd_auth *auth)
     return auth->way == JD_AUTH_SECRET ? auth->key : zeros;
 }
 
-static void end(struct mac *mac, uint8_t bytes[JD_AUTH_MAC])
+static void end_mac(struct mac *mac, uint8_t bytes[JD_AUTH_MAC])
 {
     crypto_auth_hmacsha512256_final(&mac->state, bytes);
     sodium_memzero(&mac->state, sizeof mac->state);
@@ -92,10 +93,10 @@ void jd__auth_hello_mac(const struct jd_auth *auth,
     Jd__Hello said = *hello;
     said.mac = empty.mac;
     said.credential = empty.credential;
-    begin(&mac, key_of(auth), "jd hello 2");
+    begin_mac(&mac, key_of(auth), "jd hello 2");
     append_bytes(&mac, challenge.data, challenge.len);
     jd__hello__pack_to_buffer(&said, &mac.buffer);
-    end(&mac, bytes);
+    end_mac(&mac, bytes);
 }
 
 bool jd__auth_hello_is_right(const struct jd_auth *auth,
@@ -117,11 +118,11 @@ void jd__auth_welcome_mac(const struct jd_auth *auth,
     Jd__Welcome said = *welcome;
     said.mac = empty.mac;
     said.credential = empty.credential;
-    begin(&mac, key_of(auth), "jd welcome 2");
+    begin_mac(&mac, key_of(auth), "jd welcome 2");
     append_bytes(&mac, challenge.data, challenge.len);
     append_bytes(&mac, nonce.data, nonce.len);
     jd__welcome__pack_to_buffer(&said, &mac.buffer);
-    end(&mac, bytes);
+    end_mac(&mac, bytes);
 }
 
 bool jd__auth_welcome_is_right(const struct jd_auth *auth,
@@ -146,16 +147,16 @@ void jd__auth_exchange_begin(struct jd_auth_exchange *exchange)
     crypto_scalarmult_base(exchange->public_key, exchange->own);
 }
 
-static void derive(const uint8_t key[JD_AUTH_KEY], const char *purpose,
-                   ProtobufCBinaryData challenge, ProtobufCBinaryData nonce,
-                   uint8_t ret_key[JD_SEAL_KEY])
+static void derive_key(const uint8_t key[JD_AUTH_KEY], const char *purpose,
+                       ProtobufCBinaryData challenge, ProtobufCBinaryData nonce,
+                       uint8_t ret_key[JD_SEAL_KEY])
 {
     struct mac mac;
     uint8_t bytes[JD_AUTH_MAC];
-    begin(&mac, key, purpose);
+    begin_mac(&mac, key, purpose);
     append_bytes(&mac, challenge.data, challenge.len);
     append_bytes(&mac, nonce.data, nonce.len);
-    end(&mac, bytes);
+    end_mac(&mac, bytes);
     memcpy(ret_key, bytes, JD_SEAL_KEY);
     sodium_memzero(bytes, sizeof bytes);
 }
@@ -181,8 +182,8 @@ bool jd__auth_agree(const struct jd_auth *auth,
     if (auth->way == JD_AUTH_MUNGE &&
         !end_exchange(exchange, other_public_key, key))
         return false;
-    derive(key, "jd to service 2", challenge, nonce, ret_keys->to_service);
-    derive(key, "jd to agent 2", challenge, nonce, ret_keys->to_agent);
+    derive_key(key, "jd to service 2", challenge, nonce, ret_keys->to_service);
+    derive_key(key, "jd to agent 2", challenge, nonce, ret_keys->to_agent);
     sodium_memzero(key, sizeof key);
     return true;
 }

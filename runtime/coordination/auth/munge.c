@@ -58,8 +58,8 @@ void jd__munge_set_socket(const char *path)
 /* ---- what munge says, as sentences -------------------------------------- */
 
 __attribute__((format(printf, 3, 4))) static void
-answer(struct jd_munge_question *question, jd_status status, const char *format,
-       ...)
+answer_question(struct jd_munge_question *question, jd_status status,
+                const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -93,9 +93,10 @@ static bool is_unavailable(munge_err_t error)
 static void answer_unavailable(struct jd_munge_question *question,
                                munge_ctx_t context, const char *words)
 {
-    answer(question, JD_UNAVAILABLE,
-           "munge does not serve this process (socket %s): %s; " WHAT_ELSE,
-           socket_of(context), words);
+    answer_question(
+        question, JD_UNAVAILABLE,
+        "munge does not serve this process (socket %s): %s; " WHAT_ELSE,
+        socket_of(context), words);
 }
 
 /* The credential's age is what is wrong with it. */
@@ -107,11 +108,12 @@ static void answer_age(struct jd_munge_question *question, munge_ctx_t context,
     munge_ctx_get(context, MUNGE_OPT_ENCODE_TIME, &made);
     munge_ctx_get(context, MUNGE_OPT_DECODE_TIME, &seen);
     munge_ctx_get(context, MUNGE_OPT_TTL, &seconds);
-    answer(question, JD_UNAUTHENTICATED,
-           "munge does not vouch for the credential: %s: by the two hosts' "
-           "clocks its age is %lld s, but it must be from 0 to %d s; set the "
-           "clocks of the hosts",
-           words, (long long)(seen - made), seconds);
+    answer_question(
+        question, JD_UNAUTHENTICATED,
+        "munge does not vouch for the credential: %s: by the two hosts' "
+        "clocks its age is %lld s, but it must be from 0 to %d s; set the "
+        "clocks of the hosts",
+        words, (long long)(seen - made), seconds);
 }
 
 static void answer_refused(struct jd_munge_question *question,
@@ -124,21 +126,24 @@ static void answer_refused(struct jd_munge_question *question,
     else if (error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND)
         answer_age(question, context, words);
     else if (error == EMUNGE_CRED_UNAUTHORIZED)
-        answer(question, JD_UNAUTHENTICATED,
-               "munge does not vouch for the credential: %s: it is for another "
-               "user; start all processes as the same user",
-               words);
+        answer_question(
+            question, JD_UNAUTHENTICATED,
+            "munge does not vouch for the credential: %s: it is for another "
+            "user; start all processes as the same user",
+            words);
     else if (error == EMUNGE_CRED_REPLAYED)
-        answer(question, JD_UNAUTHENTICATED,
-               "munge does not vouch for the credential: %s: it has been "
-               "shown on this host before, but each connection must have one "
-               "of its own",
-               words);
+        answer_question(
+            question, JD_UNAUTHENTICATED,
+            "munge does not vouch for the credential: %s: it has been "
+            "shown on this host before, but each connection must have one "
+            "of its own",
+            words);
     else
-        answer(question, JD_UNAUTHENTICATED,
-               "munge does not vouch for the credential: %s; all hosts of the "
-               "job need the same munge key",
-               words);
+        answer_question(
+            question, JD_UNAUTHENTICATED,
+            "munge does not vouch for the credential: %s; all hosts of the "
+            "job need the same munge key",
+            words);
 }
 
 static bool is_taken(enum jd_munge_user user, uid_t uid)
@@ -153,24 +158,27 @@ static void answer_vouched(struct jd_munge_question *question,
 {
     if (size < 0 || (size_t)size != question->size ||
         (size && memcmp(payload, question->payload, (size_t)size) != 0))
-        answer(question, JD_UNAUTHENTICATED,
-               "munge vouches for the credential, but it is for something "
-               "else: its payload of %d bytes is not the %zu bytes that this "
-               "connection must have",
-               size, question->size);
+        answer_question(
+            question, JD_UNAUTHENTICATED,
+            "munge vouches for the credential, but it is for something "
+            "else: its payload of %d bytes is not the %zu bytes that this "
+            "connection must have",
+            size, question->size);
     else if (!is_taken(question->user, uid))
-        answer(question, JD_UNAUTHENTICATED,
-               "munge vouches for the credential, but as user id %u's, and it "
-               "must be %u's%s; start all processes as the same user",
-               (unsigned)uid, (unsigned)geteuid(),
-               question->user == JD_MUNGE_ROOT ? " or root's" : "");
+        answer_question(
+            question, JD_UNAUTHENTICATED,
+            "munge vouches for the credential, but as user id %u's, and it "
+            "must be %u's%s; start all processes as the same user",
+            (unsigned)uid, (unsigned)geteuid(),
+            question->user == JD_MUNGE_ROOT ? " or root's" : "");
     else
-        answer(question, JD_OK, "%s", "");
+        answer_question(question, JD_OK, "%s", "");
 }
 
 /* ---- on the thread that asks -------------------------------------------- */
 
-static void encode(struct jd_munge_question *question, munge_ctx_t context)
+static void encode_credential(struct jd_munge_question *question,
+                              munge_ctx_t context)
 {
     char words[WORDS_SIZE];
     if (question->user == JD_MUNGE_OWN)
@@ -178,14 +186,15 @@ static void encode(struct jd_munge_question *question, munge_ctx_t context)
     munge_err_t error = munge_encode(&question->made, context, question->answer,
                                      (int)question->answer_size);
     if (error == EMUNGE_SUCCESS) {
-        answer(question, JD_OK, "%s", "");
+        answer_question(question, JD_OK, "%s", "");
         return;
     }
     copy_words(context, error, words, sizeof words);
     answer_unavailable(question, context, words);
 }
 
-static void decode(struct jd_munge_question *question, munge_ctx_t context)
+static void decode_credential(struct jd_munge_question *question,
+                              munge_ctx_t context)
 {
     void *payload = NULL;
     int size = 0;
@@ -199,7 +208,7 @@ static void decode(struct jd_munge_question *question, munge_ctx_t context)
     free(payload);
 }
 
-static void disown(struct jd_munge_question *question)
+static void disown_question(struct jd_munge_question *question)
 {
     pthread_mutex_lock(&question->lock);
     bool is_last = --question->owners == 0;
@@ -239,24 +248,24 @@ static void with_context(struct jd_munge_question *question,
     if (context)
         f(question, context);
     else
-        answer(question, JD_UNAVAILABLE, "munge: there is no memory");
+        answer_question(question, JD_UNAVAILABLE, "munge: there is no memory");
     if (context)
         munge_ctx_destroy(context);
 }
 
-static void *ask(void *arg)
+static void *ask_munged(void *arg)
 {
     struct jd_munge_question *question = arg;
     pthread_setname_np(pthread_self(), "jd-munge");
-    answer(question, JD_OK, "%s", "");
+    answer_question(question, JD_OK, "%s", "");
     if (question->credential)
-        with_context(question, decode);
+        with_context(question, decode_credential);
     if (question->status == JD_OK && question->answer)
-        with_context(question, encode);
+        with_context(question, encode_credential);
     pthread_mutex_lock(&question->lock);
     tell_asker(question);
     pthread_mutex_unlock(&question->lock);
-    disown(question);
+    disown_question(question);
     return NULL;
 }
 
@@ -266,7 +275,7 @@ static struct jd_munge_question *fail_thread(struct jd_munge_question *question,
                                              int error)
 {
     question->owners--;
-    disown(question);
+    disown_question(question);
     jd_fail(JD_RESOURCE_EXHAUSTED,
             "munge: no thread can be made: %s; raise the limit of processes "
             "(ulimit -u)",
@@ -275,15 +284,16 @@ static struct jd_munge_question *fail_thread(struct jd_munge_question *question,
 }
 
 /* Starts the thread; it and the caller own the question. */
-static struct jd_munge_question *start(struct jd_munge_question *question)
+static struct jd_munge_question *
+start_thread(struct jd_munge_question *question)
 {
     pthread_t thread;
-    int error = jd__thread_start_detached(NULL, ask, question, &thread);
+    int error = jd__thread_start_detached(NULL, ask_munged, question, &thread);
     return error ? fail_thread(question, error) : question;
 }
 
 /* At least one byte, so that NULL is no memory. */
-static void *copy(const void *bytes, size_t size)
+static void *copy_bytes(const void *bytes, size_t size)
 {
     void *result = malloc(size ? size : 1);
     if (result && size)
@@ -301,16 +311,17 @@ static bool copy_spec(struct jd_munge_question *question,
     question->answer_size = spec->answer_size;
     if (spec->credential) {
         question->credential = strdup(spec->credential);
-        question->payload = copy(spec->payload, spec->size);
+        question->payload = copy_bytes(spec->payload, spec->size);
     }
     if (spec->answer)
-        question->answer = copy(spec->answer, spec->answer_size);
+        question->answer = copy_bytes(spec->answer, spec->answer_size);
     return (!spec->credential || (question->credential && question->payload)) &&
            (!spec->answer || question->answer);
 }
 
 /* A question of two owners; NULL with a sentence. */
-static struct jd_munge_question *create(const struct jd_munge_spec *spec)
+static struct jd_munge_question *
+create_question(const struct jd_munge_spec *spec)
 {
     struct jd_munge_question *question = calloc(1, sizeof *question);
     if (!question) {
@@ -324,7 +335,7 @@ static struct jd_munge_question *create(const struct jd_munge_spec *spec)
         return question;
     jd__fail_no_memory("munge", spec->size + spec->answer_size);
     question->owners = 1;
-    disown(question);
+    disown_question(question);
     return NULL;
 }
 
@@ -363,9 +374,9 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
                                   .answer_size = size,
                                   .user = JD_MUNGE_ANY,
                                   .timeout = timeout };
-    struct jd_munge_question *question = create(&spec);
+    struct jd_munge_question *question = create_question(&spec);
     if (question)
-        question = start(question);
+        question = start_thread(question);
     if (!question)
         return JD_RESOURCE_EXHAUSTED;
     jd_status status;
@@ -379,7 +390,7 @@ jd_status jd__munge_encode(const void *payload, size_t size, double timeout,
         *ret_credential = question->made;
         question->made = NULL;
     }
-    disown(question);
+    disown_question(question);
     return status;
 }
 
@@ -415,13 +426,13 @@ jd_status jd__munge_look(double timeout, const struct jd_clock *clock,
 /* ---- or are on the loop's thread ---------------------------------------- */
 
 /* Nobody waits from here on; the loop's share is given up. */
-static void finish(struct jd_munge_question *question)
+static void finish_question(struct jd_munge_question *question)
 {
     pthread_mutex_lock(&question->lock);
     question->is_over = true;
     pthread_mutex_unlock(&question->lock);
     event_free(question->timer);
-    disown(question);
+    disown_question(question);
 }
 
 /* The answer's own share keeps the question until its end. */
@@ -429,13 +440,13 @@ static void give_answer(void *arg)
 {
     struct jd_munge_question *question = arg;
     if (!question->is_over) {
-        finish(question);
+        finish_question(question);
         question->done(question->arg, question->status,
                        question->status == JD_OK && question->made
                            ? question->made
                            : question->text);
     }
-    disown(question);
+    disown_question(question);
 }
 
 static void give_up(evutil_socket_t fd, short what, void *arg)
@@ -446,7 +457,7 @@ static void give_up(evutil_socket_t fd, short what, void *arg)
     char text[TEXT_SIZE];
     (void)fd, (void)what;
     describe_silence(question, text, sizeof text);
-    finish(question);
+    finish_question(question);
     done(done_arg, JD_DEADLINE_EXCEEDED, text);
 }
 
@@ -470,7 +481,7 @@ struct jd_munge_question *jd__munge_ask(struct jd_loop *loop,
                                         const struct jd_munge_spec *spec,
                                         jd_munge_done_f done, void *arg)
 {
-    struct jd_munge_question *question = create(spec);
+    struct jd_munge_question *question = create_question(spec);
     if (!question)
         return NULL;
     question->loop = loop;
@@ -478,11 +489,11 @@ struct jd_munge_question *jd__munge_ask(struct jd_loop *loop,
     question->arg = arg;
     if (!set_timer(question)) {
         question->owners = 1;
-        disown(question);
+        disown_question(question);
         return NULL;
     }
     struct event *timer = question->timer;
-    question = start(question);
+    question = start_thread(question);
     if (!question)
         event_free(timer);
     return question;
@@ -491,5 +502,5 @@ struct jd_munge_question *jd__munge_ask(struct jd_loop *loop,
 void jd__munge_cancel(struct jd_munge_question *question)
 {
     if (question)
-        finish(question);
+        finish_question(question);
 }

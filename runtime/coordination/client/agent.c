@@ -168,7 +168,7 @@ static void end_call(struct waiting *w)
 }
 
 /* Nobody wants the reply any more: nothing of it stays at the service. */
-static void withdraw(struct waiting *w)
+static void withdraw_call(struct waiting *w)
 {
     Jd__Message message = JD__MESSAGE__INIT;
     Jd__Withdraw body = JD__WITHDRAW__INIT;
@@ -217,8 +217,8 @@ static void wait_a_while(struct waiting *w)
 
 /* ---- calls -------------------------------------------------------------- */
 
-static jd_status ask(struct jd_agent *agent, struct jd_call *call, double grace,
-                     double notice);
+static jd_status await_answer(struct jd_agent *agent, struct jd_call *call,
+                              double grace, double notice);
 
 /* Says what the call waits for, if this is the lowest process that waits. */
 static void say_notice(struct waiting *w)
@@ -227,7 +227,7 @@ static void say_notice(struct waiting *w)
     struct jd_call call = { .operation = w->call->operation };
     body.wait = w->call->request.id;
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
-    if (ask(w->agent, &call, INQUIRY_SECONDS, -1) != JD_OK ||
+    if (await_answer(w->agent, &call, INQUIRY_SECONDS, -1) != JD_OK ||
         !call.reply->number) {
         jd__call_finish(&call);
         return;
@@ -284,7 +284,7 @@ static jd_status wait_for_answer(struct waiting *w)
             return fail_lost(w);
         double now = jd__clock_read(w->agent->spec.clock);
         if (now >= w->end && w->has_caught_up) {
-            withdraw(w);
+            withdraw_call(w);
             return fail_silent(w);
         }
         if (now >= w->end)
@@ -296,8 +296,8 @@ static jd_status wait_for_answer(struct waiting *w)
     }
 }
 
-static jd_status ask(struct jd_agent *agent, struct jd_call *call, double grace,
-                     double notice)
+static jd_status await_answer(struct jd_agent *agent, struct jd_call *call,
+                              double grace, double notice)
 {
     struct waiting w = { .agent = agent, .call = call };
     w.begin = jd__clock_read(agent->spec.clock);
@@ -330,8 +330,8 @@ jd_status jd__agent_call(struct jd_agent *agent, struct jd_call *call)
                        "of JD_MAX_MESSAGE; nothing was sent",
                        call->operation, call->detail ? call->detail : "", bytes,
                        agent->spec.max_message);
-    return ask(agent, call, call->grace > 0 ? call->grace : grace,
-               waits && call->variable ? agent->spec.notice : -1);
+    return await_answer(agent, call, call->grace > 0 ? call->grace : grace,
+                        waits && call->variable ? agent->spec.notice : -1);
 }
 
 /* ---- life --------------------------------------------------------------- */

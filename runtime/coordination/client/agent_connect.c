@@ -35,7 +35,8 @@ double jd__agent_turn(int number)
 
 /* Appends to what is said where the deadline passes: "10.0.0.1:99: connection
  * refused". */
-static void note(struct jd_agent *agent, const char *address, const char *what)
+static void note_failure(struct jd_agent *agent, const char *address,
+                         const char *what)
 {
     char *text = NULL;
     pthread_mutex_lock(&agent->lock);
@@ -92,7 +93,7 @@ void jd__agent_give_up_address(struct jd_agent *agent, const char *what)
 {
     char address[JD_ENDPOINT_TEXT];
     current_address(agent, address);
-    note(agent, address, what);
+    note_failure(agent, address, what);
     event_del(agent->meet_timer);
     drop_link(agent);
     try_next(agent);
@@ -295,7 +296,7 @@ static void try_next(struct jd_agent *agent)
         if (!error)
             return;
         jd__addresses_format(endpoint, address);
-        note(agent, address, strerror(error));
+        note_failure(agent, address, strerror(error));
     }
     pause_connecting(agent);
 }

@@ -28,7 +28,7 @@ static ProtobufCBinaryData bytes_of(const uint8_t bytes[JD_AUTH_NONCE])
 /* ---- who cannot be believed --------------------------------------------- */
 
 /* Once, so that nobody waits for the deadline to learn it. */
-static void warn(struct jd_agent *agent, const char *what)
+static void warn_once(struct jd_agent *agent, const char *what)
 {
     if (agent->has_warned || agent->spec.is_search ||
         agent->state != JD_AGENT_MEETING)
@@ -82,7 +82,7 @@ static void on_refusal(struct jd_agent *agent, const Jd__Refusal *refusal)
     } else if (is_known) {
         jd__agent_be_refused(agent, status, refusal->text);
     } else {
-        warn(agent, refusal->text);
+        warn_once(agent, refusal->text);
         pass_over(agent, "it refuses: %.500s", refusal->text);
     }
 }
@@ -303,7 +303,7 @@ static void ask_about(struct jd_agent *agent, const Jd__Welcome *welcome)
 }
 
 /* False where the other side's public key is none. */
-static bool seal(struct jd_agent *agent, const Jd__Welcome *welcome)
+static bool seal_link(struct jd_agent *agent, const Jd__Welcome *welcome)
 {
     struct jd_greeting *greeting = &agent->greeting;
     struct jd_auth_keys keys;
@@ -325,7 +325,7 @@ static void on_welcome(struct jd_agent *agent, const Jd__Welcome *welcome)
         greeting->was_challenged && !greeting->is_welcome &&
         jd__auth_welcome_is_right(&agent->auth, bytes_of(greeting->challenge),
                                   bytes_of(greeting->nonce), welcome);
-    if (!is_right || !seal(agent, welcome))
+    if (!is_right || !seal_link(agent, welcome))
         pass_over(agent, "what answers there does not know the job's secret");
     else if (agent->auth.way == JD_AUTH_MUNGE)
         ask_about(agent, welcome);
@@ -354,7 +354,7 @@ static void on_admitted(struct jd_agent *agent, const Jd__Admitted *admitted)
     jd__agent_be_ready(agent);
 }
 
-static void greet(struct jd_agent *agent, const Jd__Message *message)
+static void greet_service(struct jd_agent *agent, const Jd__Message *message)
 {
     switch (message->body_case) {
     case JD__MESSAGE__BODY_CHALLENGE:
@@ -384,7 +384,7 @@ void jd__agent_greet(struct jd_agent *agent, Jd__Message *message)
     if (greeting->question)
         pass_over(agent, "it goes on before it has shown who it is");
     else
-        greet(agent, message);
+        greet_service(agent, message);
     jd__message__free_unpacked(message, NULL);
 }
 

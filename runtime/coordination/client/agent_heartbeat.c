@@ -21,14 +21,16 @@ static struct timeval to_timeval(double seconds)
                              (suseconds_t)(1e6 * (seconds - floor(seconds))) };
 }
 
-static double interval(const struct jd_agent *agent)
+static double heartbeat_interval(const struct jd_agent *agent)
 {
     return agent->spec.heartbeat_timeout / 10;
 }
 
 static double look_interval(const struct jd_agent *agent)
 {
-    return agent->spec.heartbeat_timeout >= 0 ? fmin(1, interval(agent)) : 1;
+    return agent->spec.heartbeat_timeout >= 0
+               ? fmin(1, heartbeat_interval(agent))
+               : 1;
 }
 
 /* Of many processes each says less often what is new, so that the service is
@@ -207,7 +209,7 @@ void jd__agent_heartbeat_start(struct jd_agent *agent)
     jd__agent_set_heard(agent, agent->last_look);
     event_add(agent->look_timer, &look);
     if (agent->spec.heartbeat_timeout >= 0) {
-        struct timeval beat = to_timeval(interval(agent));
+        struct timeval beat = to_timeval(heartbeat_interval(agent));
         event_add(agent->heartbeat_timer, &beat);
     }
 }

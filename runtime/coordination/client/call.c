@@ -20,8 +20,8 @@ void jd__call_finish(struct jd_call *call)
     call->reply = NULL;
 }
 
-static jd_status fail(const struct jd_call *call, jd_status status,
-                      const char *text)
+static jd_status fail_call(const struct jd_call *call, jd_status status,
+                           const char *text)
 {
     const char *detail = call->detail ? call->detail : "";
     if (status == JD_DEADLINE_EXCEEDED && call->variable)
@@ -38,7 +38,7 @@ jd_status jd__call_take(struct jd_call *call, Jd__Message *answer)
     jd_status status = (jd_status)call->reply->status;
     if (status == JD_OK)
         return JD_OK;
-    fail(call, status, call->reply->text);
+    fail_call(call, status, call->reply->text);
     jd__call_finish(call);
     return status;
 }

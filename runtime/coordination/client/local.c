@@ -77,8 +77,8 @@ static void wait_for_answer(struct jd_local *local,
     }
 }
 
-static void run(struct jd_local *local, struct jd_call *call,
-                struct local_request *pending)
+static void run_call(struct jd_local *local, struct jd_call *call,
+                     struct local_request *pending)
 {
     pthread_mutex_lock(&local->lock);
     pending->id = call->request.id = ++local->last_id;
@@ -104,7 +104,7 @@ jd_status jd__local_call(struct jd_local *local, struct jd_call *call)
                        "of JD_MAX_MESSAGE; nothing was done",
                        call->operation, call->detail ? call->detail : "", bytes,
                        local->max_message);
-    run(local, call, &pending);
+    run_call(local, call, &pending);
     if (!pending.answer)
         return jd__fail_no_memory(call->operation, bytes);
     return jd__call_take(call, pending.answer);

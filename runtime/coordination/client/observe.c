@@ -38,7 +38,7 @@ static jd_status create_agent(struct jd_observer *o,
     return jd__agent_create(&spec, &o->agent);
 }
 
-static jd_status fail(const struct jd_observer *o, jd_status status)
+static jd_status fail_observer(const struct jd_observer *o, jd_status status)
 {
     return jd__fail_prefix(status, "the job at %s: ", o->address);
 }
@@ -76,7 +76,7 @@ jd_status jd__observe_open(const struct jd_env *env,
         *ret_observer = o;
         return JD_OK;
     }
-    status = fail(o, status);
+    status = fail_observer(o, status);
     jd__observe_close(o);
     return status;
 }
@@ -90,7 +90,7 @@ jd_status jd__observe_ask(struct jd_observer *o, double timeout,
     jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
     jd_status status = jd__agent_call(o->agent, &call);
     if (status != JD_OK)
-        return fail(o, status);
+        return fail_observer(o, status);
     *ret_answer = call.answer;
     return JD_OK;
 }
@@ -105,7 +105,7 @@ jd_status jd__observe_stack(struct jd_observer *o, int process, double timeout,
     call.request.timeout_ms = (int64_t)(1000 * timeout);
     jd_status status = jd__agent_call(o->agent, &call);
     if (status != JD_OK)
-        return fail(o, status);
+        return fail_observer(o, status);
     *ret_answer = call.answer;
     return JD_OK;
 }

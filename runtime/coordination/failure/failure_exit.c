@@ -68,13 +68,13 @@ static void init_condition(void)
     jd__clock_init_condition(&state.changed);
 }
 
-static void lock(void)
+static void lock_state(void)
 {
     pthread_once(&state.once, init_condition);
     pthread_mutex_lock(&state.lock);
 }
 
-static void unlock(void)
+static void unlock_state(void)
 {
     pthread_mutex_unlock(&state.lock);
 }
@@ -180,10 +180,10 @@ static void wait_for_others(void)
 
 static void sleep_until(double when)
 {
-    lock();
+    lock_state();
     while (jd__clock_wait(state.clock, &state.changed, &state.lock, when) == 0)
         continue;
-    unlock();
+    unlock_state();
 }
 
 static void *end_process(void *unused)
@@ -193,10 +193,10 @@ static void *end_process(void *unused)
     say_last_calls();
     jd__process_exit_flush();
     leave_trace();
-    lock();
+    lock_state();
     wait_for_others();
     bool is_late = state.calls;
-    unlock();
+    unlock_state();
     if (is_late)
         say_late();
     sleep_until(state.begin - state.report.age + TOGETHER_SECONDS);
@@ -216,9 +216,9 @@ static void await_last_words(void)
 static void *guard_end(void *unused)
 {
     (void)unused;
-    lock();
+    lock_state();
     wait_for_others();
-    unlock();
+    unlock_state();
     await_last_words();
     _exit(JD_EXIT_PEER_FAILED);
 }
@@ -226,10 +226,10 @@ static void *guard_end(void *unused)
 static void *run_callback(void *unused)
 {
     (void)unused;
-    lock();
+    lock_state();
     jd_peer_failure_f callback = state.callback;
     void *arg = state.callback_arg;
-    unlock();
+    unlock_state();
     struct jd_peer_failure failure = {
         .processes = state.report.processes,
         .num_processes = state.report.num_processes,
@@ -237,10 +237,10 @@ static void *run_callback(void *unused)
         .age = report_age(),
     };
     callback(&failure, arg);
-    lock();
+    lock_state();
     state.calls = false;
     pthread_cond_broadcast(&state.changed);
-    unlock();
+    unlock_state();
     return NULL;
 }
 
@@ -260,7 +260,7 @@ static void start_threads(void)
     start_thread(&thread, "jd-guard", guard_end);
     if (!start_thread(&thread, "jd-ending", end_process)) {
         state.calls = state.stays = false;
-        unlock();
+        unlock_state();
         end_process(NULL);
     }
 }
@@ -274,10 +274,10 @@ static void ask_stay(evutil_socket_t fd, short what, void *unused)
         return;
     event_free(state.stay_event);
     state.stay_event = NULL;
-    lock();
+    lock_state();
     state.stays = false;
     pthread_cond_broadcast(&state.changed);
-    unlock();
+    unlock_state();
 }
 
 /* Locked. False where there is nobody to stay for, or no memory to ask again.
@@ -336,21 +336,21 @@ void jd__failure_exit_begin(struct jd_loop *loop,
                             const struct jd_report *report,
                             bool (*stay)(void *arg), void *arg)
 {
-    lock();
+    lock_state();
     if (take_report(report) && !state.is_leaving) {
         state.pid = getpid();
         atomic_store(&state.is_going_on, true);
         state.stays = start_to_stay(loop, stay, arg);
         start_threads();
     }
-    unlock();
+    unlock_state();
 }
 
 void jd__failure_exit_note(const char *text)
 {
-    lock();
+    lock_state();
     take_report(&(struct jd_report){ .text = text });
-    unlock();
+    unlock_state();
 }
 
 /* ---- looking ------------------------------------------------------------ */
@@ -362,9 +362,9 @@ bool jd__failure_exit_has_begun(void)
 
 static jd_status fail_ended(const char *operation)
 {
-    lock();
+    lock_state();
     jd_fail(JD_ABORTED, "%s: %s", operation, report_text());
-    unlock();
+    unlock_state();
     return JD_ABORTED;
 }
 
@@ -375,10 +375,10 @@ jd_status jd__failure_exit_check(const char *operation)
 
 bool jd__failure_exit_is_callback(void)
 {
-    lock();
+    lock_state();
     bool is_callback =
         state.calls && pthread_equal(state.callback_thread, pthread_self());
-    unlock();
+    unlock_state();
     return is_callback;
 }
 
@@ -395,11 +395,11 @@ void jd__failure_exit_await(void)
 void jd__failure_exit_await_notification(double seconds)
 {
     int error = 0;
-    lock();
+    lock_state();
     double until = jd__clock_read(state.clock) + seconds;
     while (!atomic_load(&state.has_begun) && error == 0)
         error = jd__clock_wait(state.clock, &state.changed, &state.lock, until);
-    unlock();
+    unlock_state();
     jd__failure_exit_await();
 }
 
@@ -407,31 +407,31 @@ void jd__failure_exit_await_notification(double seconds)
 
 void jd__failure_exit_configure(double grace)
 {
-    lock();
+    lock_state();
     state.grace = grace;
-    unlock();
+    unlock_state();
 }
 
 void jd__failure_exit_set_clock(const struct jd_clock *clock)
 {
-    lock();
+    lock_state();
     state.clock = clock;
-    unlock();
+    unlock_state();
 }
 
 void jd__failure_exit_set_leaving(bool is_leaving)
 {
-    lock();
+    lock_state();
     state.is_leaving = is_leaving;
-    unlock();
+    unlock_state();
 }
 
 void jd__failure_exit_set_callback(jd_peer_failure_f callback, void *arg)
 {
-    lock();
+    lock_state();
     state.callback = callback;
     state.callback_arg = arg;
-    unlock();
+    unlock_state();
 }
 
 void jd__failure_exit_set_hook(void (*hook)(void))
@@ -441,7 +441,7 @@ void jd__failure_exit_set_hook(void (*hook)(void))
 
 void jd__failure_exit_reset(void)
 {
-    lock();
+    lock_state();
     if (!atomic_load(&state.is_going_on)) {
         free(state.text);
         free(state.processes);
@@ -450,5 +450,5 @@ void jd__failure_exit_reset(void)
         state.callback = NULL;
         atomic_store(&state.has_begun, false);
     }
-    unlock();
+    unlock_state();
 }

@@ -100,8 +100,9 @@ static void keep_processes(const struct jd_client *client,
 
 /* Until the others have been told, which takes its time where they are many.
  * ret_told may be NULL. */
-static jd_status report(struct jd_client *client, const char *operation,
-                        Jd__Report *body, struct jd_report_answer *ret_told)
+static jd_status report_failure(struct jd_client *client, const char *operation,
+                                Jd__Report *body,
+                                struct jd_report_answer *ret_told)
 {
     double told = client->count * JD_SAYING_SECONDS / JD_SAID_AT_ONCE;
     struct jd_call call = {
@@ -154,7 +155,7 @@ static bool tell_service(const char *operation, double grace, Jd__Report *body,
     if (!client)
         return false;
     jd__failure_exit_note(body->text);
-    jd_status status = report(client, operation, body, ret_told);
+    jd_status status = report_failure(client, operation, body, ret_told);
     /* Where this is process 0, the replies and reports that others get are sent
      * then: the loop has come out of what it was in. */
     jd__loop_catch_up(jd__client_loop(client));
@@ -206,7 +207,7 @@ jd_status jd__failure_report_error(jd_status error, const char *text)
     Jd__Report body = make_report(JD__REPORT__KIND__ERROR, (int)error, text);
     if (!client)
         return JD_OK; /* alone */
-    jd_status status = report(client, "jd_report_error", &body, NULL);
+    jd_status status = report_failure(client, "jd_report_error", &body, NULL);
     end_reporting();
     return status;
 }
@@ -333,8 +334,9 @@ static void take_followed(const Jd__Reply *reply, struct jd_followed *followed)
                                   (int)reply->members[i + 1], false };
 }
 
-static void follow(struct jd_client *client, const struct jd_blocked_wait *wait,
-                   struct jd_followed *ret_followed)
+static void follow_wait(struct jd_client *client,
+                        const struct jd_blocked_wait *wait,
+                        struct jd_followed *ret_followed)
 {
     char operation[160];
     Jd__Inquiry body = JD__INQUIRY__INIT;
@@ -359,11 +361,12 @@ void jd__failure_report_follow(const struct jd_blocked_wait *wait,
     ret_followed->count = ret_followed->num_members = 0;
     if (!client)
         return;
-    follow(client, wait, ret_followed);
+    follow_wait(client, wait, ret_followed);
     end_reporting();
 }
 
-static char *ask(struct jd_client *client, const int *processes, int count)
+static char *ask_about_processes(struct jd_client *client, const int *processes,
+                                 int count)
 {
     char *text = NULL;
     Jd__Inquiry body = JD__INQUIRY__INIT;
@@ -384,7 +387,7 @@ char *jd__failure_report_ask(const int *processes, int count)
     struct jd_client *client = begin_reporting();
     if (!client)
         return NULL;
-    char *text = ask(client, processes, count);
+    char *text = ask_about_processes(client, processes, count);
     end_reporting();
     return text;
 }

@@ -38,7 +38,7 @@ void jd__child_close_all(void)
     }
 }
 
-static void install(void)
+static void install_fork_handler(void)
 {
     pthread_atfork(NULL, NULL, jd__child_close_all);
 }
@@ -46,5 +46,5 @@ static void install(void)
 void jd__child_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
+    pthread_once(&once, install_fork_handler);
 }

@@ -29,7 +29,7 @@ static void put_back(void)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void watch(void)
+static void watch_forks(void)
 {
     pthread_atfork(NULL, NULL, put_back);
 }
@@ -43,7 +43,7 @@ static int raise_to(const struct rlimit *limit, rlim_t soft)
     if (limit->rlim_cur != files.raised)
         files.before = limit->rlim_cur;
     files.raised = soft;
-    pthread_once(&once, watch);
+    pthread_once(&once, watch_forks);
     return 0;
 }
 

@@ -124,8 +124,9 @@ jd_status jd__interface_list_check(const char *list)
     return JD_OK;
 }
 
-static bool matches(const struct interface_entry *entry, const char *interface,
-                    const struct jd_endpoint *address)
+static bool entry_matches(const struct interface_entry *entry,
+                          const char *interface,
+                          const struct jd_endpoint *address)
 {
     if (!entry->is_name)
         return jd__addresses_in_network(address, &entry->address, entry->bits);
@@ -145,7 +146,7 @@ bool jd__interface_list_chooses(const char *list, const char *interface,
     at += negated;
     while (at) {
         next_entry(&at, &entry);
-        if (parse_entry(&entry) && matches(&entry, interface, address))
+        if (parse_entry(&entry) && entry_matches(&entry, interface, address))
             return !negated;
     }
     return negated;

@@ -120,8 +120,8 @@ static void add_kind(const struct ifaddrs *own, enum interface_kind kind,
             endpoints->items[endpoints->count++] = endpoint;
 }
 
-static void choose(const struct ifaddrs *own, const char *interfaces,
-                   bool loopback, struct jd_endpoints *endpoints)
+static void choose_addresses(const struct ifaddrs *own, const char *interfaces,
+                             bool loopback, struct jd_endpoints *endpoints)
 {
     endpoints->count = 0;
     if (loopback) {
@@ -176,7 +176,7 @@ jd_status jd__interfaces_list(const char *interfaces, bool loopback, int port,
     status = get_own(&own);
     if (status != JD_OK)
         return status;
-    choose(own, interfaces, loopback, &endpoints);
+    choose_addresses(own, interfaces, loopback, &endpoints);
     for (int i = 0; i < endpoints.count; i++)
         endpoints.items[i].port = (uint16_t)port;
     if (endpoints.count)

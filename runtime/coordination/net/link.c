@@ -83,7 +83,7 @@ double jd__link_reading_at(const struct jd_link_pool *pool)
 
 /* ---- references --------------------------------------------------------- */
 
-static void release(struct jd_link *link)
+static void release_link(struct jd_link *link)
 {
     pthread_mutex_lock(&link->lock);
     int left = --link->references;
@@ -98,7 +98,7 @@ static void release(struct jd_link *link)
     free(link);
 }
 
-static void hold(struct jd_link *link)
+static void hold_link(struct jd_link *link)
 {
     pthread_mutex_lock(&link->lock);
     link->references++;
@@ -153,7 +153,7 @@ static bool push_out(struct jd_link *link)
 }
 
 /* On the loop: sends, and asks for a turn where some is left. */
-static void flush(struct jd_link *link)
+static void flush_link(struct jd_link *link)
 {
     if (link->is_gone)
         return;
@@ -173,8 +173,8 @@ static void flush(struct jd_link *link)
 
 static void flush_and_release(void *link)
 {
-    flush(link);
-    release(link);
+    flush_link(link);
+    release_link(link);
 }
 
 static void on_writable(evutil_socket_t fd, short what, void *arg)
@@ -187,7 +187,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     size_t waiting = jd__bytes_size(&link->out);
     pthread_mutex_unlock(&link->lock);
     if (!is_full) {
-        flush(link);
+        flush_link(link);
         return;
     }
     snprintf(why, sizeof why, "it does not read: %zu bytes wait for it",
@@ -195,7 +195,7 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
     report_closed(link, ENOBUFS, why);
 }
 
-static void gather(struct jd_link *link)
+static void gather_dirty(struct jd_link *link)
 {
     struct jd_link_pool *pool = link->pool;
     if (link->is_dirty)
@@ -203,7 +203,7 @@ static void gather(struct jd_link *link)
     link->is_dirty = true;
     link->next_dirty = pool->dirty;
     pool->dirty = link;
-    hold(link);
+    hold_link(link);
 }
 
 static void flush_gathered(struct jd_link_pool *pool)
@@ -218,7 +218,7 @@ static void flush_gathered(struct jd_link_pool *pool)
 }
 
 /* With the lock: puts the message behind what waits. */
-static bool append(struct jd_link *link, const Jd__Message *message)
+static bool append_message(struct jd_link *link, const Jd__Message *message)
 {
     if (link->fd < 0 || link->is_broken || link->is_full)
         return false;
@@ -237,19 +237,19 @@ bool jd__link_send(struct jd_link *link, const Jd__Message *message)
         return false;
     pthread_mutex_lock(&link->lock);
     bool was_empty = !jd__bytes_size(&link->out);
-    bool sent = append(link, message);
+    bool sent = append_message(link, message);
     bool is_left = sent && !on_loop && was_empty && push_out(link);
     bool is_errand = link->is_full || is_left || link->is_broken;
     if (is_errand)
         link->references++;
     pthread_mutex_unlock(&link->lock);
     if (is_errand && !jd__loop_call(link->pool->loop, flush_and_release, link))
-        release(link);
+        release_link(link);
     if (sent && on_loop) {
         if (link->pool->is_gathering)
-            gather(link);
+            gather_dirty(link);
         else
-            flush(link);
+            flush_link(link);
     }
     return sent;
 }
@@ -297,7 +297,7 @@ static size_t handle_frames(struct jd_link *link, uint8_t *data, size_t size)
     return used;
 }
 
-static ssize_t receive(struct jd_link *link, uint8_t *at, size_t size)
+static ssize_t receive_bytes(struct jd_link *link, uint8_t *at, size_t size)
 {
     ssize_t got;
     do
@@ -320,7 +320,7 @@ static ssize_t receive_rest(struct jd_link *link)
         errno = ENOMEM;
         return -1;
     }
-    ssize_t got = receive(link, at, step);
+    ssize_t got = receive_bytes(link, at, step);
     if (got <= 0)
         return got;
     link->in.end += (size_t)got;
@@ -333,7 +333,7 @@ static ssize_t receive_rest(struct jd_link *link)
 static ssize_t receive_fresh(struct jd_link *link)
 {
     uint8_t *buffer = link->pool->buffer;
-    ssize_t got = receive(link, buffer, READ_BUFFER);
+    ssize_t got = receive_bytes(link, buffer, READ_BUFFER);
     if (got <= 0)
         return got;
     size_t used = handle_frames(link, buffer, (size_t)got);
@@ -356,7 +356,7 @@ static void read_away(struct jd_link *link, short what)
 {
     ssize_t got = what & EV_TIMEOUT || jd__clock_now() >= link->ends_at
                       ? 0
-                      : receive(link, link->pool->buffer, READ_BUFFER);
+                      : receive_bytes(link, link->pool->buffer, READ_BUFFER);
     if (got == 0 || (got < 0 && errno != EAGAIN))
         report_closed(link, 0, NULL);
 }
@@ -370,7 +370,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         read_away(link, what);
         return;
     }
-    hold(link);
+    hold_link(link);
     pool->is_gathering = true;
     pool->reading_at = jd__clock_now();
     ssize_t got =
@@ -379,7 +379,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     flush_gathered(pool);
     if (got == 0 || (got < 0 && error != EAGAIN))
         report_closed(link, error, NULL);
-    release(link);
+    release_link(link);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -440,9 +440,9 @@ void jd__link_end(struct jd_link *link)
     link->ends_at = jd__clock_now() + END_SECONDS; /* though it goes on */
     event_add(link->read_event, &end);
     if (link->pool->is_gathering)
-        gather(link);
+        gather_dirty(link);
     else
-        flush(link);
+        flush_link(link);
 }
 
 void jd__link_destroy(struct jd_link *link)
@@ -451,5 +451,5 @@ void jd__link_destroy(struct jd_link *link)
         return;
     if (!link->is_gone)
         close_link(link);
-    release(link);
+    release_link(link);
 }

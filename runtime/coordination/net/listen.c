@@ -34,7 +34,7 @@ static bool is_any(const struct jd_endpoint *endpoint)
 
 /* Whichever an earlier attempt of the job has left in TIME_WAIT is no
  * obstacle; [::] takes both families. */
-static int prepare(int fd, const struct jd_endpoint *endpoint)
+static int prepare_socket(int fd, const struct jd_endpoint *endpoint)
 {
     struct sockaddr_storage address;
     socklen_t length = jd__addresses_sockaddr(endpoint, &address);
@@ -61,14 +61,14 @@ static int port_of(int fd)
 }
 
 /* Adds a socket that listens there. Returns 0 or an errno. */
-static int add(struct jd_listeners *listeners,
-               const struct jd_endpoint *endpoint)
+static int add_socket(struct jd_listeners *listeners,
+                      const struct jd_endpoint *endpoint)
 {
     int fd =
         socket(endpoint->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return errno;
-    if (prepare(fd, endpoint) != 0) {
+    if (prepare_socket(fd, endpoint) != 0) {
         int error = errno;
         close(fd);
         return error;
@@ -92,7 +92,7 @@ static char *print_owner(const struct jd_endpoint *endpoint)
 }
 
 /* What a user can set: of names that are a launcher's own the next better. */
-static const char *settable(const char *variable)
+static const char *how_to_set(const char *variable)
 {
     bool is_ours = strncmp(variable, "JD_", 3) == 0 ||
                    strncmp(variable, "JAX_", 4) == 0 ||
@@ -110,7 +110,7 @@ static jd_status fail_in_use(const struct jd_endpoint *endpoint,
             "cannot listen on %s (%s): port %d is in use by %s; end that "
             "process, or choose another port with %s",
             where, variable, endpoint->port, owner ? owner : "a process",
-            settable(variable));
+            how_to_set(variable));
     free(owner);
     return JD_ALREADY_EXISTS;
 }
@@ -129,7 +129,7 @@ static jd_status fail_not_ours(const struct jd_endpoint *endpoint,
             "cannot listen on %s (%s): %s is no address of this host, which "
             "has %s; give %s one of these, or start process 0 on the host "
             "that it names",
-            where, variable, host, own ? own : "others", settable(variable));
+            where, variable, host, own ? own : "others", how_to_set(variable));
     free(own);
     return JD_NOT_FOUND;
 }
@@ -141,7 +141,7 @@ static jd_status fail_denied(const struct jd_endpoint *endpoint,
                    "cannot listen on %s (%s): port %d: %s; ports below 1024 "
                    "are the system's: choose a higher one with %s",
                    where, variable, endpoint->port, strerror(EACCES),
-                   settable(variable));
+                   how_to_set(variable));
 }
 
 static jd_status fail_exhausted(int error, const char *where,
@@ -154,8 +154,8 @@ static jd_status fail_exhausted(int error, const char *where,
                        : "free what other processes of this host hold");
 }
 
-static jd_status fail(int error, const struct jd_endpoint *endpoint,
-                      const char *variable)
+static jd_status fail_listen(int error, const struct jd_endpoint *endpoint,
+                             const char *variable)
 {
     char where[JD_ENDPOINT_TEXT];
     jd__addresses_format(endpoint, where);
@@ -208,7 +208,7 @@ static int try_all(const struct jd_endpoints *endpoints,
             break;
         if (listeners->count)
             endpoint.port = (uint16_t)listeners->port;
-        int error = add(listeners, &endpoint);
+        int error = add_socket(listeners, &endpoint);
         if (error)
             *ret_culprit = endpoint;
         if (is_missing(error)) {
@@ -232,7 +232,7 @@ static jd_status listen_on(const struct jd_endpoints *endpoints,
     while (tries-- > 0 && error == EADDRINUSE)
         error = try_all(endpoints, &listeners, &culprit);
     if (error)
-        return fail(error, &culprit, variable);
+        return fail_listen(error, &culprit, variable);
     *ret_listeners = listeners;
     return JD_OK;
 }
@@ -243,13 +243,13 @@ static jd_status listen_everywhere(int port, const char *variable,
 {
     struct jd_listeners listeners = { .count = 0 };
     struct jd_endpoint any = { .family = AF_INET6, .port = (uint16_t)port };
-    int error = add(&listeners, &any);
+    int error = add_socket(&listeners, &any);
     if (is_missing(error)) {
         any.family = AF_INET;
-        error = add(&listeners, &any);
+        error = add_socket(&listeners, &any);
     }
     if (error)
-        return fail(error, &any, variable);
+        return fail_listen(error, &any, variable);
     *ret_listeners = listeners;
     return JD_OK;
 }

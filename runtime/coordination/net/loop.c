@@ -189,7 +189,7 @@ struct event_base *jd__loop_base(const struct jd_loop *loop)
 
 /* ---- life --------------------------------------------------------------- */
 
-static jd_status fail(const char *call, int error)
+static jd_status fail_thread(const char *call, int error)
 {
     return jd_fail(JD_RESOURCE_EXHAUSTED,
                    "the background thread cannot start: %s failed: %s", call,
@@ -215,15 +215,15 @@ static jd_status open_loop(struct jd_loop *loop)
     struct stat is;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wake_fd < 0 || fstat(loop->wake_fd, &is) != 0)
-        return fail("eventfd", errno);
+        return fail_thread("eventfd", errno);
     loop->wake_inode = is.st_ino;
     loop->base = create_base();
     if (!loop->base)
-        return fail("event_base_new_with_config", errno);
+        return fail_thread("event_base_new_with_config", errno);
     loop->wake_event = event_new(loop->base, loop->wake_fd,
                                  EV_READ | EV_PERSIST, on_wake, loop);
     if (!loop->wake_event || event_add(loop->wake_event, NULL) != 0)
-        return fail("event_add", ENOMEM);
+        return fail_thread("event_add", ENOMEM);
     return JD_OK;
 }
 
@@ -252,10 +252,10 @@ jd_status jd__loop_start(struct jd_loop *loop)
     if (error == 0)
         return JD_OK;
     loop->is_running = false;
-    return fail("pthread_create", error);
+    return fail_thread("pthread_create", error);
 }
 
-static void stop(void *arg)
+static void stop_loop(void *arg)
 {
     struct jd_loop *loop = arg;
     loop->is_stopped = true;
@@ -267,7 +267,7 @@ void jd__loop_destroy(struct jd_loop *loop)
     if (!loop)
         return;
     if (loop->is_running) {
-        while (!jd__loop_call(loop, stop, loop))
+        while (!jd__loop_call(loop, stop_loop, loop))
             sched_yield(); /* memory is short: somebody frees some */
         pthread_join(loop->thread, NULL);
     }

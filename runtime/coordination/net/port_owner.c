@@ -66,7 +66,7 @@ static bool parse_row(const char *line, struct socket_row *ret_row)
 }
 
 /* As IPv6 has it: ::ffff:10.0.0.1; both families' "any" are all zero. */
-static void widen(const struct jd_endpoint *endpoint, uint8_t bytes[16])
+static void widen_address(const struct jd_endpoint *endpoint, uint8_t bytes[16])
 {
     static const uint8_t zero[16] = { 0 };
     memcpy(bytes, endpoint->bytes, 16);
@@ -78,12 +78,13 @@ static void widen(const struct jd_endpoint *endpoint, uint8_t bytes[16])
 }
 
 /* True where two sockets cannot both have these. */
-static bool collide(const struct jd_endpoint *a, const struct jd_endpoint *b)
+static bool endpoints_collide(const struct jd_endpoint *a,
+                              const struct jd_endpoint *b)
 {
     static const uint8_t zero[16] = { 0 };
     uint8_t left[16], right[16];
-    widen(a, left);
-    widen(b, right);
+    widen_address(a, left);
+    widen_address(b, right);
     return a->port == b->port &&
            (memcmp(left, right, 16) == 0 || memcmp(left, zero, 16) == 0 ||
             memcmp(right, zero, 16) == 0);
@@ -116,7 +117,7 @@ struct port {
 static bool look_for_port(const struct socket_row *row, void *arg)
 {
     struct port *port = arg;
-    if (collide(&row->local, port->endpoint) &&
+    if (endpoints_collide(&row->local, port->endpoint) &&
         (!port->found.inode ||
          (row->state == STATE_LISTEN && port->found.state != STATE_LISTEN)))
         port->found = *row;
@@ -133,8 +134,8 @@ struct ends {
 static bool is_same(const struct jd_endpoint *a, const struct jd_endpoint *b)
 {
     uint8_t left[16], right[16];
-    widen(a, left);
-    widen(b, right);
+    widen_address(a, left);
+    widen_address(b, right);
     return memcmp(left, right, 16) == 0;
 }
 

@@ -29,7 +29,7 @@ struct resolve_request {
     struct addrinfo *found;
 };
 
-static void release(struct resolve_request *request)
+static void release_request(struct resolve_request *request)
 {
     pthread_mutex_lock(&request->lock);
     bool last = --request->references == 0;
@@ -79,7 +79,7 @@ static void *run_resolver(void *arg)
     struct resolve_request *request = arg;
     pthread_setname_np(pthread_self(), "jd-resolve");
     look_up(request, 0);
-    release(request);
+    release_request(request);
     return NULL;
 }
 
@@ -110,8 +110,8 @@ static bool wait_for_answer(struct resolve_request *request, double timeout)
 }
 
 /* Looks the host up, numerically at once, else on a thread. */
-static jd_status answer(struct resolve_request *request, bool numeric,
-                        double timeout)
+static jd_status answer_request(struct resolve_request *request, bool numeric,
+                                double timeout)
 {
     look_up(request, AI_NUMERICHOST);
     if (numeric || request->code == 0)
@@ -133,8 +133,8 @@ static jd_status answer(struct resolve_request *request, bool numeric,
 }
 
 /* Each address once, as far as there is room. */
-static void collect(const struct addrinfo *found, int port,
-                    struct jd_endpoints *ret_endpoints)
+static void collect_endpoints(const struct addrinfo *found, int port,
+                              struct jd_endpoints *ret_endpoints)
 {
     struct jd_endpoints endpoints = { .count = 0 };
     struct jd_endpoint endpoint;
@@ -160,7 +160,7 @@ static jd_status read_answer(const struct resolve_request *request,
 {
     int code = request->code;
     if (code == 0) {
-        collect(request->found, port, ret_endpoints);
+        collect_endpoints(request->found, port, ret_endpoints);
         return JD_OK;
     }
     if (numeric)
@@ -194,9 +194,9 @@ jd_status jd__resolve_address(const char *text, double timeout,
     struct resolve_request *request = host ? make_request(host) : NULL;
     if (!request)
         return jd__fail_no_memory("looking up a host", sizeof *request);
-    jd_status status = answer(request, numeric, timeout);
+    jd_status status = answer_request(request, numeric, timeout);
     if (status == JD_OK)
         status = read_answer(request, numeric, port, ret_endpoints);
-    release(request);
+    release_request(request);
     return status;
 }

@@ -29,8 +29,8 @@ void jd__seal_finish(struct jd_seal *seal)
 
 /* Behind the batch there is room for a MAC: the batch's number stands there
  * while the MAC is made, so that both are hashed in one go. */
-static void make(const struct jd_seal *seal, uint8_t *batch, size_t size,
-                 uint8_t mac[JD_SEAL_SIZE])
+static void make_mac(const struct jd_seal *seal, uint8_t *batch, size_t size,
+                     uint8_t mac[JD_SEAL_SIZE])
 {
     for (int i = 0; i < COUNT_SIZE; i++)
         batch[size + (size_t)i] = (uint8_t)(seal->count >> (8 * i));
@@ -45,7 +45,7 @@ void jd__seal_join(uint8_t *frame)
 void jd__seal_batch(struct jd_seal *seal, uint8_t *batch, size_t size)
 {
     uint8_t mac[JD_SEAL_SIZE];
-    make(seal, batch, size, mac);
+    make_mac(seal, batch, size, mac);
     memcpy(batch + size, mac, JD_SEAL_SIZE);
     seal->count++;
 }
@@ -62,7 +62,7 @@ void jd__seal_close(struct jd_seal *seal, struct jd_bytes *out)
 
 /* Those before a long frame do not wait for it: it begins a batch, behind the
  * MAC of theirs. */
-static void part(struct jd_seal *seal, struct jd_bytes *out, size_t size)
+static void part_frame(struct jd_seal *seal, struct jd_bytes *out, size_t size)
 {
     uint8_t *frame = out->data + out->end - size;
     memmove(frame + JD_SEAL_SIZE, frame, size);
@@ -82,7 +82,7 @@ bool jd__seal_append(struct jd_seal *seal, struct jd_bytes *out,
     if (!size)
         return false;
     if (seal->batch && size > JD_SEAL_BATCH)
-        part(seal, out, size);
+        part_frame(seal, out, size);
     if (seal->batch)
         jd__seal_join(out->data + out->end - size - seal->last);
     seal->batch += size;
@@ -105,7 +105,7 @@ static bool is_right(const struct jd_seal *seal, uint8_t *batch, size_t size)
 {
     uint8_t seen[JD_SEAL_SIZE], wanted[JD_SEAL_SIZE];
     memcpy(seen, batch + size, JD_SEAL_SIZE);
-    make(seal, batch, size, wanted);
+    make_mac(seal, batch, size, wanted);
     return crypto_verify_16(seen, wanted) == 0;
 }
 

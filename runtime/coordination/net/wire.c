@@ -15,7 +15,7 @@
 /* ---- bytes -------------------------------------------------------------- */
 
 /* Makes the capacity at least that; what is there moves to the front. */
-static bool grow(struct jd_bytes *bytes, size_t wanted)
+static bool grow_bytes(struct jd_bytes *bytes, size_t wanted)
 {
     size_t size = jd__bytes_size(bytes);
     size_t capacity = bytes->capacity ? bytes->capacity : BYTES_FIRST;
@@ -42,7 +42,7 @@ uint8_t *jd__wire_bytes_reserve(struct jd_bytes *bytes, size_t more)
         memcpy(bytes->data, bytes->data + bytes->begin, size);
         bytes->begin = 0;
         bytes->end = size;
-    } else if (!grow(bytes, size + more)) {
+    } else if (!grow_bytes(bytes, size + more)) {
         return NULL;
     }
     return bytes->data + bytes->end;
@@ -159,9 +159,9 @@ bool jd__wire_append(struct jd_bytes *out, const Jd__Message *message)
     return jd__wire_append_before(out, message, 0) > 0;
 }
 
-static enum jd_wire_result unpack(const uint8_t *data, size_t length,
-                                  struct jd_wire_arena *arena,
-                                  struct jd_wire_frame *frame)
+static enum jd_wire_result unpack_frame(const uint8_t *data, size_t length,
+                                        struct jd_wire_arena *arena,
+                                        struct jd_wire_frame *frame)
 {
     ProtobufCAllocator allocator = { arena_alloc, arena_free, arena };
     frame->message =
@@ -201,7 +201,7 @@ enum jd_wire_result jd__wire_next(const uint8_t *data, size_t size,
     }
     if (size < frame->bytes)
         return JD_WIRE_PARTIAL;
-    return unpack(data + JD_WIRE_HEADER, length, arena, frame);
+    return unpack_frame(data + JD_WIRE_HEADER, length, arena, frame);
 }
 
 Jd__Message *jd__wire_copy(const Jd__Message *message)

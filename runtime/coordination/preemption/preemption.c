@@ -91,7 +91,7 @@ static void notify_loop(void)
 /* ---- on the loop -------------------------------------------------------- */
 
 /* Not lost while there is no connection: tried again until there is one. */
-static void announce(void)
+static void announce_notice(void)
 {
     Jd__Preempted body = JD__PREEMPTED__INIT;
     Jd__Message message = JD__MESSAGE__INIT;
@@ -108,7 +108,7 @@ static void announce(void)
 static void on_retry(evutil_socket_t fd, short what, void *unused)
 {
     (void)fd, (void)what, (void)unused;
-    announce();
+    announce_notice();
 }
 
 static void on_signal_read(evutil_socket_t fd, short what, void *unused)
@@ -116,7 +116,7 @@ static void on_signal_read(evutil_socket_t fd, short what, void *unused)
     uint64_t count;
     (void)what, (void)unused;
     if (read(fd, &count, sizeof count) == sizeof count)
-        announce();
+        announce_notice();
 }
 
 static void remove_events(void *unused)
@@ -228,7 +228,7 @@ static jd_status watch_on_loop(struct jd_loop *loop)
 }
 
 /* Under life: the handler, and where it is heard. */
-static jd_status prepare(void)
+static jd_status prepare_watch(void)
 {
     struct jd_loop *loop = jd__client_loop(state.client);
     jd_status status = loop ? watch_on_loop(loop) : JD_OK;
@@ -244,7 +244,7 @@ static jd_status prepare_once(void)
     jd_status status = JD_OK;
     if (!state.client || !(atomic_load(&state.attention) & UNREADY))
         return JD_OK;
-    status = prepare();
+    status = prepare_watch();
     if (status == JD_OK)
         atomic_fetch_and(&state.attention, ~(unsigned)UNREADY);
     return status;
@@ -386,7 +386,7 @@ jd_status jd__preemption_start(struct jd_client *client,
 }
 
 /* A signal that nobody has read is none of the next world's. */
-static void drain(void)
+static void drain_eventfd(void)
 {
     uint64_t count;
     ssize_t size = state.fd >= 0 ? read(state.fd, &count, sizeof count) : 0;
@@ -401,7 +401,7 @@ static void take_down(void)
     if (loop)
         jd__loop_run(loop, remove_events, NULL);
     state.client = NULL;
-    drain();
+    drain_eventfd();
 }
 
 void jd__preemption_stop(void)

@@ -154,7 +154,7 @@ static bool await_end(struct worker *worker, const struct jd_clock *clock)
     return worker->finished;
 }
 
-static void warn(void)
+static void warn_of_callback(void)
 {
     jd__log(JD_LOG_WARNING,
             "the callback of jd_on_preemption has not returned within %g s "
@@ -182,7 +182,7 @@ void jd__preemption_callback_stop(const struct jd_clock *clock)
     if (!ended) {
         pthread_detach(thread);
         if (!is_self)
-            warn();
+            warn_of_callback();
         return;
     }
     pthread_join(thread, NULL);

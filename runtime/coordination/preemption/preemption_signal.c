@@ -72,7 +72,7 @@ jd_status jd__preemption_signal_parse(const char *text, int *ret_number)
                    text, SIGTERM);
 }
 
-static int find(int number)
+static int find_signal(int number)
 {
     int i = 0;
     while (i < NUM_ALLOWED && allowed[i].number != number)
@@ -82,7 +82,7 @@ static int find(int number)
 
 const char *jd__preemption_signal_name(int number)
 {
-    int i = find(number);
+    int i = find_signal(number);
     return i < NUM_ALLOWED ? allowed[i].name : "the preemption signal";
 }
 
@@ -103,7 +103,7 @@ static void end_process(int number)
     raise(number);
 }
 
-static void chain(int i, siginfo_t *info, void *context)
+static void chain_handler(int i, siginfo_t *info, void *context)
 {
     const struct sigaction *previous = &caught.previous[i];
     if (previous->sa_flags & SA_SIGINFO)
@@ -118,7 +118,7 @@ static bool had_default(int i)
     return !is_function(previous) && previous->sa_handler == SIG_DFL;
 }
 
-static long long now(void)
+static long long monotonic_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -128,7 +128,7 @@ static long long now(void)
 static bool is_late_copy(void)
 {
     long long until = atomic_exchange(&caught.copy_until, 0);
-    return until && now() < until;
+    return until && monotonic_now() < until;
 }
 
 /* What one signal is in its round. */
@@ -136,7 +136,7 @@ enum turn { FIRST, COPY, SECOND_ONE };
 
 static enum turn take_turn(void)
 {
-    long long time = now(), first = 0;
+    long long time = monotonic_now(), first = 0;
     if (atomic_compare_exchange_strong(&caught.first_at, &first, time))
         return FIRST;
     return time - first < COPY_NANOSECONDS ? COPY : SECOND_ONE;
@@ -160,17 +160,17 @@ static bool hear_signal(int i)
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
-    int error = errno, i = find(number);
+    int error = errno, i = find_signal(number);
     if (hear_signal(i))
         end_process(number);
     else
-        chain(i, info, context);
+        chain_handler(i, info, context);
     errno = error;
 }
 
 /* ---- life --------------------------------------------------------------- */
 
-static jd_status fail(int i)
+static jd_status fail_handler(int i)
 {
     return jd_fail(JD_INTERNAL, "the handler of %s cannot be installed: %s",
                    allowed[i].name, strerror(errno));
@@ -178,18 +178,18 @@ static jd_status fail(int i)
 
 /* Once; but again where the program has put the default back since. What it
  * has put on top of ours may call ours, and stays. */
-static jd_status install(int i)
+static jd_status install_handler(int i)
 {
     struct sigaction now, action = { .sa_flags = SA_RESTART | SA_SIGINFO };
     if (sigaction(allowed[i].number, NULL, &now) != 0)
-        return fail(i);
+        return fail_handler(i);
     if (caught.installed[i] && is_function(&now))
         return JD_OK;
     caught.previous[i] = now;
     action.sa_sigaction = on_signal;
     action.sa_mask = now.sa_mask;
     if (sigaction(allowed[i].number, &action, NULL) != 0)
-        return fail(i);
+        return fail_handler(i);
     caught.installed[i] = true;
     return JD_OK;
 }
@@ -200,7 +200,7 @@ jd_status jd__preemption_signal_catch(int number, void (*notify)(void))
     atomic_store(&caught.number, number);
     atomic_store(&caught.pid, getpid());
     atomic_store(&caught.notify, notify);
-    jd_status status = install(find(number));
+    jd_status status = install_handler(find_signal(number));
     if (status != JD_OK)
         jd__preemption_signal_release();
     return status;
@@ -209,7 +209,8 @@ jd_status jd__preemption_signal_catch(int number, void (*notify)(void))
 void jd__preemption_signal_expect_copy(void)
 {
     if (!atomic_load(&caught.first_at))
-        atomic_store(&caught.copy_until, now() + LATE_COPY_NANOSECONDS);
+        atomic_store(&caught.copy_until,
+                     monotonic_now() + LATE_COPY_NANOSECONDS);
 }
 
 void jd__preemption_signal_rearm(void)

@@ -160,7 +160,7 @@ static uint32_t *make_host_runs(const struct jd_service *service, size_t *ret_n)
     return has_memory ? runs : NULL;
 }
 
-static void complete(struct jd_service *service)
+static void complete_job(struct jd_service *service)
 {
     Jd__Reply reply = JD__REPLY__INIT;
     uint32_t *hosts = make_host_runs(service, &reply.n_hosts);
@@ -196,7 +196,7 @@ void jd__admission_on_join(struct jd_service *service,
     service->num_joined += !member->has_joined;
     jd__processes_set(service, member, &member->has_joined, true);
     if (service->num_joined == service->count)
-        complete(service);
+        complete_job(service);
 }
 
 void jd__admission_unjoin(struct jd_service *service,

@@ -49,16 +49,16 @@ static int compare_barriers(const void *a, const void *b)
     return jd__wire_compare(left->name, right->name);
 }
 
-static struct barrier *find(struct jd_service *service,
-                            ProtobufCBinaryData name)
+static struct barrier *find_barrier(struct jd_service *service,
+                                    ProtobufCBinaryData name)
 {
     struct barrier key = { .name = name };
     struct barrier **node = tfind(&key, &service->barriers, compare_barriers);
     return node ? *node : NULL;
 }
 
-static struct barrier *create(struct jd_service *service,
-                              const struct arrival *arrival)
+static struct barrier *create_barrier(struct jd_service *service,
+                                      const struct arrival *arrival)
 {
     size_t list =
         arrival->participants ? (size_t)arrival->count * sizeof(int) : 0;
@@ -493,10 +493,12 @@ static void wait_there(struct jd_service *service,
         jd__pending_end_all(service, &barrier->queue, JD_OK, "");
 }
 
-static void arrive(struct jd_service *service, struct jd_connection *connection,
-                   const Jd__Message *message, const struct arrival *arrival)
+static void arrive_at_barrier(struct jd_service *service,
+                              struct jd_connection *connection,
+                              const Jd__Message *message,
+                              const struct arrival *arrival)
 {
-    struct barrier *barrier = find(service, arrival->name);
+    struct barrier *barrier = find_barrier(service, arrival->name);
     const struct jd_service_process *gone = find_gone(service, arrival);
     if (gone) {
         refuse_gone(service, connection, message, gone);
@@ -509,7 +511,7 @@ static void arrive(struct jd_service *service, struct jd_connection *connection,
                (!is_same(barrier, arrival) ||
                 jd__wire_compare(barrier->label, arrival->label) != 0)) {
         fail_mismatch(service, connection, message, barrier, arrival);
-    } else if (barrier || (barrier = create(service, arrival))) {
+    } else if (barrier || (barrier = create_barrier(service, arrival))) {
         wait_there(service, connection, message, barrier);
     } else {
         jd__service_reply(service, connection, message->id,
@@ -529,7 +531,7 @@ void jd__barriers_on_arrive(struct jd_service *service,
     if (hears_mismatch(service, connection, message))
         return;
     if (!request->n_processes) {
-        arrive(service, connection, message, &all);
+        arrive_at_barrier(service, connection, message, &all);
         return;
     }
     if (request->n_processes > (size_t)service->count) {
@@ -544,8 +546,8 @@ void jd__barriers_on_arrive(struct jd_service *service,
                           JD_RESOURCE_EXHAUSTED,
                           "the service has no memory left");
     else if (read_participants(service, connection, message, &arrival))
-        arrive(service, connection, message,
-               arrival.count == service->count ? &all : &arrival);
+        arrive_at_barrier(service, connection, message,
+                          arrival.count == service->count ? &all : &arrival);
     free(arrival.participants);
 }
 
@@ -555,7 +557,7 @@ void jd__barriers_on_cancel(struct jd_service *service,
                             struct jd_connection *connection,
                             const Jd__Message *message)
 {
-    struct barrier *barrier = find(service, message->cancel->barrier);
+    struct barrier *barrier = find_barrier(service, message->cancel->barrier);
     char text[80];
     if (!barrier) {
         jd__service_reply(service, connection, message->id, JD_NOT_FOUND,

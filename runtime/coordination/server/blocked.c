@@ -22,8 +22,8 @@
 #define NEAR_SECONDS 0.4 /* that a suspicion must last */
 #define FAR_SECONDS 5.0  /* and where a message may cross a network */
 
-static struct jd_blocked *find(const struct jd_service_process *member,
-                               uint64_t wait)
+static struct jd_blocked *find_blocked(const struct jd_service_process *member,
+                                       uint64_t wait)
 {
     struct jd_blocked *blocked = member->blocked;
     while (blocked && blocked->wait != wait)
@@ -59,7 +59,8 @@ static void await_nobody(struct jd_service *service, struct jd_blocked *blocked)
     blocked->count = 0;
 }
 
-static void enlist(struct jd_suspicions *list, struct jd_blocked *blocked)
+static void enlist_suspect(struct jd_suspicions *list,
+                           struct jd_blocked *blocked)
 {
     blocked->list = list;
     blocked->next_suspected = NULL;
@@ -68,7 +69,7 @@ static void enlist(struct jd_suspicions *list, struct jd_blocked *blocked)
     list->last = blocked;
 }
 
-static void unlist(struct jd_blocked *blocked)
+static void unlist_suspect(struct jd_blocked *blocked)
 {
     struct jd_suspicions *list = blocked->list;
     struct jd_blocked *next = blocked->next_suspected;
@@ -93,7 +94,7 @@ static void forget_stale(struct jd_service *service,
             continue;
         }
         *at = blocked->next;
-        unlist(blocked);
+        unlist_suspect(blocked);
         await_nobody(service, blocked);
         free(blocked);
     }
@@ -108,12 +109,13 @@ void jd__blocked_forget(struct jd_service *service,
 /* Those it waits for neither leave nor wait themselves. */
 static void forget_suspicion(struct jd_blocked *blocked)
 {
-    unlist(blocked);
+    unlist_suspect(blocked);
     blocked->asked = 0;
 }
 
-static struct jd_blocked *add(struct jd_service *service,
-                              struct jd_service_process *member, uint64_t wait)
+static struct jd_blocked *add_blocked(struct jd_service *service,
+                                      struct jd_service_process *member,
+                                      uint64_t wait)
 {
     int count = 0;
     forget_stale(service, member, service->now - STALE_SECONDS);
@@ -141,8 +143,8 @@ static void keep_members(struct jd_blocked *blocked, const Jd__Blocked *said)
 
 /* Numbers that are no process's are left out: nobody waits for them. What is
  * far from now on is a new suspicion: it must last longer. */
-static void fill(struct jd_service *service, struct jd_blocked *blocked,
-                 const Jd__Blocked *said)
+static void fill_blocked(struct jd_service *service, struct jd_blocked *blocked,
+                         const Jd__Blocked *said)
 {
     if (blocked->is_far != said->is_far)
         forget_suspicion(blocked);
@@ -214,7 +216,7 @@ static void ask_sender(struct jd_service *service, struct jd_blocked *blocked)
 }
 
 /* Its process says again whether it waits, and for whom. */
-static void ask(struct jd_service *service, struct jd_blocked *blocked)
+static void ask_member(struct jd_service *service, struct jd_blocked *blocked)
 {
     jd__blocked_look(service, blocked->member);
     blocked->asked = service->num_looks;
@@ -231,8 +233,9 @@ static void await_due(struct jd_service *service, struct jd_blocked *blocked,
                       double seconds)
 {
     blocked->due = blocked->suspected + seconds;
-    unlist(blocked);
-    enlist(seconds > NEAR_SECONDS ? &service->far : &service->near, blocked);
+    unlist_suspect(blocked);
+    enlist_suspect(seconds > NEAR_SECONDS ? &service->far : &service->near,
+                   blocked);
 }
 
 void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
@@ -240,7 +243,7 @@ void jd__blocked_suspect(struct jd_service *service, struct jd_blocked *blocked,
 {
     blocked->suspected = service->now;
     await_due(service, blocked, seconds);
-    ask(service, blocked);
+    ask_member(service, blocked);
 }
 
 /* It was asked when the suspicion had lasted so long, and has said the same. */
@@ -267,8 +270,8 @@ static bool has_all(const struct jd_awaited_member *leaving)
            leaving->messages - 1 == blocked->sent;
 }
 
-static void suspect(struct jd_service *service,
-                    const struct jd_awaited_member *leaving)
+static void suspect_leaving(struct jd_service *service,
+                            const struct jd_awaited_member *leaving)
 {
     struct jd_blocked *blocked = leaving->blocked;
     jd__blocked_suspect(service, blocked,
@@ -304,7 +307,7 @@ static void weigh_leaving(struct jd_service *service,
     struct jd_blocked *blocked = leaving->blocked;
     double seconds = jd__blocked_seconds(blocked);
     if (!blocked->asked)
-        suspect(service, leaving);
+        suspect_leaving(service, leaving);
     else if (is_confirmed(blocked, has_all(leaving) ? NEAR_SECONDS : seconds))
         fail_leaving(service, leaving);
     else if (is_confirmed(blocked, NEAR_SECONDS) &&
@@ -314,7 +317,8 @@ static void weigh_leaving(struct jd_service *service,
 
 /* ---- all of it ---------------------------------------------------------- */
 
-static void weigh(struct jd_service *service, struct jd_blocked *blocked)
+static void weigh_blocked(struct jd_service *service,
+                          struct jd_blocked *blocked)
 {
     const struct jd_awaited_member *leaving = find_leaving(service, blocked);
     if (service->has_failed || service->is_failing)
@@ -330,13 +334,13 @@ void jd__blocked_on_message(struct jd_service *service,
                             const Jd__Message *message)
 {
     struct jd_service_process *member = connection->member;
-    struct jd_blocked *blocked = find(member, message->blocked->wait);
+    struct jd_blocked *blocked = find_blocked(member, message->blocked->wait);
     if (!blocked)
-        blocked = add(service, member, message->blocked->wait);
+        blocked = add_blocked(service, member, message->blocked->wait);
     if (!blocked)
         return;
-    fill(service, blocked, message->blocked);
-    weigh(service, blocked);
+    fill_blocked(service, blocked, message->blocked);
+    weigh_blocked(service, blocked);
 }
 
 void jd__blocked_on_leaving(struct jd_service *service,
@@ -344,7 +348,7 @@ void jd__blocked_on_leaving(struct jd_service *service,
 {
     for (struct jd_awaited_member *a = member->awaited_by; a; a = a->next)
         if (!a->blocked->asked)
-            suspect(service, a);
+            suspect_leaving(service, a);
 }
 
 /* The number of the Look says whose wait it was about. */
@@ -360,7 +364,7 @@ void jd__blocked_on_sent(struct jd_service *service,
         return;
     a->blocked->has_sent = true;
     a->blocked->sent = message->sent->messages;
-    weigh(service, a->blocked);
+    weigh_blocked(service, a->blocked);
 }
 
 /* Suspicions that have lasted are asked about once more; returns when the next
@@ -371,8 +375,8 @@ static double ask_again(struct jd_service *service, struct jd_suspicions *list)
     while ((blocked = list->first)) {
         if (service->now < blocked->due)
             return blocked->due;
-        unlist(blocked);
-        ask(service, blocked);
+        unlist_suspect(blocked);
+        ask_member(service, blocked);
     }
     return INFINITY;
 }

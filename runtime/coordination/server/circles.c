@@ -114,7 +114,7 @@ static int place_of(const struct path *path,
 }
 
 /* Whether the way, once there, leads back to where it has been. */
-static bool follow(struct path *path, const struct circle_step *step)
+static bool follow_waits(struct path *path, const struct circle_step *step)
 {
     int missing[MOST_MISSING];
     int count = list_missing(path->service, step, missing);
@@ -129,7 +129,7 @@ static bool follow(struct path *path, const struct circle_step *step)
             !can_lead(step, &next))
             continue;
         path->first = place_of(path, next.member);
-        if (path->first >= 0 || follow(path, &next))
+        if (path->first >= 0 || follow_waits(path, &next))
             return true;
     }
     path->count--;
@@ -164,7 +164,7 @@ static void print_circle(FILE *out, const struct path *path)
             path->service->now - since_of(&steps[0]));
 }
 
-static void fail(const struct path *path)
+static void fail_circle(const struct path *path)
 {
     struct jd_text written;
     struct jd_service_process *member = path->steps[path->first].member;
@@ -179,7 +179,7 @@ static void fail(const struct path *path)
 }
 
 /* From now on; what was known of some of them may be over. */
-static void suspect(const struct path *path)
+static void suspect_circle(const struct path *path)
 {
     double seconds = 0;
     for (int i = path->first; i < path->count; i++)
@@ -222,15 +222,15 @@ static bool is_certain(const struct path *path)
 }
 
 /* Whether there is a circle that this step leads to. */
-static bool weigh(struct path *path, const struct circle_step *step)
+static bool weigh_circle(struct path *path, const struct circle_step *step)
 {
     path->count = 0;
-    if (!follow(path, step))
+    if (!follow_waits(path, step))
         return false;
     if (!is_suspected(path))
-        suspect(path);
+        suspect_circle(path);
     else if (is_certain(path))
-        fail(path);
+        fail_circle(path);
     return true;
 }
 
@@ -241,7 +241,7 @@ bool jd__circles_weigh(struct jd_service *service, struct jd_blocked *blocked)
         return false;
     struct path path = { .service = service,
                          .dead = calloc((size_t)service->count, sizeof(bool)) };
-    bool is_there = path.dead && weigh(&path, &step);
+    bool is_there = path.dead && weigh_circle(&path, &step);
     free(path.dead);
     return is_there;
 }
@@ -263,7 +263,7 @@ static void weigh_barriers(struct path *path)
         struct circle_step step;
         if (find_step(service, &service->members[i], &step) && step.barrier &&
             jd__pending_is_lowest(step.barrier) && !path->dead[i])
-            weigh(path, &step);
+            weigh_circle(path, &step);
     }
 }
 

@@ -100,8 +100,8 @@ static void name_members(const struct jd_service *service,
     }
 }
 
-static void follow(const struct jd_service *service, const Jd__Inquiry *inquiry,
-                   struct trail *trail)
+static void follow_inquiry(const struct jd_service *service,
+                           const Jd__Inquiry *inquiry, struct trail *trail)
 {
     for (size_t i = 0; i < inquiry->n_processes; i++)
         if (inquiry->processes[i] < (uint32_t)service->count)
@@ -121,7 +121,7 @@ void jd__followed_answer(struct jd_service *service,
 {
     Jd__Reply reply = JD__REPLY__INIT;
     struct trail trail = { .count = 0 };
-    follow(service, message->inquiry, &trail);
+    follow_inquiry(service, message->inquiry, &trail);
     for (int i = 0; i < trail.count; i++)
         name_members(service, message->inquiry, trail.processes[i], &trail);
     if (connection->member)

@@ -37,8 +37,8 @@ static struct awaited *find_awaited(struct jd_service *service,
     return node ? *node : NULL;
 }
 
-static struct awaited *await(struct jd_service *service,
-                             ProtobufCBinaryData key)
+static struct awaited *await_key(struct jd_service *service,
+                                 ProtobufCBinaryData key)
 {
     struct awaited *awaited = find_awaited(service, key);
     if (awaited)
@@ -267,7 +267,7 @@ static void wait_for_key(struct jd_service *service,
                          struct jd_connection *connection,
                          const Jd__Message *message, size_t missing)
 {
-    struct awaited *awaited = await(service, message->get->keys[missing]);
+    struct awaited *awaited = await_key(service, message->get->keys[missing]);
     Jd__Message *copy = awaited ? jd__wire_copy(message) : NULL;
     if (!copy) {
         drop_if_empty(service, awaited);
@@ -308,7 +308,8 @@ void jd__kv_on_get(struct jd_service *service, struct jd_connection *connection,
 
 /* Looks on for a waiter whose key has come: it moves to the queue of the next
  * key that is missing, or gets its reply. */
-static void wake(struct jd_service *service, struct jd_pending_request *waiter)
+static void wake_waiter(struct jd_service *service,
+                        struct jd_pending_request *waiter)
 {
     const Jd__Get *get = waiter->keys->get;
     size_t missing = find_missing(service, get, waiter->next_key);
@@ -320,7 +321,7 @@ static void wake(struct jd_service *service, struct jd_pending_request *waiter)
         return;
     }
     struct awaited *old = waiter->owner;
-    struct awaited *next = await(service, get->keys[missing]);
+    struct awaited *next = await_key(service, get->keys[missing]);
     if (!next) {
         jd__service_reply(service, waiter->connection, waiter->id,
                           JD_RESOURCE_EXHAUSTED,
@@ -340,7 +341,7 @@ static void wake_waiters(struct jd_service *service, ProtobufCBinaryData key)
         return;
     struct awaited *awaited = find_awaited(service, key);
     for (int left = awaited ? awaited->queue.count : 0; left > 0; left--)
-        wake(service, awaited->queue.first); /* the last frees awaited */
+        wake_waiter(service, awaited->queue.first); /* the last frees awaited */
 }
 
 static void refuse_set(struct jd_service *service,
@@ -362,7 +363,8 @@ static void refuse_set(struct jd_service *service,
 /* Takes back what was set of a list that does not come in whole: new keys go.
  * Of an overwriting list, which only lack of memory or of room can break off,
  * the first keep their new values. */
-static void undo(struct jd_service *service, const Jd__Set *set, size_t done)
+static void undo_entries(struct jd_service *service, const Jd__Set *set,
+                         size_t done)
 {
     for (size_t i = 0; !set->overwrite && i < done; i++)
         jd__store_remove(service->store, set->entries[i]->key);
@@ -381,7 +383,7 @@ static jd_status set_all(struct jd_service *service, const Jd__Set *set,
             break;
     }
     if (status != JD_OK)
-        undo(service, set, *ret_done);
+        undo_entries(service, set, *ret_done);
     return status;
 }
 

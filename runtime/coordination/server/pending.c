@@ -358,8 +358,8 @@ bool jd__pending_is_lowest(const struct jd_pending_request *waiter)
            process_of(waiter) == process_of(queue->lowest);
 }
 
-static char *describe(const struct jd_service *service,
-                      const struct jd_pending_request *waiter)
+static char *describe_waiter(const struct jd_service *service,
+                             const struct jd_pending_request *waiter)
 {
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
@@ -383,8 +383,8 @@ static const char *describe_once(struct jd_service *service,
     struct jd_wait_text *last = &service->wait_text;
     if (last->queue != waiter->queue || kinds[waiter->kind].has_own) {
         forget_text(service);
-        *last =
-            (struct jd_wait_text){ waiter->queue, describe(service, waiter) };
+        *last = (struct jd_wait_text){ waiter->queue,
+                                       describe_waiter(service, waiter) };
     }
     return last->text ? last->text : "others";
 }
@@ -420,8 +420,8 @@ static void expire_inquiry(struct jd_service *service,
     jd__pending_end(service, waiter);
 }
 
-static void expire(struct jd_service *service,
-                   struct jd_pending_request *waiter)
+static void expire_waiter(struct jd_service *service,
+                          struct jd_pending_request *waiter)
 {
     if (kinds[waiter->kind].expire) {
         kinds[waiter->kind].expire(service, waiter);
@@ -438,7 +438,7 @@ double jd__pending_expire(struct jd_service *service)
 {
     struct jd_deadline_heap *heap = &service->heap;
     while (heap->count && heap->items[0]->deadline <= service->now)
-        expire(service, heap->items[0]);
+        expire_waiter(service, heap->items[0]);
     forget_text(service);
     return heap->count ? heap->items[0]->deadline : INFINITY;
 }

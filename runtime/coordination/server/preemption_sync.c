@@ -41,7 +41,7 @@ static void fill_decision(const struct jd_service *service,
     decision->step = highest < INT64_MAX ? highest + 1 : highest;
 }
 
-static void decide(struct jd_service *service)
+static void decide_round(struct jd_service *service)
 {
     Jd__Decision decision = JD__DECISION__INIT;
     service->round_is_decided = true;
@@ -73,7 +73,7 @@ void jd__preemption_sync_check(struct jd_service *service)
     if (!service->round_is_open)
         return;
     if (!service->round_is_decided && !service->tally.to_step)
-        decide(service);
+        decide_round(service);
     if (!service->round_is_decided || service->tally.to_acknowledge)
         return;
     service->round_is_open = false;

@@ -110,9 +110,9 @@ static bool is_late_for_live(const struct jd_service *service,
     return is_counted_live(service, member) && !member->asks_live;
 }
 
-static void count(const struct jd_service *service,
-                  const struct jd_service_process *member, int by,
-                  struct jd_tally *tally)
+static void count_member(const struct jd_service *service,
+                         const struct jd_service_process *member, int by,
+                         struct jd_tally *tally)
 {
     bool is_in = jd__processes_is_in(member);
     bool is_staying = member->state != JD_PROCESS_STATE_LEAVING &&
@@ -130,7 +130,7 @@ struct jd_tally jd__processes_count(const struct jd_service *service)
 {
     struct jd_tally tally = { .staying = 0 };
     for (int i = 0; i < service->count; i++)
-        count(service, &service->members[i], 1, &tally);
+        count_member(service, &service->members[i], 1, &tally);
     return tally;
 }
 
@@ -138,9 +138,9 @@ void jd__processes_set_state(struct jd_service *service,
                              struct jd_service_process *member,
                              enum jd_process_state state)
 {
-    count(service, member, -1, &service->tally);
+    count_member(service, member, -1, &service->tally);
     member->state = state;
-    count(service, member, 1, &service->tally);
+    count_member(service, member, 1, &service->tally);
     if (state != JD_PROCESS_STATE_CONNECTED &&
         member->index < service->lowest_gone)
         service->lowest_gone = member->index;
@@ -160,18 +160,18 @@ void jd__processes_set_connection(struct jd_service *service,
                                   struct jd_service_process *member,
                                   struct jd_connection *connection)
 {
-    count(service, member, -1, &service->tally);
+    count_member(service, member, -1, &service->tally);
     member->connection = connection;
-    count(service, member, 1, &service->tally);
+    count_member(service, member, 1, &service->tally);
 }
 
 void jd__processes_set(struct jd_service *service,
                        struct jd_service_process *member, bool *flag,
                        bool value)
 {
-    count(service, member, -1, &service->tally);
+    count_member(service, member, -1, &service->tally);
     *flag = value;
-    count(service, member, 1, &service->tally);
+    count_member(service, member, 1, &service->tally);
 }
 
 /* ---- in words ----------------------------------------------------------- */
@@ -295,8 +295,8 @@ static void print_whole_hosts(FILE *out, const struct jd_service *service,
         fputc(')', out);
 }
 
-static void describe(FILE *out, const struct jd_service *service,
-                     const int *numbers, int count)
+static void describe_processes(FILE *out, const struct jd_service *service,
+                               const int *numbers, int count)
 {
     if (count > 1) {
         jd__ranges_print_processes(out, numbers, count);
@@ -316,7 +316,7 @@ void jd__processes_describe(FILE *out, const struct jd_service *service,
 {
     int count;
     int *numbers = pick_numbers(service, pick, arg, &count);
-    describe(out, service, numbers, count);
+    describe_processes(out, service, numbers, count);
     free(numbers);
 }
 
@@ -599,7 +599,7 @@ void jd__processes_inquiry_answer(struct jd_service *service,
     if (out) {
         int count;
         int *numbers = list_asked(service, waiter->keys->inquiry, &count);
-        describe(out, service, numbers, count);
+        describe_processes(out, service, numbers, count);
         free(numbers);
     }
     char *text = jd__text_end(&written);

@@ -43,8 +43,8 @@ static bool answers_once(const struct jd_service *service,
     return waiter && waiter->kind == JD_WAIT_BARRIER;
 }
 
-static void remember(struct jd_service_process *member, uint64_t id,
-                     const Jd__Reply *reply)
+static void remember_reply(struct jd_service_process *member, uint64_t id,
+                           const Jd__Reply *reply)
 {
     struct jd_answered *kept =
         &member->answered[member->num_answered++ % JD_ANSWERS_KEPT];
@@ -62,7 +62,7 @@ void jd__service_answer(struct jd_service *service,
     message.body_case = JD__MESSAGE__BODY_REPLY;
     message.reply = reply;
     if (id && connection->member && answers_once(service, connection, id))
-        remember(connection->member, id, reply);
+        remember_reply(connection->member, id, reply);
     if (id && connection->state != JD_CONNECTION_ENDED)
         service->hooks->send(connection->peer, &message);
 }
@@ -372,8 +372,9 @@ static bool answer_again(struct jd_service *service,
     return false;
 }
 
-static void handle(struct jd_service *service, struct jd_connection *connection,
-                   const Jd__Message *message)
+static void handle_message(struct jd_service *service,
+                           struct jd_connection *connection,
+                           const Jd__Message *message)
 {
     if (connection->member)
         connection->member->heard = service->now;
@@ -402,7 +403,7 @@ void jd__service_receive(struct jd_service *service,
         jd__greet_on_hello(service, connection, message);
         break;
     case JD_CONNECTION_KNOWN:
-        handle(service, connection, message);
+        handle_message(service, connection, message);
         break;
     case JD_CONNECTION_QUEUED:
     case JD_CONNECTION_VOUCHING:

@@ -70,7 +70,7 @@ static void set_timer(struct jd_server *server, double at)
     event_add(server->timer, &tv);
 }
 
-static void tick(struct jd_server *server)
+static void tick_service(struct jd_server *server)
 {
     double next = jd__service_tick(server->service, look_at_clock(server));
     set_timer(server, next);
@@ -84,7 +84,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     for (int i = 0; server->is_paused && i < server->listeners.count; i++)
         event_add(server->accept_events[i], NULL);
     server->is_paused = false;
-    tick(server);
+    tick_service(server);
 }
 
 /* ---- connections -------------------------------------------------------- */
@@ -126,7 +126,7 @@ static void on_message(void *arg, Jd__Message *message)
     double now = may_wait ? look_at_clock(server) : look_at_reading(server);
     jd__service_receive(server->service, peer->connection, message, now);
     if (may_wait)
-        tick(server);
+        tick_service(server);
 }
 
 static void on_closed(void *arg, int error, const char *why)
@@ -140,7 +140,7 @@ static void on_closed(void *arg, int error, const char *why)
         jd__service_lost(server->service, peer->connection, error, why,
                          look_at_clock(server));
     forget_peer(peer);
-    tick(server);
+    tick_service(server);
 }
 
 static const struct jd_link_hooks link_hooks = {
@@ -240,7 +240,7 @@ static void on_acceptable(evutil_socket_t listener, short what, void *arg)
         describe_address(&address, from);
         add_peer(server, fd, from);
     }
-    tick(server);
+    tick_service(server);
 }
 
 int jd__sockets_connect(struct jd_server *server)
@@ -299,7 +299,7 @@ static void on_vouched(void *arg, jd_status status, const char *text)
     peer->question = NULL;
     jd__service_vouched(server->service, peer->connection, status, text,
                         look_at_clock(server));
-    tick(server);
+    tick_service(server);
 }
 
 static bool hook_vouch(void *arg, const struct jd_munge_spec *spec)

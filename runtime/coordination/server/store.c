@@ -161,7 +161,7 @@ static struct store_entry *make_entry(ProtobufCBinaryData key,
     return entry;
 }
 
-static size_t weight(size_t key, size_t value)
+static size_t entry_weight(size_t key, size_t value)
 {
     return key + value + JD_STORE_ITEM;
 }
@@ -171,14 +171,14 @@ static void charge_owner(struct jd_store *store, struct store_entry *entry)
     entry->owner = store->owner;
     if (store->owned)
         store->owned[entry->owner] +=
-            weight(entry->item.key.len, entry->item.value.len);
+            entry_weight(entry->item.key.len, entry->item.value.len);
 }
 
 static void take_away(struct jd_store *store, const struct store_entry *entry)
 {
     if (store->owned)
         store->owned[entry->owner] -=
-            weight(entry->item.key.len, entry->item.value.len);
+            entry_weight(entry->item.key.len, entry->item.value.len);
 }
 
 /* Whether the owner may have this, in the place of old where that is one. */
@@ -189,13 +189,13 @@ static bool may_have(const struct jd_store *store,
         return true;
     size_t has = store->owned[store->owner];
     if (old && old->owner == store->owner)
-        has -= weight(key, old->item.value.len);
+        has -= entry_weight(key, old->item.value.len);
     return has <= store->most && value <= store->most - has &&
-           weight(key, value) <= store->most - has;
+           entry_weight(key, value) <= store->most - has;
 }
 
-static void insert(struct jd_store *store, struct store_entry *entry,
-                   uint32_t bit)
+static void insert_entry(struct jd_store *store, struct store_entry *entry,
+                         uint32_t bit)
 {
     struct store_entry **link = &store->head.child[0];
     for (uint32_t above = 0; (*link)->bit > above && (*link)->bit < bit;) {
@@ -214,8 +214,8 @@ static void insert(struct jd_store *store, struct store_entry *entry,
 
 /* Puts the new entry of the same key in the place of the old. Both links to
  * it, as a node and as an item, are on the key's way. */
-static void replace(struct jd_store *store, struct store_entry *old,
-                    struct store_entry *entry)
+static void replace_entry(struct jd_store *store, struct store_entry *old,
+                          struct store_entry *entry)
 {
     struct store_entry **link = &store->head.child[0];
     memcpy(entry->child, old->child, sizeof entry->child);
@@ -366,9 +366,9 @@ jd_status jd__store_set(struct jd_store *store, ProtobufCBinaryData key,
     if (!entry)
         return jd__fail_no_memory("the key-value store", value.len);
     if (bit == 0)
-        replace(store, found, entry);
+        replace_entry(store, found, entry);
     else
-        insert(store, entry, bit);
+        insert_entry(store, entry, bit);
     return JD_OK;
 }
 
@@ -433,7 +433,7 @@ static bool read_number(ProtobufCBinaryData value, int64_t *ret_number)
     return true;
 }
 
-static bool add(int64_t a, int64_t b, int64_t *ret_sum)
+static bool add_checked(int64_t a, int64_t b, int64_t *ret_sum)
 {
     if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)
         return false;
@@ -449,7 +449,7 @@ jd_status jd__store_increment(struct jd_store *store, ProtobufCBinaryData key,
     char text[24];
     if (item && !read_number(item->value, &sum))
         return JD_FAILED_PRECONDITION;
-    if (!add(sum, by, &sum))
+    if (!add_checked(sum, by, &sum))
         return JD_OUT_OF_RANGE;
     int length = snprintf(text, sizeof text, "%" PRId64, sum);
     jd_status status =

@@ -32,7 +32,7 @@ static int64_t slot_of(double at)
 
 /* ---- a minute ----------------------------------------------------------- */
 
-static void advance(struct jd_minute *minute, int64_t slot)
+static void advance_minute(struct jd_minute *minute, int64_t slot)
 {
     if (slot - minute->newest >= JD_MINUTE_SLOTS)
         memset(minute->slots, 0, sizeof minute->slots);
@@ -47,14 +47,14 @@ static struct jd_minute_slot *slot_at(struct jd_minute *minute, double now)
 {
     int64_t slot = slot_of(now);
     if (slot > minute->newest)
-        advance(minute, slot);
+        advance_minute(minute, slot);
     return &minute->slots[minute->newest % JD_MINUTE_SLOTS];
 }
 
 /* Of the slots of the minute but that many of the newest. The number of those
  * who waited is the highest of a slot: they are the same in each. */
-static struct jd_minute_slot sum(const struct jd_minute *minute, double now,
-                                 int too_new)
+static struct jd_minute_slot sum_of_minute(const struct jd_minute *minute,
+                                           double now, int too_new)
 {
     struct jd_minute_slot all = { 0, 0, 0 };
     int64_t current = slot_of(now);
@@ -74,7 +74,7 @@ static struct jd_minute_slot sum(const struct jd_minute *minute, double now,
 struct jd_minute_sum jd__stragglers_sum(const struct jd_service *service,
                                         const struct jd_service_process *member)
 {
-    struct jd_minute_slot all = sum(&member->minute, service->now, 0);
+    struct jd_minute_slot all = sum_of_minute(&member->minute, service->now, 0);
     int waiters = all.waiters ? all.waiters : 1;
     return (struct jd_minute_sum){
         .caused = fmin(all.caused / waiters, MINUTE),
@@ -85,8 +85,8 @@ struct jd_minute_sum jd__stragglers_sum(const struct jd_service *service,
 
 /* ---- what is told ------------------------------------------------------- */
 
-static void vote(struct jd_service_process *culprit, const char *call,
-                 double seconds)
+static void vote_for_call(struct jd_service_process *culprit, const char *call,
+                          double seconds)
 {
     bool is_own =
         strncmp(culprit->waited_in, call, sizeof culprit->waited_in - 1) == 0;
@@ -139,7 +139,7 @@ static void take_entry(struct jd_service *service,
     struct jd_minute_slot *slot = slot_at(&culprit->minute, service->now);
     slot->caused += seconds;
     slot->waiters += is_new(teller, culprit->index, service->now);
-    vote(culprit, waited->call, seconds);
+    vote_for_call(culprit, waited->call, seconds);
     service->waits_told = service->now;
     if (service->stragglers_due <= 0)
         service->stragglers_due =
@@ -162,8 +162,9 @@ void jd__stragglers_on_heartbeat(struct jd_service *service,
 static bool is_straggler(const struct jd_service *service,
                          const struct jd_service_process *member)
 {
-    struct jd_minute_slot old = sum(&member->minute, service->now, TOO_NEW);
-    struct jd_minute_slot all = sum(&member->minute, service->now, 0);
+    struct jd_minute_slot old =
+        sum_of_minute(&member->minute, service->now, TOO_NEW);
+    struct jd_minute_slot all = sum_of_minute(&member->minute, service->now, 0);
     return old.waiters && old.caused / old.waiters > WORTH_SAYING &&
            old.caused / old.waiters > 2 * all.waited;
 }
@@ -181,7 +182,7 @@ static void say_straggler(const struct jd_service *service,
             member->waited_in);
 }
 
-static void judge(struct jd_service *service)
+static void judge_members(struct jd_service *service)
 {
     for (int i = 0; i < service->count; i++) {
         struct jd_service_process *member = &service->members[i];
@@ -199,7 +200,7 @@ double jd__stragglers_tick(struct jd_service *service)
         return INFINITY;
     if (service->now < service->stragglers_due)
         return service->stragglers_due;
-    judge(service);
+    judge_members(service);
     int64_t last = slot_of(service->waits_told) + TOO_NEW;
     bool is_over = last <= slot_of(service->now);
     service->stragglers_due = is_over ? 0 : SLOT * (double)last;

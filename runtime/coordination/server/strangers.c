@@ -20,15 +20,16 @@
 
 /* ---- who goes ----------------------------------------------------------- */
 
-static void drop(struct jd_service *service, struct jd_connection *connection)
+static void drop_stranger(struct jd_service *service,
+                          struct jd_connection *connection)
 {
     void *peer = connection->peer;
     jd__service_connection_destroy(service, connection);
     service->hooks->drop(peer);
 }
 
-static struct jd_connection *nth(const struct jd_connection_list *list,
-                                 uint32_t n)
+static struct jd_connection *
+nth_connection(const struct jd_connection_list *list, uint32_t n)
 {
     struct jd_connection *connection = list->first;
     while (n--)
@@ -43,8 +44,8 @@ static uint32_t count_candidates(const struct jd_connection_list *list)
 
 /* NULL: nobody but the newcomer, which is the last of the strangers, or those
  * that munge is asked about already. */
-static struct jd_connection *choose(const struct jd_service *service,
-                                    const struct jd_connection *newcomer)
+static struct jd_connection *choose_victim(const struct jd_service *service,
+                                           const struct jd_connection *newcomer)
 {
     struct jd_connection *oldest = service->strangers.first;
     if (oldest && oldest != newcomer &&
@@ -57,8 +58,8 @@ static struct jd_connection *choose(const struct jd_service *service,
     if (silent + queued == 0)
         return service->vouching.first;
     uint32_t n = randombytes_uniform(silent + queued);
-    return n < silent ? nth(&service->strangers, n)
-                      : nth(&service->queued, n - silent);
+    return n < silent ? nth_connection(&service->strangers, n)
+                      : nth_connection(&service->queued, n - silent);
 }
 
 static int count_strangers(const struct jd_service *service)
@@ -89,10 +90,10 @@ void jd__strangers_make_room(struct jd_service *service,
         JD_SERVICE_STRANGERS + service->count - service->tally.connected;
     while (count_strangers(service) > allowed) {
         struct jd_connection *connection = service->refused.first;
-        if (!connection && !(connection = choose(service, newcomer)))
+        if (!connection && !(connection = choose_victim(service, newcomer)))
             return;
         tell_why(service, connection, allowed);
-        drop(service, connection);
+        drop_stranger(service, connection);
     }
 }
 
@@ -101,9 +102,9 @@ bool jd__strangers_shed(struct jd_service *service, double now)
     service->now = now;
     struct jd_connection *connection = service->refused.first;
     if (!connection)
-        connection = choose(service, NULL);
+        connection = choose_victim(service, NULL);
     if (connection)
-        drop(service, connection);
+        drop_stranger(service, connection);
     return connection != NULL;
 }
 

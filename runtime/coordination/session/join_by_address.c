@@ -49,8 +49,8 @@ static void pause_a_moment(void)
 }
 
 /* A pod's name may be known a while after the pod has started. */
-static jd_status resolve(const struct jd_session_spec *spec,
-                         struct jd_endpoints *endpoints)
+static jd_status resolve_coordinator(const struct jd_session_spec *spec,
+                                     struct jd_endpoints *endpoints)
 {
     const struct jd_cluster_text *address = &spec->cluster->coordinator_address;
     for (;;) {
@@ -177,7 +177,7 @@ jd_status jd__session_meet_by_address(struct jd_session *session,
         return jd__fail_prefix(status, "jd_initialize: ");
     if (!spec->cluster->coordinator_address.value)
         return jd__session_search(session, spec);
-    status = resolve(spec, &key->endpoints);
+    status = resolve_coordinator(spec, &key->endpoints);
     if (status == JD_OK)
         status = check_reach(session, spec);
     if (status == JD_OK && session->index == 0)

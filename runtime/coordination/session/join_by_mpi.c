@@ -19,7 +19,8 @@ struct join_answer {
 
 /* ---- where the service is ----------------------------------------------- */
 
-static const struct jd_setting *address(const struct jd_session_spec *spec)
+static const struct jd_setting *
+coordinator_setting(const struct jd_session_spec *spec)
 {
     return jd__options_find(spec->settings, JD_OPTION_COORDINATOR_ADDRESS);
 }
@@ -34,10 +35,11 @@ static jd_status resolve_explicit(const struct jd_session_spec *spec,
                                   struct jd_endpoints *endpoints)
 {
     jd_status status = jd__resolve_address(
-        address(spec)->text, jd__session_remaining(spec, RESOLVE_SECONDS),
-        endpoints);
+        coordinator_setting(spec)->text,
+        jd__session_remaining(spec, RESOLVE_SECONDS), endpoints);
     if (status != JD_OK)
-        return jd__fail_prefix(status, "%s: ", address(spec)->origin);
+        return jd__fail_prefix(status,
+                               "%s: ", coordinator_setting(spec)->origin);
     jd__interfaces_sort(endpoints);
     return JD_OK;
 }
@@ -46,7 +48,7 @@ static jd_status resolve_explicit(const struct jd_session_spec *spec,
 static jd_status check_reach(const struct jd_session_spec *spec,
                              const struct jd_endpoints *endpoints)
 {
-    const char *text = address(spec)->text;
+    const char *text = coordinator_setting(spec)->text;
     if (!jd__session_says_loopback(text, endpoints) ||
         spec->topology->num_hosts == 1)
         return JD_OK;
@@ -55,7 +57,7 @@ static jd_status check_reach(const struct jd_session_spec *spec,
         "%s is %s, which only processes of process 0's own host can reach, but "
         "the job is on %d hosts; give an address of process 0's host that the "
         "others can reach, or none",
-        address(spec)->origin, text, spec->topology->num_hosts);
+        coordinator_setting(spec)->origin, text, spec->topology->num_hosts);
 }
 
 static jd_status listen_explicit(const struct jd_session_spec *spec,
@@ -66,9 +68,9 @@ static jd_status listen_explicit(const struct jd_session_spec *spec,
     if (status == JD_OK)
         status = check_reach(spec, endpoints);
     if (status == JD_OK)
-        status =
-            jd__session_listen(spec, address(spec)->text, address(spec)->origin,
-                               endpoints, listeners);
+        status = jd__session_listen(spec, coordinator_setting(spec)->text,
+                                    coordinator_setting(spec)->origin,
+                                    endpoints, listeners);
     return status;
 }
 
@@ -125,8 +127,8 @@ static jd_status start_service(struct jd_session *session,
 
 /* ---- MPI tells all ------------------------------------------------------ */
 
-static jd_status share(const struct jd_session_spec *spec,
-                       struct join_answer *answer)
+static jd_status share_answer(const struct jd_session_spec *spec,
+                              struct join_answer *answer)
 {
     jd_status status = jd__mpi_check(
         MPI_Bcast(answer, (int)sizeof *answer, MPI_BYTE, 0, spec->world->comm),
@@ -153,7 +155,7 @@ static jd_status hand_out(struct jd_session *session,
                      "%s",
                      jd_error_message());
     }
-    jd_status status = share(spec, &answer);
+    jd_status status = share_answer(spec, &answer);
     session->client.key = answer.key;
     jd__auth_wipe(&answer.key, sizeof answer.key);
     return status;

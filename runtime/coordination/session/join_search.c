@@ -53,8 +53,8 @@ static jd_status look_up(const struct service_search *search,
 }
 
 /* The agent stays where it is let in. */
-static jd_status knock(const struct service_search *search,
-                       const struct candidate *candidate)
+static jd_status knock_at_candidate(const struct service_search *search,
+                                    const struct candidate *candidate)
 {
     struct jd_session *session = search->session;
     session->client.key.endpoints = candidate->endpoints;
@@ -86,7 +86,7 @@ static jd_status try_candidate(const struct service_search *search,
 {
     jd_status status = look_up(search, candidate);
     if (status == JD_OK)
-        status = knock(search, candidate);
+        status = knock_at_candidate(search, candidate);
     if (is_passed_over(status) && is_new(search, candidate)) {
         free(candidate->why);
         candidate->why = strdup(jd_error_message());
@@ -176,7 +176,7 @@ static void pause_search(const struct service_search *search, int round)
     nanosleep(&wait, NULL);
 }
 
-static jd_status find(const struct service_search *search)
+static jd_status find_service(const struct service_search *search)
 {
     jd_status status = try_all(search);
     for (int round = 0; is_passed_over(status); round++) {
@@ -213,7 +213,7 @@ jd_status jd__session_search(struct jd_session *session,
         search.candidates[i].address = spec->cluster->coordinator_candidates[i];
     jd_status status = jd__loop_start(session->client.loop);
     if (status == JD_OK)
-        status = find(&search);
+        status = find_service(&search);
     free_candidates(&search);
     return status == JD_OK ? jd__session_enrol(session, spec) : status;
 }

@@ -224,8 +224,8 @@ static void say_where(const struct jd_session *session)
 
 /* A failure on the way is jd_initialize's to return, as one in jd_shutdown is:
  * it does not end the process. */
-static jd_status meet(struct jd_session *session,
-                      const struct jd_session_spec *spec)
+static jd_status meet_service(struct jd_session *session,
+                              const struct jd_session_spec *spec)
 {
     jd_status status = jd__loop_create("jd-coordinate", &session->client.loop);
     jd__failure_exit_set_leaving(true);
@@ -250,7 +250,7 @@ jd_status jd__session_create(const struct jd_session_spec *spec,
         jd__options_seconds(spec->settings, JD_OPTION_FAILURE_GRACE);
     jd__failure_exit_configure(session->grace);
     jd__file_limit_raise();
-    status = meet(session, spec);
+    status = meet_service(session, spec);
     if (status != JD_OK) {
         jd__session_destroy(session);
         return status;

@@ -94,7 +94,7 @@ struct trial {
     int error; /* of the first */
 };
 
-static void note(struct trial *trial, const char *place)
+static void note_place(struct trial *trial, const char *place)
 {
     int error = errno;
     if (!trial->length)
@@ -107,7 +107,7 @@ static void note(struct trial *trial, const char *place)
         trial->length = sizeof trial->text - 1;
 }
 
-static jd_status fail(const struct trial *trial)
+static jd_status fail_directory(const struct trial *trial)
 {
     int error = trial->error;
     jd_status status = error == EACCES || error == EPERM || error == EROFS
@@ -183,7 +183,7 @@ static bool is_left(const char *path, const char *name)
     return (is_old || has_died(&owner, &own)) && has_been_let_go(path);
 }
 
-static void collect(const char *place)
+static void collect_litter(const char *place)
 {
     struct dirent *entry;
     char path[512];
@@ -246,7 +246,7 @@ static bool has_room(const char *path)
     return error == 0;
 }
 
-static bool fill(struct directory *directory)
+static bool fill_paths(struct directory *directory)
 {
     snprintf(directory->liveness, sizeof directory->liveness, "%s/life",
              directory->path);
@@ -266,7 +266,7 @@ static bool make_in(const char *place, struct directory *ret_directory)
     if (!mkdtemp(directory.path))
         return false;
     directory.locks[0] = take_lock(directory.path);
-    if (directory.locks[0] >= 0 && fill(&directory)) {
+    if (directory.locks[0] >= 0 && fill_paths(&directory)) {
         *ret_directory = directory;
         return true;
     }
@@ -296,13 +296,13 @@ jd_status directory_create(const char *tmpdir, struct directory *ret_directory)
         return status;
     for (int i = 0; i < (is_given ? 1 : NUM_USUAL); i++) {
         const char *place = is_given ? tmpdir : usual[i];
-        collect(place);
-        collect(MEMORY);
+        collect_litter(place);
+        collect_litter(MEMORY);
         if (make_in(place, ret_directory))
             return JD_OK;
-        note(&trial, place);
+        note_place(&trial, place);
     }
-    return fail(&trial);
+    return fail_directory(&trial);
 }
 
 /* ---- the segments of MPI ------------------------------------------------ */

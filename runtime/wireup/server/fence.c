@@ -36,7 +36,7 @@ struct fence {
     void *arg;
 };
 
-static void destroy(struct fence *fence)
+static void destroy_fence(struct fence *fence)
 {
     if (!fence)
         return;
@@ -141,7 +141,7 @@ static void host_key(const struct fence *fence, size_t host,
               (unsigned long long)fence->number, host);
 }
 
-static bool append(struct jd_bytes *all, const void *data, size_t size)
+static bool append_bytes(struct jd_bytes *all, const void *data, size_t size)
 {
     uint8_t *at = size ? jd__wire_bytes_reserve(all, size) : NULL;
     if (at) {
@@ -162,7 +162,7 @@ static jd_status take_values(struct fence *fence, const Jd__Reply *reply)
 {
     for (size_t i = 0; i < reply->n_entries; i++) {
         ProtobufCBinaryData value = reply->entries[i]->value;
-        if (!append(&fence->all, value.data, value.len))
+        if (!append_bytes(&fence->all, value.data, value.len))
             return jd__fail_no_memory("PMIx_Fence", value.len);
     }
     return JD_OK;
@@ -170,7 +170,7 @@ static jd_status take_values(struct fence *fence, const Jd__Reply *reply)
 
 /* Of the hosts from first to before end. Where all together are too much for
  * one message, each half is asked for. */
-static jd_status collect(struct fence *fence, size_t first, size_t end)
+static jd_status collect_hosts(struct fence *fence, size_t first, size_t end)
 {
     struct store_key keys[KEYS_AT_ONCE];
     struct jd_call call;
@@ -188,8 +188,9 @@ static jd_status collect(struct fence *fence, size_t first, size_t end)
         if (status != JD_RESOURCE_EXHAUSTED || count == 1)
             return status;
     }
-    jd_status status = collect(fence, first, first + count / 2);
-    return status == JD_OK ? collect(fence, first + count / 2, end) : status;
+    jd_status status = collect_hosts(fence, first, first + count / 2);
+    return status == JD_OK ? collect_hosts(fence, first + count / 2, end)
+                           : status;
 }
 
 static void forget_last(const struct fence *fence)
@@ -205,7 +206,7 @@ static void forget_last(const struct fence *fence)
 /* Asks for the others' right behind its own, without waiting for a reply in
  * between: when the last host's bytes have come, process 0 may go on and end,
  * and the service with it. */
-static jd_status exchange(struct fence *fence)
+static jd_status exchange_data(struct fence *fence)
 {
     const struct serving *serving = fence->serving;
     struct store_key key;
@@ -216,7 +217,7 @@ static jd_status exchange(struct fence *fence)
                        fence->own_size, serving->max_message);
     host_key(fence, serving->plan->host, &key);
     store_tell(serving->agent, &key, fence->own, fence->own_size);
-    return collect(fence, 0, fence->num_hosts);
+    return collect_hosts(fence, 0, fence->num_hosts);
 }
 
 static pmix_status_t code_of(jd_status status)
@@ -228,15 +229,15 @@ static pmix_status_t code_of(jd_status status)
 }
 
 /* libpmix is done with the bytes. */
-static void release(void *fence)
+static void release_fence(void *fence)
 {
-    destroy(fence);
+    destroy_fence(fence);
 }
 
 static void *run_fence(void *arg)
 {
     struct fence *fence = arg;
-    jd_status status = exchange(fence);
+    jd_status status = exchange_data(fence);
     if (status == JD_OK)
         forget_last(fence);
     else if (status != JD_UNAVAILABLE) /* that is said where it is noticed */
@@ -247,7 +248,7 @@ static void *run_fence(void *arg)
         jd__wire_bytes_finish(&fence->all);
     fence->done(code_of(status),
                 (const char *)fence->all.data + fence->all.begin,
-                jd__bytes_size(&fence->all), fence->arg, release, fence);
+                jd__bytes_size(&fence->all), fence->arg, release_fence, fence);
     return NULL;
 }
 
@@ -262,9 +263,9 @@ static double deadline_of(const struct fence *fence, int timeout)
                : INFINITY;
 }
 
-static struct fence *create(const struct serving *serving,
-                            const pmix_proc_t procs[], size_t num_procs,
-                            const char *data, size_t size)
+static struct fence *create_fence(const struct serving *serving,
+                                  const pmix_proc_t procs[], size_t num_procs,
+                                  const char *data, size_t size)
 {
     struct fence *fence = calloc(1, sizeof *fence);
     if (!fence)
@@ -277,7 +278,7 @@ static struct fence *create(const struct serving *serving,
     if (fence->own && fill_hosts(fence, procs, num_procs) &&
         fill_who(fence, procs, num_procs) && fill_number(fence))
         return fence;
-    destroy(fence);
+    destroy_fence(fence);
     return NULL;
 }
 
@@ -287,18 +288,18 @@ pmix_status_t fence_begin(const struct serving *serving,
                           pmix_modex_cbfunc_t done, void *arg)
 {
     pthread_t thread;
-    struct fence *fence = create(serving, procs, num_procs, data, size);
+    struct fence *fence = create_fence(serving, procs, num_procs, data, size);
     if (!fence)
         return PMIX_ERR_NOMEM;
     fence->done = done;
     fence->arg = arg;
     fence->deadline = deadline_of(fence, timeout);
     if (fence->num_hosts == 1) {
-        done(PMIX_SUCCESS, fence->own, size, arg, release, fence);
+        done(PMIX_SUCCESS, fence->own, size, arg, release_fence, fence);
         return PMIX_SUCCESS;
     }
     if (pthread_create(&thread, NULL, run_fence, fence) != 0) {
-        destroy(fence);
+        destroy_fence(fence);
         return PMIX_ERR_OUT_OF_RESOURCE;
     }
     pthread_detach(thread);

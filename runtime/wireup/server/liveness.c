@@ -56,7 +56,7 @@ struct liveness {
 
 /* ---- members: with the lock --------------------------------------------- */
 
-static struct member *find(struct liveness *liveness, uint32_t process)
+static struct member *find_member(struct liveness *liveness, uint32_t process)
 {
     for (size_t i = 0; i < liveness->count; i++)
         if (liveness->members[i].process == process)
@@ -65,7 +65,7 @@ static struct member *find(struct liveness *liveness, uint32_t process)
 }
 
 /* A supervisor that is gone reads no more; the server goes on. */
-static void note(struct liveness *liveness, pid_t pid, bool is_there)
+static void note_presence(struct liveness *liveness, pid_t pid, bool is_there)
 {
     struct liveness_note line = { (int32_t)pid, is_there };
     while (pid > 0 && write(liveness->pipe_fd, &line, sizeof line) < 0 &&
@@ -74,23 +74,23 @@ static void note(struct liveness *liveness, pid_t pid, bool is_there)
 }
 
 /* NULL where it may not: it is no process of this host, or was here. */
-static struct member *enter(struct liveness *liveness, uint32_t process,
-                            pid_t pid)
+static struct member *enter_member(struct liveness *liveness, uint32_t process,
+                                   pid_t pid)
 {
-    struct member *member = find(liveness, process);
+    struct member *member = find_member(liveness, process);
     if (!member || member->presence != ABSENT)
         return NULL;
     member->presence = THERE;
     member->pid = pid;
     member->pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-    note(liveness, pid, true);
+    note_presence(liveness, pid, true);
     liveness->num_absent--;
     liveness->num_there++;
     pthread_cond_broadcast(&liveness->changed);
     return member;
 }
 
-static void leave(struct liveness *liveness, struct member *member)
+static void leave_member(struct liveness *liveness, struct member *member)
 {
     if (member->presence != THERE)
         return;
@@ -98,14 +98,14 @@ static void leave(struct liveness *liveness, struct member *member)
     if (member->pidfd >= 0)
         close(member->pidfd);
     member->pidfd = -1;
-    note(liveness, member->pid, false);
+    note_presence(liveness, member->pid, false);
     liveness->num_there--;
     pthread_cond_broadcast(&liveness->changed);
 }
 
 /* ---- visitors: on the loop ---------------------------------------------- */
 
-static void drop(struct visitor *visitor)
+static void drop_visitor(struct visitor *visitor)
 {
     struct liveness *liveness = visitor->liveness;
     event_free(visitor->event);
@@ -114,7 +114,7 @@ static void drop(struct visitor *visitor)
     close(visitor->fd);
     if (visitor->member) {
         pthread_mutex_lock(&liveness->lock);
-        leave(liveness, visitor->member);
+        leave_member(liveness, visitor->member);
         pthread_mutex_unlock(&liveness->lock);
     } else {
         liveness->num_strangers--;
@@ -125,7 +125,7 @@ static void drop(struct visitor *visitor)
 static void on_process_end(evutil_socket_t fd, short what, void *visitor)
 {
     (void)fd, (void)what;
-    drop(visitor);
+    drop_visitor(visitor);
 }
 
 static void watch_process(struct visitor *visitor)
@@ -139,12 +139,12 @@ static void watch_process(struct visitor *visitor)
         event_add(visitor->pid_event, NULL);
 }
 
-static void introduce(struct visitor *visitor)
+static void introduce_visitor(struct visitor *visitor)
 {
     struct liveness *liveness = visitor->liveness;
     uint32_t process = jd__wire_get_u32(visitor->bytes);
     pthread_mutex_lock(&liveness->lock);
-    struct member *member = enter(liveness, process, visitor->who.pid);
+    struct member *member = enter_member(liveness, process, visitor->who.pid);
     pthread_mutex_unlock(&liveness->lock);
     if (!member) {
         log_say(
@@ -152,7 +152,7 @@ static void introduce(struct visitor *visitor)
             "pid %d says that it is process %u, which is not awaited here (it "
             "is another host's, or has come already); it is sent away",
             (int)visitor->who.pid, (unsigned)process);
-        drop(visitor);
+        drop_visitor(visitor);
         return;
     }
     liveness->num_strangers--;
@@ -173,14 +173,14 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        drop(visitor);
+        drop_visitor(visitor);
         return;
     }
     if (is_known)
         return;
     visitor->got += (size_t)n;
     if (visitor->got == INDEX_BYTES)
-        introduce(visitor);
+        introduce_visitor(visitor);
 }
 
 static bool may_enter(const struct liveness *liveness, const struct ucred *who)
@@ -220,7 +220,7 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
 
 /* ---- the whole ----------------------------------------------------------- */
 
-static jd_status fail(const char *call, const char *path)
+static jd_status fail_socket(const char *call, const char *path)
 {
     return jd_fail(JD_RESOURCE_EXHAUSTED,
                    "the socket %s cannot be made: %s failed: %s", path, call,
@@ -234,17 +234,17 @@ static jd_status open_socket(struct liveness *liveness, const char *path)
     liveness->listen_fd =
         socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (liveness->listen_fd < 0)
-        return fail("socket", path);
+        return fail_socket("socket", path);
     if (bind(liveness->listen_fd, (struct sockaddr *)&address,
              sizeof address) != 0)
-        return fail("bind", path);
+        return fail_socket("bind", path);
     if (listen(liveness->listen_fd, SOMAXCONN) != 0)
-        return fail("listen", path);
+        return fail_socket("listen", path);
     liveness->accept_event =
         event_new(jd__loop_base(liveness->loop), liveness->listen_fd,
                   EV_READ | EV_PERSIST, on_accept, liveness);
     if (!liveness->accept_event || event_add(liveness->accept_event, NULL) != 0)
-        return fail("event_add", path);
+        return fail_socket("event_add", path);
     return JD_OK;
 }
 
@@ -282,7 +282,7 @@ jd_status liveness_create(const struct liveness_spec *spec,
 void liveness_note_finalized(struct liveness *liveness, uint32_t process)
 {
     pthread_mutex_lock(&liveness->lock);
-    struct member *member = find(liveness, process);
+    struct member *member = find_member(liveness, process);
     if (member)
         member->is_finalized = true;
     pthread_mutex_unlock(&liveness->lock);
@@ -415,7 +415,7 @@ void liveness_print_process(FILE *out, struct liveness *liveness,
 {
     fprintf(out, "process %u", (unsigned)process);
     pthread_mutex_lock(&liveness->lock);
-    struct member *member = find(liveness, process);
+    struct member *member = find_member(liveness, process);
     if (member && member->pid > 0)
         fprintf(out, " (pid %d)", (int)member->pid);
     pthread_mutex_unlock(&liveness->lock);

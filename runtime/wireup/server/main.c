@@ -36,7 +36,7 @@ static int give_up(void)
     return 1;
 }
 
-static void introduce(const Jd__Plan *plan)
+static void introduce_log(const Jd__Plan *plan)
 {
     log_as(plan->hosts[plan->host]->name,
            plan->log_level[0] ? plan->log_level : "warning", (int)plan->count);
@@ -46,7 +46,7 @@ static int run_plan(const Jd__Plan *plan)
 {
     struct directory directory;
     char nspace[NAMESPACE_SIZE];
-    introduce(plan);
+    introduce_log(plan);
     if (plan->is_held)
         supervisor_name_for_jd_run();
     namespace_name(plan, nspace);

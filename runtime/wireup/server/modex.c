@@ -137,7 +137,7 @@ static jd_status put_question(const struct modex_question *question,
     return store_set(agent, &key, rank, strlen(rank));
 }
 
-static jd_status ask(struct modex_question *question)
+static jd_status ask_store(struct modex_question *question)
 {
     struct jd_agent *agent = question->serving->agent;
     struct store_key key;
@@ -153,7 +153,7 @@ static jd_status ask(struct modex_question *question)
     return status;
 }
 
-static void release(void *arg)
+static void release_question(void *arg)
 {
     struct modex_question *question = arg;
     jd__call_finish(&question->call);
@@ -163,14 +163,14 @@ static void release(void *arg)
 static void give_answer(struct modex_question *question, pmix_status_t code,
                         const uint8_t *data, size_t size)
 {
-    question->done(code, (const char *)data, size, question->arg, release,
-                   question);
+    question->done(code, (const char *)data, size, question->arg,
+                   release_question, question);
 }
 
 static void *run_question(void *arg)
 {
     struct modex_question *question = arg;
-    jd_status status = ask(question);
+    jd_status status = ask_store(question);
     if (status != JD_OK) {
         if (status != JD_UNAVAILABLE)
             log_say(JD_LOG_ERROR, "what process %u has published: %s",

@@ -27,7 +27,7 @@ void namespace_name(const Jd__Plan *plan, char name[NAMESPACE_SIZE])
             *c = '_';
 }
 
-static jd_status check(pmix_status_t code, const char *call)
+static jd_status check_pmix(pmix_status_t code, const char *call)
 {
     if (code == PMIX_SUCCESS || code == PMIX_OPERATION_SUCCEEDED)
         return JD_OK;
@@ -42,8 +42,8 @@ struct infos {
     size_t count;
 };
 
-static void add(struct infos *infos, const char *key, const void *value,
-                pmix_data_type_t type)
+static void add_info(struct infos *infos, const char *key, const void *value,
+                     pmix_data_type_t type)
 {
     PMIX_INFO_LOAD(&infos->items[infos->count], key, value, type);
     infos->count++;
@@ -52,13 +52,13 @@ static void add(struct infos *infos, const char *key, const void *value,
 static void add_number(struct infos *infos, const char *key, size_t number)
 {
     uint32_t value = (uint32_t)number;
-    add(infos, key, &value, PMIX_UINT32);
+    add_info(infos, key, &value, PMIX_UINT32);
 }
 
 static void add_rank(struct infos *infos, const char *key, uint32_t process)
 {
     pmix_rank_t rank = process;
-    add(infos, key, &rank, PMIX_PROC_RANK);
+    add_info(infos, key, &rank, PMIX_PROC_RANK);
 }
 
 /* ---- texts -------------------------------------------------------------- */
@@ -121,12 +121,12 @@ static void add_process(struct infos *job, const char *name, size_t host,
     struct infos infos = { array->array, 0 };
     add_rank(&infos, PMIX_RANK, process);
     add_number(&infos, PMIX_APPNUM, 0);
-    add(&infos, PMIX_LOCAL_RANK, &local_rank, PMIX_UINT16);
-    add(&infos, PMIX_NODE_RANK, &local_rank, PMIX_UINT16);
+    add_info(&infos, PMIX_LOCAL_RANK, &local_rank, PMIX_UINT16);
+    add_info(&infos, PMIX_NODE_RANK, &local_rank, PMIX_UINT16);
     add_rank(&infos, PMIX_GLOBAL_RANK, process);
-    add(&infos, PMIX_HOSTNAME, name, PMIX_STRING);
-    add(&infos, PMIX_NODEID, &node, PMIX_UINT32);
-    add(job, PMIX_PROC_INFO_ARRAY, array, PMIX_DATA_ARRAY);
+    add_info(&infos, PMIX_HOSTNAME, name, PMIX_STRING);
+    add_info(&infos, PMIX_NODEID, &node, PMIX_UINT32);
+    add_info(job, PMIX_PROC_INFO_ARRAY, array, PMIX_DATA_ARRAY);
     PMIX_DATA_ARRAY_FREE(array);
 }
 
@@ -146,7 +146,7 @@ static void add_job(struct infos *infos, const struct serving *serving)
     const Jd__Plan *plan = serving->plan;
     const Jd__PlanHost *own = serving->own;
     char *peers = list_processes(own);
-    add(infos, PMIX_JOBID, serving->nspace, PMIX_STRING);
+    add_info(infos, PMIX_JOBID, serving->nspace, PMIX_STRING);
     add_number(infos, PMIX_UNIV_SIZE, plan->count);
     add_number(infos, PMIX_JOB_SIZE, plan->count);
     add_number(infos, PMIX_MAX_PROCS, plan->count);
@@ -154,9 +154,9 @@ static void add_job(struct infos *infos, const struct serving *serving)
     add_number(infos, PMIX_NODE_SIZE, own->n_processes);
     add_number(infos, PMIX_LOCAL_SIZE, own->n_processes);
     add_rank(infos, PMIX_LOCALLDR, own->processes[0]);
-    add(infos, PMIX_LOCAL_PEERS, peers ? peers : "", PMIX_STRING);
-    add(infos, PMIX_TMPDIR, serving->directory->jobs, PMIX_STRING);
-    add(infos, PMIX_NSDIR, serving->directory->jobs, PMIX_STRING);
+    add_info(infos, PMIX_LOCAL_PEERS, peers ? peers : "", PMIX_STRING);
+    add_info(infos, PMIX_TMPDIR, serving->directory->jobs, PMIX_STRING);
+    add_info(infos, PMIX_NSDIR, serving->directory->jobs, PMIX_STRING);
     free(peers);
 }
 
@@ -165,15 +165,16 @@ static jd_status add_maps(struct infos *infos, const Jd__Plan *plan)
 {
     char *nodes = list_hosts(plan, false), *ranks = list_hosts(plan, true);
     char *regex = NULL, *ppn = NULL;
-    jd_status status =
-        nodes && ranks
-            ? check(PMIx_generate_regex(nodes, &regex), "PMIx_generate_regex")
-            : jd__fail_no_memory("the job's hosts", 0);
+    jd_status status = nodes && ranks
+                           ? check_pmix(PMIx_generate_regex(nodes, &regex),
+                                        "PMIx_generate_regex")
+                           : jd__fail_no_memory("the job's hosts", 0);
     if (status == JD_OK)
-        status = check(PMIx_generate_ppn(ranks, &ppn), "PMIx_generate_ppn");
+        status =
+            check_pmix(PMIx_generate_ppn(ranks, &ppn), "PMIx_generate_ppn");
     if (status == JD_OK) {
-        add(infos, PMIX_NODE_MAP, regex, PMIX_REGEX);
-        add(infos, PMIX_PROC_MAP, ppn, PMIX_REGEX);
+        add_info(infos, PMIX_NODE_MAP, regex, PMIX_REGEX);
+        add_info(infos, PMIX_PROC_MAP, ppn, PMIX_REGEX);
     }
     free(nodes);
     free(ranks);
@@ -195,7 +196,7 @@ static jd_status register_job(const struct serving *serving)
     jd_status status = add_maps(&infos, serving->plan);
     if (status == JD_OK) {
         add_processes(&infos, serving->plan);
-        status = check(
+        status = check_pmix(
             PMIx_server_register_nspace(nspace, (int)serving->own->n_processes,
                                         infos.items, infos.count, NULL, NULL),
             "PMIx_server_register_nspace");
@@ -210,9 +211,9 @@ static jd_status register_clients(const struct serving *serving)
     for (size_t i = 0; status == JD_OK && i < serving->own->n_processes; i++) {
         pmix_proc_t proc;
         PMIX_LOAD_PROCID(&proc, serving->nspace, serving->own->processes[i]);
-        status = check(PMIx_server_register_client(&proc, geteuid(), getegid(),
-                                                   NULL, NULL, NULL),
-                       "PMIx_server_register_client");
+        status = check_pmix(PMIx_server_register_client(
+                                &proc, geteuid(), getegid(), NULL, NULL, NULL),
+                            "PMIx_server_register_client");
     }
     return status;
 }
@@ -225,13 +226,13 @@ static jd_status start_pmix(const struct serving *serving)
     char *name = host_name(plan, plan->host);
     PMIX_INFO_CREATE(items, COUNT);
     struct infos infos = { items, 0 };
-    add(&infos, PMIX_SERVER_TMPDIR, serving->directory->path, PMIX_STRING);
-    add(&infos, PMIX_SYSTEM_TMPDIR, serving->directory->path, PMIX_STRING);
-    add(&infos, PMIX_HOSTNAME, name ? name : "", PMIX_STRING);
+    add_info(&infos, PMIX_SERVER_TMPDIR, serving->directory->path, PMIX_STRING);
+    add_info(&infos, PMIX_SYSTEM_TMPDIR, serving->directory->path, PMIX_STRING);
+    add_info(&infos, PMIX_HOSTNAME, name ? name : "", PMIX_STRING);
     free(name);
-    jd_status status =
-        check(PMIx_server_init(callbacks_module(serving), items, infos.count),
-              "PMIx_server_init");
+    jd_status status = check_pmix(
+        PMIx_server_init(callbacks_module(serving), items, infos.count),
+        "PMIx_server_init");
     PMIX_INFO_FREE(items, COUNT);
     return status;
 }
@@ -343,13 +344,13 @@ static jd_status hand_out_to(struct serving *serving, uint32_t process,
     return status;
 }
 
-static jd_status prepare(struct serving *serving, uint32_t process)
+static jd_status prepare_process(struct serving *serving, uint32_t process)
 {
     char **from_pmix = NULL;
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, serving->nspace, process);
-    jd_status status = check(PMIx_server_setup_fork(&proc, &from_pmix),
-                             "PMIx_server_setup_fork");
+    jd_status status = check_pmix(PMIx_server_setup_fork(&proc, &from_pmix),
+                                  "PMIx_server_setup_fork");
     if (status == JD_OK)
         status = hand_out_to(serving, process, from_pmix);
     for (size_t i = 0; from_pmix && from_pmix[i]; i++)
@@ -362,6 +363,6 @@ jd_status namespace_hand_out(struct serving *serving)
 {
     jd_status status = JD_OK;
     for (size_t i = 0; status == JD_OK && i < serving->own->n_processes; i++)
-        status = prepare(serving, serving->own->processes[i]);
+        status = prepare_process(serving, serving->own->processes[i]);
     return status;
 }

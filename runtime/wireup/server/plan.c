@@ -24,7 +24,7 @@ static jd_status fail_short(size_t got, size_t wanted)
 }
 
 /* Until there is something to read, or its end. */
-static jd_status await(int fd, double begin, double timeout)
+static jd_status await_plan(int fd, double begin, double timeout)
 {
     for (;;) {
         struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -47,7 +47,7 @@ static jd_status read_all(int fd, double begin, double timeout, uint8_t *data,
 {
     size_t got = 0;
     while (got < size) {
-        jd_status status = await(fd, begin, timeout);
+        jd_status status = await_plan(fd, begin, timeout);
         if (status != JD_OK)
             return status;
         ssize_t n = read(fd, data + got, size - got);
@@ -170,7 +170,7 @@ jd_status plan_read(int fd, double timeout, Jd__Plan **ret_plan)
 
 /* ---- questions ---------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     return (left > right) - (left < right);
@@ -179,7 +179,7 @@ static int compare(const void *a, const void *b)
 bool plan_has_process(const Jd__PlanHost *host, uint32_t process)
 {
     return bsearch(&process, host->processes, host->n_processes, sizeof process,
-                   compare) != NULL;
+                   compare_numbers) != NULL;
 }
 
 size_t plan_host_of(const Jd__Plan *plan, uint32_t process)

@@ -154,7 +154,7 @@ static jd_status meet_service(struct serving *serving)
                            : status;
 }
 
-static jd_status begin(struct serving *serving)
+static jd_status begin_serving(struct serving *serving)
 {
     jd_status status = look_around(serving);
     if (status == JD_OK)
@@ -282,7 +282,7 @@ jd_status serve(const Jd__Plan *plan, const struct directory *directory,
     };
     jd_status status = take_held(plan, &held);
     if (status == JD_OK)
-        status = begin(&serving);
+        status = begin_serving(&serving);
     if (status != JD_OK)
         return status;
     on_ready(&serving.environments);

@@ -19,7 +19,7 @@ static struct {
 } watching;
 
 /* A pipe that nobody reads is an error, for which poll always looks. */
-static void *watch(void *unused)
+static void *watch_output(void *unused)
 {
     struct pollfd fds[] = {
         { .fd = STDOUT_FILENO },
@@ -37,7 +37,8 @@ void starter_watch(void)
 {
     if (pipe2(watching.stop, O_CLOEXEC) != 0)
         return;
-    watching.is_on = pthread_create(&watching.thread, NULL, watch, NULL) == 0;
+    watching.is_on =
+        pthread_create(&watching.thread, NULL, watch_output, NULL) == 0;
 }
 
 /* As long as it polls, the pipe is not closed for the starter. */

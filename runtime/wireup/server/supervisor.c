@@ -91,7 +91,7 @@ struct present {
     size_t count, capacity;
 };
 
-static bool grow(struct present *present)
+static bool grow_present(struct present *present)
 {
     size_t capacity = present->capacity ? 2 * present->capacity : 64;
     struct pollfd *items = realloc(present->items, capacity * sizeof *items);
@@ -105,12 +105,12 @@ static bool grow(struct present *present)
     return items && pids;
 }
 
-static void enter(struct present *present, int32_t pid)
+static void enter_pid(struct present *present, int32_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0)
         return; /* it is gone, or the kernel has none */
-    if (present->count == present->capacity && !grow(present)) {
+    if (present->count == present->capacity && !grow_present(present)) {
         close(fd);
         return;
     }
@@ -119,7 +119,7 @@ static void enter(struct present *present, int32_t pid)
     present->pids[present->count++] = pid;
 }
 
-static void leave(struct present *present, int32_t pid)
+static void leave_pid(struct present *present, int32_t pid)
 {
     for (size_t i = 0; i < present->count; i++)
         if (present->pids[i] == pid) {
@@ -132,15 +132,15 @@ static void leave(struct present *present, int32_t pid)
 
 /* Until the server has closed it, by its end. A note is whole: it is written
  * at once. */
-static void follow(struct present *present, int fd)
+static void follow_notes(struct present *present, int fd)
 {
     struct liveness_note note;
     ssize_t n;
     while ((n = read(fd, &note, sizeof note)) > 0 || (n < 0 && errno == EINTR))
         if (n == sizeof note && note.is_there)
-            enter(present, note.pid);
+            enter_pid(present, note.pid);
         else if (n == sizeof note)
-            leave(present, note.pid);
+            leave_pid(present, note.pid);
 }
 
 /* Waits for the end of all; returns how many are left at the deadline. */
@@ -152,7 +152,7 @@ static size_t await_all(struct present *present, double deadline)
             continue;
         for (size_t i = present->count; i-- > 0;)
             if (present->items[i].revents)
-                leave(present, present->pids[i]);
+                leave_pid(present, present->pids[i]);
     }
     return present->count;
 }
@@ -201,7 +201,7 @@ JD_NORETURN static void keep(pid_t server, int fd,
 {
     struct present present = { .items = NULL };
     int status = 0;
-    follow(&present, fd);
+    follow_notes(&present, fd);
     while (waitpid(server, &status, 0) < 0 && errno == EINTR)
         ;
     if (WIFSIGNALED(status))
@@ -212,8 +212,8 @@ JD_NORETURN static void keep(pid_t server, int fd,
 
 /* Becomes the supervisor, or returns as the server. It is never called as the
  * server is: a supervisor that is slow to run would be taken for one. */
-static void split(const struct directory *directory, const char *nspace,
-                  const int pipe_fds[2], int ready)
+static void split_off(const struct directory *directory, const char *nspace,
+                      const int pipe_fds[2], int ready)
 {
     setsid();
     if (chdir("/") != 0)
@@ -236,7 +236,7 @@ static void split(const struct directory *directory, const char *nspace,
     _exit(1);
 }
 
-static jd_status fail(const char *call)
+static jd_status fail_supervisor(const char *call)
 {
     return jd_fail(JD_RESOURCE_EXHAUSTED,
                    "the PMIx server cannot start: %s failed: %s", call,
@@ -249,10 +249,10 @@ jd_status supervisor_start(const struct directory *directory,
 {
     int ready[2], pipe_fds[2];
     if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(pipe_fds, O_CLOEXEC) != 0)
-        return fail("pipe2");
+        return fail_supervisor("pipe2");
     pid_t supervisor = fork();
     if (supervisor < 0)
-        return fail("fork");
+        return fail_supervisor("fork");
     if (supervisor > 0) {
         close(ready[1]);
         close(pipe_fds[0]);
@@ -260,7 +260,7 @@ jd_status supervisor_start(const struct directory *directory,
         wait_for_ready(ready[0]);
     }
     close(ready[0]);
-    split(directory, nspace, pipe_fds, ready[1]);
+    split_off(directory, nspace, pipe_fds, ready[1]);
     *ret_supervisor =
         (struct supervisor){ .ready = ready[1], .pipe_fd = pipe_fds[1] };
     return JD_OK;
