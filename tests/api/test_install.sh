@@ -3,8 +3,8 @@
 #
 # test_install.sh - jd installs; what is installed works, started through PATH
 # from another folder, also where it was moved to; a program outside the tree
-# builds against it with pkg-config alone and runs; and uninstalling leaves
-# nothing.
+# builds against it with pkg-config alone and runs, and with cmake; so do the
+# examples, which are installed; and uninstalling leaves nothing.
 # usage: test_install.sh SOURCE_DIR
 # shellcheck disable=SC2317 # check() calls the functions
 set -euo pipefail
@@ -12,6 +12,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=installed/installed.sh
+source "$here/installed/installed.sh"
 source_dir=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -164,6 +166,9 @@ else
 fi
 printf '#include <jd_mpi.h>\n' >>"$work/program.c"
 check "one that includes jd_mpi.h builds with MPI's flags too" compile_mpi
+check_cmake
+check_examples
+check "jd configures as a meson subproject" is_subproject
 check "ninja uninstall" ninja -C "$work/build" uninstall
 check "it leaves no file" nothing_is_left
 tap_done
