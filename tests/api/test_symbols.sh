@@ -23,8 +23,17 @@ declared() {
         sed -E 's/^JD_API (JD_NORETURN )?[^(]*\b(jd_[a-z0-9_]+)\(.*/\2/' | sort
 }
 
+# The names alone: libjd.so's have the node of packaging/jd.map behind them, which
+# is an absolute symbol itself.
 exported() {
-    nm --dynamic --defined-only --format=posix "$1" | awk '{ print $1 }' | sort
+    nm --dynamic --defined-only --format=posix "$1" |
+        awk '$2 != "A" { sub(/@.*/, "", $1); print $1 }' | sort
+}
+
+# versions LIBRARY: the node of each of its symbols, once.
+versions() {
+    nm --dynamic --defined-only --with-symbol-versions --format=posix "$1" |
+        awk '$2 != "A" { sub(/^[^@]*/, "", $1); print $1 }' | sort -u
 }
 
 # same NAME FILE FILE
@@ -43,6 +52,10 @@ else
 fi
 same "declared (<) and exported (>) functions are the same" \
     "$work/declared" "$work/exported"
+echo @@JD_0 >"$work/wanted"
+versions "$2" >"$work/found"
+same "all are of the version JD_0, as the SONAME is libjd.so.0" "$work/wanted" \
+    "$work/found"
 
 echo jd__platform_module >"$work/wanted"
 for module in "${@:3}"; do
