@@ -74,8 +74,9 @@ if [[ $1 == --record ]]; then
     record_of "$work/libjd.so" >"$record"
     exit 0
 fi
-command -v abidw >/dev/null && command -v abidiff >/dev/null ||
+if ! command -v abidw abidiff >/dev/null; then
     tap_skip_all "no abidw and abidiff here (Debian: abigail-tools)"
+fi
 include=$1/include
 status=0
 { library "$include" "$work/libjd.so" &&
