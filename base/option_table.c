@@ -383,8 +383,9 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .type = JD_TYPE_BOOLEAN,
         .initial = "1",
         .unit = "0 or 1",
-        .doc = "let jd-info --job --stack read this process's stack; with 0 "
-               "nobody may ask for it",
+        .doc = "let jd-info --job --stack, and a collective that gives up "
+               "its wait for this process, read its stack; with 0 nobody may "
+               "ask for it",
     },
     [JD_OPTION_LOG] = {
         .field = "",

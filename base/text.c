@@ -18,3 +18,12 @@ char *jd__text_end(struct jd_text *text)
         free(text->chars);
     return NULL;
 }
+
+void jd__text_make_plain(char *text, bool has_lines)
+{
+    for (char *c = text; *c; c++) {
+        bool is_kept = has_lines && (*c == '\n' || *c == '\t');
+        if (((unsigned char)*c < ' ' && !is_kept) || *c == 0x7f)
+            *c = '?';
+    }
+}

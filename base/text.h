@@ -15,6 +15,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,10 @@ FILE *jd__text_begin(struct jd_text *text);
 /* What was printed, malloc'ed and the caller's to free; NULL where it did not
  * begin or memory ran out. */
 char *jd__text_end(struct jd_text *text);
+
+/* Another process's text, in place: bytes that a terminal would obey become
+ * "?". The ends of its lines and tabs stay where has_lines is true. */
+void jd__text_make_plain(char *text, bool has_lines);
 
 /* The endings of a noun: "1 host", "2 hosts"; "1 axis" has its own. */
 static inline const char *jd__text_s(int64_t count)

@@ -12,6 +12,7 @@
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/message_count.h"
 #include "runtime/mpi/world.h"
+#include "runtime/process/wait_stack.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/site.h"
 #include "runtime/topology/topology.h"
@@ -434,6 +435,16 @@ static void notice_wait(const struct jd_wait *wait,
     warn_of_wait(wait, text, describe_calls(&culprits, text));
 }
 
+/* Of the lowest; of none that is seen to be stopped or to have ended. */
+static void show_stack(const struct jd_wait *wait,
+                       const struct missing_processes *missing)
+{
+    struct missing_processes first = *missing;
+    first.count = missing->count > 0;
+    if (first.count && !look_at(wait, &first).gone)
+        jd__wait_stack_show(wait, first.processes[0]);
+}
+
 static jd_status fail_deadline(const struct jd_wait *wait,
                                const struct missing_processes *missing,
                                double waited)
@@ -443,6 +454,7 @@ static jd_status fail_deadline(const struct jd_wait *wait,
         find_culprits(wait, missing, waited, &followed);
     char *text = describe_wait(wait, &culprits, missing, waited);
     char *calls = describe_calls(&culprits, text);
+    show_stack(wait, &culprits);
     jd_status status = jd__wait_fail_deadline(wait, text);
     if (calls && calls[0])
         jd__fail_suffix(status, "%s", calls);

@@ -4,7 +4,8 @@
 # late_job.sh - a job of three processes, of which 1 comes late, for the tests of
 # jd-info --job. Source it after ../lib/tap.sh, with $build set; then
 #
-#     start NAME=VALUE...           as watched_job.sh's job_start
+#     start NAME=VALUE...           as watched_job.sh's job_start; $late_in is
+#                                   "psum" where they wait in that
 #     look --json || status=$?      jd-info's words, into $work/shown
 #     expect "as JSON" "$status" '"process": 1'
 #     finish "the job was not disturbed"
@@ -16,7 +17,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/watched_job.sh"
 start() {
     rm -f "$work/go"
     (($# == 0)) || local -x "${@?}"
-    job_start 3 100 late "$work/go"
+    job_start 3 100 late "$work/go" "${late_in:-}"
 }
 
 finish() {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test_job_stack.sh - jd-info --job --stack shows where a process of a job that
-# runs stands. usage: test_job_stack.sh BUILD_DIR
+# runs stands, and a deadline where the one does that has not come. usage: test_job_stack.sh BUILD_DIR
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -124,6 +124,35 @@ turned_off() {
     finish "a job that shows none"
 }
 
+# Those that give up: one of them shows it, and none goes before it has.
+at_a_deadline() {
+    local status=0 shown
+    local late_in=psum
+    fake eu-stack "printf '#0 \\033[2Jhere in %s\\n' \$2"
+    PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2
+    job_end || status=$?
+    cp "$work/err" "$work/shown"
+    expect "a deadline shows where the one stands" $((status == 0)) \
+        '^jd [02]/3 .* warning jd_psum over axis "p": where the one stands that it has waited for, process 1 \(late, pid [0-9]+ on .*\):$' \
+        '^#0 \?\[2Jhere in [0-9]+$' \
+        'jd_psum over axis "p": process [02] has waited 2(\.[0-9]+)? s for process 1 .*; the deadline was 2 s'
+    shown=$(grep -c '^#0 ' "$work/err") || true
+    expect "once for all that give up" $((shown != 1)) '^#0'
+}
+
+# It says why it has none at info level, and the deadline stays what it is.
+at_a_deadline_without_tools() {
+    local status=0
+    local late_in=psum
+    fake eu-stack "echo 'ptrace: Operation not permitted.'; exit 1"
+    PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2
+    job_end || status=$?
+    cp "$work/err" "$work/shown"
+    expect "where it cannot be read" $((status == 0)) \
+        ' info jd_psum over axis "p": where process 1 stands is not known: .*process 1 \(late, .*its stack may not be read there' \
+        '; the deadline was 2 s'
+}
+
 clear_foreign_variables
 command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
 if ((EUID == 0)); then
@@ -132,4 +161,6 @@ fi
 with_secret
 by_a_fake_tool
 turned_off
+at_a_deadline
+at_a_deadline_without_tools
 tap_done

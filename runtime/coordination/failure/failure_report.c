@@ -391,3 +391,47 @@ char *jd__failure_report_ask(const int *processes, int count)
     end_reporting();
     return text;
 }
+
+#define STACK_SECONDS 5 /* for a debugger to come, read and go */
+
+static jd_status ask_stack(struct jd_client *client, int process,
+                           char **ret_text)
+{
+    Jd__StackOf body = JD__STACK_OF__INIT;
+    struct jd_call call = { .operation = "the stack",
+                            .timeout = STACK_SECONDS,
+                            .grace = ASK_GRACE };
+    body.process = (uint32_t)process;
+    body.gives_up = true;
+    jd__call_init(&call, JD__MESSAGE__BODY_STACK_OF, &body);
+    jd_status status = jd__client_call(client, &call);
+    if (status == JD_OK && *call.reply->text)
+        *ret_text = strdup(call.reply->text);
+    jd__call_finish(&call);
+    return status;
+}
+
+jd_status jd__failure_report_stack(int process, char **ret_text)
+{
+    struct jd_client *client = begin_reporting();
+    *ret_text = NULL;
+    if (!client)
+        return JD_OK;
+    jd_status status = ask_stack(client, process, ret_text);
+    end_reporting();
+    return status;
+}
+
+void jd__failure_report_stack_shown(int process)
+{
+    struct jd_client *client = begin_reporting();
+    Jd__StackShown body = JD__STACK_SHOWN__INIT;
+    Jd__Message message = JD__MESSAGE__INIT;
+    if (!client)
+        return;
+    body.process = (uint32_t)process;
+    message.body_case = JD__MESSAGE__BODY_STACK_SHOWN;
+    message.stack_shown = &body;
+    jd__client_tell(client, &message);
+    end_reporting();
+}

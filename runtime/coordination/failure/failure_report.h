@@ -91,6 +91,16 @@ void jd__failure_report_blocked(const struct jd_blocked_wait *wait);
  * the first sixteen are asked. Blocks: some 0.2 s, at most one second. */
 char *jd__failure_report_ask(const int *processes, int count);
 
+/* Where that process's threads stand, for whom a wait that ends has waited:
+ * "process 3 (train, pid 99 on n1):\n#0 ...\n", malloc'ed. NULL with JD_OK:
+ * nobody can be asked, or another process that gives up is shown it.
+ * Blocks: as long as a debugger takes there, some 6 seconds at most.
+ * Returns: JD_OK; as jd__agent_call(), with the sentence, which says whose
+ * stack it is not. The others go on when it has been told that this one has
+ * shown it, whatever it was answered. Does not block. */
+jd_status jd__failure_report_stack(int process, char **ret_text);
+void jd__failure_report_stack_shown(int process);
+
 /* For whom others wait in the end. */
 #define JD_FOLLOWED 64
 struct jd_followed {

@@ -327,9 +327,8 @@ static void take_call(struct jd_service_process *member, const char *call)
 {
     free(member->call);
     member->call = call[0] ? strndup(call, MAX_CALL) : NULL;
-    for (char *c = member->call; c && *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    if (member->call)
+        jd__text_make_plain(member->call, false);
 }
 
 static void take_progress(struct jd_service *service,

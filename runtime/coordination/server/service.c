@@ -311,6 +311,7 @@ static jd_request_f *handler_of(Jd__Message__BodyCase body)
         [JD__MESSAGE__BODY_SENT] = jd__blocked_on_sent,
         [JD__MESSAGE__BODY_STACK_OF] = jd__stacks_on_request,
         [JD__MESSAGE__BODY_STACK] = jd__stacks_on_answer,
+        [JD__MESSAGE__BODY_STACK_SHOWN] = jd__stacks_on_shown,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -334,6 +335,7 @@ static bool needs_member(Jd__Message__BodyCase body)
     case JD__MESSAGE__BODY_BLOCKED:
     case JD__MESSAGE__BODY_SENT:
     case JD__MESSAGE__BODY_STACK:
+    case JD__MESSAGE__BODY_STACK_SHOWN:
         return true;
     default:
         return false;

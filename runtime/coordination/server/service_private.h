@@ -45,6 +45,7 @@ struct jd_pending_request {
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
     size_t next_key;
     uint64_t show; /* STACK: the Show that asks for it */
+    bool gives_up; /* STACK: as StackOf has it */
     bool is_alone; /* BARRIER: as in struct jd_blocked, and it has no timeout */
 };
 
@@ -165,6 +166,9 @@ struct jd_service_process {
     unsigned num_named;
     int64_t named_in;
     bool is_said_to_straggle;
+    double shown; /* when its stack was last shown to one that gave up, */
+    struct jd_service_process *shower; /* this one; NULL: it has printed it */
+    struct jd_service_process *shows;  /* whose stack it was answered last */
     char *failure; /* how it failed */
     double failed_at;
     struct jd_answered answered[JD_ANSWERS_KEPT]; /* a ring */
@@ -507,12 +511,13 @@ int jd__barriers_list_missing(const struct jd_service *service,
 /* ---- stacks.c ----------------------------------------------------------- */
 
 jd_request_f jd__stacks_on_request, jd__stacks_on_answer;
+jd_request_f jd__stacks_on_shown;
 /* Its time is up. */
 void jd__stacks_expire(struct jd_service *service,
                        struct jd_pending_request *waiter);
-/* The member's connection is gone: it will not answer. */
+/* The member's connection is gone: it answers and shows nothing any more. */
 void jd__stacks_end(struct jd_service *service,
-                    const struct jd_service_process *member);
+                    struct jd_service_process *member);
 
 /* ---- followed.c --------------------------------------------------------- */
 

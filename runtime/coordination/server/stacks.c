@@ -2,12 +2,15 @@
 /*
  * stacks.c - the stack of a process for who asks: the process is told to show
  * it (Show), and its answer (Stack) is passed on to all who had asked before
- * it was read.
+ * it was read. Of those that give up a wait for it only one gets it.
  */
 #include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <stdlib.h>
+
+#define SHOWN_SECONDS 60 /* those that give up then do so for the same reason  \
+                          */
 
 /* ---- what is said ------------------------------------------------------- */
 
@@ -35,14 +38,55 @@ reply_about(struct jd_service *service, struct jd_connection *connection,
     free(text);
 }
 
+/* One of those that give up prints it now; the end of the others would be its
+ * own. */
+static bool is_being_shown(const struct jd_service_process *member)
+{
+    return member->shower && member->shower->connection;
+}
+
+static bool is_shown(const struct jd_service *service,
+                     const struct jd_service_process *member)
+{
+    return member->shown > 0 && service->now - member->shown < SHOWN_SECONDS;
+}
+
+static void reply_nothing(struct jd_service *service,
+                          struct jd_connection *connection, uint64_t id)
+{
+    jd__service_reply(service, connection, id, JD_OK, "%s", "");
+}
+
 /* To one that waits, which ends. */
 static void answer_waiter(struct jd_service *service,
                           struct jd_pending_request *waiter, jd_status status,
                           const char *between, const char *text)
 {
-    reply_about(service, waiter->connection, waiter->id, waiter->owner, status,
-                "%s%s", between, text);
+    struct jd_service_process *member = waiter->owner;
+    struct jd_service_process *asker = waiter->connection->member;
+    if (waiter->gives_up && asker) {
+        member->shown = service->now;
+        member->shower = asker;
+        asker->shows = member;
+    }
+    reply_about(service, waiter->connection, waiter->id, member, status, "%s%s",
+                between, text);
     jd__pending_end(service, waiter);
+}
+
+/* Those that give up, when one of them has shown it. */
+static void answer_others(struct jd_service *service,
+                          struct jd_service_process *member)
+{
+    struct jd_pending_request *next = service->stacks.first;
+    member->shower = NULL;
+    for (struct jd_pending_request *waiter; (waiter = next);) {
+        next = waiter->next;
+        if (waiter->owner != member || !waiter->gives_up)
+            continue;
+        reply_nothing(service, waiter->connection, waiter->id);
+        jd__pending_end(service, waiter);
+    }
 }
 
 /* Why it cannot be asked; NULL: it can. */
@@ -66,6 +110,17 @@ static const char *why_not(const struct jd_service_process *member)
 
 /* ---- requests ----------------------------------------------------------- */
 
+/* It is asked already for another that gives up, or has answered that one. */
+static bool has_been_asked(const struct jd_service *service,
+                           const struct jd_pending_request *waiter)
+{
+    const struct jd_pending_request *other = service->stacks.first;
+    while (other && !(other != waiter && other->gives_up &&
+                      other->owner == waiter->owner))
+        other = other->next;
+    return waiter->gives_up && (other || is_being_shown(waiter->owner));
+}
+
 static void begin_to_wait(struct jd_service *service,
                           struct jd_connection *connection,
                           const Jd__Message *message,
@@ -77,6 +132,9 @@ static void begin_to_wait(struct jd_service *service,
     if (!waiter)
         return;
     waiter->owner = member;
+    waiter->gives_up = message->stack_of->gives_up;
+    if (has_been_asked(service, waiter))
+        return;
     waiter->show = show.number = ++service->num_shows;
     jd__service_send(service, member->connection, JD__MESSAGE__BODY_SHOW,
                      &show);
@@ -105,6 +163,9 @@ void jd__stacks_on_request(struct jd_service *service,
     else if (why)
         reply_about(service, connection, message->id, member,
                     JD_FAILED_PRECONDITION, ": it shows no stack: %s", why);
+    else if (message->stack_of->gives_up && is_shown(service, member) &&
+             !is_being_shown(member))
+        reply_nothing(service, connection, message->id);
     else
         begin_to_wait(service, connection, message, member);
 }
@@ -117,11 +178,21 @@ void jd__stacks_on_answer(struct jd_service *service,
     struct jd_pending_request *next = service->stacks.first;
     for (struct jd_pending_request *waiter; (waiter = next);) {
         next = waiter->next;
-        if (waiter->owner == connection->member &&
+        if (waiter->owner == connection->member && waiter->show &&
             waiter->show <= stack->number)
             answer_waiter(service, waiter, (jd_status)stack->status,
                           stack->status ? ": " : ":\n", stack->text);
     }
+}
+
+void jd__stacks_on_shown(struct jd_service *service,
+                         struct jd_connection *connection,
+                         const Jd__Message *message)
+{
+    uint32_t process = message->stack_shown->process;
+    if (process < (uint32_t)service->count &&
+        service->members[process].shower == connection->member)
+        answer_others(service, &service->members[process]);
 }
 
 /* ---- no answer ---------------------------------------------------------- */
@@ -141,7 +212,7 @@ void jd__stacks_expire(struct jd_service *service,
 }
 
 void jd__stacks_end(struct jd_service *service,
-                    const struct jd_service_process *member)
+                    struct jd_service_process *member)
 {
     struct jd_pending_request *next = service->stacks.first;
     for (struct jd_pending_request *waiter; (waiter = next);) {
@@ -152,4 +223,6 @@ void jd__stacks_end(struct jd_service *service,
                           "has ended",
                           "");
     }
+    if (member->shows && member->shows->shower == member)
+        answer_others(service, member->shows);
 }

@@ -12,6 +12,7 @@
  */
 #include "base/log.h"
 #include "base/majority.h"
+#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <math.h>
@@ -92,9 +93,7 @@ static void vote_for_call(struct jd_service_process *culprit, const char *call,
         strncmp(culprit->waited_in, call, sizeof culprit->waited_in - 1) == 0;
     if (jd__majority_loses(&culprit->waited_in_lead, is_own, seconds))
         snprintf(culprit->waited_in, sizeof culprit->waited_in, "%s", call);
-    for (char *c = culprit->waited_in; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            *c = '?';
+    jd__text_make_plain(culprit->waited_in, false);
 }
 
 /* What was long ago weighs less, in a minute a third. */

@@ -74,6 +74,16 @@ START_TEST(sorting_leaves_each_once)
 }
 END_TEST
 
+START_TEST(a_terminal_is_not_obeyed)
+{
+    char text[] = "#0 \033[2J\tf\n\177\r\xc3\xa4", line[] = "a\nb\tc\001";
+    jd__text_make_plain(text, true);
+    ck_assert_str_eq(text, "#0 ?[2J\tf\n??\xc3\xa4");
+    jd__text_make_plain(line, false);
+    ck_assert_str_eq(line, "a?b?c?");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("text");
@@ -82,6 +92,7 @@ int main(void)
     tcase_add_test(text, nothing_printed_is_an_empty_text);
     tcase_add_test(text, what_never_began_is_no_text);
     tcase_add_test(text, one_alone_is_singular);
+    tcase_add_test(text, a_terminal_is_not_obeyed);
     TCase *ranges = unit_case(suite, "ranges");
     tcase_add_test(ranges, processes_are_ranges);
     tcase_add_test(ranges, sorting_leaves_each_once);

@@ -142,6 +142,99 @@ START_TEST(an_observer_that_has_gone_is_not_answered)
 }
 END_TEST
 
+/* ---- of those that give up a wait ---------------------------------------- */
+
+static uint64_t give_up(int i, uint32_t process)
+{
+    Jd__StackOf body = JD__STACK_OF__INIT;
+    body.process = process;
+    body.gives_up = true;
+    return ask(&peers[i], JD__MESSAGE__BODY_STACK_OF, &body, 5000);
+}
+
+static void tell_shown(int i, uint32_t process)
+{
+    Jd__StackShown body = JD__STACK_SHOWN__INIT;
+    body.process = process;
+    tell(&peers[i], JD__MESSAGE__BODY_STACK_SHOWN, &body);
+}
+
+/* The others, whose end is the job's, stay until it is shown. */
+START_TEST(one_shows_it_and_then_the_others_go_on)
+{
+    start_observed(4);
+    uint64_t first = give_up(0, 1), second = give_up(2, 1);
+    expect_show(1, 1);
+    tell_stack(1, 1, JD_OK, "a");
+    expect_stack(&peers[0], first, "process 1 (train, pid 101 on h0):\na");
+    uint64_t third = give_up(3, 1);
+    tell_shown(2, 1); /* it has shown nothing */
+    expect_all_quiet();
+    tell_shown(0, 1);
+    expect_stack(&peers[2], second, "");
+    expect_stack(&peers[3], third, "");
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+START_TEST(who_comes_within_a_minute_goes_on_at_once)
+{
+    start_observed(3);
+    uint64_t first = give_up(0, 1);
+    expect_show(1, 1);
+    tell_stack(1, 1, JD_OK, "a");
+    expect_stack(&peers[0], first, "process 1 (train, pid 101 on h0):\na");
+    tell_shown(0, 1);
+    expect_stack(&peers[2], give_up(2, 1), "");
+    pass(61);
+    give_up(2, 1);
+    expect_show(1, 2);
+    finish();
+}
+END_TEST
+
+START_TEST(who_only_looks_gets_it_beside_them)
+{
+    start_observed(3);
+    uint64_t first = give_up(0, 1), second = give_up(2, 1);
+    uint64_t id = ask_stack(observer, 1);
+    expect_show(1, 1);
+    expect_show(1, 2);
+    tell_stack(1, 2, JD_OK, "a");
+    expect_stack(&peers[0], first, "process 1 (train, pid 101 on h0):\na");
+    expect_stack(observer, id, "process 1 (train, pid 101 on h0):\na");
+    tell_shown(0, 1);
+    expect_stack(&peers[2], second, "");
+    finish();
+}
+END_TEST
+
+START_TEST(who_dies_while_showing_it_holds_nobody)
+{
+    start_observed(3);
+    uint64_t first = give_up(0, 1), second = give_up(2, 1);
+    expect_show(1, 1);
+    tell_stack(1, 1, JD_PERMISSION_DENIED, "no");
+    expect_fails(&peers[0], first, JD_PERMISSION_DENIED,
+                 "process 1 (train, pid 101 on h0): no");
+    lose(&peers[0], ETIMEDOUT);
+    expect_stack(&peers[2], second, "");
+    finish();
+}
+END_TEST
+
+START_TEST(a_number_of_no_process_is_not_shown)
+{
+    start_observed(3);
+    tell_shown(0, 3);
+    tell_shown(0, UINT32_MAX);
+    tell_shown(0, 1);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
 /* ---- no answer ---------------------------------------------------------- */
 
 START_TEST(who_is_not_there_is_not_asked)
@@ -219,6 +312,12 @@ int main(void)
     tcase_add_test(tcase, each_gets_what_was_read_since);
     tcase_add_test(tcase, a_process_may_ask_too_and_waits_for_nobody);
     tcase_add_test(tcase, an_observer_that_has_gone_is_not_answered);
+    tcase = unit_case(suite, "giving up");
+    tcase_add_test(tcase, one_shows_it_and_then_the_others_go_on);
+    tcase_add_test(tcase, who_comes_within_a_minute_goes_on_at_once);
+    tcase_add_test(tcase, who_only_looks_gets_it_beside_them);
+    tcase_add_test(tcase, who_dies_while_showing_it_holds_nobody);
+    tcase_add_test(tcase, a_number_of_no_process_is_not_shown);
     tcase = unit_case(suite, "no answer");
     tcase_add_test(tcase, who_is_not_there_is_not_asked);
     tcase_add_test(tcase, who_has_failed_or_is_cut_off_is_not_asked);
