@@ -32,8 +32,7 @@ check() {
 
 # What is installed matters here, not how fast it runs.
 configure() {
-    meson setup --prefix="$prefix" --libdir=lib -Dtests=disabled \
-        -Ddefault_library=both \
+    meson setup --prefix="$prefix" --libdir=lib -Ddefault_library=both \
         -Doptimization=0 -Ddebug=false -Dcuda-architectures=80 \
         "$work/build" "$source_dir"
 }
@@ -50,6 +49,13 @@ compile_mpi() {
     # shellcheck disable=SC2046 # the flags are words
     compile $(pkg-config --cflags --libs ompi-c 2>/dev/null ||
         mpicc --showme:compile --showme:link) -Wno-error
+}
+
+# As a packager builds it, with no option.
+has_no_tests() {
+    [[ -z $(find "$work/build/tests" -type f | tee /dev/stderr) ]] &&
+        meson test -C "$work/build" --no-rebuild | tee /dev/stderr |
+        grep SKIP
 }
 
 # The library inside, and all that it needs as shared ones.
@@ -138,6 +144,7 @@ SOURCE
 version=$(sed -nE "s/^ *version: '([0-9.]+)',/\1/p" "$source_dir/meson.build")
 check "meson setup --prefix" configure
 check "meson compile" ninja -C "$work/build"
+check "without -Dtests=enabled no test is built, and one says so" has_no_tests
 # Where servers are: only with libpmix is there one.
 [[ -e $work/build/runtime/wireup/server/jd-pmix-server ]] && has_server=1
 moved=$work/moved$prefix
