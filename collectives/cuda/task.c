@@ -2,6 +2,7 @@
 /* task.c - the steps that the platform's collectives are made of. */
 #include "collectives/cuda/task.h"
 #include "collectives/cuda/errors.h"
+#include "collectives/cuda/nvtx.h"
 #include "collectives/cuda/stream.h"
 
 #include <limits.h>
@@ -16,6 +17,7 @@ static const char *operation_of(const struct jd_cuda_task *task)
 void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
                          const struct jd_collective *call)
 {
+    jd__nvtx_begin(call);
     task->comm = comm;
     task->call = call;
     task->element = jd_dtype_size(call->dtype);
@@ -45,6 +47,7 @@ jd_status jd__task_end(struct jd_cuda_task *task)
     if (task->is_staged)
         task->status = jd__cuda_unstage(&task->staged, task->status);
     jd__cuda_leave(&task->visit);
+    jd__nvtx_end();
     return task->status;
 }
 
