@@ -405,10 +405,14 @@ const struct jd_option_row *jd__option_table_row(enum jd_option option)
 
 /* ---- variables that nobody reads ---------------------------------------- */
 
+/* Where the Python package finds this library: read before it is loaded. */
+#define LIBRARY_VARIABLE "JD_LIBRARY"
+
 static bool is_known(const char *name)
 {
-    if (strcmp(name, JD_TIE_VARIABLE) == 0)
-        return true; /* jd-run's word, and no option */
+    if (strcmp(name, JD_TIE_VARIABLE) == 0 ||
+        strcmp(name, LIBRARY_VARIABLE) == 0)
+        return true; /* jd-run's word, and Python's: no options */
     for (int i = 0; i < JD_OPTION_COUNT; i++)
         if (strcmp(name, rows[i].variable) == 0)
             return true;

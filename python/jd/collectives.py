@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collectives over named mesh axes on NumPy arrays, as jax.lax names them.
+
+    with jd.make_mesh((-1,), ("data",)):
+        total = jd.psum(gradient, "data")               # a new array
+        jd.psum(gradient, "data", out=gradient)         # in place
+
+What holds for all of them (include/jd_collectives.h has the rest):
+
+axis_name   one name, several, or None for all axes of the mesh.
+x           an array: contiguous, of a type that jd has; a number is one too.
+            Type and count are the array's. It is never copied to make it fit.
+out         where the result goes; a new array where it is not given. x itself
+            is in place, for a result of x's shape.
+shard       what it is called on: that of ``with mesh`` or of the body of
+            shard_map() where it is not given.
+axis_index_groups
+            lists of indices along the axes: a collective of each list alone.
+Collective  all members along the axes, with the same shape and type.
+Blocks      without the GIL, collective_timeout at most.
+Raises      InvalidArgument, DeadlineExceeded, Aborted, Unimplemented, ...:
+            each carries jd's sentence.
+"""
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
+
+from . import errors
+from ._ffi import call, int_array, jd_route, lib, long_array, raise_last
+from .dtypes import (address, as_input, as_output, as_written, dtype_number,
+                     numpy_module)
+from .mesh import Axes, Shard, current_shard, encode_axes
+
+if TYPE_CHECKING:
+    import numpy
+
+Groups = Optional[Sequence[Sequence[int]]]
+
+# .groups: for each group that the thread has open, the arrays of its sends and
+# receives, which are noted only until its end.
+_thread = threading.local()
+
+
+def _member(shard: Shard | None, axes: Axes, groups: Any = None) -> Shard:
+    shard = shard or current_shard()
+    return shard if groups is None else shard.groups(axes, groups)
+
+
+def axis_index(axis_name: Axes = None, *, shard: Shard | None = None) -> int:
+    """The shard's index along the axes. Source: jax.lax.axis_index."""
+    found = lib.jd_axis_index(_member(shard, None).handle,
+                              encode_axes(axis_name))
+    if found < 0:
+        raise_last()
+    return found
+
+
+def axis_size(axis_name: Axes = None, *, shard: Shard | None = None) -> int:
+    """How many members there are along the axes. Source:
+    jax.lax.axis_size."""
+    found = lib.jd_axis_size(_member(shard, None).handle,
+                             encode_axes(axis_name))
+    if found < 0:
+        raise_last()
+    return found
+
+
+# ---- reductions ------------------------------------------------------------
+
+
+def _reduce(name: str, x: Any, axis_name: Axes, out: Any, shard: Any,
+            groups: Any) -> 'numpy.ndarray':
+    member = _member(shard, axis_name, groups)
+    x = as_input(x)
+    out = as_output(out, x.dtype, x.shape)
+    call(name, member.handle, encode_axes(axis_name), address(x),
+         address(out), x.size, dtype_number(x.dtype))
+    return out
+
+
+def psum(x: Any, axis_name: Axes = None, *, out: Any = None,
+         shard: Shard | None = None,
+         axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The sum of the members' x, on each of them. Source: jax.lax.psum."""
+    return _reduce('jd_psum', x, axis_name, out, shard, axis_index_groups)
+
+
+def pmean(x: Any, axis_name: Axes = None, *, out: Any = None,
+          shard: Shard | None = None,
+          axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Their mean; not of integers. Source: jax.lax.pmean."""
+    return _reduce('jd_pmean', x, axis_name, out, shard, axis_index_groups)
+
+
+def pmax(x: Any, axis_name: Axes = None, *, out: Any = None,
+         shard: Shard | None = None,
+         axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The greatest; any() of truth values. Source: jax.lax.pmax."""
+    return _reduce('jd_pmax', x, axis_name, out, shard, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: Axes = None, *, out: Any = None,
+         shard: Shard | None = None,
+         axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The least; all() of truth values. Source: jax.lax.pmin."""
+    return _reduce('jd_pmin', x, axis_name, out, shard, axis_index_groups)
+
+
+def pprod(x: Any, axis_name: Axes = None, *, out: Any = None,
+          shard: Shard | None = None,
+          axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Their product. Source: XLA's product; jd_pprod."""
+    return _reduce('jd_pprod', x, axis_name, out, shard, axis_index_groups)
+
+
+# ---- along a dimension -----------------------------------------------------
+
+
+def _dimension(k: int, ndim: int, what: str) -> int:
+    """k from the front; -1 is the last one."""
+    if not -ndim <= k < ndim:
+        raise errors.InvalidArgument(
+            f'{what} is {k}: x has {ndim} dimensions')
+    return k % ndim
+
+
+def _product(lengths: Sequence[int]) -> int:
+    result = 1
+    for length in lengths:
+        result *= length
+    return result
+
+
+def _divide(length: int, n: int, what: str, k: int) -> int:
+    if length % n:
+        raise errors.InvalidArgument(
+            f'dimension {k} of x, the {what}, has {length} elements, which do '
+            f'not divide by the {n} members')
+    return length // n
+
+
+def psum_scatter(x: Any, axis_name: Axes = None, *,
+                 scatter_dimension: int = 0, tiled: bool = False,
+                 out: Any = None, shard: Shard | None = None,
+                 axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The sum of the members' x, of which each gets its own block.
+
+    Untiled, the dimension is as long as there are members, and is gone in the
+    result; tiled, the result has the nth part of it.
+    Source: jax.lax.psum_scatter.
+    """
+    member = _member(shard, axis_name, axis_index_groups)
+    x, n = as_input(x), axis_size(axis_name, shard=member)
+    k = _dimension(scatter_dimension, x.ndim, 'scatter_dimension')
+    each = _divide(x.shape[k], n, 'scatter_dimension', k)
+    if not tiled and each != 1:
+        raise errors.InvalidArgument(
+            f'dimension {k} of x has {x.shape[k]} elements: untiled it has '
+            f'one for each of the {n} members (tiled=True gives each a block)')
+    shape = x.shape[:k] + ((each,) if tiled else ()) + x.shape[k + 1:]
+    out = as_output(out, x.dtype, shape)
+    rows, axes = _product(x.shape[:k]), encode_axes(axis_name)
+    count = each * _product(x.shape[k + 1:])
+    number = dtype_number(x.dtype)
+    if k == 0:
+        call('jd_psum_scatter', member.handle, axes, address(x), address(out),
+             count, number)
+    else:
+        call('jd_psum_scatter_2d', member.handle, axes, address(x),
+             address(out), rows, count, number)
+    return out
+
+
+def all_gather(x: Any, axis_name: Axes = None, *, axis: int = 0,
+               tiled: bool = False, out: Any = None,
+               shard: Shard | None = None,
+               axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The members' x, one after another along a dimension.
+
+    Untiled the dimension is a new one, tiled they are joined along the one
+    that x has. Source: jax.lax.all_gather.
+    """
+    member = _member(shard, axis_name, axis_index_groups)
+    x, n = as_input(x), axis_size(axis_name, shard=member)
+    k = _dimension(axis, x.ndim + (not tiled), 'axis')
+    rest = x.shape[k + 1:] if tiled else x.shape[k:]
+    joined = n * x.shape[k] if tiled else n
+    out = as_output(out, x.dtype, x.shape[:k] + (joined,) + rest)
+    rows, axes = _product(x.shape[:k]), encode_axes(axis_name)
+    number = dtype_number(x.dtype)
+    if k == 0:
+        call('jd_all_gather', member.handle, axes, address(x), address(out),
+             x.size, number)
+    else:
+        call('jd_all_gather_2d', member.handle, axes, address(x),
+             address(out), rows, _product(x.shape[k:]), number)
+    return out
+
+
+def _exchange(x: Any, out: Any, member: Shard, axes: Axes) -> Any:
+    """x, whose first dimension has a block for each member, into out."""
+    call('jd_all_to_all', member.handle, encode_axes(axes), address(x),
+         address(out), _product(x.shape[1:]), dtype_number(x.dtype))
+    return out
+
+
+def _exchange_2d(x: Any, out: Any, member: Shard, axes: Axes, split: int,
+                 concat: int) -> Any:
+    """Along the first two dimensions: as a matrix of what follows them."""
+    call('jd_all_to_all_2d', member.handle, encode_axes(axes), address(x),
+         address(out), x.shape[0], _product(x.shape[1:]), split, concat,
+         dtype_number(x.dtype))
+    return out
+
+
+def _exchanged_shape(x: Any, n: int, split: int, concat: int,
+                     tiled: bool) -> tuple[int, ...]:
+    each = _divide(x.shape[split], n, 'split_axis', split)
+    shape = list(x.shape)
+    if tiled:
+        shape[split] = each
+        shape[concat] *= n
+        return tuple(shape)
+    if each != 1:
+        raise errors.InvalidArgument(
+            f'dimension {split} of x has {x.shape[split]} elements: untiled '
+            f'it has one for each of the {n} members (tiled=True splits it)')
+    del shape[split]
+    shape.insert(concat, n)
+    return tuple(shape)
+
+
+def all_to_all(x: Any, axis_name: Axes, split_axis: int, concat_axis: int, *,
+               tiled: bool = False, out: Any = None,
+               shard: Shard | None = None,
+               axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Gives each member a part of x, split along one dimension, and joins
+    what comes from them along another.
+
+    Untiled, split_axis is as long as there are members, and is replaced by a
+    new concat_axis. Tiled along the first two dimensions, and untiled from 0
+    to 0, nothing is copied on the way. Source: jax.lax.all_to_all.
+    """
+    np = numpy_module()
+    member = _member(shard, axis_name, axis_index_groups)
+    x, n = as_input(x), axis_size(axis_name, shard=member)
+    split = _dimension(split_axis, x.ndim, 'split_axis')
+    concat = _dimension(concat_axis, x.ndim, 'concat_axis')
+    out = as_output(out, x.dtype,
+                    _exchanged_shape(x, n, split, concat, tiled))
+    if split == concat == 0:
+        return _exchange(x.reshape((n, -1)) if x.size else x, out, member,
+                         axis_name)
+    if tiled and max(split, concat) <= 1:
+        return _exchange_2d(x, out, member, axis_name, split, concat)
+    each = x.shape[split] // n
+    cut = x.reshape(x.shape[:split] + (n, each) + x.shape[split + 1:])
+    sent = np.ascontiguousarray(np.moveaxis(cut, split, 0))
+    got = _exchange(sent, np.empty_like(sent), member, axis_name)
+    if tiled:
+        out[...] = np.concatenate(list(got), concat)
+    else:
+        out[...] = np.moveaxis(got.squeeze(1 + split), 0, concat)
+    return out
+
+
+def ragged_all_to_all(operand: Any, output: 'numpy.ndarray',
+                      input_offsets: Sequence[int],
+                      send_sizes: Sequence[int],
+                      output_offsets: Sequence[int],
+                      recv_sizes: Sequence[int], *, axis_name: Axes = None,
+                      shard: Shard | None = None,
+                      axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Exchanges blocks of unlike lengths, in rows of the first dimension.
+
+    Written into output, which is returned; rows that nothing comes to stay.
+    The lists have as many numbers for each member, and offsets in output are
+    the sender's to say. Source: jax.lax.ragged_all_to_all.
+    """
+    member = _member(shard, axis_name, axis_index_groups)
+    x = as_input(operand, 'operand')
+    output = as_written(output, 'output')
+    if output.dtype != x.dtype:
+        raise errors.InvalidArgument(
+            f'operand is {x.dtype}, and output {output.dtype}')
+    if not x.ndim or x.shape[1:] != output.shape[1:]:
+        raise errors.InvalidArgument(
+            f'operand of shape {x.shape} and output of shape {output.shape} '
+            'have rows of unlike shapes')
+    lists = [long_array(numbers) for numbers in
+             (input_offsets, send_sizes, output_offsets, recv_sizes)]
+    if len({len(numbers) for numbers in lists}) != 1:
+        raise errors.InvalidArgument(
+            'input_offsets, send_sizes, output_offsets and recv_sizes have '
+            f'{", ".join(str(len(numbers)) for numbers in lists)} numbers: '
+            'they have equally many')
+    call('jd_ragged_all_to_all', member.handle, encode_axes(axis_name),
+         address(x), len(x), address(output), len(output),
+         _product(x.shape[1:]), *lists, len(lists[0]), dtype_number(x.dtype))
+    return output
+
+
+# ---- moving ----------------------------------------------------------------
+
+
+def _routes(perm: Sequence[tuple[int, int]]) -> Any:
+    return (jd_route * len(perm))(*[jd_route(a, b) for a, b in perm])
+
+
+def ppermute(x: Any, axis_name: Axes, perm: Sequence[tuple[int, int]], *,
+             out: Any = None, shard: Shard | None = None) -> 'numpy.ndarray':
+    """Sends x along each (source, destination) of perm; zeros where none ends.
+
+    perm is the same list on all members. Source: jax.lax.ppermute.
+    """
+    member, x = _member(shard, axis_name), as_input(x)
+    out = as_output(out, x.dtype, x.shape)
+    call('jd_ppermute', member.handle, encode_axes(axis_name), address(x),
+         address(out), x.size, dtype_number(x.dtype), _routes(perm), len(perm))
+    return out
+
+
+def ppermute_keep(x: Any, axis_name: Axes, perm: Sequence[tuple[int, int]],
+                  out: 'numpy.ndarray', *,
+                  shard: Shard | None = None) -> 'numpy.ndarray':
+    """The same, but where no route ends out stays as it is: the halo at the
+    wall of a domain. Source: MPI_Sendrecv with MPI_PROC_NULL."""
+    member, x = _member(shard, axis_name), as_input(x)
+    if out is None:
+        raise errors.InvalidArgument('out is what is kept: it has to be given')
+    out = as_output(out, x.dtype, x.shape)
+    call('jd_ppermute_keep', member.handle, encode_axes(axis_name),
+         address(x), address(out), x.size, dtype_number(x.dtype),
+         _routes(perm), len(perm))
+    return out
+
+
+def pshuffle(x: Any, axis_name: Axes, perm: Sequence[int], *,
+             out: Any = None, shard: Shard | None = None) -> 'numpy.ndarray':
+    """Member i gets member perm[i]'s x. Source: jax.lax.pshuffle."""
+    member, x = _member(shard, axis_name), as_input(x)
+    size = axis_size(axis_name, shard=member)
+    if len(perm) != size:
+        raise errors.InvalidArgument(
+            f'perm has {len(perm)} numbers, and there are {size} members')
+    out = as_output(out, x.dtype, x.shape)
+    call('jd_pshuffle', member.handle, encode_axes(axis_name), address(x),
+         address(out), x.size, dtype_number(x.dtype), int_array(perm))
+    return out
+
+
+def pbroadcast(x: Any, axis_name: Axes, source: int, *, out: Any = None,
+               shard: Shard | None = None) -> 'numpy.ndarray':
+    """Gives every member that of the member source; the others' x says type
+    and shape alone. Source: jax.lax.pbroadcast."""
+    member, x = _member(shard, axis_name), as_input(x)
+    out = as_output(out, x.dtype, x.shape)
+    call('jd_pbroadcast', member.handle, encode_axes(axis_name), source,
+         address(x), address(out), x.size, dtype_number(x.dtype))
+    return out
+
+
+# ---- sends and receives ----------------------------------------------------
+
+
+def _keep_noted(array: Any) -> None:
+    """In a group the buffer is used at its end only."""
+    if getattr(_thread, 'groups', None):
+        _thread.groups[-1].append(array)
+
+
+def send(x: Any, axis_name: Axes, to: int, *, tag: int | None = None,
+         shard: Shard | None = None) -> None:
+    """Sends x to a member. Collective: the two; but the first collective
+    along the axes is of all members. Source: jax.lax.psend; jd_send."""
+    member, x = _member(shard, axis_name), as_input(x)
+    _keep_noted(x)
+    on = (member.handle, encode_axes(axis_name), to)
+    data = (address(x), x.size, dtype_number(x.dtype))
+    if tag is None:
+        call('jd_send', *on, *data)
+    else:
+        call('jd_send_tagged', *on, tag, *data)
+
+
+def recv(out: 'numpy.ndarray', axis_name: Axes, source: int, *,
+         tag: int | None = None,
+         shard: Shard | None = None) -> 'numpy.ndarray':
+    """Receives into out, of the sender's type and count, and returns it.
+    Source: jax.lax.precv; jd_recv."""
+    member = _member(shard, axis_name)
+    out = as_written(out)
+    _keep_noted(out)
+    on = (member.handle, encode_axes(axis_name), source)
+    data = (address(out), out.size, dtype_number(out.dtype))
+    if tag is None:
+        call('jd_recv', *on, *data)
+    else:
+        call('jd_recv_tagged', *on, tag, *data)
+    return out
+
+
+@contextlib.contextmanager
+def group(*, shard: Shard | None = None) -> Iterator[Shard]:
+    """Sends and receives inside the block proceed together at its end.
+
+        with jd.group():
+            jd.send(right, "x", (i + 1) % n)
+            jd.recv(left, "x", (i - 1) % n)
+
+    After an exception in the block nothing proceeds: the others would get
+    half of what they wait for. Source: ncclGroupStart, ncclGroupEnd.
+    """
+    member = _member(shard, None)
+    call('jd_group_begin', member.handle)
+    _thread.__dict__.setdefault('groups', []).append([])
+    try:
+        yield member
+        call('jd_group_end', member.handle)
+    finally:
+        _thread.groups.pop()
+
+
+# ---- waiting ---------------------------------------------------------------
+
+
+def barrier(axis_name: Axes = None, *, shard: Shard | None = None) -> None:
+    """Waits until all members along the axes have come here."""
+    call('jd_barrier', _member(shard, axis_name).handle,
+         encode_axes(axis_name))
+
+
+def shard_synchronize(*, shard: Shard | None = None) -> None:
+    """Waits until what was queued on the shard's stream is done."""
+    _member(shard, None).synchronize()
