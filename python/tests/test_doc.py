@@ -8,7 +8,8 @@ import unittest
 import jd
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), '../..'))
-NAME = re.compile(r'(?<![\w/.-])jd((?:\.[a-zA-Z_]\w*)+)')
+# But for a beginning of several names, jd.make_array_from_*.
+NAME = re.compile(r'(?<![\w/.-])jd((?:\.[a-zA-Z_]\w*)+)\b(?!\*)')
 
 
 def read(path):

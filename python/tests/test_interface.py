@@ -154,8 +154,9 @@ class Layouts(unittest.TestCase):
             for field in struct._fields_:
                 member = field[0].rstrip('_') if field[0] == 'from_' \
                     else field[0]
-                say(f'{tag}.{field[0]}', f'offsetof({tag}, {member})')
-                say(f'{tag}.{field[0]}.size', f'sizeof((({tag} *)0)->{member})')
+                key = f'{tag}.{field[0]}'
+                say(key, f'offsetof({tag}, {member})')
+                say(key + '.size', f'sizeof((({tag} *)0)->{member})')
         say('MAX_NDIM', 'JD_MAX_NDIM')
         say('jd_status', 'sizeof(jd_status)')
         say('jd_dtype', 'sizeof(jd_dtype)')
