@@ -47,7 +47,7 @@ def _folder_of_pkg_config() -> str:
 
 
 def _load(path: str) -> ctypes.CDLL:
-    """Its symbols are for all: Open MPI's own plugins look for those of MPI."""
+    """Its symbols are for all: Open MPI's plugins look for those of MPI."""
     if os.path.isabs(path) and not os.path.exists(path):
         raise OSError('there is no such file')
     return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)

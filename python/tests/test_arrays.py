@@ -114,8 +114,10 @@ class Arrays(unittest.TestCase):
         np.testing.assert_array_equal(view, x[block.index])
         del view
         moved = jd.device_put(array, columns, donate=True)
+        trash = [self.put(shape=(4, 4))[1] for _ in range(8)]
         np.testing.assert_array_equal(moved.to_host(), x)
         self.assertEqual((array.shape, array.addressable_shards), ((6, 8), []))
+        del trash
         with self.assertRaisesRegex(jd.FailedPrecondition, 'was donated'):
             block.data  # pylint: disable=pointless-statement
 
@@ -160,6 +162,7 @@ class Arrays(unittest.TestCase):
             block.array[...] = i
         array = jd.make_array_from_single_device_arrays((8,), sharding, blocks)
         view = blocks[3].array  # the array's now
+        self.assertFalse(blocks[3]._free.alive)
         gone = weakref.ref(array)
         self.assertEqual(array.to_host().tolist(), [0, 0, 1, 1, 2, 2, 3, 3])
         del array, blocks, block
