@@ -522,27 +522,44 @@ static void try_mismatch(size_t count)
 
 /* ---- all of it ---------------------------------------------------------- */
 
-static void try_reductions(const size_t *counts, size_t num_counts)
+static void try_reduction(jd_dtype dtype, enum jd_reduce op, size_t count)
+{
+    size_t most = ((size_t)8 << 20) / (size_t)size / jd_dtype_size(dtype);
+    try_all_reduce(dtype, op, count, false);
+    try_all_reduce(dtype, op, count, true);
+    try_reduce_scatter(dtype, op, count < most ? count : most, 1);
+    if (count > 1000)
+        return;
+    try_reduce_scatter(dtype, op, count, 5);
+    try_reduce_scatter(dtype, op, count / 4, 5);
+}
+
+/* Numbers of every type are made slowly, so long vectors are of few. */
+static bool is_too_long(size_t count, size_t type, int op)
+{
+    bool is_chosen = op == JD_REDUCE_SUM && type < 2;
+    return count > 4001 && !is_chosen && (count > 70000 || type != 4);
+}
+
+/* Short ones are each with one of the three kinds of memory, but for TEST_FULL
+ * with all. */
+static bool is_turn(size_t count, size_t number, unsigned which)
+{
+    static const char *full;
+    if (!full && !(full = getenv("TEST_FULL")))
+        full = "";
+    return count > 4001 || *full || number % 3 == which;
+}
+
+static void try_reductions(const size_t *counts, size_t num_counts,
+                           unsigned which)
 {
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (int op = 0; op < JD_REDUCE_COUNT; op++)
-            for (size_t c = 0; c < num_counts; c++) {
-                size_t count = counts[c],
-                       most = ((size_t)8 << 20) / (size_t)size;
-                bool is_chosen = op == JD_REDUCE_SUM && t < 2;
-                if (count > 4001 && !is_chosen && (count > 70000 || t != 4))
-                    continue;
-                try_all_reduce(types[t], (enum jd_reduce)op, count, false);
-                try_all_reduce(types[t], (enum jd_reduce)op, count, true);
-                if (count > most / jd_dtype_size(types[t]))
-                    count = most / jd_dtype_size(types[t]);
-                try_reduce_scatter(types[t], (enum jd_reduce)op, count, 1);
-                if (count <= 1000) {
-                    try_reduce_scatter(types[t], (enum jd_reduce)op, count, 5);
-                    try_reduce_scatter(types[t], (enum jd_reduce)op, count / 4,
-                                       5);
-                }
-            }
+            for (size_t c = 0; c < num_counts; c++)
+                if (is_turn(counts[c], t + (size_t)op + c, which) &&
+                    !is_too_long(counts[c], t, op))
+                    try_reduction(types[t], (enum jd_reduce)op, counts[c]);
 }
 
 static void try_moves(const size_t *counts, size_t num_counts)
@@ -700,7 +717,7 @@ int main(int argc, char **argv)
         size_t num = is_brief ? sizeof small / sizeof *small
                               : sizeof all_counts / sizeof *all_counts;
         choose_memory(which);
-        try_reductions(counts, num);
+        try_reductions(counts, num, which);
         try_moves(counts, num);
         try_mismatch(1);
         try_mismatch(5000);
