@@ -6,19 +6,17 @@
 #include "base/proc.h"
 #include "base/progress.h"
 #include "base/ranges.h"
-#include "base/text.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/message_count.h"
 #include "runtime/mpi/world.h"
 #include "runtime/process/wait_stack.h"
+#include "runtime/process/wait_text.h"
 #include "runtime/recorder/recorder.h"
-#include "runtime/recorder/site.h"
 #include "runtime/topology/topology.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,8 +28,6 @@
 #define NEARLY 0.8            /* of a deadline that others have too */
 #define FIRST_TELL 0.5        /* seconds; then at doubling intervals */
 #define LONGEST_TELL 8.0      /* between two */
-#define MAX_LAST_CALLS 3      /* of processes that are waited for */
-#define MAX_NAMED 8           /* processes that a sentence names one by one */
 
 /* Requests, and their other ends. */
 struct requests {
@@ -46,15 +42,6 @@ struct wait_search {
     void *arg;
     int most;
     const struct requests *open;
-};
-
-/* The processes that have not come, and the members of a communicator where
- * they are to be named; both sorted. */
-struct missing_processes {
-    int *processes;
-    int count;
-    struct jd_wait_end *members;
-    int num_members;
 };
 
 static bool is_done(MPI_Request request)
@@ -97,7 +84,7 @@ static int sort_members(struct jd_wait_end *members, int count)
 /* Asks the wait who is missing. */
 static void find_all(const struct jd_wait *wait,
                      const struct wait_search *search,
-                     struct missing_processes *missing)
+                     struct jd_missing *missing)
 {
     struct jd_wait_end *members = missing->members;
     if (!search->open) {
@@ -114,14 +101,13 @@ static void find_all(const struct jd_wait *wait,
 }
 
 /* Each once. None where memory has run out. */
-static struct missing_processes list_missing(const struct jd_wait *wait,
-                                             const struct wait_search *search)
+static struct jd_missing list_missing(const struct jd_wait *wait,
+                                      const struct wait_search *search)
 {
     size_t most = (size_t)search->most;
-    struct missing_processes missing = {
-        malloc(most * sizeof(int)), 0,
-        malloc(most * sizeof(struct jd_wait_end)), 0
-    };
+    struct jd_missing missing = { malloc(most * sizeof(int)), 0,
+                                  malloc(most * sizeof(struct jd_wait_end)),
+                                  0 };
     if (!missing.processes || !missing.members)
         return missing;
     find_all(wait, search, &missing);
@@ -130,13 +116,13 @@ static struct missing_processes list_missing(const struct jd_wait *wait,
     return missing;
 }
 
-static void free_missing(struct missing_processes *missing)
+static void free_missing(struct jd_missing *missing)
 {
     free(missing->processes);
     free(missing->members);
 }
 
-static bool is_missing(const struct missing_processes *missing, int process)
+static bool is_missing(const struct jd_missing *missing, int process)
 {
     for (int i = 0; i < missing->count; i++)
         if (missing->processes[i] == process)
@@ -144,174 +130,25 @@ static bool is_missing(const struct missing_processes *missing, int process)
     return false;
 }
 
-/* True where pids of that process mean something to us. */
-static bool can_be_seen(const struct jd_topology *topology, int self, int other)
-{
-    const struct jd_process_info *a = &topology->processes[self];
-    const struct jd_process_info *b = &topology->processes[other];
-    return a->host == b->host && a->pid_namespace &&
-           a->pid_namespace == b->pid_namespace;
-}
-
-static bool is_running(int pid)
-{
-    char state = jd__proc_state(pid);
-    return state && strchr("RSDI", state);
-}
-
-/* How many of the missing run on this host, have ended or are stopped there,
- * and cannot be seen from here. */
-struct seen {
-    int running, gone, hidden;
-};
-
-static struct seen look_at(const struct jd_wait *wait,
-                           const struct missing_processes *missing)
-{
-    struct seen seen = { 0 };
-    for (int i = 0; i < missing->count; i++) {
-        int index = missing->processes[i];
-        if (!can_be_seen(wait->topology, wait->self, index))
-            seen.hidden++;
-        else if (is_running(wait->topology->processes[index].pid))
-            seen.running++;
-        else
-            seen.gone++;
-    }
-    return seen;
-}
-
-/* A stopped or ended one is the culprit. */
-static void print_gone(FILE *out, const struct jd_wait *wait,
-                       const struct missing_processes *missing)
-{
-    int named = 0;
-    for (int i = 0; i < missing->count; i++) {
-        int index = missing->processes[i];
-        const struct jd_process_info *p = &wait->topology->processes[index];
-        if (!can_be_seen(wait->topology, wait->self, index) ||
-            is_running(p->pid) || named++ >= MAX_NAMED)
-            continue;
-        fprintf(out, "; process %d (%s, pid %d on %s) ", index,
-                jd__topology_text(wait->topology, p->program), p->pid,
-                jd__topology_host_name(wait->topology, p->host));
-        jd__proc_print_state(out, p->pid);
-    }
-    if (named > MAX_NAMED)
-        fprintf(out, "; and %d more like these", named - MAX_NAMED);
-}
-
-/* Where nobody can be asked what they do. */
-static void print_unasked(FILE *out, const struct missing_processes *missing,
-                          const struct seen *seen)
-{
-    if (!seen->gone && seen->running)
-        fputs(missing->count == 1
-                  ? "; no message has come from it: it runs on this host, but "
-                    "has not made this call, or waits for one that has not"
-                  : "; no message has come from them: those on this host run, "
-                    "but have not made this call, or wait for one that has not",
-              out);
-    if (seen->hidden)
-        fprintf(out, "; other hosts cannot be seen from here");
-}
-
-static void print_missing(FILE *out, const struct jd_wait *wait,
-                          const struct missing_processes *missing)
-{
-    struct seen seen = look_at(wait, missing);
-    char *doing =
-        missing->count && !seen.gone
-            ? jd__failure_report_ask(missing->processes, missing->count)
-            : NULL;
-    if (doing) {
-        fputs(doing, out);
-        free(doing);
-        return;
-    }
-    jd__ranges_print_processes(out, missing->processes, missing->count);
-    print_gone(out, wait, missing);
-    print_unasked(out, missing, &seen);
-}
-
-static void print_self(FILE *out, const struct jd_wait *wait,
-                       const struct missing_processes *missing)
-{
-    fprintf(out, "process %d", wait->self);
-    if (missing->num_members)
-        fprintf(out, " (member %d)", wait->member);
-}
-
-static void print_members(FILE *out, const struct missing_processes *missing)
-{
-    int count = missing->num_members;
-    int *numbers = malloc((size_t)(count ? count : 1) * sizeof *numbers);
-    for (int i = 0; numbers && i < count; i++)
-        numbers[i] = missing->members[i].member;
-    if (numbers && count) {
-        fprintf(out, "; member%s ", jd__text_s(count));
-        jd__ranges_print(out, numbers, count);
-        fputs(count == 1 ? " has not come" : " have not come", out);
-    }
-    free(numbers);
-}
-
-/* Those next to this one, who wait for the culprits too. */
-static void print_neighbours(FILE *out, const struct missing_processes *next)
-{
-    fputs("; what comes next comes here from ", out);
-    jd__ranges_print_processes(out, next->processes, next->count);
-    fputs(next->count == 1 ? ", which waits too" : ", which wait too", out);
-}
-
-static bool is_same(const struct missing_processes *a,
-                    const struct missing_processes *b)
-{
-    return a->count == b->count &&
-           memcmp(a->processes, b->processes,
-                  (size_t)a->count * sizeof *a->processes) == 0;
-}
-
-/* The sentence about the wait, malloc'ed; NULL without memory. next: those
- * whose messages are missing, because the missing have not come. */
-static char *describe_wait(const struct jd_wait *wait,
-                           const struct missing_processes *missing,
-                           const struct missing_processes *next, double waited)
-{
-    struct jd_text text;
-    FILE *out = jd__text_begin(&text);
-    if (!out)
-        return NULL;
-    fprintf(out, "%s%s: ", wait->operation, wait->detail ? wait->detail : "");
-    print_self(out, wait, missing);
-    fprintf(out, " has waited %.3g s for ", waited);
-    print_missing(out, wait, missing);
-    print_members(out, missing);
-    if (wait->is_handed_on && next->count && !is_same(missing, next))
-        print_neighbours(out, next);
-    return jd__text_end(&text);
-}
-
 /* Without a service nobody knows who else waits: of the processes on a host
  * that have come and run, the lowest speaks. */
 static bool is_speaker(const struct jd_wait *wait,
                        const struct wait_search *search,
-                       const struct missing_processes *missing)
+                       const struct jd_missing *missing)
 {
     for (int i = 0; i < search->most; i++) {
         int index =
             search->open ? search->open->ends[i].process : wait->processes[i];
         if (index < wait->self && !is_missing(missing, index) &&
-            can_be_seen(wait->topology, wait->self, index) &&
-            is_running(wait->topology->processes[index].pid))
+            jd__wait_sees_running(wait, index))
             return false;
     }
     return true;
 }
 
-static struct jd_blocked_wait
-blocked_wait(const struct jd_wait *wait,
-             const struct missing_processes *missing, double waited)
+static struct jd_blocked_wait blocked_wait(const struct jd_wait *wait,
+                                           const struct jd_missing *missing,
+                                           double waited)
 {
     return (struct jd_blocked_wait){ .operation = wait->operation,
                                      .detail = wait->detail,
@@ -335,13 +172,12 @@ static int keep_others(const struct jd_wait *wait, int *processes, int count)
 
 /* Who keeps the wait from ending, as far as is known. Those that the service
  * knows are written into followed. */
-static struct missing_processes
-find_culprits(const struct jd_wait *wait,
-              const struct missing_processes *missing, double waited,
-              struct jd_followed *followed)
+static struct jd_missing find_culprits(const struct jd_wait *wait,
+                                       const struct jd_missing *missing,
+                                       double waited,
+                                       struct jd_followed *followed)
 {
-    struct missing_processes behind = { wait->behind, wait->num_behind, NULL,
-                                        0 };
+    struct jd_missing behind = { wait->behind, wait->num_behind, NULL, 0 };
     struct jd_blocked_wait asked = blocked_wait(wait, missing, waited);
     if (!missing->count)
         return *missing;
@@ -350,7 +186,7 @@ find_culprits(const struct jd_wait *wait,
         jd__failure_report_follow(&asked, followed);
     followed->count = keep_others(wait, followed->processes, followed->count);
     if (followed->count)
-        return (struct missing_processes){
+        return (struct jd_missing){
             followed->processes, followed->count, followed->members,
             sort_members(followed->members, followed->num_members)
         };
@@ -383,77 +219,37 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
     return JD_DEADLINE_EXCEEDED;
 }
 
-/* The service's words may have the call already: what comes behind "in ". */
-static bool is_said(const char *said, const char *call)
-{
-    static const char *const begins[] = { "was in ", "had returned from " };
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
-        size_t length = strlen(begins[i]);
-        if (strncmp(call, begins[i], length) == 0)
-            return said && strstr(said, call + length);
-    }
-    return false;
-}
-
-/* Where in the program this process waits, and, as far as it can be read on
- * this host, what those did last that are waited for. */
-static void print_calls(FILE *out, const struct missing_processes *missing,
-                        const char *said)
-{
-    struct jd_site_text site = jd__site_of_caller();
-    if (site.text[0])
-        fprintf(out, "; it was called at %s", site.text);
-    for (int i = 0; i < missing->count && i < MAX_LAST_CALLS; i++) {
-        char *call = jd__recorder_last_call(missing->processes[i]);
-        if (call && !is_said(said, call))
-            fprintf(out, "; process %d %s", missing->processes[i], call);
-        free(call);
-    }
-}
-
-/* The same, malloc'ed; NULL without memory. */
-static char *describe_calls(const struct missing_processes *missing,
-                            const char *said)
-{
-    struct jd_text text;
-    FILE *out = jd__text_begin(&text);
-    if (out)
-        print_calls(out, missing, said);
-    return jd__text_end(&text);
-}
-
 static void notice_wait(const struct jd_wait *wait,
                         const struct wait_search *search,
-                        const struct missing_processes *missing, double waited)
+                        const struct jd_missing *missing, double waited)
 {
     struct jd_followed followed;
-    struct missing_processes culprits =
+    struct jd_missing culprits =
         find_culprits(wait, missing, waited, &followed);
     if (!missing->count || !is_speaker(wait, search, &culprits))
         return;
-    char *text = describe_wait(wait, &culprits, missing, waited);
-    warn_of_wait(wait, text, describe_calls(&culprits, text));
+    char *text = jd__wait_describe(wait, &culprits, missing, waited);
+    warn_of_wait(wait, text, jd__wait_describe_calls(&culprits, text));
 }
 
 /* Of the lowest; of none that is seen to be stopped or to have ended. */
 static void show_stack(const struct jd_wait *wait,
-                       const struct missing_processes *missing)
+                       const struct jd_missing *missing)
 {
-    struct missing_processes first = *missing;
+    struct jd_missing first = *missing;
     first.count = missing->count > 0;
-    if (first.count && !look_at(wait, &first).gone)
+    if (first.count && !jd__wait_sees_gone(wait, &first))
         jd__wait_stack_show(wait, first.processes[0]);
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,
-                               const struct missing_processes *missing,
-                               double waited)
+                               const struct jd_missing *missing, double waited)
 {
     struct jd_followed followed;
-    struct missing_processes culprits =
+    struct jd_missing culprits =
         find_culprits(wait, missing, waited, &followed);
-    char *text = describe_wait(wait, &culprits, missing, waited);
-    char *calls = describe_calls(&culprits, text);
+    char *text = jd__wait_describe(wait, &culprits, missing, waited);
+    char *calls = jd__wait_describe_calls(&culprits, text);
     show_stack(wait, &culprits);
     jd_status status = jd__wait_fail_deadline(wait, text);
     if (calls && calls[0])
@@ -488,8 +284,7 @@ jd_status jd__wait_check(const struct jd_wait *wait)
 
 /* ---- told to the service ------------------------------------------------ */
 
-static bool is_far(const struct jd_wait *wait,
-                   const struct missing_processes *missing)
+static bool is_far(const struct jd_wait *wait, const struct jd_missing *missing)
 {
     const struct jd_process_info *all = wait->topology->processes;
     for (int i = 0; i < missing->count; i++)
@@ -517,19 +312,17 @@ static bool is_tell_due(const struct jd_wait_state *state, double waited)
  * where it is not, there is none (any more). */
 static jd_status fail_ended(const struct jd_wait *wait,
                             struct jd_wait_state *state,
-                            const struct missing_processes *missing,
-                            double waited)
+                            const struct jd_missing *missing, double waited)
 {
     for (int i = 0; i < missing->count; i++) {
         int index = missing->processes[i];
         char seen = jd__proc_state(wait->topology->processes[index].pid);
-        if (!can_be_seen(wait->topology, wait->self, index) ||
-            (seen && seen != 'Z' && seen != 'X'))
+        if (!jd__wait_sees(wait, index) || (seen && seen != 'Z' && seen != 'X'))
             return JD_OK;
     }
     if (!missing->count || state->num_ended++ == 0)
         return JD_OK;
-    char *text = describe_wait(wait, missing, missing, waited);
+    char *text = jd__wait_describe(wait, missing, missing, waited);
     jd_fail(JD_ABORTED, "%s, and cannot come; the job should end",
             text ? text : wait->operation);
     free(text);
@@ -557,7 +350,7 @@ static uint64_t count_messages(const struct requests *open, int process)
 static void tell_service(const struct jd_wait *wait,
                          struct jd_wait_state *state,
                          const struct wait_search *search,
-                         const struct missing_processes *missing, double waited)
+                         const struct jd_missing *missing, double waited)
 {
     uint64_t messages[JD_WAIT_NAMED];
     if (!missing->count)
@@ -614,7 +407,7 @@ static jd_status look_at_missing(const struct jd_wait *wait,
         return JD_OK;
     state->look =
         jd__failure_report_looks(); /* before it is seen who is missing */
-    struct missing_processes missing = list_missing(wait, search);
+    struct jd_missing missing = list_missing(wait, search);
     if (wait->on_missing && missing.count)
         wait->on_missing(wait->arg, missing.processes, missing.count);
     if (is_tell) {
@@ -653,7 +446,7 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
     if (wait->timeout < 0 || waited < NEARLY * wait->timeout)
         return JD_OK;
     struct wait_search search = { find_missing, arg, count, NULL };
-    struct missing_processes missing = list_missing(wait, &search);
+    struct jd_missing missing = list_missing(wait, &search);
     jd_status status =
         missing.count ? fail_deadline(wait, &missing, waited) : JD_OK;
     free_missing(&missing);
