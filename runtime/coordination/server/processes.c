@@ -193,16 +193,28 @@ static void print_call(FILE *out, const struct jd_service_process *member,
         fprintf(out, ": %s", member->call);
 }
 
+static void print_operation(FILE *out, const struct jd_service_process *member)
+{
+    fprintf(out, "%s, its operation %llu", member->operation,
+            (unsigned long long)member->number);
+}
+
 /* What it has said itself is as old as its last word about it. */
 static void print_progress(FILE *out, const struct jd_service *service,
                            const struct jd_service_process *member)
 {
     double lasted = member->told - member->since;
-    fprintf(out, "; %.2g s ago it was %s %s, its operation %llu",
-            service->now - member->told, member->inside ? "in" : "past",
-            member->operation, (unsigned long long)member->number);
+    fprintf(out, "; %.2g s ago it was in ", service->now - member->told);
+    if (member->inside)
+        print_operation(out, member);
+    else
+        fputs("the program's own code", out);
     if (lasted >= WORTH_SAYING)
         fprintf(out, ", for %.3g s already", lasted);
+    if (!member->inside) {
+        fputs(", after ", out);
+        print_operation(out, member);
+    }
     print_call(out, member, 0);
 }
 

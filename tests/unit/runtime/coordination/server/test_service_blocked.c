@@ -581,8 +581,8 @@ START_TEST(an_inquiry_has_those_say_what_they_do)
     Jd__Message *reply = take_reply(&peers[0], id, JD_OK);
     ck_assert_str_eq(reply->reply->text,
                      "process 1 (train, pid 101 on h0), last heard 0.2 s ago; "
-                     "0.2 s ago it was past jd_psum, its operation 8, for 2 s "
-                     "already");
+                     "0.2 s ago it was in the program's own code, for 2 s "
+                     "already, after jd_psum, its operation 8");
     drop(reply);
     finish();
 }

@@ -346,7 +346,8 @@ START_TEST(who_waits_to_leave_hears_for_whom)
         &peers[1], id, JD_DEADLINE_EXCEEDED,
         "gave up after 1.5 s, waiting for processes 0,2: process 0 (train, pid "
         "100 on h0), last heard 1.5 s ago; process 2 (train, pid 102 on h1), "
-        "last heard 1.5 s ago; 1.5 s ago it was past jd_psum, its operation 9");
+        "last heard 1.5 s ago; 1.5 s ago it was in the program's own code, "
+        "after jd_psum, its operation 9");
     lose(&peers[1], 0); /* it has left all the same */
     pass(0.1);
     expect_all_quiet();
