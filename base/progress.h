@@ -31,6 +31,7 @@ struct jd_progress_thread {
     int depth;          /* operations that it is in, one within another */
     bool is_counted;    /* among the threads that have ever entered */
     const void *caller; /* where the program calls jd; NULL: not noted */
+    const void *given;  /* jd_call_site(): stands for the next; or NULL */
 };
 extern _Thread_local struct jd_progress_thread jd__progress_thread
     __attribute__((tls_model("initial-exec")));
@@ -42,7 +43,8 @@ extern _Thread_local struct jd_progress_thread jd__progress_thread
 static inline void jd__progress_note_caller(const void *caller)
 {
     if (jd__progress_thread.depth == 0)
-        jd__progress_thread.caller = caller;
+        jd__progress_thread.caller =
+            jd__progress_thread.given ? jd__progress_thread.given : caller;
 }
 
 /* operation is a text that stays for ever. Returns the operation's number in

@@ -50,6 +50,13 @@ JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
  */
 JD_API MPI_Comm jd_mpi_comm(void);
 
+/*
+ * The same as a Fortran handle, of `use mpi`, and of `use mpi_f08` as the
+ * MPI_VAL of a type(MPI_Comm); that of MPI_COMM_NULL on failure.
+ * Source: MPI_Comm_c2f.
+ */
+JD_API MPI_Fint jd_mpi_comm_f(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -107,9 +107,24 @@ JD_API jd_status jd_fail_with(jd_status status, const char *format, ...)
  * 1. Where several processes have the same to say within a moment, the lowest
  * says it for "processes 0-3". Where another process has failed already, the
  * process ends by that, with exit code 117. Not meant to be called directly.
+ * With a NULL file the place is the one that jd_call_site() has given.
  */
 JD_API JD_NORETURN void jd_check_failed(jd_status status, const char *call,
                                         const char *file, int line);
+
+/*
+ * For libraries that bring jd to another language: says that this thread's
+ * calls of jd are from now on made at the address, one that the program's call
+ * returns to, instead of where the library itself makes them. Sentences,
+ * JD_CHECK_SITES and what is recorded name it. NULL ends that.
+ *
+ *     jd_call_site(__builtin_return_address(0));
+ *     status = jd_barrier(shard, axes);
+ *     jd_call_site(NULL);
+ *
+ * Threads: any; each has its own.
+ */
+JD_API void jd_call_site(const void *address);
 
 #ifdef __cplusplus
 }

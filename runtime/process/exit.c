@@ -6,6 +6,7 @@
 #include "base/forked.h"
 #include "base/log.h"
 #include "base/process_exit.h"
+#include "base/progress.h"
 #include "base/ranges.h"
 #include "base/text.h"
 #include "runtime/coordination/failure/failure_exit.h"
@@ -13,6 +14,7 @@
 #include "runtime/mpi/world.h"
 #include "runtime/process/proc_peers.h"
 #include "runtime/process/watchdog.h"
+#include "runtime/recorder/site.h"
 #include "runtime/recorder/trace_file.h"
 #include "base/litter.h"
 
@@ -199,11 +201,22 @@ JD_NORETURN static void end_after_check(jd_status status, const char *text)
     jd__exit_job(1);
 }
 
+/* "train.c:12: ", or that of the address which jd_call_site() has given. */
+static int print_place(char **ret_text, const char *file, int line)
+{
+    if (file)
+        return asprintf(ret_text, "%s:%d: ", file, line);
+    struct jd_site_text site = jd__site_of(jd__progress_thread.given);
+    return asprintf(ret_text, "%s%s", site.text, site.text[0] ? ": " : "");
+}
+
 void jd_check_failed(jd_status status, const char *call, const char *file,
                      int line)
 {
-    char *text;
-    int length = asprintf(&text, "%s:%d: %s: %s: %s", file, line, call,
+    char *place, *text;
+    if (print_place(&place, file, line) < 0)
+        end_after_check(status, call);
+    int length = asprintf(&text, "%s%s: %s: %s", place, call,
                           jd_status_name(status), jd_error_message());
     end_after_check(status, length < 0 ? call : text);
 }

@@ -293,3 +293,8 @@ MPI_Comm jd_mpi_comm(void)
         return MPI_COMM_NULL;
     return runtime->world.user_comm;
 }
+
+MPI_Fint jd_mpi_comm_f(void)
+{
+    return MPI_Comm_c2f(jd_mpi_comm());
+}

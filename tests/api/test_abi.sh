@@ -36,7 +36,8 @@ definitions() {
 # library INCLUDE_DIR FILE: with an mpi.h that is the same for each MPI.
 library() {
     mkdir -p "$work/mpi"
-    echo 'typedef struct mpi_communicator *MPI_Comm;' >"$work/mpi/mpi.h"
+    echo 'typedef struct mpi_communicator *MPI_Comm; typedef int MPI_Fint;' \
+        >"$work/mpi/mpi.h"
     definitions "$1" >"$2.c"
     cc -g -w -std=gnu11 -shared -fPIC -I"$1" -I"$work/mpi" -o "$2" "$2.c"
 }

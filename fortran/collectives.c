@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * collectives.c - jd_collectives.h for Fortran: type and count come from the
+ * arrays. C sees an array's dimensions reversed: its first axis is Fortran's
+ * last dimension, along which members' parts follow each other.
+ */
+#include "fortran/buffer.h"
+
+#include <stdint.h>
+
+/* What a collective is called on. */
+#define JDF_ALONG jd_shard *const *shard, const CFI_cdesc_t *axes
+#define JDF_ARRAYS const CFI_cdesc_t *in, const CFI_cdesc_t *out
+/* The last arguments of those that have arrays. */
+#define JDF_TYPED const int *dtype, JDF_OUTCOME
+
+/* ---- what they share ---------------------------------------------------- */
+
+/* The arguments of a collective in C's form. */
+struct collective {
+    jd_shard *shard;
+    struct jdf_text along;
+    struct jdf_pair pair;
+};
+
+static jd_status begin_collective(const struct jdf_call *call, JDF_ALONG,
+                                  JDF_ARRAYS, const int *dtype,
+                                  enum jdf_use use,
+                                  struct collective *ret_collective)
+{
+    *ret_collective = (struct collective){ .shard = *shard };
+    jd_status status = jdf_axes_take(call, axes, &ret_collective->along);
+    if (status == JD_OK)
+        status =
+            jdf_pair_take(call, in, out, dtype, use, &ret_collective->pair);
+    return status;
+}
+
+static void end_collective(const struct jdf_call *call,
+                           struct collective *collective, jd_status status)
+{
+    jdf_pair_end(&collective->pair, status);
+    jdf_text_drop(&collective->along);
+    jdf_end(call, status);
+}
+
+static int members_of(const struct collective *collective)
+{
+    return jd_axis_size(collective->shard, collective->along.text);
+}
+
+/* ---- as many out as in --------------------------------------------------- */
+
+typedef jd_status (*alike_f)(jd_shard *shard, const char *axes, const void *in,
+                             void *out, size_t count, jd_dtype dtype);
+
+/* Where all of in and out is of one count. */
+static void make_alike(const struct jdf_call *call, alike_f make, JDF_ALONG,
+                       JDF_ARRAYS, const int *dtype)
+{
+    struct collective it;
+    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
+                                        JDF_REDUCED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = make(it.shard, it.along.text, it.pair.in.data,
+                      it.pair.out.data, it.pair.in.count, it.pair.in.dtype);
+    end_collective(call, &it, status);
+}
+
+#define REDUCTION(name)                                                        \
+    JD_API void jdf_##name(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)                   \
+    {                                                                          \
+        JDF_CALL("jd_" #name);                                                 \
+        make_alike(&call, jd_##name, shard, axes, in, out, dtype);             \
+    }
+
+REDUCTION(psum)
+REDUCTION(pmean)
+REDUCTION(pmax)
+REDUCTION(pmin)
+REDUCTION(pprod)
+
+/* ---- one of them has a part for each member ------------------------------ */
+
+static void make_scatter(const struct jdf_call *call, JDF_ALONG, JDF_ARRAYS,
+                         const int *dtype)
+{
+    struct collective it;
+    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
+                                        JDF_REDUCED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(call, &it.pair.in, &it.pair.out,
+                                  members_of(&it));
+    if (status == JD_OK)
+        status = jd_psum_scatter(it.shard, it.along.text, it.pair.in.data,
+                                 it.pair.out.data, it.pair.out.count,
+                                 it.pair.in.dtype);
+    end_collective(call, &it, status);
+}
+
+JD_API void jdf_psum_scatter(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
+{
+    JDF_CALL("jd_psum_scatter");
+    make_scatter(&call, shard, axes, in, out, dtype);
+}
+
+JD_API void jdf_all_gather(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
+{
+    JDF_CALL("jd_all_gather");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in,
+                                  members_of(&it));
+    if (status == JD_OK)
+        status = jd_all_gather(it.shard, it.along.text, it.pair.in.data,
+                               it.pair.out.data, it.pair.in.count,
+                               it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+/* Rows of C are what lies along dimension 1 here. */
+static jd_status check_rows(const struct jdf_call *call,
+                            const struct collective *it)
+{
+    size_t in = jdf_num_rows(&it->pair.in), out = jdf_num_rows(&it->pair.out);
+    if (in == out)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: in has %zu elements in all its dimensions after "
+                        "the first, and out %zu; they are alike there",
+                        call->name, in, out);
+}
+
+JD_API void jdf_psum_scatter_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
+{
+    JDF_CALL("jd_psum_scatter_2d");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    if (status == JD_OK)
+        status = check_rows(&call, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.in, &it.pair.out,
+                                  members_of(&it));
+    if (status == JD_OK)
+        status = jd_psum_scatter_2d(
+            it.shard, it.along.text, it.pair.in.data, it.pair.out.data,
+            jdf_num_rows(&it.pair.out), jdf_row_length(&it.pair.out),
+            it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+JD_API void jdf_all_gather_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
+{
+    JDF_CALL("jd_all_gather_2d");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = check_rows(&call, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in,
+                                  members_of(&it));
+    if (status == JD_OK)
+        status = jd_all_gather_2d(
+            it.shard, it.along.text, it.pair.in.data, it.pair.out.data,
+            jdf_num_rows(&it.pair.in), jdf_row_length(&it.pair.in),
+            it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+/* ---- exchanging --------------------------------------------------------- */
+
+/* The parts of in, one for each member. */
+static jd_status check_parts(const struct jdf_call *call,
+                             const struct collective *it, size_t *ret_count)
+{
+    int members = members_of(it);
+    if (members < 0)
+        return JD_INVALID_ARGUMENT; /* which has said why */
+    *ret_count = it->pair.in.count / (size_t)members;
+    if (*ret_count * (size_t)members == it->pair.in.count)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: in has %zu elements, which %d members cannot share "
+                        "evenly; pass as many for each of them",
+                        call->name, it->pair.in.count, members);
+}
+
+JD_API void jdf_all_to_all(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
+{
+    JDF_CALL("jd_all_to_all");
+    struct collective it;
+    size_t count;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = check_parts(&call, &it, &count);
+    if (status == JD_OK)
+        status = jd_all_to_all(it.shard, it.along.text, it.pair.in.data,
+                               it.pair.out.data, count, it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+/* A dimension of Fortran's, 1 or 2, as C's axis. */
+static jd_status check_dimension(const struct jdf_call *call, const char *name,
+                                 int dimension)
+{
+    if (dimension == 1 || dimension == 2)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT, "%s: %s is %d; it is 1 or 2",
+                        call->name, name, dimension);
+}
+
+JD_API void jdf_all_to_all_2d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
+                              const int *concat_dim, JDF_TYPED)
+{
+    JDF_CALL("jd_all_to_all_2d");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = check_dimension(&call, "split_dim", *split_dim);
+    if (status == JD_OK)
+        status = check_dimension(&call, "concat_dim", *concat_dim);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = jd_all_to_all_2d(
+            it.shard, it.along.text, it.pair.in.data, it.pair.out.data,
+            jdf_num_rows(&it.pair.in), jdf_row_length(&it.pair.in),
+            2 - *split_dim, 2 - *concat_dim, it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+/* Rows are what lies along all dimensions but the last. */
+static size_t extent_of_last(const struct jdf_buffer *buffer)
+{
+    int rank = buffer->array->rank;
+    return rank > 0 ? (size_t)buffer->array->dim[rank - 1].extent : 1;
+}
+
+/* The elements in such a row: alike in in and out, of which one may have none. */
+static jd_status find_row(const struct jdf_call *call,
+                          const struct collective *it, size_t *ret_count)
+{
+    size_t in = 1, out = 1;
+    const struct jdf_pair *pair = &it->pair;
+    for (int i = 0; i + 1 < pair->in.array->rank; i++)
+        in *= (size_t)pair->in.array->dim[i].extent;
+    for (int i = 0; i + 1 < pair->out.array->rank; i++)
+        out *= (size_t)pair->out.array->dim[i].extent;
+    *ret_count = in;
+    if (in == out)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: a row of in, which is what lies along all its "
+                        "dimensions but the last, has %zu elements, and one of "
+                        "out %zu; they are alike",
+                        call->name, in, out);
+}
+
+static jd_status check_entries(const struct jdf_call *call, const char *name,
+                               const CFI_cdesc_t *list, size_t entries)
+{
+    if (jdf_count(list) == entries)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: input_offsets has %zu entries and %s %zu; the four "
+                        "lists have as many",
+                        call->name, entries, name, jdf_count(list));
+}
+
+JD_API void jdf_ragged_all_to_all(JDF_ALONG, JDF_ARRAYS,
+                                  const CFI_cdesc_t *input_offsets,
+                                  const CFI_cdesc_t *send_sizes,
+                                  const CFI_cdesc_t *output_offsets,
+                                  const CFI_cdesc_t *recv_sizes, JDF_TYPED)
+{
+    JDF_CALL("jd_ragged_all_to_all");
+    struct collective it;
+    size_t row_count, entries = jdf_count(input_offsets);
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = find_row(&call, &it, &row_count);
+    if (status == JD_OK)
+        status = check_entries(&call, "send_sizes", send_sizes, entries);
+    if (status == JD_OK)
+        status = check_entries(&call, "output_offsets", output_offsets, entries);
+    if (status == JD_OK)
+        status = check_entries(&call, "recv_sizes", recv_sizes, entries);
+    if (status == JD_OK)
+        status = jd_ragged_all_to_all(
+            it.shard, it.along.text, it.pair.in.data,
+            extent_of_last(&it.pair.in), it.pair.out.data,
+            extent_of_last(&it.pair.out), row_count, jdf_first(input_offsets),
+            jdf_first(send_sizes), jdf_first(output_offsets),
+            jdf_first(recv_sizes), (int)entries, it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+/* ---- moving ------------------------------------------------------------- */
+
+typedef jd_status (*permute_f)(jd_shard *shard, const char *axes,
+                               const void *in, void *out, size_t count,
+                               jd_dtype dtype, const jd_route *routes,
+                               int num_routes);
+
+static void make_permute(const struct jdf_call *call, permute_f permute,
+                         JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *routes,
+                         const int *dtype)
+{
+    struct collective it;
+    jd_status status =
+        begin_collective(call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = permute(it.shard, it.along.text, it.pair.in.data,
+                         it.pair.out.data, it.pair.in.count, it.pair.in.dtype,
+                         jdf_first(routes), (int)jdf_count(routes));
+    end_collective(call, &it, status);
+}
+
+JD_API void jdf_ppermute(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *routes,
+                         JDF_TYPED)
+{
+    JDF_CALL("jd_ppermute");
+    make_permute(&call, jd_ppermute, shard, axes, in, out, routes, dtype);
+}
+
+JD_API void jdf_ppermute_keep(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *routes,
+                              JDF_TYPED)
+{
+    JDF_CALL("jd_ppermute_keep");
+    make_permute(&call, jd_ppermute_keep, shard, axes, in, out, routes, dtype);
+}
+
+static jd_status check_permutation(const struct jdf_call *call,
+                                   const struct collective *it,
+                                   const CFI_cdesc_t *permutation)
+{
+    int members = members_of(it);
+    if (members < 0)
+        return JD_INVALID_ARGUMENT; /* which has said why */
+    if (jdf_count(permutation) == (size_t)members)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: permutation has %zu entries, and there are %d "
+                        "members along the axes; list each once",
+                        call->name, jdf_count(permutation), members);
+}
+
+JD_API void jdf_pshuffle(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *permutation,
+                         JDF_TYPED)
+{
+    JDF_CALL("jd_pshuffle");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = check_permutation(&call, &it, permutation);
+    if (status == JD_OK)
+        status = jd_pshuffle(it.shard, it.along.text, it.pair.in.data,
+                             it.pair.out.data, it.pair.in.count,
+                             it.pair.in.dtype, jdf_first(permutation));
+    end_collective(&call, &it, status);
+}
+
+JD_API void jdf_pbroadcast(JDF_ALONG, const int *source, JDF_ARRAYS, JDF_TYPED)
+{
+    JDF_CALL("jd_pbroadcast");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = jd_pbroadcast(it.shard, it.along.text, *source,
+                               it.pair.in.data, it.pair.out.data,
+                               it.pair.in.count, it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+JD_API void jdf_barrier(JDF_ALONG, JDF_OUTCOME)
+{
+    JDF_CALL("jd_barrier");
+    struct jdf_text along;
+    jd_status status = jdf_axes_take(&call, axes, &along);
+    if (status == JD_OK)
+        status = jd_barrier(*shard, along.text);
+    jdf_text_drop(&along);
+    jdf_end(&call, status);
+}
+
+JD_API void jdf_shard_synchronize(jd_shard *const *shard, JDF_OUTCOME)
+{
+    JDF_CALL("jd_shard_synchronize");
+    jdf_end(&call, jd_shard_synchronize(*shard));
+}
+
+JD_API void *jdf_shard_stream(jd_shard *const *shard, JDF_OUTCOME)
+{
+    JDF_CALL("jd_shard_stream");
+    void *stream = jd_shard_stream(*shard);
+    jdf_end(&call, jdf_unless(!stream, JD_UNIMPLEMENTED));
+    return stream;
+}
+
+JD_API void jdf_shard_use_stream(jd_shard *const *shard, void *const *stream,
+                                 JDF_OUTCOME)
+{
+    JDF_CALL("jd_shard_use_stream");
+    jdf_end(&call, jd_shard_use_stream(*shard, *stream));
+}

@@ -1,0 +1,219 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! collectives.f90 - collectives over named mesh axes: jd_collectives.h.
+!
+! Type, kind and count come from the arrays, which have any rank and may be
+! sections. axes is one name, several ("data,model") or jd_all_axes. Members are
+! counted from 0. What they give follows each other along the last dimension, as
+! C's first axis; the calls that end in _2d have it along dimension 1.
+module jdf_collectives
+  use, intrinsic :: iso_c_binding
+  use jdf_types
+  implicit none
+  private
+  public :: jd_psum, jd_pmean, jd_pmax, jd_pmin, jd_pprod
+  public :: jd_psum_scatter, jd_psum_scatter_2d
+  public :: jd_all_gather, jd_all_gather_2d
+  public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
+  public :: jd_ppermute, jd_ppermute_keep, jd_pshuffle, jd_pbroadcast
+  public :: jd_send, jd_recv, jd_send_tagged, jd_recv_tagged
+  public :: jd_group_begin, jd_group_end
+  public :: jd_barrier, jd_shard_synchronize
+  public :: jd_shard_stream, jd_shard_use_stream
+
+  interface
+
+    ! The sum, the mean, the greatest, the least, the product of the members'
+    ! elements, on each of them: in "out", or without one in "in".
+    subroutine jd_psum(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_psum")
+      include "reduce.inc"
+    end subroutine jd_psum
+
+    subroutine jd_pmean(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pmean")
+      include "reduce.inc"
+    end subroutine jd_pmean
+
+    subroutine jd_pmax(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pmax")
+      include "reduce.inc"
+    end subroutine jd_pmax
+
+    subroutine jd_pmin(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pmin")
+      include "reduce.inc"
+    end subroutine jd_pmin
+
+    subroutine jd_pprod(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pprod")
+      include "reduce.inc"
+    end subroutine jd_pprod
+
+    ! Member i gets part i of the sum: in(..., members * n), out(..., n).
+    subroutine jd_psum_scatter(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_psum_scatter")
+      include "gather.inc"
+    end subroutine jd_psum_scatter
+
+    ! The same along dimension 1: in(members * n, ...), out(n, ...).
+    subroutine jd_psum_scatter_2d(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_psum_scatter_2d")
+      include "gather.inc"
+    end subroutine jd_psum_scatter_2d
+
+    ! The members' arrays one by one: in(..., n), out(..., members * n).
+    subroutine jd_all_gather(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_all_gather")
+      include "gather.inc"
+    end subroutine jd_all_gather
+
+    ! The same along dimension 1: in(n, ...), out(members * n, ...).
+    subroutine jd_all_gather_2d(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_all_gather_2d")
+      include "gather.inc"
+    end subroutine jd_all_gather_2d
+
+    ! Part i of out comes from member i, which has it as the part of this one.
+    ! Without an out it is in "in".
+    subroutine jd_all_to_all(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_all_to_all")
+      include "reduce.inc"
+    end subroutine jd_all_to_all
+
+    ! in is cut along dimension split_dim, 1 or 2; what comes from the members
+    ! is joined along concat_dim.
+    subroutine jd_all_to_all_2d( &
+      shard, axes, in, out, &
+      split_dim, concat_dim, dtype, stat, errmsg) &
+      bind(C, name="jdf_all_to_all_2d")
+      include "gather.inc"
+      integer(c_int), intent(in) :: split_dim, concat_dim
+    end subroutine jd_all_to_all_2d
+
+    ! Parts of unlike lengths, counted along the last dimension, from 0.
+    subroutine jd_ragged_all_to_all( &
+      shard, axes, in, out, input_offsets, &
+      send_sizes, output_offsets, recv_sizes, dtype, stat, errmsg) &
+      bind(C, name="jdf_ragged_all_to_all")
+      include "gather.inc"
+      integer(c_int64_t), intent(in), contiguous :: input_offsets(:)
+      integer(c_int64_t), intent(in), contiguous :: send_sizes(:)
+      integer(c_int64_t), intent(in), contiguous :: output_offsets(:)
+      integer(c_int64_t), intent(in), contiguous :: recv_sizes(:)
+    end subroutine jd_ragged_all_to_all
+
+    ! Each route's "in" goes to its "out"; zeros where no route ends.
+    subroutine jd_ppermute(shard, axes, in, out, routes, dtype, stat, errmsg) &
+      bind(C, name="jdf_ppermute")
+      include "gather.inc"
+      type(jd_route), intent(in), contiguous :: routes(:)
+    end subroutine jd_ppermute
+
+    ! The same, but out stays as it is where no route ends.
+    subroutine jd_ppermute_keep( &
+      shard, axes, in, out, &
+      routes, dtype, stat, errmsg) &
+      bind(C, name="jdf_ppermute_keep")
+      include "gather.inc"
+      type(jd_route), intent(in), contiguous :: routes(:)
+    end subroutine jd_ppermute_keep
+
+    ! Member i gets what member permutation(i + 1) has.
+    subroutine jd_pshuffle( &
+      shard, axes, in, out, &
+      permutation, dtype, stat, errmsg) &
+      bind(C, name="jdf_pshuffle")
+      include "gather.inc"
+      integer(c_int), intent(in), contiguous :: permutation(:)
+    end subroutine jd_pshuffle
+
+    ! Every member gets what member source has, which alone reads "in".
+    subroutine jd_pbroadcast( &
+      shard, axes, source, in, &
+      out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pbroadcast")
+      include "reduce.inc"
+      integer(c_int), intent(in) :: source
+    end subroutine jd_pbroadcast
+
+    ! In a group the elements move in jd_group_end: until then "in" stays as it
+    ! is, is no expression, and is contiguous, and so is "out" of jd_recv.
+    subroutine jd_send(shard, axes, to, in, dtype, stat, errmsg) &
+      bind(C, name="jdf_send")
+      include "transfer.inc"
+      integer(c_int), intent(in) :: to
+      type(*), dimension(..), asynchronous, intent(in) :: in
+    end subroutine jd_send
+
+    subroutine jd_recv(shard, axes, from, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_recv")
+      include "transfer.inc"
+      integer(c_int), intent(in) :: from
+      type(*), dimension(..), asynchronous, intent(inout) :: out
+    end subroutine jd_recv
+
+    subroutine jd_send_tagged(shard, axes, to, tag, in, dtype, stat, errmsg) &
+      bind(C, name="jdf_send_tagged")
+      include "transfer.inc"
+      integer(c_int), intent(in) :: to
+      integer(c_int32_t), intent(in) :: tag
+      type(*), dimension(..), asynchronous, intent(in) :: in
+    end subroutine jd_send_tagged
+
+    subroutine jd_recv_tagged( &
+      shard, axes, from, tag, &
+      out, dtype, stat, errmsg) &
+      bind(C, name="jdf_recv_tagged")
+      include "transfer.inc"
+      integer(c_int), intent(in) :: from
+      integer(c_int32_t), intent(in) :: tag
+      type(*), dimension(..), asynchronous, intent(inout) :: out
+    end subroutine jd_recv_tagged
+
+    subroutine jd_group_begin(shard, stat, errmsg) &
+      bind(C, name="jdf_group_begin")
+      import :: jd_shard, c_int, c_char
+      type(jd_shard), intent(in) :: shard
+      include "outcome.inc"
+    end subroutine jd_group_begin
+
+    subroutine jd_group_end(shard, stat, errmsg) &
+      bind(C, name="jdf_group_end")
+      import :: jd_shard, c_int, c_char
+      type(jd_shard), intent(in) :: shard
+      include "outcome.inc"
+    end subroutine jd_group_end
+
+    subroutine jd_shard_synchronize(shard, stat, errmsg) &
+      bind(C, name="jdf_shard_synchronize")
+      import :: jd_shard, c_int, c_char
+      type(jd_shard), intent(in) :: shard
+      include "outcome.inc"
+    end subroutine jd_shard_synchronize
+
+    subroutine jd_barrier(shard, axes, stat, errmsg) &
+      bind(C, name="jdf_barrier")
+      import :: jd_shard, c_int, c_char
+      include "along.inc"
+    end subroutine jd_barrier
+
+    ! On cuda, the stream on which the shard's collectives are queued.
+    type(c_ptr) function jd_shard_stream(shard, stat, errmsg) &
+      bind(C, name="jdf_shard_stream")
+      import :: jd_shard, c_ptr, c_int, c_char
+      type(jd_shard), intent(in) :: shard
+      include "outcome.inc"
+    end function jd_shard_stream
+
+    subroutine jd_shard_use_stream(shard, stream, stat, errmsg) &
+      bind(C, name="jdf_shard_use_stream")
+      import :: jd_shard, c_ptr, c_int, c_char
+      type(jd_shard), intent(in) :: shard
+      type(c_ptr), intent(in) :: stream
+      include "outcome.inc"
+    end subroutine jd_shard_use_stream
+
+  end interface
+
+end module jdf_collectives

@@ -1,0 +1,100 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!
+! types.f90 - the constants and derived types of jd for Fortran.
+!
+! A handle is what C has a pointer to: assignment copies the handle and not the
+! thing, and nothing is freed when a variable goes out of scope. Most of what
+! frees is collective, and a final procedure runs where the compiler puts it, on
+! one process sooner than on another; so each thing is given back by the call
+! that C has for it, which leaves the handle as it was before (jd_is_null).
+module jdf_types
+  use, intrinsic :: iso_c_binding, only: c_associated, c_int, c_int64_t, &
+    c_null_ptr, c_ptr
+  implicit none
+  private
+  public :: jd_mesh, jd_shard, jd_route, jd_leaf, jd_device
+  public :: jd_is_null
+
+  ! Statuses, stat= of each call.
+  integer(c_int), parameter, public :: &
+    jd_ok = 0, jd_cancelled = 1, jd_unknown = 2, jd_invalid_argument = 3, &
+    jd_deadline_exceeded = 4, jd_not_found = 5, jd_already_exists = 6, &
+    jd_permission_denied = 7, jd_resource_exhausted = 8, &
+    jd_failed_precondition = 9, jd_aborted = 10, jd_out_of_range = 11, &
+    jd_unimplemented = 12, jd_internal = 13, jd_unavailable = 14, &
+    jd_data_loss = 15, jd_unauthenticated = 16
+
+  ! Types of elements, dtype= where Fortran has no such type.
+  integer(c_int), parameter, public :: &
+    jd_pred = 1, jd_s8 = 2, jd_s16 = 3, jd_s32 = 4, jd_s64 = 5, jd_u8 = 6, &
+    jd_u16 = 7, jd_u32 = 8, jd_u64 = 9, jd_f16 = 10, jd_f32 = 11, &
+    jd_f64 = 12, jd_c64 = 15, jd_bf16 = 16, jd_c128 = 18, jd_f8e5m2 = 19, &
+    jd_f8e4m3fn = 20
+
+  ! The most dimensions that a sharded array has.
+  integer(c_int), parameter, public :: jd_max_ndim = 8
+
+  ! All axes of a mesh, where C has NULL.
+  character(len=*), parameter, public :: jd_all_axes = "*"
+
+  integer(c_int), parameter, public :: &
+    jd_version_major = 0, jd_version_minor = 1, jd_version_patch = 0
+
+  ! Handles; c is what C's calls take.
+  type, bind(C) :: jd_mesh
+    type(c_ptr) :: c = c_null_ptr
+  end type jd_mesh
+
+  type, bind(C) :: jd_shard
+    type(c_ptr) :: c = c_null_ptr
+  end type jd_shard
+
+  ! From one member to another, by their indices along the axes, from 0.
+  type, bind(C) :: jd_route
+    integer(c_int) :: from
+    integer(c_int) :: to
+  end type jd_route
+
+  ! An array of the program among several that travel together: jd_leaf_of.
+  ! The shape is as C sees it, the last dimension first.
+  type, bind(C) :: jd_leaf
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int) :: dtype = 0
+    integer(c_int) :: ndim = 0
+    integer(c_int64_t) :: shape(jd_max_ndim) = 0
+  end type jd_leaf
+
+  ! One device of the job, as C's jd_device; a copy, which stays.
+  type :: jd_device
+    integer(c_int64_t) :: id = -1
+    integer(c_int) :: process_index = -1
+    integer(c_int) :: local_ordinal = -1
+    character(len=:), allocatable :: platform
+    character(len=:), allocatable :: kind
+    character(len=:), allocatable :: host
+    integer(c_int) :: slice_index = -1
+    integer(c_int) :: numa_node = -1
+    character(len=:), allocatable :: pci_bus_id
+    character(len=:), allocatable :: uuid
+    integer(c_int64_t) :: memory_bytes = 0
+    type(c_ptr) :: c = c_null_ptr ! C's own, until jd_shutdown
+  end type jd_device
+
+  interface jd_is_null
+    procedure is_null_mesh, is_null_shard
+  end interface jd_is_null
+
+contains
+
+  ! True for a handle that nothing was made of, or that was given back.
+  elemental logical function is_null_mesh(mesh)
+    type(jd_mesh), intent(in) :: mesh
+    is_null_mesh = .not. c_associated(mesh%c)
+  end function is_null_mesh
+
+  elemental logical function is_null_shard(shard)
+    type(jd_shard), intent(in) :: shard
+    is_null_shard = .not. c_associated(shard%c)
+  end function is_null_shard
+
+end module jdf_types
