@@ -13,10 +13,10 @@ static const struct {
     CFI_type_t type;
     jd_dtype dtype;
 } types[] = {
-    { CFI_type_Bool, JD_PRED },          { CFI_type_int8_t, JD_S8 },
-    { CFI_type_int16_t, JD_S16 },        { CFI_type_int32_t, JD_S32 },
-    { CFI_type_int64_t, JD_S64 },        { CFI_type_float, JD_F32 },
-    { CFI_type_double, JD_F64 },         { CFI_type_float_Complex, JD_C64 },
+    { CFI_type_Bool, JD_PRED },           { CFI_type_int8_t, JD_S8 },
+    { CFI_type_int16_t, JD_S16 },         { CFI_type_int32_t, JD_S32 },
+    { CFI_type_int64_t, JD_S64 },         { CFI_type_float, JD_F32 },
+    { CFI_type_double, JD_F64 },          { CFI_type_float_Complex, JD_C64 },
     { CFI_type_double_Complex, JD_C128 }, { CFI_type_char, JD_U8 },
 };
 
@@ -39,8 +39,10 @@ struct jdf_type_text jdf_type_text(const CFI_cdesc_t *array)
 {
     struct jdf_type_text text;
 #ifdef CFI_type_mask
-    static const char *const families[] = { [1] = "integer", [2] = "logical",
-                                            [3] = "real",    [4] = "complex",
+    static const char *const families[] = { [1] = "integer",
+                                            [2] = "logical",
+                                            [3] = "real",
+                                            [4] = "complex",
                                             [5] = "character" };
     int family = array->type & CFI_type_mask;
     int kind = array->type >> CFI_type_kind_shift;
@@ -99,10 +101,11 @@ static jd_status find_dtype(const struct jdf_call *call, const char *name,
     if (!*ret_dtype)
         return fail_no_type(call, name, array);
     if (use == JDF_REDUCED && is_text(array))
-        return jd_fail_with(JD_UNIMPLEMENTED,
-                            "%s: %s is %s, and there is no arithmetic on texts; "
-                            "pass numbers",
-                            call->name, name, jdf_type_text(array).text);
+        return jd_fail_with(
+            JD_UNIMPLEMENTED,
+            "%s: %s is %s, and there is no arithmetic on texts; "
+            "pass numbers",
+            call->name, name, jdf_type_text(array).text);
     return JD_OK;
 }
 
@@ -151,9 +154,8 @@ static size_t length_of(const struct jdf_buffer *buffer)
 
 size_t jdf_row_length(const struct jdf_buffer *buffer)
 {
-    return length_of(buffer) * (buffer->array->rank > 0
-                                    ? (size_t)buffer->array->dim[0].extent
-                                    : 1);
+    return length_of(buffer) *
+           (buffer->array->rank > 0 ? (size_t)buffer->array->dim[0].extent : 1);
 }
 
 size_t jdf_num_rows(const struct jdf_buffer *buffer)
@@ -216,11 +218,12 @@ jd_status jdf_buffer_take(const struct jdf_call *call, const char *name,
 {
     *ret_buffer = (struct jdf_buffer){ .array = array, .name = name };
     if (is_assumed_size(array))
-        return jd_fail_with(JD_INVALID_ARGUMENT,
-                            "%s: %s is an assumed-size array, whose last extent "
-                            "nobody knows; pass a section with an end, as "
-                            "a(1:n)",
-                            call->name, name);
+        return jd_fail_with(
+            JD_INVALID_ARGUMENT,
+            "%s: %s is an assumed-size array, whose last extent "
+            "nobody knows; pass a section with an end, as "
+            "a(1:n)",
+            call->name, name);
     jd_status status =
         find_dtype(call, name, array, dtype, use, &ret_buffer->dtype);
     if (status != JD_OK)

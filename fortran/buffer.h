@@ -26,8 +26,8 @@ enum jdf_use { JDF_MOVED, JDF_REDUCED };
 /*
  * dtype is the program's own, for a type that Fortran has not (BF16, U32), of
  * as many bytes; NULL: the array's.
- * Returns: INVALID_ARGUMENT naming the argument, its type and its kind, where jd
- *   has no such type, and for an assumed-size array.
+ * Returns: INVALID_ARGUMENT naming the argument, its type and its kind, where
+ * jd has no such type, and for an assumed-size array.
  */
 jd_status jdf_buffer_take(const struct jdf_call *call, const char *name,
                           const CFI_cdesc_t *array, const int *dtype,

@@ -48,8 +48,7 @@ struct jdf_call {
     struct jdf_call call =                                                     \
         jdf_begin(name, __builtin_return_address(0), stat, errmsg)
 #define JDF_CALL_WITHIN(name)                                                  \
-    struct jdf_call call =                                                     \
-        jdf_begin(name, jdf_site_outside(), stat, NULL)
+    struct jdf_call call = jdf_begin(name, jdf_site_outside(), stat, NULL)
 
 struct jdf_call jdf_begin(const char *name, const void *site, JDF_OUTCOME);
 

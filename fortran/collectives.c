@@ -59,8 +59,8 @@ static void make_alike(const struct jdf_call *call, alike_f make, JDF_ALONG,
                        JDF_ARRAYS, const int *dtype)
 {
     struct collective it;
-    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
-                                        JDF_REDUCED, &it);
+    jd_status status =
+        begin_collective(call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
@@ -88,11 +88,11 @@ static void make_scatter(const struct jdf_call *call, JDF_ALONG, JDF_ARRAYS,
                          const int *dtype)
 {
     struct collective it;
-    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
-                                        JDF_REDUCED, &it);
+    jd_status status =
+        begin_collective(call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
     if (status == JD_OK)
-        status = jdf_check_counts(call, &it.pair.in, &it.pair.out,
-                                  members_of(&it));
+        status =
+            jdf_check_counts(call, &it.pair.in, &it.pair.out, members_of(&it));
     if (status == JD_OK)
         status = jd_psum_scatter(it.shard, it.along.text, it.pair.in.data,
                                  it.pair.out.data, it.pair.out.count,
@@ -113,12 +113,12 @@ JD_API void jdf_all_gather(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
     jd_status status =
         begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
     if (status == JD_OK)
-        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in,
-                                  members_of(&it));
+        status =
+            jdf_check_counts(&call, &it.pair.out, &it.pair.in, members_of(&it));
     if (status == JD_OK)
-        status = jd_all_gather(it.shard, it.along.text, it.pair.in.data,
-                               it.pair.out.data, it.pair.in.count,
-                               it.pair.in.dtype);
+        status =
+            jd_all_gather(it.shard, it.along.text, it.pair.in.data,
+                          it.pair.out.data, it.pair.in.count, it.pair.in.dtype);
     end_collective(&call, &it, status);
 }
 
@@ -144,13 +144,13 @@ JD_API void jdf_psum_scatter_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
     if (status == JD_OK)
         status = check_rows(&call, &it);
     if (status == JD_OK)
-        status = jdf_check_counts(&call, &it.pair.in, &it.pair.out,
-                                  members_of(&it));
+        status =
+            jdf_check_counts(&call, &it.pair.in, &it.pair.out, members_of(&it));
     if (status == JD_OK)
-        status = jd_psum_scatter_2d(
-            it.shard, it.along.text, it.pair.in.data, it.pair.out.data,
-            jdf_num_rows(&it.pair.out), jdf_row_length(&it.pair.out),
-            it.pair.in.dtype);
+        status =
+            jd_psum_scatter_2d(it.shard, it.along.text, it.pair.in.data,
+                               it.pair.out.data, jdf_num_rows(&it.pair.out),
+                               jdf_row_length(&it.pair.out), it.pair.in.dtype);
     end_collective(&call, &it, status);
 }
 
@@ -163,13 +163,13 @@ JD_API void jdf_all_gather_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
     if (status == JD_OK)
         status = check_rows(&call, &it);
     if (status == JD_OK)
-        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in,
-                                  members_of(&it));
+        status =
+            jdf_check_counts(&call, &it.pair.out, &it.pair.in, members_of(&it));
     if (status == JD_OK)
-        status = jd_all_gather_2d(
-            it.shard, it.along.text, it.pair.in.data, it.pair.out.data,
-            jdf_num_rows(&it.pair.in), jdf_row_length(&it.pair.in),
-            it.pair.in.dtype);
+        status =
+            jd_all_gather_2d(it.shard, it.along.text, it.pair.in.data,
+                             it.pair.out.data, jdf_num_rows(&it.pair.in),
+                             jdf_row_length(&it.pair.in), it.pair.in.dtype);
     end_collective(&call, &it, status);
 }
 
@@ -185,10 +185,11 @@ static jd_status check_parts(const struct jdf_call *call,
     *ret_count = it->pair.in.count / (size_t)members;
     if (*ret_count * (size_t)members == it->pair.in.count)
         return JD_OK;
-    return jd_fail_with(JD_INVALID_ARGUMENT,
-                        "%s: in has %zu elements, which %d members cannot share "
-                        "evenly; pass as many for each of them",
-                        call->name, it->pair.in.count, members);
+    return jd_fail_with(
+        JD_INVALID_ARGUMENT,
+        "%s: in has %zu elements, which %d members cannot share "
+        "evenly; pass as many for each of them",
+        call->name, it->pair.in.count, members);
 }
 
 JD_API void jdf_all_to_all(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
@@ -232,10 +233,10 @@ JD_API void jdf_all_to_all_2d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
-        status = jd_all_to_all_2d(
-            it.shard, it.along.text, it.pair.in.data, it.pair.out.data,
-            jdf_num_rows(&it.pair.in), jdf_row_length(&it.pair.in),
-            2 - *split_dim, 2 - *concat_dim, it.pair.in.dtype);
+        status = jd_all_to_all_2d(it.shard, it.along.text, it.pair.in.data,
+                                  it.pair.out.data, jdf_num_rows(&it.pair.in),
+                                  jdf_row_length(&it.pair.in), 2 - *split_dim,
+                                  2 - *concat_dim, it.pair.in.dtype);
     end_collective(&call, &it, status);
 }
 
@@ -246,7 +247,8 @@ static size_t extent_of_last(const struct jdf_buffer *buffer)
     return rank > 0 ? (size_t)buffer->array->dim[rank - 1].extent : 1;
 }
 
-/* The elements in such a row: alike in in and out, of which one may have none. */
+/* The elements in such a row: alike in in and out, of which one may have none.
+ */
 static jd_status find_row(const struct jdf_call *call,
                           const struct collective *it, size_t *ret_count)
 {
@@ -271,10 +273,11 @@ static jd_status check_entries(const struct jdf_call *call, const char *name,
 {
     if (jdf_count(list) == entries)
         return JD_OK;
-    return jd_fail_with(JD_INVALID_ARGUMENT,
-                        "%s: input_offsets has %zu entries and %s %zu; the four "
-                        "lists have as many",
-                        call->name, entries, name, jdf_count(list));
+    return jd_fail_with(
+        JD_INVALID_ARGUMENT,
+        "%s: input_offsets has %zu entries and %s %zu; the four "
+        "lists have as many",
+        call->name, entries, name, jdf_count(list));
 }
 
 JD_API void jdf_ragged_all_to_all(JDF_ALONG, JDF_ARRAYS,
@@ -293,7 +296,8 @@ JD_API void jdf_ragged_all_to_all(JDF_ALONG, JDF_ARRAYS,
     if (status == JD_OK)
         status = check_entries(&call, "send_sizes", send_sizes, entries);
     if (status == JD_OK)
-        status = check_entries(&call, "output_offsets", output_offsets, entries);
+        status =
+            check_entries(&call, "output_offsets", output_offsets, entries);
     if (status == JD_OK)
         status = check_entries(&call, "recv_sizes", recv_sizes, entries);
     if (status == JD_OK)
@@ -385,9 +389,9 @@ JD_API void jdf_pbroadcast(JDF_ALONG, const int *source, JDF_ARRAYS, JDF_TYPED)
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
-        status = jd_pbroadcast(it.shard, it.along.text, *source,
-                               it.pair.in.data, it.pair.out.data,
-                               it.pair.in.count, it.pair.in.dtype);
+        status =
+            jd_pbroadcast(it.shard, it.along.text, *source, it.pair.in.data,
+                          it.pair.out.data, it.pair.in.count, it.pair.in.dtype);
     end_collective(&call, &it, status);
 }
 

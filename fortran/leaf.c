@@ -16,8 +16,8 @@ jd_status jdf_leaf_take(const struct jdf_call *call, const char *name,
         ret_leaf->shape[i] = array->dim[rank - 1 - i].extent;
     if (status == JD_OK && array->elem_len > jd_dtype_size(buffer->dtype))
         ret_leaf->shape[rank++] = (int64_t)array->elem_len;
-    ret_leaf->leaf = (jd_leaf){ buffer->data, buffer->dtype, rank,
-                                ret_leaf->shape };
+    ret_leaf->leaf =
+        (jd_leaf){ buffer->data, buffer->dtype, rank, ret_leaf->shape };
     return status;
 }
 

@@ -33,7 +33,7 @@ JD_API const jd_device *const *jdf_local_devices(int *ret_count, int *stat)
 }
 
 JD_API const jd_device *const *jdf_platform_devices(const CFI_cdesc_t *platform,
-                                             int *ret_count, int *stat)
+                                                    int *ret_count, int *stat)
 {
     JDF_CALL_WITHIN("jd_platform_devices");
     struct jdf_text text;
@@ -86,7 +86,7 @@ static jd_status create_mesh(const struct jdf_call *call, jd_mesh **ret_mesh,
 }
 
 JD_API void jdf_mesh_create(jd_mesh **ret_mesh, const CFI_cdesc_t *shape,
-                     const CFI_cdesc_t *names, JDF_OUTCOME)
+                            const CFI_cdesc_t *names, JDF_OUTCOME)
 {
     JDF_CALL("jd_mesh_create");
     jdf_end(&call, create_mesh(&call, ret_mesh, shape, names, NULL));
@@ -111,8 +111,8 @@ static jd_status check_devices(const struct jdf_call *call,
 }
 
 JD_API void jdf_mesh_create_on(jd_mesh **ret_mesh, const CFI_cdesc_t *shape,
-                        const CFI_cdesc_t *names, const CFI_cdesc_t *devices,
-                        int *stat)
+                               const CFI_cdesc_t *names,
+                               const CFI_cdesc_t *devices, int *stat)
 {
     JDF_CALL_WITHIN("jd_mesh_create");
     jd_status status = check_devices(&call, shape, devices);
@@ -124,8 +124,7 @@ JD_API void jdf_mesh_create_on(jd_mesh **ret_mesh, const CFI_cdesc_t *shape,
 JD_API void jdf_mesh_shape(const int *n, const CFI_cdesc_t *shape, JDF_OUTCOME)
 {
     JDF_CALL("jd_mesh_shape");
-    jdf_end(&call,
-            jd_mesh_shape(*n, (int)jdf_count(shape), jdf_first(shape)));
+    jdf_end(&call, jd_mesh_shape(*n, (int)jdf_count(shape), jdf_first(shape)));
 }
 
 JD_API int jdf_mesh_ndim(jd_mesh *const *mesh, JDF_OUTCOME)
@@ -146,8 +145,8 @@ JD_API int jdf_mesh_axis_size(jd_mesh *const *mesh, const int *axis)
     return jd_mesh_axis_sizes(*mesh)[*axis];
 }
 
-JD_API const jd_device *const *jdf_mesh_devices(jd_mesh *const *mesh, int *ret_count,
-                                         int *stat)
+JD_API const jd_device *const *jdf_mesh_devices(jd_mesh *const *mesh,
+                                                int *ret_count, int *stat)
 {
     JDF_CALL_WITHIN("jd_mesh_devices");
     const jd_device *const *list = jd_mesh_devices(*mesh, ret_count);
@@ -155,7 +154,7 @@ JD_API const jd_device *const *jdf_mesh_devices(jd_mesh *const *mesh, int *ret_c
 }
 
 JD_API const jd_device *const *jdf_mesh_local_devices(jd_mesh *const *mesh,
-                                               int *ret_count, int *stat)
+                                                      int *ret_count, int *stat)
 {
     JDF_CALL_WITHIN("jd_mesh_local_devices");
     const jd_device *const *list = jd_mesh_local_devices(*mesh, ret_count);
@@ -167,15 +166,15 @@ JD_API const jd_device *const *jdf_mesh_local_devices(jd_mesh *const *mesh,
 }
 
 JD_API void jdf_mesh_visualize(jd_mesh *const *mesh, CFI_cdesc_t *ret_picture,
-                        int *stat)
+                               int *stat)
 {
     JDF_CALL_WITHIN("jd_mesh_visualize");
     struct jdf_picture picture;
     jd_status status = jdf_picture_begin(&call, &picture);
     if (status == JD_OK)
-        status = jdf_picture_end(&call, &picture,
-                                 jd_mesh_visualize(*mesh, picture.out),
-                                 ret_picture);
+        status =
+            jdf_picture_end(&call, &picture,
+                            jd_mesh_visualize(*mesh, picture.out), ret_picture);
     jdf_end(&call, status);
 }
 
@@ -187,7 +186,8 @@ JD_API void jdf_mesh_destroy(jd_mesh **mesh)
     *mesh = NULL;
 }
 
-/* ---- pictures, which go to a unit of Fortran as a text -------------------- */
+/* ---- pictures, which go to a unit of Fortran as a text --------------------
+ */
 
 jd_status jdf_picture_begin(const struct jdf_call *call,
                             struct jdf_picture *ret_picture)
@@ -214,7 +214,8 @@ jd_status jdf_picture_end(const struct jdf_call *call,
 
 /* ---- shards ------------------------------------------------------------- */
 
-JD_API void jdf_mesh_shard(jd_shard **ret_shard, jd_mesh *const *mesh, int *stat)
+JD_API void jdf_mesh_shard(jd_shard **ret_shard, jd_mesh *const *mesh,
+                           int *stat)
 {
     JDF_CALL_WITHIN("jd_mesh_shard");
     *ret_shard = jd_mesh_shard(*mesh);
@@ -235,14 +236,15 @@ static jd_status run_body(jd_shard *shard, void *arg)
 }
 
 JD_API void jdf_shard_map(jd_mesh *const *mesh, jdf_body_f run, void *context,
-                   int *stat)
+                          int *stat)
 {
     JDF_CALL_WITHIN("jd_shard_map");
     struct body body = { run, context };
     jdf_end(&call, jd_shard_map(*mesh, run_body, &body));
 }
 
-JD_API int jdf_axis_index(jd_shard *const *shard, const CFI_cdesc_t *axes, JDF_OUTCOME)
+JD_API int jdf_axis_index(jd_shard *const *shard, const CFI_cdesc_t *axes,
+                          JDF_OUTCOME)
 {
     JDF_CALL("jd_axis_index");
     struct jdf_text along;
@@ -257,7 +259,8 @@ JD_API int jdf_axis_index(jd_shard *const *shard, const CFI_cdesc_t *axes, JDF_O
     return index;
 }
 
-JD_API int jdf_axis_size(jd_shard *const *shard, const CFI_cdesc_t *axes, JDF_OUTCOME)
+JD_API int jdf_axis_size(jd_shard *const *shard, const CFI_cdesc_t *axes,
+                         JDF_OUTCOME)
 {
     JDF_CALL("jd_axis_size");
     struct jdf_text along;
@@ -273,7 +276,7 @@ JD_API int jdf_axis_size(jd_shard *const *shard, const CFI_cdesc_t *axes, JDF_OU
 }
 
 JD_API void jdf_shard_coordinates(jd_shard *const *shard,
-                           const CFI_cdesc_t *coordinates, JDF_OUTCOME)
+                                  const CFI_cdesc_t *coordinates, JDF_OUTCOME)
 {
     JDF_CALL("jd_shard_coordinates");
     jdf_end(&call, jd_shard_coordinates(*shard, (int)jdf_count(coordinates),
@@ -305,8 +308,9 @@ static jd_status check_groups(const struct jdf_call *call,
 }
 
 JD_API void jdf_shard_groups(jd_shard **ret_shard, jd_shard *const *shard,
-                      const CFI_cdesc_t *axes, const CFI_cdesc_t *group_sizes,
-                      const CFI_cdesc_t *indices, JDF_OUTCOME)
+                             const CFI_cdesc_t *axes,
+                             const CFI_cdesc_t *group_sizes,
+                             const CFI_cdesc_t *indices, JDF_OUTCOME)
 {
     JDF_CALL("jd_shard_groups");
     struct jdf_text along;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* process.c - jd_process.h, jd_status.h, jd_mpi.h and jd_trace.h for Fortran. */
+/* process.c - jd_process.h, jd_status.h, jd_mpi.h and jd_trace.h for Fortran.
+ */
 #include "fortran/call.h"
 #include "jd_mpi.h"
 
@@ -56,12 +57,12 @@ static void drop_texts(struct option_texts *texts)
 }
 
 #define OPTIONS(texts)                                                         \
-    (jd_options){                                                              \
+    (jd_options)                                                               \
+    {                                                                          \
         .coordinator_address = (texts).address.text,                           \
         .coordinator_bind_address = (texts).bind_address.text,                 \
         .num_processes = int_of(num_processes),                                \
-        .process_id = int_of(process_id),                                      \
-        .num_slices = int_of(num_slices),                                      \
+        .process_id = int_of(process_id), .num_slices = int_of(num_slices),    \
         .slice_index = int_of(slice_index),                                    \
         .local_device_ids = jdf_first(local_device_ids),                       \
         .num_local_device_ids = jdf_count(local_device_ids),                   \
