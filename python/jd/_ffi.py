@@ -290,6 +290,8 @@ LEFT_OUT = {
     'jd_dtype_name': "a NumPy type's name says it",
     'jd_array_sharding': 'an Array keeps the NamedSharding that it was made '
                          'with',
+    'jd_mpi_comm_f': "mpi4py has Fortran's handle of mpi_comm() (py2f)",
+    'jd_call_site': "a line of Python is in its exception's traceback",
 }
 
 
