@@ -58,6 +58,15 @@ has_no_tests() {
         grep SKIP
 }
 
+# The module jd is where pkg-config says, as doc/fortran.md has it.
+compile_fortran() {
+    # shellcheck disable=SC2046 # the flags are words
+    (cd "$work" && gfortran -o fortran-program \
+        "$source_dir/mpi_examples/01_hello/hello.f90" \
+        $(pkg-config --cflags --libs jd-fortran)) &&
+        LD_LIBRARY_PATH=$prefix/lib "$work/fortran-program"
+}
+
 # The library inside, and all that it needs as shared ones.
 compile_static() {
     local flags
@@ -163,6 +172,11 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH
 check "pkg-config finds this version" version_is_ours "$version"
 check "a program builds with pkg-config's flags" compile
 check "it runs" run_program "0 of 1, 1 device"
+if [[ -e $prefix/lib/libjd_fortran.so ]] && command -v gfortran >/dev/null; then
+    check "so does one in Fortran, which runs" compile_fortran
+else
+    tap_skip "so does one in Fortran" "libjd_fortran is not built"
+fi
 check "one with libjd.a inside builds with pkg-config --static" compile_static
 if [[ ${has_server-} ]]; then
     check "jd-run, jd-info by PATH find what they need" topology_of "$prefix/bin"
