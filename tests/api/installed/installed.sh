@@ -76,10 +76,11 @@ no_file_names() {
     ! grep -r -F "$2" "$1"
 }
 
-# The examples that meson has built, by their names; those of nvcc are not of C.
+# The examples that meson has built, by their names; those of nvcc and of Fortran
+# are not of C.
 meson_examples() {
     find "$work/build/mpi_examples" -type f -executable ! -name '*.so' \
-        ! -name '*cuda*' -printf '%f\n' | sort
+        ! -name '*cuda*' ! -name '*_f' -printf '%f\n' | sort
 }
 
 # builds_examples FOLDER: all of them are there, and one runs.
