@@ -124,7 +124,7 @@ run_program() {
 
 public_headers() {
     diff <(cd "$source_dir" &&
-        printf '%s\n' include/jd*.h |
+        printf '%s\n' include/jd*.h include/jd*.hpp |
         sed 's|.*/||' | sort) <(ls "$prefix/include/jd")
 }
 

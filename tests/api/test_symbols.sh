@@ -9,19 +9,10 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=declared.sh
+source "$here/declared.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-# declared HEADER...: the functions that are JD_API there: the first name
-# before a parenthesis in each declaration that begins so.
-declared() {
-    local header
-    for header in "$@"; do
-        cc -w -fpreprocessed -dD -E -P -x c "$header"
-    done | sed '/^ *#/d' | tr -s '\n\t ' ' ' |
-        grep -oE '\bJD_API [^;]*' |
-        sed -E 's/^JD_API (JD_NORETURN )?[^(]*\b(jd_[a-z0-9_]+)\(.*/\2/' | sort
-}
 
 # The names alone: libjd.so's have the node of packaging/jd.map behind them, which
 # is an absolute symbol itself.

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jd_collectives.hpp - collectives over named mesh axes.
+ *
+ *     jd::psum(me, "data", gradient, gradient);           in place
+ *     double sum = jd::psum(me, "data", mine);            of a number
+ *     std::vector<int> all = jd::all_gather(me, "data", mine);
+ *
+ * in and out have elements of one type; the count is worked out from their
+ * lengths, which have to fit together. A length that does not is
+ * INVALID_ARGUMENT on this process, and sends nothing. Axes are NULL for all.
+ * What is given by value is, after a failure, what came in.
+ */
+#ifndef JD_COLLECTIVES_HPP
+#define JD_COLLECTIVES_HPP
+
+#include "jd_collectives.h"
+#include "jd_shard.hpp"
+
+#include <vector>
+
+namespace jd
+{
+
+namespace detail
+{
+
+using reduction = jd_status (*)(jd_shard *, const char *, const void *, void *,
+                                size_t, jd_dtype);
+
+/* The members along the axes; 0 where the call of C will say what is wrong. */
+inline std::size_t members(shard me, const char *axes)
+{
+    int n = jd_axis_size(me.get(), axes);
+    return n > 0 ? static_cast<std::size_t>(n) : 0;
+}
+
+/* out = in, element by element. */
+template <class In, class Out>
+void alike(const char *name, reduction call, shard me, c_text axes,
+           const In &in, Out &&out, on_failure failure)
+{
+    auto from = elements(in);
+    auto to = writable(out);
+    same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    if (has_size(name, "out", to.size(), from.size(), failure))
+        failure(call(me.get(), axes, from.data(), to.data(), from.size(),
+                     dtype<element>()));
+}
+
+template <class T>
+T number(reduction call, shard me, c_text axes, T mine, on_failure failure)
+{
+    T all = mine;
+    failure(call(me.get(), axes, &mine, &all, 1, dtype<T>()));
+    return all;
+}
+
+/* One of the buffers is the other times the members. */
+template <class Call, class In, class Out>
+void blocks(const char *name, Call call, shard me, c_text axes, In from, Out to,
+            std::size_t count, std::size_t whole, const char *whole_name,
+            on_failure failure)
+{
+    same_element(from, to);
+    using element = typename Out::element_type;
+    std::size_t n = members(me, axes);
+    if (n == 0 || has_size(name, whole_name, whole, count * n, failure))
+        failure(call(me.get(), axes, from.data(), to.data(), count,
+                     dtype<element>()));
+}
+
+/* The columns of a matrix of so many rows. */
+inline bool divides(const char *name, const char *buffer, std::size_t size,
+                    std::size_t rows, on_failure failure)
+{
+    if (rows == 0 ? size == 0 : size % rows == 0)
+        return true;
+    failure(jd_fail_with(JD_INVALID_ARGUMENT,
+                         "%s: %s has %zu elements, which %zu rows do not "
+                         "divide",
+                         name, buffer, size, rows));
+    return false;
+}
+
+} // namespace detail
+
+/* ---- reductions --------------------------------------------------------- */
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void psum(shard me, c_text axes, const In &in, Out &&out,
+          on_failure failure = {})
+{
+    detail::alike("jd::psum", jd_psum, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T psum(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_psum, me, axes, mine, failure);
+}
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pmean(shard me, c_text axes, const In &in, Out &&out,
+           on_failure failure = {})
+{
+    detail::alike("jd::pmean", jd_pmean, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T pmean(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_pmean, me, axes, mine, failure);
+}
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pmax(shard me, c_text axes, const In &in, Out &&out,
+          on_failure failure = {})
+{
+    detail::alike("jd::pmax", jd_pmax, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T pmax(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_pmax, me, axes, mine, failure);
+}
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pmin(shard me, c_text axes, const In &in, Out &&out,
+          on_failure failure = {})
+{
+    detail::alike("jd::pmin", jd_pmin, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T pmin(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_pmin, me, axes, mine, failure);
+}
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pprod(shard me, c_text axes, const In &in, Out &&out,
+           on_failure failure = {})
+{
+    detail::alike("jd::pprod", jd_pprod, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T pprod(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_pprod, me, axes, mine, failure);
+}
+
+/* in is as long as the members' outs together. */
+template <class In, class Out, class = detail::if_buffer<Out>>
+void psum_scatter(shard me, c_text axes, const In &in, Out &&out,
+                  on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::blocks("jd::psum_scatter", jd_psum_scatter, me, axes, from, to,
+                   to.size(), from.size(), "in", failure);
+}
+
+template <class In, class Out>
+void psum_scatter_2d(shard me, c_text axes, const In &in, Out &&out,
+                     std::size_t rows, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    auto call = [rows](jd_shard *shard, const char *along, const void *source,
+                       void *result, std::size_t count, jd_dtype type) {
+        return jd_psum_scatter_2d(shard, along, source, result, rows,
+                                  rows ? count / rows : 0, type);
+    };
+    const char *name = "jd::psum_scatter_2d";
+    if (detail::divides(name, "out", to.size(), rows, failure))
+        detail::blocks(name, call, me, axes, from, to, to.size(), from.size(),
+                       "in", failure);
+}
+
+/* ---- gathering and exchanging ------------------------------------------- */
+
+/* out is as long as the members' ins together. */
+template <class In, class Out, class = detail::if_buffer<Out>>
+void all_gather(shard me, c_text axes, const In &in, Out &&out,
+                on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::blocks("jd::all_gather", jd_all_gather, me, axes, from, to,
+                   from.size(), to.size(), "out", failure);
+}
+
+/* The same into memory of its own; empty after a failure. */
+template <class In>
+auto all_gather(shard me, c_text axes, const In &in, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    using element = typename decltype(from)::value_type;
+    static_assert(!std::is_same_v<element, bool>,
+                  "a std::vector<bool> has no bools: give jd::all_gather() an "
+                  "out, an array of bool");
+    std::vector<element> all(from.size() * detail::members(me, axes));
+    if (!failure(jd_all_gather(me.get(), axes, from.data(), all.data(),
+                               from.size(), dtype<element>())))
+        all.clear();
+    return all;
+}
+
+template <class In, class Out>
+void all_gather_2d(shard me, c_text axes, const In &in, Out &&out,
+                   std::size_t rows, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    auto call = [rows](jd_shard *shard, const char *along, const void *source,
+                       void *result, std::size_t count, jd_dtype type) {
+        return jd_all_gather_2d(shard, along, source, result, rows,
+                                rows ? count / rows : 0, type);
+    };
+    const char *name = "jd::all_gather_2d";
+    if (detail::divides(name, "in", from.size(), rows, failure))
+        detail::blocks(name, call, me, axes, from, to, from.size(), to.size(),
+                       "out", failure);
+}
+
+/* in and out are as long as a block for each member. */
+template <class In, class Out>
+void all_to_all(shard me, c_text axes, const In &in, Out &&out,
+                on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    const char *name = "jd::all_to_all";
+    std::size_t n = detail::members(me, axes);
+    std::size_t each = n ? from.size() / n : 0;
+    if ((n == 0 ||
+         detail::has_size(name, "in", from.size(), each * n, failure)) &&
+        detail::has_size(name, "out", to.size(), from.size(), failure))
+        failure(jd_all_to_all(me.get(), axes, from.data(), to.data(), each,
+                              dtype<element>()));
+}
+
+/* in and out are as long as each other: rows x columns. */
+template <class In, class Out>
+void all_to_all_2d(shard me, c_text axes, const In &in, Out &&out,
+                   std::size_t rows, std::size_t columns, int split_axis,
+                   int concat_axis, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    const char *name = "jd::all_to_all_2d";
+    std::size_t size = rows * columns;
+    if (detail::has_size(name, "in", from.size(), size, failure) &&
+        detail::has_size(name, "out", to.size(), size, failure))
+        failure(jd_all_to_all_2d(me.get(), axes, from.data(), to.data(), rows,
+                                 columns, split_axis, concat_axis,
+                                 dtype<element>()));
+}
+
+/* What jd_ragged_all_to_all() exchanges: lists of as many entries each. */
+struct ragged {
+    span<const std::int64_t> input_offsets;
+    span<const std::int64_t> send_sizes;
+    span<const std::int64_t> output_offsets;
+    span<const std::int64_t> recv_sizes;
+};
+
+/* Rows are of row_count elements. */
+template <class In, class Out>
+void ragged_all_to_all(shard me, c_text axes, const In &in, Out &&out,
+                       std::size_t row_count, const ragged &pieces,
+                       on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    const char *name = "jd::ragged_all_to_all";
+    std::size_t entries = pieces.send_sizes.size();
+    for (auto *list :
+         { &pieces.input_offsets, &pieces.output_offsets, &pieces.recv_sizes })
+        if (!detail::has_size(name, "one of the lists", list->size(), entries,
+                              failure))
+            return;
+    std::size_t unit = row_count ? row_count : 1;
+    failure(jd_ragged_all_to_all(
+        me.get(), axes, from.data(), from.size() / unit, to.data(),
+        to.size() / unit, row_count, pieces.input_offsets.data(),
+        pieces.send_sizes.data(), pieces.output_offsets.data(),
+        pieces.recv_sizes.data(), static_cast<int>(entries), dtype<element>()));
+}
+
+/* ---- moving ------------------------------------------------------------- */
+
+using routes = span<const jd_route>;
+
+template <class In, class Out>
+void ppermute(shard me, c_text axes, const In &in, Out &&out, routes list,
+              on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    if (detail::has_size("jd::ppermute", "out", to.size(), from.size(),
+                         failure))
+        failure(jd_ppermute(me.get(), axes, from.data(), to.data(), from.size(),
+                            dtype<element>(), list.data(),
+                            static_cast<int>(list.size())));
+}
+
+template <class In, class Out>
+void ppermute_keep(shard me, c_text axes, const In &in, Out &&out, routes list,
+                   on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    if (detail::has_size("jd::ppermute_keep", "out", to.size(), from.size(),
+                         failure))
+        failure(jd_ppermute_keep(me.get(), axes, from.data(), to.data(),
+                                 from.size(), dtype<element>(), list.data(),
+                                 static_cast<int>(list.size())));
+}
+
+/* permutation has a number for each member. */
+template <class In, class Out>
+void pshuffle(shard me, c_text axes, const In &in, Out &&out,
+              span<const int> permutation, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    const char *name = "jd::pshuffle";
+    std::size_t n = detail::members(me, axes);
+    if ((n == 0 || detail::has_size(name, "permutation", permutation.size(), n,
+                                    failure)) &&
+        detail::has_size(name, "out", to.size(), from.size(), failure))
+        failure(jd_pshuffle(me.get(), axes, from.data(), to.data(), from.size(),
+                            dtype<element>(), permutation.data()));
+}
+
+/* in is read on source alone, but is as long as out everywhere. */
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pbroadcast(shard me, c_text axes, int source, const In &in, Out &&out,
+                on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    if (detail::has_size("jd::pbroadcast", "out", to.size(), from.size(),
+                         failure))
+        failure(jd_pbroadcast(me.get(), axes, source, from.data(), to.data(),
+                              from.size(), dtype<element>()));
+}
+template <class T, class = detail::if_number<T>>
+T pbroadcast(shard me, c_text axes, int source, T mine, on_failure failure = {})
+{
+    T value = mine;
+    failure(
+        jd_pbroadcast(me.get(), axes, source, &mine, &value, 1, dtype<T>()));
+    return value;
+}
+
+/* ---- sends and receives ------------------------------------------------- */
+
+template <class In>
+void send(shard me, c_text axes, int to, const In &in, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    using element = typename decltype(from)::element_type;
+    failure(jd_send(me.get(), axes, to, from.data(), from.size(),
+                    dtype<element>()));
+}
+
+template <class Out>
+void recv(shard me, c_text axes, int from, Out &&out, on_failure failure = {})
+{
+    auto to = detail::writable(out);
+    using element = typename decltype(to)::element_type;
+    failure(
+        jd_recv(me.get(), axes, from, to.data(), to.size(), dtype<element>()));
+}
+
+template <class In>
+void send_tagged(shard me, c_text axes, int to, std::int32_t tag, const In &in,
+                 on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    using element = typename decltype(from)::element_type;
+    failure(jd_send_tagged(me.get(), axes, to, tag, from.data(), from.size(),
+                           dtype<element>()));
+}
+
+template <class Out>
+void recv_tagged(shard me, c_text axes, int from, std::int32_t tag, Out &&out,
+                 on_failure failure = {})
+{
+    auto to = detail::writable(out);
+    using element = typename decltype(to)::element_type;
+    failure(jd_recv_tagged(me.get(), axes, from, tag, to.data(), to.size(),
+                           dtype<element>()));
+}
+
+/*
+ * Sends and receives that the body notes, from jd_group_begin() to
+ * jd_group_end(). An exception of the body passes through, and the group stays
+ * open: what it has noted is not waited for, and this shard can take no more
+ * collectives.
+ */
+template <class Body> void group(shard me, Body &&body, on_failure failure = {})
+{
+    if (!failure(jd_group_begin(me.get())))
+        return;
+    body();
+    failure(jd_group_end(me.get()));
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+inline void barrier(shard me, c_text axes, on_failure failure = {})
+{
+    failure(jd_barrier(me.get(), axes));
+}
+
+inline void shard_synchronize(shard me, on_failure failure = {})
+{
+    failure(jd_shard_synchronize(me.get()));
+}
+
+/* A cudaStream_t; on cpu there is none. */
+inline void *shard_stream(shard me, on_failure failure = {})
+{
+    void *stream = jd_shard_stream(me.get());
+    jd_status code = me ? JD_UNIMPLEMENTED : JD_INVALID_ARGUMENT;
+    return detail::value_or(stream != nullptr, code, stream, failure);
+}
+
+inline void shard_use_stream(shard me, void *stream, on_failure failure = {})
+{
+    failure(jd_shard_use_stream(me.get(), stream));
+}
+
+} // namespace jd
+
+#endif
