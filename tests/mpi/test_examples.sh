@@ -74,6 +74,47 @@ check_small() {
     tap_check "psum --help" ends 0 out "usage: psum [COUNT]"
 }
 
+# ---- in C++ ---------------------------------------------------------------
+
+# same_output: something, as the last run's but for times.
+same_output() {
+    [[ -s $work/c || -s $work/c.err ]] && ((status == wanted)) &&
+        diff <(grep -v '^gathering' "$work/c") \
+            <(grep -v '^gathering' "$work/out") &&
+        cmp "$work/c.err" "$work/err"
+}
+
+# same_in_cxx PROCESSES DEVICES PROGRAM ARGS...: PROGRAM_cxx does what PROGRAM does.
+same_in_cxx() {
+    run_devices "$@"
+    cp "$work/out" "$work/c"
+    grep '^[a-z]*: ' "$work/err" >"$work/c.err" || true
+    wanted=$status
+    run_devices "$1" "$2" "$3_cxx" "${@:4}"
+    grep '^[a-z]*: ' "$work/err" >"$work/some.err" || true
+    mv "$work/some.err" "$work/err"
+    tap_check "${3#*/}.cpp, $1 x $2: ${*:4}" same_output
+}
+
+check_cxx() {
+    if [[ ! -x $examples/01_hello/hello_cxx ]]; then
+        tap_skip "the examples in C++" "no C++17 compiler here"
+        return
+    fi
+    same_in_cxx 1 1 01_hello/hello
+    same_in_cxx 4 1 01_hello/hello
+    same_in_cxx 3 1 03_psum/psum 1001
+    same_in_cxx 8 1 03_psum/psum 3
+    same_in_cxx 2 1 03_psum/psum 12x
+    same_in_cxx 2 1 03_psum/psum 1 2
+    same_in_cxx 2 1 03_psum/psum --help
+    same_in_cxx 4 1 07_mesh/matmul 100
+    same_in_cxx 1 6 07_mesh/matmul 50
+    same_in_cxx 2 2 07_mesh/matmul 100
+    same_in_cxx 2 1 07_mesh/matmul 0
+    same_in_cxx 2 1 07_mesh/matmul --help
+}
+
 # ---- mesh, shallow water --------------------------------------------------
 
 # run_devices PROCESSES DEVICES PROGRAM ARGS...: so many in each process.
@@ -302,6 +343,7 @@ main() {
     command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
     check_small
     check_mesh
+    check_cxx
     check_water
     check_arrays
     check_checkpoint
