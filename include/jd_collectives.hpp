@@ -2,8 +2,8 @@
 /*
  * jd_collectives.hpp - collectives over named mesh axes.
  *
- *     jd::psum(me, "data", gradient, gradient);           in place
- *     double sum = jd::psum(me, "data", mine);            of a number
+ *     jd::psum(me, "data", gradient, gradient); // in place
+ *     double sum = jd::psum(me, "data", mine);  // of a number
  *     std::vector<int> all = jd::all_gather(me, "data", mine);
  *
  * in and out have elements of one type; the count is worked out from their

@@ -3,7 +3,7 @@
  * jd_dtype.hpp - the program's element types and buffers as jd takes them.
  *
  *     std::vector<float> gradient(n);
- *     jd::psum(me, "data", gradient, gradient);        JD_F32, n elements
+ *     jd::psum(me, "data", gradient, gradient); // JD_F32, n elements
  *     jd::psum(me, "data", jd::span(p, n), jd::span(q, n));
  *
  * The types: bool, the integers of up to 8 bytes, float, double,

@@ -3,8 +3,9 @@
  * jd_mesh.h - devices arranged along named axes.
  *
  *     jd_mesh *mesh;
- *     JD_CHECK(jd_mesh_create(&mesh, 2, (int[]){ 2, -1 },
- *                             (const char *[]){ "data", "model" }, NULL));
+ *     const int shape[] = { 2, -1 };
+ *     const char *const axes[] = { "data", "model" };
+ *     JD_CHECK(jd_mesh_create(&mesh, 2, shape, axes, NULL));
  *     JD_CHECK(jd_mesh_visualize(mesh, stdout));
  *     ...
  *     jd_mesh_destroy(mesh);
@@ -59,10 +60,12 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
 
 /*
  * Cuts n into the sizes of ndim axes (1 to 8), as evenly as it can be done:
- * sizes of shape that are 0 are filled in, the others stay.
+ * sizes of shape that are 0 are filled in, the others stay. Of 12 devices
  *
- *     int shape[2] = { 0 };           of 12 devices: 4 x 3
+ *     int shape[] = { 0, 0 };
  *     JD_CHECK(jd_mesh_shape(jd_device_count(), 2, shape));
+ *
+ * makes 4 x 3.
  *
  * The product of all is n. Those that are filled in become no greater from one
  * to the next, and the first and the last of them differ as little as they can;

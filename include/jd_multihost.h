@@ -4,9 +4,10 @@
  * leaves. A pytree of JAX is an array of leaves here; all leaves travel in
  * as few messages as they allow.
  *
+ *     const int64_t matrix[] = { 64, 10 }, vector[] = { 10 };
  *     jd_leaf model[] = {
- *         { weights, JD_F64, 2, (int64_t[]){ 64, 10 } },
- *         { bias, JD_F64, 1, (int64_t[]){ 10 } },
+ *         { weights, JD_F64, 2, matrix },
+ *         { bias, JD_F64, 1, vector },
  *     };
  *     JD_CHECK(jd_broadcast_one_to_all(model, 2, 0));
  *
@@ -104,9 +105,10 @@ typedef struct jd_equality {
 
 /*
  * The same with other rules, alike on all processes; size is that of
- * jd_equality. NULL and 0 are all zeros.
+ * jd_equality. NULL and 0 are all zeros. With an absolute and a relative
+ * tolerance:
  *
- *     jd_equality about = { .relative = 1e-5, .absolute = 1e-8 };
+ *     jd_equality about = { 0, 0, 1e-8, 1e-5 };
  *     JD_CHECK(jd_assert_equal_with(model, 2, "the model", &about,
  *                                   sizeof about));
  *

@@ -90,10 +90,12 @@ JD_API const jd_device *jd_shard_device(const jd_shard *shard);
  * are among the members of its group only, in the order in which the group
  * lists them, which is also their index and their rank order in results.
  *
- *     jd_shard *half;    {0, 1} and {3, 2}: sizes 2 and 2
- *     JD_CHECK(jd_shard_groups(&half, me, "data", 2, (int[]){ 2, 2 },
- *                              (int[]){ 0, 1, 3, 2 }));
+ *     const int sizes[] = { 2, 2 }, indices[] = { 0, 1, 3, 2 };
+ *     jd_shard *half;
+ *     JD_CHECK(jd_shard_groups(&half, me, "data", 2, sizes, indices));
  *     JD_CHECK(jd_psum(half, "data", ...));
+ *
+ * These are the groups of the members 0 and 1, and 3 and 2.
  *
  * group_sizes has num_groups numbers; indices has the first group's indices
  * along the axes, then the second's, and so on: each of them once. Groups may

@@ -6,7 +6,7 @@
  *         jd::psum(me, "data", in, out);
  *     });
  *
- *     jd::shard me = mesh.shard();    of a process with one device
+ *     jd::shard me = mesh.shard(); // of a process with one device
  */
 #ifndef JD_SHARD_HPP
 #define JD_SHARD_HPP

@@ -2,14 +2,14 @@
 /*
  * jd_status.hpp - how calls fail in C++.
  *
- *     jd::psum(me, "data", in, out);            throws jd::error
+ *     jd::psum(me, "data", in, out); // throws jd::error
  *
  *     jd::status status;
- *     jd::psum(me, "data", in, out, status);    throws nothing
+ *     jd::psum(me, "data", in, out, status); // throws nothing
  *     if (!status.ok())
  *         std::cerr << status.what() << '\n';
  *
- *     jd::check(jd_barrier(shard, NULL));       any call of C
+ *     jd::check(jd_barrier(me.get(), nullptr)); // any call of C
  */
 #ifndef JD_STATUS_HPP
 #define JD_STATUS_HPP

@@ -20,8 +20,9 @@ int main(void)
     JD_CHECK(jd_initialize());
 
     jd_mesh *mesh;
-    JD_CHECK(jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "data" },
-                            NULL));
+    const int shape[] = { -1 };
+    const char *const axes[] = { "data" };
+    JD_CHECK(jd_mesh_create(&mesh, 1, shape, axes, NULL));
     jd_shard *me = jd_mesh_shard(mesh);
 
     double mine = jd_axis_index(me, "data") + 1, sum;

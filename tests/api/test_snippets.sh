@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_snippets.sh - the C in README.md and doc/ compiles without a warning: whole
-# programs as they stand, parts of one between what their text leaves out. A
-# part that is new wants a row in surround().
+# test_snippets.sh - the C in README.md and doc/ compiles without a warning, as C11
+# and as C++11, and the C++ as C++17: whole programs as they stand, parts of one
+# between what their text leaves out. A part that is new wants a row in surround().
 # usage: test_snippets.sh SOURCE_DIR
 set -euo pipefail
 
@@ -13,14 +13,16 @@ source "$here/../lib/tap.sh"
 source_dir=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-read -ra cc <<<"${CC:-cc}"
-read -ra cxx <<<"${CXX:-}"
+# shellcheck source-path=SCRIPTDIR source=snippets.sh
+source "$here/snippets.sh"
 
-# extract FILE FOLDER NAME: each block of C into FOLDER/NAME.LINE.c
+# extract FILE FOLDER NAME: each block of C into FOLDER/NAME.LINE.c, or .cpp
 extract() {
     awk -v folder="$2" -v page="$3" '
         /^```/ && out { close(out); out = ""; next }
-        /^```c$/ { out = folder "/" page "." NR ".c"; next }
+        /^```(c|cpp)$/ {
+            out = folder "/" page "." NR "." substr($0, 4); next
+        }
         /^```/ { skipped = !skipped; next }
         out && !skipped { print >out }' "$1"
 }
@@ -79,29 +81,37 @@ surround() {
     esac
 }
 
-# What is not C++ 11 is C's way to write an array in a call.
-is_cxx() {
-    ((${#cxx[@]})) && ! grep -q '\[\]){' "$1"
-}
-
-compile() {
-    local flags=(-Wall -Wextra -Werror -fsyntax-only
-        -I"$source_dir/include")
-    "${cc[@]}" -std=c11 -x c "${flags[@]}" "$1" || return 1
-    ! is_cxx "$1" || "${cxx[@]}" -std=c++11 -x c++ "${flags[@]}" "$1"
+# surround_cpp BLOCK: the same for C++.
+surround_cpp() {
+    if grep -q 'int main(' "$1"; then
+        cat "$1"
+        return
+    fi
+    printf '#include <%s>\n' jd.hpp iostream stdexcept vector
+    echo 'extern jd::mesh mesh; extern jd::shard me; extern jd::sharding rows;'
+    echo 'extern std::size_t n; extern float *p, *q;'
+    grep -q 'std::vector<float> gradient' "$1" ||
+        echo 'extern std::vector<float> gradient;'
+    in_function '' "$1"
 }
 
 for page in "$source_dir"/README.md "$source_dir"/doc/*.md; do
     extract "$page" "$work" "$(basename "$page" .md)"
 done
-for block in "$work"/*.c; do
-    name=$(basename "$block" .c)
+for block in "$work"/*.c "$work"/*.cpp; do
+    language=${block##*.}
+    name=$(basename "$block" ".$language")
     name="${name%.*}.md, line ${name##*.}"
     status=0
-    surround "$block" >"$work/program.txt" || status=$?
+    if [[ $language == c ]]; then
+        surround "$block" >"$work/program.txt" || status=$?
+    else
+        surround_cpp "$block" >"$work/program.txt" || status=$?
+    fi
     case $status in
     0)
-        compile "$work/program.txt" >"$work/out" 2>&1 || status=1
+        compile_snippet "$language" "$source_dir/include" "$work/program.txt" \
+            >"$work/out" 2>&1 || status=$?
         ;;
     77) echo "it is CUDA's" >"$work/out" ;;
     *) echo "surround() has no row for it" >"$work/out" ;;
