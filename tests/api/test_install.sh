@@ -128,6 +128,13 @@ public_headers() {
         sed 's|.*/||' | sort) <(ls "$prefix/include/jd")
 }
 
+# Where man, bash-completion and zsh look for them.
+for_readers() {
+    (cd "$prefix/share" && ls -l man/man1/jd-run.1 man/man3/jd_psum.3 \
+        man/man7/jd.7 bash-completion/completions/jd-run \
+        zsh/site-functions/_jd)
+}
+
 # The compiler must not find another jd than the one that was installed.
 version_is_ours() {
     [[ $(pkg-config --modversion jd) == "$1" ]]
@@ -168,6 +175,7 @@ fi
 rm -rf "$work/moved"
 check "meson install" meson install --no-rebuild -C "$work/build"
 check "the public headers are installed, and no others" public_headers
+check "the manual and the completions are installed" for_readers
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 check "pkg-config finds this version" version_is_ours "$version"
 check "a program builds with pkg-config's flags" compile
