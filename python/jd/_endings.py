@@ -35,7 +35,7 @@ def _place_of(error: BaseException) -> tuple[str, int]:
     return 'python', 0
 
 
-def _flush() -> None:
+def flush() -> None:
     """jd ends a process without Python's own end: what was printed stays."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -60,7 +60,7 @@ def end_job(error: BaseException) -> None:
 def _check_failed(error: BaseException) -> None:
     file, line = _place_of(error)
     status = errors.status_of(error)
-    _flush()
+    flush()
     _ffi.lib.jd_fail_with(status, b'%s', _plain(_sentence(error)))
     _ffi.lib.jd_check_failed(status, b'uncaught exception', _plain(file), line)
 
@@ -112,7 +112,7 @@ class _Hook:
 
 
 def _report_interrupt(text: str) -> bool:
-    _flush()
+    flush()
     return _ffi.lib.jd_report_error(errors.Cancelled.status,
                                     _plain(text)) == _ffi.OK
 
@@ -183,7 +183,7 @@ class _InterruptWatch:
         text = f'KeyboardInterrupt (SIGINT) in {waits.name}()'
         _report_interrupt(text)
         if waits.lasts(LAST_GRACE):
-            _flush()
+            flush()
             _ffi.lib.jd_abort(INTERRUPTED, _plain(text))
 
 

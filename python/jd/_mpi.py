@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import _endings, errors
 from ._ffi import call, jd_options, lib, raise_last
 from .dtypes import need
-from .process import Job, make_options
+from .process import Job, initialize, make_options
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -41,15 +42,18 @@ def _handle_type(module: Any) -> Any:
 
 
 def from_mpi4py(comm: 'MPI.Comm', **options: Any) -> Job:
-    """initialize() on the program's own communicator: its processes are the
-    job, in its order. MPI stays mpi4py's to finalise.
+    """initialize() on the program's own communicator, with its options: its
+    processes are the job, in its order. MPI stays mpi4py's to finalise.
 
     Collective: every process of comm. Raises FailedPrecondition where mpi4py
     and libjd work on unlike MPI libraries. Source: jd_initialize_on.
     """
     module = _mpi4py()
     kind = _handle_type(module)
-    made: jd_options = make_options(**options)
+    unknown = set(options) - set(inspect.signature(initialize).parameters)
+    if unknown:
+        raise TypeError(f'jd.from_mpi4py: initialize() has no {unknown}')
+    made = make_options(options)
     _endings.begin()
     lib.jd_initialize_on.argtypes = (kind, ctypes.POINTER(jd_options),
                                      ctypes.c_size_t)

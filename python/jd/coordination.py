@@ -161,13 +161,14 @@ def report_error(status: int, text: str) -> None:
     call('jd_report_error', status, encode(text, 'text'))
 
 
-_callbacks: dict[str, Any] = {}  # what C may call has to stay
+# What C may call has to stay, those of before too: one may be running.
+_callbacks: dict[str, list] = {}
 
 
 def _register(name: str, kind: Any, function: Callable | None) -> None:
     callback = kind() if function is None else kind(function)
     call(name, callback, None)
-    _callbacks[name] = callback
+    _callbacks.setdefault(name, []).append(callback)
 
 
 def on_peer_failure(callback: Callable[[PeerFailure], Any] | None) -> None:

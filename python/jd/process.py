@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from typing import Any, Sequence
 
 from . import _endings, errors
@@ -33,61 +32,60 @@ class Job:
             shutdown()
 
 
-def make_options(coordinator_address: str | None = None,
-                 num_processes: int | None = None,
-                 process_id: int | None = None,
-                 local_device_ids: int | Sequence[int] | None = None,
-                 cluster_detection_method: str | None = None,
-                 initialization_timeout: float = 0,
-                 coordinator_bind_address: str | None = None,
-                 num_slices: int | None = None,
-                 slice_index: int | None = None, *,
-                 heartbeat_timeout: float = 0, shutdown_timeout: float = 0,
-                 collective_timeout: float = 0) -> jd_options:
-    """jd_options of what initialize() is given."""
-    for index, count in (('process_id', 'num_processes'),
-                         ('slice_index', 'num_slices')):
-        if locals()[index] is not None and locals()[count] is None:
+_TEXTS = ('coordinator_address', 'coordinator_bind_address',
+          'cluster_detection_method')
+_PAIRS = (('num_processes', 'process_id'), ('num_slices', 'slice_index'))
+_TIMEOUTS = ('initialization_timeout', 'heartbeat_timeout',
+             'shutdown_timeout', 'collective_timeout')
+
+
+def make_options(given: dict[str, Any]) -> jd_options:
+    """jd_options of what initialize() is given; None is not given."""
+    given = {name: value for name, value in given.items()
+             if value is not None}
+    options = jd_options()
+    for count, index in _PAIRS:
+        if index in given and count not in given:
             raise errors.InvalidArgument(
                 f'jd.initialize: {index} is given and {count} is not: give '
                 'both or neither')
-    options = jd_options(initialization_timeout=initialization_timeout,
-                         heartbeat_timeout=heartbeat_timeout,
-                         shutdown_timeout=shutdown_timeout,
-                         collective_timeout=collective_timeout)
-    for name in ('coordinator_address', 'coordinator_bind_address',
-                 'cluster_detection_method'):
-        if locals()[name] is not None:
-            setattr(options, name, encode(locals()[name], name))
-    for count, index in (('num_processes', 'process_id'),
-                         ('num_slices', 'slice_index')):
-        if locals()[count] is not None:
-            place = locals()[index]
-            setattr(options, count, locals()[count])
-            setattr(options, index, -1 if place is None else place)
-    if local_device_ids is not None:
-        ids = ([local_device_ids] if isinstance(local_device_ids, int)
-               else list(local_device_ids))
+        if count in given:
+            setattr(options, count, given[count])
+            setattr(options, index, given.get(index, -1))
+    for name in _TEXTS:
+        if name in given:
+            setattr(options, name, encode(given[name], name))
+    for name in _TIMEOUTS:
+        setattr(options, name, given.get(name, 0))
+    if 'local_device_ids' in given:
+        ids = given['local_device_ids']
+        ids = [ids] if isinstance(ids, int) else list(ids)
         options.local_device_ids = int_array(ids)
         options.num_local_device_ids = len(ids)
     return options
 
 
-def initialize(*args: Any, **options: Any) -> Job:
+def initialize(coordinator_address: str | None = None,
+               num_processes: int | None = None,
+               process_id: int | None = None,
+               local_device_ids: int | Sequence[int] | None = None,
+               cluster_detection_method: str | None = None,
+               initialization_timeout: float = 0,
+               coordinator_bind_address: str | None = None, *,
+               num_slices: int | None = None, slice_index: int | None = None,
+               heartbeat_timeout: float = 0, shutdown_timeout: float = 0,
+               collective_timeout: float = 0) -> Job:
     """Joins this process to the job; without arguments all is found out.
 
-    What may be said: coordinator_address, num_processes, process_id,
-    local_device_ids, cluster_detection_method, initialization_timeout,
-    coordinator_bind_address, num_slices, slice_index, heartbeat_timeout,
-    shutdown_timeout, collective_timeout; durations in seconds, 0 being the
-    default.
+    What is given counts before variables and what is detected
+    (doc/options.md); durations are seconds, and 0 is the default.
 
     Collective: every process, once, before other threads start; again after
     shutdown(). Blocks until all have come, initialization_timeout at most.
     From then on an exception that nobody catches ends the whole job.
     Source: jax.distributed.initialize; jd_initialize_with.
     """
-    made = make_options(*args, **options)
+    made = make_options(locals())
     _endings.begin()
     call('jd_initialize_with', ctypes.byref(made), ctypes.sizeof(made))
     return Job()
@@ -100,7 +98,7 @@ def shutdown() -> None:
     Raises Aborted where a process has failed, DeadlineExceeded naming those
     that did not come. Source: jax.distributed.shutdown.
     """
-    sys.stdout.flush()
+    _endings.flush()
     call('jd_shutdown')
     _endings.finish()
 
@@ -130,7 +128,7 @@ def process_count() -> int:
 def abort(code: int, why: str) -> None:
     """Ends the whole job at once with the exit code; does not return.
     Source: MPI_Abort; jd_abort."""
-    _endings._flush()
+    _endings.flush()
     lib.jd_abort(code, encode(why, 'why'))
 
 

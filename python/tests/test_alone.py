@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A world of one process with four devices: what NumPy says is what comes."""
 import gc
+import inspect
 import itertools
 import os
 import sys
@@ -11,6 +12,8 @@ os.environ['JD_NUM_CPU_DEVICES'] = '4'
 # Not JD_DETERMINISTIC: sums are compared with a tolerance.
 
 import jd  # noqa: E402
+from jd._ffi import jd_options  # noqa: E402
+from jd.process import make_options  # noqa: E402
 from needs import imported, need  # noqa: E402
 
 np = imported('numpy')
@@ -252,6 +255,23 @@ class Refusals(unittest.TestCase):
         self.assertLessEqual(jd.wtime(), jd.wtime())
         self.assertEqual(jd.version().split('.')[:2],
                          jd.__version__.split('.')[:2])
+
+    def test_options(self):
+        made = make_options({
+            'coordinator_address': 'h:1', 'num_processes': 3,
+            'process_id': None, 'num_slices': 2, 'slice_index': 1,
+            'local_device_ids': [4, 2], 'collective_timeout': 1.5})
+        self.assertEqual(
+            (made.coordinator_address, made.num_processes, made.process_id,
+             made.num_slices, made.slice_index, made.collective_timeout,
+             made.shutdown_timeout, made.cluster_detection_method),
+            (b'h:1', 3, -1, 2, 1, 1.5, 0, None))
+        self.assertEqual(made.local_device_ids[:made.num_local_device_ids],
+                         [4, 2])
+        self.assertEqual(
+            set(inspect.signature(jd.initialize).parameters),
+            {name for name, _ in jd_options._fields_} -
+            {'reserved_', 'num_local_device_ids'})
 
     def test_deadline(self):
         with self.assertRaises(TimeoutError) as caught:
