@@ -5,6 +5,7 @@ import inspect
 import itertools
 import os
 import sys
+import threading
 import unittest
 import weakref
 
@@ -330,6 +331,19 @@ class Coordination(unittest.TestCase):
             jd.kv_try_get('a/1')
         self.assertEqual([jd.kv_increment('n'), jd.kv_increment('n', 5)],
                          [1, 6])
+
+    def test_waits_are_without_the_gil(self):
+        """A thread of Python sets what the main one waits for."""
+        waits = threading.Event()
+
+        def set_it():
+            waits.wait()
+            jd.kv_set('from a thread', 'x')
+        thread = threading.Thread(target=set_it)
+        thread.start()
+        waits.set()
+        self.assertEqual(jd.kv_get('from a thread', timeout=20), b'x')
+        thread.join()
 
     def test_others(self):
         jd.wait_at_barrier('here', 5, [0])
