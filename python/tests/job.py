@@ -60,7 +60,6 @@ def start():
 def raises(kind, *_):
     """One of them raises, and the others wait for it."""
     mesh = start()
-    print('kept in a buffer')
     if jd.process_index() == 1:
         if kind == 'error':
             raise ValueError('the loss\nis not finite')
@@ -76,6 +75,13 @@ def raises(kind, *_):
             jd.shard_map(mesh, lambda me: [][1])
     jd.barrier('data', shard=mesh.shard)
     say('went on')
+
+
+def aborts(*_):
+    """By jd.abort(), with text that Python has not written yet."""
+    jd.initialize()
+    print('kept in a buffer')
+    jd.abort(7, 'why')
 
 
 def all_raise(*_):

@@ -16,7 +16,8 @@ import unittest
 from needs import build, need
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOREIGN = re.compile('SLURM_|SRUN_|OMPI_|PMI|PRTE_|FLUX_|JAX_|TPU_|JD_')
+FOREIGN = re.compile('SLURM_|SRUN_|OMPI_|PMI|PRTE_|FLUX_|JAX_|TPU_|JD_|'
+                     'PYTHONUNBUFFERED')
 LIMIT = 60 * int(os.environ.get('TEST_TIME_FACTOR', '1'))
 
 
@@ -90,7 +91,7 @@ class Ends(Jobs):
         self.ends(done, 1, 'in raises\n', 'ValueError: the loss\nis not',
                   r'process 1 \(python.*job.py:\d+: uncaught exception: '
                   'UNKNOWN: ValueError: the loss is not finite',
-                  'exit code 117', 'kept in a buffer')
+                  'exit code 117')
         self.assertNotIn('went on', done[1])
         self.assertNotIn('Aborted', done[2])
         self.assertLess(done[3], 20)
@@ -126,8 +127,13 @@ class Ends(Jobs):
                   r'heard of \(1,\): process 1 .*ValueError: of process 1')
 
     def test_a_child_raises(self):
-        self.ends(run(mpirun(2), 'forked'), 0, 'ValueError: of the child',
-                  'right')
+        done = run(mpirun(2), 'forked')
+        self.ends(done, 0, 'ValueError: of the child', 'right')
+        self.assertNotIn('uncaught exception', done[2])
+
+    def test_abort(self):
+        """What was printed before is not lost."""
+        self.ends(run([], 'aborts'), 7, 'kept in a buffer', 'jd_abort: why')
 
     def test_preemption(self):
         self.ends(run(mpirun(2), 'preempted'), 0, 'right')
