@@ -39,9 +39,9 @@
  *            with the sentence, as JD_CHECK() does, where that throws.
  *
  * Plain on purpose, because C++ says it by an overload, a throw, or an error's
- * what(), or has nothing to add:
- *     jd_check_failed jd_dtype_name jd_dtype_size jd_error_message
- *     jd_fail_with jd_initialize jd_status_name
+ * what(), has nothing to add, or because it is for other languages:
+ *     jd_call_site jd_check_failed jd_dtype_name jd_dtype_size
+ *     jd_error_message jd_fail_with jd_initialize jd_mpi_comm_f jd_status_name
  */
 #ifndef JD_HPP
 #define JD_HPP

@@ -73,6 +73,8 @@ more_names() {
     case $1 in
     jd_checkpoint.h.*) echo 'extern jd_array *weights, *step;
         extern jd_sharding *rows, *everywhere;' ;;
+    jd_status.h.*) echo 'extern jd_status status; extern jd_shard *shard;
+        extern const char *axes;' ;;
     jd_multihost.h.*) echo 'extern double weights[640], bias[10];' ;;
     jd_checkpoint.hpp.*) echo 'extern jd::array a, b;
         extern jd::sharding rows, everywhere;' ;;
