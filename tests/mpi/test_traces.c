@@ -103,7 +103,10 @@ int main(int argc, char **argv)
     EXPECT(count_entries("/proc/self/fd") <= files, "%d files", files);
     EXPECT(count_entries("/proc/self/task") <= threads + 1, "%d threads",
            threads);
-    EXPECT(count_mappings() <= maps + 16, "%d, not %d", count_mappings(), maps);
+    /* A sanitizer's allocator has some of its own, as it goes; what each mesh
+     * left would be as many as there were. */
+    EXPECT(count_mappings() <= maps + count / 10, "%d, not %d",
+           count_mappings(), maps);
     EXPECT(resident() <= size + SLACK, "%ld KiB, not %ld", resident(), size);
     printf("%ld KiB before, %ld after\n", size, resident());
     JD_CHECK(jd_shutdown());
