@@ -124,14 +124,21 @@ turned_off() {
     finish "a job that shows none"
 }
 
-# Those that give up: one of them shows it, and none goes before it has.
-at_a_deadline() {
-    local status=0 shown
+# to_its_deadline SCRIPT: a job that waits for 1 in vain, whose eu-stack is that.
+# Leaves its status.
+to_its_deadline() {
     local late_in=psum
-    fake eu-stack "printf '#0 \\033[2Jhere in %s\\n' \$2"
+    status=0
+    fake eu-stack "$1"
     PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2
     job_end || status=$?
     cp "$work/err" "$work/shown"
+}
+
+# Those that give up: one of them shows it, and none goes before it has.
+at_a_deadline() {
+    local status shown
+    to_its_deadline "printf '#0 \\033[2Jhere in %s\\n' \$2"
     expect "a deadline shows where the one stands" $((status == 0)) \
         '^jd [02]/3 .* warning jd_psum over axis "p": where the one stands that it has waited for, process 1 \(late, pid [0-9]+ on .*\):$' \
         '^#0 \?\[2Jhere in [0-9]+$' \
@@ -142,12 +149,8 @@ at_a_deadline() {
 
 # It says why it has none at info level, and the deadline stays what it is.
 at_a_deadline_without_tools() {
-    local status=0
-    local late_in=psum
-    fake eu-stack "echo 'ptrace: Operation not permitted.'; exit 1"
-    PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2
-    job_end || status=$?
-    cp "$work/err" "$work/shown"
+    local status
+    to_its_deadline "echo 'ptrace: Operation not permitted.'; exit 1"
     expect "where it cannot be read" $((status == 0)) \
         ' info jd_psum over axis "p": where process 1 stands is not known: .*process 1 \(late, .*its stack may not be read there' \
         '; the deadline was 2 s'
