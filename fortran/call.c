@@ -107,6 +107,18 @@ jd_status jdf_axes_take(const struct jdf_call *call, const CFI_cdesc_t *from,
     return status;
 }
 
+void jdf_make_with_text(const struct jdf_call *call,
+                        jd_status (*make)(const char *text),
+                        const CFI_cdesc_t *from)
+{
+    struct jdf_text text;
+    jd_status status = jdf_text_take(call, from, &text);
+    if (status == JD_OK)
+        status = make(text.text);
+    jdf_text_drop(&text);
+    jdf_end(call, status);
+}
+
 jd_status jdf_texts_take(const struct jdf_call *call, const CFI_cdesc_t *from,
                          const char *const **ret_list)
 {

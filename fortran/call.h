@@ -86,6 +86,11 @@ void jdf_text_drop(struct jdf_text *text);
 jd_status jdf_axes_take(const struct jdf_call *call, const CFI_cdesc_t *from,
                         struct jdf_text *ret_text);
 
+/* Makes a call of C's that is given a text alone, and ends it. */
+void jdf_make_with_text(const struct jdf_call *call,
+                        jd_status (*make)(const char *text),
+                        const CFI_cdesc_t *from);
+
 /* An array of texts, as C's list: one block, free() it. */
 jd_status jdf_texts_take(const struct jdf_call *call, const CFI_cdesc_t *from,
                          const char *const **ret_list);

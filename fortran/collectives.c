@@ -84,42 +84,47 @@ REDUCTION(pprod)
 
 /* ---- one of them has a part for each member ------------------------------ */
 
-static void make_scatter(const struct jdf_call *call, JDF_ALONG, JDF_ARRAYS,
-                         const int *dtype)
+/* Of the two arrays the one that has them all, and the one that is a part. */
+struct parts {
+    const struct jdf_buffer *all, *part;
+};
+
+static struct parts parts_of(const struct collective *it, bool gathers)
+{
+    const struct jdf_buffer *in = &it->pair.in, *out = &it->pair.out;
+    return gathers ? (struct parts){ out, in } : (struct parts){ in, out };
+}
+
+static enum jdf_use use_of(bool gathers)
+{
+    return gathers ? JDF_MOVED : JDF_REDUCED;
+}
+
+static void make_parts(const struct jdf_call *call, alike_f make, bool gathers,
+                       JDF_ALONG, JDF_ARRAYS, const int *dtype)
 {
     struct collective it;
-    jd_status status =
-        begin_collective(call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
+                                        use_of(gathers), &it);
+    struct parts parts = parts_of(&it, gathers);
     if (status == JD_OK)
-        status =
-            jdf_check_counts(call, &it.pair.in, &it.pair.out, members_of(&it));
+        status = jdf_check_counts(call, parts.all, parts.part, members_of(&it));
     if (status == JD_OK)
-        status = jd_psum_scatter(it.shard, it.along.text, it.pair.in.data,
-                                 it.pair.out.data, it.pair.out.count,
-                                 it.pair.in.dtype);
+        status = make(it.shard, it.along.text, it.pair.in.data,
+                      it.pair.out.data, parts.part->count, it.pair.in.dtype);
     end_collective(call, &it, status);
 }
 
 JD_API void jdf_psum_scatter(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_psum_scatter");
-    make_scatter(&call, shard, axes, in, out, dtype);
+    make_parts(&call, jd_psum_scatter, false, shard, axes, in, out, dtype);
 }
 
 JD_API void jdf_all_gather(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_all_gather");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
-    if (status == JD_OK)
-        status =
-            jdf_check_counts(&call, &it.pair.out, &it.pair.in, members_of(&it));
-    if (status == JD_OK)
-        status =
-            jd_all_gather(it.shard, it.along.text, it.pair.in.data,
-                          it.pair.out.data, it.pair.in.count, it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    make_parts(&call, jd_all_gather, true, shard, axes, in, out, dtype);
 }
 
 /* Rows of C are what lies along dimension 1 here. */
@@ -135,42 +140,38 @@ static jd_status check_rows(const struct jdf_call *call,
                         call->name, in, out);
 }
 
+typedef jd_status (*matrix_f)(jd_shard *shard, const char *axes, const void *in,
+                              void *out, size_t rows, size_t columns,
+                              jd_dtype dtype);
+
+static void make_matrix(const struct jdf_call *call, matrix_f make,
+                        bool gathers, JDF_ALONG, JDF_ARRAYS, const int *dtype)
+{
+    struct collective it;
+    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
+                                        use_of(gathers), &it);
+    struct parts parts = parts_of(&it, gathers);
+    if (status == JD_OK)
+        status = check_rows(call, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(call, parts.all, parts.part, members_of(&it));
+    if (status == JD_OK)
+        status = make(it.shard, it.along.text, it.pair.in.data,
+                      it.pair.out.data, jdf_num_rows(parts.part),
+                      jdf_row_length(parts.part), it.pair.in.dtype);
+    end_collective(call, &it, status);
+}
+
 JD_API void jdf_psum_scatter_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_psum_scatter_2d");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
-    if (status == JD_OK)
-        status = check_rows(&call, &it);
-    if (status == JD_OK)
-        status =
-            jdf_check_counts(&call, &it.pair.in, &it.pair.out, members_of(&it));
-    if (status == JD_OK)
-        status =
-            jd_psum_scatter_2d(it.shard, it.along.text, it.pair.in.data,
-                               it.pair.out.data, jdf_num_rows(&it.pair.out),
-                               jdf_row_length(&it.pair.out), it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    make_matrix(&call, jd_psum_scatter_2d, false, shard, axes, in, out, dtype);
 }
 
 JD_API void jdf_all_gather_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_all_gather_2d");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
-    if (status == JD_OK)
-        status = check_rows(&call, &it);
-    if (status == JD_OK)
-        status =
-            jdf_check_counts(&call, &it.pair.out, &it.pair.in, members_of(&it));
-    if (status == JD_OK)
-        status =
-            jd_all_gather_2d(it.shard, it.along.text, it.pair.in.data,
-                             it.pair.out.data, jdf_num_rows(&it.pair.in),
-                             jdf_row_length(&it.pair.in), it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    make_matrix(&call, jd_all_gather_2d, true, shard, axes, in, out, dtype);
 }
 
 /* ---- exchanging --------------------------------------------------------- */

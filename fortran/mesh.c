@@ -243,36 +243,35 @@ JD_API void jdf_shard_map(jd_mesh *const *mesh, jdf_body_f run, void *context,
     jdf_end(&call, jd_shard_map(*mesh, run_body, &body));
 }
 
+/* A number of the shard's along axes; -1 is a failure. */
+static int ask_along(const struct jdf_call *call,
+                     int (*ask)(const jd_shard *shard, const char *axes),
+                     const jd_shard *shard, const CFI_cdesc_t *axes)
+{
+    struct jdf_text along;
+    int number = -1;
+    jd_status status = jdf_axes_take(call, axes, &along);
+    if (status == JD_OK) {
+        number = ask(shard, along.text);
+        status = jdf_unless(number < 0, JD_INVALID_ARGUMENT);
+    }
+    jdf_text_drop(&along);
+    jdf_end(call, status);
+    return number;
+}
+
 JD_API int jdf_axis_index(jd_shard *const *shard, const CFI_cdesc_t *axes,
                           JDF_OUTCOME)
 {
     JDF_CALL("jd_axis_index");
-    struct jdf_text along;
-    int index = -1;
-    jd_status status = jdf_axes_take(&call, axes, &along);
-    if (status == JD_OK) {
-        index = jd_axis_index(*shard, along.text);
-        status = jdf_unless(index < 0, JD_INVALID_ARGUMENT);
-    }
-    jdf_text_drop(&along);
-    jdf_end(&call, status);
-    return index;
+    return ask_along(&call, jd_axis_index, *shard, axes);
 }
 
 JD_API int jdf_axis_size(jd_shard *const *shard, const CFI_cdesc_t *axes,
                          JDF_OUTCOME)
 {
     JDF_CALL("jd_axis_size");
-    struct jdf_text along;
-    int size = -1;
-    jd_status status = jdf_axes_take(&call, axes, &along);
-    if (status == JD_OK) {
-        size = jd_axis_size(*shard, along.text);
-        status = jdf_unless(size < 0, JD_INVALID_ARGUMENT);
-    }
-    jdf_text_drop(&along);
-    jdf_end(&call, status);
-    return size;
+    return ask_along(&call, jd_axis_size, *shard, axes);
 }
 
 JD_API void jdf_shard_coordinates(jd_shard *const *shard,

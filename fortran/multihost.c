@@ -189,12 +189,7 @@ JD_API void jdf_assert_leaves_equal(const CFI_cdesc_t *list,
 JD_API void jdf_sync_global_devices(const CFI_cdesc_t *name, JDF_OUTCOME)
 {
     JDF_CALL("jd_sync_global_devices");
-    struct jdf_text text;
-    jd_status status = jdf_text_take(&call, name, &text);
-    if (status == JD_OK)
-        status = jd_sync_global_devices(text.text);
-    jdf_text_drop(&text);
-    jdf_end(&call, status);
+    jdf_make_with_text(&call, jd_sync_global_devices, name);
 }
 
 JD_API bool jdf_reached_preemption_sync_point(const int64_t *step)

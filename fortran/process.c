@@ -173,25 +173,27 @@ JD_API int jdf_fail_with(const int *status, const CFI_cdesc_t *sentence)
     return *status;
 }
 
+/* name: where the text cannot be had. */
+static void end_job(const void *site, const char *name, int status,
+                    const CFI_cdesc_t *what)
+{
+    struct jdf_call call = { .name = name };
+    struct jdf_text text;
+    jd_call_site(site);
+    if (jdf_text_take(&call, what, &text) != JD_OK)
+        text.text = name;
+    jd_check_failed((jd_status)status, text.text, NULL, 0);
+}
+
 JD_API void jdf_check_failed(const int *status, const CFI_cdesc_t *what)
 {
-    struct jdf_call call = { .name = "jd_check_failed" };
-    struct jdf_text text;
-    jd_call_site(__builtin_return_address(0));
-    if (jdf_text_take(&call, what, &text) != JD_OK)
-        text.text = call.name;
-    jd_check_failed((jd_status)*status, text.text, NULL, 0);
+    end_job(__builtin_return_address(0), "jd_check_failed", *status, what);
 }
 
 /* The same of a call that the module's own procedures have made. */
 JD_API void jdf_check_failed_within(const int *status, const CFI_cdesc_t *what)
 {
-    struct jdf_call call = { .name = "a call of jd" };
-    struct jdf_text text;
-    jd_call_site(jdf_site_outside());
-    if (jdf_text_take(&call, what, &text) != JD_OK)
-        text.text = call.name;
-    jd_check_failed((jd_status)*status, text.text, NULL, 0);
+    end_job(jdf_site_outside(), "a call of jd", *status, what);
 }
 
 /* ---- named ranges of time ----------------------------------------------- */
@@ -199,12 +201,7 @@ JD_API void jdf_check_failed_within(const int *status, const CFI_cdesc_t *what)
 JD_API void jdf_trace_begin(const CFI_cdesc_t *name, JDF_OUTCOME)
 {
     JDF_CALL("jd_trace_begin");
-    struct jdf_text text;
-    jd_status status = jdf_text_take(&call, name, &text);
-    if (status == JD_OK)
-        status = jd_trace_begin(text.text);
-    jdf_text_drop(&text);
-    jdf_end(&call, status);
+    jdf_make_with_text(&call, jd_trace_begin, name);
 }
 
 JD_API void jdf_trace_end(JDF_OUTCOME)
