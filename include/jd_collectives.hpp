@@ -84,6 +84,15 @@ inline bool divides(const char *name, const char *buffer, std::size_t size,
     return false;
 }
 
+/* A call of C that is told rows and columns, as one that is told a count. */
+template <class Call> auto of_rows(Call call, std::size_t rows)
+{
+    return [call, rows](jd_shard *shard, const char *axes, const void *in,
+                        void *out, std::size_t count, jd_dtype type) {
+        return call(shard, axes, in, out, rows, rows ? count / rows : 0, type);
+    };
+}
+
 } // namespace detail
 
 /* ---- reductions --------------------------------------------------------- */
@@ -165,15 +174,10 @@ void psum_scatter_2d(shard me, c_text axes, const In &in, Out &&out,
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
-    auto call = [rows](jd_shard *shard, const char *along, const void *source,
-                       void *result, std::size_t count, jd_dtype type) {
-        return jd_psum_scatter_2d(shard, along, source, result, rows,
-                                  rows ? count / rows : 0, type);
-    };
     const char *name = "jd::psum_scatter_2d";
     if (detail::divides(name, "out", to.size(), rows, failure))
-        detail::blocks(name, call, me, axes, from, to, to.size(), from.size(),
-                       "in", failure);
+        detail::blocks(name, detail::of_rows(jd_psum_scatter_2d, rows), me,
+                       axes, from, to, to.size(), from.size(), "in", failure);
 }
 
 /* ---- gathering and exchanging ------------------------------------------- */
@@ -211,15 +215,10 @@ void all_gather_2d(shard me, c_text axes, const In &in, Out &&out,
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
-    auto call = [rows](jd_shard *shard, const char *along, const void *source,
-                       void *result, std::size_t count, jd_dtype type) {
-        return jd_all_gather_2d(shard, along, source, result, rows,
-                                rows ? count / rows : 0, type);
-    };
     const char *name = "jd::all_gather_2d";
     if (detail::divides(name, "in", from.size(), rows, failure))
-        detail::blocks(name, call, me, axes, from, to, from.size(), to.size(),
-                       "out", failure);
+        detail::blocks(name, detail::of_rows(jd_all_gather_2d, rows), me, axes,
+                       from, to, from.size(), to.size(), "out", failure);
 }
 
 /* in and out are as long as a block for each member. */
