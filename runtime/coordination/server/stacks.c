@@ -115,10 +115,12 @@ static bool has_been_asked(const struct jd_service *service,
                            const struct jd_pending_request *waiter)
 {
     const struct jd_pending_request *other = service->stacks.first;
+    if (!waiter->gives_up)
+        return false;
     while (other && !(other != waiter && other->gives_up &&
                       other->owner == waiter->owner))
         other = other->next;
-    return waiter->gives_up && (other || is_being_shown(waiter->owner));
+    return other || is_being_shown(waiter->owner);
 }
 
 static void begin_to_wait(struct jd_service *service,
