@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# declared.sh - which functions headers declare. Source it.
+# declared.sh - what headers declare, whatever their comments say. Source it.
 
-# declared HEADER...: the functions that are JD_API there: the first name
-# before a parenthesis in each declaration that begins so.
-declared() {
+# code_of HEADER...: without comments; directives stay.
+code_of() {
     local header
     for header in "$@"; do
         cc -w -fpreprocessed -dD -E -P -x c "$header"
-    done | sed '/^ *#/d' | tr -s '\n\t ' ' ' |
-        grep -oE '\bJD_API [^;]*' |
+    done
+}
+
+# declarations HEADER...: those of functions that are JD_API, a line each.
+declarations() {
+    code_of "$@" | sed '/^ *#/d' | tr -s '\n\t ' ' ' | grep -oE '\bJD_API [^;]*'
+}
+
+# declared HEADER...: their names: the first before a parenthesis in each.
+declared() {
+    declarations "$@" |
         sed -E 's/^JD_API (JD_NORETURN )?[^(]*\b(jd_[a-z0-9_]+)\(.*/\2/' | sort
 }

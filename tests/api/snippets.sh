@@ -4,12 +4,10 @@
 # snippets.sh - compiles the code that pages and headers show, in each language
 # that it is for. Source it, after CC and CXX are set.
 
+# shellcheck source-path=SCRIPTDIR source=../lib/mpi_flags.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../lib/mpi_flags.sh"
 read -ra cc <<<"${CC:-cc}"
 read -ra cxx <<<"${CXX:-}"
-
-# Open MPI's own headers are not ours to warn about.
-read -ra mpi_flags < <({ pkg-config --cflags ompi-c 2>/dev/null ||
-    mpicc --showme:compile; } | sed -E 's/(^| )-I/\1-isystem /g')
 
 # compile_snippet LANGUAGE INCLUDE_DIR FILE: what is C is C11 and C++11, cpp is
 # C++17. 77, and why, where there is no compiler for it.

@@ -17,19 +17,18 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=declared.sh
+source "$here/declared.sh"
 record=$here/abi/jd.abi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # definitions INCLUDE_DIR: a source with each JD_API function, without a body.
 definitions() {
-    local header
     echo '#include <jd.h>'
     echo '#include <jd_mpi.h>'
     echo '#undef jd_initialize'
-    for header in "$1"/jd*.h; do
-        cc -w -fpreprocessed -dD -E -P -x c "$header"
-    done | sed '/^ *#/d' | tr -s '\n\t ' ' ' | grep -oE '\bJD_API [^;]*' |
+    declarations "$1"/jd*.h |
         sed -E 's/( JD_[A-Z]+(\([0-9, ]*\))?)*$/ { for (;;) {} }/'
 }
 

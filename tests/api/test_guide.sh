@@ -14,9 +14,8 @@ source_dir=$1
 read -ra cc <<<"${CC:-cc}"
 read -ra cxx <<<"${CXX:-c++}"
 include=(-I "$source_dir/include" -DOMPI_SKIP_MPICXX)
-# Open MPI's own headers are not ours to warn about.
-read -ra mpi_flags < <({ pkg-config --cflags ompi-c 2>/dev/null ||
-    mpicc --showme:compile; } | sed -E 's/(^| )-I/\1-isystem /g')
+# shellcheck source-path=SCRIPTDIR source=../lib/mpi_flags.sh
+source "$here/../lib/mpi_flags.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -10,6 +10,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=declared.sh
+source "$here/declared.sh"
 source_dir=$1
 pages=$(realpath "$2")/doc/man
 work=$(mktemp -d)
@@ -18,11 +20,8 @@ trap 'rm -rf "$work"' EXIT
 # public_names: calls, types and macros of the headers, found by other means than
 # the pages' generator: no line of a name is in a comment.
 public_names() {
-    cat "$source_dir"/include/jd*.h | cc -fpreprocessed -dD -E -P -x c - \
-        2>/dev/null >"$work/code"
-    sed -n '/^ *#/!p' "$work/code" | tr -s '\n\t ' ' ' |
-        grep -oE '\bJD_API [^;]*' |
-        sed -E 's/^JD_API (JD_NORETURN )?[^(]*\b(jd_[a-z0-9_]+)\(.*/\2/'
+    code_of "$source_dir"/include/jd*.h >"$work/code"
+    declared "$source_dir"/include/jd*.h
     sed -nE 's/^typedef struct (jd_\w+) jd_\w+;.*/\1/p; s/^\} (jd_\w+);.*/\1/p' \
         "$work/code"
     sed -nE 's/^#define (JD_\w+).*/\1/p' "$work/code" | sort -u |

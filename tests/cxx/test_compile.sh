@@ -10,14 +10,12 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/mpi_flags.sh
+source "$here/../lib/mpi_flags.sh"
 include=$1/include
 read -ra cxx <<<"${CXX:-c++}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-# Open MPI's own headers are not ours to warn about.
-read -ra mpi_flags < <({ pkg-config --cflags ompi-c 2>/dev/null ||
-    mpicc --showme:compile; } | sed -E 's/(^| )-I/\1-isystem /g')
 
 # compiles STANDARD FILE COMPILER...
 compiles() {

@@ -25,10 +25,7 @@ plain() {
 
 # What the headers' code names, whatever their comments say.
 named() {
-    local header
-    for header in "$include"/jd*.hpp; do
-        cc -w -fpreprocessed -dD -E -P -x c "$header"
-    done | grep -oE '\bjd_[a-z0-9_]+\b' | sort -u
+    code_of "$include"/jd*.hpp | grep -oE '\bjd_[a-z0-9_]+\b' | sort -u
 }
 
 called() {

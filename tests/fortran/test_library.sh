@@ -13,6 +13,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=../api/declared.sh
+source "$here/../api/declared.sh"
 source_dir=$1 build=$(cd "$2" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -20,14 +22,8 @@ status=0
 
 # ---- what there is --------------------------------------------------------
 
-# The functions that are JD_API in C's headers.
-declared() {
-    local header
-    for header in "$source_dir"/include/jd*.h; do
-        cc -w -fpreprocessed -dD -E -P -x c "$header"
-    done | sed '/^ *#/d' | tr -s '\n\t ' ' ' | grep -oE '\bJD_API [^;]*' |
-        sed -E 's/^JD_API (JD_NORETURN )?[^(]*\b(jd_[a-z0-9_]+)\(.*/\2/' |
-        sort -u
+functions_of_c() {
+    declared "$source_dir"/include/jd*.h | sort -u
 }
 
 # The names that the modules make public, in a program's `use jd`.
@@ -54,11 +50,11 @@ is_empty() {
 
 check_complete() {
     : >"$work/err"
-    comm -23 <(declared) <(sort -u <(public_names) <(left_out)) >"$work/out"
+    comm -23 <(functions_of_c) <(sort -u <(public_names) <(left_out)) >"$work/out"
     tap_check "every function of C is in the module or left out" is_empty
     comm -12 <(public_names) <(left_out) >"$work/out"
     tap_check "nothing is left out that is there" is_empty
-    comm -13 <(declared) <(left_out) >"$work/out"
+    comm -13 <(functions_of_c) <(left_out) >"$work/out"
     tap_check "what is left out is a function of C" is_empty
     comm -23 <(public_names) <(used_names) >"$work/out"
     tap_check "each public name is used by a program" is_empty
