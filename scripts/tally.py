@@ -20,6 +20,8 @@ SKIP = re.compile(r'#\s*skip\S*\s*(.*)$', re.IGNORECASE)
 NESTED_OK = re.compile(r'^#\s*ok\b\s*\d+')
 FIRST_LINES = 10
 LAST_LINES = 30
+# What is never cut out: the library's last words, and the runners'.
+WORDS = re.compile(r'\bjd \d+/\d+ \S+ error |^[#\s]*(not ok|no line|no \')')
 
 
 class Tally:
@@ -87,7 +89,11 @@ def shortened(lines):
     lines = [line for line in lines if not NESTED_OK.match(line)]
     if len(lines) <= FIRST_LINES + LAST_LINES:
         return lines
-    return lines[:FIRST_LINES] + ['...'] + lines[-LAST_LINES:]
+    cut = lines[FIRST_LINES:-LAST_LINES]
+    words = [line for line in cut if WORDS.search(line)]
+    if len(words) < len(cut):
+        words = words[-LAST_LINES:] + ['...']
+    return lines[:FIRST_LINES] + words + lines[-LAST_LINES:]
 
 
 def build_of(path):

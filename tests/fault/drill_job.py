@@ -16,7 +16,8 @@ from drill_draw import PROCESSES, who
 
 FACTOR = int(os.environ.get('TEST_TIME_FACTOR', 1))
 LIMIT = 60 * FACTOR  # seconds: whoever runs then does not end by himself
-HEARTBEAT = 5 * FACTOR  # s, where somebody is stopped
+# Seconds, where somebody is stopped.
+HEARTBEAT = 5 * int(os.environ.get('TEST_DEADLINE_FACTOR', 1))
 POLL = 0.005  # s
 MOST_TEXT = 1 << 20
 WORK = '/run/drill'

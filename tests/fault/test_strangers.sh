@@ -28,7 +28,7 @@ done
 programs=$(cd "$1" && pwd)/tests/fault
 processes=3
 limit=$(((60 + 2 * seconds) * ${TEST_TIME_FACTOR:-1}))
-each=$(awk -v factor="${TEST_TIME_FACTOR:-1}" 'BEGIN { print 1e-4 * factor }')
+each=$(awk -v factor="${TEST_DEADLINE_FACTOR:-1}" 'BEGIN { print 1e-4 * factor }')
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -57,6 +57,11 @@ logged FAIL "not ok 1 - a$(printf '\\n# ok %d - b' {1..50})\\n# not ok 51 - c\\n
 counts "a failure in a runner of its own" "0 passed, 1 failed, 0 skipped" 1
 says "is not cut out among what passed there" "    # not ok 51 - c"
 says "and says why" "    # why"
+logged FAIL "not ok 1 - a$(printf '\\n# noise %d' {1..50})\\n# $(
+    )jd 1/2 h:9 error why$(printf '\\n# noise %d' {51..100})"
+counts "a long comment" "0 passed, 1 failed, 0 skipped" 1
+says "the library's last words are not cut out" "    # jd 1/2 h:9 error why"
+says "what was is marked" "    ..."
 logged ERROR 'ok 1 - a'
 counts "a crash after a passed result" "1 passed, 1 failed, 0 skipped" 1
 logged TIMEOUT ''

@@ -15,7 +15,8 @@
 #     is "a name" world and place_is_clean
 #
 # The build folder is /mnt/build there, and the test's files are in /mnt/work.
-# TEST_TIME_FACTOR multiplies what is waited for.
+# TEST_TIME_FACTOR multiplies what is waited for, TEST_DEADLINE_FACTOR the
+# deadlines of jd that are to pass.
 
 build=/mnt/build
 work=/mnt/work
@@ -61,6 +62,8 @@ make_place() {
 count=4
 port=29100
 factor=${TEST_TIME_FACTOR:-1}
+# shellcheck disable=SC2034 # the tests use it
+deadline_factor=${TEST_DEADLINE_FACTOR:-1}
 limit=$((60 * factor)) # seconds, for one process
 
 # new_job HOST: the next port, no gates, nothing written yet.

@@ -106,14 +106,14 @@ is_missed() {
 # end; a process may be started again, until the deadline. Process 3 begins when
 # the killed one's connection has been closed: a process ends after that.
 test_meeting() {
-    local JD_INITIALIZATION_TIMEOUT=$((30 * factor))
+    local JD_INITIALIZATION_TIMEOUT=$((30 * deadline_factor))
     export JD_INITIALIZATION_TIMEOUT JD_WAIT_NOTICE=200ms
     new_job localhost
     begin 0 1 2
     until_true says 'has waited .* for process 3, which has not come' 0 || true
     kill_one 2
     await_end 2
-    JD_INITIALIZATION_TIMEOUT=$((3 * factor)) begin 3
+    JD_INITIALIZATION_TIMEOUT=$((3 * deadline_factor)) begin 3
     finish
     is "meeting: a process is killed" ended 1 0 1 3 and is_missed and \
         place_is_clean

@@ -61,7 +61,7 @@ test_another_user() {
     as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
     start_rogue
     as=()
-    JD_INITIALIZATION_TIMEOUT=$((4 * factor)) begin 1
+    JD_INITIALIZATION_TIMEOUT=$((4 * deadline_factor)) begin 1
     finish
     end_rogue
     is "another user's service is not believed" ended 1 1 and \
@@ -80,9 +80,9 @@ test_another_process() {
     fi
     count=2
     new_job localhost
-    JD_INITIALIZATION_TIMEOUT=$((4 * factor)) JD_LOG=info begin 1
+    JD_INITIALIZATION_TIMEOUT=$((4 * deadline_factor)) JD_LOG=info begin 1
     as=(setpriv --reuid=65534 --regid=65534 --clear-groups
-        env JD_INITIALIZATION_TIMEOUT=$((4 * factor)) JD_LOG=info)
+        env JD_INITIALIZATION_TIMEOUT=$((4 * deadline_factor)) JD_LOG=info)
     begin 0
     as=()
     finish

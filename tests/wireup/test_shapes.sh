@@ -230,9 +230,9 @@ test_late() {
     unset JD_WAIT_NOTICE
     is "and awaited" ended 0 0 1 2 3 and place_is_clean
     new_job localhost
-    JD_WAIT_NOTICE=300ms JD_INITIALIZATION_TIMEOUT=$((30 * factor)) begin 0 1
+    JD_WAIT_NOTICE=300ms JD_INITIALIZATION_TIMEOUT=$((30 * deadline_factor)) begin 0 1
     until_true says 'has waited [0-9.]+ s for processes 2-3: ' 0 || true
-    JD_INITIALIZATION_TIMEOUT=$((2 * factor)) begin 2
+    JD_INITIALIZATION_TIMEOUT=$((2 * deadline_factor)) begin 2
     finish
     is "but not for ever, and all that came say so" ended 1 0 1 2 and \
         is_missed and place_is_clean
