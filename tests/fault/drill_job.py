@@ -16,8 +16,9 @@ from drill_draw import PROCESSES, who
 
 FACTOR = int(os.environ.get('TEST_TIME_FACTOR', 1))
 LIMIT = 60 * FACTOR  # seconds: whoever runs then does not end by himself
-# Seconds, where somebody is stopped.
-HEARTBEAT = 5 * int(os.environ.get('TEST_DEADLINE_FACTOR', 1))
+# Of jd's own deadlines, which are to pass.
+DEADLINE_FACTOR = int(os.environ.get('TEST_DEADLINE_FACTOR', 1))
+HEARTBEAT = 5 * DEADLINE_FACTOR  # s, where somebody is stopped
 POLL = 0.005  # s
 MOST_TEXT = 1 << 20
 WORK = '/run/drill'
@@ -150,7 +151,7 @@ def environment(drill):
     if drill['how'] == 'stop':
         env['JD_HEARTBEAT_TIMEOUT'] = str(HEARTBEAT)
     if drill['moment'] == 'initialize':
-        env['JD_INITIALIZATION_TIMEOUT'] = str(20 * FACTOR)
+        env['JD_INITIALIZATION_TIMEOUT'] = str(20 * DEADLINE_FACTOR)
     return env
 
 

@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$work"/{bin,tmp} "$work"/tree/{scripts,tests/lib}
-cp "$1"/scripts/{test,build-beside,*.sh,tally.py} "$work/tree/scripts"
+cp "$1"/scripts/{test,steps.sh,tally.py} "$work/tree/scripts"
 cp "$here/tap.sh" "$work/tree/tests/lib"
 for tool in "$work/tree/scripts/install-deps" "$work/bin/clang"; do
     printf '#!/bin/sh\n' >"$tool"
