@@ -30,6 +30,7 @@ setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
 test)
     result=OK
     [[ ${3##*/} != "${FAILING:-}" ]] || result=FAIL
+    echo "${3##*/} 1/${TEST_PART:-}" >>"$OUT/parts"
     mkdir -p "$3/meson-logs"
     echo "{\"name\": \"jd:s / t\", \"result\": \"$result\", \"stdout\": \"\"}" \
         >"$3/meson-logs/testlog.json"
@@ -61,7 +62,7 @@ script() {
 
 # run ...: it ends by itself, with status.
 run() {
-    rm -rf "$work"/tree/build-*
+    rm -rf "$work"/{tree/build-*,parts}
     status=0
     (script "$@") || status=$?
 }
@@ -75,8 +76,10 @@ ends() {
 # The build without CUDA is wanted where the first has a module for it.
 run
 tap_check "all is well" ends 0 "4 passed, 0 failed, 1 skipped"
+tap_check "and but for sanitizers whole" grep -qx "build-test 1/1" "$work/parts"
 run -- --quick
 tap_check "one build" ends 0 "1 passed, 0 failed, 0 skipped"
+tap_check "and a part" grep -qx "build-test-quick 1/4" "$work/parts"
 run FAILING=build-test
 tap_check "a test of the first build fails" ends 1 "3 passed, 1 failed"
 run FAILING=build-test-tsan

@@ -3,6 +3,7 @@
 #
 # test_runner.sh - sees tests/mpi/run notice what a test may do wrong.
 # usage: test_runner.sh BUILD_DIR
+# shellcheck disable=SC2317 # tap_check calls the functions
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,6 +27,22 @@ expect() {
         tap_comment <"$work/out"
     fi
 }
+
+# Each of some jobs is in one part.
+divides_the_list() {
+    local part
+    for part in {1..9}; do
+        echo "misbehave 1 3$part"
+    done >"$work/list"
+    for part in 1 2 3; do
+        "$here/run" --list "$work/list" --part "$part/3" --seed 7 "$build" \
+            >"$work/part$part" || return 1
+    done
+    # As many as there are, and one of them has not all.
+    (($(cat "$work"/part? | grep -c '^ok') == 9)) &&
+        (($(grep -c '^ok' "$work/part1") < 9))
+}
+tap_check "parts of a list are the list" divides_the_list
 
 expect "a good test is ok" "ok 1 - misbehave -n 2" "misbehave 2 30"
 expect "the runner then succeeds" "exit status 0" "misbehave 2 30"
