@@ -212,20 +212,42 @@ static jd_status pack_section(const struct jdf_call *call,
 
 /* ---- one array ---------------------------------------------------------- */
 
+static jd_status check_end(const struct jdf_call *call, const char *name,
+                           const CFI_cdesc_t *array)
+{
+    if (!is_assumed_size(array))
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: %s is an assumed-size array, whose last extent "
+                        "nobody knows; pass a section with an end, as "
+                        "a(1:n)",
+                        call->name, name);
+}
+
+jd_status jdf_bytes_take(const struct jdf_call *call, const char *name,
+                         const CFI_cdesc_t *array, struct jdf_bytes *ret_bytes)
+{
+    jd_status status = check_end(call, name, array);
+    if (status != JD_OK)
+        return status;
+    if (!is_contiguous(array))
+        return jd_fail_with(JD_INVALID_ARGUMENT,
+                            "%s: %s is a section that is not contiguous; pass "
+                            "a contiguous array",
+                            call->name, name);
+    ret_bytes->data = array->base_addr;
+    ret_bytes->size = num_elements(array) * array->elem_len;
+    return JD_OK;
+}
+
 jd_status jdf_buffer_take(const struct jdf_call *call, const char *name,
                           const CFI_cdesc_t *array, const int *dtype,
                           enum jdf_use use, struct jdf_buffer *ret_buffer)
 {
     *ret_buffer = (struct jdf_buffer){ .array = array, .name = name };
-    if (is_assumed_size(array))
-        return jd_fail_with(
-            JD_INVALID_ARGUMENT,
-            "%s: %s is an assumed-size array, whose last extent "
-            "nobody knows; pass a section with an end, as "
-            "a(1:n)",
-            call->name, name);
-    jd_status status =
-        find_dtype(call, name, array, dtype, use, &ret_buffer->dtype);
+    jd_status status = check_end(call, name, array);
+    if (status == JD_OK)
+        status = find_dtype(call, name, array, dtype, use, &ret_buffer->dtype);
     if (status != JD_OK)
         return status;
     ret_buffer->count = num_elements(array) * length_of(ret_buffer);

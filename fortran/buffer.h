@@ -37,6 +37,17 @@ jd_status jdf_buffer_take(const struct jdf_call *call, const char *name,
 void jdf_buffer_write(const struct jdf_buffer *buffer);
 void jdf_buffer_drop(struct jdf_buffer *buffer);
 
+/* The bytes of an array of any type where they lie, which is not looked at.
+ * Returns: INVALID_ARGUMENT naming the argument, where they are not contiguous
+ * or nobody knows their end. */
+struct jdf_bytes {
+    void *data;
+    size_t size;
+};
+
+jd_status jdf_bytes_take(const struct jdf_call *call, const char *name,
+                         const CFI_cdesc_t *array, struct jdf_bytes *ret_bytes);
+
 /* in and out of a call. Where out is not present, or the same section, they are
  * one. */
 struct jdf_pair {

@@ -15,6 +15,8 @@
 ! doc/fortran.md says where it differs from C; all else is in C's headers.
 module jd
   use jdf_collectives
+  use jdf_coordination
+  use jdf_memory
   use jdf_mesh
   use jdf_multihost
   use jdf_process

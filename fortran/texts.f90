@@ -6,7 +6,7 @@ module jdf_texts
   use, intrinsic :: iso_fortran_env, only: output_unit
   implicit none
   private
-  public :: text_of, write_lines
+  public :: bytes_of, text_of, write_lines
 
   interface
     integer(c_size_t) function c_strlen(text) bind(C, name="strlen")
@@ -21,17 +21,26 @@ contains
   function text_of(from) result(text)
     type(c_ptr), intent(in) :: from
     character(len=:), allocatable :: text
-    character(kind=c_char), pointer :: bytes(:)
-    integer :: i, n
+    integer(c_size_t) :: n
     n = 0
-    if (c_associated(from)) n = int(c_strlen(from))
+    if (c_associated(from)) n = c_strlen(from)
+    text = bytes_of(from, n)
+  end function text_of
+
+  ! Bytes of C's as a text.
+  function bytes_of(from, n) result(text)
+    type(c_ptr), intent(in) :: from
+    integer(c_size_t), intent(in) :: n
+    character(len=:), allocatable :: text
+    character(kind=c_char), pointer :: bytes(:)
+    integer(c_size_t) :: i
     allocate (character(len=n) :: text)
     if (n == 0) return
     call c_f_pointer(from, bytes, [n])
     do i = 1, n
       text(i:i) = bytes(i)
     end do
-  end function text_of
+  end function bytes_of
 
   ! The lines of a text to a unit, or to the program's output.
   subroutine write_lines(text, unit)

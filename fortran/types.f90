@@ -12,7 +12,7 @@ module jdf_types
     c_null_ptr, c_ptr
   implicit none
   private
-  public :: jd_mesh, jd_shard, jd_route, jd_leaf, jd_device
+  public :: jd_mesh, jd_shard, jd_route, jd_leaf, jd_device, jd_kv_entry
   public :: jd_is_null
 
   ! Statuses, stat= of each call.
@@ -79,6 +79,12 @@ module jdf_types
     integer(c_int64_t) :: memory_bytes = 0
     type(c_ptr) :: c = c_null_ptr ! C's own, until jd_shutdown
   end type jd_device
+
+  ! A key of the store and its value: text, or any bytes.
+  type :: jd_kv_entry
+    character(len=:), allocatable :: key
+    character(len=:), allocatable :: value
+  end type jd_kv_entry
 
   interface jd_is_null
     procedure is_null_mesh, is_null_shard

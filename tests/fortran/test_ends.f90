@@ -3,14 +3,16 @@
 ! test_ends.f90 - calls without stat=, which end the job: one of those that
 ! Fortran calls directly ("direct"), of the module's own procedures
 ! ("procedure"), jd_check_failed ("check"), a body that fails ("body"), members
-! that do not make the same call ("differ") and jd_abort ("abort"). The lines are
-! marked, for the test that looks for them.
+! that do not make the same call ("differ"), jd_abort ("abort"), and a failure
+! that process 0 reports, which the others' callbacks hear ("report"). The lines
+! are marked, for the test that looks for them.
 module failing
-  use, intrinsic :: iso_c_binding, only: c_int
+  use, intrinsic :: iso_c_binding, only: c_double, c_int
+  use, intrinsic :: iso_fortran_env, only: output_unit
   use jd
   implicit none
   private
-  public :: fail
+  public :: fail, hear
 
 contains
 
@@ -25,6 +27,19 @@ contains
     if (jd_is_null(shard)) stat = jd_internal
   end subroutine fail
 
+  subroutine hear(processes, text, age, arg)
+    integer(c_int), intent(in) :: processes(:)
+    character(len=*), intent(in) :: text
+    real(c_double), intent(in) :: age
+    class(*), intent(inout) :: arg
+    select type (arg)
+    type is (integer)
+      print "(a, i0, a, *(1x, i0))", "heard ", arg, " from", processes
+    end select
+    print "(a)", text // merge(" now", "    ", age >= 0)
+    flush (output_unit)
+  end subroutine hear
+
 end module failing
 
 program test_ends
@@ -35,7 +50,8 @@ program test_ends
   type(jd_shard) :: me
   character(len=20) :: how
   real :: x(2)
-  integer :: stat
+  character(len=:), allocatable :: value
+  integer, target :: stat
 
   call get_command_argument(1, how)
   call jd_initialize()
@@ -56,6 +72,13 @@ program test_ends
     call jd_psum(me, "x", x(:1 + jd_process_index())) ! differ
   case ("abort")
     call jd_abort(7, "enough of it   ")
+  case ("report")
+    stat = 42
+    if (jd_process_index() > 0) call jd_on_peer_failure(hear, stat)
+    call jd_wait_at_barrier("all can hear")
+    if (jd_process_index() == 0) &
+      call jd_report_error(jd_data_loss, "the disk is full   ")
+    value = jd_kv_get("what nobody sets", timeout=40d0)
   end select
   print "(a)", "still here"
 
