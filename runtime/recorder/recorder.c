@@ -60,6 +60,8 @@ void jd__recorder_configure(bool is_on, bool traces)
     char boot_id[40];
     atomic_store(&state.traces, is_on && traces);
     jd__own_ranges_begin_world();
+    if (get_ring())
+        jd__clock_samples_forget(get_ring());
     if (is_on == (get_ring() != NULL))
         return;
     jd__host_boot_id(boot_id, sizeof boot_id);
@@ -363,6 +365,15 @@ int jd__recorder_take_waits(struct jd_waited worst[JD_WAITED_MOST],
     const struct jd_ring *ring = get_ring();
     *ret_all = 0;
     return ring ? jd__waits_take(ring, worst, ret_all) : 0;
+}
+
+/* ---- clocks -------------------------------------------------------------- */
+
+void jd__recorder_note_clock(const struct jd_clock_sample *sample)
+{
+    struct jd_ring *ring = get_ring();
+    if (ring)
+        jd__clock_samples_note(ring, sample);
 }
 
 /* ---- the program's own ranges ------------------------------------------- */

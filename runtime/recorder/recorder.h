@@ -27,6 +27,7 @@
 #define RUNTIME_RECORDER_RECORDER_H
 
 #include "base/progress.h"
+#include "runtime/recorder/clock_samples.h"
 #include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/ring.h"
 #include "runtime/recorder/waits.h"
@@ -94,6 +95,11 @@ void jd__recorder_wait_ends(int process);
  * has them; none where the recorder is off. */
 int jd__recorder_take_waits(struct jd_waited worst[JD_WAITED_MOST],
                             double *ret_all);
+
+/* ---- clocks -------------------------------------------------------------- */
+
+/* What was learned of the clock of process 0's host; one thread. */
+void jd__recorder_note_clock(const struct jd_clock_sample *sample);
 
 /* ---- the program's own ranges ------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ring.c - the last calls of a process: what reads them, and rare writes. */
 #include "runtime/recorder/ring.h"
+#include "runtime/recorder/clock_samples.h"
 
 #include <string.h>
 
@@ -37,6 +38,15 @@ static void copy_own(struct jd_ring *to, const struct jd_ring *from)
                    sizeof to->own_ranges[i]);
 }
 
+/* The background thread may write one meanwhile. */
+static void copy_clocks(struct jd_ring *to, const struct jd_ring *from)
+{
+    struct jd_clock_sample samples[JD_RING_CLOCKS];
+    int count = jd__clock_samples_read(from, samples);
+    for (int i = 0; i < count; i++)
+        jd__clock_samples_note(to, &samples[i]);
+}
+
 void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from)
 {
     memcpy((void *)to, (const void *)from, offsetof(struct jd_ring, entries));
@@ -50,6 +60,7 @@ void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from)
                    sizeof to->times[i]);
     }
     copy_own(to, from);
+    copy_clocks(to, from);
 }
 
 /* ---- times -------------------------------------------------------------- */

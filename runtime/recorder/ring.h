@@ -33,7 +33,7 @@
 #define JD_RING_MAGIC "jd-ring" /* with its NUL, 8 bytes */
 
 enum {
-    JD_RING_VERSION = 2,
+    JD_RING_VERSION = 3,
     JD_RING_CALLS = 4096,
     JD_RING_NAMES = 128,       /* of operations; a power of two */
     JD_RING_COMMS = 128,       /* that are told apart at a time */
@@ -41,6 +41,7 @@ enum {
     JD_RING_OWN_RANGES = 4096, /* of the program; own_ranges.h */
     JD_RING_OWN_NAMES = 256,   /* of these; a power of two */
     JD_RING_OWN_BYTES = 64,    /* of such a name, with its NUL */
+    JD_RING_CLOCKS = 64,       /* samples of another clock; clock_samples.h */
 };
 
 enum jd_call_state {
@@ -115,6 +116,12 @@ struct jd_ring_own_range {
     _Atomic uint64_t kind;       /* name, depth, thread */
 };
 
+/* A sample of process 0's clock, as it lies in memory; nanoseconds. */
+struct jd_ring_clock {
+    _Atomic uint64_t version; /* 0: none, or the rest is written */
+    _Atomic int64_t at, offset, error;
+};
+
 struct jd_ring {
     char magic[8];
     uint32_t version;
@@ -132,6 +139,9 @@ struct jd_ring {
     _Atomic uint32_t own_threads;
     struct jd_ring_own_name own_names[JD_RING_OWN_NAMES];
     struct jd_ring_own_range own_ranges[JD_RING_OWN_RANGES];
+    _Atomic uint64_t clock_version; /* of the last sample written */
+    _Atomic uint32_t clock_newest;  /* its place */
+    struct jd_ring_clock clocks[JD_RING_CLOCKS];
 };
 
 /* Of memory that is zero. */

@@ -2,6 +2,7 @@
 /* trace.c - a ring, as a message of trace.proto. */
 #include "runtime/recorder/trace.h"
 #include "base/clock.h"
+#include "runtime/recorder/clock_samples.h"
 #include "runtime/recorder/own_ranges.h"
 #include "runtime/recorder/site.h"
 #include "runtime/recorder/trace_columns.h"
@@ -31,6 +32,8 @@ struct packing {
     char *own_names[JD_RING_OWN_NAMES];
     size_t num_own;
     struct jd_trace_own_columns own;
+    int64_t clock_at[JD_RING_CLOCKS], clock_offset[JD_RING_CLOCKS],
+        clock_error[JD_RING_CLOCKS];
 };
 
 /* ---- what several calls have -------------------------------------------- */
@@ -156,6 +159,25 @@ static void set_own_ranges(struct packing *p, Jd__Trace *trace,
     trace->own_ranges = ranges;
 }
 
+/* ---- clocks ------------------------------------------------------------- */
+
+static void set_clocks(struct packing *p, Jd__Trace *trace,
+                       Jd__TraceClocks *clocks)
+{
+    struct jd_clock_sample samples[JD_RING_CLOCKS];
+    int count = jd__clock_samples_read(p->ring, samples);
+    for (int i = 0; i < count; i++) {
+        p->clock_at[i] = samples[i].at;
+        p->clock_offset[i] = samples[i].offset;
+        p->clock_error[i] = samples[i].error;
+    }
+    clocks->at = p->clock_at;
+    clocks->offset = p->clock_offset;
+    clocks->error = p->clock_error;
+    clocks->n_at = clocks->n_offset = clocks->n_error = (size_t)count;
+    trace->clocks = clocks;
+}
+
 /* ---- the message -------------------------------------------------------- */
 
 static void set_texts(struct packing *p, Jd__Trace *trace)
@@ -192,11 +214,13 @@ static void *pack_trace(struct packing *p, const struct jd_trace_about *about,
     Jd__Trace trace = JD__TRACE__INIT;
     Jd__TraceCalls calls = JD__TRACE_CALLS__INIT;
     Jd__TraceOwnRanges own_ranges = JD__TRACE_OWN_RANGES__INIT;
+    Jd__TraceClocks clocks = JD__TRACE_CLOCKS__INIT;
     set_about(p->ring, about, &trace);
     set_texts(p, &trace);
     jd__trace_columns_set(&calls, &p->columns, p->num_calls);
     trace.calls = &calls;
     set_own_ranges(p, &trace, &own_ranges);
+    set_clocks(p, &trace, &clocks);
     *ret_size = jd__trace__get_packed_size(&trace);
     void *bytes = malloc(*ret_size);
     if (bytes)

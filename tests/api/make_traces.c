@@ -25,6 +25,8 @@ struct maker {
     Jd__TraceOwnRanges own_ranges;
     struct jd_trace_own_columns own;
     size_t num_own;
+    Jd__TraceClocks clocks;
+    int64_t samples[3]; /* one, a column each */
 };
 
 static const char *names[] = { "jd_psum", "jd_kv_get", "jd_broadcast" };
@@ -49,6 +51,7 @@ static struct maker *begin_process(int process)
     jd__trace__init(&maker.trace);
     jd__trace_calls__init(&maker.calls);
     jd__trace_own_ranges__init(&maker.own_ranges);
+    jd__trace_clocks__init(&maker.clocks);
     for (int i = 0; i < 2; i++) {
         jd__trace_comm__init(&maker.comms[i]);
         maker.comms[i].id = 0x1000 + (uint64_t)i;
@@ -356,6 +359,48 @@ static void make_clocks(void)
     }
 }
 
+/* One that says that process 0's clock shows so many nanoseconds more. */
+static void add_clocks(struct maker *maker, int64_t offset, int64_t error)
+{
+    maker->samples[0] = maker->trace.written_ns;
+    maker->samples[1] = offset;
+    maker->samples[2] = error;
+    maker->clocks.at = &maker->samples[0];
+    maker->clocks.offset = &maker->samples[1];
+    maker->clocks.error = &maker->samples[2];
+    maker->clocks.n_at = maker->clocks.n_offset = maker->clocks.n_error = 1;
+    maker->trace.clocks = &maker->clocks;
+}
+
+/* The same hosts, whose processes have asked for process 0's clock. */
+static void make_aligned(void)
+{
+    const int64_t offset = -899900 * SECOND + 1000;
+    for (int i = 0; i < num_processes; i++) {
+        epoch = i % 2 ? 900000 : 100;
+        struct maker *maker = begin_process(i);
+        maker->trace.boot_id = (char *)(i % 2 ? "boot-1" : "boot-0");
+        add_clocks(maker, i % 2 ? offset : 17, 20000);
+        add_history(maker);
+        write_process(maker);
+    }
+}
+
+static void make_clock_unlike(void)
+{
+    struct maker *maker = begin_culprit("left", 2);
+    add_clocks(maker, 0, 1);
+    maker->clocks.n_error--;
+    write_process(maker);
+}
+
+static void make_clock_outside(void)
+{
+    struct maker *maker = begin_culprit("left", 2);
+    add_clocks(maker, INT64_MAX, 1);
+    write_process(maker);
+}
+
 /* ---- files that cannot be read, or are there twice ----------------------- */
 
 static void make_later_job(void)
@@ -455,6 +500,9 @@ static const struct job_case cases[] = {
     { "cycle", make_cycle },
     { "good", make_good },
     { "clocks", make_clocks },
+    { "aligned", make_aligned },
+    { "clock_unlike", make_clock_unlike },
+    { "clock_outside", make_clock_outside },
     { "later_job", make_later_job },
     { "twice", make_twice },
     { "unplaced", make_unplaced },

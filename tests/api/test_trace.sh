@@ -98,6 +98,27 @@ says "a job that went well" 0 "culprit: none found" "$jd_trace" "$dir"
 make clocks
 says "clocks of two hosts" 0 "times are of 2 clocks, which are not aligned" \
     "$jd_trace" "$dir"
+make aligned
+says "clocks of two hosts that are known" 0 "  times of node1 are aligned to the \
+clock of process 0's host: -899899.999999 s, off by " \
+    "$jd_trace" --perfetto "$work/perfetto" --svg "$work/svg" "$dir"
+cp "$work/out" "$work/text"
+says "and no other is said" 0 "" python3 -c 'import sys
+text = open(sys.argv[1]).read()
+assert text.count("aligned") == 1 and "of 2 clocks" not in text, text' "$work/text"
+says "a call of all is at one time" 0 "" python3 -c 'import json, sys
+ends = {}
+for event in json.load(open(sys.argv[1]))["traceEvents"]:
+    if event["name"] == "jd_psum":
+        number = event["args"]["sequence"]
+        ends.setdefault(number, []).append(event["ts"] + event["dur"])
+assert len(ends) == 6
+for at in ends.values():
+    assert len(at) == 4 and 0 < max(at) - min(at) < 1.5, at' "$work/perfetto"
+says "in the picture" 0 "Times are of the clock of process 0" cat "$work/svg"
+"$jd_trace" --json "$dir" >"$work/json"
+says "in JSON" 0 '"host": "node1", "is_aligned": true, "offset_s": -899899.999999000, "error_s": 0.000' \
+    cat "$work/json"
 
 make killed later_job
 says "of two jobs the newer one" 0 "Job feedfacefeedface: files of 4 of 4" \
@@ -139,6 +160,8 @@ refuses outside_last 'its column "last" has 4 in place 3, and may have -1 to 3'
 make outside_process
 says "a process that the job has not" 1 "its process is 4 of 4" \
     "$jd_trace" "$dir"
+refuses clock_unlike 'its column "at" of clocks has 1 values, "offset" 1 and "error" 0'
+refuses clock_outside 'its column "offset" has 9223372036854775807 in place 0'
 refuses own_unlike 'its column "depth" of own ranges has 11 values, and "name" 12'
 refuses own_outside 'its column "name" has 2 in place 3, and may have 0 to 1'
 make

@@ -124,7 +124,8 @@ static void find_ends(struct analysis *analysis)
 
 static bool analyse(struct analysis *analysis)
 {
-    bool is_whole = partings_find(&analysis->job, &analysis->partings) &&
+    bool is_whole = alignment_make(&analysis->job, &analysis->alignment) &&
+                    partings_find(&analysis->job, &analysis->partings) &&
                     figures_make(&analysis->job, &analysis->figures) &&
                     own_figures_make(&analysis->job, &analysis->own);
     if (is_whole) {
@@ -202,6 +203,7 @@ static int trace(const struct trace_request *request, char *const *paths,
     groups_finish(&analysis.ends);
     figures_finish(&analysis.figures);
     own_figures_finish(&analysis.own);
+    alignment_finish(&analysis.alignment);
     traced_job_finish(&analysis.job);
     return code;
 }

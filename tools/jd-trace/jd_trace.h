@@ -3,12 +3,14 @@
 #ifndef TOOLS_JD_TRACE_JD_TRACE_H
 #define TOOLS_JD_TRACE_JD_TRACE_H
 
+#include "tools/jd-trace/alignment.h"
 #include "tools/jd-trace/culprit.h"
 #include "tools/jd-trace/figures.h"
 #include "tools/jd-trace/own_figures.h"
 
 struct analysis {
     struct traced_job job;
+    struct alignment alignment;
     struct parting_list partings;
     struct group_list culprits;
     struct group_list ends; /* of those that did not just leave */

@@ -190,12 +190,14 @@ bool jd_trace_write_perfetto(const struct analysis *analysis, FILE *out)
     bool is_made = timeline_make(&analysis->job, &timeline);
     fprintf(out,
             "{\"displayTimeUnit\": \"ns\", \"otherData\": {\"clocks\": %d, "
-            "\"note\": \"%s\", \"calls_without_times\": %" PRIu64
-            "}, \"traceEvents\": [\n",
-            timeline.num_clocks,
+            "\"clock_error_us\": %.3f, \"note\": \"%s\", "
+            "\"calls_without_times\": %" PRIu64 "}, \"traceEvents\": [\n",
+            timeline.num_clocks, analysis->alignment.error * 1e-3,
             timeline.num_clocks > 1
                 ? "each host begins at its own first time; hosts are not "
                   "aligned"
+            : analysis->alignment.count > 1
+                ? "hosts are aligned to the clock of process 0's"
                 : "all times are of one clock",
             timeline.num_untimed);
     if (is_made)

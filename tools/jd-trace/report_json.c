@@ -90,6 +90,22 @@ static void write_others(const struct traced_job *job)
     fputs("]", stdout);
 }
 
+static void write_clocks(const struct alignment *alignment)
+{
+    write_key(",\n  ", "clock_offsets");
+    fputs("[", stdout);
+    for (int i = 0; i < alignment->count; i++) {
+        const struct aligned_clock *clock = &alignment->clocks[i];
+        write_text(i ? ",\n    {" : "\n    {", "host", clock->host);
+        printf(", \"is_aligned\": %s, \"offset_s\": %.9f, "
+               "\"error_s\": %.9f, \"jumps\": %s}",
+               clock->is_aligned ? "true" : "false",
+               (double)clock->offset * 1e-9, clock->error * 1e-9,
+               clock->jumps ? "true" : "false");
+    }
+    fputs("]", stdout);
+}
+
 static void write_who(const struct analysis *analysis)
 {
     const struct traced_job *job = &analysis->job;
@@ -100,6 +116,7 @@ static void write_who(const struct analysis *analysis)
            "  \"clocks\": %d",
            job->num_processes, job->count, traced_job_hosts(job),
            traced_job_clocks(job));
+    write_clocks(&analysis->alignment);
     write_missing(job);
     write_unplaced(job);
     write_others(job);

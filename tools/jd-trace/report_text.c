@@ -198,6 +198,29 @@ static void print_others(const struct traced_job *job)
     fputc('\n', stdout);
 }
 
+/* The hosts whose clocks are not process 0's, and what they were off by. */
+static void print_aligned(const struct alignment *alignment)
+{
+    int said = 0;
+    for (int i = 0; i < alignment->count; i++) {
+        const struct aligned_clock *clock = &alignment->clocks[i];
+        if (!clock->is_aligned || (!clock->offset && clock->error <= 0) ||
+            said++ >= MAX_GROUPS)
+            continue;
+        printf("  times of %s are aligned to the clock of process 0's host: "
+               "%+.6f s, off by ",
+               clock->host, (double)clock->offset * 1e-9);
+        print_time(clock->error * 1e-9);
+        printf(" at most%s\n",
+               clock->jumps ? "; its clock was stopped or set meanwhile" : "");
+    }
+    if (said <= MAX_GROUPS)
+        return;
+    printf("  and those of %d more hosts, off by ", said - MAX_GROUPS);
+    print_time(alignment->error * 1e-9);
+    puts(" at most; --json has them");
+}
+
 static void print_who(const struct analysis *analysis)
 {
     const struct traced_job *job = &analysis->job;
@@ -212,6 +235,7 @@ static void print_who(const struct analysis *analysis)
     print_unplaced(job);
     print_groups(&analysis->ends, MAX_ENDS, "  not left: ");
     print_others(job);
+    print_aligned(&analysis->alignment);
     if (clocks > 1)
         printf("  times are of %d clocks, which are not aligned: compare them "
                "within a host only\n",

@@ -286,6 +286,12 @@ static void draw_title(struct picture *picture)
                 "<text x=\"10\" y=\"56\">Times are of %d clocks, which are not "
                 "aligned: each host begins at its own first time.</text>\n",
                 picture->timeline.num_clocks);
+    else if (picture->analysis->alignment.count > 1)
+        fprintf(
+            picture->out,
+            "<text x=\"10\" y=\"56\">Times are of the clock of process "
+            "0's host; those of others are off by %.3g ms at most.</text>\n",
+            picture->analysis->alignment.error * 1e-6);
 }
 
 /* A step of 1, 2 or 5 of some power of ten that makes at most ten ticks. */

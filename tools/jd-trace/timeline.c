@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* timeline.c - when calls were, by each host's clock. */
+/* timeline.c - when calls were, by each clock. */
 #include "tools/jd-trace/timeline.h"
 
 #include <stdlib.h>

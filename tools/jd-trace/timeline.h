@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * timeline.h - when calls were, for pictures: nanoseconds since the first
- * recorded time of the host's clock. Hosts' clocks have nothing in common, so
- * that each host begins at 0.
+ * recorded time of their clock. Clocks that are not aligned (alignment.h) have
+ * nothing in common, so that each begins at 0.
  *
  *     struct timeline timeline;
  *     if (timeline_make(job, &timeline))
@@ -16,7 +16,7 @@
 struct timeline {
     const struct traced_job *job;
     double *origins; /* of each process's clock, in its own nanoseconds */
-    double length;   /* of the longest host */
+    double length;   /* of the longest clock */
     int num_clocks;
     uint64_t num_untimed; /* calls that have no times */
 };

@@ -12,6 +12,7 @@
 #ifndef TOOLS_JD_TRACE_TRACED_H
 #define TOOLS_JD_TRACE_TRACED_H
 
+#include "runtime/recorder/clock_samples.h"
 #include "runtime/recorder/trace.h"
 #include "runtime/recorder/trace_file.h"
 #include "tools/jd-trace/text_set.h"
@@ -43,7 +44,8 @@ struct traced_comm {
 };
 
 struct traced_process {
-    char *path, *job, *host, *clock, *step, *end;
+    char *path, *job, *host, *step, *end;
+    char *clock; /* whose its times are */
     int index; /* -1: it had none yet */
     int processes, writer;
     uint32_t pid;
@@ -52,7 +54,8 @@ struct traced_process {
     struct traced_comm *comms;
     struct traced_call *calls;
     struct traced_own *own; /* its own ranges */
-    uint32_t num_comms, num_calls, num_own;
+    struct jd_clock_sample *samples; /* of process 0's clock */
+    uint32_t num_comms, num_calls, num_own, num_samples;
 };
 
 struct traced_job {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 enum { MAX_FILE_BYTES = 1 << 30, MAX_PROCESSES = 1 << 24 };
+#define MAX_OFFSET (INT64_C(1) << 60) /* nanoseconds: 36 years */
 
 /* A file while it is read. */
 struct reading {
@@ -210,11 +211,39 @@ static bool check_own(struct reading *reading, const Jd__TraceOwnRanges *ranges)
     return true;
 }
 
+static bool check_sample(struct reading *reading, const Jd__TraceClocks *clocks,
+                         size_t i)
+{
+    if (clocks->offset[i] < -MAX_OFFSET || clocks->offset[i] > MAX_OFFSET)
+        return refuse_value(reading, "offset", i, clocks->offset[i],
+                            -MAX_OFFSET, MAX_OFFSET);
+    if (clocks->error[i] < 0 || clocks->error[i] > MAX_OFFSET)
+        return refuse_value(reading, "error", i, clocks->error[i], 0,
+                            MAX_OFFSET);
+    return true;
+}
+
+static bool check_clocks(struct reading *reading, const Jd__TraceClocks *clocks)
+{
+    if (!clocks)
+        return true;
+    if (clocks->n_offset != clocks->n_at || clocks->n_error != clocks->n_at)
+        return refuse(reading,
+                      "its column \"at\" of clocks has %zu values, \"offset\" "
+                      "%zu and \"error\" %zu; it is damaged",
+                      clocks->n_at, clocks->n_offset, clocks->n_error);
+    bool is_right = true;
+    for (size_t i = 0; is_right && i < clocks->n_at; i++)
+        is_right = check_sample(reading, clocks, i);
+    return is_right;
+}
+
 static bool check_trace(struct reading *reading, const Jd__Trace *trace)
 {
     bool is_right = check_about(reading, trace) &&
                     check_lengths(reading, trace->calls) &&
-                    check_own(reading, trace->own_ranges);
+                    check_own(reading, trace->own_ranges) &&
+                    check_clocks(reading, trace->clocks);
     for (size_t i = 0; is_right && i < trace->calls->n_number; i++)
         is_right = check_call(reading, trace, i);
     return is_right;
@@ -347,6 +376,23 @@ static bool take_own(struct reading *reading, struct traced_process *process,
     return true;
 }
 
+static bool take_clocks(struct reading *reading, struct traced_process *process,
+                        const Jd__TraceClocks *clocks)
+{
+    if (!clocks)
+        return true;
+    process->samples = calloc(clocks->n_at + 1, sizeof *process->samples);
+    if (!process->samples)
+        return refuse_memory(reading);
+    for (size_t i = 0; i < clocks->n_at; i++)
+        process->samples[process->num_samples++] = (struct jd_clock_sample){
+            .at = clocks->at[i],
+            .offset = clocks->offset[i],
+            .error = clocks->error[i],
+        };
+    return true;
+}
+
 static bool take_about(struct reading *reading, struct traced_process *process,
                        const Jd__Trace *trace)
 {
@@ -376,7 +422,8 @@ static bool take_trace(struct reading *reading, struct traced_process *process,
            take_texts(reading, trace->sites, trace->n_sites, &reading->sites) &&
            take_comms(reading, process, trace) &&
            take_calls(reading, process, trace->calls) &&
-           take_own(reading, process, trace->own_ranges);
+           take_own(reading, process, trace->own_ranges) &&
+           take_clocks(reading, process, trace->clocks);
 }
 
 static bool take_bytes(struct reading *reading, struct traced_process *process,
@@ -425,6 +472,7 @@ void traced_process_finish(struct traced_process *process)
     free(process->comms);
     free(process->calls);
     free(process->own);
+    free(process->samples);
     *process = (struct traced_process){ .index = -1 };
 }
 

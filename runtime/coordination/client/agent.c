@@ -90,6 +90,8 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
 {
     jd__agent_set_heard(agent, jd__clock_read(agent->spec.clock));
     if (message->body_case == JD__MESSAGE__BODY_REPLY) {
+        if (message->reply->clock_ns)
+            jd__agent_heartbeat_on_clock(agent, message->reply);
         take_answer(agent, message);
         return;
     }

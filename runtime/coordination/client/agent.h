@@ -21,6 +21,7 @@
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/coordination/net/loop.h"
+#include "runtime/recorder/clock_samples.h"
 #include "runtime/recorder/waits.h"
 
 struct jd_agent;
@@ -51,6 +52,9 @@ struct jd_agent_spec {
     char *(*describe_call)(uint64_t number);
     /* As jd__recorder_take_waits(); NULL: it waits for nobody. */
     int (*take_waits)(struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
+    /* On the loop's thread: what was learned of the service's clock; NULL: it
+     * is not asked for. */
+    void (*note_clock)(const struct jd_clock_sample *sample);
     /* On the loop's thread: what nobody asked for, and the service's death
      * ("connection closed ..."), once. */
     void (*on_push)(void *arg, const Jd__Message *message);

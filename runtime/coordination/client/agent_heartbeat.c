@@ -5,7 +5,8 @@
  * a second a look at how long nothing was heard. What a process does is sampled
  * with that, and sent where it has changed, so that a failure's report can say
  * what the process was doing a second ago; where it is asked, with the line of
- * the program.
+ * the program. The answers have the service's time: several in a row at first,
+ * of which the quickest tells most.
  */
 #include "base/clock.h"
 #include "runtime/coordination/client/agent_private.h"
@@ -14,6 +15,9 @@
 #include <stdlib.h>
 
 #define PROGRESS_PER_SECOND 1000 /* of all processes, for the service */
+#define CLOCK_SECONDS 10         /* the service's is asked for so often */
+#define CLOCK_ROW 8              /* and so many times at first, */
+#define CLOCK_ROW_PROCESSES 512  /* in jobs that are not bigger */
 
 static struct timeval to_timeval(double seconds)
 {
@@ -82,6 +86,16 @@ static Jd__Progress own_progress(const struct jd_agent *agent)
     return progress;
 }
 
+/* ---- the service's clock ------------------------------------------------ */
+
+static int64_t begin_clock(struct jd_agent *agent)
+{
+    agent->clock_asked_at = jd__clock_read(agent->spec.clock);
+    return agent->clock_asked = (int64_t)(1e9 * agent->clock_asked_at);
+}
+
+/* ---- a heartbeat -------------------------------------------------------- */
+
 /* With an id it is answered: any answer is a sign of life. Where there is no
  * connection, what was waited is told when there is one again. */
 static void send_heartbeat(struct jd_agent *agent, uint64_t id)
@@ -93,12 +107,51 @@ static void send_heartbeat(struct jd_agent *agent, uint64_t id)
     if (agent->link && agent->spec.take_waits)
         tell_waits(agent, &told, &heartbeat);
     heartbeat.progress = &progress;
+    if (id && agent->spec.note_clock)
+        heartbeat.clock_ns = begin_clock(agent);
     message.id = id;
     message.body_case = JD__MESSAGE__BODY_HEARTBEAT;
     message.heartbeat = &heartbeat;
     agent->sent_progress = agent->progress;
     if (agent->link)
         jd__link_send(agent->link, &message);
+}
+
+static void ask_clock_again(struct jd_agent *agent)
+{
+    if (agent->clock_more <= 0)
+        return;
+    agent->clock_more--;
+    send_heartbeat(agent, UINT64_MAX);
+}
+
+/* An answer to an earlier question, which took its time, is not one to the
+ * last; and a time of the future is none. */
+static bool is_answer_to_last(const struct jd_agent *agent,
+                              const Jd__Reply *reply)
+{
+    return agent->clock_asked && reply->asked_ns == agent->clock_asked &&
+           reply->clock_ns > 0 && reply->clock_ns < INT64_MAX / 2;
+}
+
+void jd__agent_heartbeat_on_clock(struct jd_agent *agent,
+                                  const Jd__Reply *reply)
+{
+    double now = jd__clock_read(agent->spec.clock);
+    if (!is_answer_to_last(agent, reply))
+        return;
+    agent->clock_asked = 0;
+    struct jd_clock_sample sample = jd__clock_samples_of(
+        agent->clock_asked_at, 1e-9 * (double)reply->clock_ns, now);
+    agent->spec.note_clock(&sample);
+    ask_clock_again(agent);
+}
+
+/* Where heartbeats are rare, or there are none. */
+static bool is_clock_due(const struct jd_agent *agent, double now)
+{
+    return agent->spec.note_clock &&
+           now - agent->clock_asked_at > CLOCK_SECONDS + 1;
 }
 
 static bool is_same(const struct jd_progress *a, const struct jd_progress *b)
@@ -157,8 +210,12 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     double now = jd__clock_read(agent->spec.clock);
     (void)fd, (void)what;
     jd__loop_check(agent->spec.loop);
-    if (!give_up_silent(agent, now) && agent->spec.role == JD__ROLE__PROCESS)
+    if (give_up_silent(agent, now))
+        return;
+    if (agent->spec.role == JD__ROLE__PROCESS)
         send_progress(agent, now);
+    if (is_clock_due(agent, now))
+        send_heartbeat(agent, UINT64_MAX);
 }
 
 static void on_heartbeat(evutil_socket_t fd, short what, void *arg)
@@ -212,6 +269,10 @@ void jd__agent_heartbeat_start(struct jd_agent *agent)
         struct timeval beat = to_timeval(heartbeat_interval(agent));
         event_add(agent->heartbeat_timer, &beat);
     }
+    agent->clock_more =
+        agent->spec.count <= CLOCK_ROW_PROCESSES ? CLOCK_ROW : 1;
+    if (agent->spec.note_clock)
+        ask_clock_again(agent);
 }
 
 void jd__agent_heartbeat_stop(struct jd_agent *agent)

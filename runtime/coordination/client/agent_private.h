@@ -71,6 +71,9 @@ struct jd_agent {
     char *call;       /* the operation in more words; NULL: not known */
     uint64_t call_of; /* whose words those are, known or not */
     double last_look, last_progress, back_since;
+    int64_t clock_asked;   /* the last question's time, until it is answered */
+    int clock_more;        /* questions that follow at once */
+    double clock_asked_at; /* of the spec's clock */
     struct jd_agent_stack stack;
 
     pthread_mutex_t lock;
@@ -122,6 +125,9 @@ bool jd__agent_heartbeat_open(struct jd_agent *agent);
 void jd__agent_heartbeat_start(struct jd_agent *agent);
 void jd__agent_heartbeat_stop(struct jd_agent *agent);
 void jd__agent_heartbeat_close(struct jd_agent *agent);
+/* The service has answered one that asked for its clock. */
+void jd__agent_heartbeat_on_clock(struct jd_agent *agent,
+                                  const Jd__Reply *reply);
 /* What this process is doing, now: the service asks; then with the line of the
  * program, where that is not said yet. Blocks: as spec.describe_call(). */
 void jd__agent_heartbeat_say(struct jd_agent *agent);

@@ -369,6 +369,10 @@ void jd__processes_on_heartbeat(struct jd_service *service,
         jd__stragglers_on_heartbeat(service, connection->member,
                                     message->heartbeat);
     }
+    if (message->heartbeat->clock_ns) {
+        reply.asked_ns = message->heartbeat->clock_ns;
+        reply.clock_ns = (int64_t)(1e9 * service->now);
+    }
     jd__service_answer(service, connection, message->id, &reply);
 }
 

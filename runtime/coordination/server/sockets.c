@@ -114,6 +114,13 @@ static bool is_quick(const Jd__Message *message)
     }
 }
 
+/* The time of the reading may be before it was sent. */
+static bool asks_for_clock(const Jd__Message *message)
+{
+    return message->body_case == JD__MESSAGE__BODY_HEARTBEAT &&
+           message->heartbeat->clock_ns;
+}
+
 /*
  * A message may have set an earlier deadline than the timer's: the machine is
  * asked after all but those that cannot.
@@ -123,7 +130,8 @@ static void on_message(void *arg, Jd__Message *message)
     struct socket_peer *peer = arg;
     struct jd_server *server = peer->server;
     bool may_wait = !is_quick(message);
-    double now = may_wait ? look_at_clock(server) : look_at_reading(server);
+    double now = may_wait || asks_for_clock(message) ? look_at_clock(server)
+                                                     : look_at_reading(server);
     jd__service_receive(server->service, peer->connection, message, now);
     if (may_wait)
         tick_service(server);
