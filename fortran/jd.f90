@@ -14,12 +14,14 @@
 !
 ! doc/fortran.md says where it differs from C; all else is in C's headers.
 module jd
+  use jdf_arrays
   use jdf_collectives
   use jdf_coordination
   use jdf_memory
   use jdf_mesh
   use jdf_multihost
   use jdf_process
+  use jdf_sharding
   use jdf_types
   implicit none
   public

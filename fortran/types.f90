@@ -13,6 +13,7 @@ module jdf_types
   implicit none
   private
   public :: jd_mesh, jd_shard, jd_route, jd_leaf, jd_device, jd_kv_entry
+  public :: jd_sharding, jd_array, jd_block, jd_array_shard
   public :: jd_is_null
 
   ! Statuses, stat= of each call.
@@ -48,6 +49,16 @@ module jdf_types
   type, bind(C) :: jd_shard
     type(c_ptr) :: c = c_null_ptr
   end type jd_shard
+
+  ! How arrays of ndim dimensions are cut; of any number where it is -1.
+  type, bind(C) :: jd_sharding
+    type(c_ptr) :: c = c_null_ptr
+    integer(c_int) :: ndim = -1
+  end type jd_sharding
+
+  type, bind(C) :: jd_array
+    type(c_ptr) :: c = c_null_ptr
+  end type jd_array
 
   ! From one member to another, by their indices along the axes, from 0.
   type, bind(C) :: jd_route
@@ -86,8 +97,24 @@ module jdf_types
     character(len=:), allocatable :: value
   end type jd_kv_entry
 
+  ! A block of a sharded array: its elements first(d) to last(d) of dimension d,
+  ! from 1, and where they are: call c_f_pointer(block%data, x, block%shape).
+  type :: jd_block
+    integer(c_int64_t), allocatable :: first(:)
+    integer(c_int64_t), allocatable :: last(:)
+    integer(c_int64_t), allocatable :: shape(:)
+    integer(c_int64_t) :: count = 0
+    type(c_ptr) :: data = c_null_ptr
+  end type jd_block
+
+  ! One on a device of this process.
+  type, extends(jd_block) :: jd_array_shard
+    type(jd_device) :: device
+    integer(c_int) :: replica_id = 0
+  end type jd_array_shard
+
   interface jd_is_null
-    procedure is_null_mesh, is_null_shard
+    procedure is_null_mesh, is_null_shard, is_null_sharding, is_null_array
   end interface jd_is_null
 
 contains
@@ -102,5 +129,15 @@ contains
     type(jd_shard), intent(in) :: shard
     is_null_shard = .not. c_associated(shard%c)
   end function is_null_shard
+
+  elemental logical function is_null_sharding(sharding)
+    type(jd_sharding), intent(in) :: sharding
+    is_null_sharding = .not. c_associated(sharding%c)
+  end function is_null_sharding
+
+  elemental logical function is_null_array(array)
+    type(jd_array), intent(in) :: array
+    is_null_array = .not. c_associated(array%c)
+  end function is_null_array
 
 end module jdf_types
