@@ -214,6 +214,26 @@ JD_API jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
                              void *out, size_t count, jd_dtype dtype,
                              const int *permutation);
 
+/* What a shift does where it has no member to come from: goes around the ends
+ * of the axis; zeros, as jd_ppermute(); or out as it was, as
+ * jd_ppermute_keep(). */
+typedef enum jd_edge { JD_EDGE_WRAP, JD_EDGE_ZERO, JD_EDGE_KEEP } jd_edge;
+
+/*
+ * Shifts: each member's in goes to the member `by` places further along the
+ * axes, and out is the in of the member `by` places before. by may be negative,
+ * 0 (out is the own in) or beyond the number of members; it and edge are the
+ * same on all members. Any type.
+ *
+ *     JD_CHECK(jd_shift(me, "x", 1, in, out, 8, JD_F64, JD_EDGE_KEEP));
+ *
+ * Returns: also INVALID_ARGUMENT for what is no edge.
+ * Source: jnp.roll over a mesh axis; MPI_Cart_shift and MPI_Sendrecv.
+ */
+JD_API jd_status jd_shift(jd_shard *shard, const char *axes, int by,
+                          const void *in, void *out, size_t count,
+                          jd_dtype dtype, jd_edge edge);
+
 /*
  * Gives every member the member source's in[0..count). in is read on source
  * alone, and may be NULL elsewhere. Any type. Source: jax.lax.pbroadcast.
@@ -261,6 +281,19 @@ JD_API jd_status jd_send_tagged(jd_shard *shard, const char *axes, int to,
 JD_API jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
                                 int32_t tag, void *out, size_t count,
                                 jd_dtype dtype);
+
+/*
+ * Sends in[0..in_count) to a member and receives out[0..out_count) from
+ * one, which proceed together: in a ring nobody waits for his neighbour to
+ * receive first. A peer that is -1 is nobody: then nothing is sent, or out
+ * stays as it is. Both may be one member, and this one itself. in and out do
+ * not overlap. The other end of each half is a jd_sendrecv(), or a jd_send(),
+ * jd_recv() or a group of them; not within a group.
+ * Returns: as jd_send. Source: MPI_Sendrecv; -1 is MPI_PROC_NULL.
+ */
+JD_API jd_status jd_sendrecv(jd_shard *shard, const char *axes, int to,
+                             const void *in, size_t in_count, int from,
+                             void *out, size_t out_count, jd_dtype dtype);
 
 /*
  * The sends and receives between the two are only noted, and proceed together

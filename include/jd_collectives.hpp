@@ -344,6 +344,19 @@ void pshuffle(shard me, c_text axes, const In &in, Out &&out,
                             dtype<element>(), permutation.data()));
 }
 
+template <class In, class Out>
+void shift(shard me, c_text axes, int by, const In &in, Out &&out, jd_edge edge,
+           on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    if (detail::has_size("jd::shift", "out", to.size(), from.size(), failure))
+        failure(jd_shift(me.get(), axes, by, from.data(), to.data(),
+                         from.size(), dtype<element>(), edge));
+}
+
 /* in is read on source alone, but is as long as out everywhere. */
 template <class In, class Out, class = detail::if_buffer<Out>>
 void pbroadcast(shard me, c_text axes, int source, const In &in, Out &&out,
@@ -405,6 +418,19 @@ void recv_tagged(shard me, c_text axes, int from, std::int32_t tag, Out &&out,
     using element = typename decltype(to)::element_type;
     failure(jd_recv_tagged(me.get(), axes, from, tag, to.data(), to.size(),
                            dtype<element>()));
+}
+
+/* in and out may have unlike lengths. */
+template <class In, class Out>
+void sendrecv(shard me, c_text axes, int to, const In &in, int from, Out &&out,
+              on_failure failure = {})
+{
+    auto sent = detail::elements(in);
+    auto received = detail::writable(out);
+    detail::same_element(sent, received);
+    using element = typename decltype(received)::element_type;
+    failure(jd_sendrecv(me.get(), axes, to, sent.data(), sent.size(), from,
+                        received.data(), received.size(), dtype<element>()));
 }
 
 /*

@@ -107,23 +107,29 @@ static bool is_remembered(const struct jd_axis_comm *axis_comm,
                                  (size_t)count * sizeof *routes) == 0);
 }
 
-static jd_status permute_remembered(struct jd_axis_comm *axis_comm,
-                                    struct jd_collective *call)
+static jd_status permute_buffers(struct jd_axis_comm *axis_comm,
+                                 struct jd_collective *call,
+                                 const struct jd_permute *permute)
 {
     const struct jd_buffers buffers = { call->count, call->count, 0,
                                         JD_SAME_BUFFER };
     jd_status status = jd__checks_buffers(call, &buffers);
     if (status == JD_OK)
-        status = jd__axis_comm_enter(axis_comm, call,
-                                     axis_comm->routes.permute.digest);
+        status = jd__axis_comm_enter(axis_comm, call, permute->digest);
     if (status != JD_OK)
         return status;
+    call->permute = permute;
+    status = axis_comm->shard->mesh->platform->permute(
+        jd__axis_comm_handle(axis_comm), call, permute);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
+}
+
+static jd_status permute_remembered(struct jd_axis_comm *axis_comm,
+                                    struct jd_collective *call)
+{
     struct jd_permute known = axis_comm->routes.permute;
     known.keeps = call->activity == JD_ACTIVITY_PPERMUTE_KEEP;
-    call->permute = &known;
-    status = axis_comm->shard->mesh->platform->permute(
-        jd__axis_comm_handle(axis_comm), call, &known);
-    return jd__axis_comm_leave(axis_comm, call->activity, status);
+    return permute_buffers(axis_comm, call, &known);
 }
 
 static jd_status check_list(const char *operation, const jd_route *routes,
@@ -260,6 +266,52 @@ jd_status jd_pshuffle(jd_shard *shard, const char *axes, const void *in,
     if (status == JD_OK && !is_shuffle_remembered(axis_comm, permutation))
         status = read_shuffle(axis_comm, permutation);
     return status == JD_OK ? permute_remembered(axis_comm, &call) : status;
+}
+
+/* ---- shifts ------------------------------------------------------------- */
+
+static jd_status check_edge(jd_edge edge)
+{
+    if (edge == JD_EDGE_WRAP || edge == JD_EDGE_ZERO || edge == JD_EDGE_KEEP)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "jd_shift: edge is %d; it is JD_EDGE_WRAP, JD_EDGE_ZERO or "
+                   "JD_EDGE_KEEP",
+                   (int)edge);
+}
+
+/* The member so far along; -1 where that is beyond an edge. */
+static int member_beside(const struct jd_axis_comm *axis_comm, int64_t by,
+                         jd_edge edge)
+{
+    int64_t size = axis_comm->size, at = axis_comm->index + by;
+    if (edge == JD_EDGE_WRAP)
+        return (int)((at % size + size) % size);
+    return at >= 0 && at < size ? (int)at : -1;
+}
+
+jd_status jd_shift(jd_shard *shard, const char *axes, int by, const void *in,
+                   void *out, size_t count, jd_dtype dtype, jd_edge edge)
+{
+    JD_NOTE_CALLER();
+    struct jd_collective call = { .activity = JD_ACTIVITY_SHIFT,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    struct jd_axis_comm *axis_comm;
+    jd_status status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
+    if (status == JD_OK)
+        status = check_edge(edge);
+    if (status != JD_OK)
+        return status;
+    const struct jd_permute permute = {
+        .to = member_beside(axis_comm, by, edge),
+        .from = member_beside(axis_comm, -(int64_t)by, edge),
+        .keeps = edge == JD_EDGE_KEEP,
+        .digest = jd__signature_shift(by, edge),
+    };
+    return permute_buffers(axis_comm, &call, &permute);
 }
 
 /* ---- from one to all ---------------------------------------------------- */

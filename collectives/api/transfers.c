@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transfers.c - jd_send, jd_recv and groups of them; jd_barrier. */
+/* transfers.c - jd_send, jd_recv, both at once, and groups of them; jd_barrier.
+ */
 #include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "jd_collectives.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is recorded of several is the first, under the name of the group. */
+/* What is recorded of several is the first, under the name of the whole. */
 static jd_status run_transfers(struct jd_axis_comm *axis_comm,
                                enum jd_activity activity,
                                const struct jd_transfer *transfers, int count)
@@ -71,11 +72,6 @@ jd_status jd_group_end(jd_shard *shard)
                          group->count);
 }
 
-static bool is_send(const struct jd_transfer *transfer)
-{
-    return transfer->call.activity == JD_ACTIVITY_SEND;
-}
-
 struct byte_range {
     uintptr_t begin, end;
 };
@@ -83,7 +79,7 @@ struct byte_range {
 static struct byte_range range_of(const struct jd_transfer *transfer)
 {
     const struct jd_collective *call = &transfer->call;
-    uintptr_t begin = (uintptr_t)(is_send(transfer) ? call->in : call->out);
+    uintptr_t begin = (uintptr_t)(transfer->sends ? call->in : call->out);
     return (struct byte_range){ begin, begin + call->count *
                                                    jd_dtype_size(call->dtype) };
 }
@@ -96,7 +92,7 @@ static jd_status check_apart(const struct jd_transfer_group *group,
     for (int i = 0; i < group->count; i++) {
         const struct jd_transfer *other = &group->transfers[i];
         struct byte_range range = range_of(other);
-        if ((is_send(added) && is_send(other)) || own.begin == own.end ||
+        if ((added->sends && other->sends) || own.begin == own.end ||
             range.begin == range.end || range.end <= own.begin ||
             own.end <= range.begin)
             continue;
@@ -191,9 +187,8 @@ static jd_status check_and_transfer(jd_shard *shard, const char *axes,
 {
     struct jd_collective *call = &added->call;
     struct jd_axis_comm *axis_comm;
-    bool sends = is_send(added);
-    const struct jd_buffers buffers = { sends ? call->count : 0,
-                                        sends ? 0 : call->count, 0, "" };
+    const struct jd_buffers buffers = { added->sends ? call->count : 0,
+                                        added->sends ? 0 : call->count, 0, "" };
     jd_status status = jd__checks_call(shard, axes, call, 1, &axis_comm);
     if (status == JD_OK)
         status = jd__checks_member(axis_comm, call, member_name, added->member);
@@ -212,6 +207,7 @@ static jd_status send_to(jd_shard *shard, const char *axes, int to, int32_t tag,
                          const void *in, size_t count, jd_dtype dtype)
 {
     struct jd_transfer added = { .member = to,
+                                 .sends = true,
                                  .tag = tag,
                                  .call = { .activity = JD_ACTIVITY_SEND,
                                            .in = in,
@@ -258,6 +254,108 @@ jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
 {
     JD_NOTE_CALLER();
     return recv_from(shard, axes, from, 0, out, count, dtype);
+}
+
+/* ---- both --------------------------------------------------------------- */
+
+/* Where a peer is nobody the buffer is not looked at. */
+enum { NOBODY = -1 };
+
+static jd_status check_peer(const struct jd_axis_comm *axis_comm,
+                            const char *name, int member)
+{
+    if (member >= NOBODY && member < axis_comm->size)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "jd_sendrecv: %s is %d; the members are 0 to %d, and -1 is "
+                   "nobody",
+                   name, member, axis_comm->size - 1);
+}
+
+/* One half of it. */
+static jd_status check_half(jd_shard *shard, const char *axes,
+                            struct jd_transfer *half,
+                            struct jd_axis_comm **ret_axis_comm)
+{
+    struct jd_collective *call = &half->call;
+    struct jd_buffers buffers = { 0, 0, JD_NO_PLACE, "" };
+    jd_status status = jd__checks_call(shard, axes, call, 1, ret_axis_comm);
+    if (status == JD_OK)
+        status = check_peer(*ret_axis_comm, half->sends ? "to" : "from",
+                            half->member);
+    if (status != JD_OK || half->member == NOBODY)
+        return status;
+    if (half->sends)
+        buffers.in = call->count;
+    else
+        buffers.out = call->count;
+    return jd__checks_buffers(call, &buffers);
+}
+
+/* The two buffers have nothing in common: what comes is written while the other
+ * is read. */
+static jd_status check_halves(const struct jd_transfer *sent,
+                              const struct jd_transfer *received)
+{
+    struct jd_collective both = sent->call;
+    both.out = received->call.out;
+    if (sent->member == NOBODY || received->member == NOBODY)
+        return JD_OK;
+    return jd__checks_buffers(&both, &(struct jd_buffers){ sent->call.count,
+                                                           received->call.count,
+                                                           JD_NO_PLACE, "" });
+}
+
+/* Also with nobody: it may be where the axis's members meet first. */
+static jd_status run_with_nobody(struct jd_axis_comm *axis_comm)
+{
+    const struct jd_collective call = { .activity = JD_ACTIVITY_SENDRECV,
+                                        .dtype = JD_U8 };
+    jd_status status = jd__axis_comm_enter(axis_comm, &call, 0);
+    return status == JD_OK
+               ? jd__axis_comm_leave(axis_comm, call.activity, JD_OK)
+               : status;
+}
+
+static struct jd_collective half_call(const void *in, void *out, size_t count,
+                                      jd_dtype dtype)
+{
+    return (struct jd_collective){ .activity = JD_ACTIVITY_SENDRECV,
+                                   .in = in,
+                                   .out = out,
+                                   .count = count,
+                                   .dtype = dtype };
+}
+
+jd_status jd_sendrecv(jd_shard *shard, const char *axes, int to, const void *in,
+                      size_t in_count, int from, void *out, size_t out_count,
+                      jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    struct jd_transfer halves[] = {
+        { .member = to,
+          .sends = true,
+          .whole = JD_ACTIVITY_SENDRECV,
+          .call = half_call(in, NULL, in_count, dtype) },
+        { .member = from,
+          .number = 1,
+          .whole = JD_ACTIVITY_SENDRECV,
+          .call = half_call(NULL, out, out_count, dtype) },
+    };
+    struct jd_axis_comm *axis_comm;
+    jd_status status = check_half(shard, axes, &halves[0], &axis_comm);
+    if (status == JD_OK)
+        status = check_half(shard, axes, &halves[1], &axis_comm);
+    if (status == JD_OK)
+        status = check_halves(&halves[0], &halves[1]);
+    if (status != JD_OK)
+        return status;
+    int count = (to != NOBODY) + (from != NOBODY);
+    halves[0].call.activity = JD_ACTIVITY_SEND;
+    halves[1].call.activity = JD_ACTIVITY_RECV;
+    return count ? run_transfers(axis_comm, JD_ACTIVITY_SENDRECV,
+                                 &halves[to == NOBODY], count)
+                 : run_with_nobody(axis_comm);
 }
 
 /* ---- without data ------------------------------------------------------- */

@@ -60,6 +60,10 @@ static struct signature_part rows_of(const struct jd_signature *s)
     return part;
 }
 
+/* By the two bits that jd__signature_shift() has of an edge. */
+static const char *const edge_names[] = { "JD_EDGE_WRAP", "JD_EDGE_ZERO",
+                                          "JD_EDGE_KEEP", "another edge" };
+
 /* What comes after count and type. */
 static struct signature_part rest_of(const struct jd_signature *s)
 {
@@ -72,6 +76,9 @@ static struct signature_part rest_of(const struct jd_signature *s)
     else if (s->activity == JD_ACTIVITY_RAGGED_ALL_TO_ALL)
         snprintf(part.text, sizeof part.text,
                  " with lists of %" PRIu64 " for each member", s->digest);
+    else if (s->activity == JD_ACTIVITY_SHIFT)
+        snprintf(part.text, sizeof part.text, " by %d, %s",
+                 (int)(int32_t)(s->digest >> 2), edge_names[s->digest & 3]);
     return part;
 }
 

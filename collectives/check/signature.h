@@ -35,9 +35,11 @@
     X(PPERMUTE, "jd_ppermute")                                                 \
     X(PPERMUTE_KEEP, "jd_ppermute_keep")                                       \
     X(PSHUFFLE, "jd_pshuffle")                                                 \
+    X(SHIFT, "jd_shift")                                                       \
     X(PBROADCAST, "jd_pbroadcast")                                             \
     X(SEND, "jd_send")                                                         \
     X(RECV, "jd_recv")                                                         \
+    X(SENDRECV, "jd_sendrecv")                                                 \
     X(GROUP, "jd_group_end")                                                   \
     X(BARRIER, "jd_barrier")                                                   \
     X(BROADCAST_ONE_TO_ALL, "jd_broadcast_one_to_all")                         \
@@ -70,8 +72,8 @@ struct jd_signature {
     int32_t status;
     uint64_t count;
     uint64_t digest; /* the rest, as it is where jd__signature_print() says
-                      * it: of the 2-D calls and of jd_ragged_all_to_all;
-                      * of a permutation its routes' (routes.h) */
+                      * it: of the 2-D calls, of jd_ragged_all_to_all and of
+                      * jd_shift; of a permutation its routes' (routes.h) */
 };
 
 /* The rest of jd_all_to_all_2d; the axes are 0 or 1. */
@@ -80,6 +82,12 @@ static inline uint64_t jd__signature_matrix(size_t rows, int split_axis,
 {
     return (uint64_t)rows << 2 | (uint64_t)split_axis << 1 |
            (uint64_t)concat_axis;
+}
+
+/* The rest of jd_shift; edge is a jd_edge. */
+static inline uint64_t jd__signature_shift(int by, int edge)
+{
+    return (uint64_t)(uint32_t)by << 2 | (uint64_t)edge;
 }
 
 /* Of all but the status, in some instructions: against accidents. */

@@ -287,13 +287,12 @@ static jd_status transfer_by_wire(struct jd_comm *comm,
 static jd_status run_transfers(struct jd_comm *comm,
                                const struct jd_transfer *transfers, int count)
 {
-    const struct jd_collective *first = &transfers[0].call;
     if (comm->wire)
         return transfer_by_wire(comm, transfers, count);
-    jd__shm_begin(comm->group,
-                  jd__signature_activity_name(count == 1 ? first->activity
-                                                         : JD_ACTIVITY_GROUP),
-                  first->detail);
+    jd__shm_begin(
+        comm->group,
+        jd__signature_activity_name(jd__transfers_activity(transfers, count)),
+        transfers[0].call.detail);
     return jd__shm_p2p_transfer(comm->group, transfers, count);
 }
 

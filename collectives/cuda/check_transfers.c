@@ -71,14 +71,16 @@ static void match_transfer(struct check *check, int i,
 {
     const struct jd_transfer *transfer = &check->transfers[i];
     struct jd_cuda_transfer_desc mine = check->ends[i].mine;
+    struct jd_collective said = transfer->call; /* as its whole is called */
     int self = check->comm->index, other = transfer->member;
+    said.activity = jd__transfer_activity(transfer);
     check->ends[i].is_matched = true;
     if (jd__cuda_transfer_descs_agree(mine, theirs))
         return;
     check->is_refused[i] = true;
     if (check->status == JD_OK)
         check->status = jd__cuda_fail_pair(
-            check->comm, &transfer->call, mine.sends ? self : other,
+            check->comm, &said, mine.sends ? self : other,
             mine.sends ? mine : theirs, mine.sends ? other : self,
             mine.sends ? theirs : mine);
 }
@@ -149,6 +151,7 @@ static void post_desc(struct check *check, int *num_posts, int i, bool sends)
     struct transfer_end *end = &check->ends[i];
     check->posts[(*num_posts)++] = (struct jd_transfer){
         .member = check->transfers[i].member,
+        .sends = sends,
         .call = { .activity = sends ? JD_ACTIVITY_SEND : JD_ACTIVITY_RECV,
                   .detail = check->transfers[i].call.detail,
                   .in = sends ? &end->mine : NULL,
@@ -193,7 +196,7 @@ static void begin_check(struct check *check)
             .count = call->count,
             .dtype = (uint32_t)call->dtype,
             .tag = check->transfers[i].tag,
-            .sends = call->activity == JD_ACTIVITY_SEND,
+            .sends = check->transfers[i].sends,
         };
     }
     for (int i = 0; i < check->comm->size; i++)

@@ -99,7 +99,7 @@ struct jd_ragged {
 struct jd_permute {
     int to, from;
     bool keeps; /* where nothing comes, out stays as it is */
-    int num_routes;
+    int num_routes; /* 0: the digest says all */
     const jd_route *routes;
     uint64_t digest;
 };
@@ -109,10 +109,28 @@ struct jd_permute {
  * JD_ACTIVITY_RECV, to call.out. Where the count is 0 both may be NULL. */
 struct jd_transfer {
     int member;
+    bool sends; /* as the activity says */
     int32_t tag;
     int number; /* in the order of the calls, for sentences */
+    enum jd_activity whole; /* the call that it is a part of; 0: its own */
     struct jd_collective call;
 };
+
+/* What sentences about it begin with. */
+static inline enum jd_activity
+jd__transfer_activity(const struct jd_transfer *transfer)
+{
+    return transfer->whole ? transfer->whole : transfer->call.activity;
+}
+
+/* What a list of them is called as a whole. */
+static inline enum jd_activity
+jd__transfers_activity(const struct jd_transfer *transfers, int count)
+{
+    return transfers[0].whole ? transfers[0].whole
+           : count > 1        ? JD_ACTIVITY_GROUP
+                              : transfers[0].call.activity;
+}
 
 /*
  * A device's memory. Threads: any.

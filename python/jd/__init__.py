@@ -21,7 +21,7 @@ from .collectives import (all_gather, all_to_all, axis_index, axis_size,
                           barrier, group, pbroadcast, pmax, pmean, pmin,
                           ppermute, ppermute_keep, pprod, pshuffle, psum,
                           psum_scatter, ragged_all_to_all, recv, send,
-                          shard_synchronize)
+                          sendrecv, shard_synchronize, shift)
 from .coordination import (PeerFailure, acknowledge_preemption,
                            cancel_barrier, kv_delete, kv_dir_get, kv_get,
                            kv_get_many, kv_increment, kv_set, kv_set_many,

@@ -304,6 +304,9 @@ def ragged_all_to_all(operand: Any, output: 'numpy.ndarray',
 
 # ---- moving ----------------------------------------------------------------
 
+# In the order of enum jd_edge.
+_EDGES = ('wrap', 'zero', 'keep')
+
 
 def _routes(perm: Sequence[tuple[int, int]]) -> Any:
     return (jd_route * len(perm))(*[jd_route(a, b) for a, b in perm])
@@ -348,6 +351,25 @@ def pshuffle(x: Any, axis_name: Axes, perm: Sequence[int], *,
     out = as_output(out, x.dtype, x.shape)
     call('jd_pshuffle', member.handle, encode_axes(axis_name), address(x),
          address(out), x.size, dtype_number(x.dtype), int_array(perm))
+    return out
+
+
+def shift(x: Any, axis_name: Axes, by: int, *, edge: str = 'wrap',
+          out: Any = None, shard: Shard | None = None) -> 'numpy.ndarray':
+    """Sends x to the member by places further along the axes.
+
+    edge: where nothing comes from beyond the ends of the axis: 'wrap' (it goes
+    around), 'zero', or 'keep' (out, which has to be given, stays as it is).
+    """
+    member, x = _member(shard, axis_name), as_input(x)
+    if edge not in _EDGES:
+        raise errors.InvalidArgument(
+            f'edge is {edge!r}; it is one of {", ".join(map(repr, _EDGES))}')
+    if edge == 'keep' and out is None:
+        raise errors.InvalidArgument('out is what is kept: it has to be given')
+    out = as_output(out, x.dtype, x.shape)
+    call('jd_shift', member.handle, encode_axes(axis_name), by, address(x),
+         address(out), x.size, dtype_number(x.dtype), _EDGES.index(edge))
     return out
 
 
@@ -399,6 +421,23 @@ def recv(out: 'numpy.ndarray', axis_name: Axes, source: int, *,
         call('jd_recv', *on, *data)
     else:
         call('jd_recv_tagged', *on, tag, *data)
+    return out
+
+
+def sendrecv(x: Any, axis_name: Axes, to: int | None,
+             out: 'numpy.ndarray', source: int | None, *,
+             shard: Shard | None = None) -> 'numpy.ndarray':
+    """Sends x to a member and receives into out from one, both at once, and
+    returns out. None is nobody: then out stays as it is. Source:
+    MPI_Sendrecv; jd_sendrecv."""
+    member, x = _member(shard, axis_name), as_input(x)
+    out = as_written(out)
+    if out.dtype != x.dtype:
+        raise errors.InvalidArgument(f'x is {x.dtype}, and out {out.dtype}')
+    call('jd_sendrecv', member.handle, encode_axes(axis_name),
+         -1 if to is None else to, address(x), x.size,
+         -1 if source is None else source, address(out), out.size,
+         dtype_number(x.dtype))
     return out
 
 

@@ -164,6 +164,32 @@ class Moves(unittest.TestCase):
                          [(0, 77, 4, 3), (1, 1, 3, 3), (2, 2, 2, 3),
                           (3, 3, 1, 3)])
 
+    def test_shifts(self):
+        def body(me):
+            i = jd.axis_index('data')
+            x, kept = np.full(2, i + 1), np.full(2, 77)
+            self.assertIs(jd.shift(x, 'data', 1, edge='keep', out=kept), kept)
+            with self.assertRaisesRegex(jd.InvalidArgument, "edge is 'wall'"):
+                jd.shift(x, 'data', 1, edge='wall')
+            with self.assertRaisesRegex(jd.InvalidArgument, 'out is what is'):
+                jd.shift(x, 'data', 1, edge='keep')
+            return (jd.shift(x, 'data', -5)[0], kept[0],
+                    jd.shift(x, 'data', 2, edge='zero')[0])
+        self.assertEqual(run_bodies((4,), ('data',), body),
+                         [(2, 77, 0), (3, 1, 0), (4, 2, 1), (1, 3, 2)])
+
+    def test_sendrecv(self):
+        def body(me):
+            i = jd.axis_index('data')
+            out = np.full(1, -1)
+            with self.assertRaisesRegex(jd.InvalidArgument, 'and out float'):
+                jd.sendrecv(np.full(1, i), 'data', None, np.zeros(1), None)
+            got = jd.sendrecv(np.full(1, i), 'data', i + 1 if i < 3 else None,
+                              out, i - 1 if i else None)
+            self.assertIs(got, out)
+            return got[0]
+        self.assertEqual(run_bodies((4,), ('data',), body), [-1, 0, 1, 2])
+
     def test_ragged(self):
         def body(me):
             i = jd.axis_index('data')

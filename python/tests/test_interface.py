@@ -19,7 +19,7 @@ DECLARATION = re.compile(r'^JD_API ([^;(]*?)(jd_\w+)\(([^;]*)\)[^;()]*;', re.M)
 INTEGERS = {'int': ctypes.c_int, 'size_t': ctypes.c_size_t,
             'int32_t': ctypes.c_int32, 'int64_t': ctypes.c_int64,
             'double': ctypes.c_double, 'jd_status': ctypes.c_int,
-            'jd_dtype': ctypes.c_int}
+            'jd_dtype': ctypes.c_int, 'jd_edge': ctypes.c_int}
 
 
 def read(path):
@@ -160,6 +160,7 @@ class Layouts(unittest.TestCase):
         say('MAX_NDIM', 'JD_MAX_NDIM')
         say('jd_status', 'sizeof(jd_status)')
         say('jd_dtype', 'sizeof(jd_dtype)')
+        say('jd_edge', 'sizeof(jd_edge)')
         lines += [
             '#define S(name, number, text) '
             'printf("status.%s=%d\\n", #name, JD_##name);',
@@ -220,7 +221,7 @@ class Layouts(unittest.TestCase):
                 if name.startswith('dtype.')}
         self.assertEqual(said, _ffi.DTYPES)
         self.assertEqual(int(self.said['MAX_NDIM']), _ffi.MAX_NDIM)
-        for enum in ('jd_status', 'jd_dtype'):
+        for enum in ('jd_status', 'jd_dtype', 'jd_edge'):
             self.assertEqual(int(self.said[enum]),
                              ctypes.sizeof(ctypes.c_int))
 

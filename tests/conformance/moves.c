@@ -74,6 +74,36 @@ static void expect_ppermute(const struct attempt *a, char *wanted)
     expect_ppermute_keep(a, wanted);
 }
 
+/* Not beyond the axis, beyond it, far beyond it, and nowhere. */
+static int draw_by(const struct attempt *a)
+{
+    int by = (int)draw(a, 3, 4 * (uint64_t)a->span->size + 1);
+    return by - 2 * a->span->size;
+}
+
+static jd_edge draw_edge(const struct attempt *a)
+{
+    static const jd_edge edges[] = { JD_EDGE_WRAP, JD_EDGE_ZERO, JD_EDGE_KEEP };
+    return edges[draw(a, 4, 3)];
+}
+
+static jd_status run_shift(const struct attempt *a)
+{
+    return jd_shift(a->span->shard, a->axes, draw_by(a), a->in, a->out,
+                    a->count, a->dtype, draw_edge(a));
+}
+
+static void expect_shift(const struct attempt *a, char *wanted)
+{
+    int size = a->span->size, from = a->span->index - draw_by(a);
+    if (draw_edge(a) == JD_EDGE_WRAP)
+        expect_given(a, (from + 2 * size) % size, 0, a->count, wanted);
+    else if (from >= 0 && from < size)
+        expect_given(a, from, 0, a->count, wanted);
+    else if (draw_edge(a) == JD_EDGE_ZERO)
+        memset(wanted, 0, a->count * a->size);
+}
+
 static jd_status run_pshuffle(const struct attempt *a)
 {
     int order[MAX_MEMBERS];
@@ -118,6 +148,7 @@ static void expect_pbroadcast(const struct attempt *a, char *wanted)
     };
 MOVE(ppermute)
 MOVE(ppermute_keep)
+MOVE(shift)
 MOVE(pshuffle)
 MOVE(pbroadcast)
 

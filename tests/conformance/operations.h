@@ -20,9 +20,11 @@
     X(ragged_all_to_all)                                                       \
     X(ppermute)                                                                \
     X(ppermute_keep)                                                           \
+    X(shift)                                                                   \
     X(pshuffle)                                                                \
     X(pbroadcast)                                                              \
     X(send_recv)                                                               \
+    X(sendrecv)                                                                \
     X(group)                                                                   \
     X(group_tagged)                                                            \
     X(barrier)

@@ -60,6 +60,71 @@ const struct operation operation_send_recv = {
     .expect = expect_pairs,
 };
 
+/* ---- both at once ------------------------------------------------------- */
+
+/* Along a ring in a random order, which is open at a quarter of its links; each
+ * link has a length of its own. */
+struct links {
+    int to, from; /* -1: nobody */
+    size_t sent, received;
+};
+
+static size_t link_length(const struct attempt *a, int place)
+{
+    uint64_t size = (uint64_t)a->span->size;
+    return draw(a, 600 + ((uint64_t)place + size) % size, 2) ? a->count
+                                                             : a->count / 2;
+}
+
+static bool is_open(const struct attempt *a, int place)
+{
+    uint64_t size = (uint64_t)a->span->size;
+    return draw(a, 700 + ((uint64_t)place + size) % size, 4) == 0;
+}
+
+static struct links draw_links(const struct attempt *a)
+{
+    int order[MAX_MEMBERS], size = a->span->size, place = 0;
+    draw_order(a, order);
+    while (order[place] != a->span->index)
+        place++;
+    return (struct links){
+        .to = is_open(a, place) ? -1 : order[(place + 1) % size],
+        .from = is_open(a, place - 1) ? -1 : order[(place + size - 1) % size],
+        .sent = link_length(a, place),
+        .received = link_length(a, place - 1),
+    };
+}
+
+static void plan_links(struct attempt *a)
+{
+    a->in_count = a->out_count = a->count;
+    a->place = NO_PLACE;
+}
+
+static jd_status run_links(const struct attempt *a)
+{
+    struct links links = draw_links(a);
+    return jd_sendrecv(a->span->shard, a->axes, links.to, a->in, links.sent,
+                       links.from, a->out, links.received, a->dtype);
+}
+
+static void expect_links(const struct attempt *a, char *wanted)
+{
+    struct links links = draw_links(a);
+    if (links.from >= 0)
+        expect_given(a, links.from, 0, links.received, wanted);
+}
+
+const struct operation operation_sendrecv = {
+    .name = "sendrecv",
+    .call = "jd_sendrecv",
+    .is_transfer = true,
+    .plan = plan_links,
+    .run = run_links,
+    .expect = expect_links,
+};
+
 /* ---- groups ------------------------------------------------------------- */
 
 /* Up to two messages from each to each, itself too; both fit into a block of

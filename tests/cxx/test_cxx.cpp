@@ -249,6 +249,11 @@ static void move_values(jd::shard me)
         shift.push_back((k + 1) % n);
     jd::pshuffle(me, nullptr, i, got, shift);
     EXPECT(got == (i + 1) % n, "%d", got);
+    jd::shift(me, nullptr, 1, i, got, JD_EDGE_WRAP);
+    EXPECT(got == (i + n - 1) % n, "%d", got);
+    got = -1;
+    jd::shift(me, nullptr, -1, i, got, JD_EDGE_KEEP);
+    EXPECT(got == (i == n - 1 ? -1 : i + 1), "%d", got);
     EXPECT(jd::pbroadcast(me, nullptr, n - 1, i) == n - 1, "%d", i);
     jd::pbroadcast(me, nullptr, 0, i, got);
     EXPECT(got == 0, "%d", got);
@@ -267,6 +272,9 @@ static void send_to_neighbours(jd::shard me)
         jd::recv_tagged(me, nullptr, (i + 1) % n, 1, after);
     });
     EXPECT(after == (i + 1) % n, "%d", after);
+    before = -1;
+    jd::sendrecv(me, nullptr, i + 1 < n ? i + 1 : -1, i, i - 1, before);
+    EXPECT(before == i - 1, "%d", before);
     jd::status status;
     jd::group(
         nullptr, [] { EXPECT(false, "%s", "no shard"); }, status);

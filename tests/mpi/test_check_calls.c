@@ -134,6 +134,24 @@ static void try_routes(void)
     expect_sum();
 }
 
+static void try_shifts(void)
+{
+    float in[2] = { 0 }, out[2];
+    expect_sentence(jd_shift(me, "data", self == 1 ? -1 : 2, in, out, 2, JD_F32,
+                             JD_EDGE_WRAP),
+                    JD_INVALID_ARGUMENT,
+                    "jd_shift" OVER ": process 1 calls jd_shift of 2 x F32 by "
+                    "-1, JD_EDGE_WRAP, process 0 calls jd_shift of 2 x F32 by "
+                    "2, JD_EDGE_WRAP" ALIKE);
+    expect_sentence(jd_shift(me, "data", 1, in, out, 2, JD_F32,
+                             self == 0 ? JD_EDGE_ZERO : JD_EDGE_KEEP),
+                    JD_INVALID_ARGUMENT,
+                    "jd_shift" OVER ": process 0 calls jd_shift of 2 x F32 by "
+                    "1, JD_EDGE_ZERO, process 1 calls jd_shift of 2 x F32 by "
+                    "1, JD_EDGE_KEEP" ALIKE);
+    expect_sum();
+}
+
 /* The two that are named differ in their routes, and the third, which calls
  * something else, hears of them as they do. */
 static void try_routes_and_more(void)
@@ -210,6 +228,23 @@ static void try_transfer(void)
                         JD_INVALID_ARGUMENT,
                         "jd_recv" OVER ": process 0 (member 0) sends 5 x F32, "
                         "where process 1 (member 1) receives 4 x F32" IN_ORDER);
+    expect_sum();
+}
+
+/* What fits is done. */
+static void try_sendrecv(void)
+{
+    int32_t data[5] = { 7, 7, 7, 7, 7 }, got[5] = { 0 };
+    jd_status status =
+        jd_sendrecv(me, "data", (self + 1) % 3, data, self == 0 ? 5 : 4,
+                    (self + 2) % 3, got, 4, JD_S32);
+    if (self == 2)
+        EXPECT(status == JD_OK && got[3] == 7, "%s", jd_error_message());
+    else
+        expect_sentence(status, JD_INVALID_ARGUMENT,
+                        "jd_sendrecv" OVER
+                        ": process 0 (member 0) sends 5 x S32, where process 1 "
+                        "(member 1) receives 4 x S32" IN_ORDER);
     expect_sum();
 }
 
@@ -330,6 +365,7 @@ static void try_all(void)
     try_matrices();
     try_routes();
     try_routes_and_more();
+    try_shifts();
     try_ragged();
     try_own_rows();
 }
@@ -337,6 +373,7 @@ static void try_all(void)
 static void try_two(void)
 {
     try_transfer();
+    try_sendrecv();
     try_tags();
     try_group();
     try_order();

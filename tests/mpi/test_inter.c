@@ -326,7 +326,7 @@ static char *place_of(char *base, int member, int k)
 
 static struct jd_transfer transfer_of(bool sends, int member, int k)
 {
-    struct jd_transfer t = { .member = member };
+    struct jd_transfer t = { .member = member, .sends = sends };
     t.call = call_of(sends ? JD_ACTIVITY_SEND : JD_ACTIVITY_RECV, JD_F32,
                      sends ? length_of(self, member, k)
                            : length_of(member, self, k));

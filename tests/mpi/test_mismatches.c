@@ -113,6 +113,14 @@ ROW(keep, "jd_ppermute of 10 x F64",
     CALL(jd_ppermute, ARGS(10, JD_F64), b->ring, b->members),
     "jd_ppermute_keep of 10 x F64",
     CALL(jd_ppermute_keep, ARGS(10, JD_F64), b->ring, b->members))
+ROW(shift, "jd_shift of 10 x F64 by 1, JD_EDGE_WRAP",
+    CALL(jd_shift, 1, ARGS(10, JD_F64), JD_EDGE_WRAP),
+    "jd_shift of 10 x F64 by 2, JD_EDGE_WRAP",
+    CALL(jd_shift, 2, ARGS(10, JD_F64), JD_EDGE_WRAP))
+ROW(edge, "jd_shift of 10 x F64 by 1, JD_EDGE_WRAP",
+    CALL(jd_shift, 1, ARGS(10, JD_F64), JD_EDGE_WRAP),
+    "jd_shift of 10 x F64 by 1, JD_EDGE_KEEP",
+    CALL(jd_shift, 1, ARGS(10, JD_F64), JD_EDGE_KEEP))
 ROW(shuffle, "their routes differ",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->order), "jd_pshuffle of 10 x F64",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->other_order))
@@ -138,7 +146,8 @@ static const struct row {
     ENTRY(sum_exchange), ENTRY(sum_broadcast), ENTRY(sum_barrier),
     ENTRY(sum_permute),  ENTRY(gather_count),  ENTRY(gather_rows),
     ENTRY(scatter_rows), ENTRY(source),        ENTRY(routes),
-    ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shuffle),
+    ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shift),
+    ENTRY(edge),         ENTRY(shuffle),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 

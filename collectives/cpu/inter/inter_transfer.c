@@ -181,7 +181,7 @@ static jd_status fail_differs(const struct jd_transfers *call,
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) calls %s%s, and its other end, "
         "process %d (member %d), calls %s%s; %s",
-        jd__signature_activity_name(own->activity),
+        jd__signature_activity_name(jd__transfer_activity(t->asked)),
         own->detail ? own->detail : "",
         call->comm->processes[call->comm->index], call->comm->index, own_text,
         jd__tag_text(t->asked->tag, tag).text,
@@ -486,11 +486,7 @@ static void begin_transfers(struct jd_transfers *call,
     for (int i = 0; i < count; i++) {
         struct transfer *t = &call->transfers[i];
         t->asked = &transfers[i];
-        t->kind = transfers[i].call.out ? RECEIVE : SEND;
-        if (transfers[i].call.activity == JD_ACTIVITY_SEND)
-            t->kind = SEND;
-        else if (transfers[i].call.activity == JD_ACTIVITY_RECV)
-            t->kind = RECEIVE;
+        t->kind = transfers[i].sends ? SEND : RECEIVE;
         t->state = UNMATCHED;
         t->moved = 0;
         for (int r = 0; r < REQUESTS; r++)
@@ -545,14 +541,13 @@ static jd_status run_transfers(struct jd_transfers *call)
 jd_status jd__inter_transfer(struct jd_comm *comm,
                              const struct jd_transfer *transfers, int count)
 {
-    const struct jd_collective *first = &transfers[0].call;
-    const char *operation = jd__signature_activity_name(
-        count == 1 ? first->activity : JD_ACTIVITY_GROUP);
+    const char *operation =
+        jd__signature_activity_name(jd__transfers_activity(transfers, count));
     if (!make_room(comm, count))
         return jd__fail_no_memory(operation,
                                   2 * (size_t)count * sizeof(struct transfer));
     struct jd_transfers *call = comm->inter->transfers;
-    jd__channel_begin(comm->wire, operation, first->detail);
+    jd__channel_begin(comm->wire, operation, transfers[0].call.detail);
     begin_transfers(call, transfers, count);
     match_self(call);
     return jd__inter_give_up(comm, run_transfers(call));

@@ -171,11 +171,6 @@ static size_t bytes_of(const struct jd_collective *call)
     return call->count * jd_dtype_size(call->dtype);
 }
 
-static bool is_send(const struct jd_transfer *transfer)
-{
-    return transfer->call.activity == JD_ACTIVITY_SEND;
-}
-
 static struct p2p_box *own_box(const struct batch *batch,
                                const struct rail *rail)
 {
@@ -205,9 +200,9 @@ static struct terms terms_of(const struct jd_transfer *transfer)
 static jd_status fail_unequal(const struct batch *batch,
                               const struct rail *rail, struct terms theirs)
 {
-    const struct jd_collective *call = call_of(batch, rail);
+    const struct jd_transfer *transfer = &batch->transfers[rail->transfer];
     const struct jd_shm_group *group = batch->group;
-    struct terms own = terms_of(&batch->transfers[rail->transfer]);
+    struct terms own = terms_of(transfer);
     int sender = rail->sends ? group->index : rail->member;
     int receiver = rail->sends ? rail->member : group->index;
     struct terms sent = rail->sends ? own : theirs;
@@ -216,9 +211,10 @@ static jd_status fail_unequal(const struct batch *batch,
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) sends %" PRIu64
         " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
-        jd__signature_activity_name(call->activity),
-        call->detail ? call->detail : "", group->processes[sender], sender,
-        sent.count, jd_dtype_name((jd_dtype)sent.dtype),
+        jd__signature_activity_name(jd__transfer_activity(transfer)),
+        transfer->call.detail ? transfer->call.detail : "",
+        group->processes[sender], sender, sent.count,
+        jd_dtype_name((jd_dtype)sent.dtype),
         jd__tag_text(sent.tag, wanted.tag).text, group->processes[receiver],
         receiver, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
         jd__tag_text(wanted.tag, sent.tag).text,
@@ -470,7 +466,7 @@ static bool is_of(const struct batch *batch, int transfer,
                   const struct rail *rail)
 {
     return batch->transfers[transfer].member == rail->member &&
-           is_send(&batch->transfers[transfer]) == rail->sends;
+           batch->transfers[transfer].sends == rail->sends;
 }
 
 /* Says what the rail's next transfer is; closes it where there is none. */
@@ -607,7 +603,7 @@ static void open_rails(struct batch *batch)
     p2p->num_open = 0;
     for (int i = 0; i < batch->count; i++) {
         int member = batch->transfers[i].member;
-        bool sends = is_send(&batch->transfers[i]);
+        bool sends = batch->transfers[i].sends;
         struct rail *rail =
             &p2p->rails[sends ? member : batch->group->size + member];
         if (member == batch->group->index || rail->transfer >= 0)

@@ -8,6 +8,8 @@
 #include "jd_collectives.h"
 #include "tests/unit/fake_platform.h"
 
+#include <limits.h>
+
 static const char *const names[] = { "data", "model" };
 static jd_mesh *mesh;
 static jd_shard *me;
@@ -365,6 +367,52 @@ START_TEST(pshuffle_is_a_permutation)
 }
 END_TEST
 
+static void expect_shift(int by, jd_edge edge, int to, int from)
+{
+    UNIT_OK(jd_shift(me, "model", by, in, out, 5, JD_F32, edge));
+    expect_call("permute", "jd_shift", 5);
+    ck_assert_int_eq(fake.last.permute.to, to);
+    ck_assert_int_eq(fake.last.permute.from, from);
+    ck_assert_int_eq(fake.last.permute.keeps, edge == JD_EDGE_KEEP);
+}
+
+START_TEST(shift_is_a_permutation)
+{
+    expect_shift(1, JD_EDGE_WRAP, 3, 1);
+    expect_shift(2, JD_EDGE_WRAP, 0, 0);
+    expect_shift(-7, JD_EDGE_WRAP, 3, 1);
+    expect_shift(INT_MIN, JD_EDGE_WRAP, 2, 2);
+    expect_shift(INT_MAX, JD_EDGE_WRAP, 1, 3);
+    expect_shift(0, JD_EDGE_ZERO, 2, 2);
+    expect_shift(2, JD_EDGE_ZERO, -1, 0);
+    expect_shift(-2, JD_EDGE_KEEP, 0, -1);
+    expect_shift(INT_MIN, JD_EDGE_KEEP, -1, -1);
+    expect_shift(INT_MAX, JD_EDGE_ZERO, -1, -1);
+    UNIT_OK(jd_shift(me, "data,model", 3, in, in, 5, JD_F32, JD_EDGE_WRAP));
+    ck_assert_int_eq(fake.last.permute.to, 1);
+    UNIT_OK(jd_shift(me, "model", 1, NULL, NULL, 0, JD_F32, JD_EDGE_WRAP));
+}
+END_TEST
+
+START_TEST(shift_refuses)
+{
+    REFUSED(jd_shift(me, "model", 1, in, out, 5, JD_F32, (jd_edge)3),
+            JD_INVALID_ARGUMENT,
+            "jd_shift: edge is 3; it is JD_EDGE_WRAP, JD_EDGE_ZERO or "
+            "JD_EDGE_KEEP");
+    REFUSED(jd_shift(me, "model", 1, NULL, out, 5, JD_F32, JD_EDGE_WRAP),
+            JD_INVALID_ARGUMENT,
+            "jd_shift: in is NULL and count is 5; only a count of 0 needs no "
+            "buffer");
+    REFUSED(jd_shift(me, "model", 1, in, in + 2, 5, JD_F32, JD_EDGE_WRAP),
+            JD_INVALID_ARGUMENT,
+            "jd_shift: in and out overlap: in begins 8 bytes before out's "
+            "begin; give buffers that do not, or the same buffer twice");
+    ck_assert_int_eq(jd_shift(NULL, NULL, 1, in, out, 5, JD_F32, JD_EDGE_WRAP),
+                     JD_INVALID_ARGUMENT);
+}
+END_TEST
+
 START_TEST(pbroadcast_reads_at_its_source)
 {
     UNIT_OK(jd_pbroadcast(me, "model", 2, in, out, 5, JD_F32));
@@ -462,6 +510,76 @@ START_TEST(a_group_is_in_the_order_of_its_tags)
     ck_assert_int_eq(jd_send_tagged(NULL, NULL, 0, 1, in, 1, JD_F32),
                      JD_INVALID_ARGUMENT);
     ck_assert_int_eq(jd_recv_tagged(NULL, NULL, 0, 1, out, 1, JD_F32),
+                     JD_INVALID_ARGUMENT);
+}
+END_TEST
+
+static void expect_half(int i, bool sends, int member, size_t count)
+{
+    const struct jd_transfer *half = &fake.last.transfers[i];
+    ck_assert_int_eq(half->sends, sends);
+    ck_assert_int_eq(half->member, member);
+    ck_assert_uint_eq(half->call.count, count);
+    ck_assert_int_eq(half->call.activity,
+                     sends ? JD_ACTIVITY_SEND : JD_ACTIVITY_RECV);
+    ck_assert_int_eq(half->whole, JD_ACTIVITY_SENDRECV);
+    ck_assert_ptr_eq(half->call.in, sends ? in : NULL);
+    ck_assert_ptr_eq(half->call.out, sends ? NULL : out);
+}
+
+START_TEST(sendrecv_is_two_transfers)
+{
+    UNIT_OK(jd_sendrecv(me, "model", 3, in, 5, 0, out, 7, JD_F32));
+    ck_assert_str_eq(fake.last.function, "transfer");
+    ck_assert_int_eq(fake.last.count, 2);
+    expect_half(0, true, 3, 5);
+    expect_half(1, false, 0, 7);
+    UNIT_OK(jd_sendrecv(me, "model", 2, in, 5, 2, out, 5, JD_F32));
+    expect_half(0, true, 2, 5);
+    UNIT_OK(jd_sendrecv(me, "model", -1, NULL, 5, 0, out, 7, JD_F32));
+    ck_assert_int_eq(fake.last.count, 1);
+    expect_half(0, false, 0, 7);
+    UNIT_OK(jd_sendrecv(me, "model", 1, in, 5, -1, in, 7, JD_F32));
+    ck_assert_int_eq(fake.last.count, 1);
+    expect_half(0, true, 1, 5);
+    int calls = fake.calls;
+    UNIT_OK(jd_sendrecv(me, "data", -1, NULL, 5, -1, NULL, 7, JD_F32));
+    ck_assert_int_eq(fake.calls, calls);
+    ck_assert_int_eq(fake.made,
+                     2); /* the axis's members have met all the same */
+}
+END_TEST
+
+START_TEST(sendrecv_refuses)
+{
+    UNIT_OK(jd_sendrecv(me, "model", 3, in, 5, 0, out, 7, JD_F32));
+    REFUSED(jd_sendrecv(me, "model", 4, in, 5, 0, out, 7, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_sendrecv: to is 4; the members are 0 to 3, and -1 is nobody");
+    REFUSED(jd_sendrecv(me, "model", 3, in, 5, -2, out, 7, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_sendrecv: from is -2; the members are 0 to 3, and -1 is "
+            "nobody");
+    REFUSED(jd_sendrecv(me, "model", 3, NULL, 5, 0, out, 7, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_sendrecv: in is NULL and count is 5; only a count of 0 needs "
+            "no buffer");
+    REFUSED(jd_sendrecv(me, "model", 3, in, 5, 0, NULL, 7, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_sendrecv: out is NULL and count is 7; only a count of 0 needs "
+            "no buffer");
+    REFUSED(jd_sendrecv(me, "model", 3, in, 5, 0, in + 4, 7, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_sendrecv: in and out overlap: in begins 16 bytes before out's "
+            "begin; give buffers that do not");
+    UNIT_OK(jd_group_begin(me));
+    REFUSED(jd_sendrecv(me, "model", 3, in, 5, 0, out, 7, JD_F32),
+            JD_FAILED_PRECONDITION,
+            "jd_sendrecv: the shard is between jd_group_begin() and "
+            "jd_group_end(), where only jd_send() and jd_recv() are; call "
+            "jd_group_end() first");
+    UNIT_OK(jd_group_end(me));
+    ck_assert_int_eq(jd_sendrecv(NULL, NULL, 3, in, 5, 0, out, 7, JD_F32),
                      JD_INVALID_ARGUMENT);
 }
 END_TEST
@@ -625,10 +743,14 @@ int main(void)
     tcase_add_test(calls, ppermute_refuses);
     tcase_add_test(calls, ppermute_keep_says_so);
     tcase_add_test(calls, pshuffle_is_a_permutation);
+    tcase_add_test(calls, shift_is_a_permutation);
+    tcase_add_test(calls, shift_refuses);
     tcase_add_test(calls, pbroadcast_reads_at_its_source);
     tcase_add_test(calls, send_and_receive_are_transfers_of_one);
     tcase_add_test(calls, group_goes_together);
     tcase_add_test(calls, a_group_is_in_the_order_of_its_tags);
+    tcase_add_test(calls, sendrecv_is_two_transfers);
+    tcase_add_test(calls, sendrecv_refuses);
     tcase_add_test(calls, group_refuses);
     tcase_add_test(calls, numbers_too_large_are_refused);
     tcase_add_test(calls, barrier_only_meets);

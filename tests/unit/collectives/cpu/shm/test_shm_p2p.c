@@ -45,6 +45,7 @@ static struct plan draw_plan(int size, unsigned seed)
 static struct jd_transfer make_send(int to, const void *in, size_t count)
 {
     return (struct jd_transfer){ .member = to,
+                                 .sends = true,
                                  .call = { .activity = JD_ACTIVITY_SEND,
                                            .detail = " over axis \"x\"",
                                            .in = in,
