@@ -12,6 +12,7 @@
 #include "jd_coordination.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
+#include "jd_halo.h"
 #include "jd_memory.h"
 #include "jd_mesh.h"
 #include "jd_multihost.h"

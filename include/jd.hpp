@@ -54,6 +54,7 @@
 #include "jd_coordination.hpp"
 #include "jd_device.hpp"
 #include "jd_dtype.hpp"
+#include "jd_halo.hpp"
 #include "jd_memory.hpp"
 #include "jd_mesh.hpp"
 #include "jd_multihost.hpp"

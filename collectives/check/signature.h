@@ -40,6 +40,7 @@
     X(SEND, "jd_send")                                                         \
     X(RECV, "jd_recv")                                                         \
     X(SENDRECV, "jd_sendrecv")                                                 \
+    X(HALO_EXCHANGE, "jd_halo_exchange")                                       \
     X(GROUP, "jd_group_end")                                                   \
     X(BARRIER, "jd_barrier")                                                   \
     X(BROADCAST_ONE_TO_ALL, "jd_broadcast_one_to_all")                         \

@@ -2,6 +2,7 @@
 /* axis_comm.c - the members of a shard's collectives along a list of axes. */
 #include "base/digest.h"
 #include "collectives/mesh/shard.h"
+#include "jd_memory.h"
 #include "runtime/coordination/failure/failure_exit.h"
 
 #include <stdio.h>
@@ -146,6 +147,8 @@ void jd__shard_finish(struct jd_shard *shard)
         free(shard->grouping);
     }
     free(shard->group.transfers);
+    if (shard->halo_memory)
+        jd_device_free(shard->halo_memory);
 }
 
 void jd__shard_abort(struct jd_shard *shard)

@@ -77,6 +77,8 @@ struct jd_shard {
     struct jd_shard *_Atomic derived; /* by jd_shard_groups; as axis_comms */
     struct jd_shard *next; /* derived from the same; does not change */
     struct jd_transfer_group group;
+    void *halo_memory; /* of its device, where jd_halo_exchange() packs; NULL */
+    size_t halo_bytes;
 };
 
 /* INVALID_ARGUMENT that says why a process may have no shard. */

@@ -68,6 +68,16 @@ class jd_route(Structure):
     _fields_ = [('from_', c_int), ('to', c_int)]
 
 
+class jd_halo_dim(Structure):
+    _fields_ = [
+        ('size', c_int64),
+        ('before', c_int64),
+        ('after', c_int64),
+        ('axis', c_char_p),
+        ('periodic', c_int),
+    ]
+
+
 class jd_kv_entry(Structure):
     _fields_ = [('key', c_char_p), ('value', c_void_p), ('size', c_size_t)]
 
@@ -114,8 +124,8 @@ class jd_array_shard(Structure):
     ]
 
 
-STRUCTS = (jd_options, jd_device, jd_route, jd_kv_entry, jd_peer_failure,
-           jd_leaf, jd_equality, jd_range, jd_array_shard)
+STRUCTS = (jd_options, jd_device, jd_route, jd_halo_dim, jd_kv_entry,
+           jd_peer_failure, jd_leaf, jd_equality, jd_range, jd_array_shard)
 
 shard_body = CFUNCTYPE(c_int, c_void_p, c_void_p)
 array_fill = CFUNCTYPE(c_int, POINTER(jd_range), c_void_p, c_void_p)
@@ -174,6 +184,8 @@ _STATUS = {
     'jd_recv_tagged': (*_on_axes, c_int, c_int32, c_void_p, c_size_t, c_int),
     'jd_sendrecv': (*_on_axes, c_int, c_void_p, c_size_t, c_int, c_void_p,
                     c_size_t, c_int),
+    'jd_halo_exchange': (c_void_p, c_void_p, c_int, c_int,
+                         POINTER(jd_halo_dim), c_int),
     'jd_group_begin': (c_void_p,),
     'jd_group_end': (c_void_p,),
     'jd_barrier': _on_axes,

@@ -28,7 +28,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
 
 from . import errors
-from ._ffi import call, int_array, jd_route, lib, long_array, raise_last
+from ._ffi import (call, int_array, jd_halo_dim, jd_route, lib, long_array,
+                   raise_last)
 from .dtypes import (address, as_input, as_output, as_written, dtype_number,
                      numpy_module)
 from .mesh import Axes, Shard, current_shard, encode_axes
@@ -439,6 +440,38 @@ def sendrecv(x: Any, axis_name: Axes, to: int | None,
          -1 if source is None else source, address(out), out.size,
          dtype_number(x.dtype))
     return out
+
+
+def _halo_dims(shape: Sequence[int], widths: Sequence[Any],
+               axes: Sequence[Axes], periodic: Sequence[bool]) -> Any:
+    if not len(shape) == len(widths) == len(axes) == len(periodic):
+        raise errors.InvalidArgument(
+            f'block has {len(shape)} dimensions, and there are {len(widths)} '
+            f'widths, {len(axes)} axes and {len(periodic)} of periodic')
+    pairs = [(w, w) if isinstance(w, int) else tuple(w) for w in widths]
+    return (jd_halo_dim * len(shape))(*[
+        jd_halo_dim(size, before, after,
+                    None if axis is None else encode_axes(axis), around)
+        for size, (before, after), axis, around
+        in zip(shape, pairs, axes, periodic)])
+
+
+def halo_exchange(block: 'numpy.ndarray', widths: Sequence[Any],
+                  axes: Sequence[Axes], *, periodic: Sequence[bool] = (),
+                  corners: bool = False,
+                  shard: Shard | None = None) -> 'numpy.ndarray':
+    """Fills the halos of block out of its neighbours' blocks; returns it.
+
+    For each dimension: the width of its halo, or (before, after); the axis
+    that it is cut along, or None; whether that is periodic. Where there is no
+    neighbour the halo stays as it is. jd_halo.h has the rest.
+    """
+    block = as_written(block)
+    dims = _halo_dims(block.shape, widths, axes,
+                      tuple(periodic) or (False,) * block.ndim)
+    call('jd_halo_exchange', _member(shard, None).handle, address(block),
+         dtype_number(block.dtype), block.ndim, dims, corners)
+    return block
 
 
 @contextlib.contextmanager

@@ -190,6 +190,20 @@ class Moves(unittest.TestCase):
             return got[0]
         self.assertEqual(run_bodies((4,), ('data',), body), [-1, 0, 1, 2])
 
+    def test_halos(self):
+        def body(me):
+            block = np.full((4, 3), jd.axis_index('data'))
+            block[0] = block[3] = -1
+            got = jd.halo_exchange(block, [1, (0, 1)], ['data', None],
+                                   periodic=[True, False])
+            self.assertIs(got, block)
+            with self.assertRaisesRegex(jd.InvalidArgument, '1 widths'):
+                jd.halo_exchange(block, [1], ['data', None])
+            return block[0].tolist(), block[3].tolist()
+        self.assertEqual(run_bodies((4,), ('data',), body),
+                         [([(i - 1) % 4] * 2 + [-1], [(i + 1) % 4] * 2 + [-1])
+                          for i in range(4)])
+
     def test_ragged(self):
         def body(me):
             i = jd.axis_index('data')

@@ -50,6 +50,7 @@ ROOMS = [
     'arrays/array',
     'arrays/reshard',
     'arrays/gather',
+    'arrays/halo',
     'arrays/checkpoint',
 ]
 NUMBER = {room: number for number, room in enumerate(ROOMS)}

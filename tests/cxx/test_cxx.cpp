@@ -281,6 +281,20 @@ static void send_to_neighbours(jd::shard me)
     EXPECT(!status.ok(), "%s", status.what());
 }
 
+static void exchange_halos(jd::shard me)
+{
+    int n = me.size(nullptr), i = me.index(nullptr);
+    std::vector<int> block{ -1, i, i, -2 };
+    jd::halo_exchange(me, block, { { 4, 1, 1, "data", 1 } });
+    EXPECT(block[0] == (i + n - 1) % n, "%d", block[0]);
+    EXPECT(block[3] == (i + 1) % n, "%d", block[3]);
+    jd::halo_exchange(me, block, { { 4, 1, 1, "data", 0 } },
+                      jd::corners::filled);
+    jd::status status;
+    jd::halo_exchange(me, block, { { 5, 1, 1, "data", 1 } }, status);
+    EXPECT(!status.ok(), "%s", status.what());
+}
+
 static void ask_shard(jd::shard me)
 {
     int place[1];
@@ -309,6 +323,7 @@ static void map_shards(const jd::mesh &mesh)
         gather(me);
         move_values(me);
         send_to_neighbours(me);
+        exchange_halos(me);
         ask_shard(me);
         throw_errors(me);
         fill_status(me);
