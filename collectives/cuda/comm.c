@@ -10,6 +10,7 @@
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/ids.h"
 #include "collectives/cuda/joining.h"
+#include "collectives/cuda/local_meet.h"
 #include "collectives/cuda/pause.h"
 #include "collectives/cuda/stream.h"
 
@@ -66,7 +67,7 @@ static jd_status join_nccl(struct jd_comm *comm,
         return status;
     status = jd__cuda_join(comm, spec, members, progress);
     jd__cuda_nccl_comm_set(comm->ending, comm->comm);
-    return status;
+    return status == JD_OK ? jd__cuda_local_meet_create(comm, spec) : status;
 }
 
 /* With the control communicator, and room for what the members tell. */
@@ -129,6 +130,7 @@ void jd__cuda_comm_destroy(struct jd_comm *comm)
     jd__cuda_nccl_comm_put(comm->ending);
     jd__host_cpu()->comm_destroy(comm->control);
     jd__cuda_inboxes_destroy(comm->inboxes, comm->size);
+    jd__cuda_local_meet_destroy(comm);
     free(comm->processes);
     free(comm->is_connected);
     free(comm->detail);

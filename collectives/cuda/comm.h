@@ -48,6 +48,8 @@ struct jd_comm {
     char *detail;
     ncclComm_t comm; /* used between enter and settle alone; of one: NULL */
     struct jd_comm *control;
+    struct jd_cuda_local_meet *local; /* NULL: alone in its process */
+    int local_place;                  /* this member's there */
     bool *is_connected;               /* each member: transfer.c's */
     struct jd_cuda_inbox *inboxes;    /* check.h's; NULL before the first */
     struct jd_cuda_nccl_comm *ending; /* aborting.h's */

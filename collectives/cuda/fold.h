@@ -36,6 +36,10 @@ struct jd_cuda_fold {
 /* Queues it; returns what CUDA does. The pair has a meaning. */
 cudaError_t jd__cuda_fold(const struct jd_cuda_fold *fold, cudaStream_t stream);
 
+/* Loads what the pairs need on the thread's device, which else comes with the
+ * first of each, behind the device's work. */
+cudaError_t jd__cuda_fold_load(void);
+
 /* For sentences and jd-info: "kernels" or "host". */
 const char *jd__cuda_fold_way(void);
 

@@ -176,6 +176,35 @@ extern "C" cudaError_t jd__cuda_fold(const struct jd_cuda_fold *fold,
     return launcher.error;
 }
 
+/* Looking at a kernel loads it. */
+struct loader {
+    cudaError_t error;
+
+    void load(const void *kernel)
+    {
+        struct cudaFuncAttributes attributes;
+        if (error == cudaSuccess)
+            error = cudaFuncGetAttributes(&attributes, kernel);
+    }
+
+    template <class Fold> void run(int)
+    {
+        load((const void *)fold_packs<Fold>);
+        load((const void *)
+                 fold_numbers<Fold, (int)sizeof(typename Fold::stored)>);
+        load((const void *)fold_numbers<Fold, 1>);
+    }
+};
+
+extern "C" cudaError_t jd__cuda_fold_load(void)
+{
+    struct loader loader = { cudaSuccess };
+    for (int dtype = 0; dtype <= JD_F8E4M3FN; dtype++)
+        for (int op = 0; op < JD_REDUCE_COUNT; op++)
+            fold_visit((jd_dtype)dtype, (enum jd_reduce)op, loader);
+    return loader.error;
+}
+
 extern "C" const char *jd__cuda_fold_way(void)
 {
     return "kernels";

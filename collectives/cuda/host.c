@@ -162,6 +162,16 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
     return host->wait_look(wait, state, find_missing, arg, count);
 }
 
+void jd__wait_warn(const struct jd_wait *wait, char *text)
+{
+    host->wait_warn(wait, text);
+}
+
+jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
+{
+    return host->wait_fail_deadline(wait, text);
+}
+
 /* ---- runtime/coordination/failure/failure_exit.h ------------------------ */
 
 void jd__failure_exit_set_hook(void (*hook)(void))

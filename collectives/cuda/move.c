@@ -253,14 +253,18 @@ static void permute_chunks(struct jd_cuda_task *task,
                            const struct jd_permute *permute, size_t bytes)
 {
     bool crosses = task->call->in == task->call->out && permute->to >= 0 &&
-                   permute->from >= 0;
+                   permute->to != task->comm->index && permute->from >= 0;
+    size_t most = jd__cuda_limits.chunk;
     struct jd_cuda_chunk chunk = { 0 };
     char *scratch = NULL;
-    while (jd__cuda_next_chunk(1, bytes, jd__cuda_limits.chunk, &chunk)) {
-        if (crosses && !scratch)
-            scratch = jd__task_scratch(task, chunk.columns);
-        permute_chunk(task, permute, &chunk, scratch);
-    }
+    if (crosses)
+        scratch = jd__task_scratch(task, bytes < most ? bytes : most);
+    jd__task_meet(task); /* also who neither sends nor receives */
+    if (permute->to == task->comm->index)
+        jd__task_copy(task, task->call->out, task->call->in, bytes);
+    else if (permute->to >= 0 || permute->from >= 0)
+        while (jd__cuda_next_chunk(1, bytes, most, &chunk))
+            permute_chunk(task, permute, &chunk, scratch);
 }
 
 jd_status jd__cuda_permute(struct jd_comm *comm,
@@ -277,10 +281,7 @@ jd_status jd__cuda_permute(struct jd_comm *comm,
         return status;
     jd__task_begin(&task, comm, call, permute->to < 0 ? 0 : bytes,
                    keeps ? 0 : bytes, false);
-    if (permute->to == comm->index)
-        jd__task_copy(&task, task.call->out, task.call->in, bytes);
-    else if (permute->to >= 0 || permute->from >= 0)
-        permute_chunks(&task, permute, bytes);
+    permute_chunks(&task, permute, bytes);
     if (permute->from < 0 && !keeps)
         jd__task_clear(&task, task.call->out, bytes);
     return jd__task_end(&task);

@@ -165,14 +165,24 @@ jd_status jd__cuda_scratch(struct jd_stream *stream, size_t bytes,
 
 /* ---- coming and going --------------------------------------------------- */
 
+/* With the least scratch: what the first transfers need must be there, as a
+ * member to which they come may wait for this one meanwhile (local_meet.h). */
 static jd_status make_handle(struct jd_stream *stream)
 {
+    static const struct jd_cuda_growth least = {
+        .bytes = 1, .operation = CREATE, .purpose = "of scratch memory"
+    };
     struct jd_cuda_visit visit;
     jd_status status = jd__cuda_enter(stream->native, CREATE, &visit);
     if (status == JD_OK)
         status = jd__cuda_check(
             cudaStreamCreateWithFlags(&stream->own, cudaStreamNonBlocking),
             CREATE, "cudaStreamCreateWithFlags");
+    if (status == JD_OK) {
+        status = jd__cuda_buffer_grow(&stream->scratch, &least);
+        if (status != JD_OK)
+            cudaStreamDestroy(stream->own);
+    }
     jd__cuda_leave(&visit);
     return status;
 }

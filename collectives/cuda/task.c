@@ -2,6 +2,7 @@
 /* task.c - the steps that the platform's collectives are made of. */
 #include "collectives/cuda/task.h"
 #include "collectives/cuda/errors.h"
+#include "collectives/cuda/local_meet.h"
 #include "collectives/cuda/nvtx.h"
 #include "collectives/cuda/stream.h"
 
@@ -24,6 +25,7 @@ void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
     task->handle = call->stream->handle;
     task->grouped = ncclSuccess;
     task->is_staged = false;
+    task->is_transfer = task->has_met = false;
     task->status =
         jd__cuda_enter(comm->native, operation_of(task), &task->visit);
 }
@@ -48,7 +50,21 @@ jd_status jd__task_end(struct jd_cuda_task *task)
         task->status = jd__cuda_unstage(&task->staged, task->status);
     jd__cuda_leave(&task->visit);
     jd__nvtx_end();
+    if (task->status != JD_OK && !task->is_transfer)
+        jd__cuda_local_meet_leave(task->comm);
     return task->status;
+}
+
+void jd__task_meet(struct jd_cuda_task *task)
+{
+    if (task->status == JD_OK)
+        task->status = jd__cuda_local_meet_come(task->comm, task->call);
+    task->has_met = true;
+}
+
+void jd__task_is_transfer(struct jd_cuda_task *task)
+{
+    task->is_transfer = task->has_met = true;
 }
 
 char *jd__task_scratch(struct jd_cuda_task *task, size_t bytes)
@@ -130,6 +146,8 @@ void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
  * wait forgets what was noted. */
 static bool enter_comm(struct jd_cuda_task *task)
 {
+    if (task->status == JD_OK && !task->has_met)
+        task->status = jd__cuda_local_meet_come(task->comm, task->call);
     if (task->status == JD_OK)
         task->status =
             jd__cuda_stream_note(task->call->stream, task->comm, task->call);

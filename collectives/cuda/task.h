@@ -37,6 +37,8 @@ struct jd_cuda_task {
     ncclResult_t grouped; /* the first failure in a group */
     struct jd_cuda_visit visit;
     bool is_staged;
+    bool is_transfer;
+    bool has_met;
     struct jd_staged staged;
 };
 
@@ -52,6 +54,15 @@ void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
 /* Brings host buffers back, and leaves; comes after each begin, whatever has
  * failed. Returns the task's status. */
 jd_status jd__task_end(struct jd_cuda_task *task);
+
+/*
+ * The members of this process meet before each call of NCCL (local_meet.h),
+ * which all of them make. Where one may make none, they meet here, once, and
+ * all memory of the task is there; where not all are in the call, as in
+ * transfers, they do not meet. Either comes after begin.
+ */
+void jd__task_meet(struct jd_cuda_task *task);
+void jd__task_is_transfer(struct jd_cuda_task *task);
 
 /* Once in a task; NULL where the task has failed. */
 char *jd__task_scratch(struct jd_cuda_task *task, size_t bytes);

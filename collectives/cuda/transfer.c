@@ -283,6 +283,7 @@ static void move_transfers(struct transfer_group *group)
 static jd_status run_on_device(struct transfer_group *group)
 {
     jd__task_begin_bare(&group->task, group->comm, &group->call);
+    jd__task_is_transfer(&group->task);
     copy_own(group);
     move_transfers(group);
     return jd__task_end(&group->task);
@@ -317,6 +318,7 @@ static jd_status run_staged(struct transfer_group *group)
     if (status == JD_OK) {
         jd__task_begin(&group->task, group->comm, &group->call, group->in_bytes,
                        group->out_bytes, false);
+        jd__task_is_transfer(&group->task);
         set_data(group);
         copy_own(group);
         move_transfers(group);
@@ -356,8 +358,7 @@ jd_status jd__cuda_transfer(struct jd_comm *comm,
                                     .call = transfers[0].call,
                                     .posted = few,
                                     .is_refused = few_refused };
-    if (count > 1)
-        group.call.activity = JD_ACTIVITY_GROUP;
+    group.call.activity = jd__transfers_activity(transfers, count);
     if (count > FEW) {
         group.posted = malloc((size_t)count * sizeof *group.posted);
         group.is_refused = calloc((size_t)count, sizeof *group.is_refused);

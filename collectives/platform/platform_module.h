@@ -58,6 +58,8 @@ struct jd_platform_host {
                            struct jd_wait_state *state,
                            jd_wait_missing_f find_missing, void *arg,
                            int count);
+    void (*wait_warn)(const struct jd_wait *wait, char *text);
+    jd_status (*wait_fail_deadline)(const struct jd_wait *wait, char *text);
     void (*make_progress)(const struct jd_runtime *runtime);
 
     /* runtime/coordination/failure/failure_exit.h */

@@ -18,6 +18,16 @@ calls=("$@")
 limit=$((60 * ${TEST_TIME_FACTOR:-1}))
 most=40 # messages of a call; the last that there is ends the search
 
+# processes_left PATTERN: into $work/left. Those that are just going have a moment
+# for it: mpirun may end before they have.
+processes_left() {
+    local pid
+    for pid in $(pgrep -f "$1"); do
+        timeout 10 tail --pid="$pid" -f /dev/null || true
+    done
+    pgrep -f "$1" >"$work/left"
+}
+
 # try_message CALL PROCESSES NUMBER: into $work/out and $work/err.
 try_message() {
     local status=0 word="round-$$-$1-$2-$3"
@@ -28,7 +38,7 @@ try_message() {
         >"$work/out" 2>"$work/err" </dev/null || status=$?
     cat "$work"/each.* >>"$work/err"
     ((status != 124)) || echo "timed out after $limit s" >>"$work/err"
-    if pgrep -f "dies_in_round $1 $3 $word" >"$work/left"; then
+    if processes_left "dies_in_round $1 $3 $word"; then
         echo "left behind: $(tr '\n' ' ' <"$work/left")" >>"$work/err"
     fi
     return "$status"

@@ -96,10 +96,28 @@ static cudaError_t allocate(size_t size, void **ret)
     return cudaSuccess;
 }
 
+/* As the real one, after all work of the device and of those that can access
+ * it: all. Pinned memory is all devices'. */
+static void wait_devices(const char *call)
+{
+    standin__lock();
+    for (int i = 0; i < standin__num_devices(); i++)
+        standin__wait_device(i, call);
+    standin__unlock();
+}
+
+/* As a real one where NCCL has mapped the devices' memory to each other. */
+static void wait_for_peers(const char *call)
+{
+    if (standin__number("STANDIN_PEERS_WAIT", 0) != 0)
+        wait_devices(call);
+}
+
 static cudaError_t malloc_device(void **ret, size_t size)
 {
     if (ret == NULL)
         return cudaErrorInvalidValue;
+    wait_for_peers("cudaMalloc");
     if (size > 0)
         return allocate(size, ret);
     *ret = NULL;
@@ -126,16 +144,6 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
     if (error == cudaSuccess)
         error = malloc_device(devPtr, size);
     return standin__leave(error);
-}
-
-/* As the real one, after all work of the device and of those that can access
- * it: all. Pinned memory is all devices'. */
-static void wait_devices(const char *call)
-{
-    standin__lock();
-    for (int i = 0; i < standin__num_devices(); i++)
-        standin__wait_device(i, call);
-    standin__unlock();
 }
 
 static cudaError_t free_device(void *start)
@@ -174,6 +182,7 @@ static cudaError_t malloc_pinned(void **ret, size_t size)
     *ret = NULL;
     if (size == 0)
         return cudaSuccess;
+    wait_for_peers("cudaMallocHost");
     if (posix_memalign(ret, PAGE, size) != 0)
         return cudaErrorMemoryAllocation;
     block.start = *ret;

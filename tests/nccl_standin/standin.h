@@ -23,6 +23,9 @@
  *                          aborted; ABORT:N:HANG lets the Nth ncclCommAbort
  *                          hang
  *   STANDIN_DRIVER         "none": as without a driver
+ *   STANDIN_PEERS_WAIT     1: who gets memory waits for the work of all of the
+ *                          process's devices, as where NCCL has mapped their
+ *                          memory to each other
  *   STANDIN_MIG            1: all are parts of one GPU
  */
 #ifndef NCCL_STANDIN_STANDIN_H

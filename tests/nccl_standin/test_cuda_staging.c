@@ -295,8 +295,8 @@ START_TEST(no_memory_is_told)
 {
     char host[100] = "";
     setenv("STANDIN_FAIL",
-           "cudaMallocHost:1:2,cudaMallocHost:2:2,cudaMalloc:1:2,"
-           "cudaMalloc:2:2",
+           "cudaMallocHost:1:2,cudaMallocHost:2:2,cudaMalloc:2:2,"
+           "cudaMalloc:3:2", /* the first is the stream's scratch */
            1);
     start();
     UNIT_FAILS(run(host, 100, host, 100), JD_RESOURCE_EXHAUSTED,
@@ -317,7 +317,7 @@ END_TEST
 START_TEST(an_old_buffer_goes_where_memory_is_short)
 {
     static char host[100000];
-    setenv("STANDIN_FAIL", "cudaMalloc:2:2,cudaMalloc:3:2", 1);
+    setenv("STANDIN_FAIL", "cudaMalloc:3:2,cudaMalloc:4:2", 1);
     start();
     UNIT_OK(run(host, 100, host, 100));
     struct jd_staged staged;

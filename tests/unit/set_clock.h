@@ -60,17 +60,17 @@ static struct set_clock_sleeper *set_clock_place(void)
 }
 
 /* The caller's lock keeps who sets the clock from waking it too early. */
-static int set_clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock,
+static int set_clock_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                           double until)
 {
     pthread_mutex_lock(&set_clock_state.lock);
     struct set_clock_sleeper *place = set_clock_place();
-    *place = (struct set_clock_sleeper){ condition, lock, until };
+    *place = (struct set_clock_sleeper){ condition, mutex, until };
     bool is_late = set_clock_has_come(until);
     pthread_cond_broadcast(&set_clock_state.changed);
     pthread_mutex_unlock(&set_clock_state.lock);
     if (!is_late)
-        pthread_cond_wait(condition, lock);
+        pthread_cond_wait(condition, mutex);
     pthread_mutex_lock(&set_clock_state.lock);
     place->condition = NULL;
     is_late = set_clock_has_come(until);
