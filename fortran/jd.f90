@@ -15,6 +15,7 @@
 ! doc/fortran.md says where it differs from C; all else is in C's headers.
 module jd
   use jdf_arrays
+  use jdf_checkpoint
   use jdf_collectives
   use jdf_coordination
   use jdf_memory

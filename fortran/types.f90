@@ -14,6 +14,7 @@ module jdf_types
   private
   public :: jd_mesh, jd_shard, jd_route, jd_leaf, jd_device, jd_kv_entry
   public :: jd_sharding, jd_array, jd_block, jd_array_shard
+  public :: jd_checkpoint
   public :: jd_is_null
 
   ! Statuses, stat= of each call.
@@ -59,6 +60,10 @@ module jdf_types
   type, bind(C) :: jd_array
     type(c_ptr) :: c = c_null_ptr
   end type jd_array
+
+  type, bind(C) :: jd_checkpoint
+    type(c_ptr) :: c = c_null_ptr
+  end type jd_checkpoint
 
   ! From one member to another, by their indices along the axes, from 0.
   type, bind(C) :: jd_route

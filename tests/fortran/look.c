@@ -10,6 +10,9 @@
 int look_at(const jd_array *array, int64_t m, int64_t n);
 int make_in_c(jd_array **ret_array, const jd_mesh *mesh, int64_t m, int64_t n);
 
+int save_in_c(const char *dir, jd_array *array);
+int restore_in_c(const char *dir, const jd_mesh *mesh, int64_t m, int64_t n);
+
 static int32_t value_at(int64_t row, int64_t column)
 {
     return (int32_t)(100 * (column + 1) + row + 1);
@@ -58,4 +61,26 @@ int make_in_c(jd_array **ret_array, const jd_mesh *mesh, int64_t m, int64_t n)
                                     (int64_t[]){ n, m }, fill, NULL);
     jd_sharding_release(sharding);
     return (int)status;
+}
+
+/* Saves it under the name "c". */
+int save_in_c(const char *dir, jd_array *array)
+{
+    const char *name = "c";
+    return (int)jd_array_save(dir, &name, &array, 1);
+}
+
+/* 1 where the checkpoint has x(m, n). */
+int restore_in_c(const char *dir, const jd_mesh *mesh, int64_t m, int64_t n)
+{
+    const char *name = "x";
+    jd_sharding *sharding;
+    jd_array *array;
+    if (jd_sharding_create(&sharding, mesh, "data,-") != JD_OK ||
+        jd_array_restore(dir, &name, &sharding, 1, &array) != JD_OK)
+        return 0;
+    int right = look_at(array, m, n);
+    jd_array_release(array);
+    jd_sharding_release(sharding);
+    return right;
 }
