@@ -381,6 +381,22 @@ JD_API void jdf_pshuffle(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *permutation,
     end_collective(&call, &it, status);
 }
 
+JD_API void jdf_shift(JDF_ALONG, const int *by, const int *edge, JDF_ARRAYS,
+                      JDF_TYPED)
+{
+    JDF_CALL("jd_shift");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = jd_shift(it.shard, it.along.text, *by, it.pair.in.data,
+                          it.pair.out.data, it.pair.in.count, it.pair.in.dtype,
+                          (jd_edge)*edge);
+    end_collective(&call, &it, status);
+}
+
 JD_API void jdf_pbroadcast(JDF_ALONG, const int *source, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_pbroadcast");

@@ -16,6 +16,7 @@ module jdf_collectives
   public :: jd_all_gather, jd_all_gather_2d
   public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
   public :: jd_ppermute, jd_ppermute_keep, jd_pshuffle, jd_pbroadcast
+  public :: jd_shift, jd_sendrecv
   public :: jd_send, jd_recv, jd_send_tagged, jd_recv_tagged
   public :: jd_group_begin, jd_group_end
   public :: jd_barrier, jd_shard_synchronize
@@ -128,6 +129,17 @@ module jdf_collectives
       integer(c_int), intent(in), contiguous :: permutation(:)
     end subroutine jd_pshuffle
 
+    ! "in" goes to the member "by" places further along the axes, and comes to
+    ! "out", or without one to "in", from the one "by" places before. edge says
+    ! what is beyond the ends: jd_edge_wrap, jd_edge_zero or jd_edge_keep.
+    subroutine jd_shift( &
+      shard, axes, by, edge, in, &
+      out, dtype, stat, errmsg) &
+      bind(C, name="jdf_shift")
+      include "reduce.inc"
+      integer(c_int), intent(in) :: by, edge
+    end subroutine jd_shift
+
     ! Every member gets what member source has, which alone reads "in".
     subroutine jd_pbroadcast( &
       shard, axes, source, in, &
@@ -170,6 +182,17 @@ module jdf_collectives
       integer(c_int32_t), intent(in) :: tag
       type(*), dimension(..), asynchronous, intent(inout) :: out
     end subroutine jd_recv_tagged
+
+    ! A send and a receive that proceed together; a peer that is -1 is nobody.
+    subroutine jd_sendrecv( &
+      shard, axes, to, in, from, &
+      out, dtype, stat, errmsg) &
+      bind(C, name="jdf_sendrecv")
+      include "transfer.inc"
+      integer(c_int), intent(in) :: to, from
+      type(*), dimension(..), asynchronous, intent(in) :: in
+      type(*), dimension(..), asynchronous, intent(inout) :: out
+    end subroutine jd_sendrecv
 
     subroutine jd_group_begin(shard, stat, errmsg) &
       bind(C, name="jdf_group_begin")

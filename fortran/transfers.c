@@ -99,6 +99,43 @@ JD_API void jdf_recv_tagged(JDF_TRANSFER, const int32_t *tag,
     receive_array(&call, shard, axes, peer, tag, out, dtype);
 }
 
+static jd_status check_types(const struct jdf_call *call,
+                             const struct jdf_buffer *in,
+                             const struct jdf_buffer *out)
+{
+    if (in->dtype == out->dtype)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: in is %s and out %s; they have the same type",
+                        call->name, jdf_type_text(in->array).text,
+                        jdf_type_text(out->array).text);
+}
+
+JD_API void jdf_sendrecv(JDF_TRANSFER, const CFI_cdesc_t *in, const int *from,
+                         const CFI_cdesc_t *out, JDF_TYPED)
+{
+    JDF_CALL("jd_sendrecv");
+    struct jdf_text along;
+    struct jdf_buffer sent = { .packed = NULL }, received = { .packed = NULL };
+    jd_status status = jdf_axes_take(&call, axes, &along);
+    if (status == JD_OK)
+        status = jdf_buffer_take(&call, "in", in, dtype, JDF_MOVED, &sent);
+    if (status == JD_OK)
+        status =
+            jdf_buffer_take(&call, "out", out, dtype, JDF_MOVED, &received);
+    if (status == JD_OK)
+        status = check_types(&call, &sent, &received);
+    if (status == JD_OK)
+        status = jd_sendrecv(*shard, along.text, *peer, sent.data, sent.count,
+                             *from, received.data, received.count, sent.dtype);
+    if (status == JD_OK)
+        jdf_buffer_write(&received);
+    jdf_buffer_drop(&sent);
+    jdf_buffer_drop(&received);
+    jdf_text_drop(&along);
+    jdf_end(&call, status);
+}
+
 JD_API void jdf_group_begin(jd_shard *const *shard, JDF_OUTCOME)
 {
     JDF_CALL("jd_group_begin");

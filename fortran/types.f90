@@ -36,6 +36,10 @@ module jdf_types
   ! The most dimensions that a sharded array has.
   integer(c_int), parameter, public :: jd_max_ndim = 8
 
+  ! What jd_shift does beyond the ends of an axis.
+  integer(c_int), parameter, public :: &
+    jd_edge_wrap = 0, jd_edge_zero = 1, jd_edge_keep = 2
+
   ! All axes of a mesh, where C has NULL.
   character(len=*), parameter, public :: jd_all_axes = "*"
 

@@ -262,6 +262,14 @@ contains
     call jd_ppermute_keep(me, "x", a(:, 1), b(1, :), line)
     call expect(all(b(1, :) == i - 1) .and. all(b(2, :) == -1), &
       "ppermute_keep into a section")
+    a = i
+    call jd_shift(me, "x", 1, jd_edge_wrap, a, b)
+    call expect(all(b == mod(i + n - 1, n)), "shift around a ring")
+    call jd_shift(me, "x", 1, jd_edge_zero, a, b)
+    call expect(all(b == max(i - 1, 0)), "shift with zeros behind it")
+    call jd_shift(me, "x", -1, jd_edge_keep, a)
+    call expect(all(a == min(i + 1, n - 1)), "shift back in place")
+    a = i
     call jd_pshuffle(me, "x", a, b, [(n - 1 - k, k=0, n - 1)])
     call expect(all(b == n - 1 - i), "pshuffle")
     call jd_pbroadcast(me, "x", n - 1, a, b)
@@ -279,6 +287,16 @@ contains
     call jd_recv(me, "x", mod(i + n - 1, n), b)
     call jd_group_end(me)
     call expect(all(b == mod(i + n - 1, n)), "a group of sends and receives")
+    b = -1
+    call jd_sendrecv(me, "x", mod(i + 1, n), a, mod(i + n - 1, n), b)
+    call expect(all(b == mod(i + n - 1, n)), "a send and a receive at once")
+    c = 2
+    call jd_sendrecv(me, "x", -1, a, -1, c(1, :))
+    call expect(all(c == 2), "with nobody")
+    call jd_sendrecv(me, "x", -1, [1.5], -1, b, stat=stat)
+    call expect_failure(stat, jd_invalid_argument, &
+      "jd_sendrecv: in is real(kind=4) and out integer(kind=4)")
+    c = i
     if (n == 1) return
     call jd_barrier(me, "x")
     b = -1
