@@ -6,6 +6,7 @@
 #include "jd_dtype.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* One measurement: `jd-bench NAME [options]`. */
 struct bench {
@@ -16,6 +17,7 @@ struct bench {
 
 extern const struct bench bench_checkpoint;
 extern const struct bench bench_collectives;
+extern const struct bench bench_halo;
 extern const struct bench bench_init;
 extern const struct bench bench_reshard;
 extern const struct bench bench_scale;
@@ -36,6 +38,8 @@ bool bench_read_number(const char *text, long long most, long long *ret_value);
 bool bench_read_counts(const char *text, int most, int room, int *values,
                        int *ret_count);
 jd_dtype bench_read_type(const char *name);
+/* "4096x4096", up to JD_MAX_NDIM lengths. NULL, or what it must be. */
+const char *bench_read_shape(const char *text, int *ret_ndim, int64_t *shape);
 
 /* "  target NAME: 1.23 UNIT, wanted at most 1.3: met". */
 void bench_report_most(const char *name, double value, const char *unit,

@@ -2,10 +2,12 @@
 /* common.c - what all measurements share. */
 #include "base/parse.h"
 #include "bench/jd_bench.h"
+#include "jd_array.h"
 #include "jd_process.h"
 #include "runtime/mpi/service.h"
 #include "runtime/topology/host.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,28 @@ bool bench_read_counts(const char *text, int most, int room, int *values,
     *ret_count = (int)count;
     free(read);
     return is_good;
+}
+
+/* MPI counts elements in an int. */
+const char *bench_read_shape(const char *text, int *ret_ndim, int64_t *shape)
+{
+    static const char wanted[] =
+        "lengths with x between them, as in 4096x4096, of fewer than "
+        "2147483648 elements";
+    long long elements = 1;
+    for (*ret_ndim = 0;; text++) {
+        char *end;
+        if (!isdigit((unsigned char)*text) || *ret_ndim == JD_MAX_NDIM)
+            return wanted;
+        long long length = strtoll(text, &end, 10);
+        if (length < 1 || length > INT_MAX || elements > INT_MAX / length)
+            return wanted;
+        elements *= length;
+        shape[(*ret_ndim)++] = length;
+        text = end;
+        if (*text != 'x')
+            return *text == '\0' ? NULL : wanted;
+    }
 }
 
 jd_dtype bench_read_type(const char *name)

@@ -43,28 +43,6 @@ static const char usage[] =
     "                     allgather_us, their ratios to jd's and more\n"
     "  --help             print this and exit\n";
 
-/* "4096x4096"; MPI counts elements in an int. */
-static bool read_shape(struct reshard_options *o, const char *text)
-{
-    struct bench_whole *whole = &o->request.whole;
-    long long elements = 1;
-    o->shape = text;
-    whole->ndim = 0;
-    for (;; text++) {
-        char *end;
-        if (!isdigit((unsigned char)*text) || whole->ndim == JD_MAX_NDIM)
-            return false;
-        long long length = strtoll(text, &end, 10);
-        if (length < 1 || length > INT_MAX || elements > INT_MAX / length)
-            return false;
-        elements *= length;
-        whole->shape[whole->ndim++] = length;
-        text = end;
-        if (*text != 'x')
-            return *text == '\0';
-    }
-}
-
 /* One "name:size", up to a comma. */
 static bool read_axis(struct reshard_mesh *mesh, const char *text,
                       size_t length)
@@ -128,10 +106,8 @@ static const char *read_value(struct reshard_options *o, int flag,
     struct reshard_request *r = &o->request;
     switch (flag) {
     case 's':
-        return read_shape(o, text)
-                   ? NULL
-                   : "lengths with x between them, as in 4096x4096, of fewer "
-                     "than 2147483648 elements";
+        o->shape = text;
+        return bench_read_shape(text, &r->whole.ndim, r->whole.shape);
     case 't':
         r->whole.dtype = bench_read_type(text);
         return r->whole.dtype ? NULL : "a type, F32 for example";

@@ -171,6 +171,14 @@ says "plans in JSON" 0 '"plan": "exchange"' \
     "${reshard[@]}" --plan 64 --rounds 3 --shape 65x67 --json
 cp "$work/out" "$work/json"
 says "theirs is JSON" 0 "" python3 -m json.tool "$work/json"
+halo=("$jd_bench" halo)
+says "jd-bench halo --help" 0 "Usage: jd-bench halo" "${halo[@]}" --help
+says "no such shape of a block" 2 '--shape is "8x", but it must be lengths' \
+    "${halo[@]}" --shape 8x
+says "halos of nothing" 2 '--width is "0", but it must be a number from 1' \
+    "${halo[@]}" --width 0
+says "halos wider than the block" 2 "--width 9 is more than the 8 elements" \
+    "${halo[@]}" --shape 16x8 --width 9
 checkpoint=("$jd_bench" checkpoint)
 says "jd-bench checkpoint --help" 0 "Usage: jd-bench checkpoint" \
     "${checkpoint[@]}" --help
@@ -299,6 +307,14 @@ TEXT
     says "its JSON is JSON" 0 "" python3 -m json.tool "$work/json"
     says "a sharding that the mesh has not" 1 '"y"' "${allow[@]}" \
         "${reshard[@]}" --to y --shape 4x4 --processes 1
+    halo+=(--launches 1 --rounds 3 --sample 0.1)
+    says "halos beside MPI's subarrays" 0 "MPI_Neighbor_alltoallw's time" \
+        "${allow[@]}" "${halo[@]}" --shape 9x7x5 --width 2 --type BF16 \
+        --processes 1,4
+    says "around the ends, in JSON" 0 '"alltoallw_wrong": 0' \
+        "${allow[@]}" "${halo[@]}" --shape 12x10 --periodic --json --processes 3
+    cp "$work/out" "$work/json"
+    says "halos in JSON are JSON" 0 "" python3 -m json.tool "$work/json"
     checkpoint+=(--dir "$work" --bytes 1MiB --rounds 1)
     says "a checkpoint beside dd" 0 "  target: restore: dd's time / jd's: " \
         "${allow[@]}" "${checkpoint[@]}"
@@ -311,7 +327,7 @@ TEXT
     else
         tap_ok "its files are removed"
     fi
-    for name in collectives reshard checkpoint init; do
+    for name in collectives halo reshard checkpoint init; do
         says "jd-bench $name as a process of a job" 2 "jd-bench: this is one \
 of 2 processes that mpirun started (OMPI_COMM_WORLD_SIZE), and each of them" \
             "${allow[@]}" mpirun --oversubscribe -n 2 "$jd_bench" "$name"
