@@ -187,12 +187,12 @@ static void run_trial(const struct trial *t, jd_shard *me)
     JD_CHECK(jd_shard_coordinates(me, AXES, p.at));
     size_t bytes = (size_t)count_elements(t, p.at) * element;
     unsigned char *given = malloc(bytes + 1), *wanted = malloc(bytes + 1);
-    do {
+    for (bool is_one = bytes > 0; is_one; is_one = step_on(t, &p)) {
         struct place from = source_of(t, &p);
         write_value(t, &p, given + i);
         write_value(t, &from, wanted + i);
         i += element;
-    } while (i < bytes && step_on(t, &p));
+    }
     memset(p.x, 0, sizeof p.x);
     void *block = make_block(t, me, given, bytes);
     exchange(t, me, p.at, block);
