@@ -266,8 +266,7 @@ static const char *read_value(struct options *o, int flag, const char *text)
     case 'r':
         return bench_read_rounds(text, &o->request.rounds);
     default:
-        o->request.sample_seconds = 1e-3 * strtod(text, NULL);
-        return o->request.sample_seconds > 0 ? NULL : "milliseconds above 0";
+        return bench_read_sample(text, &o->request.sample_seconds);
     }
 }
 

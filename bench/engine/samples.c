@@ -15,6 +15,12 @@ const char *bench_read_rounds(const char *text, int *ret_rounds)
     return NULL;
 }
 
+const char *bench_read_sample(const char *text, double *ret_seconds)
+{
+    *ret_seconds = 1e-3 * strtod(text, NULL);
+    return *ret_seconds > 0 ? NULL : "milliseconds above 0";
+}
+
 void bench_samples_print(const char *head, const double *seconds, int count)
 {
     printf("%s %d", head, count);

@@ -16,6 +16,8 @@ enum { BENCH_MAX_ROUNDS = 1000 }; /* samples of one side in one job */
 
 /* The value of --rounds. NULL, or what it must be. */
 const char *bench_read_rounds(const char *text, int *ret_rounds);
+/* The same of --sample, which is in milliseconds. */
+const char *bench_read_sample(const char *text, double *ret_seconds);
 
 struct bench_samples {
     double *seconds; /* malloc'ed */

@@ -59,8 +59,7 @@ static const char usage[] =
     "                     alltoallw_us, its ratios to jd's and more\n"
     "  --help             print this and exit\n";
 
-/* ---- flags ----------------------------------------------------------------
- */
+/* ---- flags -------------------------------------------------------------- */
 
 /* Flags with a value; what it must be where it is wrong, else NULL. */
 static const char *read_value(struct halo_options *o, int flag,
@@ -83,8 +82,7 @@ static const char *read_value(struct halo_options *o, int flag,
     case 'r':
         return bench_read_rounds(text, &r->rounds);
     default:
-        r->sample_seconds = 1e-3 * strtod(text, NULL);
-        return r->sample_seconds > 0 ? NULL : "milliseconds above 0";
+        return bench_read_sample(text, &r->sample_seconds);
     }
 }
 
@@ -136,8 +134,7 @@ static int check_widths(const struct halo_request *r)
     return -1;
 }
 
-/* ---- jobs -----------------------------------------------------------------
- */
+/* ---- jobs --------------------------------------------------------------- */
 
 static bool take_line(void *arg, const char *line)
 {
@@ -166,8 +163,7 @@ static void append_flags(const void *options, char *command, size_t used)
                         r->is_periodic ? " --periodic" : "");
 }
 
-/* ---- what came out --------------------------------------------------------
- */
+/* ---- what came out ------------------------------------------------------ */
 
 static double median_us(const struct halo_row *row, int side)
 {

@@ -37,8 +37,7 @@ struct halo_request {
 /* One process of a job; an exit status. */
 int halo_job(const struct halo_request *request);
 
-/* ---- halo_block.c ---------------------------------------------------------
- */
+/* ---- halo_block.c ------------------------------------------------------- */
 
 /* Where a member's block is among all of them. */
 struct halo_place {
@@ -54,8 +53,7 @@ void halo_block_fill(const struct halo_request *request,
 size_t halo_block_wrong(const struct halo_request *request,
                         const struct halo_place *place, const void *block);
 
-/* ---- halo_peer.c ----------------------------------------------------------
- */
+/* ---- halo_peer.c -------------------------------------------------------- */
 
 /* MPI's neighbours of a Cartesian communicator, and a type for each face. */
 struct halo_peer;

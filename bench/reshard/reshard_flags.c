@@ -124,8 +124,7 @@ static const char *read_value(struct reshard_options *o, int flag,
     case 'r':
         return bench_read_rounds(text, &r->rounds);
     default:
-        r->sample_seconds = 1e-3 * strtod(text, NULL);
-        return r->sample_seconds > 0 ? NULL : "milliseconds above 0";
+        return bench_read_sample(text, &r->sample_seconds);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LINE = 64 };
 
@@ -38,15 +39,22 @@ static bool is_local(const struct jd_comm_spec *spec, int member)
            spec->members[spec->index]->process_index;
 }
 
-/* The same on all members. */
-static bool shares_process(const struct jd_comm_spec *spec)
+/* Whether some process, not only this one, has several members: all come to the
+ * exchange then, or none. */
+static jd_status find_shared(const struct jd_comm *comm, const char *operation,
+                             bool *ret_is_shared)
 {
-    for (int b = 1; b < spec->size; b++)
-        for (int a = 0; a < b; a++)
-            if (spec->members[a]->process_index ==
-                spec->members[b]->process_index)
-                return true;
-    return false;
+    size_t bytes = (size_t)comm->size * sizeof *comm->processes;
+    int *sorted = malloc(bytes);
+    if (!sorted)
+        return jd__fail_no_memory(operation, bytes);
+    memcpy(sorted, comm->processes, bytes);
+    qsort(sorted, (size_t)comm->size, sizeof *sorted, jd__ranges_compare);
+    *ret_is_shared = false;
+    for (int i = 1; i < comm->size; i++)
+        *ret_is_shared |= sorted[i] == sorted[i - 1];
+    free(sorted);
+    return JD_OK;
 }
 
 static struct jd_cuda_local_meet *allocate_meet(const struct jd_comm_spec *spec)
@@ -113,9 +121,11 @@ static jd_status find_meet(struct jd_comm *comm,
 jd_status jd__cuda_local_meet_create(struct jd_comm *comm,
                                      const struct jd_comm_spec *spec)
 {
-    if (!shares_process(spec))
-        return JD_OK;
-    jd_status status = find_meet(comm, spec);
+    bool is_shared = false;
+    jd_status status = find_shared(comm, spec->operation, &is_shared);
+    if (!is_shared)
+        return status;
+    status = find_meet(comm, spec);
     if (status == JD_OK)
         status = jd__cuda_check(jd__cuda_fold_load(), spec->operation,
                                 "loading the folds' kernels");
