@@ -81,6 +81,9 @@ REDUCTION(pmean)
 REDUCTION(pmax)
 REDUCTION(pmin)
 REDUCTION(pprod)
+REDUCTION(pand)
+REDUCTION(por)
+REDUCTION(pxor)
 
 /* ---- one of them has a part for each member ------------------------------ */
 

@@ -12,6 +12,7 @@ module jdf_collectives
   implicit none
   private
   public :: jd_psum, jd_pmean, jd_pmax, jd_pmin, jd_pprod
+  public :: jd_pand, jd_por, jd_pxor
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
   public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
@@ -50,6 +51,23 @@ module jdf_collectives
       bind(C, name="jdf_pprod")
       include "reduce.inc"
     end subroutine jd_pprod
+
+    ! The members' integers bit by bit, as iand, ior and ieor; of
+    ! logical(c_bool) all, any, an odd number.
+    subroutine jd_pand(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pand")
+      include "reduce.inc"
+    end subroutine jd_pand
+
+    subroutine jd_por(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_por")
+      include "reduce.inc"
+    end subroutine jd_por
+
+    subroutine jd_pxor(shard, axes, in, out, dtype, stat, errmsg) &
+      bind(C, name="jdf_pxor")
+      include "reduce.inc"
+    end subroutine jd_pxor
 
     ! Member i gets part i of the sum: in(..., members * n), out(..., n).
     subroutine jd_psum_scatter(shard, axes, in, out, dtype, stat, errmsg) &

@@ -91,6 +91,23 @@ JD_API jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in,
                           void *out, size_t count, jd_dtype dtype);
 
 /*
+ * The members' in[0..count) joined bit by bit into out[0..count): by and, or,
+ * exclusive or, the same on every member. Of integer types; of PRED the logical
+ * ones: all, any, an odd number. jax.lax has none of them.
+ *
+ *     JD_CHECK(jd_por(me, "data", in, out, 8, JD_U64));
+ *
+ * Returns: as jd_psum; UNIMPLEMENTED for floating and complex types.
+ * Source: MPI_BAND, MPI_BOR, MPI_BXOR; of PRED MPI_LAND, MPI_LOR, MPI_LXOR.
+ */
+JD_API jd_status jd_pand(jd_shard *shard, const char *axes, const void *in,
+                         void *out, size_t count, jd_dtype dtype);
+JD_API jd_status jd_por(jd_shard *shard, const char *axes, const void *in,
+                        void *out, size_t count, jd_dtype dtype);
+JD_API jd_status jd_pxor(jd_shard *shard, const char *axes, const void *in,
+                         void *out, size_t count, jd_dtype dtype);
+
+/*
  * Gives member i block i of the sum: out[0..count) is the sum of the members'
  * in[i * count..(i + 1) * count); in has count elements for each member. As
  * jd_psum otherwise. Source: jax.lax.psum_scatter (leading dimension).

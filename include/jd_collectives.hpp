@@ -157,6 +157,42 @@ T pprod(shard me, c_text axes, T mine, on_failure failure = {})
     return detail::number(jd_pprod, me, axes, mine, failure);
 }
 
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pand(shard me, c_text axes, const In &in, Out &&out,
+          on_failure failure = {})
+{
+    detail::alike("jd::pand", jd_pand, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T pand(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_pand, me, axes, mine, failure);
+}
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void por(shard me, c_text axes, const In &in, Out &&out,
+         on_failure failure = {})
+{
+    detail::alike("jd::por", jd_por, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T por(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_por, me, axes, mine, failure);
+}
+
+template <class In, class Out, class = detail::if_buffer<Out>>
+void pxor(shard me, c_text axes, const In &in, Out &&out,
+          on_failure failure = {})
+{
+    detail::alike("jd::pxor", jd_pxor, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T pxor(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    return detail::number(jd_pxor, me, axes, mine, failure);
+}
+
 /* in is as long as the members' outs together. */
 template <class In, class Out, class = detail::if_buffer<Out>>
 void psum_scatter(shard me, c_text axes, const In &in, Out &&out,

@@ -85,6 +85,42 @@ jd_status jd_pprod(jd_shard *shard, const char *axes, const void *in, void *out,
     return reduce_vector(shard, axes, &call, JD_REDUCE_PROD);
 }
 
+jd_status jd_pand(jd_shard *shard, const char *axes, const void *in, void *out,
+                  size_t count, jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    struct jd_collective call = { .activity = JD_ACTIVITY_PAND,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return reduce_vector(shard, axes, &call, JD_REDUCE_AND);
+}
+
+jd_status jd_por(jd_shard *shard, const char *axes, const void *in, void *out,
+                 size_t count, jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    struct jd_collective call = { .activity = JD_ACTIVITY_POR,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return reduce_vector(shard, axes, &call, JD_REDUCE_OR);
+}
+
+jd_status jd_pxor(jd_shard *shard, const char *axes, const void *in, void *out,
+                  size_t count, jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    struct jd_collective call = { .activity = JD_ACTIVITY_PXOR,
+                                  .in = in,
+                                  .out = out,
+                                  .count = count,
+                                  .dtype = dtype };
+    return reduce_vector(shard, axes, &call, JD_REDUCE_XOR);
+}
+
 /* in has a block of rows x count for each member, side by side in each row. */
 static jd_status reduce_and_scatter(jd_shard *shard, const char *axes,
                                     struct jd_collective *call, size_t rows)

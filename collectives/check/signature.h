@@ -25,6 +25,9 @@
     X(PMAX, "jd_pmax")                                                         \
     X(PMIN, "jd_pmin")                                                         \
     X(PPROD, "jd_pprod")                                                       \
+    X(PAND, "jd_pand")                                                         \
+    X(POR, "jd_por")                                                           \
+    X(PXOR, "jd_pxor")                                                         \
     X(ALL_GATHER, "jd_all_gather")                                             \
     X(ALL_GATHER_2D, "jd_all_gather_2d")                                       \
     X(PSUM_SCATTER, "jd_psum_scatter")                                         \

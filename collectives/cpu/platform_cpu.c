@@ -50,8 +50,16 @@ static jd_status enumerate_devices(const struct jd_settings *settings,
 
 /* ---- what has a meaning ------------------------------------------------- */
 
+static bool is_of_bits(enum jd_reduce op)
+{
+    return op == JD_REDUCE_AND || op == JD_REDUCE_OR || op == JD_REDUCE_XOR;
+}
+
 static const char *remedy_of(jd_dtype dtype, enum jd_reduce op)
 {
+    if (is_of_bits(op))
+        return "it is of integers, bit by bit, and of PRED: give the bits as "
+               "U8, U16, U32 or U64";
     if (dtype == JD_PRED)
         return "its values are 0 and 1: count in a wider type, S32 for "
                "example (jd_convert), or take jd_pmax for \"any\" and jd_pmin "

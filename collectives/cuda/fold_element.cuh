@@ -202,6 +202,15 @@ template <class T> struct fold_codes {
     };
 DEFINE_CODES(fold_max_pred, uint8_t, (x | y) != 0)
 DEFINE_CODES(fold_min_pred, uint8_t, (x != 0) & (y != 0))
+DEFINE_CODES(fold_xor_pred, uint8_t, (x != 0) ^ (y != 0))
+#define DEFINE_BITS(size)                                                      \
+    DEFINE_CODES(fold_and_u##size, uint##size##_t, x &y)                       \
+    DEFINE_CODES(fold_or_u##size, uint##size##_t, x | y)                       \
+    DEFINE_CODES(fold_xor_u##size, uint##size##_t, x ^ y)
+DEFINE_BITS(8)
+DEFINE_BITS(16)
+DEFINE_BITS(32)
+DEFINE_BITS(64)
 #define DEFINE_INTEGER_ORDER(name, type)                                       \
     DEFINE_CODES(fold_max_##name, type, x > y ? x : y)                         \
     DEFINE_CODES(fold_min_##name, type, x < y ? x : y)
@@ -224,6 +233,7 @@ DEFINE_FLOAT_ORDER(bf16, uint16_t)
 DEFINE_FLOAT_ORDER(f32, uint32_t)
 DEFINE_FLOAT_ORDER(f64, uint64_t)
 #undef DEFINE_CODES
+#undef DEFINE_BITS
 #undef DEFINE_INTEGER_ORDER
 #undef DEFINE_FLOAT_ORDER
 
@@ -274,11 +284,26 @@ bool fold_visit_order(enum jd_reduce op, Visitor &visitor)
     return op == JD_REDUCE_MAX || op == JD_REDUCE_MIN;
 }
 
+template <class And, class Or, class Xor, class Visitor>
+bool fold_visit_bits(enum jd_reduce op, Visitor &visitor)
+{
+    if (op == JD_REDUCE_AND)
+        visitor.template run<And>(1);
+    else if (op == JD_REDUCE_OR)
+        visitor.template run<Or>(1);
+    else if (op == JD_REDUCE_XOR)
+        visitor.template run<Xor>(1);
+    return op == JD_REDUCE_AND || op == JD_REDUCE_OR || op == JD_REDUCE_XOR;
+}
+
+#define FOLD_BITS(and_, or_, xor_)                                             \
+    fold_visit_bits<fold_##and_, fold_##or_, fold_##xor_>(op, visitor)
 #define FOLD_ORDER(name)                                                       \
     fold_visit_order<fold_max_##name, fold_min_##name>(op, visitor)
 #define FOLD_INTEGER(number, name, size)                                       \
     case JD_##number:                                                          \
         return FOLD_ORDER(name) ||                                             \
+               FOLD_BITS(and_u##size, or_u##size, xor_u##size) ||              \
                fold_visit_integer<fold_unsigned<uint##size##_t>>(op, visitor);
 #define FOLD_REAL(number, name)                                                \
     case JD_##number:                                                          \
@@ -308,11 +333,12 @@ bool fold_visit(jd_dtype dtype, enum jd_reduce op, Visitor &visitor)
     case JD_C128:
         return fold_visit_complex<fold_f64>(op, visitor);
     case JD_PRED:
-        return FOLD_ORDER(pred);
+        return FOLD_ORDER(pred) || FOLD_BITS(min_pred, max_pred, xor_pred);
     default:
         return false;
     }
 }
+#undef FOLD_BITS
 #undef FOLD_ORDER
 #undef FOLD_INTEGER
 #undef FOLD_REAL

@@ -7,7 +7,8 @@
  * - pmax and pmin of floats: jd's have NaN win and -0.0 < +0.0;
  * - products of F16 and BF16: NCCL's round after each factor;
  * - F8 (NCCL has it from 2.24 on): its sums round after each summand;
- * - 16-bit integers, which NCCL lacks; products of complex numbers.
+ * - 16-bit integers, which NCCL lacks; products of complex numbers;
+ * - and, or and xor, bit by bit.
  * Complex numbers are two floats where parts do not mix; PRED is a U8 of 0 and
  * 1, whose greatest is "or" and whose least is "and".
  */
@@ -19,7 +20,8 @@
 static const ncclRedOp_t ops[JD_REDUCE_COUNT] = {
     [JD_REDUCE_SUM] = ncclSum,   [JD_REDUCE_MEAN] = ncclAvg,
     [JD_REDUCE_MAX] = ncclMax,   [JD_REDUCE_MIN] = ncclMin,
-    [JD_REDUCE_PROD] = ncclProd,
+    [JD_REDUCE_PROD] = ncclProd, [JD_REDUCE_AND] = ncclMin,
+    [JD_REDUCE_OR] = ncclMax,
 };
 
 #define BIT(op) (1u << JD_REDUCE_##op)
@@ -35,7 +37,7 @@ struct type_row {
 };
 
 static const struct type_row rows[] = {
-    [JD_PRED] = { ORDERED, 1, ncclUint8 },
+    [JD_PRED] = { ORDERED | BIT(AND) | BIT(OR), 1, ncclUint8 },
     [JD_S8] = { INTEGER, 1, ncclInt8 },
     [JD_S32] = { INTEGER, 1, ncclInt32 },
     [JD_S64] = { INTEGER, 1, ncclInt64 },

@@ -211,7 +211,10 @@ static __attribute__((noinline)) void fold_by_plan(const struct jd_fold *fold,
     DEFINE_FORMS(dtype, MEAN)                                                  \
     DEFINE_FORMS(dtype, MAX)                                                   \
     DEFINE_FORMS(dtype, MIN)                                                   \
-    DEFINE_FORMS(dtype, PROD)
+    DEFINE_FORMS(dtype, PROD)                                                  \
+    DEFINE_FORMS(dtype, AND)                                                   \
+    DEFINE_FORMS(dtype, OR)                                                    \
+    DEFINE_FORMS(dtype, XOR)
 JD_DTYPE_MAP(DEFINE_OPS)
 
 #define FORM_ROW(dtype, op, form)                                              \
@@ -221,9 +224,10 @@ JD_DTYPE_MAP(DEFINE_OPS)
         op] = { FORM_ROW(dtype, op, WHOLE), FORM_ROW(dtype, op, PARTIAL),      \
                 FORM_ROW(dtype, op, FINISH), FORM_ROW(dtype, op, WIDE) }
 #define DTYPE_ROW(dtype, number, size)                                         \
-    [JD_##dtype] = { OP_ROW(dtype, SUM), OP_ROW(dtype, MEAN),                  \
-                     OP_ROW(dtype, MAX), OP_ROW(dtype, MIN),                   \
-                     OP_ROW(dtype, PROD) },
+    [JD_##dtype] = { OP_ROW(dtype, SUM),  OP_ROW(dtype, MEAN),                 \
+                     OP_ROW(dtype, MAX),  OP_ROW(dtype, MIN),                  \
+                     OP_ROW(dtype, PROD), OP_ROW(dtype, AND),                  \
+                     OP_ROW(dtype, OR),   OP_ROW(dtype, XOR) },
 static jd_fold_function *const functions[JD_NUM_DTYPES][JD_REDUCE_COUNT]
                                         [JD_FOLD_FORMS] = { JD_DTYPE_MAP(
                                             DTYPE_ROW) };

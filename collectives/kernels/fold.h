@@ -13,7 +13,8 @@
  *
  * F16, BF16 and the F8 types are added, multiplied and divided as F32, and
  * rounded once, to nearest even; pmax and pmin of them do not round. Integers
- * wrap. NaN wins in max and min, and -0.0 < +0.0. PRED: max is or, min is and.
+ * wrap. NaN wins in max and min, and -0.0 < +0.0. PRED: max is or, min is and;
+ * and, or and xor are of integers, bit by bit, and of PRED.
  * Every NaN that is computed is the quiet one without sign and payload, so
  * that bits depend on nothing but the order of the ins; a fold of one vector
  * into its own type, other than a mean, is its copy. Threads: any.
@@ -60,7 +61,8 @@ struct jd_fold {
 typedef void jd_fold_function(const struct jd_fold *fold);
 
 /* NULL for a pair without a meaning: sums, means and products of PRED, means
- * of integers, max and min of complex numbers. */
+ * of integers, max and min of complex numbers, and, or and xor of floating and
+ * complex ones. */
 jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
                                 enum jd_fold_form form);
 

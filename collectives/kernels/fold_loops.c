@@ -34,7 +34,10 @@
     DEFINE_COMBINE(max_u##bits, u##bits, x > y ? x : y)                        \
     DEFINE_COMBINE(min_u##bits, u##bits, x < y ? x : y)                        \
     DEFINE_COMBINE(max_s##bits, s##bits, x > y ? x : y)                        \
-    DEFINE_COMBINE(min_s##bits, s##bits, x < y ? x : y)
+    DEFINE_COMBINE(min_s##bits, s##bits, x < y ? x : y)                        \
+    DEFINE_COMBINE(and_u##bits, u##bits, x &y)                                 \
+    DEFINE_COMBINE(or_u##bits, u##bits, x | y)                                 \
+    DEFINE_COMBINE(xor_u##bits, u##bits, x ^ y)
 DEFINE_INTEGERS(8)
 DEFINE_INTEGERS(16)
 DEFINE_INTEGERS(32)
@@ -43,6 +46,7 @@ DEFINE_INTEGERS(64)
 /* Any byte but 0 is true. */
 DEFINE_COMBINE(or_pred, u8, (x | y) != 0)
 DEFINE_COMBINE(and_pred, u8, (x != 0) & (y != 0))
+DEFINE_COMBINE(xor_pred, u8, (x != 0) ^ (y != 0))
 
 DEFINE_COMBINE(sum_f32, f32, jd__f32_plain(x + y))
 DEFINE_COMBINE(sum_f64, f64, jd__f64_plain(x + y))
@@ -143,6 +147,9 @@ const struct jd_fold_loops TABLE_NAME(JD_FOLD_VARIANT) = {
         [JD_REDUCE_MAX] = { ORDER_ROWS(max), [JD_PRED] = or_pred },
         [JD_REDUCE_MIN] = { ORDER_ROWS(min), [JD_PRED] = and_pred },
         [JD_REDUCE_PROD] = { INTEGER_ROWS(product), WIDE_ROWS(product) },
+        [JD_REDUCE_AND] = { INTEGER_ROWS(and), [JD_PRED] = and_pred },
+        [JD_REDUCE_OR] = { INTEGER_ROWS(or), [JD_PRED] = or_pred },
+        [JD_REDUCE_XOR] = { INTEGER_ROWS(xor), [JD_PRED] = xor_pred },
     },
     .pair_sum = { [JD_F16] = pair_f16, [JD_BF16] = pair_bf16 },
     .many_sum = { [JD_F16] = many_f16, [JD_BF16] = many_bf16 },

@@ -11,6 +11,9 @@ enum jd_reduce {
     JD_REDUCE_MAX,
     JD_REDUCE_MIN,
     JD_REDUCE_PROD,
+    JD_REDUCE_AND, /* bit by bit; of PRED the logical ones */
+    JD_REDUCE_OR,
+    JD_REDUCE_XOR,
     JD_REDUCE_COUNT
 };
 

@@ -116,6 +116,27 @@ def pprod(x: Any, axis_name: Axes = None, *, out: Any = None,
     return _reduce('jd_pprod', x, axis_name, out, shard, axis_index_groups)
 
 
+def pand(x: Any, axis_name: Axes = None, *, out: Any = None,
+         shard: Shard | None = None,
+         axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Their bits joined by and; all() of truth values. Source: MPI_BAND."""
+    return _reduce('jd_pand', x, axis_name, out, shard, axis_index_groups)
+
+
+def por(x: Any, axis_name: Axes = None, *, out: Any = None,
+        shard: Shard | None = None,
+        axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Their bits joined by or; any() of truth values. Source: MPI_BOR."""
+    return _reduce('jd_por', x, axis_name, out, shard, axis_index_groups)
+
+
+def pxor(x: Any, axis_name: Axes = None, *, out: Any = None,
+         shard: Shard | None = None,
+         axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """Their bits joined by exclusive or. Source: MPI_BXOR."""
+    return _reduce('jd_pxor', x, axis_name, out, shard, axis_index_groups)
+
+
 # ---- along a dimension -----------------------------------------------------
 
 

@@ -66,6 +66,18 @@ class Reductions(unittest.TestCase):
                 self.assertEqual(got[0].dtype, kind)
                 np.testing.assert_array_equal(got[3].astype('complex128'), 6)
 
+    def test_bits(self):
+        expected = {jd.pand: np.bitwise_and, jd.por: np.bitwise_or,
+                    jd.pxor: np.bitwise_xor}
+        for dtype in 'bool', 'int8', 'int16', 'uint32', 'int64':
+            x = [np.random.default_rng(seed).integers(0, 99, 7).astype(dtype)
+                 for seed in range(4)]
+            for function, same in expected.items():
+                got = run_bodies((4,), ('data',), lambda me: function(
+                    x[jd.axis_index()], 'data'))
+                for result in got:
+                    np.testing.assert_array_equal(result, same.reduce(x))
+
     @need('ml_dtypes')
     def test_ml_dtypes_are_there(self):
         got = run_bodies((4,), ('data',), lambda me: jd.pmax(

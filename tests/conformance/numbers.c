@@ -37,6 +37,8 @@ bool has_meaning(enum reduce op, jd_dtype dtype)
     bool is_extreme = op == REDUCE_MAX || op == REDUCE_MIN;
     if (op == REDUCE_NONE)
         return true;
+    if (op >= REDUCE_AND)
+        return !is_floating(format);
     if (dtype == JD_PRED)
         return is_extreme;
     if (op == REDUCE_MEAN)

@@ -24,7 +24,10 @@ enum reduce {
     REDUCE_MEAN,
     REDUCE_MAX,
     REDUCE_MIN,
-    REDUCE_PROD
+    REDUCE_PROD,
+    REDUCE_AND,
+    REDUCE_OR,
+    REDUCE_XOR
 };
 
 /* What the elements are like. */

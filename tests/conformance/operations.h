@@ -11,6 +11,9 @@
     X(pmax)                                                                    \
     X(pmin)                                                                    \
     X(pprod)                                                                   \
+    X(pand)                                                                    \
+    X(por)                                                                     \
+    X(pxor)                                                                    \
     X(psum_scatter)                                                            \
     X(psum_scatter_2d)                                                         \
     X(all_gather)                                                              \

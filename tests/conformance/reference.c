@@ -114,6 +114,12 @@ static uint64_t fold_integer(const struct format *format, enum reduce op,
         return is_less ? a : b;
     case REDUCE_PROD:
         return a * b;
+    case REDUCE_AND:
+        return a & b;
+    case REDUCE_OR:
+        return a | b;
+    case REDUCE_XOR:
+        return a ^ b;
     default:
         return a + b;
     }

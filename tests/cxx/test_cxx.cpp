@@ -193,6 +193,15 @@ static void reduce(jd::shard me)
     EXPECT(jd::pmin(me, nullptr, i == 0) == (n == 1), "%d", n);
     EXPECT(jd::pmean(me, std::string("data"), 2.5f) == 2.5f, "%d", n);
     EXPECT(jd::pprod(me, nullptr, 1u) == 1u, "%d", n);
+    unsigned bit = 1u << i, all = (1u << n) - 1;
+    EXPECT(jd::por(me, nullptr, bit) == all, "%d", n);
+    EXPECT(jd::pand(me, nullptr, all ^ bit) == 0, "%d", n);
+    EXPECT(jd::pxor(me, nullptr, true) == (n % 2 == 1), "%d", n);
+    unsigned bits[1] = { bit };
+    jd::por(me, nullptr, bits, bits);
+    jd::pand(me, nullptr, bits, bits);
+    jd::pxor(me, nullptr, bits, bits);
+    EXPECT(bits[0] == (n % 2 ? all : 0), "%u", bits[0]);
     double two[2][1] = { { 1 }, { 2 } }, out[2][1];
     jd::psum(me, nullptr, two, out);
     EXPECT(out[1][0] == 2 * n, "%g", out[1][0]);

@@ -161,6 +161,9 @@ static void try_types(void)
     expect_sentence(jd_pmax(me, NULL, x, y, 1, JD_C64), JD_UNIMPLEMENTED,
                     "jd_pmax: not defined for C64; complex numbers have no "
                     "order: reduce their parts, or their absolute values");
+    expect_sentence(jd_pxor(me, NULL, x, y, 1, JD_BF16), JD_UNIMPLEMENTED,
+                    "jd_pxor: not defined for BF16; it is of integers, bit by "
+                    "bit, and of PRED: give the bits as U8, U16, U32 or U64");
 }
 
 #define ALIKE                                                                  \

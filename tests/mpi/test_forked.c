@@ -45,6 +45,9 @@ static void try_shard(void)
     REFUSED(jd_pmax(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_pmin(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_pprod(s, "x", &in, &out, 1, JD_F64));
+    REFUSED(jd_pand(s, "x", &in, &out, 1, JD_U64));
+    REFUSED(jd_por(s, "x", &in, &out, 1, JD_U64));
+    REFUSED(jd_pxor(s, "x", &in, &out, 1, JD_U64));
     REFUSED(jd_all_gather(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_psum_scatter(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_all_to_all(s, "x", &in, &out, 1, JD_F64));

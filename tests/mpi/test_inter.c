@@ -87,6 +87,12 @@ static double combine(enum jd_reduce op, double a, double b)
         return a < b ? a : b;
     case JD_REDUCE_PROD:
         return a * b;
+    case JD_REDUCE_AND:
+        return (unsigned)a & (unsigned)b;
+    case JD_REDUCE_OR:
+        return (unsigned)a | (unsigned)b;
+    case JD_REDUCE_XOR:
+        return (unsigned)a ^ (unsigned)b;
     default:
         return a + b;
     }

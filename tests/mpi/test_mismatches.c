@@ -75,6 +75,10 @@ ROW(sum_mean, PSUM_TEXT, PSUM(10, JD_F64), "jd_pmean of 10 x F64",
     CALL(jd_pmean, ARGS(10, JD_F64)))
 ROW(sum_prod, PSUM_TEXT, PSUM(10, JD_F64), "jd_pprod of 10 x F64",
     CALL(jd_pprod, ARGS(10, JD_F64)))
+ROW(sum_and, "jd_psum of 10 x U8", PSUM(10, JD_U8), "jd_pand of 10 x U8",
+    CALL(jd_pand, ARGS(10, JD_U8)))
+ROW(or_xor, "jd_por of 10 x S64", CALL(jd_por, ARGS(10, JD_S64)),
+    "jd_pxor of 10 x S64", CALL(jd_pxor, ARGS(10, JD_S64)))
 ROW(sum_gather, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_gather of 10 x F64",
     CALL(jd_all_gather, ARGS(10, JD_F64)))
 ROW(sum_scatter, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum_scatter of 10 x F64",
@@ -147,7 +151,8 @@ static const struct row {
     ENTRY(sum_permute),  ENTRY(gather_count),  ENTRY(gather_rows),
     ENTRY(scatter_rows), ENTRY(source),        ENTRY(routes),
     ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shift),
-    ENTRY(edge),         ENTRY(shuffle),
+    ENTRY(edge),         ENTRY(shuffle),       ENTRY(sum_and),
+    ENTRY(or_xor),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 

@@ -56,9 +56,16 @@ static inline bool is_signed(jd_dtype dtype)
            dtype == JD_S64;
 }
 
+static inline bool is_of_bits(enum jd_reduce op)
+{
+    return op == JD_REDUCE_AND || op == JD_REDUCE_OR || op == JD_REDUCE_XOR;
+}
+
 static inline bool has_meaning(jd_dtype dtype, enum jd_reduce op)
 {
     bool orders = op == JD_REDUCE_MAX || op == JD_REDUCE_MIN;
+    if (is_of_bits(op))
+        return !is_float(dtype);
     if (is_complex(dtype))
         return !orders;
     return is_float(dtype) || orders ||
@@ -117,12 +124,21 @@ static inline void store(jd_dtype dtype, struct element e, unsigned char *to)
      : ((x) > (y)) == (greater) ? (x)                                          \
                                 : (y))
 
+static inline uint64_t combine_bits(enum jd_reduce op, uint64_t a, uint64_t b)
+{
+    return op == JD_REDUCE_AND ? a & b : op == JD_REDUCE_OR ? a | b : a ^ b;
+}
+
 static inline struct element combine(jd_dtype dtype, enum jd_reduce op,
                                      struct element a, struct element b)
 {
     struct element e = a;
     bool greater = op == JD_REDUCE_MAX, is_product = op == JD_REDUCE_PROD;
-    if (dtype == JD_PRED) {
+    if (is_of_bits(op)) {
+        e.integer = dtype == JD_PRED
+                        ? combine_bits(op, a.integer != 0, b.integer != 0)
+                        : combine_bits(op, a.integer, b.integer);
+    } else if (dtype == JD_PRED) {
         e.integer = greater ? a.integer || b.integer : a.integer && b.integer;
     } else if (op == JD_REDUCE_MAX || op == JD_REDUCE_MIN) {
         bool less = is_signed(dtype) ? (int64_t)a.integer < (int64_t)b.integer

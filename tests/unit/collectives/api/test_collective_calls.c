@@ -70,10 +70,19 @@ START_TEST(reductions_reduce)
     UNIT_OK(jd_pprod(me, "model", in, out, 7, JD_F32));
     expect_call("all_reduce", "jd_pprod", 7);
     ck_assert_int_eq(fake.last.op, JD_REDUCE_PROD);
+    UNIT_OK(jd_pand(me, "model", in, out, 7, JD_F32));
+    expect_call("all_reduce", "jd_pand", 7);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_AND);
+    UNIT_OK(jd_por(me, "model", in, out, 7, JD_F32));
+    expect_call("all_reduce", "jd_por", 7);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_OR);
+    UNIT_OK(jd_pxor(me, "model", in, out, 7, JD_F32));
+    expect_call("all_reduce", "jd_pxor", 7);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_XOR);
     UNIT_OK(jd_psum(me, "model", in, in, 7, JD_F32));
     UNIT_OK(jd_psum(me, "model", in, in + 7, 7, JD_F32));
     UNIT_OK(jd_psum(me, "model", NULL, NULL, 0, JD_F32));
-    ck_assert_int_eq(fake.calls, 8);
+    ck_assert_int_eq(fake.calls, 11);
 }
 END_TEST
 

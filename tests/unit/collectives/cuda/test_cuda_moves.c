@@ -130,6 +130,8 @@ static const struct pair {
     { JD_F32, JD_REDUCE_MAX },    { JD_S16, JD_REDUCE_SUM },
     { JD_F8E5M2, JD_REDUCE_SUM }, { JD_C64, JD_REDUCE_PROD },
     { JD_S32, JD_REDUCE_MIN },    { JD_PRED, JD_REDUCE_MAX },
+    { JD_U64, JD_REDUCE_XOR },    { JD_S16, JD_REDUCE_AND },
+    { JD_PRED, JD_REDUCE_OR },    { JD_PRED, JD_REDUCE_XOR },
 };
 enum { NUM_PAIRS = sizeof pairs / sizeof *pairs };
 

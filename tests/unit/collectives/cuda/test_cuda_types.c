@@ -14,7 +14,8 @@ static const jd_dtype dtypes[] = {
 enum { NUM_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static const char *const op_names[JD_REDUCE_COUNT] = { "sum", "mean", "max",
-                                                       "min", "prod" };
+                                                       "min", "prod", "and",
+                                                       "or",  "xor" };
 
 /* ---- types -------------------------------------------------------------- */
 
@@ -59,7 +60,7 @@ static const struct {
     jd_dtype dtype;
     const char *native;
 } table[] = {
-    { JD_PRED, " max min" },
+    { JD_PRED, " max min and or" },
     { JD_S8, " sum max min prod" },
     { JD_S16, "" },
     { JD_S32, " sum max min prod" },
@@ -106,6 +107,8 @@ START_TEST(signs_and_kinds_are_kept)
     ck_assert_int_eq(jd__cuda_way_of(JD_F32, JD_REDUCE_MEAN).op, ncclAvg);
     ck_assert_int_eq(jd__cuda_way_of(JD_F32, JD_REDUCE_PROD).op, ncclProd);
     ck_assert_int_eq(jd__cuda_way_of(JD_U8, JD_REDUCE_MIN).op, ncclMin);
+    ck_assert_int_eq(jd__cuda_way_of(JD_PRED, JD_REDUCE_AND).op, ncclMin);
+    ck_assert_int_eq(jd__cuda_way_of(JD_PRED, JD_REDUCE_OR).op, ncclMax);
 }
 END_TEST
 
