@@ -24,7 +24,7 @@ static struct {
     char dir[PATH_MAX];   /* "": none */
     char job[17], host[256];
     int self, processes;
-    bool is_begun, is_written;
+    bool is_known, is_begun, is_written;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- settings ----------------------------------------------------------- */
@@ -68,6 +68,7 @@ void jd__trace_file_begin(uint64_t job, const char *host, int self,
     snprintf(state.host, sizeof state.host, "%s", host);
     state.self = self;
     state.processes = processes;
+    state.is_known = true;
     state.is_begun = state.dir[0] != '\0';
     state.is_written = false;
     pthread_mutex_unlock(&state.lock);
@@ -76,7 +77,7 @@ void jd__trace_file_begin(uint64_t job, const char *host, int self,
 void jd__trace_file_end(void)
 {
     pthread_mutex_lock(&state.lock);
-    state.is_begun = false;
+    state.is_known = state.is_begun = false;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -180,4 +181,57 @@ void jd__trace_file_write_dead(const int *processes, size_t count,
             write_ring(processes[i], ring, end);
     }
     pthread_mutex_unlock(&state.lock);
+}
+
+/* ---- while it runs ------------------------------------------------------ */
+
+/* NULL: nobody has it. */
+static const struct jd_ring *ring_at(int place, int *ret_places)
+{
+    struct jd_host_rings shared = jd__recorder_host_rings();
+    const struct jd_ring *own = jd__recorder_own();
+    bool is_shared = own && own >= shared.rings &&
+                     own < shared.rings + (shared.rings ? shared.count : 0);
+    *ret_places = !own ? 0 : is_shared ? shared.count : 1;
+    if (place < 0 || place >= *ret_places)
+        return NULL;
+    const struct jd_ring *ring = is_shared ? &shared.rings[place] : own;
+    return jd__ring_is_valid(ring) ? ring : NULL;
+}
+
+/* With its magic before it. */
+static void *pack_as_file(const struct jd_ring *ring,
+                          const struct jd_trace_about *about, size_t *ret_size)
+{
+    size_t size;
+    void *packed = jd__trace_pack(ring, about, &size);
+    uint8_t *bytes = packed ? malloc(sizeof JD_TRACE_MAGIC + size) : NULL;
+    *ret_size = bytes ? sizeof JD_TRACE_MAGIC + size : 1;
+    if (bytes) {
+        memcpy(bytes, JD_TRACE_MAGIC, sizeof JD_TRACE_MAGIC);
+        memcpy(bytes + sizeof JD_TRACE_MAGIC, packed, size);
+    }
+    free(packed);
+    return bytes;
+}
+
+void *jd__trace_file_show(int place, int *ret_places, size_t *ret_size)
+{
+    char job[sizeof state.job], host[sizeof state.host];
+    pthread_mutex_lock(&state.lock);
+    bool is_known = state.is_known;
+    struct jd_trace_about about = {
+        .job = job, .host = host, .end = "", .processes = state.processes
+    };
+    memcpy(job, state.job, sizeof job);
+    memcpy(host, state.host, sizeof host);
+    pthread_mutex_unlock(&state.lock);
+    const struct jd_ring *ring = ring_at(place, ret_places);
+    *ret_size = 0;
+    if (!is_known)
+        *ret_places = 0;
+    if (!is_known || !ring)
+        return NULL;
+    about.writer = atomic_load(&ring->process);
+    return pack_as_file(ring, &about, ret_size);
 }

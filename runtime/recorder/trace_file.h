@@ -40,6 +40,17 @@ jd_status jd__trace_file_configure(const char *dir);
 void jd__trace_file_begin(uint64_t job, const char *host, int self,
                           int processes);
 
+/*
+ * What the processes of this host have called so far, each as such a file: of
+ * those whose rings this process can read, its own among them, that at the
+ * place, from 0 to below *ret_places. malloc'ed; NULL with a size of 0 where
+ * nobody has that ring, and with a size of 1 where there is no memory. It has
+ * no end, and its writer is the process itself. *ret_places is 0 where nothing
+ * is recorded (JD_RECORDER=0), or the world is not known yet.
+ * Blocks: as jd__trace_pack(). Threads: any.
+ */
+void *jd__trace_file_show(int place, int *ret_places, size_t *ret_size);
+
 /* How this process ends, in words. The first that says it stands. */
 __attribute__((format(printf, 1, 2))) void
 jd__trace_file_write(const char *format, ...);

@@ -88,7 +88,7 @@ CLASSES = {
     'runtime/coordination/server/service_private.h':
         'admission barriers blocked circles failures followed greet kv '
         'pending preemption_sync processes quota service stacks stragglers '
-        'strangers',
+        'strangers traces',
 }
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'

@@ -70,6 +70,14 @@ static void on_lost(void *arg, const char *why)
     FUZZ_EXPECT(service->num_lost == 1, "lost twice: %s", why);
 }
 
+/* One part and a bit, or none. */
+static void *show_trace(int place, int *ret_places, size_t *ret_size)
+{
+    *ret_places = 2;
+    *ret_size = place < 2 ? 40000 : 0;
+    return place < 2 ? calloc(1, *ret_size) : NULL;
+}
+
 /* The loop is this thread's: no other is started. */
 static void open_agent(struct service *service, const struct jd_auth *auth)
 {
@@ -92,6 +100,7 @@ static void open_agent(struct service *service, const struct jd_auth *auth)
         .heartbeat_timeout = -1,
         .notice = -1,
         .max_message = MAX_MESSAGE,
+        .show_trace = show_trace,
         .on_push = on_push,
         .on_lost = on_lost,
         .arg = service,

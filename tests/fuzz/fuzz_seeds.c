@@ -132,6 +132,12 @@ enum {
     INQUIRY,
     WITHDRAW,
     BLOCKED,
+    SENT,
+    STACK_OF,
+    STACK,
+    STACK_SHOWN,
+    TRACE_OF,
+    TRACE_PART,
 };
 
 /* Timeouts: without end, at once, 1 s. */
@@ -180,6 +186,11 @@ static const struct {
     SEED("is_looked_at", THREE, 0, FUZZ_ALL, FUZZ_ACCEPT, 6, FUZZ_HELLO, 6, 0,
          8, 0, ASK(6, INQUIRY, NOW), 0, ASK(0, GET, NEVER), 1, 0,
          ASK(0, INQUIRY, NOW), 2, ASK(0, WITHDRAW, NOW), 2),
+    SEED("shows_its_calls", THREE, 0, FUZZ_ALL, FUZZ_ACCEPT, 6, FUZZ_HELLO, 6,
+         0, 8, 0, ASK(6, TRACE_OF, SECOND), 1, 0, 0, ASK(1, TRACE_PART, NOW), 1,
+         0, 0, 7, 40, ASK(6, TRACE_OF, SECOND), 1, 1, 4,
+         ASK(6, TRACE_OF, NEVER), 2, 0, 0, ASK(0, TRACE_OF, NEVER), 2, 0, 0,
+         FUZZ_TIME, 5, FUZZ_LOSE, 2, 0),
     SEED("waits_for_each_other", THREE, 0, FUZZ_ALL, ASK(0, BLOCKED, NOW), 1, 0,
          60, 0, 1, 1, ASK(1, BLOCKED, NOW), 1, 1, 60, 7, 1, 0,
          ASK(0, BLOCKED, NOW), 1, 0, 60, 7, 1, 1, FUZZ_TIME, 5,

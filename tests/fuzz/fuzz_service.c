@@ -70,6 +70,7 @@ static void fill_hello(const struct model *model, Jd__Hello *hello,
     hello->host = (char *)hosts[host % COUNT(hosts)];
     hello->boot_id = hello->host;
     hello->program = (char *)"train";
+    hello->shows_traces = host % COUNT(hosts) != 3;
     hello->pid = 100 + process;
     hello->is_back = (flags & FUZZ_IS_BACK) != 0;
     hello->nonce = jd__wire_bytes(nonce, sizeof nonce);

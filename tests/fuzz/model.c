@@ -32,6 +32,8 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_LIVE:
     case JD__MESSAGE__BODY_STACK_OF:
         return end;
+    case JD__MESSAGE__BODY_TRACE_OF: /* none waits longer */
+        return fmin(model->now + 60, message->timeout_ms < 0 ? INFINITY : end);
     case JD__MESSAGE__BODY_REPORT:
         return message->timeout_ms < 0 ? model->now + REPORT_SECONDS
                                        : model->now + REPORT_SECONDS +
@@ -43,6 +45,8 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_BLOCKED:
     case JD__MESSAGE__BODY_SENT:
     case JD__MESSAGE__BODY_STACK:
+    case JD__MESSAGE__BODY_STACK_SHOWN:
+    case JD__MESSAGE__BODY_TRACE_PART:
         return INFINITY; /* these have no reply */
     default:
         return -INFINITY; /* these have it when the call returns */
@@ -224,6 +228,13 @@ static bool hook_vouch(void *peer, const struct jd_munge_spec *spec)
     return connection->is_vouching;
 }
 
+/* Of every other one so much that it is to read first. */
+static size_t hook_backlog(void *peer)
+{
+    const struct connection *connection = peer;
+    return connection->num_asked % 2 ? 0 : connection->limit;
+}
+
 static enum jd_peer_owner hook_owner(void *peer)
 {
     (void)peer;
@@ -236,6 +247,7 @@ const struct jd_service_hooks model_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .backlog = hook_backlog,
     .owner = hook_owner,
 };
 

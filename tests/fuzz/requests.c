@@ -191,6 +191,26 @@ static void fill_blocked(struct fuzz_input *input, struct request *request)
     blocked->processes = request->processes;
 }
 
+static void fill_trace(struct fuzz_input *input, struct request *request)
+{
+    static const uint8_t bytes[JD_WIRE_TRACE_PART + 1];
+    if (request->message.body_case == JD__MESSAGE__BODY_TRACE_OF) {
+        jd__trace_of__init(&request->body.trace_of);
+        request->body.trace_of.process = fuzz_byte(input) % 5;
+        request->body.trace_of.place = fuzz_byte(input) % 4;
+        request->body.trace_of.offset = (uint64_t)take_number(input);
+        return;
+    }
+    jd__trace_part__init(&request->body.trace_part);
+    request->body.trace_part.number = fuzz_byte(input) % 8;
+    request->body.trace_part.status = fuzz_byte(input) % 3;
+    request->body.trace_part.text = (char *)take_text(input);
+    request->body.trace_part.size = (uint64_t)take_number(input);
+    size_t size = fuzz_byte(input);
+    request->body.trace_part.bytes =
+        jd__wire_bytes(bytes, size == 255 ? sizeof bytes : size);
+}
+
 /* Those that have nothing in them, or one number. */
 static void fill_small(struct fuzz_input *input, struct request *request)
 {
@@ -238,6 +258,10 @@ static void fill_small(struct fuzz_input *input, struct request *request)
         request->body.stack.status = fuzz_byte(input) % 3;
         request->body.stack.text = (char *)take_text(input);
         break;
+    case JD__MESSAGE__BODY_STACK_SHOWN:
+        jd__stack_shown__init(&request->body.stack_shown);
+        request->body.stack_shown.process = fuzz_byte(input) % 5;
+        break;
     default:
         jd__armed__init(&request->body.armed);
     }
@@ -269,6 +293,10 @@ static void fill_body(struct fuzz_input *input, struct request *request)
     case JD__MESSAGE__BODY_STEP:
         fill_step(input, request);
         break;
+    case JD__MESSAGE__BODY_TRACE_OF:
+    case JD__MESSAGE__BODY_TRACE_PART:
+        fill_trace(input, request);
+        break;
     default:
         fill_small(input, request);
     }
@@ -277,7 +305,7 @@ static void fill_body(struct fuzz_input *input, struct request *request)
 void fuzz_request(struct fuzz_input *input, struct request *request)
 {
     unsigned first = JD__MESSAGE__BODY_HEARTBEAT;
-    unsigned count = JD__MESSAGE__BODY_STACK - first + 1;
+    unsigned count = JD__MESSAGE__BODY_TRACE_PART - first + 1;
     memset(request, 0, sizeof *request);
     jd__message__init(&request->message);
     request->message.body_case =

@@ -41,6 +41,9 @@ struct request {
         Jd__Sent sent;
         Jd__StackOf stack_of;
         Jd__Stack stack;
+        Jd__StackShown stack_shown;
+        Jd__TraceOf trace_of;
+        Jd__TracePart trace_part;
     } body;
     Jd__Progress progress;
     Jd__Waited waited;

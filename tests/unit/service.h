@@ -40,6 +40,8 @@ struct peer {
     Jd__Message *inbox[MAX_INBOX];
     int first, last;
     bool has_keys, is_welcome, is_ended, is_dropped;
+    bool is_old;    /* of a jd that shows no traces */
+    size_t backlog; /* bytes that it has not read */
     enum jd_peer_owner owner;
     uint64_t last_id;
     uint8_t challenge[JD_AUTH_NONCE];
@@ -99,12 +101,18 @@ static inline enum jd_peer_owner hook_owner(void *arg)
     return ((struct peer *)arg)->owner;
 }
 
+static inline size_t hook_backlog(void *arg)
+{
+    return ((struct peer *)arg)->backlog;
+}
+
 static const struct jd_service_hooks hooks = {
     .send = hook_send,
     .welcome = hook_welcome,
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .backlog = hook_backlog,
     .owner = hook_owner,
 };
 
@@ -390,6 +398,7 @@ static inline void expect_processes(const uint32_t *ranges, size_t n,
 static inline void meet(struct peer *peer, int i, int count, const char *host)
 {
     Jd__Hello hello = make_hello(i, count, host);
+    hello.shows_traces = !peer->is_old;
     accept_peer(peer);
     say_hello(peer, &open_auth, &hello);
     expect_welcome(peer, &open_auth);

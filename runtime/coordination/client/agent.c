@@ -99,6 +99,8 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
         jd__agent_heartbeat_say(agent);
     if (message->body_case == JD__MESSAGE__BODY_SHOW)
         jd__agent_stack_show(agent, message->show->number);
+    if (message->body_case == JD__MESSAGE__BODY_SHOW_TRACE)
+        jd__agent_trace_show(agent, message->show_trace);
     if (agent->spec.on_push)
         agent->spec.on_push(agent->spec.arg, message);
     jd__message__free_unpacked(message, NULL);
@@ -471,6 +473,7 @@ static void close_on_loop(void *arg)
     struct jd_agent *agent = arg;
     jd__agent_close(agent);
     jd__agent_stack_close(agent);
+    jd__agent_trace_close(agent);
     jd__link_pool_destroy(agent->pool);
 }
 

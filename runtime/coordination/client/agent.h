@@ -52,6 +52,9 @@ struct jd_agent_spec {
     char *(*describe_call)(uint64_t number);
     /* As jd__recorder_take_waits(); NULL: it waits for nobody. */
     int (*take_waits)(struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
+    /* On a thread of the agent's: as jd__trace_file_show(); NULL: it shows no
+     * calls to who asks the service for them. */
+    void *(*show_trace)(int place, int *ret_places, size_t *ret_size);
     /* On the loop's thread: what was learned of the service's clock; NULL: it
      * is not asked for. */
     void (*note_clock)(const struct jd_clock_sample *sample);
@@ -77,6 +80,7 @@ struct jd_service_place {
     char program[64];
     uint32_t pid;
     uint64_t incarnation;
+    bool shows_traces; /* who asks it for calls is answered */
 };
 
 /* Copies what it needs. Returns JD_OK, RESOURCE_EXHAUSTED. The fd is the

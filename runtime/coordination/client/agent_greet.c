@@ -132,6 +132,7 @@ static void fill_hello(struct jd_agent *agent, Jd__Hello *hello)
     hello->boot_id = (char *)agent->spec.boot_id;
     hello->program = (char *)agent->spec.program;
     hello->pid = agent->spec.pid;
+    hello->shows_traces = true;
     hello->is_back = agent->state == JD_AGENT_BACKING;
     hello->nonce = bytes_of(greeting->nonce);
     if (agent->auth.way == JD_AUTH_MUNGE)
@@ -349,6 +350,7 @@ static void on_admitted(struct jd_agent *agent, const Jd__Admitted *admitted)
              admitted->program);
     agent->place.pid = admitted->pid;
     agent->place.incarnation = admitted->incarnation;
+    agent->place.shows_traces = admitted->shows_traces;
     pthread_mutex_unlock(&agent->lock);
     jd__agent_heartbeat_start(agent);
     jd__agent_be_ready(agent);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* agent_private.h - what the agent's parts share: its connection
  * (agent_connect.c), how that is let in (agent_greet.c), its signs of life
- * (agent_heartbeat.c), its stack (agent_stack.c), its calls (agent.c). */
+ * (agent_heartbeat.c), its stack (agent_stack.c), what its process has called
+ * (agent_trace.c), its calls (agent.c). */
 #ifndef RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 #define RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 
@@ -51,6 +52,28 @@ struct jd_agent_stack {
     struct event *end; /* of the tool; NULL: none runs */
 };
 
+/* A trace that is being read, part by part. */
+struct jd_agent_trace {
+    uint64_t reader; /* 0: none */
+    int place, places;
+    uint8_t *bytes;
+    size_t size;
+    uint64_t used; /* the number of the last ShowTrace that it was for */
+};
+
+enum { JD_AGENT_TRACES = 4 }; /* readers, and parts that are asked for */
+
+/* What its process has called is asked for. */
+struct jd_agent_traces {
+    struct jd_agent_trace kept[JD_AGENT_TRACES];
+    struct jd_trace_wanted {
+        uint64_t number, reader, offset;
+        int place;
+    } wanted[JD_AGENT_TRACES]; /* in the order in which they came */
+    int num_wanted;
+    struct jd_trace_packing *packing; /* of the first; NULL: none */
+};
+
 struct jd_agent {
     struct jd_agent_spec spec; /* its texts are the agent's own */
     struct jd_auth auth;
@@ -75,6 +98,7 @@ struct jd_agent {
     int clock_more;        /* questions that follow at once */
     double clock_asked_at; /* of the spec's clock */
     struct jd_agent_stack stack;
+    struct jd_agent_traces traces;
 
     pthread_mutex_t lock;
     pthread_cond_t state_changed;
@@ -139,6 +163,14 @@ void jd__agent_set_heard(struct jd_agent *agent, double at);
 void jd__agent_stack_show(struct jd_agent *agent, uint64_t number);
 /* Nobody waits for it any more; a tool that runs is left to itself. */
 void jd__agent_stack_close(struct jd_agent *agent);
+
+/* ---- agent_trace.c ------------------------------------------------------ */
+
+/* The service asks for a part of what its process has called. */
+void jd__agent_trace_show(struct jd_agent *agent, const Jd__ShowTrace *show);
+/* Nobody waits for it any more. Blocks: as spec.show_trace(), where one is
+ * being made. */
+void jd__agent_trace_close(struct jd_agent *agent);
 
 /* ---- agent.c ------------------------------------------------------------ */
 

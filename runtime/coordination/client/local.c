@@ -52,10 +52,17 @@ static void hook_nothing(void *local)
     (void)local;
 }
 
+static size_t hook_backlog(void *local)
+{
+    (void)local;
+    return 0;
+}
+
 static const struct jd_service_hooks hooks = {
     .send = hook_send,
     .welcome = hook_welcome,
     .end = hook_nothing,
+    .backlog = hook_backlog,
 };
 
 /* ---- calls -------------------------------------------------------------- */

@@ -110,6 +110,48 @@ jd_status jd__observe_stack(struct jd_observer *o, int process, double timeout,
     return JD_OK;
 }
 
+static jd_status fail_old_service(const struct jd_observer *o)
+{
+    return jd_fail(JD_UNIMPLEMENTED,
+                   "the job at %s: the jd of its process 0 is of an earlier "
+                   "version, which cannot show what a job has called while it "
+                   "runs; JD_TRACE_DIR has it when the job has ended",
+                   o->address);
+}
+
+/* A part that is not there was never sent by a service of jd. */
+static jd_status take_part(const struct jd_observer *o, struct jd_call *call,
+                           Jd__Message **ret_answer)
+{
+    if (call->reply->trace) {
+        *ret_answer = call->answer;
+        return JD_OK;
+    }
+    jd__call_finish(call);
+    return jd_fail(JD_INTERNAL,
+                   "the job at %s: its coordination service answers without "
+                   "what was asked for; it is broken",
+                   o->address);
+}
+
+jd_status jd__observe_trace(struct jd_observer *o, int process, int place,
+                            size_t offset, double timeout,
+                            Jd__Message **ret_answer)
+{
+    Jd__TraceOf body = JD__TRACE_OF__INIT;
+    struct jd_call call = { .operation = "its calls", .timeout = timeout };
+    if (!jd__agent_place(o->agent).shows_traces)
+        return fail_old_service(o);
+    body.process = (uint32_t)process;
+    body.place = (uint32_t)place;
+    body.offset = offset;
+    jd__call_init(&call, JD__MESSAGE__BODY_TRACE_OF, &body);
+    call.request.timeout_ms = (int64_t)(1000 * timeout);
+    jd_status status = jd__agent_call(o->agent, &call);
+    return status == JD_OK ? take_part(o, &call, ret_answer)
+                           : fail_observer(o, status);
+}
+
 void jd__observe_close(struct jd_observer *o)
 {
     if (!o)

@@ -2,7 +2,8 @@
 /*
  * observe.h - a look at another job: connects to its coordination service as
  * an observer, who is let in like any other but can change nothing, and asks
- * for the table of its processes, once or again and again, or for a stack.
+ * for the table of its processes, once or again and again, for a stack, or for
+ * what processes have called.
  *
  *     status = jd__observe_open(env, settings, "10.0.0.1:40123", 10,
  * &observer); status = jd__observe_ask(observer, 10, &answer);
@@ -47,6 +48,19 @@ jd_status jd__observe_ask(struct jd_observer *observer, double timeout,
  */
 jd_status jd__observe_stack(struct jd_observer *observer, int process,
                             double timeout, Jd__Message **ret_answer);
+
+/*
+ * A part of what the processes of that one's host have called: of the trace at
+ * the place, from the offset on, in answer->reply->trace.
+ * Blocks: at most timeout seconds, and two more for the service's own words.
+ * Returns: as jd__observe_stack, but for NOT_FOUND; UNIMPLEMENTED where the
+ *   process's jd, or that of process 0, is of an earlier version; ABORTED where
+ *   the trace is to be read anew from offset 0; RESOURCE_EXHAUSTED where too
+ * many others read.
+ */
+jd_status jd__observe_trace(struct jd_observer *observer, int process,
+                            int place, size_t offset, double timeout,
+                            Jd__Message **ret_answer);
 
 /* NULL is nothing. */
 void jd__observe_close(struct jd_observer *observer);

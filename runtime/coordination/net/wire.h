@@ -26,6 +26,7 @@ enum {
     JD_WIRE_PROTOCOL = 4,        /* the number in Challenge and Hello */
     JD_WIRE_HEADER = 4,          /* bytes before the message */
     JD_WIRE_STRANGER_MAX = 8192, /* the limit until the Welcome */
+    JD_WIRE_TRACE_PART = 32768,  /* bytes of a trace in one message */
 };
 
 /* Bytes that grow at the end and are taken from the front. All zero: empty. */

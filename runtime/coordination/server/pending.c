@@ -121,6 +121,11 @@ static const struct request_kind kinds[] = {
         .doing = "asks for a stack",
         .expire = jd__stacks_expire,
     },
+    [JD_WAIT_TRACE] = {
+        .others = "another to show its calls",
+        .doing = "asks for calls",
+        .expire = jd__traces_expire,
+    },
 };
 
 /* ---- by deadline: a binary heap ----------------------------------------- */
@@ -340,7 +345,8 @@ jd__pending_of(const struct jd_service_process *member)
     const struct jd_pending_request *waiter =
         member->connection ? member->connection->waiters : NULL;
     while (waiter &&
-           (waiter->kind == JD_WAIT_DOING || waiter->kind == JD_WAIT_STACK))
+           (waiter->kind == JD_WAIT_DOING || waiter->kind == JD_WAIT_STACK ||
+            waiter->kind == JD_WAIT_TRACE))
         waiter = waiter->next_of_connection;
     return waiter;
 }

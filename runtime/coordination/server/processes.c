@@ -62,6 +62,7 @@ jd_status jd__processes_fill(struct jd_service *service,
     member->host = find_host(service, hello);
     service->hosts[member->host].count += member->pid != 0;
     member->heard = service->now;
+    member->shows_traces = hello->shows_traces;
     snprintf(member->program, sizeof member->program, "%s", hello->program);
     return JD_OK;
 }
@@ -85,6 +86,49 @@ void jd__processes_leave(struct jd_service *service,
         return;
     jd__processes_set_state(service, member, JD_PROCESS_STATE_LEFT);
     jd__admission_unjoin(service, member);
+}
+
+/* ---- what it is asked --------------------------------------------------- */
+
+void jd__processes_reply(struct jd_service *service,
+                         struct jd_connection *connection, uint64_t id,
+                         const struct jd_service_process *member,
+                         jd_status status, const char *format, ...)
+{
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out) {
+        va_list args;
+        va_start(args, format);
+        jd__processes_print(out, service, member);
+        vfprintf(out, format, args);
+        va_end(args);
+    }
+    char *text = jd__text_end(&written);
+    if (text)
+        jd__service_reply(service, connection, id, status, "%s", text);
+    else
+        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
+                          "the service has no memory left");
+    free(text);
+}
+
+const char *jd__processes_why_silent(const struct jd_service_process *member)
+{
+    switch (member->state) {
+    case JD_PROCESS_STATE_ABSENT:
+        return "it is not in the job yet";
+    case JD_PROCESS_STATE_LEFT:
+        return "it has left in order";
+    case JD_PROCESS_STATE_FAILED:
+        return member->failure ? member->failure : "it has failed";
+    case JD_PROCESS_STATE_CONNECTED:
+    case JD_PROCESS_STATE_LEAVING:
+        break;
+    }
+    return member->connection ? NULL
+                              : "its connection is lost; ask again when it "
+                                "is back";
 }
 
 /* ---- how many ----------------------------------------------------------- */

@@ -226,6 +226,7 @@ void jd__service_connection_destroy(struct jd_service *service,
                                     struct jd_connection *connection)
 {
     end_waits(service, connection);
+    jd__traces_forget_reader(service, connection);
     leave_list(service, connection);
     if (connection->member && connection->member->connection == connection) {
         jd__blocked_forget(service, connection->member);
@@ -268,8 +269,10 @@ void jd__service_lost(struct jd_service *service,
     jd__service_connection_destroy(service, connection);
     if (was_its && !was_ended)
         lose_member(service, member, error, why);
-    if (was_its)
+    if (was_its) {
         jd__stacks_end(service, member);
+        jd__traces_end(service, member);
+    }
     jd__admission_check_leaving(service);
 }
 
@@ -312,6 +315,8 @@ static jd_request_f *handler_of(Jd__Message__BodyCase body)
         [JD__MESSAGE__BODY_STACK_OF] = jd__stacks_on_request,
         [JD__MESSAGE__BODY_STACK] = jd__stacks_on_answer,
         [JD__MESSAGE__BODY_STACK_SHOWN] = jd__stacks_on_shown,
+        [JD__MESSAGE__BODY_TRACE_OF] = jd__traces_on_request,
+        [JD__MESSAGE__BODY_TRACE_PART] = jd__traces_on_answer,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -336,6 +341,7 @@ static bool needs_member(Jd__Message__BodyCase body)
     case JD__MESSAGE__BODY_SENT:
     case JD__MESSAGE__BODY_STACK:
     case JD__MESSAGE__BODY_STACK_SHOWN:
+    case JD__MESSAGE__BODY_TRACE_PART:
         return true;
     default:
         return false;
@@ -350,6 +356,7 @@ static bool is_forbidden(const struct jd_connection *connection,
            (connection->role == JD__ROLE__OBSERVER &&
             body != JD__MESSAGE__BODY_INQUIRY &&
             body != JD__MESSAGE__BODY_STACK_OF &&
+            body != JD__MESSAGE__BODY_TRACE_OF &&
             body != JD__MESSAGE__BODY_HEARTBEAT);
 }
 

@@ -15,9 +15,9 @@
  * meet and part (admission.c), who is there (processes.c), waits and their
  * deadlines (pending.c), the store's requests (kv.c), barriers
  * (barriers.c), waits of processes for each other (blocked.c), who makes
- * others wait (stragglers.c), stacks of processes (stacks.c), failures
- * (failures.c), preemption (preemption_sync.c), how many strangers there may be
- * (strangers.c). Threads: one at a time.
+ * others wait (stragglers.c), stacks of processes (stacks.c), what they have
+ * called (traces.c), failures (failures.c), preemption (preemption_sync.c), how
+ * many strangers there may be (strangers.c). Threads: one at a time.
  */
 #ifndef RUNTIME_COORDINATION_SERVER_SERVICE_H
 #define RUNTIME_COORDINATION_SERVER_SERVICE_H
@@ -51,6 +51,8 @@ struct jd_service_hooks {
     /* Ask munge, and call jd__service_vouched; false where that cannot begin.
      * The spec's timeout is the hook's. */
     bool (*vouch)(void *peer, const struct jd_munge_spec *spec);
+    /* Bytes that were sent to it and that it has not taken. */
+    size_t (*backlog)(void *peer);
     /* Where nobody has said a secret: whose the other end is. */
     enum jd_peer_owner (*owner)(void *peer);
 };

@@ -20,6 +20,7 @@ enum jd_wait_kind {
     JD_WAIT_SAME_TEXT,
     JD_WAIT_DOING,
     JD_WAIT_STACK,
+    JD_WAIT_TRACE,
 };
 
 /* Those who wait for the same, in the order in which they came. */
@@ -44,7 +45,7 @@ struct jd_pending_request {
     Jd__Message
         *keys; /* KEYS: its own copy of the Get; DOING: of what it asks */
     size_t next_key;
-    uint64_t show; /* STACK: the Show that asks for it */
+    uint64_t show; /* STACK, TRACE: the Show or ShowTrace that asks for it */
     bool gives_up; /* STACK: as StackOf has it */
     bool is_alone; /* BARRIER: as in struct jd_blocked, and it has no timeout */
 };
@@ -146,6 +147,7 @@ struct jd_service_process {
     bool has_acknowledged; /* the preemption's round */
     bool has_stepped;
     bool is_stuck; /* failed by what it waits for */
+    bool shows_traces;
     uint32_t pid;
     int host; /* into hosts */
     uint64_t incarnation;
@@ -229,6 +231,14 @@ struct jd_connection_list {
 
 /* ---- the service -------------------------------------------------------- */
 
+/* Who reads traces: at most so many at once. */
+enum { JD_TRACE_READERS = 4 };
+struct jd_trace_reader {
+    const struct jd_connection *connection; /* NULL: nobody */
+    uint64_t number;
+    double asked; /* last */
+};
+
 /* The job's failure while it is told to all, some at a time: first to those who
  * print it, then to the others and to helpers, and to process 0 last, with
  * which the service may go. */
@@ -279,7 +289,8 @@ struct jd_service {
     void *barriers;     /* tsearch tree */
     struct jd_barrier_mismatch *mismatches;
 
-    struct jd_queue joining, leaving, live, asking, stacks;
+    struct jd_queue joining, leaving, live, asking, stacks, traces;
+    struct jd_trace_reader trace_readers[JD_TRACE_READERS];
     int num_joined;
     bool is_complete;   /* all have joined */
     bool somebody_went; /* left or failed, after that */
@@ -299,7 +310,7 @@ struct jd_service {
     double notice; /* how long waits in a circle must last; negative: none */
     struct jd_suspicions near, far; /* by how long each must last */
     double circles_due;             /* barriers are looked at; 0: not */
-    uint64_t num_looks, num_shows;
+    uint64_t num_looks, num_shows, num_trace_shows, num_trace_readers;
 
     double stranger_told;  /* the last time that one heard why it goes */
     double waits_told;     /* the last time that one was */
@@ -455,6 +466,15 @@ uint32_t *jd__processes_ranges(const int *numbers, int count, size_t *ret_n);
  * "; it waits at barrier "a", for 3.1 s", or nothing. */
 void jd__processes_print_doing(FILE *out, const struct jd_service *service,
                                const struct jd_service_process *member);
+/* A reply in words about the member: "process 3 (train, pid 99 on h0)" and what
+ * follows. */
+__attribute__((format(printf, 6, 7))) void
+jd__processes_reply(struct jd_service *service,
+                    struct jd_connection *connection, uint64_t id,
+                    const struct jd_service_process *member, jd_status status,
+                    const char *format, ...);
+/* Why it cannot be asked anything; NULL: it can. */
+const char *jd__processes_why_silent(const struct jd_service_process *member);
 jd_request_f jd__processes_on_heartbeat, jd__processes_on_inquiry,
     jd__processes_on_live, jd__processes_on_armed;
 /* Answers an inquiry about what some processes do, when they have said so. */
@@ -518,6 +538,19 @@ void jd__stacks_expire(struct jd_service *service,
 /* The member's connection is gone: it answers and shows nothing any more. */
 void jd__stacks_end(struct jd_service *service,
                     struct jd_service_process *member);
+
+/* ---- traces.c ----------------------------------------------------------- */
+
+jd_request_f jd__traces_on_request, jd__traces_on_answer;
+/* Its time is up. */
+void jd__traces_expire(struct jd_service *service,
+                       struct jd_pending_request *waiter);
+/* The member's connection is gone: it shows nothing any more. */
+void jd__traces_end(struct jd_service *service,
+                    struct jd_service_process *member);
+/* The connection reads no more. */
+void jd__traces_forget_reader(struct jd_service *service,
+                              const struct jd_connection *connection);
 
 /* ---- followed.c --------------------------------------------------------- */
 

@@ -320,6 +320,12 @@ static bool hook_vouch(void *arg, const struct jd_munge_spec *spec)
     return peer->question != NULL;
 }
 
+static size_t hook_backlog(void *peer)
+{
+    struct jd_link *link = ((struct socket_peer *)peer)->link;
+    return link ? jd__link_backlog(link) : 0;
+}
+
 /* Root may look at everything on its host. */
 static enum jd_peer_owner hook_owner(void *arg)
 {
@@ -339,6 +345,7 @@ static const struct jd_service_hooks service_hooks = {
     .end = hook_end,
     .drop = hook_drop,
     .vouch = hook_vouch,
+    .backlog = hook_backlog,
     .owner = hook_owner,
 };
 

@@ -4,39 +4,12 @@
  * it (Show), and its answer (Stack) is passed on to all who had asked before
  * it was read. Of those that give up a wait for it only one gets it.
  */
-#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
-
-#include <stdlib.h>
 
 #define SHOWN_SECONDS 60 /* those that give up then do so for the same reason  \
                           */
 
 /* ---- what is said ------------------------------------------------------- */
-
-/* "process 3 (train, pid 99 on h0)" and what follows it. */
-__attribute__((format(printf, 6, 7))) static void
-reply_about(struct jd_service *service, struct jd_connection *connection,
-            uint64_t id, const struct jd_service_process *member,
-            jd_status status, const char *format, ...)
-{
-    struct jd_text written;
-    FILE *out = jd__text_begin(&written);
-    if (out) {
-        va_list args;
-        va_start(args, format);
-        jd__processes_print(out, service, member);
-        vfprintf(out, format, args);
-        va_end(args);
-    }
-    char *text = jd__text_end(&written);
-    if (text)
-        jd__service_reply(service, connection, id, status, "%s", text);
-    else
-        jd__service_reply(service, connection, id, JD_RESOURCE_EXHAUSTED,
-                          "the service has no memory left");
-    free(text);
-}
 
 /* One of those that give up prints it now; the end of the others would be its
  * own. */
@@ -69,8 +42,8 @@ static void answer_waiter(struct jd_service *service,
         member->shower = asker;
         asker->shows = member;
     }
-    reply_about(service, waiter->connection, waiter->id, member, status, "%s%s",
-                between, text);
+    jd__processes_reply(service, waiter->connection, waiter->id, member, status,
+                        "%s%s", between, text);
     jd__pending_end(service, waiter);
 }
 
@@ -87,25 +60,6 @@ static void answer_others(struct jd_service *service,
         reply_nothing(service, waiter->connection, waiter->id);
         jd__pending_end(service, waiter);
     }
-}
-
-/* Why it cannot be asked; NULL: it can. */
-static const char *why_not(const struct jd_service_process *member)
-{
-    switch (member->state) {
-    case JD_PROCESS_STATE_ABSENT:
-        return "it is not in the job yet";
-    case JD_PROCESS_STATE_LEFT:
-        return "it has left in order";
-    case JD_PROCESS_STATE_FAILED:
-        return member->failure ? member->failure : "it has failed";
-    case JD_PROCESS_STATE_CONNECTED:
-    case JD_PROCESS_STATE_LEAVING:
-        break;
-    }
-    return member->connection ? NULL
-                              : "its connection is lost; ask again when it "
-                                "is back";
 }
 
 /* ---- requests ----------------------------------------------------------- */
@@ -154,17 +108,18 @@ void jd__stacks_on_request(struct jd_service *service,
         return;
     }
     struct jd_service_process *member = &service->members[process];
-    const char *why = why_not(member);
+    const char *why = jd__processes_why_silent(member);
     if (connection->is_anybody)
-        reply_about(service, connection, message->id, member,
-                    JD_PERMISSION_DENIED,
-                    ": its stack is shown only to who shows whose it is, and "
-                    "this job has no way to know that of another host: set "
-                    "JD_SECRET_FILE, the same for the job and jd-info, or ask "
-                    "on the host of process 0");
+        jd__processes_reply(
+            service, connection, message->id, member, JD_PERMISSION_DENIED,
+            ": its stack is shown only to who shows whose it is, and "
+            "this job has no way to know that of another host: set "
+            "JD_SECRET_FILE, the same for the job and jd-info, or ask "
+            "on the host of process 0");
     else if (why)
-        reply_about(service, connection, message->id, member,
-                    JD_FAILED_PRECONDITION, ": it shows no stack: %s", why);
+        jd__processes_reply(service, connection, message->id, member,
+                            JD_FAILED_PRECONDITION, ": it shows no stack: %s",
+                            why);
     else if (message->stack_of->gives_up && is_shown(service, member) &&
              !is_being_shown(member))
         reply_nothing(service, connection, message->id);
@@ -203,13 +158,13 @@ void jd__stacks_expire(struct jd_service *service,
                        struct jd_pending_request *waiter)
 {
     const struct jd_service_process *member = waiter->owner;
-    reply_about(service, waiter->connection, waiter->id, member,
-                JD_DEADLINE_EXCEEDED,
-                " has not shown its stack within %.3g s, and was last heard "
-                "%.3g s ago; one that is stopped (SIGSTOP, a debugger) cannot: "
-                "see on its host what ps -o stat,wchan -p %u says",
-                service->now - waiter->since, service->now - member->heard,
-                (unsigned)member->pid);
+    jd__processes_reply(
+        service, waiter->connection, waiter->id, member, JD_DEADLINE_EXCEEDED,
+        " has not shown its stack within %.3g s, and was last heard "
+        "%.3g s ago; one that is stopped (SIGSTOP, a debugger) cannot: "
+        "see on its host what ps -o stat,wchan -p %u says",
+        service->now - waiter->since, service->now - member->heard,
+        (unsigned)member->pid);
     jd__pending_end(service, waiter);
 }
 

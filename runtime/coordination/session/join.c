@@ -8,6 +8,7 @@
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/coordination/session/session_private.h"
 #include "runtime/recorder/recorder.h"
+#include "runtime/recorder/trace_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -168,6 +169,7 @@ static jd_status create_agent(struct jd_session *session,
         .tool_path = find_tool_path(spec),
         .describe_call = jd__recorder_own_call,
         .take_waits = jd__recorder_take_waits,
+        .show_trace = jd__trace_file_show,
         .note_clock = jd__recorder_note_clock,
         .on_push = jd__session_on_push,
         .on_lost = jd__session_on_lost,

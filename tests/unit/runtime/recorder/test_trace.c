@@ -232,6 +232,64 @@ START_TEST(where_nothing_can_be_written_is_said)
 }
 END_TEST
 
+/* ---- while it runs ------------------------------------------------------ */
+
+START_TEST(what_it_has_called_so_far_is_such_a_file)
+{
+    int places = -1;
+    size_t size = 0;
+    begin();
+    uint8_t *bytes = jd__trace_file_show(0, &places, &size);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_int_eq(places, 1); /* its ring is its own */
+    ck_assert_int_eq(memcmp(bytes, JD_TRACE_MAGIC, 8), 0);
+    Jd__Trace *trace = jd__trace__unpack(NULL, size - 8, bytes + 8);
+    ck_assert_ptr_nonnull(trace);
+    ck_assert_str_eq(trace->job, "000000000000001f");
+    ck_assert_str_eq(trace->host, "h1");
+    ck_assert_str_eq(trace->end, "");
+    ck_assert_int_eq(trace->process, 5);
+    ck_assert_int_eq(trace->writer, 5);
+    ck_assert_int_eq(trace->processes, 8);
+    ck_assert_str_eq(trace->names[trace->calls->name[0]], "jd_barrier");
+    jd__trace__free_unpacked(trace, NULL);
+    free(bytes);
+    ck_assert_int_eq(rmdir(dir), 0); /* and no file */
+}
+END_TEST
+
+START_TEST(a_place_of_nobody_has_nothing)
+{
+    int places = -1;
+    size_t size = 7;
+    begin();
+    ck_assert_ptr_null(jd__trace_file_show(1, &places, &size));
+    ck_assert_int_eq(places, 1);
+    ck_assert_uint_eq(size, 0);
+    ck_assert_ptr_null(jd__trace_file_show(-1, &places, &size));
+    ck_assert_uint_eq(size, 0);
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
+START_TEST(without_a_world_or_a_recorder_nothing_is_shown)
+{
+    int places = -1;
+    size_t size = 7;
+    begin();
+    jd__trace_file_end();
+    ck_assert_ptr_null(jd__trace_file_show(0, &places, &size));
+    ck_assert_int_eq(places, 0);
+    ck_assert_uint_eq(size, 0);
+    jd__trace_file_begin(0x1f, "h1", 5, 8);
+    jd__recorder_configure(false, false);
+    places = -1;
+    ck_assert_ptr_null(jd__trace_file_show(0, &places, &size));
+    ck_assert_int_eq(places, 0);
+    ck_assert_int_eq(rmdir(dir), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace");
@@ -244,5 +302,9 @@ int main(void)
     tcase_add_test(file, without_a_world_nothing_is_written);
     tcase_add_test(file, a_folder_is_made);
     tcase_add_test(file, where_nothing_can_be_written_is_said);
+    TCase *running = unit_case(suite, "while it runs");
+    tcase_add_test(running, what_it_has_called_so_far_is_such_a_file);
+    tcase_add_test(running, a_place_of_nobody_has_nothing);
+    tcase_add_test(running, without_a_world_or_a_recorder_nothing_is_shown);
     return unit_main(suite);
 }
