@@ -218,6 +218,13 @@ says "a job without own ranges" 1 "" grep "own ranges" <("$jd_trace" "$dir")
 says "--help" 0 "Usage: jd-trace" "$jd_trace" --help
 says "--version" 0 "jd-trace 0." "$jd_trace" --version
 says "no files" 2 "no file or folder is named" "$jd_trace"
+says "a job that runs, and files" 2 "--job goes without files and folders" \
+    "$jd_trace" --job localhost:1 "$dir"
+says "one job of it" 2 "--job-id does not go with --job: one job is there" \
+    "$jd_trace" --job localhost:1 --job-id 7
+says "a job that is not there" 1 \
+    "jd-trace: the job at 127.0.0.1:1: this program has not reached the coordination service" \
+    env JD_SECRET=sesame "$jd_trace" --job 127.0.0.1:1
 says "rows" 2 '--top is "0", but it must be from 1' "$jd_trace" --top 0 "$dir"
 says "no such flag" 2 "unrecognized option" "$jd_trace" --speed "$dir"
 says "a picture that cannot be written" 1 "/nowhere/svg cannot be written" \

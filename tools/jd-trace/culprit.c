@@ -95,20 +95,22 @@ static void add_exited(struct search *search)
     }
 }
 
-/* In no call that all members share, and another one is in another. */
+/* In no call that all members share, and another one is in another. While the
+ * job runs, who is in the program's own code may be about to come. */
 static void add_apart(struct search *search)
 {
     struct group_list ends = { .count = 0 };
+    bool has_outside = false;
     for (int i = 0; i < search->job->count; i++) {
         const struct traced_process *process = &search->job->processes[i];
         const struct traced_call *call = traced_process_end(process);
-        const char *name = call && call->state == JD_CALL_ENTERED
-                               ? text_set_at(&search->job->texts, call->name)
-                               : "";
-        groups_add(&ends, process->index, name);
+        bool is_in = call && call->state == JD_CALL_ENTERED && !call->is_fresh;
+        groups_add(&ends, process->index,
+                   is_in ? text_set_at(&search->job->texts, call->name) : "");
+        has_outside = has_outside || !is_in;
     }
     groups_end(&ends);
-    if (ends.count > 1)
+    if (ends.count > 1 && !(has_outside && search->job->address))
         for (int k = 0; k < ends.groups[0].count; k++)
             add(search, ends.groups[0].processes[k],
                 traced_job_find(search->job, ends.groups[0].processes[k]));

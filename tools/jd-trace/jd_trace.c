@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jd_trace.c - jd-trace: what the processes of a job called, out of the files
- * that they left; what is wrong comes first. Here are the flags. */
+ * that they left or while it runs; what is wrong comes first. Here are the
+ * flags. */
 #include "base/parse.h"
 #include "jd_process.h"
 #include "tools/close_output.h"
@@ -16,6 +17,8 @@ enum { EXIT_USAGE = 2, DEFAULT_TOP = 5, MAX_TOP = 1000000 };
 static const char usage[] =
     "Usage: jd-trace [--job-id ID] [--top N] [--json]\n"
     "                [--perfetto FILE] [--svg FILE] FILE|DIR...\n"
+    "       jd-trace --job HOST:PORT [--top N] [--json]\n"
+    "                [--perfetto FILE] [--svg FILE]\n"
     "       jd-trace --help | --version\n"
     "\n"
     "Reads the files that the processes of a job have left in JD_TRACE_DIR "
@@ -23,6 +26,10 @@ static const char usage[] =
     "prints which process a failure began with, where the calls of the\n"
     "processes part ways, and who waited for whom.\n"
     "\n"
+    "  --job HOST:PORT   of a job that runs, asked of its coordination "
+    "service\n"
+    "                    (JD_LOG=info says where that is; JD_SECRET_FILE, the\n"
+    "                    same as the job's, lets you in)\n"
     "  --job-id ID       of several jobs in a folder this one; the newest if\n"
     "                    not given\n"
     "  --top N           rows of each table, 5 if not given\n"
@@ -33,7 +40,7 @@ static const char usage[] =
     "  --version         print the version\n";
 
 struct trace_request {
-    const char *job_id, *perfetto, *svg;
+    const char *job, *job_id, *perfetto, *svg;
     int top;
     bool json, wants_help, wants_version;
 };
@@ -61,6 +68,9 @@ static int take_top(struct trace_request *request)
 static int take_flag(int flag, struct trace_request *request)
 {
     switch (flag) {
+    case 'a':
+        request->job = optarg;
+        return 0;
     case 'i':
         request->job_id = optarg;
         return 0;
@@ -86,9 +96,21 @@ static int take_flag(int flag, struct trace_request *request)
     }
 }
 
+static int check_request(const struct trace_request *request, int num_operands)
+{
+    if (request->job && num_operands)
+        return fail_usage("--job goes without files and folders");
+    if (request->job && request->job_id)
+        return fail_usage("--job-id does not go with --job: one job is there");
+    if (!request->job && !num_operands)
+        return fail_usage("no file or folder is named");
+    return 0;
+}
+
 static int parse_request(int argc, char **argv, struct trace_request *request)
 {
     static const struct option flags[] = {
+        { "job", required_argument, NULL, 'a' },
         { "job-id", required_argument, NULL, 'i' },
         { "top", required_argument, NULL, 't' },
         { "json", no_argument, NULL, 'j' },
@@ -105,7 +127,7 @@ static int parse_request(int argc, char **argv, struct trace_request *request)
         code = take_flag(flag, request);
     if (code || request->wants_help || request->wants_version)
         return code;
-    return optind < argc ? 0 : fail_usage("no file or folder is named");
+    return check_request(request, argc - optind);
 }
 
 /* ---- reports ------------------------------------------------------------ */
@@ -194,9 +216,10 @@ static int trace(const struct trace_request *request, char *const *paths,
                  int count)
 {
     struct analysis analysis = { .top = request->top };
-    bool is_whole =
-        traced_job_read(&analysis.job, paths, count, request->job_id) &&
-        analyse(&analysis);
+    bool is_read = request->job ? traced_job_ask(&analysis.job, request->job)
+                                : traced_job_read(&analysis.job, paths, count,
+                                                  request->job_id);
+    bool is_whole = is_read && analyse(&analysis);
     int code = is_whole ? report(&analysis, request) : 1;
     partings_finish(&analysis.partings);
     groups_finish(&analysis.culprits);

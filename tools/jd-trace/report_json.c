@@ -112,6 +112,7 @@ static void write_who(const struct analysis *analysis)
     const struct traced_process *first =
         job->count ? job->processes : job->unplaced;
     write_text("{\n  ", "job", first->job);
+    write_text(",\n  ", "address", job->address);
     printf(",\n  \"processes\": %d,\n  \"files\": %d,\n  \"hosts\": %d,\n"
            "  \"clocks\": %d",
            job->num_processes, job->count, traced_job_hosts(job),

@@ -166,7 +166,7 @@ static void print_missing(const struct traced_job *job)
             at++;
         else
             numbers[count++] = i;
-    fputs("  no file: ", stdout);
+    fputs(job->address ? "  not shown: " : "  no file: ", stdout);
     jd__ranges_print_processes(stdout, numbers, count);
     fputc('\n', stdout);
     free(numbers);
@@ -228,9 +228,12 @@ static void print_who(const struct analysis *analysis)
                      : job->num_unplaced ? job->unplaced[0].job
                                          : "";
     int hosts = traced_job_hosts(job), clocks = traced_job_clocks(job);
-    printf("\nJob %s: files of %d of %d process%s, of %d host%s\n",
-           id[0] ? id : "without a name", job->count, job->num_processes,
-           jd__text_es(job->num_processes), hosts, jd__text_s(hosts));
+    printf("\nJob %s%s%s: %s of %d of %d process%s, of %d host%s\n",
+           id[0] ? id : "without a name",
+           job->address ? ", which runs at " : "",
+           job->address ? job->address : "", job->address ? "calls" : "files",
+           job->count, job->num_processes, jd__text_es(job->num_processes),
+           hosts, jd__text_s(hosts));
     print_missing(job);
     print_unplaced(job);
     print_groups(&analysis->ends, MAX_ENDS, "  not left: ");

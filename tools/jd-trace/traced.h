@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * traced.h - a job's trace files in memory: one process each, its calls in 80
+ * traced.h - a job's traces in memory: one process each, its calls in 80
  * bytes each, in the order of their numbers, so that a job of 1,000 processes
  * with 4,096 calls takes some 330 MB.
  *
@@ -29,6 +29,8 @@ struct traced_call {
     uint32_t comm;           /* its place in the process's and 1; 0: none */
     int32_t status, last;
     uint8_t dtype, state;
+    bool is_fresh; /* it may go on at once: its process runs, and it has not
+                    * waited for long when its trace was taken */
 };
 
 /* A range of the program's own. */
@@ -63,6 +65,7 @@ struct traced_job {
     struct traced_process *unplaced;  /* those that have none */
     int count, num_unplaced;
     int num_processes; /* of the job, as far as it is known */
+    const char *address; /* of one that runs; NULL: of files */
     struct text_set texts;
     struct text_set others; /* the other jobs whose files were there */
 };
@@ -71,6 +74,10 @@ struct traced_job {
 
 /* False: why, malloc'ed, or NULL without memory. */
 bool traced_process_read(struct traced_process *process, const char *path,
+                         struct text_set *texts, char **ret_why);
+/* The same of one that is in memory, which that name is for in sentences. */
+bool traced_process_take(struct traced_process *process, const char *name,
+                         const uint8_t *bytes, size_t size,
                          struct text_set *texts, char **ret_why);
 void traced_process_finish(struct traced_process *process);
 
@@ -99,6 +106,9 @@ static inline double traced_call_wait(const struct traced_call *call)
  * where there is nothing to show: a line on standard error says why. */
 bool traced_job_read(struct traced_job *job, char *const *paths, int count,
                      const char *id);
+/* The job whose coordination service is at the address, as it runs; that text
+ * stays as long as the job. */
+bool traced_job_ask(struct traced_job *job, const char *address);
 void traced_job_finish(struct traced_job *job);
 
 /* The process of that index; NULL: it has no file. */

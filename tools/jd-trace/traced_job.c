@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* traced_job.c - the trace files of one job, out of files and folders. */
-#include "tools/jd-trace/traced.h"
+/* traced_job.c - the traces of one job, out of files and folders, or of a job
+ * that runs (traced_live.c). */
+#include "tools/jd-trace/traced_pool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,28 +13,31 @@
 
 enum { MAX_WARNINGS = 20 };
 
-struct pool {
-    struct traced_process *processes;
-    int count, room;
-    int num_warnings, num_files;
-};
-
 static bool fail_memory(void)
 {
     fputs("jd-trace: there is no memory for these files; read fewer\n", stderr);
     return false;
 }
 
-static void warn_skipped(struct pool *pool, const char *path, const char *why)
+void traced_pool_warn(struct traced_pool *pool, const char *what,
+                      const char *why)
 {
     if (pool->num_warnings++ < MAX_WARNINGS)
-        fprintf(stderr, "jd-trace: warning: %s is skipped: %s\n", path,
+        fprintf(stderr, "jd-trace: warning: %s: %s\n", what,
                 why ? why : "there is no memory for it");
+}
+
+/* Says how many more there were. */
+static void end_warnings(const struct traced_pool *pool, const char *what)
+{
+    if (pool->num_warnings > MAX_WARNINGS)
+        fprintf(stderr, "jd-trace: warning: %d more %s\n",
+                pool->num_warnings - MAX_WARNINGS, what);
 }
 
 /* ---- files and folders -------------------------------------------------- */
 
-static bool make_room(struct pool *pool)
+static bool make_room(struct traced_pool *pool)
 {
     if (pool->count < pool->room)
         return true;
@@ -47,7 +51,15 @@ static bool make_room(struct pool *pool)
     return true;
 }
 
-static bool add_file(struct pool *pool, const char *path,
+static void warn_skipped(struct traced_pool *pool, const char *path,
+                         const char *why)
+{
+    char what[PATH_MAX + 16];
+    snprintf(what, sizeof what, "%s is skipped", path);
+    traced_pool_warn(pool, what, why);
+}
+
+static bool add_file(struct traced_pool *pool, const char *path,
                      struct text_set *texts)
 {
     char *why = NULL;
@@ -60,6 +72,23 @@ static bool add_file(struct pool *pool, const char *path,
         warn_skipped(pool, path, why);
     free(why);
     return true;
+}
+
+struct traced_process *traced_pool_add(struct traced_pool *pool,
+                                       const char *name, const uint8_t *bytes,
+                                       size_t size, struct text_set *texts)
+{
+    char *why = NULL;
+    pool->num_files++;
+    struct traced_process *added =
+        make_room(pool) ? &pool->processes[pool->count] : NULL;
+    if (added && traced_process_take(added, name, bytes, size, texts, &why)) {
+        pool->count++;
+        return added;
+    }
+    traced_pool_warn(pool, name, why);
+    free(why);
+    return NULL;
 }
 
 static int is_trace_name(const struct dirent *entry)
@@ -78,7 +107,7 @@ static bool fail_folder(const char *path, const char *why)
     return false;
 }
 
-static bool add_folder(struct pool *pool, const char *path,
+static bool add_folder(struct traced_pool *pool, const char *path,
                        struct text_set *texts)
 {
     struct dirent **entries;
@@ -97,7 +126,7 @@ static bool add_folder(struct pool *pool, const char *path,
                  : fail_folder(path, "has no file that ends in " JD_TRACE_SUFFIX);
 }
 
-static bool add_path(struct pool *pool, const char *path,
+static bool add_path(struct traced_pool *pool, const char *path,
                      struct text_set *texts)
 {
     struct stat about;
@@ -106,15 +135,13 @@ static bool add_path(struct pool *pool, const char *path,
     return add_file(pool, path, texts);
 }
 
-static bool add_paths(struct pool *pool, char *const *paths, int count,
+static bool add_paths(struct traced_pool *pool, char *const *paths, int count,
                       struct text_set *texts)
 {
     bool is_added = true;
     for (int i = 0; is_added && i < count; i++)
         is_added = add_path(pool, paths[i], texts);
-    if (pool->num_warnings > MAX_WARNINGS)
-        fprintf(stderr, "jd-trace: warning: %d more files are skipped\n",
-                pool->num_warnings - MAX_WARNINGS);
+    end_warnings(pool, "files are skipped");
     if (!is_added || pool->count)
         return is_added;
     fprintf(stderr,
@@ -139,7 +166,7 @@ static bool is_later(const struct traced_process *a,
     return a->modified.tv_nsec > b->modified.tv_nsec;
 }
 
-static const char *choose_job(const struct pool *pool)
+static const char *choose_job(const struct traced_pool *pool)
 {
     const struct traced_process *newest = &pool->processes[0];
     for (int i = 1; i < pool->count; i++)
@@ -148,7 +175,7 @@ static const char *choose_job(const struct pool *pool)
     return newest->job;
 }
 
-static bool fail_no_job(const struct pool *pool, const char *id)
+static bool fail_no_job(const struct traced_pool *pool, const char *id)
 {
     fprintf(stderr,
             "jd-trace: --job-id is \"%s\", and of %d files none is of that "
@@ -168,7 +195,7 @@ static bool fail_no_job(const struct pool *pool, const char *id)
     return false;
 }
 
-static bool has_job(const struct pool *pool, const char *id)
+static bool has_job(const struct traced_pool *pool, const char *id)
 {
     for (int i = 0; i < pool->count; i++)
         if (strcmp(pool->processes[i].job, id) == 0)
@@ -177,7 +204,8 @@ static bool has_job(const struct pool *pool, const char *id)
 }
 
 /* Leaves those of the job; the names of the others are noted. */
-static bool keep_job(struct pool *pool, struct traced_job *job, const char *id)
+static bool keep_job(struct traced_pool *pool, struct traced_job *job,
+                     const char *id)
 {
     int left = 0;
     uint32_t number;
@@ -206,7 +234,7 @@ static int compare_processes(const void *one, const void *other)
 }
 
 /* Of each index the first one; those without an index are apart. */
-static bool place(struct pool *pool, struct traced_job *job)
+static bool place(struct traced_pool *pool, struct traced_job *job)
 {
     size_t room = (size_t)pool->count + 1;
     job->processes = calloc(room, sizeof *job->processes);
@@ -234,7 +262,8 @@ static bool place(struct pool *pool, struct traced_job *job)
     return true;
 }
 
-static bool choose(struct pool *pool, struct traced_job *job, const char *id)
+static bool choose(struct traced_pool *pool, struct traced_job *job,
+                   const char *id)
 {
     if (id && !has_job(pool, id))
         return fail_no_job(pool, id);
@@ -244,15 +273,31 @@ static bool choose(struct pool *pool, struct traced_job *job, const char *id)
     return is_kept ? place(pool, job) : fail_memory();
 }
 
+static void finish_pool(struct traced_pool *pool)
+{
+    for (int i = 0; i < pool->count; i++)
+        traced_process_finish(&pool->processes[i]);
+    free(pool->processes);
+}
+
 bool traced_job_read(struct traced_job *job, char *const *paths, int count,
                      const char *id)
 {
-    struct pool pool = { .count = 0 };
+    struct traced_pool pool = { .count = 0 };
     bool is_read =
         add_paths(&pool, paths, count, &job->texts) && choose(&pool, job, id);
-    for (int i = 0; i < pool.count; i++)
-        traced_process_finish(&pool.processes[i]);
-    free(pool.processes);
+    finish_pool(&pool);
+    return is_read;
+}
+
+bool traced_job_ask(struct traced_job *job, const char *address)
+{
+    struct traced_pool pool = { .count = 0 };
+    job->address = address;
+    bool is_read = traced_live_read(&pool, job, address);
+    end_warnings(&pool, "like these");
+    is_read = is_read && choose(&pool, job, NULL);
+    finish_pool(&pool);
     return is_read;
 }
 

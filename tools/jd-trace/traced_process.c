@@ -60,22 +60,27 @@ static bool read_whole(struct reading *reading, FILE *file, size_t size,
                   size, got, ferror(file) ? strerror(errno) : "it ends there");
 }
 
+static bool check_length(struct reading *reading, long long size)
+{
+    if (size < 8)
+        return refuse(reading,
+                      "it is %lld bytes long, and a trace has 8 before its "
+                      "message; it was cut, or is no trace",
+                      size);
+    if (size > MAX_FILE_BYTES)
+        return refuse(reading,
+                      "it is %lld bytes long, and a trace has %d at most; it "
+                      "is no trace",
+                      size, MAX_FILE_BYTES);
+    return true;
+}
+
 static bool check_size(struct reading *reading, const struct stat *about)
 {
     if (!S_ISREG(about->st_mode))
         return refuse(reading, "it is no file; name trace files or folders "
                                "that have them");
-    if (about->st_size < 8)
-        return refuse(reading,
-                      "it is %lld bytes long, and a trace has 8 before its "
-                      "message; it was cut, or is no trace",
-                      (long long)about->st_size);
-    if (about->st_size > MAX_FILE_BYTES)
-        return refuse(reading,
-                      "it is %lld bytes long, and a trace has %d at most; it "
-                      "is no trace",
-                      (long long)about->st_size, MAX_FILE_BYTES);
-    return true;
+    return check_length(reading, (long long)about->st_size);
 }
 
 static bool read_bytes(struct reading *reading, struct timespec *ret_modified,
@@ -442,6 +447,19 @@ static bool take_bytes(struct reading *reading, struct traced_process *process,
     return is_taken;
 }
 
+/* The texts stay with the process; the rest of the reading goes. */
+static bool end_reading(struct reading *reading, struct traced_process *process,
+                        bool is_read, char **ret_why)
+{
+    free(reading->names);
+    free(reading->sites);
+    free(reading->own_names);
+    if (!is_read)
+        traced_process_finish(process);
+    *ret_why = reading->why;
+    return is_read;
+}
+
 bool traced_process_read(struct traced_process *process, const char *path,
                          struct text_set *texts, char **ret_why)
 {
@@ -452,13 +470,18 @@ bool traced_process_read(struct traced_process *process, const char *path,
     bool is_read = read_bytes(&reading, &process->modified, &bytes, &size) &&
                    take_bytes(&reading, process, bytes, size);
     free(bytes);
-    free(reading.names);
-    free(reading.sites);
-    free(reading.own_names);
-    if (!is_read)
-        traced_process_finish(process);
-    *ret_why = reading.why;
-    return is_read;
+    return end_reading(&reading, process, is_read, ret_why);
+}
+
+bool traced_process_take(struct traced_process *process, const char *name,
+                         const uint8_t *bytes, size_t size,
+                         struct text_set *texts, char **ret_why)
+{
+    struct reading reading = { .path = name, .texts = texts };
+    *process = (struct traced_process){ .index = -1 };
+    bool is_read = check_length(&reading, (long long)size) &&
+                   take_bytes(&reading, process, bytes, size);
+    return end_reading(&reading, process, is_read, ret_why);
 }
 
 void traced_process_finish(struct traced_process *process)

@@ -97,7 +97,7 @@ char *wording_of_process(const struct traced_job *job,
     struct jd_text text;
     FILE *out = jd__text_begin(&text);
     if (out && !process) {
-        fputs("no trace file", out);
+        fputs(job->address ? "its calls were not shown" : "no trace file", out);
     } else if (out) {
         if (strcmp(process->end, JD_TRACE_LEFT) == 0)
             fputs("left the job; ", out);
