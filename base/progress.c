@@ -27,8 +27,10 @@ void jd_call_site(const void *address)
     jd__progress_thread.given = address;
 }
 
-static void count_thread(void)
+void jd__progress_count_thread(void)
 {
+    if (jd__progress_thread.is_counted)
+        return;
     jd__progress_thread.is_counted = true;
     atomic_fetch_add_explicit(&state.threads, 1, memory_order_relaxed);
 }
@@ -38,7 +40,7 @@ uint64_t jd__progress_enter(const char *operation)
     if (jd__progress_thread.depth++ > 0)
         return 0;
     if (!jd__progress_thread.is_counted)
-        count_thread();
+        jd__progress_count_thread();
     atomic_store_explicit(&state.operation, operation, memory_order_relaxed);
     return 1 +
            atomic_fetch_add_explicit(&state.entered, 1, memory_order_release);

@@ -47,6 +47,9 @@ static inline void jd__progress_note_caller(const void *caller)
             jd__progress_thread.given ? jd__progress_thread.given : caller;
 }
 
+/* The calling thread is one of those that enter operations. */
+void jd__progress_count_thread(void);
+
 /* operation is a text that stays for ever. Returns the operation's number in
  * the process, from 1; 0 within another. */
 uint64_t jd__progress_enter(const char *operation);

@@ -16,6 +16,7 @@
 #include "jd_memory.h"
 #include "jd_mesh.h"
 #include "jd_multihost.h"
+#include "jd_overlap.h"
 #include "jd_process.h"
 #include "jd_shard.h"
 #include "jd_status.h"

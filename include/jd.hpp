@@ -58,6 +58,7 @@
 #include "jd_memory.hpp"
 #include "jd_mesh.hpp"
 #include "jd_multihost.hpp"
+#include "jd_overlap.hpp"
 #include "jd_process.hpp"
 #include "jd_shard.hpp"
 #include "jd_status.hpp"

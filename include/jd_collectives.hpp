@@ -36,9 +36,9 @@ inline std::size_t members(shard me, const char *axes)
 }
 
 /* out = in, element by element. */
-template <class In, class Out>
-void alike(const char *name, reduction call, shard me, c_text axes,
-           const In &in, Out &&out, on_failure failure)
+template <class Call, class In, class Out>
+void alike(const char *name, Call call, shard me, c_text axes, const In &in,
+           Out &&out, on_failure failure)
 {
     auto from = elements(in);
     auto to = writable(out);

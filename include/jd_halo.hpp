@@ -18,6 +18,20 @@ namespace jd
 
 enum class corners { left, filled };
 
+namespace detail
+{
+
+/* The elements of a block of such dimensions. */
+inline std::size_t halo_block(span<const jd_halo_dim> dims)
+{
+    std::size_t count = 1;
+    for (const jd_halo_dim &dim : dims)
+        count *= static_cast<std::size_t>(dim.size);
+    return count;
+}
+
+} // namespace detail
+
 /* The block has as many elements as its dimensions say. */
 template <class Block>
 void halo_exchange(shard me, Block &&block, span<const jd_halo_dim> dims,
@@ -25,11 +39,8 @@ void halo_exchange(shard me, Block &&block, span<const jd_halo_dim> dims,
 {
     auto elements = detail::writable(block);
     using element = typename decltype(elements)::element_type;
-    std::size_t count = 1;
-    for (std::size_t i = 0; i < dims.size(); i++)
-        count *= static_cast<std::size_t>(dims.data()[i].size);
-    if (detail::has_size("jd::halo_exchange", "block", elements.size(), count,
-                         failure))
+    if (detail::has_size("jd::halo_exchange", "block", elements.size(),
+                         detail::halo_block(dims), failure))
         failure(jd_halo_exchange(me.get(), elements.data(), dtype<element>(),
                                  static_cast<int>(dims.size()), dims.data(),
                                  filled == corners::filled));

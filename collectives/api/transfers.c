@@ -3,6 +3,7 @@
  */
 #include "base/progress.h"
 #include "collectives/api/checks.h"
+#include "collectives/mesh/started.h"
 #include "jd_collectives.h"
 
 #include <stdlib.h>
@@ -70,6 +71,54 @@ jd_status jd_group_end(jd_shard *shard)
         return status;
     return run_transfers(group->axis_comm, JD_ACTIVITY_GROUP, group->transfers,
                          group->count);
+}
+
+struct group_args {
+    struct jd_transfer *transfers;
+    int count;
+};
+
+/* On the twin, whose axis communicator has the same text. */
+static jd_status run_group(jd_shard *shard, const char *axes, void *args)
+{
+    const struct group_args *group = args;
+    struct jd_axis_comm *axis_comm;
+    if (group->count == 0)
+        return jd__mesh_check_world(shard->mesh, "jd_group_start");
+    jd_status status =
+        jd__axis_comm_of(shard, axes, "jd_group_start", &axis_comm);
+    for (int i = 0; status == JD_OK && i < group->count; i++)
+        group->transfers[i].call.detail = axis_comm->detail;
+    return status == JD_OK ? run_transfers(axis_comm, JD_ACTIVITY_GROUP,
+                                           group->transfers, group->count)
+                           : status;
+}
+
+static void drop_group(void *args)
+{
+    free(((struct group_args *)args)->transfers);
+}
+
+/* The list goes with the call. */
+jd_status jd_group_start(jd_shard *shard, jd_request **ret_request)
+{
+    JD_NOTE_CALLER();
+    jd_status status = check_open(shard, "jd_group_start", true);
+    if (status != JD_OK)
+        return status;
+    struct jd_transfer_group *group = &shard->group;
+    struct group_args args = { group->transfers, group->count };
+    const struct jd_started_call call = {
+        .run = run_group,
+        .drop = drop_group,
+        .axes = group->axis_comm ? group->axis_comm->text : NULL,
+        .args = &args,
+        .bytes = sizeof args,
+    };
+    status = jd__started_begin(shard, "jd_group_start", &call, ret_request);
+    if (status == JD_OK)
+        *group = (struct jd_transfer_group){ .is_open = false };
+    return status;
 }
 
 struct byte_range {

@@ -77,7 +77,7 @@ static jd_status number_ends(struct jd_bootstrap *a)
 {
     const struct jd_layout *layout = a->layout;
     struct jd_tag_range lent;
-    struct jd_device_numbers devices = { 0, 0 };
+    struct jd_device_numbers devices = { .bound = 0 };
     int *first_tags = array_of(a, CHANNEL_TAGS);
     int *numbers = array_of(a, CHANNEL_NUMBERS);
     jd_status status = JD_OK;
@@ -85,7 +85,7 @@ static jd_status number_ends(struct jd_bootstrap *a)
         status = jd__bootstrap_plan_tags(a->spec, &devices, &lent);
     for (int i = 0; status == JD_OK && i < layout->num_processes; i++) {
         numbers[i] = (int)(devices.first + layout->lowest[i]);
-        first_tags[i] = (int)(JD_TAG_FIRST_COMM + numbers[i] * devices.bound);
+        first_tags[i] = (int)(devices.first_tag + numbers[i] * devices.bound);
     }
     return status;
 }

@@ -53,16 +53,20 @@ jd_status jd__bootstrap_plan_tags(const struct jd_comm_spec *spec,
     int64_t pairs = bound * bound;
     int64_t highest = highest_tag(spec->runtime->world.comm);
     int64_t room = highest - JD_TAG_FIRST_COMM;
-    if (pairs > room / 2)
+    if (pairs > room / 4)
         return jd_fail(JD_RESOURCE_EXHAUSTED,
                        "%s: a process has %" PRId64 " devices, whose pairs "
                        "need %" PRId64 " tags of MPI to find each other, and "
                        "this MPI has %" PRId64 "; set JD_NUM_CPU_DEVICES to "
                        "less",
-                       spec->operation, bound, pairs, highest);
-    ret_lent->first = (int)(JD_TAG_FIRST_COMM + pairs);
-    ret_lent->count = (int)(room - pairs);
-    *ret_numbers = (struct jd_device_numbers){ first, bound };
+                       spec->operation, bound, 2 * pairs, highest);
+    ret_lent->first = (int)(JD_TAG_FIRST_COMM + 2 * pairs);
+    ret_lent->count = (int)(room - 2 * pairs);
+    *ret_numbers = (struct jd_device_numbers){
+        .first = first,
+        .bound = bound,
+        .first_tag = JD_TAG_FIRST_COMM + (spec->is_started ? pairs : 0),
+    };
     return JD_OK;
 }
 

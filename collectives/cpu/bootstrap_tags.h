@@ -19,16 +19,17 @@
 #include <stdint.h>
 
 /* Numbers of the devices of a process, of all platforms: those of one begin at
- * first, and all are below bound. */
+ * first, and all are below bound. Tags are counted from first_tag. */
 struct jd_device_numbers {
     int64_t first, bound;
+    int64_t first_tag;
 };
 
 /*
  * Two processes make as many communicators at the same time as they have
  * devices, and a device is in one of them: the lowest device of each in the
- * communicator is the number of the tag. Behind these are the tags that are
- * lent.
+ * communicator is the number of the tag. As many are made beside them for what
+ * is started. Behind these are the tags that are lent.
  * Returns: JD_OK; RESOURCE_EXHAUSTED where a process has too many devices.
  */
 jd_status jd__bootstrap_plan_tags(const struct jd_comm_spec *spec,

@@ -59,6 +59,7 @@ static struct jd_comm_desc describe_comm(const struct jd_comm_spec *spec,
     bool several = spec->runtime->topology->num_platforms > 1;
     desc.digest = jd__digest(0, spec->axes, strlen(spec->axes));
     desc.digest = jd__digest(desc.digest, platform, strlen(platform));
+    desc.digest += spec->is_started;
     for (int i = 0; i < spec->size; i++)
         desc.digest = jd__digest(desc.digest, &spec->members[i]->id,
                                  sizeof spec->members[i]->id);
@@ -448,6 +449,7 @@ static jd_status come_together(const struct jd_comm_spec *spec,
         .desc = desc.text,
         .platform = (int)(list - topology->platforms),
         .device = spec->members[spec->index]->local_ordinal,
+        .is_started = spec->is_started,
         .devices = layout->devices,
         .num_devices = layout->counts[layout->self],
         .item = ret_comm,

@@ -46,10 +46,18 @@ static void unlink_party(struct jd_rendezvous *party)
     *at = party->next;
 }
 
-static struct jd_rendezvous *find_device(int platform, int device)
+/* Of one's own platform, and of those who come for the like of it. */
+static bool is_akin(const struct jd_rendezvous *a,
+                    const struct jd_rendezvous *other)
+{
+    return a->platform == other->platform && a->is_started == other->is_started;
+}
+
+static struct jd_rendezvous *find_device(const struct jd_rendezvous *party,
+                                         int device)
 {
     struct jd_rendezvous *a = rendezvous.parties;
-    while (a && (a->platform != platform || a->device != device))
+    while (a && (!is_akin(a, party) || a->device != device))
         a = a->next;
     return a;
 }
@@ -72,8 +80,7 @@ static bool expects_device(const struct jd_rendezvous *party,
                            const struct jd_rendezvous *other)
 {
     for (int i = 0; i < party->num_devices; i++)
-        if (party->platform == other->platform &&
-            party->devices[i] == other->device)
+        if (is_akin(party, other) && party->devices[i] == other->device)
             return true;
     return false;
 }
@@ -150,8 +157,7 @@ static int *list_missing(const struct jd_rendezvous *party, int *ret_count)
     int *missing = malloc((size_t)party->num_devices * sizeof *missing);
     int count = 0;
     for (int i = 0; missing && i < party->num_devices; i++) {
-        struct jd_rendezvous *a =
-            find_device(party->platform, party->devices[i]);
+        struct jd_rendezvous *a = find_device(party, party->devices[i]);
         if (!a || !has_same_digest(a, party))
             missing[count++] = party->devices[i];
     }
@@ -249,7 +255,7 @@ jd_status jd__local_rendezvous_come(struct jd_rendezvous *party,
     bool speaks = false;
     pthread_once(&once, init_change);
     pthread_mutex_lock(&rendezvous.lock);
-    struct jd_rendezvous *other = find_device(party->platform, party->device);
+    struct jd_rendezvous *other = find_device(party, party->device);
     if (other) {
         status = fail_busy(party, other);
     } else {
@@ -272,7 +278,7 @@ struct jd_rendezvous *
 jd__local_rendezvous_find(const struct jd_rendezvous *speaker, int device)
 {
     pthread_mutex_lock(&rendezvous.lock);
-    struct jd_rendezvous *a = find_device(speaker->platform, device);
+    struct jd_rendezvous *a = find_device(speaker, device);
     pthread_mutex_unlock(&rendezvous.lock);
     return a && has_same_digest(a, speaker) ? a : NULL;
 }

@@ -36,6 +36,7 @@ struct jd_rendezvous {
     const char *desc;   /* the same, for people */
     int platform;       /* of the devices: its place in the topology */
     int device;         /* its local ordinal */
+    bool is_started;    /* for what is started, beside the device's thread */
     const int *devices; /* all that come in this process */
     int num_devices;
     void *item;                       /* for the leader */

@@ -2,6 +2,7 @@
 /* axis_comm.c - the members of a shard's collectives along a list of axes. */
 #include "base/digest.h"
 #include "collectives/mesh/shard.h"
+#include "collectives/mesh/started.h"
 #include "jd_memory.h"
 #include "runtime/coordination/failure/failure_exit.h"
 
@@ -33,15 +34,17 @@ static bool set_texts(struct jd_axis_comm *axis_comm, const char *text)
     int length = -1, detail_length = -1;
     if (!names)
         return false;
+    const char *started = axis_comm->shard->is_started ? ", started" : "";
     if (grouping) {
-        length = asprintf(&axis_comm->axes_text, "%s in groups", names);
+        length =
+            asprintf(&axis_comm->axes_text, "%s in groups%s", names, started);
         detail_length =
-            asprintf(&axis_comm->detail, " over %s %s, group %d of %d", word,
-                     names, grouping->group, grouping->num_groups);
+            asprintf(&axis_comm->detail, " over %s %s, group %d of %d%s", word,
+                     names, grouping->group, grouping->num_groups, started);
     } else {
-        length = asprintf(&axis_comm->axes_text, "%s", names);
+        length = asprintf(&axis_comm->axes_text, "%s%s", names, started);
         detail_length =
-            asprintf(&axis_comm->detail, " over %s %s", word, names);
+            asprintf(&axis_comm->detail, " over %s %s%s", word, names, started);
     }
     free(names);
     if (length < 0)
@@ -57,7 +60,7 @@ static bool set_texts(struct jd_axis_comm *axis_comm, const char *text)
 static uint64_t number_of(const struct jd_axis_comm *axis_comm)
 {
     const struct jd_shard *shard = axis_comm->shard;
-    uint64_t digest = 0;
+    uint64_t digest = shard->is_started;
     for (int i = 0; i < axis_comm->size; i++) {
         int position = jd__shard_member(shard, &axis_comm->axes, i);
         int64_t id = shard->mesh->devices[position]->id;
@@ -128,6 +131,7 @@ jd_status jd__axis_comm_of(struct jd_shard *shard, const char *axes,
 
 void jd__shard_finish(struct jd_shard *shard)
 {
+    jd__started_finish(shard);
     struct jd_axis_comm *axis_comm = atomic_load(&shard->axis_comms);
     while (axis_comm) {
         struct jd_axis_comm *next = axis_comm->next;
@@ -141,7 +145,7 @@ void jd__shard_finish(struct jd_shard *shard)
         free(derived);
         derived = next;
     }
-    if (shard->grouping) {
+    if (shard->grouping && !shard->is_started) {
         free(shard->grouping->sizes);
         free(shard->grouping->indices);
         free(shard->grouping);
@@ -153,6 +157,9 @@ void jd__shard_finish(struct jd_shard *shard)
 
 void jd__shard_abort(struct jd_shard *shard)
 {
+    struct jd_shard *twin = atomic_load(&shard->twin);
+    if (twin)
+        jd__shard_abort(twin);
     for (struct jd_axis_comm *axis_comm = atomic_load(&shard->axis_comms);
          axis_comm; axis_comm = axis_comm->next)
         jd__comm_cache_abort(atomic_load(&axis_comm->end));
@@ -212,6 +219,7 @@ static jd_status connect_members(struct jd_axis_comm *axis_comm,
         .axes = axis_comm->axes_text,
         .detail = axis_comm->detail,
         .operation = operation,
+        .is_started = axis_comm->shard->is_started,
         .is_cancelled = &mesh->body_failure.happened,
     };
     struct jd_cached_comm *end = atomic_load(&axis_comm->end);

@@ -2,7 +2,7 @@
 /*
  * comm_cache.h - the ends of communicators that this process has: one for each
  * of its devices and each ordered set of devices, shared by all meshes that use
- * it.
+ * it; and another for what is started there.
  *
  *     struct jd_cached_comm *end;
  *     status = jd__comm_cache_get(platform, &spec, &end);
@@ -39,6 +39,7 @@ struct jd_cached_comm {
     uint64_t world;
     uint64_t digest;
     int64_t device;
+    bool is_started;
     int size;
     int64_t members[]; /* ids, in order */
 };

@@ -77,6 +77,9 @@ struct jd_shard {
     struct jd_shard *_Atomic derived; /* by jd_shard_groups; as axis_comms */
     struct jd_shard *next; /* derived from the same; does not change */
     struct jd_transfer_group group;
+    bool is_started; /* another's twin: what was started there runs on it */
+    struct jd_shard *_Atomic twin;  /* NULL: nothing was started yet */
+    struct jd_started_queue *queue; /* the twin's device's */
     void *halo_memory; /* of its device, where jd_halo_exchange() packs; NULL */
     size_t halo_bytes;
 };

@@ -45,6 +45,7 @@ struct jd_comm_spec {
     const char *axes;      /* for sentences: "\"data\"" */
     const char *detail;    /* " over axis \"data\"" */
     const char *operation; /* the call that needs it first */
+    bool is_started;       /* for calls that were started (mesh/started.h) */
 
     /* Becomes true where comm_create is to wait no longer, and return
      * ABORTED; only looked at in there. NULL: nobody says so. */

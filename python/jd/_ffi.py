@@ -141,6 +141,7 @@ _entries, _sizes = POINTER(jd_kv_entry), POINTER(c_size_t)
 _file = c_void_p
 _on_axes = (c_void_p, c_char_p)
 _one_count = (*_on_axes, c_void_p, c_void_p, c_size_t, c_int)
+_started = (*_one_count, _handles)
 _two_counts = (*_on_axes, c_void_p, c_void_p, c_size_t, c_size_t, c_int)
 _routed = (*_one_count, POINTER(jd_route), c_int)
 
@@ -189,6 +190,21 @@ _STATUS = {
                     c_size_t, c_int),
     'jd_halo_exchange': (c_void_p, c_void_p, c_int, c_int,
                          POINTER(jd_halo_dim), c_int),
+    'jd_psum_start': _started,
+    'jd_pmean_start': _started,
+    'jd_pmax_start': _started,
+    'jd_pmin_start': _started,
+    'jd_pprod_start': _started,
+    'jd_psum_scatter_start': _started,
+    'jd_all_gather_start': _started,
+    'jd_all_to_all_start': _started,
+    'jd_pbroadcast_start': (*_on_axes, c_int, c_void_p, c_void_p, c_size_t,
+                            c_int, _handles),
+    'jd_barrier_start': (*_on_axes, _handles),
+    'jd_group_start': (c_void_p, _handles),
+    'jd_halo_start': (c_void_p, c_void_p, c_int, c_int, POINTER(jd_halo_dim),
+                      c_int, _handles),
+    'jd_wait': (_handles,),
     'jd_group_begin': (c_void_p,),
     'jd_group_end': (c_void_p,),
     'jd_barrier': _on_axes,

@@ -487,12 +487,20 @@ def halo_exchange(block: 'numpy.ndarray', widths: Sequence[Any],
     that it is cut along, or None; whether that is periodic. Where there is no
     neighbour the halo stays as it is. jd_halo.h has the rest.
     """
+    call('jd_halo_exchange',
+         *halo_arguments(block, widths, axes, periodic, corners, shard))
+    return block
+
+
+def halo_arguments(block: Any, widths: Sequence[Any], axes: Sequence[Axes],
+                   periodic: Sequence[bool], corners: bool,
+                   shard: Shard | None) -> tuple[Any, ...]:
+    """What C is given for them."""
     block = as_written(block)
     dims = _halo_dims(block.shape, widths, axes,
                       tuple(periodic) or (False,) * block.ndim)
-    call('jd_halo_exchange', _member(shard, None).handle, address(block),
-         dtype_number(block.dtype), block.ndim, dims, corners)
-    return block
+    return (_member(shard, None).handle, address(block),
+            dtype_number(block.dtype), block.ndim, dims, corners)
 
 
 @contextlib.contextmanager

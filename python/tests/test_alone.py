@@ -216,6 +216,46 @@ class Moves(unittest.TestCase):
                          [([(i - 1) % 4] * 2 + [-1], [(i + 1) % 4] * 2 + [-1])
                           for i in range(4)])
 
+    def test_started(self):
+        def body(me):
+            i, left = jd.axis_index('data'), np.full(1, -1)
+            block = np.full(4, i)
+            x = np.arange(8) + i
+            with jd.group_start() as moves:
+                jd.send(np.full(1, i), 'data', (i + 1) % 4)
+                jd.recv(left, 'data', (i - 1) % 4)
+            halo = jd.halo_start(block, [1], ['data'], periodic=[True])
+            requests = [jd.psum_start(x), jd.pmean_start(x * 1.), moves,
+                        jd.pmax_start(x), jd.pmin_start(x), halo,
+                        jd.pprod_start(np.full(1, 2)), jd.barrier_start(),
+                        jd.psum_scatter_start(x), jd.all_gather_start(i),
+                        jd.all_to_all_start(x),
+                        jd.pbroadcast_start(x, 'data', 3)]
+            got = [request.wait() for request in reversed(requests)][::-1]
+            self.assertIs(got[5], block)
+            self.assertIs(requests[5].wait(), block)
+            with self.assertRaisesRegex(jd.InvalidArgument, 'first one'):
+                jd.psum_scatter_start(np.arange(5))
+            with self.assertRaisesRegex(jd.InvalidArgument, 'no dimension'):
+                jd.all_to_all_start(1)
+            with self.assertRaisesRegex(jd.InvalidArgument, 'nosuch'):
+                jd.psum_start(x, 'nosuch').wait()
+            jd.psum_start(x)  # nobody waits
+            return left[0], [None if a is None else a.tolist() for a in got]
+        for i, (left, got) in enumerate(run_bodies((4,), ('data',), body)):
+            self.assertEqual(left, (i - 1) % 4)
+            self.assertEqual(got[0], [4 * k + 6 for k in range(8)])
+            self.assertEqual(got[1], [k + 1.5 for k in range(8)])
+            self.assertEqual(got[3][0], 3)
+            self.assertEqual(got[4][0], 0)
+            self.assertEqual(got[5], [(i - 1) % 4, i, i, (i + 1) % 4])
+            self.assertEqual(got[6], [16])
+            self.assertEqual(got[8], [8 * i + 6, 8 * i + 10])
+            self.assertEqual(got[9], [0, 1, 2, 3])
+            self.assertEqual(got[10], [2 * i + m + k
+                                       for m in range(4) for k in range(2)])
+            self.assertEqual(got[11], list(range(3, 11)))
+
     def test_ragged(self):
         def body(me):
             i = jd.axis_index('data')

@@ -83,18 +83,22 @@ jd_status jd__mpi_check_thread(const char *operation)
                    operation, level_name(thread_level()));
 }
 
-jd_status jd__mpi_check_devices(const char *operation, int count)
+bool jd__mpi_serves_threads(void)
 {
     int level = thread_level();
-    bool is_enough = level == NOT_USED || level >= MPI_THREAD_SERIALIZED;
-    if (count <= 1 || is_enough)
+    return level == NOT_USED || level >= MPI_THREAD_SERIALIZED;
+}
+
+jd_status jd__mpi_check_devices(const char *operation, int count)
+{
+    if (count <= 1 || jd__mpi_serves_threads())
         return JD_OK;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s: this process has %d devices, with a thread each, and "
                    "MPI was initialised with %s, which serves one; ask "
                    "MPI_Init_thread for MPI_THREAD_SERIALIZED, let "
                    "jd_initialize() start MPI, or set JD_NUM_CPU_DEVICES=1",
-                   operation, count, level_name(level));
+                   operation, count, level_name(thread_level()));
 }
 
 void jd__mpi_make_progress(void *world)

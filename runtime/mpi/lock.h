@@ -38,8 +38,12 @@ bool jd__mpi_may_call(void);
  * this thread may not call MPI. */
 jd_status jd__mpi_check_thread(const char *operation);
 
-/* The same for count threads that are to call MPI in the place of this one, a
- * device each: JD_OK for one, or where MPI is not used. */
+/* Whether it lets several threads call MPI, or MPI is not used. */
+bool jd__mpi_serves_threads(void);
+
+/* The same as jd__mpi_check_thread for count threads that are to call MPI in
+ * the place of this one, a device each: JD_OK for one, or where MPI is not
+ * used. */
 jd_status jd__mpi_check_devices(const char *operation, int count);
 
 /*

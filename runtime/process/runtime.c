@@ -5,6 +5,7 @@
  */
 #include "runtime/process/runtime.h"
 #include "base/forked.h"
+#include "base/text.h"
 #include "jd_mpi.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/preemption/preemption.h"
@@ -213,9 +214,30 @@ void jd__runtime_leave_body(void)
     bodies--;
 }
 
+static atomic_int started; /* calls that are not done */
+
+void jd__runtime_count_started(int by)
+{
+    atomic_fetch_add(&started, by);
+}
+
+static jd_status check_started(void)
+{
+    int count = atomic_load(&started);
+    if (count == 0 || jd__forked_is_child)
+        return JD_OK;
+    return jd_fail(JD_FAILED_PRECONDITION,
+                   "jd_shutdown: %d call%s of jd_psum_start() and its like "
+                   "%s not done; jd_wait() for each request comes first",
+                   count, jd__text_s(count), count == 1 ? "is" : "are");
+}
+
 /* Other bodies may be in a call, and jd_shard_map() is. */
 jd_status jd_shutdown(void)
 {
+    jd_status status = check_started();
+    if (status != JD_OK)
+        return status;
     if (bodies == 0)
         return jd__runtime_shut_down();
     return jd_fail(JD_FAILED_PRECONDITION,
@@ -231,6 +253,9 @@ jd_status jd__runtime_shut_down(void)
         return status;
     if (jd__failure_exit_is_callback()) /* other threads may be in a call */
         return jd__exit_note(jd__failure_exit_check("jd_shutdown"));
+    status = check_started();
+    if (status != JD_OK)
+        return jd__exit_note(status);
     jd__failure_exit_await(); /* the callback of a failure uses the service */
     pthread_mutex_lock(&state.lock);
     if (atomic_load(&state.runtime))

@@ -51,6 +51,10 @@ jd_status jd__runtime_check_world(uint64_t number, const char *operation,
 void jd__runtime_enter_body(void);
 void jd__runtime_leave_body(void);
 
+/* One more call that was started, or one less that is not done: there is no
+ * shutdown meanwhile. Threads: any. */
+void jd__runtime_count_started(int by);
+
 /* jd_shutdown() wherever it is called: at exit, and before MPI_Finalize. */
 jd_status jd__runtime_shut_down(void);
 

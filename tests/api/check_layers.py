@@ -79,8 +79,9 @@ CLASSES = {
         'shm_reduce shm_reduce_bounce shm_reduce_cma',
     # A communicator on GPUs, its stream and what waits there.
     'collectives/cuda/comm.h': 'comm staging stream stream_wait',
-    # A shard, its mesh, and its communicators along axes.
-    'collectives/mesh/shard.h': 'axis_comm axis_comm_numbers mesh shard',
+    # A shard, its mesh, its communicators along axes, and its twin.
+    'collectives/mesh/shard.h':
+        'axis_comm axis_comm_numbers mesh shard started',
     # The agent's connection: greeting, heartbeats and calls of one state.
     'runtime/coordination/client/agent_private.h':
         'agent agent_connect agent_greet agent_heartbeat',

@@ -75,6 +75,11 @@ more_names() {
         extern jd_sharding *rows, *everywhere;' ;;
     jd_status.h.*) echo 'extern jd_status status; extern jd_shard *shard;
         extern const char *axes;' ;;
+    jd_overlap.h.*) echo 'extern void compute_meanwhile(void);
+        extern float total[8]; extern double halo[8], edge[8];
+        extern int left, right; extern jd_request *moves;' ;;
+    jd_overlap.hpp.*) echo 'extern void compute_meanwhile();
+        extern std::vector<float> gradient, total;' ;;
     jd_multihost.h.*) echo 'extern double weights[640], bias[10];' ;;
     jd_checkpoint.hpp.*) echo 'extern jd::array a, b;
         extern jd::sharding rows, everywhere;' ;;

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
@@ -304,6 +305,57 @@ static void exchange_halos(jd::shard me)
     EXPECT(!status.ok(), "%s", status.what());
 }
 
+/* All at once, waited for in another order. */
+static void start_calls(jd::shard me)
+{
+    int n = me.size(nullptr), i = me.index(nullptr), sum = 0, left = -1;
+    std::vector<int> all(static_cast<std::size_t>(n), i), turned(all),
+        each{ i };
+    std::vector<int> ones(all.size(), 1), block{ -1, i, i, -2 }, most{ i };
+    jd::request requests[] = {
+        jd::psum_start(me, "data", i, sum),
+        jd::all_gather_start(me, "data", each, all),
+        jd::all_to_all_start(me, "data", turned, turned),
+        jd::pmax_start(me, "data", most, most),
+        jd::psum_scatter_start(me, nullptr, ones, each),
+        jd::halo_start(me, block, { { 4, 1, 1, "data", 1 } }),
+        jd::group_start(me,
+                        [&] {
+                            jd::send(me, "data", (i + 1) % n, i);
+                            jd::recv(me, "data", (i + n - 1) % n, left);
+                        }),
+        jd::barrier_start(me, "data"),
+    };
+    for (jd::request &request : requests)
+        request.wait();
+    EXPECT(!requests[0], "%s", "it was waited for");
+    EXPECT(sum == n * (n - 1) / 2, "%d", sum);
+    EXPECT(all.back() == n - 1 && turned.back() == n - 1, "%d", all.back());
+    EXPECT(most[0] == n - 1 && each[0] == n, "%d", each[0]);
+    EXPECT(block[0] == (i + n - 1) % n && left == block[0], "%d", left);
+}
+
+static void start_more(jd::shard me)
+{
+    int n = me.size(nullptr), one = me.index(nullptr) == 0, least = 5;
+    double mean = one, power = 2;
+    {
+        jd::request mean_of = jd::pmean_start(me, "data", mean, mean);
+        jd::request product = jd::pprod_start(me, "data", power, power);
+        jd::request least_of = jd::pmin_start(me, "data", one, least);
+        jd::request said = jd::pbroadcast_start(me, "data", 0, one, one);
+        product = std::move(mean_of);
+    }
+    EXPECT(mean * n == 1 && one == 1 && least == (n == 1), "%d", least);
+    EXPECT(power == std::pow(2., n), "%g", power);
+    jd::status status;
+    std::vector<int> two(2), three(3);
+    jd::psum_start(me, "data", two, three, status);
+    EXPECT(!status.ok(), "%s", status.what());
+    EXPECT_THROWS(jd::psum_start(me, "none", two, two).wait(), "none");
+    EXPECT_THROWS(jd::barrier_start(nullptr, nullptr), "NULL");
+}
+
 static void ask_shard(jd::shard me)
 {
     int place[1];
@@ -333,6 +385,8 @@ static void map_shards(const jd::mesh &mesh)
         move_values(me);
         send_to_neighbours(me);
         exchange_halos(me);
+        start_calls(me);
+        start_more(me);
         ask_shard(me);
         throw_errors(me);
         fill_status(me);
