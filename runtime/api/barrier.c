@@ -8,6 +8,7 @@
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/net/process_lists.h"
 #include "runtime/process/runtime.h"
+#include "runtime/process/wait_stack.h"
 #include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
@@ -89,6 +90,20 @@ static jd_status read_processes(const char *operation, const int *process_ids,
     return JD_OK;
 }
 
+/* Where the one stands that has not come. What the program has said how long it
+ * waits may be part of its plan: nobody is stopped for that. */
+static void show_missing(const struct jd_call *call, jd_status status,
+                         double timeout)
+{
+    if (status != JD_DEADLINE_EXCEEDED || timeout != 0 || call->missing < 0)
+        return;
+    char *text = strdup(jd_error_message());
+    jd__wait_stack_show(call->operation, call->detail, call->missing);
+    if (text)
+        jd_fail(status, "%s", text);
+    free(text);
+}
+
 static jd_status arrive_at_barrier(const struct jd_runtime *runtime,
                                    Jd__Arrive *body, const char *operation,
                                    const char *detail, double timeout)
@@ -102,10 +117,11 @@ static jd_status arrive_at_barrier(const struct jd_runtime *runtime,
     /* A timeout of the program's own may be part of its plan. */
     body->is_alone = timeout == 0 && jd__progress_is_only_thread();
     jd__call_init(&call, JD__MESSAGE__BODY_ARRIVE, body);
-    jd_status status = jd__recorder_leave(
-        jd__client_call(jd__session_client(runtime->session), &call));
+    jd_status status =
+        jd__client_call(jd__session_client(runtime->session), &call);
+    show_missing(&call, status, timeout);
     jd__call_finish(&call);
-    return status;
+    return jd__recorder_leave(status);
 }
 
 jd_status jd_wait_at_barrier(const char *id, double timeout,

@@ -239,7 +239,7 @@ static void show_stack(const struct jd_wait *wait,
     struct jd_missing first = *missing;
     first.count = missing->count > 0;
     if (first.count && !jd__wait_sees_gone(wait, &first))
-        jd__wait_stack_show(wait, first.processes[0]);
+        jd__wait_stack_show(wait->operation, wait->detail, first.processes[0]);
 }
 
 static jd_status fail_deadline(const struct jd_wait *wait,

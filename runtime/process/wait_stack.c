@@ -3,6 +3,7 @@
 #include "runtime/process/wait_stack.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "runtime/coordination/failure/failure_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,30 +16,29 @@ static void cut_last_newline(char *text)
         text[length - 1] = 0;
 }
 
-static void show_stack(const struct jd_wait *wait, char *text)
+static void show_stack(const char *operation, const char *detail, char *text)
 {
     jd__text_make_plain(text, true);
     cut_last_newline(text);
     jd__log(JD_LOG_WARNING,
-            "%s%s: where the one stands that it has waited for, %s",
-            wait->operation, wait->detail ? wait->detail : "", text);
+            "%s%s: where the one stands that it has waited for, %s", operation,
+            detail ? detail : "", text);
 }
 
-static void show_reason(const struct jd_wait *wait, int process)
+static void show_reason(const char *operation, const char *detail, int process)
 {
     jd__log(JD_LOG_INFO, "%s%s: where process %d stands is not known: %s",
-            wait->operation, wait->detail ? wait->detail : "", process,
-            jd_error_message());
+            operation, detail ? detail : "", process, jd_error_message());
 }
 
-void jd__wait_stack_show(const struct jd_wait *wait, int process)
+void jd__wait_stack_show(const char *operation, const char *detail, int process)
 {
     char *text;
     jd_status status = jd__failure_report_stack(process, &text);
     if (status != JD_OK)
-        show_reason(wait, process);
+        show_reason(operation, detail, process);
     else if (text)
-        show_stack(wait, text);
+        show_stack(operation, detail, text);
     if (status != JD_OK || text)
         jd__failure_report_stack_shown(process);
     free(text);

@@ -9,9 +9,9 @@
 #ifndef RUNTIME_PROCESS_WAIT_STACK_H
 #define RUNTIME_PROCESS_WAIT_STACK_H
 
-#include "runtime/process/wait.h"
-
-/* Leaves the thread's error text as it may. Threads: any. */
-void jd__wait_stack_show(const struct jd_wait *wait, int process);
+/* detail follows the operation in sentences; NULL: none. Leaves the thread's
+ * error text as it may. Threads: any. */
+void jd__wait_stack_show(const char *operation, const char *detail,
+                         int process);
 
 #endif

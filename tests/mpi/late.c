@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* late.c - all processes but 1 wait at a sync point, or with a second argument
- * "psum" in that; 1 comes when the file of the first is there. */
+ * "psum" in that, with "barrier" at one, with "plan" at one for 2 s of their
+ * own; 1 comes when the file of the first is there. */
 #include <jd.h>
 
 #include <stdbool.h>
@@ -43,11 +44,15 @@ static void meet_in_psum(char *file)
 int main(int argc, char **argv)
 {
     bool sums = argc > 2 && strcmp(argv[2], "psum") == 0;
+    bool waits = argc > 2 && !sums && argv[2][0];
     JD_CHECK(jd_initialize());
     if (sums)
         meet_in_psum(argv[1]);
     else if (argc > 1 && jd_process_index() == 1)
         wait_for_file(argv[1]);
-    JD_CHECK(jd_sync_global_devices("met"));
+    if (waits)
+        JD_CHECK(jd_wait_at_barrier("met", argv[2][0] == 'p' ? 2 : 0, NULL, 0));
+    else
+        JD_CHECK(jd_sync_global_devices("met"));
     return (int)jd_shutdown();
 }

@@ -5,7 +5,8 @@
 # jd-info --job. Source it after ../lib/tap.sh, with $build set; then
 #
 #     start NAME=VALUE...           as watched_job.sh's job_start; $late_in is
-#                                   "psum" where they wait in that
+#                                   "psum", "barrier" or "plan" where they
+#                                   wait in that
 #     look --json || status=$?      jd-info's words, into $work/shown
 #     expect "as JSON" "$status" '"process": 1'
 #     finish "the job was not disturbed"

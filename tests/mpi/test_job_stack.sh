@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test_job_stack.sh - jd-info --job --stack shows where a process of a job that
-# runs stands, and a deadline where the one does that has not come. usage: test_job_stack.sh BUILD_DIR
+# runs stands, and a deadline where the one does that has not come.
+# usage: test_job_stack.sh BUILD_DIR
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -124,13 +125,13 @@ turned_off() {
     finish "a job that shows none"
 }
 
-# to_its_deadline SCRIPT: a job that waits for 1 in vain, whose eu-stack is that.
-# Leaves its status.
+# to_its_deadline SCRIPT [WHERE]: a job that waits for 1 in vain, there, whose
+# eu-stack is that. Leaves its status.
 to_its_deadline() {
-    local late_in=psum
+    local late_in=${2-psum}
     status=0
     fake eu-stack "$1"
-    PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2
+    PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2 JD_BARRIER_TIMEOUT=2
     job_end || status=$?
     cp "$work/err" "$work/shown"
 }
@@ -145,6 +146,36 @@ at_a_deadline() {
         'jd_psum over axis "p": process [02] has waited 2(\.[0-9]+)? s for process 1 .*; the deadline was 2 s'
     shown=$(grep -c '^#0 ' "$work/err") || true
     expect "once for all that give up" $((shown != 1)) '^#0'
+}
+
+# at_a_barrier WHERE CALL: so does the deadline of a wait at the service, whose
+# sentence comes after it.
+at_a_barrier() {
+    local status shown
+    to_its_deadline "printf '#0 here in %s\\n' \$2" "$1"
+    expect "a deadline of $2 shows it too" $((status == 0)) \
+        "^jd [02]/3 .* warning $2 \"met\": where the one stands that it has waited for, process 1 \(late, pid [0-9]+ on .*\):\$" \
+        '^#0 here in [0-9]+$' \
+        "$2 \"met\": gave up after [0-9.]+ s, waiting for process 1 .*; the deadline was 2 s \(JD_BARRIER_TIMEOUT changes it\)"
+    shown=$(grep -c '^#0 ' "$work/err") || true
+    expect "once for all that give up" $((shown != 1)) '^#0'
+}
+
+# A time that the program gave is its own: nobody is stopped for it.
+by_its_own_plan() {
+    local status
+    to_its_deadline "printf '#0 here in %s\\n' \$2" plan
+    ! grep -q '^#0 ' "$work/err" || status=0
+    expect "a wait's own timeout shows none" $((status == 0)) \
+        'jd_wait_at_barrier "met": gave up after [0-9.]+ s, waiting for process 1 .*; the deadline was 2 s \(its timeout changes it\)'
+}
+
+at_a_barrier_without_tools() {
+    local status
+    to_its_deadline "echo 'ptrace: Operation not permitted.'; exit 1" ''
+    expect "nor can it there" $((status == 0)) \
+        ' info jd_sync_global_devices "met": where process 1 stands is not known: .*process 1 \(late, .*its stack may not be read there' \
+        'jd_sync_global_devices "met": gave up after '
 }
 
 # It says why it has none at info level, and the deadline stays what it is.
@@ -166,4 +197,8 @@ by_a_fake_tool
 turned_off
 at_a_deadline
 at_a_deadline_without_tools
+at_a_barrier '' jd_sync_global_devices
+at_a_barrier barrier jd_wait_at_barrier
+by_its_own_plan
+at_a_barrier_without_tools
 tap_done

@@ -2,6 +2,8 @@
 /* call.c - a request and its reply, whoever answers. */
 #include "runtime/coordination/client/call.h"
 
+#include <limits.h>
+
 void jd__call_init(struct jd_call *call, Jd__Message__BodyCase body,
                    void *body_message)
 {
@@ -10,6 +12,7 @@ void jd__call_init(struct jd_call *call, Jd__Message__BodyCase body,
     call->request.reply = body_message; /* a union of pointers */
     call->answer = NULL;
     call->reply = NULL;
+    call->missing = -1;
 }
 
 void jd__call_finish(struct jd_call *call)
@@ -39,6 +42,9 @@ jd_status jd__call_take(struct jd_call *call, Jd__Message *answer)
     if (status == JD_OK)
         return JD_OK;
     fail_call(call, status, call->reply->text);
+    if (status == JD_DEADLINE_EXCEEDED && call->reply->n_ranges >= 2 &&
+        call->reply->ranges[0] < INT_MAX)
+        call->missing = (int)call->reply->ranges[0];
     jd__call_finish(call);
     return status;
 }

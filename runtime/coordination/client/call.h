@@ -24,6 +24,8 @@ struct jd_call {
     double grace;          /* seconds for the service to answer; 0: timeout
                                  and two seconds, or 60 s */
     const char *variable;  /* what changes it: "the timeout argument" */
+    int missing;           /* of an Arrive whose time is up: the lowest process
+                            * that has not come; else -1 */
     Jd__Message request;   /* its body; id and timeout_ms are filled in */
     Jd__Message *answer;   /* the reply's message, until jd__call_finish */
     Jd__Reply *reply;      /* within answer */

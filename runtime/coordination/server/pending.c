@@ -381,6 +381,16 @@ static void forget_text(struct jd_service *service)
     service->wait_text = (struct jd_wait_text){ .queue = NULL };
 }
 
+static int find_missing(const struct jd_service *service,
+                        const struct jd_pending_request *waiter)
+{
+    int lowest;
+    return waiter->kind == JD_WAIT_BARRIER &&
+                   jd__barriers_list_missing(service, waiter, &lowest, 1)
+               ? lowest
+               : -1;
+}
+
 /* Those whose time is up together wait for the same; only those who wait for
  * keys may each lack others. The text stands until the next call. */
 static const char *describe_once(struct jd_service *service,
@@ -390,7 +400,8 @@ static const char *describe_once(struct jd_service *service,
     if (last->queue != waiter->queue || kinds[waiter->kind].has_own) {
         forget_text(service);
         *last = (struct jd_wait_text){ waiter->queue,
-                                       describe_waiter(service, waiter) };
+                                       describe_waiter(service, waiter),
+                                       find_missing(service, waiter) };
     }
     return last->text ? last->text : "others";
 }
@@ -426,6 +437,25 @@ static void expire_inquiry(struct jd_service *service,
     jd__pending_end(service, waiter);
 }
 
+/* Of a barrier also who has not come, whose stack may be asked for. */
+static void reply_late(struct jd_service *service,
+                       const struct jd_pending_request *waiter)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    char *text = NULL;
+    const char *others = describe_once(service, waiter);
+    uint32_t range[2] = { (uint32_t)service->wait_text.missing, 1 };
+    if (asprintf(&text, "gave up after %.3g s, waiting for %s",
+                 service->now - waiter->since, others) < 0)
+        text = NULL;
+    reply.status = JD_DEADLINE_EXCEEDED;
+    reply.text = text ? text : reply.text;
+    reply.ranges = range;
+    reply.n_ranges = service->wait_text.missing >= 0 ? 2 : 0;
+    jd__service_answer(service, waiter->connection, waiter->id, &reply);
+    free(text);
+}
+
 static void expire_waiter(struct jd_service *service,
                           struct jd_pending_request *waiter)
 {
@@ -433,10 +463,7 @@ static void expire_waiter(struct jd_service *service,
         kinds[waiter->kind].expire(service, waiter);
         return;
     }
-    jd__service_reply(
-        service, waiter->connection, waiter->id, JD_DEADLINE_EXCEEDED,
-        "gave up after %.3g s, waiting for %s", service->now - waiter->since,
-        describe_once(service, waiter));
+    reply_late(service, waiter);
     give_up(service, waiter);
 }
 

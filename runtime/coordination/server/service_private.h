@@ -54,6 +54,7 @@ struct jd_pending_request {
 struct jd_wait_text {
     const struct jd_queue *queue; /* NULL: of none */
     char *text;
+    int missing; /* of a barrier: the lowest that has not come; -1: none */
 };
 
 /* Waiters by deadline. */

@@ -300,6 +300,36 @@ START_TEST(a_timeout_names_all_who_miss)
 }
 END_TEST
 
+static void expect_late(struct peer *peer, uint64_t id, const char *missing)
+{
+    Jd__Message *message = take_reply(peer, id, JD_DEADLINE_EXCEEDED);
+    expect_processes(message->reply->ranges, message->reply->n_ranges, missing);
+    drop(message);
+}
+
+/* Whose stack is worth a look: of each barrier the lowest; of a key nobody's.
+ */
+START_TEST(who_has_not_come_is_told_as_a_number_too)
+{
+    start(6);
+    start_joined(6);
+    uint64_t one = arrive_with(&peers[0], "a", (int[]){ 0, 3, 4, -1 }, "", 500);
+    uint64_t other = arrive_with(&peers[1], "b", (int[]){ 1, 5, -1 }, "", 500);
+    uint64_t key = get(&peers[2], "k", 500);
+    uint64_t last =
+        arrive_with(&peers[4], "a", (int[]){ 0, 3, 4, -1 }, "", 500);
+    now += 0.6;
+    tick();
+    expect_late(&peers[0], one, "3 ");
+    expect_late(&peers[1], other, "5 ");
+    expect_late(&peers[4], last, "3 ");
+    Jd__Message *message = take_reply(&peers[2], key, JD_DEADLINE_EXCEEDED);
+    ck_assert_uint_eq(message->reply->n_ranges, 0);
+    drop(message);
+    finish();
+}
+END_TEST
+
 /* By the deadline here, and by the caller's own. */
 START_TEST(who_came_and_gave_up_is_not_to_blame)
 {
@@ -666,6 +696,7 @@ static void add_endings(Suite *suite)
     TCase *tcase = unit_case(suite, "deadlines");
     tcase_add_test(tcase, each_caller_has_a_deadline_of_its_own);
     tcase_add_test(tcase, a_timeout_names_all_who_miss);
+    tcase_add_test(tcase, who_has_not_come_is_told_as_a_number_too);
     tcase_add_test(tcase, who_came_and_gave_up_is_not_to_blame);
     tcase_add_test(tcase, who_gave_up_and_came_again_waits);
     tcase_add_test(tcase, a_withdrawn_wait_leaves_nothing);
