@@ -231,6 +231,12 @@ struct known_line {
     struct jd_line line;
 };
 
+/* Of one who waits for the answer. */
+struct question {
+    struct jd_line line;
+    bool is_answered;
+};
+
 static struct {
     pthread_mutex_t lock;
     pthread_once_t once;
@@ -239,8 +245,7 @@ static struct {
     bool has_reader, is_reading;
     double late_from; /* when whoever reads now is given up */
     const void *address;
-    uint64_t question, answered; /* their numbers */
-    struct jd_line line;
+    struct question *question; /* that is read for; NULL: it was given up */
     struct known_line kept[NUM_KEPT];
     unsigned num_kept;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
@@ -258,8 +263,9 @@ static void *answer_questions(void *unused)
     pthread_mutex_unlock(&state.lock);
     read_address(address, &line);
     pthread_mutex_lock(&state.lock);
-    state.line = line;
-    state.answered = state.question;
+    if (state.question)
+        *state.question = (struct question){ line, true };
+    state.question = NULL;
     state.is_reading = false;
     pthread_cond_broadcast(&state.has_come);
     pthread_mutex_unlock(&state.lock);
@@ -299,19 +305,27 @@ static bool start_reader(void)
     return true;
 }
 
-/* With the lock. */
+/* With the lock. The next question may be asked before this one's answer is
+ * looked at. */
 static bool ask_thread(const void *address, const struct timespec *deadline,
                        struct jd_line *ret_line)
 {
-    if (!await_turn(deadline))
+    struct question own = { .is_answered = false };
+    if (!await_turn(deadline) || !start_reader())
         return false;
-    uint64_t question = ++state.question;
     state.late_from = jd__clock_now() + JD_LINES_SECONDS;
     state.address = address;
-    if (!start_reader() || !await_turn(deadline) || state.answered != question)
-        return false;
-    *ret_line = state.line;
-    return true;
+    state.question = &own;
+    while (!own.is_answered)
+        if (pthread_cond_timedwait(&state.has_come, &state.lock, deadline) ==
+            ETIMEDOUT)
+            break;
+    if (!own.is_answered)
+        state.question = NULL;
+    else if (!state.is_reading)
+        join_reader();
+    *ret_line = own.line;
+    return own.is_answered;
 }
 
 /* Another library may lie there by now. 0: it is nobody's. */

@@ -3,6 +3,7 @@
  * test_lines.c - lines of the source. Built with debugging information; a skip
  * where jd was built without libdw, or it is not there.
  */
+#include "base/clock.h"
 #include "runtime/recorder/lines.h"
 #include "tests/unit/unit.h"
 
@@ -183,6 +184,32 @@ START_TEST(who_asks_does_not_wait_for_it)
 }
 END_TEST
 
+/* ---- several who ask ----------------------------------------------------- */
+
+/* Unless it was late the answer is there, though another has asked since. */
+static void *ask_often(void *first)
+{
+    struct jd_line line;
+    for (int i = 0; i < 200; i++) {
+        double begin = jd__clock_now();
+        if (!jd__lines_find((const char *)first + 2 * (i % 20), &line))
+            ck_assert_double_ge(jd__clock_now() - begin, JD_LINES_SECONDS);
+        else
+            ck_assert_str_eq(line.file, "test_lines.c");
+    }
+    return NULL;
+}
+
+START_TEST(an_answer_is_that_of_who_has_asked)
+{
+    pthread_t thread;
+    const char *function = (const char *)(uintptr_t)copy;
+    pthread_create(&thread, NULL, ask_often, (void *)(uintptr_t)(function + 3));
+    ask_often((void *)(uintptr_t)(function + 4));
+    pthread_join(thread, NULL);
+}
+END_TEST
+
 int main(void)
 {
     if (!HAVE_LIBDW || !dlopen("libdw.so.1", RTLD_NOW)) {
@@ -197,5 +224,6 @@ int main(void)
     tcase_add_test(lines, without_debugging_information_the_function_is_found);
     tcase_add_test(lines, another_file_of_that_name_has_other_lines);
     tcase_add_test(lines, who_asks_does_not_wait_for_it);
+    tcase_add_test(lines, an_answer_is_that_of_who_has_asked);
     return unit_main(suite);
 }
