@@ -9,6 +9,7 @@
 #include "collectives/cuda/check.h"
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/task.h"
+#include "collectives/kernels/strided.h"
 #include "collectives/platform/ragged_fault.h"
 
 #include <stdlib.h>
@@ -114,9 +115,10 @@ static void copy_alone(const struct ragged_exchange *x,
     for (int k = 0; k < x->ragged->per_member; k++) {
         struct jd_ragged_entry own =
             x->taken[jd__ragged_fault_place(x->ragged, 0, k)];
-        jd__task_copy(task, (char *)task->call->out + (size_t)own.to * x->row,
-                      (const char *)task->call->in + (size_t)own.from * x->row,
-                      (size_t)own.size * x->row);
+        jd__task_copy(
+            task, jd__strided_place(task->call->out, (size_t)own.to * x->row),
+            jd__strided_place(task->call->in, (size_t)own.from * x->row),
+            (size_t)own.size * x->row);
     }
 }
 
@@ -126,11 +128,12 @@ static void move_piece(const struct ragged_exchange *x,
 {
     size_t place = jd__ragged_fault_place(x->ragged, member, piece);
     struct jd_ragged_entry given = x->given[place], taken = x->taken[place];
-    jd__task_send(task,
-                  (const char *)task->call->in + (size_t)given.from * x->row,
-                  (size_t)given.size * x->row, member);
-    jd__task_receive(task, (char *)task->call->out + (size_t)taken.to * x->row,
-                     (size_t)taken.size * x->row, member);
+    jd__task_send(
+        task, jd__strided_place(task->call->in, (size_t)given.from * x->row),
+        (size_t)given.size * x->row, member);
+    jd__task_receive(
+        task, jd__strided_place(task->call->out, (size_t)taken.to * x->row),
+        (size_t)taken.size * x->row, member);
 }
 
 static jd_status move_rows(const struct ragged_exchange *x)

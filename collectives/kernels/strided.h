@@ -24,6 +24,12 @@ struct jd_strided {
     size_t pitch; /* from row to row, at least width */
 };
 
+/* So many bytes into an array, which may be NULL where it has no elements. */
+static inline char *jd__strided_place(const void *array, size_t offset)
+{
+    return array ? (char *)array + offset : NULL;
+}
+
 /* Bytes one after the other. */
 static inline struct jd_strided jd__strided_flat(const void *base, size_t bytes)
 {

@@ -20,6 +20,7 @@
 #include "collectives/cpu/local_rendezvous.h"
 #include "collectives/cpu/shm/shm_private.h"
 
+#include "../lib/sanitized.h"
 #include "expect.h"
 
 #include <dirent.h>
@@ -377,11 +378,7 @@ static struct memory look_at_memory(void)
 }
 
 /* AddressSanitizer writes on what malloc() gives, so that all is resident. */
-#ifdef __SANITIZE_ADDRESS__
-enum { SEES_RESIDENT = false };
-#else
-enum { SEES_RESIDENT = true };
-#endif
+enum { SEES_RESIDENT = !HAS_ASAN };
 
 /* Of members that are all alone: nothing that others could need. */
 static void check_memory(const struct memory *before)

@@ -10,6 +10,7 @@
  */
 #include "jd.h"
 
+#include "../lib/sanitized.h"
 #include "expect.h"
 
 #include <dlfcn.h>
@@ -19,17 +20,6 @@
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
-
-#if defined(__has_feature)
-#define HAS(feature) __has_feature(feature)
-#else
-#define HAS(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS(address_sanitizer)
-#define IS_SANITIZED 1
-#else
-#define IS_SANITIZED 0
-#endif
 
 /* What stands before the library's function of that name. */
 #define EXPORTED __attribute__((visibility("default")))
@@ -47,7 +37,7 @@ static _Thread_local volatile struct account account;
 
 /* ---- memory and locks --------------------------------------------------- */
 
-#if defined(__GLIBC__) && !IS_SANITIZED
+#if defined(__GLIBC__) && !HAS_ASAN
 #define COUNTS_MEMORY 1
 
 extern void *__libc_malloc(size_t size);

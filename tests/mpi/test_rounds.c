@@ -5,6 +5,7 @@
  * thread, no memory. What malloc has in use is exact only where it caches
  * nothing: GLIBC_TUNABLES=glibc.malloc.tcache_count=0.
  */
+#include "../lib/sanitized.h"
 #include "expect.h"
 #include "jd.h"
 #include "jd_mpi.h"
@@ -27,14 +28,7 @@ enum {
 };
 
 /* AddressSanitizer keeps what was freed; LeakSanitizer looks instead. */
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer)
-#define COUNTS_MEMORY false
-#else
-#define COUNTS_MEMORY true
-#endif
+#define COUNTS_MEMORY (!HAS_ASAN)
 
 /* ---- what a process has ------------------------------------------------- */
 

@@ -5,6 +5,7 @@
  */
 #include "jd.h"
 
+#include "../lib/sanitized.h"
 #include "expect.h"
 
 #include <dirent.h>
@@ -13,16 +14,7 @@
 
 /* In KiB: MPI and malloc keep some, but not for each mesh; AddressSanitizer
  * keeps what was freed. */
-#if defined(__has_feature)
-#define HAS(feature) __has_feature(feature)
-#else
-#define HAS(feature) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS(address_sanitizer)
-#define SLACK (512L << 10)
-#else
-#define SLACK 1024L
-#endif
+#define SLACK (HAS_ASAN ? 512L << 10 : 1024L)
 
 static int count_entries(const char *path)
 {
@@ -37,11 +29,7 @@ static int count_entries(const char *path)
 
 /* AddressSanitizer's allocator has some of its own, as it goes; what each mesh
  * left would be a thousand. */
-#ifdef __SANITIZE_ADDRESS__
-#define SPARE_MAPPINGS 100
-#else
-#define SPARE_MAPPINGS 16
-#endif
+#define SPARE_MAPPINGS (HAS_ASAN ? 100 : 16)
 
 static int count_mappings(void)
 {

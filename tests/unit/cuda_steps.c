@@ -52,7 +52,8 @@ static void add(struct jd_cuda_task *task, struct step step)
 
 static bool is_in(struct steps_range range, const char *data, size_t bytes)
 {
-    return data >= range.begin && data + bytes <= range.begin + range.bytes;
+    size_t offset = (uintptr_t)data - (uintptr_t)range.begin;
+    return offset <= range.bytes && bytes <= range.bytes - offset;
 }
 
 static void check_read(const struct jd_cuda_task *task, const void *data,

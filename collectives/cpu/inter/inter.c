@@ -326,7 +326,7 @@ static struct jd_strided piece_for(const void *arg, int member)
     const struct all_to_all *a = arg;
     size_t offset = (size_t)member * a->pieces->in_step * a->element;
     return (struct jd_strided){
-        .base = (char *)a->call->in + offset,
+        .base = jd__strided_place(a->call->in, offset),
         .rows = a->pieces->rows,
         .width = a->pieces->width * a->element,
         .pitch = a->pieces->in_pitch * a->element,
@@ -338,7 +338,7 @@ static struct jd_strided piece_from(const void *arg, int member)
     const struct all_to_all *a = arg;
     size_t offset = (size_t)member * a->pieces->out_step * a->element;
     return (struct jd_strided){
-        .base = (char *)a->call->out + offset,
+        .base = jd__strided_place(a->call->out, offset),
         .rows = a->pieces->rows,
         .width = a->pieces->width * a->element,
         .pitch = a->pieces->out_pitch * a->element,

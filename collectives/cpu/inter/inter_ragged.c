@@ -145,9 +145,8 @@ static struct jd_strided chunk_for(const void *arg, int member)
     const struct chunk *c = arg;
     const struct ragged *r = c->ragged;
     int entry = entry_of(c, member);
-    return jd__strided_flat((const char *)r->call->in +
-                                (size_t)r->arrays->input_offsets[entry] *
-                                    r->row,
+    size_t offset = (size_t)r->arrays->input_offsets[entry] * r->row;
+    return jd__strided_flat(jd__strided_place(r->call->in, offset),
                             (size_t)r->arrays->send_sizes[entry] * r->row);
 }
 
@@ -156,7 +155,8 @@ static struct jd_strided chunk_from(const void *arg, int member)
     const struct chunk *c = arg;
     const struct ragged *r = c->ragged;
     const struct jd_ragged_entry *entry = &r->told[entry_of(c, member)];
-    return jd__strided_flat((char *)r->call->out + (size_t)entry->to * r->row,
+    size_t offset = (size_t)entry->to * r->row;
+    return jd__strided_flat(jd__strided_place(r->call->out, offset),
                             (size_t)entry->size * r->row);
 }
 

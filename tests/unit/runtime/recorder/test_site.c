@@ -42,7 +42,7 @@ START_TEST(one_that_they_do_not_has_its_place_in_the_file)
 {
     struct jd_site_text site =
         jd__site_of((const void *)(uintptr_t)nobody_sees_this);
-    ck_assert_msg(strncmp(site.text, "test_site+0x", 12) == 0, "%s", site.text);
+    ck_assert_msg(strstr(site.text, "test_site+0x") != NULL, "%s", site.text);
     ck_assert_str_eq(jd__site_of(NULL).text, "");
     ck_assert_str_eq(jd__site_of((const void *)8).text, "");
 }

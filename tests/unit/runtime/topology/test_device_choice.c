@@ -286,7 +286,7 @@ START_TEST(else_the_job_is_one_of_cpus)
     ck_assert_str_eq(platform, "cpu");
     for (int i = 0; i < records->count; i++)
         ck_assert_str_eq(records->items[i]->why_absent,
-                         FEWER + strlen("jd_initialize: "));
+                         &FEWER[strlen("jd_initialize: ")]);
     jd__records_destroy(records);
 }
 END_TEST

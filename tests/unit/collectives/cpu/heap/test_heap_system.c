@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_heap_system.c - heaps under limits, signals, kernels without holes in
  * files, huge pages and NUMA nodes. */
+#include "tests/lib/sanitized.h"
 #include "tests/unit/heap_refusals.h"
 #include "tests/unit/heap_use.h"
 #include "tests/unit/fake_root.h"
@@ -15,16 +16,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ ||             \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED true
-#else
-#define IS_SANITIZED false
-#endif
 
 /* ---- limits of the range ------------------------------------------------ */
 
@@ -88,7 +79,7 @@ START_TEST(a_limit_on_addresses_is_shared)
 {
     struct jd_heap_spec spec = { .processes = 4 };
     struct jd_heap *heap = NULL;
-    if (IS_SANITIZED) {
+    if (HAS_ASAN || HAS_TSAN) {
         puts("# skip: a sanitizer needs more addresses than any limit");
         return;
     }

@@ -9,6 +9,7 @@
  */
 #include "collectives/cpu/shm/shm_cma.h"
 #include "collectives/cpu/shm/shm_private.h"
+#include "tests/lib/sanitized.h"
 #include "tests/unit/shm_move.h"
 
 #include <stdio.h>
@@ -370,16 +371,7 @@ START_TEST(a_long_block_is_copied_whole)
 }
 END_TEST
 
-/* ---- more than 2^31 and 2^32 bytes
- * ----------------------------------------------- */
-
-#if defined(__SANITIZE_THREAD__)
-#define IS_SHADOWED true
-#elif defined(__has_feature)
-#define IS_SHADOWED __has_feature(thread_sanitizer)
-#else
-#define IS_SHADOWED false
-#endif
+/* ---- more than 2^31 and 2^32 bytes -------------------------------------- */
 
 enum { MAPPED = 2 << 20 };
 
@@ -443,7 +435,7 @@ int main(void)
     tcase_add_loop_test(moves, so_do_members_of_one_process, 1, 4);
     tcase_add_loop_test(moves, blocks_may_be_some_of_many, 0, 2);
     tcase_add_test(moves, a_long_block_is_copied_whole);
-    if (IS_SHADOWED)
+    if (HAS_TSAN)
         fputs("# without more than 2 GiB: ThreadSanitizer's shadow of them is "
               "larger than memory\n",
               stderr);

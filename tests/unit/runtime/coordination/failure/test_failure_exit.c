@@ -10,6 +10,7 @@
 #include "jd_mesh.h"
 #include "jd_multihost.h"
 #include "jd_shard.h"
+#include "tests/lib/sanitized.h"
 #include "tests/unit/failure_end.h"
 
 #include <fcntl.h>
@@ -19,19 +20,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
-
-/* ThreadSanitizer's _exit flushes streams, and waits for those who hold them:
- * two ends cannot be seen with it. */
-#if defined __SANITIZE_THREAD__
-#define EXIT_WAITS_FOR_STREAMS true
-#elif defined __has_feature
-#if __has_feature(thread_sanitizer)
-#define EXIT_WAITS_FOR_STREAMS true
-#endif
-#endif
-#ifndef EXIT_WAITS_FOR_STREAMS
-#define EXIT_WAITS_FOR_STREAMS false
-#endif
 
 /* ---- last words --------------------------------------------------------- */
 
@@ -709,7 +697,9 @@ int main(void)
     tcase_add_test(plain, who_speaks_counts_the_silent);
     tcase_add_test(plain, who_does_not_speak_ends_too);
     tcase_add_test(plain, the_first_report_stands);
-    if (!EXIT_WAITS_FOR_STREAMS) {
+    /* ThreadSanitizer's _exit flushes streams, and waits for those who hold
+     * them. */
+    if (!HAS_TSAN) {
         tcase_add_test(plain, a_thread_inside_printf_does_not_keep_it);
         tcase_add_test(plain, a_full_pipe_does_not_keep_it);
         tcase_add_test(plain, a_process_that_was_stopped_speaks);

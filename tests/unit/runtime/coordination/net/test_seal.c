@@ -50,8 +50,9 @@ static void say(uint64_t id, size_t size)
 /* The first frame's result, without taking it. */
 static enum jd_wire_result look(struct jd_wire_frame *frame)
 {
-    return jd__seal_next(&received, bytes.data + bytes.begin,
-                         jd__bytes_size(&bytes), LIMIT, NULL, frame);
+    uint8_t *begin = bytes.data ? bytes.data + bytes.begin : NULL;
+    return jd__seal_next(&received, begin, jd__bytes_size(&bytes), LIMIT, NULL,
+                         frame);
 }
 
 static void hear(uint64_t id)

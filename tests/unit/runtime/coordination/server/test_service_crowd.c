@@ -5,20 +5,13 @@
  * grows with the job. Seconds of CPU time and memory stand on stderr; what
  * costs each a walk over all takes minutes here.
  */
+#include "tests/lib/sanitized.h"
+
 #include <malloc.h>
 #include <time.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define IS_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED
-#endif
-
 #ifndef UNIT_CROWD
-#ifdef IS_SANITIZED
+#if HAS_ASAN || HAS_TSAN
 #define UNIT_CROWD 10000
 #else
 #define UNIT_CROWD 100000
