@@ -21,7 +21,9 @@ static int size, self;
 
 static const jd_dtype types[] = { JD_F32, JD_BF16, JD_S8,  JD_U64,
                                   JD_F16, JD_F64,  JD_C64, JD_F8E5M2 };
-static const char *const names[] = { "sum", "mean", "max", "min", "prod" };
+static const char *const names[JD_REDUCE_COUNT] = { "sum", "mean", "max",
+                                                    "min", "prod", "and",
+                                                    "or",  "xor" };
 
 /* What a member tells its group, what leaders tell each other, and more. */
 static const size_t small[] = { 0, 1, 7, 300, 1000, 1500, 4001 };
