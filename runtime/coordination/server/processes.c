@@ -113,7 +113,8 @@ void jd__processes_reply(struct jd_service *service,
     free(text);
 }
 
-const char *jd__processes_why_silent(const struct jd_service_process *member)
+/* NULL: it can be asked. */
+static const char *why_silent(const struct jd_service_process *member)
 {
     switch (member->state) {
     case JD_PROCESS_STATE_ABSENT:
@@ -129,6 +130,34 @@ const char *jd__processes_why_silent(const struct jd_service_process *member)
     return member->connection ? NULL
                               : "its connection is lost; ask again when it "
                                 "is back";
+}
+
+struct jd_service_process *jd__processes_find_shown(
+    struct jd_service *service, struct jd_connection *connection, uint64_t id,
+    uint32_t process, const struct jd_processes_shown *what)
+{
+    if (process >= (uint32_t)service->count) {
+        jd__service_reply(service, connection, id, JD_INVALID_ARGUMENT,
+                          "there is no process %u: the job's last is %d",
+                          (unsigned)process, service->count - 1);
+        return NULL;
+    }
+    struct jd_service_process *member = &service->members[process];
+    const char *why = why_silent(member);
+    if (connection->is_anybody)
+        jd__processes_reply(
+            service, connection, id, member, JD_PERMISSION_DENIED,
+            ": %s is shown only to who shows whose it is, and this job has no "
+            "way to know that of another host: set JD_SECRET_FILE, the same "
+            "for the job and %s, or ask on the host of process 0",
+            what->whole, what->tool);
+    else if (why)
+        jd__processes_reply(service, connection, id, member,
+                            JD_FAILED_PRECONDITION, ": it shows no %s: %s",
+                            what->word, why);
+    else
+        return member;
+    return NULL;
 }
 
 /* ---- how many ----------------------------------------------------------- */

@@ -474,8 +474,16 @@ jd__processes_reply(struct jd_service *service,
                     struct jd_connection *connection, uint64_t id,
                     const struct jd_service_process *member, jd_status status,
                     const char *format, ...);
-/* Why it cannot be asked anything; NULL: it can. */
-const char *jd__processes_why_silent(const struct jd_service_process *member);
+/* What is asked of a process, for sentences: "its stack", "stack", "jd-info".
+ */
+struct jd_processes_shown {
+    const char *whole, *word, *tool;
+};
+/* The process that a connection may ask for it, and that can be asked; NULL: it
+ * has been told why not. */
+struct jd_service_process *jd__processes_find_shown(
+    struct jd_service *service, struct jd_connection *connection, uint64_t id,
+    uint32_t process, const struct jd_processes_shown *what);
 jd_request_f jd__processes_on_heartbeat, jd__processes_on_inquiry,
     jd__processes_on_live, jd__processes_on_armed;
 /* Answers an inquiry about what some processes do, when they have said so. */

@@ -100,28 +100,14 @@ void jd__stacks_on_request(struct jd_service *service,
                            struct jd_connection *connection,
                            const Jd__Message *message)
 {
-    uint32_t process = message->stack_of->process;
-    if (process >= (uint32_t)service->count) {
-        jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
-                          "there is no process %u: the job's last is %d",
-                          (unsigned)process, service->count - 1);
+    static const struct jd_processes_shown what = { "its stack", "stack",
+                                                    "jd-info" };
+    struct jd_service_process *member = jd__processes_find_shown(
+        service, connection, message->id, message->stack_of->process, &what);
+    if (!member)
         return;
-    }
-    struct jd_service_process *member = &service->members[process];
-    const char *why = jd__processes_why_silent(member);
-    if (connection->is_anybody)
-        jd__processes_reply(
-            service, connection, message->id, member, JD_PERMISSION_DENIED,
-            ": its stack is shown only to who shows whose it is, and "
-            "this job has no way to know that of another host: set "
-            "JD_SECRET_FILE, the same for the job and jd-info, or ask "
-            "on the host of process 0");
-    else if (why)
-        jd__processes_reply(service, connection, message->id, member,
-                            JD_FAILED_PRECONDITION, ": it shows no stack: %s",
-                            why);
-    else if (message->stack_of->gives_up && is_shown(service, member) &&
-             !is_being_shown(member))
+    if (message->stack_of->gives_up && is_shown(service, member) &&
+        !is_being_shown(member))
         reply_nothing(service, connection, message->id);
     else
         begin_to_wait(service, connection, message, member);

@@ -124,27 +124,13 @@ void jd__traces_on_request(struct jd_service *service,
                            struct jd_connection *connection,
                            const Jd__Message *message)
 {
-    uint32_t process = message->trace_of->process;
-    if (process >= (uint32_t)service->count) {
-        jd__service_reply(service, connection, message->id, JD_INVALID_ARGUMENT,
-                          "there is no process %u: the job's last is %d",
-                          (unsigned)process, service->count - 1);
+    static const struct jd_processes_shown what = { "what it has called",
+                                                    "calls", "jd-trace" };
+    struct jd_service_process *member = jd__processes_find_shown(
+        service, connection, message->id, message->trace_of->process, &what);
+    if (!member)
         return;
-    }
-    struct jd_service_process *member = &service->members[process];
-    const char *why = jd__processes_why_silent(member);
-    if (connection->is_anybody)
-        jd__processes_reply(
-            service, connection, message->id, member, JD_PERMISSION_DENIED,
-            ": what it has called is shown only to who shows whose it is, and "
-            "this job has no way to know that of another host: set "
-            "JD_SECRET_FILE, the same for the job and jd-trace, or ask on the "
-            "host of process 0");
-    else if (why)
-        jd__processes_reply(service, connection, message->id, member,
-                            JD_FAILED_PRECONDITION, ": it shows no calls: %s",
-                            why);
-    else if (!member->shows_traces)
+    if (!member->shows_traces)
         jd__processes_reply(
             service, connection, message->id, member, JD_UNIMPLEMENTED,
             ": its jd is of an earlier version, which cannot show what it has "
