@@ -517,6 +517,13 @@ static inline uint64_t arrive(struct peer *peer, const char *name,
     return arrive_with(peer, name, NULL, "", timeout_ms);
 }
 
+static inline uint64_t cancel_barrier(struct peer *peer, const char *name)
+{
+    Jd__Cancel body = JD__CANCEL__INIT;
+    body.barrier = jd__wire_text(name);
+    return ask(peer, JD__MESSAGE__BODY_CANCEL, &body, 0);
+}
+
 static inline uint64_t report(struct peer *peer, Jd__Report__Kind kind,
                               int code, const char *text)
 {
