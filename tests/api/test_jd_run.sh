@@ -258,9 +258,14 @@ test_failures() {
     run "$jd_run" -n 4 "$process" err $'warned\n' only 2 err $'bad\n' exit 3
     is "an exit code" ended 3 and \
         err_has '^jd-run: process 2 \(pid [0-9]+\) ended with exit code 3$'
+    # The others go on once jd-run has seen that process 1 has ended.
+    rm -f "$work/first"
     run "$jd_run" -n 3 sh -c "
-        [ \$JD_PROCESS_ID = 1 ] || { sleep 1; echo later; }"
-    is "one that succeeds ends nobody" ended 0 and count_lines later 2
+        [ \$JD_PROCESS_ID != 1 ] || { echo \$\$ >'$work/first'; exit 0; }
+        until [ -s '$work/first' ]; do sleep 0.02; done
+        while [ -e /proc/\$(cat '$work/first') ]; do sleep 0.02; done
+        echo later"
+    is "one that succeeds ends nobody" ended 0 and count_lines later 2 and err ""
     run "$jd_run" -n 3 "$process" only 1 err "no end" kill SEGV
     is "a signal, and the last words without an end come first" ended 139 and \
         err_has '^no end$' and err_has \
@@ -413,7 +418,7 @@ test_signals() {
         mark "$work/up" wait -
     until_true is_up 1 || true
     kill -HUP "$pid"
-    sleep 0.2
+    sleep 0.2 # in which it would be passed on
     kill -TERM "$pid"
     finish
     is "what jd-run was told to ignore is not passed on" ended 0 and out TERM
