@@ -38,7 +38,8 @@ leads() {
     fi
     if [[ ! -e $file ]]; then
         echo "$2: there is no such file"
-    elif [[ -n $anchor ]] && ! anchors "$file" | grep -qxF "$anchor"; then
+    elif [[ -n $anchor ]] &&
+        ! anchors "$file" | grep -xF "$anchor" >/dev/null; then
         echo "$2: there is no such heading"
     fi
 }

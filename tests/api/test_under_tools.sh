@@ -65,7 +65,8 @@ under_strace() {
 }
 
 under_gdb() {
-    if ! gdb -batch -ex run true 2>&1 | grep -q "exited normally"; then
+    if ! gdb -batch -ex run true 2>&1 |
+        grep "exited normally" >/dev/null; then
         echo "gdb cannot run a program here"
         return 77
     fi

@@ -65,7 +65,8 @@ test_several() {
 server_has() {
     local pid
     for pid in $(pgrep jd-pmix); do
-        tr '\0' '\n' <"/proc/$pid/environ" | grep -qE -e "^$1=" && return 0
+        tr '\0' '\n' <"/proc/$pid/environ" | grep -E -e "^$1=" >/dev/null &&
+            return 0
     done
     return 1
 }
