@@ -3,6 +3,7 @@
 #include "collectives/cuda/members.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* From here on NCCL itself can have several ranks on a GPU. */
@@ -113,16 +114,53 @@ static bool is_same_gpu(const struct jd_cuda_member *a,
     return a->uuid[0] && memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0;
 }
 
+/* By GPU, and those of one GPU in their own order: both are of one array. */
+static int compare_by_gpu(const void *a, const void *b)
+{
+    const struct jd_cuda_member *one = *(const struct jd_cuda_member *const *)a;
+    const struct jd_cuda_member *two = *(const struct jd_cuda_member *const *)b;
+    int order = memcmp(one->uuid, two->uuid, sizeof one->uuid);
+    return order ? order : (one > two) - (one < two);
+}
+
+/* Two members of one GPU that are not both to share it. */
+struct duplicate {
+    const struct jd_cuda_member *first, *second; /* NULL: there are none */
+};
+
+/* Of members in the order of compare_by_gpu, the pair whose second is the
+ * earliest. Where the first of a GPU shares it, all before a second do. */
+static struct duplicate find_duplicate(const struct jd_cuda_member *const *by,
+                                       int size)
+{
+    struct duplicate found = { NULL, NULL };
+    for (int i = 1, first = 0; i < size; i++) {
+        if (!is_same_gpu(by[first], by[i]))
+            first = i;
+        else if (!(by[first]->shares && by[i]->shares) &&
+                 (!found.second || by[i] < found.second))
+            found = (struct duplicate){ by[first], by[i] };
+    }
+    return found;
+}
+
 /* Those whose processes are to share a GPU are left to NCCL. */
 static jd_status check_gpus(const struct jd_comm_spec *spec,
                             const struct jd_cuda_member *members)
 {
-    for (int b = 1; b < spec->size; b++)
-        for (int a = 0; a < b; a++)
-            if (is_same_gpu(&members[a], &members[b]) &&
-                !(members[a].shares && members[b].shares))
-                return fail_duplicate(spec, members, a, b);
-    return JD_OK;
+    const struct jd_cuda_member **by = malloc((size_t)spec->size * sizeof *by);
+    if (!by)
+        return jd__fail_no_memory(spec->operation,
+                                  (size_t)spec->size * sizeof *by);
+    for (int i = 0; i < spec->size; i++)
+        by[i] = &members[i];
+    qsort(by, (size_t)spec->size, sizeof *by, compare_by_gpu);
+    struct duplicate found = find_duplicate(by, spec->size);
+    free(by);
+    if (!found.second)
+        return JD_OK;
+    return fail_duplicate(spec, members, (int)(found.first - members),
+                          (int)(found.second - members));
 }
 
 jd_status jd__cuda_members_check(const struct jd_comm_spec *spec,

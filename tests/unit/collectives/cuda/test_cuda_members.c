@@ -6,7 +6,9 @@
 #include "collectives/cuda/members.h"
 #include "tests/unit/unit.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SIZE = 4 };
 
@@ -219,6 +221,56 @@ START_TEST(the_first_pair_counts)
 }
 END_TEST
 
+/* Each member of one of two GPUs or of an unknown one, and to share it or not.
+ */
+static void set_members(int turn)
+{
+    static const char *const uuids[] = { "", "GPU-b", "GPU-a" };
+    for (int i = 0; i < SIZE; i++) {
+        members[i].shares = turn % 2;
+        turn /= 2;
+        memset(members[i].uuid, 0, sizeof members[i].uuid);
+        strcpy(members[i].uuid, uuids[turn % 3]);
+        turn /= 3;
+    }
+}
+
+/* The earliest second and its earliest first; false where nothing is wrong. */
+static bool find_pair(int *ret_first, int *ret_second)
+{
+    for (int b = 1; b < SIZE; b++)
+        for (int a = 0; a < b; a++)
+            if (members[a].uuid[0] &&
+                strcmp(members[a].uuid, members[b].uuid) == 0 &&
+                !(members[a].shares && members[b].shares)) {
+                *ret_first = a;
+                *ret_second = b;
+                return true;
+            }
+    return false;
+}
+
+START_TEST(whoever_has_which_gpu_the_same_pair_is_named)
+{
+    for (int turn = 0; turn < 6 * 6 * 6 * 6; turn++) {
+        char pair[128];
+        int a, b;
+        set_members(turn);
+        if (!find_pair(&a, &b)) {
+            UNIT_OK(jd__cuda_members_check(&spec, members));
+            continue;
+        }
+        ck_assert_int_eq(jd__cuda_members_check(&spec, members),
+                         JD_INVALID_ARGUMENT);
+        snprintf(pair, sizeof pair,
+                 "process %d (its device %d, on %s) and process %d (", 10 * a,
+                 a % 2, pointers[a]->host, 10 * b);
+        ck_assert_msg(strstr(jd_error_message(), pair), "%s: %s", pair,
+                      jd_error_message());
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cuda_members");
@@ -238,5 +290,6 @@ int main(void)
     tcase_add_test(all, a_newer_nccl_has_another_remedy);
     tcase_add_test(all, nccl_may_try_where_both_share);
     tcase_add_test(all, the_first_pair_counts);
+    tcase_add_test(all, whoever_has_which_gpu_the_same_pair_is_named);
     return unit_main(suite);
 }
