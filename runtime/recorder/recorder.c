@@ -367,6 +367,12 @@ int jd__recorder_take_waits(struct jd_waited worst[JD_WAITED_MOST],
     return ring ? jd__waits_take(ring, worst, ret_all) : 0;
 }
 
+bool jd__recorder_describe_wait(uint64_t site, char text[JD_WAIT_TEXT])
+{
+    const struct jd_ring *ring = get_ring();
+    return ring && jd__waits_describe(ring, site, text);
+}
+
 /* ---- clocks -------------------------------------------------------------- */
 
 void jd__recorder_note_clock(const struct jd_clock_sample *sample)

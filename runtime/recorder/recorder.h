@@ -96,6 +96,9 @@ void jd__recorder_wait_ends(int process);
 int jd__recorder_take_waits(struct jd_waited worst[JD_WAITED_MOST],
                             double *ret_all);
 
+/* As jd__waits_describe(). Blocks: as that. */
+bool jd__recorder_describe_wait(uint64_t site, char text[JD_WAIT_TEXT]);
+
 /* ---- clocks -------------------------------------------------------------- */
 
 /* What was learned of the clock of process 0's host; one thread. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* waits.c - for which processes this one has waited lately. */
 #include "runtime/recorder/waits.h"
+#include "base/digest.h"
 #include "base/majority.h"
 #include "runtime/recorder/site.h"
 
@@ -24,9 +25,18 @@ struct table {
     double all;
 };
 
+/* A call that was told of, by its number. */
+struct told_site {
+    uint64_t key; /* 0: not in use */
+    uint64_t address;
+    uint16_t name;
+};
+
 static struct {
     pthread_mutex_t lock;
     struct table table;
+    struct told_site told[JD_WAITS_KEPT]; /* a ring */
+    unsigned num_told;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- to note ------------------------------------------------------------ */
@@ -90,14 +100,38 @@ static int compare_culprits(const void *a, const void *b)
     return (left->seconds < right->seconds) - (left->seconds > right->seconds);
 }
 
+static struct told_site *find_told(uint64_t key)
+{
+    for (unsigned i = 0; i < JD_WAITS_KEPT; i++)
+        if (state.told[i].key == key)
+            return &state.told[i];
+    return NULL;
+}
+
+/* With the lock. */
+static void keep_told(uint64_t key, const struct culprit *culprit)
+{
+    struct told_site *told = find_told(key);
+    if (!told)
+        told = &state.told[state.num_told++ % JD_WAITS_KEPT];
+    *told = (struct told_site){ key, culprit->site, culprit->name };
+}
+
+/* Programs lie at other addresses in each process: its number is made of the
+ * place in the file. */
 static void describe_culprit(const struct jd_ring *ring,
-                             const struct culprit *culprit, char *text,
-                             size_t size)
+                             const struct culprit *culprit,
+                             struct jd_waited *waited)
 {
     struct jd_site_text site = jd__site_in_file(ring, culprit->site);
-    snprintf(text, size, "%s%s%.50s",
-             ring->names[culprit->name % JD_RING_NAMES],
+    const char *name = ring->names[culprit->name % JD_RING_NAMES];
+    snprintf(waited->call, sizeof waited->call, "%s%s%.50s", name,
              site.text[0] ? " at " : "", site.text);
+    uint64_t digest = jd__digest(0, site.text, strlen(site.text));
+    waited->site = jd__digest(digest, name, strlen(name)) | 1;
+    pthread_mutex_lock(&state.lock);
+    keep_told(waited->site, culprit);
+    pthread_mutex_unlock(&state.lock);
 }
 
 int jd__waits_take(const struct jd_ring *ring,
@@ -114,9 +148,24 @@ int jd__waits_take(const struct jd_ring *ring,
     for (int i = 0; i < count; i++) {
         worst[i].process = table.culprits[i].process;
         worst[i].seconds = table.culprits[i].seconds;
-        describe_culprit(ring, &table.culprits[i], worst[i].call,
-                         sizeof worst[i].call);
+        describe_culprit(ring, &table.culprits[i], &worst[i]);
     }
     *ret_all = table.all;
     return count;
+}
+
+bool jd__waits_describe(const struct jd_ring *ring, uint64_t site,
+                        char text[JD_WAIT_TEXT])
+{
+    pthread_mutex_lock(&state.lock);
+    const struct told_site *found = site ? find_told(site) : NULL;
+    struct told_site told = found ? *found : (struct told_site){ .key = 0 };
+    pthread_mutex_unlock(&state.lock);
+    if (!told.key)
+        return false;
+    struct jd_site_text place = jd__site_in(ring, told.address);
+    snprintf(text, JD_WAIT_TEXT, "%s%s%s",
+             ring->names[told.name % JD_RING_NAMES],
+             place.text[0] ? " at " : "", place.text);
+    return true;
 }

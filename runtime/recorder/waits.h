@@ -9,6 +9,8 @@
  *     double all;
  *     int count = jd__waits_take(ring, worst, &all);
  *
+ *     jd__waits_describe(ring, worst[0].site, text, size);   where it is asked
+ *
  * For a process is what it came later than all others, and no more: where
  * several come late together, nobody made the others wait alone, and who waits
  * for them one after the other would name the first.
@@ -23,11 +25,12 @@
 
 #include "runtime/recorder/ring.h"
 
-enum { JD_WAITS_KEPT = 64, JD_WAITED_MOST = 4 };
+enum { JD_WAITS_KEPT = 64, JD_WAITED_MOST = 4, JD_WAIT_TEXT = 224 };
 
 struct jd_waited {
     int process;
     double seconds;
+    uint64_t site; /* of the call; equal in all processes with that file */
     char call[96]; /* "jd_psum at train+0x4c1" */
 };
 
@@ -43,5 +46,13 @@ void jd__waits_note(int process, const struct jd_ring_call *call,
  */
 int jd__waits_take(const struct jd_ring *ring,
                    struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
+
+/*
+ * A site that was taken lately, with its line: "jd_psum at train.c:120
+ * (step+0x4c)". False: it was none of the last JD_WAITS_KEPT. Blocks: as
+ * jd__site_of().
+ */
+bool jd__waits_describe(const struct jd_ring *ring, uint64_t site,
+                        char text[JD_WAIT_TEXT]);
 
 #endif

@@ -88,8 +88,8 @@ CLASSES = {
     # The service is one state machine.
     'runtime/coordination/server/service_private.h':
         'admission barriers blocked circles failures followed greet kv '
-        'pending preemption_sync processes quota service stacks stragglers '
-        'strangers traces',
+        'pending preemption_sync processes quota service sites stacks '
+        'stragglers strangers traces',
 }
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'

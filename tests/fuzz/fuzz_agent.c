@@ -78,6 +78,12 @@ static void *show_trace(int place, int *ret_places, size_t *ret_size)
     return place < 2 ? calloc(1, *ret_size) : NULL;
 }
 
+static bool describe_wait(uint64_t site, char text[JD_WAIT_TEXT])
+{
+    snprintf(text, JD_WAIT_TEXT, "jd_psum at train.c:%d", (int)(site % 100));
+    return site % 2;
+}
+
 /* The loop is this thread's: no other is started. */
 static void open_agent(struct service *service, const struct jd_auth *auth)
 {
@@ -101,6 +107,7 @@ static void open_agent(struct service *service, const struct jd_auth *auth)
         .notice = -1,
         .max_message = MAX_MESSAGE,
         .show_trace = show_trace,
+        .describe_wait = describe_wait,
         .on_push = on_push,
         .on_lost = on_lost,
         .arg = service,

@@ -138,6 +138,7 @@ enum {
     STACK_SHOWN,
     TRACE_OF,
     TRACE_PART,
+    SITE_NAMED,
 };
 
 /* Timeouts: without end, at once, 1 s. */
@@ -191,6 +192,10 @@ static const struct {
          0, 0, 7, 40, ASK(6, TRACE_OF, SECOND), 1, 1, 4,
          ASK(6, TRACE_OF, NEVER), 2, 0, 0, ASK(0, TRACE_OF, NEVER), 2, 0, 0,
          FUZZ_TIME, 5, FUZZ_LOSE, 2, 0),
+    /* 1 and 2 have waited for 0 at the site 2. */
+    SEED("names_a_site", THREE, 0, FUZZ_ALL, ASK(1, HEARTBEAT, NOW), 4, 6, 1, 7,
+         ASK(1, SITE_NAMED, NOW), 2, 4, ASK(2, HEARTBEAT, NOW), 4, 6, 1, 7,
+         ASK(2, INQUIRY, NOW), 0),
     SEED("waits_for_each_other", THREE, 0, FUZZ_ALL, ASK(0, BLOCKED, NOW), 1, 0,
          60, 0, 1, 1, ASK(1, BLOCKED, NOW), 1, 1, 60, 7, 1, 0,
          ASK(0, BLOCKED, NOW), 1, 0, 60, 7, 1, 1, FUZZ_TIME, 5,

@@ -47,6 +47,7 @@ static double deadline_of(const struct model *model, const Jd__Message *message)
     case JD__MESSAGE__BODY_STACK:
     case JD__MESSAGE__BODY_STACK_SHOWN:
     case JD__MESSAGE__BODY_TRACE_PART:
+    case JD__MESSAGE__BODY_SITE_NAMED:
         return INFINITY; /* these have no reply */
     default:
         return -INFINITY; /* these have it when the call returns */

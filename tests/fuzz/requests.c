@@ -69,6 +69,7 @@ static void fill_waited(struct request *request)
     request->waited.process = (uint32_t)request->progress.since_ms % 5;
     request->waited.waited_us = request->progress.number;
     request->waited.call = request->progress.operation;
+    request->waited.site = request->progress.number % 3;
     request->waited_pointers[0] = &request->waited;
     request->waited_pointers[1] = &request->waited;
     heartbeat->waited = request->waited_pointers;
@@ -262,6 +263,11 @@ static void fill_small(struct fuzz_input *input, struct request *request)
         jd__stack_shown__init(&request->body.stack_shown);
         request->body.stack_shown.process = fuzz_byte(input) % 5;
         break;
+    case JD__MESSAGE__BODY_SITE_NAMED:
+        jd__site_named__init(&request->body.site_named);
+        request->body.site_named.site = fuzz_byte(input) % 4;
+        request->body.site_named.text = (char *)take_text(input);
+        break;
     default:
         jd__armed__init(&request->body.armed);
     }
@@ -305,7 +311,7 @@ static void fill_body(struct fuzz_input *input, struct request *request)
 void fuzz_request(struct fuzz_input *input, struct request *request)
 {
     unsigned first = JD__MESSAGE__BODY_HEARTBEAT;
-    unsigned count = JD__MESSAGE__BODY_TRACE_PART - first + 1;
+    unsigned count = JD__MESSAGE__BODY_SITE_NAMED - first + 1;
     memset(request, 0, sizeof *request);
     jd__message__init(&request->message);
     request->message.body_case =

@@ -44,6 +44,7 @@ struct request {
         Jd__StackShown stack_shown;
         Jd__TraceOf trace_of;
         Jd__TracePart trace_part;
+        Jd__SiteNamed site_named;
     } body;
     Jd__Progress progress;
     Jd__Waited waited;

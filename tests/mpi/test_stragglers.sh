@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# test_stragglers.sh - of 4 processes the one that the others wait for is said.
-# With --even, by hand: where there is none nobody is, as far as the machine runs
-# all of them alike; half a minute for each job.
-# usage: test_stragglers.sh BUILD_DIR [--even]
+# test_stragglers.sh - of 4 processes the one that the others wait for is said,
+# with the line of the program at which they wait, and jd-info shows it. By hand,
+# for they need a machine that runs all processes alike:
+#   --small  one of 8 is late by 5 ms in each step of 20 ms;
+#   --even   where there is no straggler nobody is said; half a minute for each
+#            of two jobs.
+# usage: test_stragglers.sh BUILD_DIR [--small | --even]
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,12 +18,14 @@ build=$1
 source "$here/watched_job.sh"
 said='makes others wait'
 
-# start STRAGGLER: four processes; returns when the service listens, with its
-# address.
+# start PROCESSES STRAGGLER [MS MORE]: returns when the service listens, with
+# its address.
 start() {
+    local count=$1
+    shift
     rm -f "$work/stop"
     local -x JD_SECRET=sesame
-    job_start 4 200 straggle "$work/stop" "$1"
+    job_start "$count" 250 straggle "$work/stop" "$@"
 }
 
 finish() {
@@ -37,10 +42,14 @@ expect() {
     tap_result "$1" "$status" "$2"
 }
 
+# job_info ARGUMENT...: jd-info about the job.
+job_info() {
+    JD_SECRET=sesame "$build/tools/jd-info" --job "$address" "$@"
+}
+
 # The seconds that others waited for each process, one a line.
 caused() {
-    JD_SECRET=sesame "$build/tools/jd-info" --job "$address" --json \
-        >"$work/table" 2>&1 || return 1
+    job_info --json >"$work/table" 2>&1 || return 1
     sed -n 's/.*"caused_seconds": \([0-9.]*\).*/\1/p' "$work/table"
 }
 
@@ -67,15 +76,44 @@ has_run() {
     ((at >= 30))
 }
 
-with_a_straggler() {
-    start 2
-    wait_until 90 is_said || true
-    expect "the straggler is said with its host and the call" "$work/err" \
-        "^jd 0/4 .* info process 2 \(straggle, pid [0-9]+ on [^ ]+\) $said: 3 for [0-9.]+ s each of the last minute, most of it in jd_psum at straggle\+0x[0-9a-f]+; "
+# Where the program makes the call that the others wait in, as a pattern. Where
+# no libdw reads lines, it is a place in the file.
+call_site() {
+    local line
+    line=$(grep -n 'jd_psum(' "$here/straggle.c" | head -n 1)
+    if ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1'; then
+        echo "jd_psum at straggle\.c:${line%%:*} \([a-z.0-9_]+\+0x[0-9a-f]+\)"
+    else
+        echo "jd_psum at straggle\+0x[0-9a-f]+"
+    fi
+}
+
+# straggler PROCESSES WHO WAITERS [MS MORE]
+straggler() {
+    local count=$1 who=$2 waiters=$3 site status=0 watcher
+    shift 3
+    site=$(call_site)
+    start "$count" "$who" "$@"
+    wait_until 150 is_said || true
+    expect "the straggler is said with its host, the call and its line" \
+        "$work/err" \
+        "^jd 0/$count .* info process $who \(straggle, pid [0-9]+ on [^ ]+\) $said: $waiters for [0-9.]+ s each of the last minute, most of it in $site; "
+    job_info --watch=0.1 >"$work/watched" 2>&1 &
+    watcher=$!
+    wait_until 30 grep -qE "^$who " "$work/watched" || true
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" || true
+    expect "and --watch shows that line" "$work/watched" \
+        "^$who +CONNECTED .* [0-9.]+ s  .*; $waiters wait for it in $site\$"
     caused >"$work/seconds" || true
-    local status=0
-    awk '{ s[NR] = $1 } END { exit !(NR == 4 && s[3] > 6 && s[3] > 3 * s[1] &&
-        s[3] > 3 * s[2] && s[3] > 3 * s[4]) }' "$work/seconds" || status=1
+    awk -v who="$who" -v count="$count" '
+        { s[NR - 1] = $1 }
+        END {
+            for (i = 0; i < count; i++)
+                if (i != who && s[who] <= 3 * s[i])
+                    exit 1
+            exit !(NR == count && s[who] > 6)
+        }' "$work/seconds" || status=1
     tap_result "and the table has its seconds" "$status" "$work/table"
     finish "the job was not disturbed"
     status=0
@@ -85,7 +123,7 @@ with_a_straggler() {
 
 # without_one STRAGGLER NAME
 without_one() {
-    start "$1"
+    start 4 "$1"
     wait_until 60 has_run
     finish "a job in which $2"
     local status=0
@@ -99,10 +137,12 @@ if ((EUID == 0)); then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 export OMPI_MCA_mpi_yield_when_idle=1
-if [[ ${2:-} == --even ]]; then
-    without_one turns "each is late in its turn"
-    without_one -1 "nobody is late"
-else
-    with_a_straggler
-fi
+case ${2:-} in
+    --even)
+        without_one turns "each is late in its turn"
+        without_one -1 "nobody is late"
+        ;;
+    --small) straggler 8 5 7 20 5 ;;
+    *) straggler 4 2 3 ;;
+esac
 tap_done

@@ -50,6 +50,9 @@ static void print_doing(const Jd__Row *row)
     print_state_of(row);
     if (!row->failure[0] && row->progress && row->progress->call[0])
         printf(": %s", row->progress->call);
+    if (row->caused_in[0])
+        printf("; %u wait%s for it in %s", (unsigned)row->caused_to,
+               row->caused_to == 1 ? "s" : "", row->caused_in);
 }
 
 /* How long others waited for it alone in the last minute. */

@@ -101,6 +101,8 @@ void jd__agent_on_message(struct jd_agent *agent, Jd__Message *message)
         jd__agent_stack_show(agent, message->show->number);
     if (message->body_case == JD__MESSAGE__BODY_SHOW_TRACE)
         jd__agent_trace_show(agent, message->show_trace);
+    if (message->body_case == JD__MESSAGE__BODY_NAME_SITE)
+        jd__agent_site_name(agent, message->name_site->site);
     if (agent->spec.on_push)
         agent->spec.on_push(agent->spec.arg, message);
     jd__message__free_unpacked(message, NULL);
@@ -474,6 +476,7 @@ static void close_on_loop(void *arg)
     jd__agent_close(agent);
     jd__agent_stack_close(agent);
     jd__agent_trace_close(agent);
+    jd__agent_site_close(agent);
     jd__link_pool_destroy(agent->pool);
 }
 

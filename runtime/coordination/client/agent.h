@@ -52,6 +52,9 @@ struct jd_agent_spec {
     char *(*describe_call)(uint64_t number);
     /* As jd__recorder_take_waits(); NULL: it waits for nobody. */
     int (*take_waits)(struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
+    /* On a thread of the agent's: as jd__recorder_describe_wait(); NULL: it
+     * knows no words of the sites that those have. */
+    bool (*describe_wait)(uint64_t site, char text[JD_WAIT_TEXT]);
     /* On a thread of the agent's: as jd__trace_file_show(); NULL: it shows no
      * calls to who asks the service for them. */
     void *(*show_trace)(int place, int *ret_places, size_t *ret_size);
@@ -81,6 +84,7 @@ struct jd_service_place {
     uint32_t pid;
     uint64_t incarnation;
     bool shows_traces; /* who asks it for calls is answered */
+    bool names_sites;  /* it asks for the words of sites */
 };
 
 /* Copies what it needs. Returns JD_OK, RESOURCE_EXHAUSTED. The fd is the

@@ -351,6 +351,7 @@ static void on_admitted(struct jd_agent *agent, const Jd__Admitted *admitted)
     agent->place.pid = admitted->pid;
     agent->place.incarnation = admitted->incarnation;
     agent->place.shows_traces = admitted->shows_traces;
+    agent->place.names_sites = admitted->names_sites;
     pthread_mutex_unlock(&agent->lock);
     jd__agent_heartbeat_start(agent);
     jd__agent_be_ready(agent);

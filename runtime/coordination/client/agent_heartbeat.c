@@ -64,7 +64,10 @@ static void tell_waits(const struct jd_agent *agent, struct waits_told *told,
         jd__waited__init(entry);
         entry->process = (uint32_t)told->worst[i].process;
         entry->waited_us = (uint64_t)(1e6 * told->worst[i].seconds);
-        entry->call = told->worst[i].call;
+        if (agent->place.names_sites)
+            entry->site = told->worst[i].site;
+        else
+            entry->call = told->worst[i].call;
     }
     heartbeat->waited = told->pointers;
     heartbeat->n_waited = (size_t)count;

@@ -2,7 +2,7 @@
 /* agent_private.h - what the agent's parts share: its connection
  * (agent_connect.c), how that is let in (agent_greet.c), its signs of life
  * (agent_heartbeat.c), its stack (agent_stack.c), what its process has called
- * (agent_trace.c), its calls (agent.c). */
+ * (agent_trace.c), where it has waited (agent_site.c), its calls (agent.c). */
 #ifndef RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 #define RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 
@@ -74,6 +74,15 @@ struct jd_agent_traces {
     struct jd_trace_packing *packing; /* of the first; NULL: none */
 };
 
+enum { JD_AGENT_SITES = 16 }; /* whose words are asked for at once */
+
+/* The words of calls in which it has waited are asked for. */
+struct jd_agent_sites {
+    uint64_t wanted[JD_AGENT_SITES]; /* in the order in which they came */
+    int num_wanted;
+    struct jd_site_search *search; /* of one before; NULL: none */
+};
+
 struct jd_agent {
     struct jd_agent_spec spec; /* its texts are the agent's own */
     struct jd_auth auth;
@@ -99,6 +108,7 @@ struct jd_agent {
     double clock_asked_at; /* of the spec's clock */
     struct jd_agent_stack stack;
     struct jd_agent_traces traces;
+    struct jd_agent_sites sites;
 
     pthread_mutex_t lock;
     pthread_cond_t state_changed;
@@ -171,6 +181,14 @@ void jd__agent_trace_show(struct jd_agent *agent, const Jd__ShowTrace *show);
 /* Nobody waits for it any more. Blocks: as spec.show_trace(), where one is
  * being made. */
 void jd__agent_trace_close(struct jd_agent *agent);
+
+/* ---- agent_site.c ------------------------------------------------------- */
+
+/* The service asks for the words of a call in which its process has waited. */
+void jd__agent_site_name(struct jd_agent *agent, uint64_t site);
+/* Nobody waits for them any more. Blocks: as spec.describe_wait(), where one is
+ * looked for. */
+void jd__agent_site_close(struct jd_agent *agent);
 
 /* ---- agent.c ------------------------------------------------------------ */
 

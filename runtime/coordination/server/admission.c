@@ -44,6 +44,7 @@ static void say_admitted(struct jd_service *service,
     body.pid = service->pid;
     body.program = service->program;
     body.shows_traces = true;
+    body.names_sites = true;
     jd__service_connection_set_state(service, connection, JD_CONNECTION_KNOWN);
     connection->role = hello->role;
     jd__service_send(service, connection, JD__MESSAGE__BODY_ADMITTED, &body);

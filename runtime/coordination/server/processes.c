@@ -583,7 +583,9 @@ static void fill_minute(const struct jd_service *service,
     struct jd_minute_sum sum = jd__stragglers_sum(service, member);
     row->caused_ms = (uint64_t)(1000 * sum.caused);
     row->caused_to = (uint32_t)sum.waiters;
-    row->caused_in = (char *)(sum.waiters ? member->waited_in : "");
+    row->caused_in =
+        (char *)(sum.waiters ? jd__sites_words(service, member->waited_in)
+                             : "");
     row->waited_ms = (uint64_t)(1000 * sum.waited);
 }
 

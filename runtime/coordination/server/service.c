@@ -317,6 +317,7 @@ static jd_request_f *handler_of(Jd__Message__BodyCase body)
         [JD__MESSAGE__BODY_STACK_SHOWN] = jd__stacks_on_shown,
         [JD__MESSAGE__BODY_TRACE_OF] = jd__traces_on_request,
         [JD__MESSAGE__BODY_TRACE_PART] = jd__traces_on_answer,
+        [JD__MESSAGE__BODY_SITE_NAMED] = jd__sites_on_named,
     };
     unsigned number = (unsigned)body;
     return number < sizeof handlers / sizeof *handlers && handlers[number]
@@ -342,6 +343,7 @@ static bool needs_member(Jd__Message__BodyCase body)
     case JD__MESSAGE__BODY_STACK:
     case JD__MESSAGE__BODY_STACK_SHOWN:
     case JD__MESSAGE__BODY_TRACE_PART:
+    case JD__MESSAGE__BODY_SITE_NAMED:
         return true;
     default:
         return false;

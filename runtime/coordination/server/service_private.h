@@ -136,6 +136,16 @@ struct jd_minute {
     int64_t newest; /* since the clock's begin; its place is the rest */
 };
 
+/* A call in which processes have waited (sites.c). */
+struct jd_service_site {
+    uint64_t key;
+    uint64_t told;  /* the number of the last that told of it */
+    bool was_asked; /* one of them was, for the words, */
+    double asked;   /* at that time */
+    char text[224]; /* "": not known */
+};
+enum { JD_SERVICE_SITES = 64 };
+
 /* One process of the job. */
 struct jd_service_process {
     int index;
@@ -163,7 +173,7 @@ struct jd_service_process {
     struct jd_blocked *blocked; /* the newest first */
     struct jd_awaited_member *awaited_by; /* in the waits of others */
     struct jd_minute minute;
-    char waited_in[96]; /* the call in which most of it was waited for it */
+    uint64_t waited_in; /* the site at which most of it was waited for it */
     double waited_in_lead;
     int named[JD_MINUTE_NAMED]; /* for whom it has waited, in this slot */
     unsigned num_named;
@@ -316,6 +326,9 @@ struct jd_service {
     double stranger_told;  /* the last time that one heard why it goes */
     double waits_told;     /* the last time that one was */
     double stragglers_due; /* they are looked for; 0: not */
+    struct jd_service_site sites[JD_SERVICE_SITES];
+    int num_sites;
+    uint64_t num_sites_told;
 
     uint64_t round; /* of preemption */
     bool round_is_open, round_is_decided;
@@ -612,6 +625,17 @@ struct jd_minute_sum {
 struct jd_minute_sum
 jd__stragglers_sum(const struct jd_service *service,
                    const struct jd_service_process *member);
+
+/* ---- sites.c ------------------------------------------------------------ */
+
+/* The call that was waited in, by its number, which is kept; 0: it has none. */
+uint64_t jd__sites_take(struct jd_service *service, const Jd__Waited *waited);
+/* Its words are worth asking for, and this process has told of it. */
+void jd__sites_want(struct jd_service *service, uint64_t key,
+                    const struct jd_service_process *teller);
+/* "": they are not known. Owns: the service, until it is called again. */
+const char *jd__sites_words(const struct jd_service *service, uint64_t key);
+jd_request_f jd__sites_on_named;
 
 /* ---- circles.c ---------------------------------------------------------- */
 

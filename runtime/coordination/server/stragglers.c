@@ -12,7 +12,6 @@
  */
 #include "base/log.h"
 #include "base/majority.h"
-#include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
 
 #include <math.h>
@@ -22,6 +21,7 @@
 #define MINUTE 60.0
 #define SLOT (MINUTE / JD_MINUTE_SLOTS) /* seconds */
 #define WORTH_SAYING (MINUTE / 10)
+#define WORTH_WORDS 1 /* whose call is asked for its words */
 /* Slots that are not judged yet: what a process has waited itself may come
  * later than what others have waited for it. */
 #define TOO_NEW 2
@@ -86,14 +86,12 @@ struct jd_minute_sum jd__stragglers_sum(const struct jd_service *service,
 
 /* ---- what is told ------------------------------------------------------- */
 
-static void vote_for_call(struct jd_service_process *culprit, const char *call,
+static void vote_for_site(struct jd_service_process *culprit, uint64_t site,
                           double seconds)
 {
-    bool is_own =
-        strncmp(culprit->waited_in, call, sizeof culprit->waited_in - 1) == 0;
+    bool is_own = culprit->waited_in == site;
     if (jd__majority_loses(&culprit->waited_in_lead, is_own, seconds))
-        snprintf(culprit->waited_in, sizeof culprit->waited_in, "%s", call);
-    jd__text_make_plain(culprit->waited_in, false);
+        culprit->waited_in = site;
 }
 
 /* What was long ago weighs less, in a minute a third. */
@@ -137,8 +135,14 @@ static void take_entry(struct jd_service *service,
     fade_vote(culprit, service->now);
     struct jd_minute_slot *slot = slot_at(&culprit->minute, service->now);
     slot->caused += seconds;
-    slot->waiters += is_new(teller, culprit->index, service->now);
-    vote_for_call(culprit, waited->call, seconds);
+    if (is_new(teller, culprit->index, service->now) &&
+        slot->waiters < service->count - 1)
+        slot->waiters++;
+    uint64_t site = jd__sites_take(service, waited);
+    vote_for_site(culprit, site, seconds);
+    if (culprit->waited_in == site &&
+        jd__stragglers_sum(service, culprit).caused >= WORTH_WORDS)
+        jd__sites_want(service, site, teller);
     service->waits_told = service->now;
     if (service->stragglers_due <= 0)
         service->stragglers_due =
@@ -172,13 +176,13 @@ static void say_straggler(const struct jd_service *service,
                           const struct jd_service_process *member)
 {
     struct jd_minute_sum all = jd__stragglers_sum(service, member);
+    const char *words = jd__sites_words(service, member->waited_in);
     jd__log(JD_LOG_INFO,
             "process %d (%s, pid %u on %s) makes others wait: %d for %.3g s "
-            "each of the last minute, most of it in %s; jd-info --job shows "
-            "what it does",
+            "each of the last minute%s%s; jd-info --job shows what it does",
             member->index, member->program, (unsigned)member->pid,
             jd__processes_host(service, member), all.waiters, all.caused,
-            member->waited_in);
+            words[0] ? ", most of it in " : "", words);
 }
 
 static void judge_members(struct jd_service *service)

@@ -3,6 +3,7 @@
 #include "runtime/recorder/waits.h"
 #include "base/clock.h"
 #include "jd.h"
+#include "runtime/recorder/modules.h"
 #include "runtime/recorder/recorder.h"
 #include "tests/unit/unit.h"
 
@@ -79,6 +80,67 @@ START_TEST(of_too_many_the_least_are_left_out)
 }
 END_TEST
 
+/* ---- sites -------------------------------------------------------------- */
+
+/* An address of this program, as a call returns to. */
+static uint64_t site_at(int offset)
+{
+    const char *begin = (const char *)(uintptr_t)unit_main;
+    ck_assert_ptr_nonnull(jd__modules_note(&ring, begin));
+    return (uint64_t)(uintptr_t)(begin + offset);
+}
+
+static uint64_t take_site(unsigned name, uint64_t address)
+{
+    note(3, name, address, 1);
+    ck_assert_int_eq(jd__waits_take(&ring, worst, &all), 1);
+    ck_assert_uint_ne(worst[0].site, 0);
+    return worst[0].site;
+}
+
+START_TEST(a_site_has_one_number)
+{
+    uint64_t site = take_site(0, site_at(8));
+    ck_assert_uint_eq(take_site(0, site_at(8)), site);
+    ck_assert_uint_ne(take_site(0, site_at(9)), site);
+    ck_assert_uint_ne(take_site(1, site_at(8)), site);
+    ck_assert_uint_ne(take_site(1, 0), take_site(0, 0)); /* of no module */
+}
+END_TEST
+
+/* The number is of the place in the file, which is the same wherever the file
+ * lies in memory. */
+START_TEST(a_site_has_that_number_in_each_process)
+{
+    uint64_t site = take_site(0, site_at(8));
+    struct jd_ring_module *module = &ring.modules[0];
+    struct jd_ring_module before = *module;
+    module->begin += 4096;
+    module->end += 4096;
+    module->base += 4096;
+    uint64_t other = (uint64_t)(uintptr_t)unit_main + 8 + 4096;
+    note(3, 0, other, 1);
+    ck_assert_int_eq(jd__waits_take(&ring, worst, &all), 1);
+    *module = before;
+    ck_assert_uint_eq(worst[0].site, site);
+}
+END_TEST
+
+START_TEST(a_site_that_was_told_is_described)
+{
+    char text[JD_WAIT_TEXT] = "nothing";
+    uint64_t site = take_site(0, site_at(8));
+    ck_assert(jd__waits_describe(&ring, site, text));
+    ck_assert_msg(strncmp(text, "jd_psum at ", 11) == 0, "%s", text);
+    ck_assert(strstr(text, "unit_main") || strstr(text, "+0x"));
+    ck_assert(!jd__waits_describe(&ring, site + 2, text));
+    ck_assert(!jd__waits_describe(&ring, 0, text));
+    for (int i = 0; i < JD_WAITS_KEPT; i++)
+        take_site(1, site_at(100 + i));
+    ck_assert(!jd__waits_describe(&ring, site, text));
+}
+END_TEST
+
 static void enter(void)
 {
     jd__recorder_enter(&(struct jd_recorder_call){ .operation = "jd_psum" });
@@ -136,5 +198,9 @@ int main(void)
     tcase_add_test(waits, a_call_loses_its_place_to_one_with_more);
     tcase_add_test(waits, of_too_many_the_least_are_left_out);
     tcase_add_test(waits, the_recorder_notes_waits_that_end);
+    TCase *sites = unit_case(suite, "sites");
+    tcase_add_test(sites, a_site_has_one_number);
+    tcase_add_test(sites, a_site_has_that_number_in_each_process);
+    tcase_add_test(sites, a_site_that_was_told_is_described);
     return unit_main(suite);
 }

@@ -31,18 +31,31 @@ static int count_said(const char *text)
 }
 
 /* Process i has waited for that one, in one wait of all that it has waited. */
-static void tell_waited(int i, uint32_t process, double seconds,
-                        const char *call, double all)
+static void tell_waited_at(int i, uint32_t process, double seconds,
+                           const char *call, uint64_t site, double all)
 {
     Jd__Heartbeat body = JD__HEARTBEAT__INIT;
     Jd__Waited waited = JD__WAITED__INIT, *pointer = &waited;
     waited.process = process;
     waited.waited_us = (uint64_t)(1e6 * seconds);
     waited.call = (char *)call;
+    waited.site = site;
     body.waited = &pointer;
     body.n_waited = 1;
     body.waited_us = (uint64_t)(1e6 * all);
     tell(&peers[i], JD__MESSAGE__BODY_HEARTBEAT, &body);
+}
+
+/* Of a jd that knows no sites. */
+static void tell_waited(int i, uint32_t process, double seconds,
+                        const char *call, double all)
+{
+    tell_waited_at(i, process, seconds, call, 0, all);
+}
+
+static void wait_at(int i, uint32_t process, double seconds, uint64_t site)
+{
+    tell_waited_at(i, process, seconds, "", site, seconds);
 }
 
 static void wait_for(int i, uint32_t process, double seconds)
@@ -231,6 +244,24 @@ START_TEST(the_call_is_one_of_the_last_minute)
 }
 END_TEST
 
+/* Who names many in turn names each anew: there are no more than all others. */
+START_TEST(no_more_wait_than_there_are)
+{
+    start_four();
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 4; i++) {
+            if (i == 2)
+                continue;
+            peers[i].connection->member->num_named = 0; /* others since */
+            wait_for(i, 2, 1);
+        }
+    Jd__Message *message = take_table();
+    ck_assert_uint_eq(message->reply->rows[2]->caused_to, 3);
+    drop(message);
+    finish();
+}
+END_TEST
+
 START_TEST(what_cannot_be_does_not_count)
 {
     start_four();
@@ -242,6 +273,114 @@ START_TEST(what_cannot_be_does_not_count)
     expect_row(0, 0, 0, "", 10000);
     tell_waited(1, 3, 1, "a\nb", 1);
     expect_row(3, 1000, 1, "a?b", 0);
+    finish();
+}
+END_TEST
+
+/* ---- the words of a site ------------------------------------------------ */
+
+static void expect_question(int i, uint64_t site)
+{
+    Jd__Message *message = take(&peers[i], JD__MESSAGE__BODY_NAME_SITE);
+    ck_assert_uint_eq(message->name_site->site, site);
+    drop(message);
+}
+
+static void expect_no_question(void)
+{
+    for (int i = 0; i < 4; i++)
+        expect_quiet(&peers[i]);
+}
+
+static void name_site(int i, uint64_t site, const char *text)
+{
+    Jd__SiteNamed body = JD__SITE_NAMED__INIT;
+    body.site = site;
+    body.text = (char *)text;
+    tell(&peers[i], JD__MESSAGE__BODY_SITE_NAMED, &body);
+}
+
+/* However many tell of it, and not before it is worth it. */
+START_TEST(one_is_asked_for_the_words)
+{
+    start_four();
+    wait_at(0, 2, 0.5, 77);
+    wait_at(1, 2, 0.5, 77);
+    expect_no_question();
+    wait_at(3, 2, 5, 77);
+    expect_question(3, 77);
+    for (int i = 0; i < 4; i++)
+        if (i != 2)
+            wait_at(i, 2, 20, 77);
+    expect_no_question();
+    expect_row(2, 22000, 3, "", 0);
+    name_site(3, 77, "jd_psum at train.c:120 (step+0x4c)");
+    expect_row(2, 22000, 3, "jd_psum at train.c:120 (step+0x4c)", 0);
+    wait_at(1, 3, 9, 77); /* another culprit, the same call */
+    expect_row(3, 9000, 1, "jd_psum at train.c:120 (step+0x4c)", 25000);
+    pass(15);
+    expect_no_question();
+    ck_assert_int_eq(
+        count_said("most of it in jd_psum at train.c:120 (step+0x4c); "), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(who_does_not_answer_is_not_waited_for)
+{
+    start_four();
+    wait_at(0, 2, 7, 77);
+    expect_question(0, 77);
+    pass(4.9);
+    wait_at(1, 2, 7, 77);
+    expect_no_question();
+    pass(0.2);
+    wait_at(1, 2, 7, 77);
+    expect_question(1, 77);
+    name_site(1, 77, ""); /* nor does that one know it */
+    pass(10);
+    ck_assert_int_eq(count_said("s each of the last minute; jd-info"), 1);
+    finish();
+}
+END_TEST
+
+START_TEST(only_what_was_asked_for_is_named)
+{
+    start_four();
+    wait_at(0, 2, 0.5, 77);
+    name_site(0, 77, "too early");
+    name_site(0, 78, "of nobody");
+    expect_row(2, 500, 1, "", 0);
+    wait_at(0, 2, 1, 77);
+    expect_question(0, 77);
+    name_site(0, 77, "a\nb");
+    name_site(1, 77, "too late");
+    expect_row(2, 1500, 1, "a?b", 0);
+    finish();
+}
+END_TEST
+
+/* Whoever tells of it again is asked again. */
+START_TEST(of_too_many_sites_the_oldest_is_forgotten)
+{
+    start_four();
+    for (uint64_t site = 1; site <= JD_SERVICE_SITES; site++) {
+        wait_at(0, 2, 50, site);
+        wait_at(1, 2, 50, site == 1 ? site : 1); /* the vote stays with it */
+        if (site == 1) {
+            expect_question(0, 1);
+            name_site(0, 1, "the first");
+        }
+    }
+    expect_no_question();
+    ck_assert_str_eq(jd__sites_words(service, 1), "the first");
+    for (uint64_t site = 1; site <= JD_SERVICE_SITES; site++)
+        wait_at(0, 3, 0.001, 1000 + site);
+    ck_assert_str_eq(jd__sites_words(service, 1), "");
+    ck_assert_int_eq(service->num_sites, JD_SERVICE_SITES);
+    pass(120);
+    wait_at(0, 2, 50, 1);
+    expect_question(0, 1);
     finish();
 }
 END_TEST
@@ -260,6 +399,12 @@ int main(void)
     tcase_add_test(tcase, the_table_has_the_last_minute);
     tcase_add_test(tcase, after_a_silence_a_minute_begins_anew);
     tcase_add_test(tcase, the_call_is_one_of_the_last_minute);
+    tcase_add_test(tcase, no_more_wait_than_there_are);
     tcase_add_test(tcase, what_cannot_be_does_not_count);
+    tcase = unit_case(suite, "the words of a site");
+    tcase_add_test(tcase, one_is_asked_for_the_words);
+    tcase_add_test(tcase, who_does_not_answer_is_not_waited_for);
+    tcase_add_test(tcase, only_what_was_asked_for_is_named);
+    tcase_add_test(tcase, of_too_many_sites_the_oldest_is_forgotten);
     return unit_main(suite);
 }
