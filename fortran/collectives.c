@@ -314,6 +314,48 @@ JD_API void jdf_ragged_all_to_all(JDF_ALONG, JDF_ARRAYS,
     end_collective(&call, &it, status);
 }
 
+/* A number for each member, and as many elements of out as they are together:
+ * what is negative the call refuses. */
+static jd_status check_parts_of_out(const struct jdf_call *call,
+                                    const struct collective *it,
+                                    const CFI_cdesc_t *counts)
+{
+    int members = members_of(it);
+    const int64_t *count = jdf_first(counts);
+    size_t all = 0;
+    if (members < 0)
+        return JD_INVALID_ARGUMENT; /* which has said why */
+    if (jdf_count(counts) != (size_t)members)
+        return jd_fail_with(JD_INVALID_ARGUMENT,
+                            "%s: counts has %zu entries, and there are %d "
+                            "members along the axes; it has one for each",
+                            call->name, jdf_count(counts), members);
+    for (int i = 0; i < members; i++)
+        all += (size_t)count[i];
+    if (all == it->pair.out.count)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: out has %zu elements, and the counts of all "
+                        "members are %zu together; they are alike",
+                        call->name, it->pair.out.count, all);
+}
+
+JD_API void jdf_ragged_all_gather(JDF_ALONG, JDF_ARRAYS,
+                                  const CFI_cdesc_t *counts, JDF_TYPED)
+{
+    JDF_CALL("jd_ragged_all_gather");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    if (status == JD_OK)
+        status = check_parts_of_out(&call, &it, counts);
+    if (status == JD_OK)
+        status = jd_ragged_all_gather(it.shard, it.along.text, it.pair.in.data,
+                                      it.pair.in.count, it.pair.out.data,
+                                      jdf_first(counts), it.pair.in.dtype);
+    end_collective(&call, &it, status);
+}
+
 /* ---- moving ------------------------------------------------------------- */
 
 typedef jd_status (*permute_f)(jd_shard *shard, const char *axes,

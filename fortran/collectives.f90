@@ -16,6 +16,7 @@ module jdf_collectives
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
   public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
+  public :: jd_ragged_all_gather
   public :: jd_ppermute, jd_ppermute_keep, jd_pshuffle, jd_pbroadcast
   public :: jd_shift, jd_sendrecv
   public :: jd_send, jd_recv, jd_send_tagged, jd_recv_tagged
@@ -121,6 +122,14 @@ module jdf_collectives
       integer(c_int64_t), intent(in), contiguous :: output_offsets(:)
       integer(c_int64_t), intent(in), contiguous :: recv_sizes(:)
     end subroutine jd_ragged_all_to_all
+
+    ! The members' arrays one by one, of counts(i + 1) elements from member i.
+    subroutine jd_ragged_all_gather( &
+      shard, axes, in, out, counts, dtype, stat, errmsg) &
+      bind(C, name="jdf_ragged_all_gather")
+      include "gather.inc"
+      integer(c_int64_t), intent(in), contiguous :: counts(:)
+    end subroutine jd_ragged_all_gather
 
     ! Each route's "in" goes to its "out"; zeros where no route ends.
     subroutine jd_ppermute(shard, axes, in, out, routes, dtype, stat, errmsg) &

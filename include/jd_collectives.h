@@ -191,6 +191,27 @@ JD_API jd_status jd_ragged_all_to_all(
     const int64_t *send_sizes, const int64_t *output_offsets,
     const int64_t *recv_sizes, int entries, jd_dtype dtype);
 
+/*
+ * Concatenates blocks of unlike lengths: member i gives counts[i] elements, and
+ * out is all of them in the members' order, counts[0] + counts[1] + ...
+ * elements. counts has a number for each member, 0 is one, and is the same on
+ * all; count is this member's own. In place: in == out + the counts of the
+ * members before. Any type. On cuda as jd_ragged_all_to_all().
+ *
+ *     const int64_t counts[] = { 3, 0, 5 }; // and on the third member:
+ *     JD_CHECK(jd_ragged_all_gather(me, "data", in, 5, out, counts, JD_F64));
+ *
+ * Returns: also INVALID_ARGUMENT, on all members and on cuda too, where counts
+ *   differ, naming two members and the first number of which each has another:
+ *   the job goes on. NULL, a negative number, and a count that is not this
+ *   member's of counts are refused on that member alone, before it meets the
+ *   others.
+ * Source: MPI_Allgatherv.
+ */
+JD_API jd_status jd_ragged_all_gather(jd_shard *shard, const char *axes,
+                                      const void *in, size_t count, void *out,
+                                      const int64_t *counts, jd_dtype dtype);
+
 /* ---- moving ------------------------------------------------------------- */
 
 /* From one member to another, by their indices along the axes. */

@@ -328,6 +328,28 @@ void ragged_all_to_all(shard me, c_text axes, const In &in, Out &&out,
         pieces.recv_sizes.data(), static_cast<int>(entries), dtype<element>()));
 }
 
+/* counts has a number for each member, in's own among them; out is as long as
+ * all of them together. */
+template <class In, class Out, class = detail::if_buffer<Out>>
+void ragged_all_gather(shard me, c_text axes, const In &in, Out &&out,
+                       span<const std::int64_t> counts, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    const char *name = "jd::ragged_all_gather";
+    std::size_t n = detail::members(me, axes), all = 0;
+    for (std::int64_t count : counts)
+        all += static_cast<std::size_t>(count);
+    if ((n == 0 ||
+         detail::has_size(name, "counts", counts.size(), n, failure)) &&
+        detail::has_size(name, "out", to.size(), all, failure))
+        failure(jd_ragged_all_gather(me.get(), axes, from.data(), from.size(),
+                                     to.data(), counts.data(),
+                                     dtype<element>()));
+}
+
 /* ---- moving ------------------------------------------------------------- */
 
 using routes = span<const jd_route>;

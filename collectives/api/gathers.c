@@ -233,6 +233,7 @@ jd_ragged_all_to_all(jd_shard *shard, const char *axes, const void *in,
     if (status != JD_OK)
         return status;
     ragged.per_member = entries / axis_comm->size;
+    ragged.rest = (uint64_t)ragged.per_member;
     status = shard->mesh->platform->ragged_all_to_all(
         jd__axis_comm_handle(axis_comm), &call, &ragged);
     return jd__axis_comm_leave(axis_comm, call.activity, status);

@@ -85,6 +85,13 @@ static struct signature_part rest_of(const struct jd_signature *s)
 void jd__signature_print(const struct jd_signature *signature, char *text,
                          size_t size)
 {
+    if (signature->activity == JD_ACTIVITY_RAGGED_ALL_GATHER) {
+        /* Its counts are many; mismatch.c finds the one that differs. */
+        snprintf(text, size, "%s of %s",
+                 jd__signature_activity_name(signature->activity),
+                 jd_dtype_name((jd_dtype)signature->dtype));
+        return;
+    }
     snprintf(text, size, "%s%s of %" PRIu64 " x %s%s",
              jd__signature_activity_name(signature->activity),
              rows_of(signature).text, signature->count,

@@ -35,6 +35,7 @@
     X(ALL_TO_ALL, "jd_all_to_all")                                             \
     X(ALL_TO_ALL_2D, "jd_all_to_all_2d")                                       \
     X(RAGGED_ALL_TO_ALL, "jd_ragged_all_to_all")                               \
+    X(RAGGED_ALL_GATHER, "jd_ragged_all_gather")                               \
     X(PPERMUTE, "jd_ppermute")                                                 \
     X(PPERMUTE_KEEP, "jd_ppermute_keep")                                       \
     X(PSHUFFLE, "jd_pshuffle")                                                 \
@@ -77,7 +78,8 @@ struct jd_signature {
     uint64_t count;
     uint64_t digest; /* the rest, as it is where jd__signature_print() says
                       * it: of the 2-D calls, of jd_ragged_all_to_all and of
-                      * jd_shift; of a permutation its routes' (routes.h) */
+                      * jd_shift; of a permutation its routes' (routes.h), of
+                      * jd_ragged_all_gather its counts' */
 };
 
 /* The rest of jd_all_to_all_2d; the axes are 0 or 1. */

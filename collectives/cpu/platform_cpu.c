@@ -271,9 +271,9 @@ static jd_status ragged_all_to_all(struct jd_comm *comm,
     if (comm->wire)
         return leave_group(comm, jd__inter_ragged(comm, call, ragged));
     struct jd_signature signature = sign_call(call);
-    signature.digest = (uint64_t)ragged->per_member;
+    signature.digest = ragged->rest;
     void *payload = jd__shm_payload_space(comm->group);
-    size_t bytes = jd__shm_move_tell_ragged(comm->group, ragged, payload);
+    size_t bytes = jd__shm_move_tell_ragged(comm->group, call, ragged, payload);
     jd_status status = call_group(comm, call, &signature, payload, bytes, NULL);
     if (status == JD_OK)
         status = jd__shm_move_run_ragged(comm->group, call, ragged);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * ragged.c - ragged_all_to_all, and the barrier, whose members always meet on
- * the host first: what a member gets, and where, only its producer knows. Each
+ * the host first: what a member gets, and where, only its producer knows, but
+ * for jd_ragged_all_gather. Each
  * tells each, compares, and all hear what anybody found (ragged_fault.h);
  * then a group of sends and receives is queued. A graph that captures it
  * has the sizes of the capture.
@@ -13,6 +14,7 @@
 #include "collectives/platform/ragged_fault.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 jd_status jd__cuda_barrier(struct jd_comm *comm,
                            const struct jd_collective *call)
@@ -35,6 +37,7 @@ struct ragged_exchange {
 /* Memory for what is given, taken and found; NULL. */
 static void *make_tables(struct ragged_exchange *x)
 {
+    const struct jd_ragged_entry *known = x->ragged->known;
     size_t entries = jd__ragged_fault_place(x->ragged, x->comm->size, 0);
     size_t bytes = 2 * entries * sizeof *x->given +
                    (size_t)x->comm->size * sizeof *x->faults;
@@ -48,6 +51,8 @@ static void *make_tables(struct ragged_exchange *x)
         for (int k = 0; k < x->ragged->per_member; k++)
             x->given[jd__ragged_fault_place(x->ragged, i, k)] =
                 jd__ragged_fault_given(x->ragged, i, k);
+    if (known)
+        memcpy(x->taken, known, entries * sizeof *known);
     return memory;
 }
 
@@ -98,11 +103,13 @@ static jd_status meet_and_compare(const struct ragged_exchange *x)
 {
     struct jd_cuda_terms terms = {
         .source = -1,
-        .digest = (uint64_t)x->ragged->per_member,
+        .digest = x->ragged->rest,
         .lacks_memory = !x->given,
     };
     jd_status status = jd__cuda_meet(x->comm, x->call, terms);
-    if (status == JD_OK && x->ragged->per_member)
+    if (status != JD_OK || x->ragged->known)
+        return status;
+    if (x->ragged->per_member)
         status = tell_consumers(x);
     return status == JD_OK ? compare_all(x) : status;
 }

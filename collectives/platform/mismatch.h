@@ -7,10 +7,11 @@
  *     if (jd__signature_find_odd(get, arg, size, &mismatch.odd, ...))
  *         return jd__mismatch_fail(&mismatch);
  *
- * Of a permutation a signature has a digest alone. Where two calls differ in
- * nothing else, all members stay together after the meeting, and the two tell
- * the routes that they have, until one differs; and in any case where in the
- * program they call: calls that agree pay nothing for it.
+ * Of a permutation a signature has a digest alone, and of the counts of a
+ * ragged gather. Where two calls differ in nothing else, all members stay
+ * together after the meeting, and the two tell the list that they have, until a
+ * number differs; and in any case where in the program they call: calls that
+ * agree pay nothing for it.
  */
 #ifndef COLLECTIVES_PLATFORM_MISMATCH_H
 #define COLLECTIVES_PLATFORM_MISMATCH_H

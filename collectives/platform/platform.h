@@ -62,6 +62,7 @@ struct jd_collective {
     jd_dtype dtype;
     struct jd_stream *stream; /* the shard's; NULL where there are none */
     const struct jd_permute *permute; /* of a permutation, for sentences */
+    const int64_t *counts; /* of jd_ragged_all_gather, for sentences */
     bool is_internal; /* what jd tells: its place is not compared */
 };
 
@@ -79,6 +80,12 @@ struct jd_pieces {
     uint64_t rest; /* jd_signature.digest */
 };
 
+/* What a producer gives a consumer in one piece, in rows: from where in its in,
+ * and to where in the other's out. */
+struct jd_ragged_entry {
+    int64_t from, size, to;
+};
+
 /*
  * What a ragged_all_to_all moves, in rows of call->count elements: from
  * in[input_offsets[k]] send_sizes[k] rows go to member k / per_member, to its
@@ -92,6 +99,11 @@ struct jd_ragged {
     const int64_t *recv_sizes;
     int per_member;
     size_t in_rows, out_rows; /* the buffers' lengths */
+    uint64_t rest;            /* jd_signature.digest */
+
+    /* Where rest stands for all members' sizes: what comes to this one, in the
+     * order of the arrays, with from 0; nobody is told. Else NULL. */
+    const struct jd_ragged_entry *known;
 };
 
 /* A permutation as this member sees it: where its in goes and whose in comes;

@@ -18,11 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a producer tells a consumer of one piece, in rows. */
-struct jd_ragged_entry {
-    int64_t from, size, to;
-};
-
 /* The lower ones explain the higher ones. */
 enum jd_ragged_kind {
     JD_RAGGED_FITS,

@@ -177,6 +177,8 @@ _STATUS = {
     'jd_ragged_all_to_all': (*_on_axes, c_void_p, c_size_t, c_void_p,
                              c_size_t, c_size_t, _longs, _longs, _longs,
                              _longs, c_int, c_int),
+    'jd_ragged_all_gather': (*_on_axes, c_void_p, c_size_t, c_void_p, _longs,
+                             c_int),
     'jd_ppermute': _routed,
     'jd_ppermute_keep': _routed,
     'jd_pshuffle': (*_one_count, _ints),

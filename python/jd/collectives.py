@@ -324,6 +324,38 @@ def ragged_all_to_all(operand: Any, output: 'numpy.ndarray',
     return output
 
 
+def ragged_all_gather(x: Any, counts: Sequence[int],
+                      axis_name: Axes = None, *, out: Any = None,
+                      shard: Shard | None = None,
+                      axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The members' x, of unlike lengths, joined along the first dimension.
+
+    counts has the length of each member's x, this one's too, and is the same
+    on all of them. Source: MPI_Allgatherv.
+    """
+    member = _member(shard, axis_name, axis_index_groups)
+    x, n = as_input(x), axis_size(axis_name, shard=member)
+    if not x.ndim:
+        raise errors.InvalidArgument(
+            'x is a number: it has a first dimension, along which it is '
+            'joined')
+    lengths = [int(count) for count in counts]
+    if len(lengths) != n:
+        raise errors.InvalidArgument(
+            f'counts has {len(lengths)} numbers: it has one for each of the '
+            f'{n} members')
+    if min(lengths) < 0:
+        raise errors.InvalidArgument(
+            f'counts has {min(lengths)}: a length is 0 or more')
+    out = as_output(out, x.dtype, (sum(lengths),) + x.shape[1:])
+    row = _product(x.shape[1:])
+    call('jd_ragged_all_gather', member.handle, encode_axes(axis_name),
+         address(x), x.size, address(out),
+         long_array([row * length for length in lengths]),
+         dtype_number(x.dtype))
+    return out
+
+
 # ---- moving ----------------------------------------------------------------
 
 # In the order of enum jd_edge.

@@ -269,6 +269,17 @@ class Moves(unittest.TestCase):
         got = run_bodies((4,), ('data',), body)
         self.assertEqual(got[1], [1, 11, 21, 31, -1, -1, -1, -1])
 
+    def test_ragged_gather(self):
+        def body(me):
+            i = jd.axis_index('data')
+            x = np.full((i, 2), float(i))
+            got = jd.ragged_all_gather(x, range(4), 'data')
+            with self.assertRaisesRegex(jd.InvalidArgument, 'counts has 3'):
+                jd.ragged_all_gather(x, [1, 2, 3], 'data')
+            return got.tolist()
+        got = run_bodies((4,), ('data',), body)
+        self.assertEqual(got[1], [[k, k] for k in (1, 2, 2, 3, 3, 3)])
+
     def test_sends(self):
         def body(me):
             i, left = jd.axis_index('x'), np.zeros(2)

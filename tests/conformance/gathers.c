@@ -249,3 +249,54 @@ const struct operation operation_ragged_all_to_all = {
     .run = run_ragged,
     .expect = expect_ragged,
 };
+
+/* ---- ragged_all_gather -------------------------------------------------- */
+
+/* What a member gives: all as many, or each its own number, often none. */
+static size_t part_of(const struct attempt *a, int member)
+{
+    uint64_t which = (uint64_t)member + 100;
+    if (draw(a, 1, 4) == 0)
+        return a->count;
+    return draw(a, which, 3) == 0 ? 0 : draw(a, ~which, a->count + 1);
+}
+
+/* Where it is in out; of the member behind the last one: out's length. */
+static size_t part_offset(const struct attempt *a, int member)
+{
+    size_t offset = 0;
+    for (int i = 0; i < member; i++)
+        offset += part_of(a, i);
+    return offset;
+}
+
+static void plan_ragged_gather(struct attempt *a)
+{
+    a->in_count = part_of(a, a->span->index);
+    a->out_count = part_offset(a, a->span->size);
+    a->place = (ptrdiff_t)part_offset(a, a->span->index);
+}
+
+static jd_status run_ragged_gather(const struct attempt *a)
+{
+    int64_t counts[MAX_MEMBERS];
+    for (int i = 0; i < a->span->size; i++)
+        counts[i] = (int64_t)part_of(a, i);
+    return jd_ragged_all_gather(a->span->shard, a->axes, a->in, a->in_count,
+                                a->out, counts, a->dtype);
+}
+
+static void expect_ragged_gather(const struct attempt *a, char *wanted)
+{
+    for (int i = 0; i < a->span->size; i++)
+        expect_given(a, i, 0, part_of(a, i),
+                     wanted + part_offset(a, i) * a->size);
+}
+
+const struct operation operation_ragged_all_gather = {
+    .name = "ragged_all_gather",
+    .call = "jd_ragged_all_gather",
+    .plan = plan_ragged_gather,
+    .run = run_ragged_gather,
+    .expect = expect_ragged_gather,
+};

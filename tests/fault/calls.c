@@ -65,6 +65,15 @@ static jd_status ragged(const struct place *p)
                                 begin, size, to, size, p->members, JD_F64);
 }
 
+static jd_status ragged_gather(const struct place *p)
+{
+    int64_t counts[MOST_MEMBERS];
+    for (int i = 0; i < p->members; i++)
+        counts[i] = MANY - i;
+    return jd_ragged_all_gather(p->me, NULL, p->in, (size_t)counts[p->index],
+                                p->out, counts, JD_F64);
+}
+
 static jd_status ppermute(const struct place *p)
 {
     jd_route routes[MOST_MEMBERS];
@@ -117,6 +126,7 @@ static const struct call {
     { "psum-scatter", psum_scatter, MOST_MEMBERS },
     { "all-to-all", all_to_all, MOST_MEMBERS },
     { "ragged", ragged, MOST_MEMBERS },
+    { "ragged-gather", ragged_gather, MOST_MEMBERS },
     { "ppermute", ppermute, 1 },
     { "pbroadcast", pbroadcast, 1 },
     { "exchange", exchange, 1 },

@@ -230,6 +230,7 @@ contains
   subroutine exchange()
     integer :: given(3, n), got(3, n), k, columns(2, 3 * n), cut(2 * n, 3)
     integer(int64) :: offsets(n), ones(n), mine(n)
+    integer, allocatable :: parts(:)
     given = reshape([(100 * i + (k - 1) / 3, k=1, 3 * n)], [3, n])
     got = -1
     call jd_all_to_all(me, "x", given, got)
@@ -254,6 +255,14 @@ contains
     call jd_ragged_all_to_all(me, "x", given, got, offsets, ones, mine, ones)
     call expect(all([(all(got(:, k + 1) == 100 * k + i), k=0, n - 1)]), &
       "ragged_all_to_all")
+    ! One element from member 0, two from member 1, ...
+    allocate (parts(n * (n + 1) / 2))
+    call jd_ragged_all_gather(me, "x", [(i, k=0, i)], parts, &
+      [(int(k, int64), k=1, n)])
+    call expect(parts(1) == 0 .and. parts(size(parts)) == n - 1 .and. &
+      count(parts == i) == i + 1, "ragged_all_gather")
+    call jd_ragged_all_gather(me, "x", [i], parts, [1_int64], stat=stat)
+    call expect_failure(stat, jd_invalid_argument, "counts has 1 entries")
   end subroutine exchange
 
   subroutine move()

@@ -198,6 +198,33 @@ static void try_ragged(void)
     expect_sum();
 }
 
+static jd_status gather(int64_t last)
+{
+    static float in[9], out[9];
+    const int64_t counts[] = { 2, 0, self == 2 ? 3 : last };
+    for (int i = 0; i < 9; i++)
+        in[i] = (float)(10 * self + i);
+    jd_status status = jd_ragged_all_gather(
+        me, "data", in, (size_t)counts[self], out, counts, JD_F32);
+    if (status == JD_OK)
+        EXPECT(out[1] == 1 && out[2] == 20 && out[4] == 22, "%g %g %g", out[1],
+               out[2], out[4]);
+    return status;
+}
+
+static void try_ragged_gather(void)
+{
+    EXPECT_OK(gather(3));
+    expect_sentence(gather(self == 0 ? 4 : 3), JD_INVALID_ARGUMENT,
+                    "jd_ragged_all_gather" OVER
+                    ": process 0 calls jd_ragged_all_gather of F32, process 1 "
+                    "calls jd_ragged_all_gather of F32; their counts differ: "
+                    "process 0 has counts[2] = 4, process 1 has counts[2] = "
+                    "3" ALIKE);
+    EXPECT_OK(gather(3));
+    expect_sum();
+}
+
 /* What one member alone has wrong: the others hear it too. */
 static void try_own_rows(void)
 {
@@ -367,6 +394,7 @@ static void try_all(void)
     try_routes_and_more();
     try_shifts();
     try_ragged();
+    try_ragged_gather();
     try_own_rows();
 }
 

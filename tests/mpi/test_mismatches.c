@@ -22,6 +22,8 @@ struct body {
     double *in, *out;
     jd_route ring[64], back[64];
     int order[64], other_order[64];
+    int64_t alike[64], unlike[64], other_unlike[64];
+    int index;
 };
 
 static volatile int num_calls;
@@ -54,6 +56,9 @@ static volatile int num_calls;
 #define CALL(function, ...) function(b->me, "x", __VA_ARGS__)
 #define ARGS(count, dtype) b->in, b->out, count, dtype
 #define PSUM(count, dtype) CALL(jd_psum, ARGS(count, dtype))
+#define GATHER(counts)                                                         \
+    CALL(jd_ragged_all_gather, b->in, (size_t)b->counts[b->index], b->out,     \
+         b->counts, JD_F64)
 #define PSUM_TEXT "jd_psum of 10 x F64"
 
 /* clang-format off: a row is a line */
@@ -128,6 +133,16 @@ ROW(edge, "jd_shift of 10 x F64 by 1, JD_EDGE_WRAP",
 ROW(shuffle, "their routes differ",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->order), "jd_pshuffle of 10 x F64",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->other_order))
+ROW(parts, "their counts differ: process 1", GATHER(unlike),
+    "jd_ragged_all_gather of F64", GATHER(other_unlike))
+ROW(like_parts, "their counts differ: process 1", GATHER(alike),
+    "jd_ragged_all_gather of F64", GATHER(unlike))
+ROW(parts_type, "jd_ragged_all_gather of F64", GATHER(unlike),
+    "jd_ragged_all_gather of S64",
+    CALL(jd_ragged_all_gather, b->in, (size_t)b->unlike[b->index], b->out,
+         b->unlike, JD_S64))
+ROW(sum_parts, PSUM_TEXT, PSUM(10, JD_F64), "jd_ragged_all_gather of F64",
+    GATHER(unlike))
 ROW(once_more, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_gather of 3 x F64",
     CALL(jd_all_gather, ARGS(3, JD_F64)))
 /* clang-format on */
@@ -152,7 +167,8 @@ static const struct row {
     ENTRY(scatter_rows), ENTRY(source),        ENTRY(routes),
     ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shift),
     ENTRY(edge),         ENTRY(shuffle),       ENTRY(sum_and),
-    ENTRY(or_xor),
+    ENTRY(or_xor),       ENTRY(parts),         ENTRY(like_parts),
+    ENTRY(parts_type),   ENTRY(sum_parts),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 
@@ -210,12 +226,17 @@ static void fill_lists(struct body *b)
         b->back[i] = (jd_route){ next, i };
         b->order[i] = next;
         b->other_order[next] = i;
+        b->alike[i] = 3;
+        b->unlike[i] = 3 + i % 3;
+        b->other_unlike[i] = i == b->members - 1 ? 9 : b->unlike[i];
     }
 }
 
 static jd_status try_rows(jd_shard *me, void *unused)
 {
-    struct body b = { .me = me, .members = jd_axis_size(me, "x") };
+    struct body b = { .me = me,
+                      .members = jd_axis_size(me, "x"),
+                      .index = jd_axis_index(me, "x") };
     bool is_odd = jd_process_index() == ODD_PROCESS;
     (void)unused;
     b.in = calloc(LONG, sizeof *b.in);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * inter_ragged.c - ragged_all_to_all between groups: first each tells each
- * other what is to come, and all hear whether it fits; then the rows go.
+ * other what is to come, where that is not known, and all hear whether it fits;
+ * then the rows go.
  */
 #include "collectives/cpu/inter/inter_private.h"
 #include "collectives/platform/ragged_fault.h"
@@ -15,7 +16,7 @@ struct ragged {
     const struct jd_ragged *arrays;
     size_t row;                   /* bytes */
     struct jd_ragged_entry *tell; /* an entry for each of the arrays' */
-    struct jd_ragged_entry *told;
+    const struct jd_ragged_entry *told;
     char *scratch; /* of the exchanges */
 };
 
@@ -127,6 +128,12 @@ static jd_status agree_on_entries(const struct ragged *r,
     return sync_with_fault(r, sync, &fault);
 }
 
+static jd_status tell_entries(const struct ragged *r, struct jd_inter_sync sync)
+{
+    jd_status status = exchange_entries(r);
+    return status == JD_OK ? agree_on_entries(r, sync) : status;
+}
+
 /* ---- moving ------------------------------------------------------------- */
 
 /* Every member's k-th chunk. */
@@ -180,8 +187,10 @@ static void take_scratch(struct ragged *r, struct jd_inter_sync *sync)
     if (jd__inter_is_short(r->comm, entry_bytes(r)) && few > bytes)
         bytes = few;
     bytes = (bytes + 63) / 64 * 64;
-    r->scratch = jd__inter_scratch(r->comm, sync, bytes + 2 * told);
-    if (!r->scratch)
+    r->told = r->arrays->known;
+    r->scratch =
+        jd__inter_scratch(r->comm, sync, bytes + (r->told ? 0 : 2 * told));
+    if (!r->scratch || r->told)
         return;
     r->tell = (struct jd_ragged_entry *)(void *)(r->scratch + bytes);
     r->told = r->tell + entries_of(r);
@@ -197,15 +206,13 @@ jd_status jd__inter_ragged(struct jd_comm *comm,
                         .row = call->count * jd_dtype_size(call->dtype) };
     struct jd_inter_sync sync = { .call = call,
                                   .signature = jd__inter_sign(call) };
-    sync.signature.digest = (uint64_t)ragged->per_member;
+    sync.signature.digest = ragged->rest;
     struct jd_ragged_fault fault;
     jd__ragged_fault_compare_given(ragged, comm->size, comm->index, &fault);
     take_scratch(&r, &sync);
     jd_status status = sync_with_fault(&r, sync, &fault);
-    if (status == JD_OK)
-        status = exchange_entries(&r);
-    if (status == JD_OK)
-        status = agree_on_entries(&r, sync);
+    if (status == JD_OK && !ragged->known)
+        status = tell_entries(&r, sync);
     for (int k = 0; k < ragged->per_member && status == JD_OK; k++)
         status = move_chunk(&r, k);
     return status;

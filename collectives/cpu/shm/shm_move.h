@@ -78,6 +78,7 @@ jd_status jd__shm_move_run(struct jd_shm_group *group,
  *   pair, RESOURCE_EXHAUSTED on all naming the member; nothing is written then.
  */
 size_t jd__shm_move_tell_ragged(struct jd_shm_group *group,
+                                const struct jd_collective *call,
                                 const struct jd_ragged *ragged, void *payload);
 jd_status jd__shm_move_run_ragged(struct jd_shm_group *group,
                                   const struct jd_collective *call,

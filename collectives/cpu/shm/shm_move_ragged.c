@@ -3,6 +3,8 @@
  * shm_move_ragged.c - ragged_all_to_all inside a group: the consumers first
  * hear what they will get, and compare it with what they expect; each says in
  * its note what it found; only where nobody found anything wrong do data move.
+ * Where all know beforehand what they get, the first piece is there when they
+ * meet, and one stream is for all consumers.
  */
 #include "collectives/cpu/shm/shm_flow.h"
 #include "collectives/cpu/shm/shm_move.h"
@@ -25,7 +27,8 @@ struct exchange {
     const struct jd_ragged *ragged;
     size_t row; /* bytes */
     char *in, *out;
-    struct jd_ragged_entry *table; /* per_member of each producer */
+    struct jd_ragged_entry *told;        /* per_member of each producer */
+    const struct jd_ragged_entry *table; /* that, or what is known */
 };
 
 static struct jd_ragged_entry given_entry(const struct exchange *x,
@@ -73,9 +76,9 @@ static void take_table(const struct jd_shm_flow *flow, int producer,
                        size_t begin, size_t bytes, const char *from)
 {
     const struct exchange *x = flow->arg;
-    if (x->table)
+    if (x->told)
         memcpy(
-            (char *)&x->table[jd__ragged_fault_place(x->ragged, producer, 0)] +
+            (char *)&x->told[jd__ragged_fault_place(x->ragged, producer, 0)] +
                 begin,
             from, bytes);
 }
@@ -207,10 +210,13 @@ static jd_status copy_data(const struct jd_shm_flow *flow, int producer,
     return status;
 }
 
+/* Of what is known it is told when the members meet. */
 static const struct jd_given *given_data(const struct jd_shm_flow *flow,
                                          int producer)
 {
-    return &note_of(flow->group, producer)->given;
+    const struct exchange *x = flow->arg;
+    return x->ragged->known ? jd__shm_payload(flow->group, producer)
+                            : &note_of(flow->group, producer)->given;
 }
 
 static const struct jd_shm_flow_ops data_ops = {
@@ -221,13 +227,43 @@ static const struct jd_shm_flow_ops data_ops = {
     .given = given_data,
 };
 
+static struct exchange make_exchange(struct jd_shm_group *group,
+                                     const struct jd_collective *call,
+                                     const struct jd_ragged *ragged)
+{
+    return (struct exchange){
+        .group = group,
+        .ragged = ragged,
+        .row = call->count * jd_dtype_size(call->dtype),
+        .in = (char *)(uintptr_t)call->in,
+        .out = call->out,
+        .table = ragged->known,
+    };
+}
+
+static struct jd_shm_flow make_data_flow(const struct exchange *x)
+{
+    bool is_known = x->ragged->known != NULL;
+    return (struct jd_shm_flow){
+        .group = x->group,
+        .ops = &data_ops,
+        .arg = x,
+        .in = x->in,
+        .in_bytes = x->ragged->in_rows * x->row,
+        .is_shared = is_known,
+        .is_late = !is_known,
+    };
+}
+
 /* ---- both parts --------------------------------------------------------- */
 
 size_t jd__shm_move_tell_ragged(struct jd_shm_group *group,
+                                const struct jd_collective *call,
                                 const struct jd_ragged *ragged, void *payload)
 {
-    struct exchange x = { .group = group, .ragged = ragged };
-    struct jd_shm_flow flow = make_table_flow(&x);
+    struct exchange x = make_exchange(group, call, ragged);
+    struct jd_shm_flow flow =
+        ragged->known ? make_data_flow(&x) : make_table_flow(&x);
     jd__shm_flow_give(&flow, payload);
     return sizeof(struct jd_given);
 }
@@ -256,23 +292,12 @@ jd_status jd__shm_move_run_ragged(struct jd_shm_group *group,
                                   const struct jd_collective *call,
                                   const struct jd_ragged *ragged)
 {
-    struct exchange x = {
-        .group = group,
-        .ragged = ragged,
-        .row = call->count * jd_dtype_size(call->dtype),
-        .in = (char *)(uintptr_t)call->in,
-        .out = call->out,
-    };
-    x.table = make_table(&x);
+    struct exchange x = make_exchange(group, call, ragged);
+    struct jd_shm_flow data = make_data_flow(&x);
+    if (ragged->known)
+        return jd__shm_flow_run(&data);
+    x.table = x.told = make_table(&x);
     struct jd_shm_flow table = make_table_flow(&x);
-    struct jd_shm_flow data = {
-        .group = group,
-        .ops = &data_ops,
-        .arg = &x,
-        .in = call->in,
-        .in_bytes = ragged->in_rows * x.row,
-        .is_late = true,
-    };
     jd_status status = jd__shm_flow_run(&table);
     if (status == JD_OK)
         status = compare_all(&x, &data);

@@ -265,6 +265,66 @@ START_TEST(ragged_all_to_all_refuses)
 }
 END_TEST
 
+static jd_status gather_parts(const void *from, size_t count, void *to,
+                              const int64_t *counts)
+{
+    return jd_ragged_all_gather(me, "model", from, count, to, counts, JD_F32);
+}
+
+/* This shard is member 2 of four along "model". */
+START_TEST(ragged_all_gather_knows_its_places)
+{
+    const int64_t counts[] = { 4, 0, 3, 5 };
+    UNIT_OK(gather_parts(in, 3, out, counts));
+    expect_call("ragged_all_to_all", "jd_ragged_all_gather", 1);
+    ck_assert_int_eq(fake.last.ragged.per_member, 1);
+    ck_assert_uint_eq(fake.last.ragged.in_rows, 3);
+    ck_assert_uint_eq(fake.last.ragged.out_rows, 12);
+    ck_assert_ptr_eq(fake.last.call.counts, counts);
+    uint64_t rest = fake.last.ragged.rest;
+    UNIT_OK(gather_parts(out + 4, 3, out, counts));
+    ck_assert_uint_eq(fake.last.ragged.rest, rest);
+    UNIT_OK(gather_parts(in, 3, out, (int64_t[]){ 4, 1, 3, 4 }));
+    ck_assert_uint_ne(fake.last.ragged.rest, rest);
+    UNIT_OK(gather_parts(NULL, 0, out, (int64_t[]){ 4, 1, 0, 4 }));
+    UNIT_OK(gather_parts(NULL, 0, NULL, (int64_t[]){ 0, 0, 0, 0 }));
+    ck_assert_str_eq(fake.last.function, "all_gather");
+    UNIT_OK(gather_parts(in, 3, out, (int64_t[]){ 3, 3, 3, 3 }));
+    expect_call("all_gather", "jd_ragged_all_gather", 3);
+}
+END_TEST
+
+#define RAGGED_GATHER "jd_ragged_all_gather over axis \"model\": "
+
+START_TEST(ragged_all_gather_refuses)
+{
+    const int64_t counts[] = { 4, 0, 3, 5 };
+    REFUSED(gather_parts(in, 3, out, NULL), JD_INVALID_ARGUMENT,
+            RAGGED_GATHER "counts is NULL; it has a number for each of the 4 "
+                          "members");
+    REFUSED(gather_parts(in, 4, out, counts), JD_INVALID_ARGUMENT,
+            RAGGED_GATHER "count is 4 and counts[2], which is this member's, "
+                          "is 3; they are the same");
+    REFUSED(gather_parts(in, 3, out, (int64_t[]){ 4, -1, 3, 5 }),
+            JD_INVALID_ARGUMENT,
+            RAGGED_GATHER "counts[1] is -1; a member gives 0 elements or more");
+    REFUSED(gather_parts(in, 3, out, (int64_t[]){ 4, 0, 3, INT64_MAX / 4 }),
+            JD_INVALID_ARGUMENT,
+            RAGGED_GATHER "counts[3] is 2305843009213693951; F32 of all "
+                          "members' number do not fit into an address space");
+    REFUSED(gather_parts(NULL, 3, out, counts), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_gather: in is NULL and count is 3; only a count of "
+            "0 needs no buffer");
+    REFUSED(gather_parts(in, 3, NULL, counts), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_gather: out is NULL and count is 3; only a count of "
+            "0 needs no buffer");
+    REFUSED(gather_parts(out + 3, 3, out, counts), JD_INVALID_ARGUMENT,
+            "jd_ragged_all_gather: in and out overlap: in begins 12 bytes "
+            "after out's begin; give buffers that do not, or in == out + the "
+            "counts of the members before");
+}
+END_TEST
+
 /* ---- moving ------------------------------------------------------------- */
 
 static jd_status route(const jd_route *routes, int count)
@@ -748,6 +808,8 @@ int main(void)
     tcase_add_test(calls, ragged_all_to_all_hands_its_lists_on);
     tcase_add_test(calls, what_ragged_lists_say_is_for_all_to_judge);
     tcase_add_test(calls, ragged_all_to_all_refuses);
+    tcase_add_test(calls, ragged_all_gather_knows_its_places);
+    tcase_add_test(calls, ragged_all_gather_refuses);
     tcase_add_test(calls, ppermute_knows_its_routes);
     tcase_add_test(calls, ppermute_refuses);
     tcase_add_test(calls, ppermute_keep_says_so);

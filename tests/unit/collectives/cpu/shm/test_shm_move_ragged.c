@@ -69,7 +69,7 @@ static jd_status call_ragged(struct member *m, const struct test_call *test,
     };
     void *payload = jd__shm_payload_space(m->group);
     (void)test;
-    meet(m, payload, jd__shm_move_tell_ragged(m->group, r, payload));
+    meet(m, payload, jd__shm_move_tell_ragged(m->group, &call, r, payload));
     return jd__shm_move_run_ragged(m->group, &call, r);
 }
 
