@@ -387,6 +387,15 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
                "its wait for this process, read its stack; with 0 nobody may "
                "ask for it",
     },
+    [JD_OPTION_STACK_SIGNAL] = {
+        .field = "",
+        .variable = "JD_STACK_SIGNAL",
+        .type = JD_TYPE_TEXT,
+        .unit = "signal",
+        .doc = "where no gdb or eu-stack may read it, take the stack of the "
+               "thread that has called jd last by this signal, which the "
+               "program does not use: USR2, RTMIN+3, ...",
+    },
     [JD_OPTION_LOG] = {
         .field = "",
         .variable = "JD_LOG",

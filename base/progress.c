@@ -2,6 +2,7 @@
 /* progress.c - what this process is doing, in a word. */
 #include "base/progress.h"
 #include "base/clock.h"
+#include "base/last_thread.h"
 #include "jd_status.h"
 
 #include <stdatomic.h>
@@ -41,6 +42,7 @@ uint64_t jd__progress_enter(const char *operation)
         return 0;
     if (!jd__progress_thread.is_counted)
         jd__progress_count_thread();
+    jd__last_thread_note();
     atomic_store_explicit(&state.operation, operation, memory_order_relaxed);
     return 1 +
            atomic_fetch_add_explicit(&state.entered, 1, memory_order_release);

@@ -187,6 +187,69 @@ at_a_deadline_without_tools() {
         '; the deadline was 2 s'
 }
 
+# hide_tools: a PATH with what a job needs, and neither gdb nor eu-stack.
+hide_tools() {
+    local name path
+    mkdir -p "$work/bare"
+    for name in mpirun orted ssh rsh timeout sh sed sleep rm; do
+        path=$(command -v "$name") || continue
+        ln -sf "$path" "$work/bare/$name"
+    done
+}
+
+by_a_signal() {
+    local status=0
+    local -x JD_SECRET=sesame
+    hide_tools
+    PATH=$work/bare start JD_STACK_SIGNAL=RTMIN+3
+    until_all_are_in || echo "# they have not come"
+    look --stack 1 || status=$?
+    expect "without tools a signal takes one thread's stack" "$status" \
+        '^process 1 \(late, pid [0-9]+ on ' \
+        '^Thread [0-9]+, which has called jd last, and no other: taken by SIGRTMIN\+3 \(JD_STACK_SIGNAL\), as no tool could read all$' \
+        "^#[0-9]+ +0x[0-9a-f]+ $(in_late wait_for_file)" \
+        "^#[0-9]+ +0x[0-9a-f]+ $(in_late main)"
+    status=0
+    look --stack 0 || status=$?
+    expect "also of one that waits in jd" "$status" '^process 0 \(late, pid ' \
+        "^#[0-9]+ +0x[0-9a-f]+ $(in_late main)"
+    finish "a job whose stacks a signal has taken"
+}
+
+# in_late FUNCTION: how a frame of it looks, as a pattern; without libdw a place
+# in the file is all.
+in_late() {
+    if ldconfig -p 2>/dev/null | grep 'libdw\.so\.1' >/dev/null; then
+        echo "late\.c:[0-9]+ \($1\+0x[0-9a-f]+\)"
+    else
+        echo "late\+0x[0-9a-f]+"
+    fi
+}
+
+# The tool is not let, as in a container.
+at_a_deadline_by_a_signal() {
+    local status late_in=psum
+    status=0
+    fake eu-stack "echo 'ptrace: Operation not permitted.'; exit 1"
+    PATH=$work/tools:$PATH start JD_COLLECTIVE_TIMEOUT=2 JD_BARRIER_TIMEOUT=2 \
+        JD_STACK_SIGNAL=USR2
+    job_end || status=$?
+    cp "$work/err" "$work/shown"
+    expect "and a deadline shows it" $((status == 0)) \
+        '^jd [02]/3 .* warning jd_psum over axis "p": where the one stands that it has waited for, process 1 \(late, pid [0-9]+ on .*\):$' \
+        '^Thread [0-9]+, which has called jd last, and no other: taken by SIGUSR2 ' \
+        "^#[0-9]+ +0x[0-9a-f]+ $(in_late wait_for_file)"
+}
+
+refused_signal() {
+    local status=0
+    local -x JD_SECRET=sesame
+    JD_STACK_SIGNAL=SEGV timeout 60 mpirun --oversubscribe -n 2 \
+        "$build/tests/mpi/late" >"$work/shown" 2>&1 || status=$?
+    expect "a signal that cannot be used" $((status == 0)) \
+        'JD_STACK_SIGNAL is "SEGV", but it must be one of USR1, USR2, '
+}
+
 clear_foreign_variables
 command -v mpirun >/dev/null || tap_skip_all "no mpirun here"
 if ((EUID == 0)); then
@@ -201,4 +264,7 @@ at_a_barrier '' jd_sync_global_devices
 at_a_barrier barrier jd_wait_at_barrier
 by_its_own_plan
 at_a_barrier_without_tools
+by_a_signal
+at_a_deadline_by_a_signal
+refused_signal
 tap_done

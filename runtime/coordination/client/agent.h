@@ -47,6 +47,9 @@ struct jd_agent_spec {
     /* The PATH of the tools that show this process's stack to who asks the
      * service for it; NULL: it is not shown. */
     const char *tool_path;
+    /* Where no tool can, on a thread of the agent's: as
+     * jd__stack_signal_take(); NULL: nothing does. */
+    char *(*take_stack)(const char **ret_why);
     /* On the loop's thread: an operation of this process, by its number, in
      * more words, malloc'ed; NULL: they are not known. NULL: nor is any. */
     char *(*describe_call)(uint64_t number);

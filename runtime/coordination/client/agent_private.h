@@ -50,6 +50,7 @@ struct jd_agent_stack {
     uint64_t begun;  /* the last when the tool was started */
     struct jd_stack_tool tool;
     struct event *end; /* of the tool; NULL: none runs */
+    struct jd_stack_taking *taking; /* in its place; NULL: it is not */
 };
 
 /* A trace that is being read, part by part. */
@@ -171,7 +172,8 @@ void jd__agent_set_heard(struct jd_agent *agent, double at);
 
 /* The service asks for this process's stack, by the Show's number. */
 void jd__agent_stack_show(struct jd_agent *agent, uint64_t number);
-/* Nobody waits for it any more; a tool that runs is left to itself. */
+/* Nobody waits for it any more; a tool that runs is left to itself. Blocks: as
+ * spec.take_stack(), where one is being taken. */
 void jd__agent_stack_close(struct jd_agent *agent);
 
 /* ---- agent_trace.c ------------------------------------------------------ */

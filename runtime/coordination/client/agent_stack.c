@@ -2,11 +2,14 @@
 /*
  * agent_stack.c - this process's stack for who asks the service for it: a tool
  * reads it beside the loop, and what it has printed is sent when it has ended.
+ * Where none can, a thread has one of the program's threads write down its own.
  */
+#include "base/thread.h"
 #include "runtime/coordination/client/agent_private.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TOOL_SECONDS 10 /* a tool may take so long */
 
@@ -66,6 +69,93 @@ static bool try_again(struct jd_agent *agent, jd_status status, bool was_let)
            jd__stack_tool_needs_let() && start_tool(agent, true) == JD_OK;
 }
 
+/* ---- without a tool ------------------------------------------------------ */
+
+/* A stack that is being taken: its thread's until it is given to the loop. */
+struct jd_stack_taking {
+    struct jd_agent *agent; /* of the loop's thread; NULL: it is closed */
+    struct jd_loop *loop;
+    char *(*take)(const char **ret_why);
+    pthread_t thread;
+    jd_status status; /* of the tool, */
+    char *said;       /* and what it has said */
+    char *text;
+    const char *why;
+};
+
+static void free_taking(struct jd_stack_taking *taking)
+{
+    free(taking->said);
+    free(taking->text);
+    free(taking);
+}
+
+static void go_on(struct jd_agent *agent)
+{
+    if (agent->stack.wanted > agent->stack.begun)
+        begin_to_read(agent);
+}
+
+static void send_taken(struct jd_agent *agent, struct jd_stack_taking *taking)
+{
+    if (taking->text) {
+        send_stack(agent, JD_OK, taking->text);
+        return;
+    }
+    jd_fail(taking->status, "%s; nor is it taken by JD_STACK_SIGNAL: %s",
+            taking->said, taking->why);
+    send_stack(agent, taking->status, NULL);
+}
+
+/* On the loop: the thread is at its end. */
+static void on_taken(void *arg)
+{
+    struct jd_stack_taking *taking = arg;
+    struct jd_agent *agent = taking->agent;
+    if (agent) {
+        pthread_join(taking->thread, NULL);
+        agent->stack.taking = NULL;
+        send_taken(agent, taking);
+    }
+    free_taking(taking);
+    if (agent)
+        go_on(agent);
+}
+
+static void *take_stack(void *arg)
+{
+    struct jd_stack_taking *taking = arg;
+    pthread_setname_np(pthread_self(), "jd-stack");
+    taking->text = taking->take(&taking->why);
+    jd__loop_call(taking->loop, on_taken, taking);
+    return NULL;
+}
+
+/* The thread's error text says why the tool has failed. False: nothing is
+ * taken. */
+static bool begin_to_take(struct jd_agent *agent, jd_status status)
+{
+    struct jd_stack_taking *taking = status != JD_OK && agent->spec.take_stack
+                                         ? calloc(1, sizeof *taking)
+                                         : NULL;
+    if (!taking)
+        return false;
+    taking->agent = agent;
+    taking->loop = agent->spec.loop;
+    taking->take = agent->spec.take_stack;
+    taking->status = status;
+    taking->said = strdup(jd_error_message());
+    agent->stack.taking = taking;
+    if (taking->said &&
+        jd__thread_start(&taking->thread, take_stack, taking) == 0)
+        return true;
+    agent->stack.taking = NULL;
+    free_taking(taking);
+    return false;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
 static void on_end(evutil_socket_t fd, short what, void *arg)
 {
     struct jd_agent *agent = arg;
@@ -76,18 +166,17 @@ static void on_end(evutil_socket_t fd, short what, void *arg)
     event_free(stack->end);
     stack->end = NULL;
     jd_status status = jd__stack_tool_finish(&stack->tool, &text);
-    if (try_again(agent, status, was_let))
+    if (try_again(agent, status, was_let) || begin_to_take(agent, status))
         return;
     send_stack(agent, status, text);
     free(text);
-    if (stack->wanted > stack->begun)
-        begin_to_read(agent);
+    go_on(agent);
 }
 
 void jd__agent_stack_show(struct jd_agent *agent, uint64_t number)
 {
     agent->stack.wanted = number;
-    if (agent->stack.end)
+    if (agent->stack.end || agent->stack.taking)
         return;
     if (agent->spec.tool_path) {
         begin_to_read(agent);
@@ -103,5 +192,10 @@ void jd__agent_stack_close(struct jd_agent *agent)
     if (agent->stack.end)
         event_free(agent->stack.end);
     agent->stack.end = NULL;
+    if (agent->stack.taking) {
+        pthread_join(agent->stack.taking->thread, NULL);
+        agent->stack.taking->agent = NULL;
+        agent->stack.taking = NULL;
+    }
     jd__stack_tool_abandon(&agent->stack.tool);
 }

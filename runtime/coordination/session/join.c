@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
+#include "runtime/coordination/client/stack_signal.h"
 #include "runtime/coordination/net/process_lists.h"
 #include "runtime/coordination/preemption/preemption.h"
+#include "runtime/coordination/preemption/preemption_signal.h"
 #include "runtime/coordination/session/session_private.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/trace_file.h"
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Beside one per process: strangers have as many (service.h), and the job has
  * the rest, for its checkpoints above all. */
@@ -139,6 +142,43 @@ static const char *find_tool_path(const struct jd_session_spec *spec)
     return path ? path : "";
 }
 
+/* A signal that is the preemption's would begin one. */
+static jd_status check_stack_signal(const struct jd_settings *settings,
+                                    const char *text, int number)
+{
+    int other;
+    jd_status status = jd__preemption_signal_parse(
+        jd__options_text(settings, JD_OPTION_PREEMPTION_SIGNAL), &other);
+    if (status != JD_OK || other != number)
+        return status;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "JD_STACK_SIGNAL is \"%s\", and so is "
+                   "JD_PREEMPTION_SIGNAL; choose another for one of them",
+                   text);
+}
+
+/* For hosts whose tools cannot read its stack; its handler stays until the end.
+ */
+static jd_status
+open_stack_signal(const struct jd_session_spec *spec,
+                  char *(**ret_take_stack)(const char **ret_why))
+{
+    const char *text = jd__options_text(spec->settings, JD_OPTION_STACK_SIGNAL);
+    int number;
+    *ret_take_stack = NULL;
+    if (!text || !text[0] ||
+        !jd__options_integer(spec->settings, JD_OPTION_STACK))
+        return JD_OK;
+    jd_status status = jd__stack_signal_parse(text, &number);
+    if (status == JD_OK)
+        status = check_stack_signal(spec->settings, text, number);
+    if (status != JD_OK)
+        return status;
+    jd__stack_signal_open(number);
+    *ret_take_stack = jd__stack_signal_take;
+    return JD_OK;
+}
+
 static jd_status create_agent(struct jd_session *session,
                               const struct jd_session_spec *spec, int fd,
                               bool is_search)
@@ -176,7 +216,12 @@ static jd_status create_agent(struct jd_session *session,
         .on_lost = jd__session_on_lost,
         .arg = session,
     };
-    return jd__agent_create(&agent, &session->client.agent);
+    jd_status status = open_stack_signal(spec, &agent.take_stack);
+    if (status == JD_OK)
+        return jd__agent_create(&agent, &session->client.agent);
+    if (fd >= 0)
+        close(fd);
+    return status;
 }
 
 jd_status jd__session_open_agent(struct jd_session *session,

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
+#include "runtime/coordination/client/stack_signal.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/coordination/net/child.h"
@@ -355,6 +356,7 @@ void jd__session_destroy(struct jd_session *session)
         jd__failure_report_close();
         jd__preemption_stop();
         jd__agent_destroy(session->client.agent);
+        jd__stack_signal_close();
         end_service(session);
         jd__local_destroy(session->client.local);
         jd__failure_exit_set_leaving(false);

@@ -55,6 +55,8 @@ static void remove_path(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
+static char *(*takes)(const char **ret_why); /* what the next agent has */
+
 /* A tool has half of the heartbeat timeout. */
 static void begin_with(bool shows_stack, double heartbeat_timeout)
 {
@@ -62,6 +64,7 @@ static void begin_with(bool shows_stack, double heartbeat_timeout)
     start_service(2, &secret_auth);
     struct jd_agent_spec spec = make_spec(1, 2);
     spec.tool_path = shows_stack ? folder : NULL;
+    spec.take_stack = takes;
     spec.heartbeat_timeout = heartbeat_timeout;
     open_agent(&first, &spec);
     UNIT_OK(meet_for(&first, 30));
@@ -282,6 +285,51 @@ START_TEST(one_that_shows_none_starts_no_tool)
 }
 END_TEST
 
+/* ---- taken -------------------------------------------------------------- */
+
+static sem_t may_take;
+
+static char *take_one(const char **ret_why)
+{
+    sem_wait(&may_take);
+    *ret_why = NULL;
+    return strdup("one thread\n#0 here\n");
+}
+
+static char *take_none(const char **ret_why)
+{
+    *ret_why = "it has none";
+    return NULL;
+}
+
+/* Others that ask meanwhile have it, or one more. */
+START_TEST(where_no_tool_reads_it_it_is_taken)
+{
+    takes = take_one;
+    sem_init(&may_take, 0, 2);
+    begin();
+    expect_text("process 1 (train, pid 101 on h0):\none thread\n#0 here\n");
+    write_tool("echo 'ptrace: Operation not permitted.'");
+    expect_text("process 1 (train, pid 101 on h0):\none thread\n#0 here\n");
+    write_tool("echo '#0 all'"); /* a tool that can is asked before */
+    expect_text("process 1 (train, pid 101 on h0):\n#0 all\n");
+    end();
+}
+END_TEST
+
+START_TEST(where_it_is_not_taken_both_say_why)
+{
+    char *text = NULL;
+    takes = take_none;
+    begin();
+    UNIT_FAILS(ask_stack(&text), JD_NOT_FOUND,
+               "stack: process 1 (train, pid 101 on h0): there is neither gdb "
+               "nor eu-stack in the PATH there; install gdb or elfutils on "
+               "that host; nor is it taken by JD_STACK_SIGNAL: it has none");
+    end();
+}
+END_TEST
+
 /* A tool that runs is no reason to wait. */
 START_TEST(an_agent_ends_while_a_tool_runs)
 {
@@ -320,5 +368,8 @@ int main(void)
     tcase_add_test(tcase, a_tool_that_does_not_end_is_killed);
     tcase_add_test(tcase, one_that_shows_none_starts_no_tool);
     tcase_add_test(tcase, an_agent_ends_while_a_tool_runs);
+    tcase = unit_case(suite, "taken");
+    tcase_add_test(tcase, where_no_tool_reads_it_it_is_taken);
+    tcase_add_test(tcase, where_it_is_not_taken_both_say_why);
     return unit_main(suite);
 }
