@@ -85,6 +85,80 @@ REDUCTION(pand)
 REDUCTION(por)
 REDUCTION(pxor)
 
+/* ---- values and indices -------------------------------------------------- */
+
+/* The arrays of indices; in is without data where it is not present. */
+struct indices {
+    struct jdf_buffer in, out;
+};
+
+static jd_status take_indices(const struct jdf_call *call,
+                              const struct jdf_buffer *values,
+                              const CFI_cdesc_t *in, const CFI_cdesc_t *out,
+                              struct indices *indices)
+{
+    jd_status status = JD_OK;
+    if (in)
+        status = jdf_buffer_take(call, "in_index", in, NULL, JDF_MOVED,
+                                 &indices->in);
+    if (status == JD_OK && in)
+        status = jdf_check_counts(call, &indices->in, values, 1);
+    if (status == JD_OK)
+        status = jdf_buffer_take(call, "out_index", out, NULL, JDF_MOVED,
+                                 &indices->out);
+    return status == JD_OK ? jdf_check_counts(call, &indices->out, values, 1)
+                           : status;
+}
+
+static void end_indices(struct indices *indices, jd_status status)
+{
+    if (status == JD_OK)
+        jdf_buffer_write(&indices->out);
+    jdf_buffer_drop(&indices->in);
+    jdf_buffer_drop(&indices->out);
+}
+
+typedef jd_status (*extreme_f)(jd_shard *shard, const char *axes,
+                               const void *in, const int64_t *in_index,
+                               void *out, int64_t *out_index, size_t count,
+                               jd_dtype dtype);
+
+static void make_extreme(const struct jdf_call *call, extreme_f make, JDF_ALONG,
+                         JDF_ARRAYS, const CFI_cdesc_t *out_index,
+                         const CFI_cdesc_t *in_index, const int *dtype)
+{
+    struct collective it;
+    struct indices indices = { 0 };
+    jd_status status =
+        begin_collective(call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = take_indices(call, &it.pair.in, in_index, out_index, &indices);
+    if (status == JD_OK)
+        status = make(it.shard, it.along.text, it.pair.in.data, indices.in.data,
+                      it.pair.out.data, indices.out.data, it.pair.in.count,
+                      it.pair.in.dtype);
+    end_indices(&indices, status);
+    end_collective(call, &it, status);
+}
+
+JD_API void jdf_pmaxloc(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *out_index,
+                        const CFI_cdesc_t *in_index, JDF_TYPED)
+{
+    JDF_CALL("jd_pmaxloc");
+    make_extreme(&call, jd_pmaxloc, shard, axes, in, out, out_index, in_index,
+                 dtype);
+}
+
+JD_API void jdf_pminloc(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *out_index,
+                        const CFI_cdesc_t *in_index, JDF_TYPED)
+{
+    JDF_CALL("jd_pminloc");
+    make_extreme(&call, jd_pminloc, shard, axes, in, out, out_index, in_index,
+                 dtype);
+}
+
 /* ---- one of them has a part for each member ------------------------------ */
 
 /* Of the two arrays the one that has them all, and the one that is a part. */

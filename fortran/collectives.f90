@@ -13,6 +13,7 @@ module jdf_collectives
   private
   public :: jd_psum, jd_pmean, jd_pmax, jd_pmin, jd_pprod
   public :: jd_pand, jd_por, jd_pxor
+  public :: jd_pmaxloc, jd_pminloc
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
   public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
@@ -69,6 +70,29 @@ module jdf_collectives
       bind(C, name="jdf_pxor")
       include "reduce.inc"
     end subroutine jd_pxor
+
+    ! The greatest, or the least, and whose it is: in out_index the integer of
+    ! in_index that came with it, or, without one, the member's jd_axis_index;
+    ! of equal values the least.
+    subroutine jd_pmaxloc( &
+      shard, axes, in, out, &
+      out_index, in_index, dtype, stat, errmsg) &
+      bind(C, name="jdf_pmaxloc")
+      import :: c_int64_t
+      include "reduce.inc"
+      integer(c_int64_t), intent(inout) :: out_index(..)
+      integer(c_int64_t), intent(in), optional :: in_index(..)
+    end subroutine jd_pmaxloc
+
+    subroutine jd_pminloc( &
+      shard, axes, in, out, &
+      out_index, in_index, dtype, stat, errmsg) &
+      bind(C, name="jdf_pminloc")
+      import :: c_int64_t
+      include "reduce.inc"
+      integer(c_int64_t), intent(inout) :: out_index(..)
+      integer(c_int64_t), intent(in), optional :: in_index(..)
+    end subroutine jd_pminloc
 
     ! Member i gets part i of the sum: in(..., members * n), out(..., n).
     subroutine jd_psum_scatter(shard, axes, in, out, dtype, stat, errmsg) &

@@ -108,6 +108,29 @@ JD_API jd_status jd_pxor(jd_shard *shard, const char *axes, const void *in,
                          void *out, size_t count, jd_dtype dtype);
 
 /*
+ * The greatest, or the least, and whose it is: out[i] is what jd_pmax() or
+ * jd_pmin() gives of the members' in[i], and out_index[i] the index that came
+ * with it: of equal values, and of several NaNs, the least. in_index NULL: each
+ * member's jd_axis_index() along the axes. The members may differ in that, not
+ * in count and type.
+ *
+ *     JD_CHECK(jd_pminloc(me, "data", &cost, NULL, &least, &owner, 1, JD_F64));
+ *     JD_CHECK(jd_pbroadcast(me, "data", (int)owner, x, x, n, JD_F64));
+ *
+ * In place: in == out, in_index == out_index; no other two of the four overlap.
+ * Up to 64 elements nothing is allocated, of more 16 bytes each for as long as
+ * the call lasts.
+ * Returns: as jd_pmax; UNIMPLEMENTED on cuda, saying what to do instead.
+ * Source: MPI_MAXLOC, MPI_MINLOC.
+ */
+JD_API jd_status jd_pmaxloc(jd_shard *shard, const char *axes, const void *in,
+                            const int64_t *in_index, void *out,
+                            int64_t *out_index, size_t count, jd_dtype dtype);
+JD_API jd_status jd_pminloc(jd_shard *shard, const char *axes, const void *in,
+                            const int64_t *in_index, void *out,
+                            int64_t *out_index, size_t count, jd_dtype dtype);
+
+/*
  * Gives member i block i of the sum: out[0..count) is the sum of the members'
  * in[i * count..(i + 1) * count); in has count elements for each member. As
  * jd_psum otherwise. Source: jax.lax.psum_scatter (leading dimension).

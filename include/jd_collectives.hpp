@@ -17,6 +17,7 @@
 #include "jd_collectives.h"
 #include "jd_shard.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace jd
@@ -55,6 +56,25 @@ T number(reduction call, shard me, c_text axes, T mine, on_failure failure)
     T all = mine;
     failure(call(me.get(), axes, &mine, &all, 1, dtype<T>()));
     return all;
+}
+
+/* out and its indices have as many elements as in; from_index is NULL, or as
+ * many too. */
+template <class Call, class In, class Out, class Index>
+void extreme(const char *name, Call call, shard me, c_text axes, const In &in,
+             const std::int64_t *from_index, Out &&out, Index &&out_index,
+             on_failure failure)
+{
+    auto from = elements(in);
+    auto to = writable(out);
+    auto to_index = writable(out_index);
+    same_element(from, to);
+    same_element(to_index, span<std::int64_t>());
+    using element = typename decltype(to)::element_type;
+    if (has_size(name, "out", to.size(), from.size(), failure) &&
+        has_size(name, "out_index", to_index.size(), from.size(), failure))
+        failure(call(me.get(), axes, from.data(), from_index, to.data(),
+                     to_index.data(), from.size(), dtype<element>()));
 }
 
 /* One of the buffers is the other times the members. */
@@ -191,6 +211,70 @@ template <class T, class = detail::if_number<T>>
 T pxor(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pxor, me, axes, mine, failure);
+}
+
+/* A value, and the index that came with it. */
+template <class T> struct located {
+    T value;
+    std::int64_t index;
+};
+
+/* out_index is whose each of out's values is, by jd_axis_index(); or, where
+ * in_index is given, what came with it. */
+template <class In, class Out, class Index, class = detail::if_buffer<Index>>
+void pmaxloc(shard me, c_text axes, const In &in, Out &&out, Index &&out_index,
+             on_failure failure = {})
+{
+    detail::extreme("jd::pmaxloc", jd_pmaxloc, me, axes, in, nullptr, out,
+                    out_index, failure);
+}
+template <class In, class Indices, class Out, class Index,
+          class = detail::if_buffer<Index>>
+void pmaxloc(shard me, c_text axes, const In &in, const Indices &in_index,
+             Out &&out, Index &&out_index, on_failure failure = {})
+{
+    auto given = detail::elements(in_index);
+    detail::same_element(given, span<std::int64_t>());
+    if (detail::has_size("jd::pmaxloc", "in_index", given.size(),
+                         detail::elements(in).size(), failure))
+        detail::extreme("jd::pmaxloc", jd_pmaxloc, me, axes, in, given.data(),
+                        out, out_index, failure);
+}
+template <class T, class = detail::if_number<T>>
+located<T> pmaxloc(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    located<T> found = { mine, jd_axis_index(me.get(), axes) };
+    detail::extreme("jd::pmaxloc", jd_pmaxloc, me, axes, mine, nullptr,
+                    found.value, found.index, failure);
+    return found;
+}
+
+template <class In, class Out, class Index, class = detail::if_buffer<Index>>
+void pminloc(shard me, c_text axes, const In &in, Out &&out, Index &&out_index,
+             on_failure failure = {})
+{
+    detail::extreme("jd::pminloc", jd_pminloc, me, axes, in, nullptr, out,
+                    out_index, failure);
+}
+template <class In, class Indices, class Out, class Index,
+          class = detail::if_buffer<Index>>
+void pminloc(shard me, c_text axes, const In &in, const Indices &in_index,
+             Out &&out, Index &&out_index, on_failure failure = {})
+{
+    auto given = detail::elements(in_index);
+    detail::same_element(given, span<std::int64_t>());
+    if (detail::has_size("jd::pminloc", "in_index", given.size(),
+                         detail::elements(in).size(), failure))
+        detail::extreme("jd::pminloc", jd_pminloc, me, axes, in, given.data(),
+                        out, out_index, failure);
+}
+template <class T, class = detail::if_number<T>>
+located<T> pminloc(shard me, c_text axes, T mine, on_failure failure = {})
+{
+    located<T> found = { mine, jd_axis_index(me.get(), axes) };
+    detail::extreme("jd::pminloc", jd_pminloc, me, axes, mine, nullptr,
+                    found.value, found.index, failure);
+    return found;
 }
 
 /* in is as long as the members' outs together. */

@@ -110,6 +110,15 @@ jd_status jd__checks_buffers(const struct jd_collective *call,
                    buffers->rule);
 }
 
+jd_status jd__checks_host(const jd_shard *shard,
+                          const struct jd_collective *call, const char *remedy)
+{
+    if (!shard->mesh->platform->streams)
+        return JD_OK;
+    return jd_fail(JD_UNIMPLEMENTED, "%s: not on GPUs; %s",
+                   jd__signature_activity_name(call->activity), remedy);
+}
+
 jd_status jd__checks_member(const struct jd_axis_comm *axis_comm,
                             const struct jd_collective *call, const char *name,
                             int index)

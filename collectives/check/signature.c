@@ -64,6 +64,11 @@ static struct signature_part rows_of(const struct jd_signature *s)
 static const char *const edge_names[] = { "JD_EDGE_WRAP", "JD_EDGE_ZERO",
                                           "JD_EDGE_KEEP", "another edge" };
 
+static const char *const op_names[] = { "JD_OP_SUM", "JD_OP_PROD",
+                                        "JD_OP_MAX", "JD_OP_MIN",
+                                        "JD_OP_AND", "JD_OP_OR",
+                                        "JD_OP_XOR", "another operation" };
+
 /* What comes after count and type. */
 static struct signature_part rest_of(const struct jd_signature *s)
 {
@@ -79,6 +84,10 @@ static struct signature_part rest_of(const struct jd_signature *s)
     else if (s->activity == JD_ACTIVITY_SHIFT)
         snprintf(part.text, sizeof part.text, " by %d, %s",
                  (int)(int32_t)(s->digest >> 2), edge_names[s->digest & 3]);
+    else if (s->activity == JD_ACTIVITY_SCAN)
+        snprintf(part.text, sizeof part.text, " by %s, %s",
+                 op_names[s->digest >> 1 & 7],
+                 s->digest & 1 ? "exclusive" : "inclusive");
     return part;
 }
 

@@ -25,6 +25,8 @@
     X(PMAX, "jd_pmax")                                                         \
     X(PMIN, "jd_pmin")                                                         \
     X(PPROD, "jd_pprod")                                                       \
+    X(PMAXLOC, "jd_pmaxloc")                                                   \
+    X(PMINLOC, "jd_pminloc")                                                   \
     X(PAND, "jd_pand")                                                         \
     X(POR, "jd_por")                                                           \
     X(PXOR, "jd_pxor")                                                         \
@@ -41,6 +43,7 @@
     X(PSHUFFLE, "jd_pshuffle")                                                 \
     X(SHIFT, "jd_shift")                                                       \
     X(PBROADCAST, "jd_pbroadcast")                                             \
+    X(SCAN, "jd_scan")                                                         \
     X(SEND, "jd_send")                                                         \
     X(RECV, "jd_recv")                                                         \
     X(SENDRECV, "jd_sendrecv")                                                 \
@@ -77,9 +80,9 @@ struct jd_signature {
     int32_t status;
     uint64_t count;
     uint64_t digest; /* the rest, as it is where jd__signature_print() says
-                      * it: of the 2-D calls, of jd_ragged_all_to_all and of
-                      * jd_shift; of a permutation its routes' (routes.h), of
-                      * jd_ragged_all_gather its counts' */
+                      * it: of the 2-D calls, of jd_ragged_all_to_all, of
+                      * jd_shift and of jd_scan; of a permutation its routes'
+                      * (routes.h), of jd_ragged_all_gather its counts' */
 };
 
 /* The rest of jd_all_to_all_2d; the axes are 0 or 1. */
@@ -94,6 +97,12 @@ static inline uint64_t jd__signature_matrix(size_t rows, int split_axis,
 static inline uint64_t jd__signature_shift(int by, int edge)
 {
     return (uint64_t)(uint32_t)by << 2 | (uint64_t)edge;
+}
+
+/* The rest of jd_scan, never 0; op is a jd_op, kind a jd_scan_kind. */
+static inline uint64_t jd__signature_scan(int op, int kind)
+{
+    return UINT64_C(1) << 8 | (uint64_t)op << 1 | (uint64_t)kind;
 }
 
 /* Of all but the status, in some instructions: against accidents. */

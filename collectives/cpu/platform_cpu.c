@@ -132,10 +132,11 @@ static struct jd_signature sign_call(const struct jd_collective *call)
 {
     return (struct jd_signature){
         .activity = (uint16_t)call->activity,
-        .dtype = (uint16_t)call->dtype,
+        .dtype = (uint16_t)jd__collective_dtype(call),
         .site = call->is_internal ? 0 : jd__site_compared(),
         .count = call->count,
         .source = -1,
+        .digest = call->rest,
     };
 }
 
@@ -223,7 +224,7 @@ static jd_status all_gather(struct jd_comm *comm,
     if (comm->wire)
         return leave_group(comm, jd__inter_all_gather(comm, call, rows));
     struct jd_signature signature = sign_call(call);
-    signature.digest = rows;
+    signature.digest = call->rest ? call->rest : rows;
     struct jd_shm_move plan = jd__shm_move_all_gather(comm->group, call, rows);
     return move_in_group(comm, call, &signature, &plan);
 }

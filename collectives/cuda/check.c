@@ -13,7 +13,7 @@ static struct jd_signature sign_call(const struct jd_collective *call,
 {
     return (struct jd_signature){
         .activity = (uint16_t)call->activity,
-        .dtype = (uint16_t)call->dtype,
+        .dtype = (uint16_t)jd__collective_dtype(call),
         .site = jd__site_compared(),
         .source = terms.source,
         .status = terms.lacks_memory ? JD_RESOURCE_EXHAUSTED : JD_OK,

@@ -216,6 +216,7 @@ static __attribute__((noinline)) void fold_by_plan(const struct jd_fold *fold,
     DEFINE_FORMS(dtype, OR)                                                    \
     DEFINE_FORMS(dtype, XOR)
 JD_DTYPE_MAP(DEFINE_OPS)
+DEFINE_FORMS(C128, LOCATED)
 
 #define FORM_ROW(dtype, op, form)                                              \
     [JD_FOLD_##form] = fold_##dtype##_##op##_##form
@@ -235,12 +236,16 @@ static jd_fold_function *const functions[JD_NUM_DTYPES][JD_REDUCE_COUNT]
 jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
                                 enum jd_fold_form form)
 {
-    if ((unsigned)dtype >= JD_NUM_DTYPES || (unsigned)op >= JD_REDUCE_COUNT ||
+    static jd_fold_function *const located[JD_FOLD_FORMS] = {
+        FORM_ROW(C128, LOCATED, WHOLE), FORM_ROW(C128, LOCATED, PARTIAL),
+        FORM_ROW(C128, LOCATED, FINISH), FORM_ROW(C128, LOCATED, WIDE)
+    };
+    if ((unsigned)dtype >= JD_NUM_DTYPES || (unsigned)op >= JD_REDUCE_ALL ||
         (unsigned)form >= JD_FOLD_FORMS)
         return NULL;
     if (!jd__fold_loops()->combine[op][jd__fold_wide(dtype)])
         return NULL;
-    return functions[dtype][op][form];
+    return op == JD_REDUCE_LOCATED ? located[form] : functions[dtype][op][form];
 }
 
 void jd__fold_stream(void *to, const void *from, size_t bytes)

@@ -62,7 +62,7 @@ typedef void jd_fold_function(const struct jd_fold *fold);
 
 /* NULL for a pair without a meaning: sums, means and products of PRED, means
  * of integers, max and min of complex numbers, and, or and xor of floating and
- * complex ones. */
+ * complex ones. LOCATED is of C128, as which pairs travel (located.h). */
 jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
                                 enum jd_fold_form form);
 

@@ -114,6 +114,23 @@ DEFINE_ORDER(bf16, 16)
 DEFINE_ORDER(f32, 32)
 DEFINE_ORDER(f64, 64)
 
+/* Pairs of a key and a rest (located.h): the one whose key is greater, or whose
+ * rest is where keys are equal. */
+static void located_c128(void *to, const void *first, const void *second,
+                         size_t n)
+{
+    s64 *out = to;
+    const s64 *a = first, *b = second;
+    JD_INDEPENDENT
+    for (size_t i = 0; i < n; i++) {
+        const int64_t x = a[2 * i], y = b[2 * i];
+        const int64_t x_rest = a[2 * i + 1], y_rest = b[2 * i + 1];
+        const int takes_second = (y > x) | ((y == x) & (y_rest > x_rest));
+        out[2 * i] = takes_second ? y : x;
+        out[2 * i + 1] = takes_second ? y_rest : x_rest;
+    }
+}
+
 #define TABLE_NAME_(variant) jd__fold_loops_##variant
 #define TABLE_NAME(variant) TABLE_NAME_(variant)
 #define CONVERT_NAME_(variant) jd__convert_loops_##variant
@@ -150,6 +167,7 @@ const struct jd_fold_loops TABLE_NAME(JD_FOLD_VARIANT) = {
         [JD_REDUCE_AND] = { INTEGER_ROWS(and), [JD_PRED] = and_pred },
         [JD_REDUCE_OR] = { INTEGER_ROWS(or), [JD_PRED] = or_pred },
         [JD_REDUCE_XOR] = { INTEGER_ROWS(xor), [JD_PRED] = xor_pred },
+        [JD_REDUCE_LOCATED] = { [JD_C128] = located_c128 },
     },
     .pair_sum = { [JD_F16] = pair_f16, [JD_BF16] = pair_bf16 },
     .many_sum = { [JD_F16] = many_f16, [JD_BF16] = many_bf16 },

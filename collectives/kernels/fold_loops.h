@@ -39,7 +39,7 @@ struct jd_fold_loops {
     const char *name;
     /* Ins and out in the type; not of what is rounded: sums and products of
      * F16, BF16 and F8. */
-    jd_fold_combine *combine[JD_REDUCE_COUNT][JD_NUM_DTYPES];
+    jd_fold_combine *combine[JD_REDUCE_ALL][JD_NUM_DTYPES];
     /* The sum of just two vectors of F16, BF16 or F8, rounded. */
     jd_fold_combine *pair_sum[JD_NUM_DTYPES];
     /* The same of any number of vectors. */

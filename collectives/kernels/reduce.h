@@ -14,7 +14,10 @@ enum jd_reduce {
     JD_REDUCE_AND, /* bit by bit; of PRED the logical ones */
     JD_REDUCE_OR,
     JD_REDUCE_XOR,
-    JD_REDUCE_COUNT
+    JD_REDUCE_COUNT, /* of those that take elements as they are */
+    JD_REDUCE_LOCATED = JD_REDUCE_COUNT, /* the greater pair (located.h), of
+                                          * C128 alone */
+    JD_REDUCE_ALL
 };
 
 #endif

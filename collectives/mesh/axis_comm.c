@@ -268,7 +268,7 @@ jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
         .comm = axis_comm->recorded,
         .count = call->count,
         .rest = rest,
-        .dtype = (uint8_t)call->dtype,
+        .dtype = (uint8_t)jd__collective_dtype(call),
     });
     jd_status status = begin_call(axis_comm, operation);
     return status == JD_OK ? JD_OK : jd__recorder_leave(status);

@@ -60,11 +60,21 @@ struct jd_collective {
     void *out;
     size_t count; /* elements; which ones, each function below says */
     jd_dtype dtype;
+    jd_dtype said; /* as the program calls the type, where elements travel as
+                    * another; else 0 */
+    uint64_t rest; /* of a barrier and of an all_gather: what else is compared,
+                    * in place of its rows; else 0 (jd_signature.digest) */
     struct jd_stream *stream; /* the shard's; NULL where there are none */
     const struct jd_permute *permute; /* of a permutation, for sentences */
     const int64_t *counts; /* of jd_ragged_all_gather, for sentences */
     bool is_internal; /* what jd tells: its place is not compared */
 };
+
+/* The type that the others, the recorder and sentences hear of. */
+static inline jd_dtype jd__collective_dtype(const struct jd_collective *call)
+{
+    return call->said ? call->said : call->dtype;
+}
 
 /*
  * Where an all_to_all's pieces are, in elements. The piece for member j is

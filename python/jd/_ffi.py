@@ -142,6 +142,7 @@ _file = c_void_p
 _on_axes = (c_void_p, c_char_p)
 _one_count = (*_on_axes, c_void_p, c_void_p, c_size_t, c_int)
 _started = (*_one_count, _handles)
+_located = (*_on_axes, c_void_p, _longs, c_void_p, _longs, c_size_t, c_int)
 _two_counts = (*_on_axes, c_void_p, c_void_p, c_size_t, c_size_t, c_int)
 _routed = (*_one_count, POINTER(jd_route), c_int)
 
@@ -164,6 +165,8 @@ _STATUS = {
     'jd_pmax': _one_count,
     'jd_pmin': _one_count,
     'jd_pprod': _one_count,
+    'jd_pmaxloc': _located,
+    'jd_pminloc': _located,
     'jd_pand': _one_count,
     'jd_por': _one_count,
     'jd_pxor': _one_count,
@@ -394,6 +397,11 @@ def int_array(values: Any) -> Any:
 def long_array(values: Any) -> Any:
     values = [int(value) for value in values]
     return (c_int64 * len(values))(*values)
+
+
+def longs_at(address: int | None) -> Any:
+    """What is at an address, as a call takes it."""
+    return ctypes.cast(address, _longs)
 
 
 def string_array(values: Any, what: str) -> Any:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
 
 from . import errors
 from ._ffi import (call, int_array, jd_halo_dim, jd_route, lib, long_array,
-                   raise_last)
+                   longs_at, raise_last)
 from .dtypes import (address, as_input, as_output, as_written, dtype_number,
                      numpy_module)
 from .mesh import Axes, Shard, current_shard, encode_axes
@@ -135,6 +135,46 @@ def pxor(x: Any, axis_name: Axes = None, *, out: Any = None,
          axis_index_groups: Groups = None) -> 'numpy.ndarray':
     """Their bits joined by exclusive or. Source: MPI_BXOR."""
     return _reduce('jd_pxor', x, axis_name, out, shard, axis_index_groups)
+
+
+def _locate(name: str, x: Any, axis_name: Axes, index: Any, out: Any,
+            shard: Any, groups: Any
+            ) -> 'tuple[numpy.ndarray, numpy.ndarray]':
+    member = _member(shard, axis_name, groups)
+    x = as_input(x)
+    if index is not None:
+        index = as_input(index)
+        if index.dtype != 'int64' or index.shape != x.shape:
+            raise errors.InvalidArgument(
+                f'{name}: index is of {index.dtype}, of shape '
+                f"{index.shape}; it is of int64, of x's shape {x.shape}")
+    out = as_output(out, x.dtype, x.shape)
+    found = numpy_module().empty(x.shape, 'int64')
+    given = None if index is None else longs_at(address(index))
+    call(name, member.handle, encode_axes(axis_name), address(x), given,
+         address(out), longs_at(address(found)), x.size,
+         dtype_number(x.dtype))
+    return out, found
+
+
+def pmaxloc(x: Any, axis_name: Axes = None, *, index: Any = None,
+            out: Any = None, shard: Shard | None = None,
+            axis_index_groups: Groups = None
+            ) -> 'tuple[numpy.ndarray, numpy.ndarray]':
+    """The greatest, and whose it is: the index of int64 that came with it, or
+    where there is none the member's axis_index(); of equal ones the least.
+    Source: MPI_MAXLOC."""
+    return _locate('jd_pmaxloc', x, axis_name, index, out, shard,
+                   axis_index_groups)
+
+
+def pminloc(x: Any, axis_name: Axes = None, *, index: Any = None,
+            out: Any = None, shard: Shard | None = None,
+            axis_index_groups: Groups = None
+            ) -> 'tuple[numpy.ndarray, numpy.ndarray]':
+    """The least, and whose it is, as pmaxloc(). Source: MPI_MINLOC."""
+    return _locate('jd_pminloc', x, axis_name, index, out, shard,
+                   axis_index_groups)
 
 
 # ---- along a dimension -----------------------------------------------------

@@ -78,6 +78,24 @@ class Reductions(unittest.TestCase):
                 for result in got:
                     np.testing.assert_array_equal(result, same.reduce(x))
 
+    def test_locations(self):
+        x = np.array([[0, 4, 4, -1], [3, 4, np.nan, -1], [9, 1, np.nan, -2],
+                      [1, 2, 0, -1]])
+        got = run_bodies((4,), ('data',), lambda me: (
+            jd.pmaxloc(x[jd.axis_index()], 'data'),
+            jd.pminloc(x[jd.axis_index()], 'data',
+                       index=10 - np.arange(4) - jd.axis_index())))
+        for (most, of), (least, at) in got:
+            np.testing.assert_array_equal(most, [9, 4, np.nan, -1])
+            np.testing.assert_array_equal(of, [2, 0, 1, 0])
+            np.testing.assert_array_equal(least, [0, 1, np.nan, -2])
+            np.testing.assert_array_equal(at, [10, 7, 6, 5])
+
+        def refuse(me):
+            with self.assertRaisesRegex(jd.InvalidArgument, 'of float64'):
+                jd.pmaxloc(x[0], 'data', index=x[0])
+        run_bodies((4,), ('data',), refuse)
+
     @need('ml_dtypes')
     def test_ml_dtypes_are_there(self):
         got = run_bodies((4,), ('data',), lambda me: jd.pmax(

@@ -39,7 +39,7 @@ names_of_c() {
 extern jd_mesh *mesh;
 extern jd_shard *me;
 extern const jd_device *device;
-extern double in[8], out[8], values[640];
+extern double in[8], out[8], x[8], values[640], cost, least;
 extern float gradient[8];
 extern uint16_t message[8];
 extern const int64_t shape[2];
@@ -47,7 +47,7 @@ extern size_t n, size;
 extern void *value;
 extern const char *text, *path;
 extern FILE *file;
-extern int64_t first, last;
+extern int64_t first, last, owner;
 extern jd_leaf model[2];
 NAMES
 }

@@ -64,8 +64,12 @@ struct operation {
     void (*expect)(const struct attempt *attempt, char *wanted);
 };
 
+/* One row of as many elements as the case has, from all members. */
+void plan_reduction(struct attempt *attempt);
+
 /* A row of a reduction's out. */
 struct fold row_fold(const struct attempt *attempt, size_t row);
+void expect_reduction(const struct attempt *attempt, char *wanted);
 
 /* A random number below limit out of the attempt's salt. */
 static inline uint64_t draw(const struct attempt *attempt, uint64_t which,

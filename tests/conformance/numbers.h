@@ -93,6 +93,9 @@ size_t fold_check(const struct fold *fold, const void *got);
 /* Whether the result's bits depend on the order of the terms. */
 bool is_order_seen(enum reduce op, jd_dtype dtype);
 
+/* Whether the type is floating, and the element not a number. */
+bool is_nan_element(jd_dtype dtype, const void *element);
+
 /* A part's code as a number, and the nearest code to a number. */
 double code_value(const struct format *format, uint64_t code);
 uint64_t code_nearest(const struct format *format, double value);

@@ -11,6 +11,8 @@
     X(pmax)                                                                    \
     X(pmin)                                                                    \
     X(pprod)                                                                   \
+    X(pmaxloc)                                                                 \
+    X(pminloc)                                                                 \
     X(pand)                                                                    \
     X(por)                                                                     \
     X(pxor)                                                                    \

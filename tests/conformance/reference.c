@@ -101,6 +101,13 @@ static void narrow(const struct format *format, const union wide *wide,
     }
 }
 
+bool is_nan_element(jd_dtype dtype, const void *element)
+{
+    const struct format *format = format_of(dtype);
+    return is_floating(format) &&
+           isnan(code_value(format, load_code(format, element)));
+}
+
 /* ---- one member more ---------------------------------------------------- */
 
 static uint64_t fold_integer(const struct format *format, enum reduce op,

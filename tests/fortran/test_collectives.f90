@@ -21,6 +21,7 @@ program test_collectives
   call reduce_all_kinds()
   call reduce_sections()
   call reduce_nothing()
+  call locate()
   call refuse_kinds()
   call refuse_shapes()
   call gather()
@@ -40,6 +41,28 @@ contains
   integer function total()
     total = n * (n + 1) / 2
   end function total
+
+  ! Values, and whose they are; also of a section, in place, with indices.
+  subroutine locate()
+    integer(int32) :: a(4), b(2)
+    real(real64) :: r
+    integer(int64) :: k(2), j, m(4)
+    a = [i, 5, -i, 7]
+    call jd_pmaxloc(me, "x", a(1:3:2), b, k)
+    call expect(all(b == [n - 1, 0]), "the greatest of a section")
+    call expect(all(k == [n - 1, 0]), "whose they are")
+    call jd_pminloc(me, "x", a(1:3:2), b, k)
+    call expect(all(k == [0, n - 1]), "whose the least are")
+    r = 1.5
+    j = 100 - i
+    call jd_pminloc(me, "x", r, out_index=j, in_index=j)
+    call expect(abs(r - 1.5) < 1e-9 .and. j == 101 - n, "in place, own indices")
+    m = -1
+    call jd_pmaxloc(me, "x", b, out_index=m(2:4:2))
+    call expect(all(m == [-1, 0, -1, 0]), "indices to a section")
+    call jd_pmaxloc(me, "x", b, out_index=m, stat=stat)
+    call expect(stat == jd_invalid_argument, "too many indices")
+  end subroutine locate
 
   subroutine reduce_all_kinds()
     integer(int8) :: a8(2, 2), b8(2, 2)

@@ -147,6 +147,7 @@ static void try_buffers(void)
 static void try_types(void)
 {
     char x[16] = { 0 }, y[16];
+    int64_t places[1];
     expect_sentence(jd_psum(me, NULL, x, y, 1, (jd_dtype)13),
                     JD_INVALID_ARGUMENT,
                     "jd_psum: dtype is 13, which is no jd_dtype");
@@ -160,6 +161,10 @@ static void try_types(void)
                     "(jd_convert)");
     expect_sentence(jd_pmax(me, NULL, x, y, 1, JD_C64), JD_UNIMPLEMENTED,
                     "jd_pmax: not defined for C64; complex numbers have no "
+                    "order: reduce their parts, or their absolute values");
+    expect_sentence(jd_pmaxloc(me, NULL, x, NULL, y, places, 1, JD_C128),
+                    JD_UNIMPLEMENTED,
+                    "jd_pmaxloc: not defined for C128; complex numbers have no "
                     "order: reduce their parts, or their absolute values");
     expect_sentence(jd_pxor(me, NULL, x, y, 1, JD_BF16), JD_UNIMPLEMENTED,
                     "jd_pxor: not defined for BF16; it is of integers, bit by "

@@ -36,6 +36,7 @@ static void try_shard(void)
 {
     jd_shard *s = jd_mesh_shard(mesh), *group;
     double in = 1e6, out;
+    int64_t where;
     int members[] = { 0 };
     REFUSED(jd_shard_map(mesh, sum, &in));
     if (!s)
@@ -48,6 +49,8 @@ static void try_shard(void)
     REFUSED(jd_pand(s, "x", &in, &out, 1, JD_U64));
     REFUSED(jd_por(s, "x", &in, &out, 1, JD_U64));
     REFUSED(jd_pxor(s, "x", &in, &out, 1, JD_U64));
+    REFUSED(jd_pmaxloc(s, "x", &in, NULL, &out, &where, 1, JD_F64));
+    REFUSED(jd_pminloc(s, "x", &in, NULL, &out, &where, 1, JD_F64));
     REFUSED(jd_all_gather(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_psum_scatter(s, "x", &in, &out, 1, JD_F64));
     REFUSED(jd_all_to_all(s, "x", &in, &out, 1, JD_F64));

@@ -24,6 +24,7 @@ struct body {
     int order[64], other_order[64];
     int64_t alike[64], unlike[64], other_unlike[64];
     int index;
+    int64_t places[10];
 };
 
 static volatile int num_calls;
@@ -84,6 +85,13 @@ ROW(sum_and, "jd_psum of 10 x U8", PSUM(10, JD_U8), "jd_pand of 10 x U8",
     CALL(jd_pand, ARGS(10, JD_U8)))
 ROW(or_xor, "jd_por of 10 x S64", CALL(jd_por, ARGS(10, JD_S64)),
     "jd_pxor of 10 x S64", CALL(jd_pxor, ARGS(10, JD_S64)))
+ROW(loc_max, "jd_pmaxloc of 10 x F64",
+    CALL(jd_pmaxloc, b->in, NULL, b->out, b->places, 10, JD_F64),
+    "jd_pmax of 10 x F64", CALL(jd_pmax, ARGS(10, JD_F64)))
+ROW(loc_type, "jd_pminloc of 10 x S32",
+    CALL(jd_pminloc, b->in, NULL, b->out, b->places, 10, JD_S32),
+    "jd_pminloc of 10 x F64",
+    CALL(jd_pminloc, b->in, NULL, b->out, b->places, 10, JD_F64))
 ROW(sum_gather, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_gather of 10 x F64",
     CALL(jd_all_gather, ARGS(10, JD_F64)))
 ROW(sum_scatter, PSUM_TEXT, PSUM(10, JD_F64), "jd_psum_scatter of 10 x F64",
@@ -168,7 +176,8 @@ static const struct row {
     ENTRY(fewer_routes), ENTRY(keep),          ENTRY(shift),
     ENTRY(edge),         ENTRY(shuffle),       ENTRY(sum_and),
     ENTRY(or_xor),       ENTRY(parts),         ENTRY(like_parts),
-    ENTRY(parts_type),   ENTRY(sum_parts),
+    ENTRY(parts_type),   ENTRY(sum_parts),     ENTRY(loc_max),
+    ENTRY(loc_type),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 

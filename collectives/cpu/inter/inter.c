@@ -138,10 +138,11 @@ struct jd_signature jd__inter_sign(const struct jd_collective *call)
 {
     return (struct jd_signature){
         .activity = (uint16_t)call->activity,
-        .dtype = (uint16_t)call->dtype,
+        .dtype = (uint16_t)jd__collective_dtype(call),
         .site = call->is_internal ? 0 : jd__site_compared(),
         .count = call->count,
         .source = -1,
+        .digest = call->rest,
     };
 }
 
@@ -183,7 +184,7 @@ jd_status jd__inter_all_gather(struct jd_comm *comm,
                                   .signature = jd__inter_sign(call) };
     bool comes =
         jd__inter_bring(comm, &sync, JD_BRING_ALL, rows * bytes_of(call));
-    sync.signature.digest = rows;
+    sync.signature.digest = call->rest ? call->rest : rows;
     jd_status status = comes ? jd__inter_sync(comm, &sync)
                              : jd__inter_gather_long(comm, &sync, rows);
     if (status == JD_OK && jd__inter_has_come(comm, &sync))

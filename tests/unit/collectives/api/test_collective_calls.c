@@ -86,6 +86,68 @@ START_TEST(reductions_reduce)
 }
 END_TEST
 
+/* The fake leaves each member what it had. */
+START_TEST(extremes_travel_as_pairs)
+{
+    float x[70] = { 3, -0.0f, 5 }, y[70];
+    int64_t given[70] = { 40, 41, 42 }, found[70];
+    UNIT_OK(jd_pmaxloc(me, "model", x, NULL, y, found, 3, JD_F32));
+    ck_assert_str_eq(fake.last.function, "all_reduce");
+    ck_assert_int_eq(fake.last.call.activity, JD_ACTIVITY_PMAXLOC);
+    ck_assert_int_eq(fake.last.call.dtype, JD_C128);
+    ck_assert_int_eq(jd__collective_dtype(&fake.last.call), JD_F32);
+    ck_assert_uint_eq(fake.last.call.count, 3);
+    ck_assert_ptr_eq(fake.last.call.in, fake.last.call.out);
+    ck_assert_int_eq(fake.last.op, JD_REDUCE_LOCATED);
+    ck_assert_mem_eq(x, y, 3 * sizeof *x);
+    ck_assert(found[0] == 2 && found[1] == 2 && found[2] == 2);
+    UNIT_OK(jd_pminloc(me, "model", x, given, y, found, 70, JD_F32));
+    ck_assert_int_eq(fake.last.call.activity, JD_ACTIVITY_PMINLOC);
+    ck_assert_mem_eq(x, y, sizeof x);
+    ck_assert_mem_eq(given, found, sizeof given);
+    UNIT_OK(jd_pminloc(me, "model", x, given, x, given, 70, JD_F32));
+    ck_assert_mem_eq(x, y, sizeof x);
+    UNIT_OK(jd_pmaxloc(me, "model", NULL, NULL, NULL, NULL, 0, JD_F32));
+}
+END_TEST
+
+START_TEST(extremes_refuse)
+{
+    int64_t given[8] = { 0 }, found[8];
+    REFUSED(jd_pmaxloc(me, "model", in, NULL, out, NULL, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pmaxloc: out_index is NULL and count is 4; only a count of 0 "
+            "needs no buffer");
+    REFUSED(jd_pminloc(me, "model", in, NULL, NULL, found, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pminloc: out is NULL and count is 4; only a count of 0 needs "
+            "no buffer");
+    REFUSED(jd_pmaxloc(me, "model", in, given, out, given + 3, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pmaxloc: in_index and out_index overlap; give buffers that do "
+            "not, or the same buffer twice");
+    REFUSED(jd_pmaxloc(me, "model", in, NULL, found, found, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pmaxloc: out and out_index overlap; give buffers that do not");
+    REFUSED(jd_pmaxloc(me, "model", found, NULL, out, found, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pmaxloc: in and out_index overlap; give buffers that do not");
+    REFUSED(jd_pmaxloc(me, "model", in, given, given, found, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pmaxloc: in_index and out overlap; give buffers that do not");
+    REFUSED(jd_pmaxloc(me, "model", in, NULL, in + 2, found, 4, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_pmaxloc: in and out overlap: in begins 8 bytes before out's "
+            "begin; give buffers that do not, or the same buffer twice");
+    fake.fails = JD_ABORTED;
+    found[0] = 77;
+    ck_assert_int_eq(jd_pmaxloc(me, "model", in, NULL, out, found, 1, JD_F32),
+                     JD_ABORTED);
+    fake.fails = JD_OK;
+    ck_assert_int_eq(found[0], 77);
+}
+END_TEST
+
 START_TEST(type_without_a_reduction_is_refused)
 {
     REFUSED(jd_psum(me, "model", in, out, 1, JD_PRED), JD_UNIMPLEMENTED,
@@ -800,6 +862,8 @@ int main(void)
     TCase *calls = unit_case(suite, "calls");
     tcase_add_checked_fixture(calls, start, finish);
     tcase_add_test(calls, reductions_reduce);
+    tcase_add_test(calls, extremes_travel_as_pairs);
+    tcase_add_test(calls, extremes_refuse);
     tcase_add_test(calls, type_without_a_reduction_is_refused);
     tcase_add_test(calls, psum_scatter_gives_a_block);
     tcase_add_test(calls, all_gather_gathers);
