@@ -40,6 +40,28 @@ jd_status step_of_the_last(size_t count)
     return status;
 }
 
+CALLER jd_status broadcast_of_the_first(const jd_leaf *leaf);
+CALLER jd_status broadcast_of_the_last(const jd_leaf *leaf);
+
+enum {
+    BROADCAST_OF_THE_FIRST = __LINE__ + 6,
+    BROADCAST_OF_THE_LAST = __LINE__ + 12
+};
+
+jd_status broadcast_of_the_first(const jd_leaf *leaf)
+{
+    jd_status status = jd_broadcast_one_to_all(leaf, 1, 0);
+    num_steps++;
+    return status;
+}
+
+jd_status broadcast_of_the_last(const jd_leaf *leaf)
+{
+    jd_status status = jd_broadcast_one_to_all(leaf, 1, 0);
+    num_steps++;
+    return status;
+}
+
 static void expect_text(const char *text)
 {
     EXPECT(strstr(jd_error_message(), text), "wanted '%s' in: %s", text,
@@ -52,17 +74,23 @@ static bool has_lines(void)
 }
 
 /* "test_call_sites.c:36 (step_of_the_first+0x", after these words. */
-static void expect_site(const char *before, bool is_of_last)
+static void expect_place(const char *before, int number, const char *function)
 {
     char text[160], line[40] = "";
     if (has_lines())
-        snprintf(line, sizeof line, "test_call_sites.c:%d (",
-                 is_of_last ? LINE_OF_THE_LAST : LINE_OF_THE_FIRST);
-    snprintf(text, sizeof text, "%s%sstep_of_the_%s+0x", before, line,
-             is_of_last ? "last" : "first");
+        snprintf(line, sizeof line, "test_call_sites.c:%d (", number);
+    snprintf(text, sizeof text, "%s%s%s+0x", before, line, function);
     expect_text(text);
     if (!line[0])
         expect_text(" (test_call_sites+0x");
+}
+
+static void expect_site(const char *before, bool is_of_last)
+{
+    if (is_of_last)
+        expect_place(before, LINE_OF_THE_LAST, "step_of_the_last");
+    else
+        expect_place(before, LINE_OF_THE_FIRST, "step_of_the_first");
 }
 
 /* The process number is the last. */
@@ -74,6 +102,20 @@ static void try_mismatch(bool is_last, int number)
     snprintf(text, sizeof text, "; process %d calls at ", number);
     expect_site(text, true);
     expect_site(", process 0 at ", false);
+}
+
+/* A call of processes, without a mesh. */
+static void try_broadcast(bool is_last, int number)
+{
+    char text[64];
+    const jd_leaf leaf = { values, is_last ? JD_S64 : JD_F64, 0, NULL };
+    EXPECT_STATUS(is_last ? broadcast_of_the_last(&leaf)
+                          : broadcast_of_the_first(&leaf),
+                  JD_INVALID_ARGUMENT, "jd_broadcast_one_to_all: process ");
+    snprintf(text, sizeof text, "process %d calls at ", number);
+    expect_place(text, BROADCAST_OF_THE_LAST, "broadcast_of_the_last");
+    expect_place(", process 0 at ", BROADCAST_OF_THE_FIRST,
+                 "broadcast_of_the_first");
 }
 
 /* Its place is in what it says itself, and what the other did is read in
@@ -151,6 +193,7 @@ static void try_differing(bool is_last, int number)
     EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
     try_mismatch(is_last, number);
     EXPECT_OK(jd_psum(me, "x", values, values, 1, JD_F64));
+    try_broadcast(is_last, number);
     try_deadline(is_last);
 }
 
