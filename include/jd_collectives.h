@@ -149,6 +149,33 @@ JD_API jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes,
                                     const void *in, void *out, size_t rows,
                                     size_t count, jd_dtype dtype);
 
+/* ---- reductions by a function of the program's --------------------------- */
+
+/* Joins count elements of a member's with those of the members before it:
+ * into[i] becomes into[i] and from[i]. */
+typedef void (*jd_reduce_f)(void *into, const void *from, size_t count,
+                            void *context);
+
+/*
+ * Reduces count elements of element_bytes, of any kind, by the program's own
+ * function: out[i] is the members' in[i] joined in the members' order, the same
+ * bits on every member. The function has to be associative, and need not
+ * commute. It is called on each member's own thread, with at most a megabyte's
+ * elements at a time, at addresses that suit any type where element_bytes is
+ * its size; every member folds a part of what all get, so that it has to be the
+ * same on all, and it calls nothing of jd. context is handed to it.
+ *
+ *     JD_CHECK(jd_preduce(me, "data", in, out, 8, sizeof *in, join, NULL));
+ *
+ * Returns: as jd_psum; INVALID_ARGUMENT for no function, and element_bytes that
+ *   are not 1 to 65535; on all members where they or the counts differ;
+ *   UNIMPLEMENTED on cuda, and for memory of a GPU.
+ * Source: MPI_Op_create and MPI_Allreduce.
+ */
+JD_API jd_status jd_preduce(jd_shard *shard, const char *axes, const void *in,
+                            void *out, size_t count, size_t element_bytes,
+                            jd_reduce_f function, void *context);
+
 /* ---- gathering and exchanging ------------------------------------------- */
 
 /*

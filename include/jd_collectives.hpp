@@ -18,6 +18,7 @@
 #include "jd_shard.hpp"
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 namespace jd
@@ -275,6 +276,34 @@ located<T> pminloc(shard me, c_text axes, T mine, on_failure failure = {})
     detail::extreme("jd::pminloc", jd_pminloc, me, axes, mine, nullptr,
                     found.value, found.index, failure);
     return found;
+}
+
+/* join(a, b) is of two elements, of any type that may be copied as bytes,
+ * and throws nothing. */
+template <class In, class Out, class Join>
+void preduce(shard me, c_text axes, const In &in, Out &&out, Join join,
+             on_failure failure = {})
+{
+    using element = std::remove_pointer_t<decltype(std::data(out))>;
+    static_assert(std::is_trivially_copyable_v<element>,
+                  "jd::preduce() moves elements as bytes: give it a type that "
+                  "is trivially copyable");
+    static_assert(
+        std::is_same_v<
+            std::remove_cv_t<std::remove_pointer_t<decltype(std::data(in))>>,
+            element>,
+        "in and out have elements of unlike types");
+    auto call = [](void *into, const void *from, std::size_t count,
+                   void *context) noexcept {
+        auto *a = static_cast<element *>(into);
+        auto *b = static_cast<const element *>(from);
+        for (std::size_t i = 0; i < count; i++)
+            a[i] = (*static_cast<Join *>(context))(a[i], b[i]);
+    };
+    if (detail::has_size("jd::preduce", "out", std::size(out), std::size(in),
+                         failure))
+        failure(jd_preduce(me.get(), axes, std::data(in), std::data(out),
+                           std::size(in), sizeof(element), call, &join));
 }
 
 /* in is as long as the members' outs together. */

@@ -101,6 +101,13 @@ void jd__signature_print(const struct jd_signature *signature, char *text,
                  jd_dtype_name((jd_dtype)signature->dtype));
         return;
     }
+    if (signature->activity == JD_ACTIVITY_PREDUCE) {
+        snprintf(text, size, "%s of %" PRIu64 " x %d byte%s",
+                 jd__signature_activity_name(signature->activity),
+                 signature->digest >> 16, (int)(signature->digest & 0xffff),
+                 jd__text_s(signature->digest & 0xffff));
+        return;
+    }
     snprintf(text, size, "%s%s of %" PRIu64 " x %s%s",
              jd__signature_activity_name(signature->activity),
              rows_of(signature).text, signature->count,

@@ -38,6 +38,7 @@
     X(ALL_TO_ALL_2D, "jd_all_to_all_2d")                                       \
     X(RAGGED_ALL_TO_ALL, "jd_ragged_all_to_all")                               \
     X(RAGGED_ALL_GATHER, "jd_ragged_all_gather")                               \
+    X(PREDUCE, "jd_preduce")                                                   \
     X(PPERMUTE, "jd_ppermute")                                                 \
     X(PPERMUTE_KEEP, "jd_ppermute_keep")                                       \
     X(PSHUFFLE, "jd_pshuffle")                                                 \
@@ -81,7 +82,8 @@ struct jd_signature {
     uint64_t count;
     uint64_t digest; /* the rest, as it is where jd__signature_print() says
                       * it: of the 2-D calls, of jd_ragged_all_to_all, of
-                      * jd_shift and of jd_scan; of a permutation its routes'
+                      * jd_shift, of jd_scan and of jd_preduce; of a
+                      * permutation its routes'
                       * (routes.h), of jd_ragged_all_gather its counts' */
 };
 
@@ -103,6 +105,13 @@ static inline uint64_t jd__signature_shift(int by, int edge)
 static inline uint64_t jd__signature_scan(int op, int kind)
 {
     return UINT64_C(1) << 8 | (uint64_t)op << 1 | (uint64_t)kind;
+}
+
+/* The rest of jd_preduce: elements, of bytes below 2^16; its count is that of
+ * one piece. */
+static inline uint64_t jd__signature_preduce(size_t count, size_t bytes)
+{
+    return (uint64_t)count << 16 | (uint64_t)bytes;
 }
 
 /* Of all but the status, in some instructions: against accidents. */

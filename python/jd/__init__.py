@@ -20,9 +20,10 @@ from .arrays import (Array, ArrayShard, device_put, gather_array,
 from .collectives import (all_gather, all_to_all, axis_index, axis_size,
                           barrier, group, halo_exchange, pand, pbroadcast,
                           pmax, pmaxloc, pmean, pmin, pminloc, por, ppermute,
-                          ppermute_keep, pprod, pshuffle, psum, psum_scatter,
-                          pxor, ragged_all_gather, ragged_all_to_all, recv,
-                          send, sendrecv, shard_synchronize, shift)
+                          ppermute_keep, pprod, preduce, pshuffle, psum,
+                          psum_scatter, pxor, ragged_all_gather,
+                          ragged_all_to_all, recv, send, sendrecv,
+                          shard_synchronize, shift)
 from .coordination import (PeerFailure, acknowledge_preemption,
                            cancel_barrier, kv_delete, kv_dir_get, kv_get,
                            kv_get_many, kv_increment, kv_set, kv_set_many,

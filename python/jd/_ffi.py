@@ -128,6 +128,7 @@ STRUCTS = (jd_options, jd_device, jd_route, jd_halo_dim, jd_kv_entry,
            jd_peer_failure, jd_leaf, jd_equality, jd_range, jd_array_shard)
 
 shard_body = CFUNCTYPE(c_int, c_void_p, c_void_p)
+reduce_function = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_void_p)
 array_fill = CFUNCTYPE(c_int, POINTER(jd_range), c_void_p, c_void_p)
 on_peer_failure = CFUNCTYPE(None, POINTER(jd_peer_failure), c_void_p)
 on_preemption = CFUNCTYPE(None, c_void_p)
@@ -170,6 +171,8 @@ _STATUS = {
     'jd_pand': _one_count,
     'jd_por': _one_count,
     'jd_pxor': _one_count,
+    'jd_preduce': (*_on_axes, c_void_p, c_void_p, c_size_t, c_size_t,
+                   reduce_function, c_void_p),
     'jd_psum_scatter': _one_count,
     'jd_psum_scatter_2d': _two_counts,
     'jd_all_gather': _one_count,

@@ -24,12 +24,14 @@ Raises      InvalidArgument, DeadlineExceeded, Aborted, Unimplemented, ...:
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import threading
-from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
+from typing import (TYPE_CHECKING, Any, Callable, Iterator, Optional,
+                    Sequence)
 
 from . import errors
 from ._ffi import (call, int_array, jd_halo_dim, jd_route, lib, long_array,
-                   longs_at, raise_last)
+                   longs_at, raise_last, reduce_function)
 from .dtypes import (address, as_input, as_output, as_written, dtype_number,
                      numpy_module)
 from .mesh import Axes, Shard, current_shard, encode_axes
@@ -175,6 +177,49 @@ def pminloc(x: Any, axis_name: Axes = None, *, index: Any = None,
     """The least, and whose it is, as pmaxloc(). Source: MPI_MINLOC."""
     return _locate('jd_pminloc', x, axis_name, index, out, shard,
                    axis_index_groups)
+
+
+class _Join:
+    """A function of two arrays as C calls it; what it raises goes on later.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any], dtype: Any):
+        self.function, self.dtype = function, dtype
+        self.failure: BaseException | None = None
+
+    def run(self, into: int, other: int, count: int, _: Any) -> None:
+        if self.failure:
+            return
+        try:
+            a, b = (numpy_module().frombuffer(
+                (ctypes.c_char * (count * self.dtype.itemsize)).from_address(
+                    where), self.dtype) for where in (into, other))
+            a[...] = self.function(a, b)
+        except BaseException as error:
+            self.failure = error
+
+
+def preduce(function: Callable[[Any, Any], Any], x: Any,
+            axis_name: Axes = None, *, out: Any = None,
+            shard: Shard | None = None,
+            axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """The members' x joined by function(a, b) in the members' order.
+
+    It gets two arrays of one dimension and as many elements, of which a has
+    those of the members before, and gives such a one; it is the same on all
+    members, associative, and calls nothing of jd. What it raises is raised
+    here, on the members where it does. On cpu. Source: MPI_Op_create.
+    """
+    member = _member(shard, axis_name, axis_index_groups)
+    x = as_input(x)
+    out = as_output(out, x.dtype, x.shape)
+    join = _Join(function, x.dtype)
+    call('jd_preduce', member.handle, encode_axes(axis_name), address(x),
+         address(out), x.size, x.dtype.itemsize, reduce_function(join.run),
+         None)
+    if join.failure:
+        raise join.failure
+    return out
 
 
 # ---- along a dimension -----------------------------------------------------

@@ -287,6 +287,16 @@ class Moves(unittest.TestCase):
         got = run_bodies((4,), ('data',), body)
         self.assertEqual(got[1], [1, 11, 21, 31, -1, -1, -1, -1])
 
+    def test_preduce(self):
+        def body(me):
+            i = jd.axis_index('data')
+            x = np.array([i, 10. * i])
+            with self.assertRaises(ZeroDivisionError):
+                jd.preduce(lambda a, b: a / b + 1 // 0, x, 'data')
+            return jd.preduce(lambda a, b: 2 * a + b, x, 'data').tolist()
+        got = run_bodies((4,), ('data',), body)
+        self.assertEqual(got, [[11., 110.]] * 4)
+
     def test_ragged_gather(self):
         def body(me):
             i = jd.axis_index('data')

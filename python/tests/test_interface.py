@@ -59,7 +59,8 @@ def split_parameters(text):
 def kind_of_c(text):
     """A parameter or a result of C as ctypes' class; pointers are one."""
     text = text.rstrip(')') if text.count('(') < text.count(')') else text
-    if '*' in text or text.split()[0] in ('jd_peer_failure_f',):
+    if '*' in text or text.split()[0] in ('jd_peer_failure_f',
+                                            'jd_reduce_f'):
         return 'pointer'
     words = [word for word in text.split() if word != 'const']
     return INTEGERS.get(words[0], words[0])

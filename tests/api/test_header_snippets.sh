@@ -49,6 +49,7 @@ extern const char *text, *path;
 extern FILE *file;
 extern int64_t first, last, owner;
 extern jd_leaf model[2];
+extern void join(void *into, const void *from, size_t n, void *context);
 NAMES
 }
 

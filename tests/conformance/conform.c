@@ -317,7 +317,9 @@ static int try_operations(const struct settings *settings)
     bool good = true;
     open_job(&job, settings);
     for (int i = 0; i < NUM_OPERATIONS; i++)
-        if (!settings->only || strcmp(settings->only, operations[i]->name) == 0)
+        if ((!settings->only ||
+             strcmp(settings->only, operations[i]->name) == 0) &&
+            !(operations[i]->is_of_cpu && settings->is_on_gpus))
             good = try_operation(&job, settings, i) && good;
     close_job(&job);
     return good ? 0 : 1;

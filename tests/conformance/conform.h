@@ -56,6 +56,7 @@ struct operation {
     const char *call; /* what error messages begin with */
     enum reduce reduce;
     bool has_no_type; /* one type is enough */
+    bool is_of_cpu;   /* no other platform has it */
     bool is_transfer; /* the members have to have met before */
     void (*plan)(struct attempt *attempt);
     jd_status (*run)(const struct attempt *attempt);

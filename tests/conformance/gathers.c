@@ -2,6 +2,7 @@
 /* gathers.c - the operations that gather and exchange blocks. */
 #include "operations.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static size_t members_of(const struct attempt *a)
@@ -299,4 +300,54 @@ const struct operation operation_ragged_all_gather = {
     .plan = plan_ragged_gather,
     .run = run_ragged_gather,
     .expect = expect_ragged_gather,
+};
+
+/* ---- preduce ------------------------------------------------------------ */
+
+/* Pairs of bytes, as maps x -> a * x + b: the one after the other, in which the
+ * order matters. */
+static void join_maps(void *into, const void *from, size_t count, void *context)
+{
+    unsigned char *first = into;
+    const unsigned char *then = from;
+    ++*(int *)context;
+    for (size_t i = 0; i < 2 * count; i += 2) {
+        first[i + 1] = (unsigned char)(then[i] * first[i + 1] + then[i + 1]);
+        first[i] = (unsigned char)(then[i] * first[i]);
+    }
+}
+
+static void plan_preduce(struct attempt *a)
+{
+    a->in_count = a->out_count = a->count / 2 * 2;
+    a->place = 0;
+}
+
+static jd_status run_preduce(const struct attempt *a)
+{
+    int calls = 0;
+    return jd_preduce(a->span->shard, a->axes, a->in, a->out,
+                      a->in_count * a->size / 2, 2, join_maps, &calls);
+}
+
+static void expect_preduce(const struct attempt *a, char *wanted)
+{
+    size_t bytes = a->in_count * a->size;
+    char *term = malloc(bytes + 1);
+    int calls = 0;
+    expect_given(a, 0, 0, a->in_count, wanted);
+    for (int i = 1; i < a->span->size && term; i++) {
+        expect_given(a, i, 0, a->in_count, term);
+        join_maps(wanted, term, bytes / 2, &calls);
+    }
+    free(term);
+}
+
+const struct operation operation_preduce = {
+    .name = "preduce",
+    .call = "jd_preduce",
+    .is_of_cpu = true,
+    .plan = plan_preduce,
+    .run = run_preduce,
+    .expect = expect_preduce,
 };

@@ -24,6 +24,7 @@
     X(all_to_all_2d)                                                           \
     X(ragged_all_to_all)                                                       \
     X(ragged_all_gather)                                                       \
+    X(preduce)                                                                 \
     X(ppermute)                                                                \
     X(ppermute_keep)                                                           \
     X(shift)                                                                   \

@@ -226,6 +226,14 @@ static void reduce(jd::shard me)
     jd::pmax(me, nullptr, v, v);
     jd::pmin(me, nullptr, v, v);
     EXPECT(v[0] == n - 1 && v[1] == 0, "%ld", v[0]);
+    struct span_of {
+        int first, last;
+    };
+    std::vector<span_of> spans{ { i, i } };
+    jd::preduce(me, nullptr, spans, spans, [](span_of a, span_of b) {
+        return span_of{ a.first, b.last };
+    });
+    EXPECT(spans[0].first == 0 && spans[0].last == n - 1, "%d", spans[0].last);
     std::vector<int> each(static_cast<std::size_t>(n), 1);
     int mine = 0;
     jd::psum_scatter(me, nullptr, each, mine);

@@ -225,6 +225,35 @@ static void try_ragged_gather(void)
     expect_sum();
 }
 
+/* Associative it is not, which is what shows the order. */
+static void join_digits(void *into, const void *from, size_t count,
+                        void *context)
+{
+    int64_t *first = into;
+    const int64_t *then = from;
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        first[i] = 10 * first[i] + then[i];
+}
+
+/* Alone on GPUs, before anybody waits. */
+static void try_program_function(void)
+{
+    int64_t mine = self + 1, all = 0;
+    jd_status status =
+        jd_preduce(me, "data", &mine, &all, 1, sizeof all, join_digits, NULL);
+    if (strcmp(jd_shard_device(me)->platform, "cpu") == 0)
+        EXPECT(status == JD_OK && all == 123, "%lld: %s", (long long)all,
+               jd_error_message());
+    else
+        expect_sentence(status, JD_UNIMPLEMENTED,
+                        "jd_preduce" OVER
+                        ": the program's function runs on the host, and the "
+                        "devices of this mesh are cuda; call it on a mesh of "
+                        "jd_platform_devices(\"cpu\")");
+    expect_sum();
+}
+
 /* What one member alone has wrong: the others hear it too. */
 static void try_own_rows(void)
 {
@@ -395,6 +424,7 @@ static void try_all(void)
     try_shifts();
     try_ragged();
     try_ragged_gather();
+    try_program_function();
     try_own_rows();
 }
 

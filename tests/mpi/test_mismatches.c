@@ -29,6 +29,12 @@ struct body {
 
 static volatile int num_calls;
 
+static void keep_first(void *into, const void *from, size_t count,
+                       void *context)
+{
+    (void)into, (void)from, (void)count, (void)context;
+}
+
 /* ---- the calls ----------------------------------------------------------- */
 
 /* Callers that others see, and that do something behind the call. */
@@ -57,6 +63,8 @@ static volatile int num_calls;
 #define CALL(function, ...) function(b->me, "x", __VA_ARGS__)
 #define ARGS(count, dtype) b->in, b->out, count, dtype
 #define PSUM(count, dtype) CALL(jd_psum, ARGS(count, dtype))
+#define PREDUCE(count, bytes)                                                  \
+    CALL(jd_preduce, b->in, b->out, count, bytes, keep_first, NULL)
 #define GATHER(counts)                                                         \
     CALL(jd_ragged_all_gather, b->in, (size_t)b->counts[b->index], b->out,     \
          b->counts, JD_F64)
@@ -141,6 +149,12 @@ ROW(edge, "jd_shift of 10 x F64 by 1, JD_EDGE_WRAP",
 ROW(shuffle, "their routes differ",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->order), "jd_pshuffle of 10 x F64",
     CALL(jd_pshuffle, ARGS(10, JD_F64), b->other_order))
+ROW(fold_count, "jd_preduce of 10 x 8 bytes", PREDUCE(10, 8),
+    "jd_preduce of 9 x 8 bytes", PREDUCE(9, 8))
+ROW(fold_bytes, "jd_preduce of 4 x 6 bytes", PREDUCE(4, 6),
+    "jd_preduce of 6 x 4 bytes", PREDUCE(6, 4))
+ROW(fold_long, "jd_preduce of 300000 x 8 bytes", PREDUCE(LONG, 8),
+    "jd_preduce of 299999 x 8 bytes", PREDUCE(LONG - 1, 8))
 ROW(parts, "their counts differ: process 1", GATHER(unlike),
     "jd_ragged_all_gather of F64", GATHER(other_unlike))
 ROW(like_parts, "their counts differ: process 1", GATHER(alike),
@@ -177,7 +191,8 @@ static const struct row {
     ENTRY(edge),         ENTRY(shuffle),       ENTRY(sum_and),
     ENTRY(or_xor),       ENTRY(parts),         ENTRY(like_parts),
     ENTRY(parts_type),   ENTRY(sum_parts),     ENTRY(loc_max),
-    ENTRY(loc_type),
+    ENTRY(loc_type),     ENTRY(fold_count),    ENTRY(fold_bytes),
+    ENTRY(fold_long),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 

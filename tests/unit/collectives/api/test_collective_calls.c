@@ -327,6 +327,56 @@ START_TEST(ragged_all_to_all_refuses)
 }
 END_TEST
 
+static void keep_first(void *into, const void *from, size_t count,
+                       void *context)
+{
+    (void)into, (void)from, (void)count;
+    ++*(int *)context;
+}
+
+/* This shard is member 2 of four along "model". */
+START_TEST(preduce_exchanges_and_folds)
+{
+    int calls = 0;
+    UNIT_OK(jd_preduce(me, "model", in, out, 3, 8, keep_first, &calls));
+    ck_assert_str_eq(fake.last.function, "all_to_all");
+    ck_assert_uint_eq(fake.last.call.count, 24);
+    ck_assert_uint_eq(fake.last.pieces.in_step, 0);
+    ck_assert_int_eq(calls, 3);
+    UNIT_OK(jd_preduce(me, "model", in, in, 3, 8, keep_first, &calls));
+    UNIT_OK(jd_preduce(me, "model", NULL, NULL, 0, 8, keep_first, &calls));
+    ck_assert_uint_eq(fake.last.call.count, 0);
+    ck_assert_int_eq(calls, 6);
+}
+END_TEST
+
+START_TEST(preduce_refuses)
+{
+    REFUSED(jd_preduce(me, "model", in, out, 3, 8, NULL, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_preduce: function is NULL; it joins two members' elements");
+    REFUSED(jd_preduce(me, "model", in, out, 3, 0, keep_first, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_preduce: element_bytes is 0; an element has 1 to 65535 bytes");
+    REFUSED(jd_preduce(me, "model", in, out, 3, 65536, keep_first, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_preduce: element_bytes is 65536; an element has 1 to 65535 "
+            "bytes");
+    REFUSED(jd_preduce(me, "model", in, out, SIZE_MAX, 8, keep_first, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_preduce: count is 18446744073709551615; that many elements of "
+            "8 bytes do not fit into an address space (was it negative?)");
+    REFUSED(jd_preduce(me, "model", NULL, out, 3, 8, keep_first, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_preduce: in is NULL and count is 24; only a count of 0 needs "
+            "no buffer");
+    REFUSED(jd_preduce(me, "model", in, in + 1, 3, 8, keep_first, NULL),
+            JD_INVALID_ARGUMENT,
+            "jd_preduce: in and out overlap: in begins 4 bytes before out's "
+            "begin; give buffers that do not, or the same buffer twice");
+}
+END_TEST
+
 static jd_status gather_parts(const void *from, size_t count, void *to,
                               const int64_t *counts)
 {
@@ -872,6 +922,8 @@ int main(void)
     tcase_add_test(calls, ragged_all_to_all_hands_its_lists_on);
     tcase_add_test(calls, what_ragged_lists_say_is_for_all_to_judge);
     tcase_add_test(calls, ragged_all_to_all_refuses);
+    tcase_add_test(calls, preduce_exchanges_and_folds);
+    tcase_add_test(calls, preduce_refuses);
     tcase_add_test(calls, ragged_all_gather_knows_its_places);
     tcase_add_test(calls, ragged_all_gather_refuses);
     tcase_add_test(calls, ppermute_knows_its_routes);

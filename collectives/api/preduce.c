@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * preduce.c - jd_preduce: a reduction by a function of the program's, which
+ * need not commute. Short ones come to all members whole, who fold them alike;
+ * of long ones each member folds a part, which then goes to all. Either in
+ * pieces that need no more than some memory.
+ */
+#include "base/progress.h"
+#include "collectives/api/checks.h"
+#include "collectives/platform/device_memory.h"
+#include "jd_collectives.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIECE = 1 << 20, /* bytes of all members that are in memory at a time */
+    LONG = 16 << 10, /* bytes from which on each folds a part */
+    FEW = 2 << 10,   /* bytes that need no allocation */
+    MOST_ELEMENT = UINT16_MAX,
+};
+
+struct program_fold {
+    struct jd_axis_comm *axis_comm;
+    struct jd_collective call; /* in bytes */
+    size_t count, element;     /* elements, and bytes of one */
+    jd_reduce_f function;
+    void *context;
+    char *scratch; /* a piece of each member */
+};
+
+static size_t members_of(const struct program_fold *f)
+{
+    return (size_t)f->axis_comm->size;
+}
+
+/* ---- looking at it ------------------------------------------------------ */
+
+static jd_status check_arguments(const struct program_fold *f)
+{
+    if (!f->function)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_preduce: function is NULL; it joins two members' "
+                       "elements");
+    if (f->element == 0 || f->element > MOST_ELEMENT)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_preduce: element_bytes is %zu; an element has 1 to "
+                       "%d bytes",
+                       f->element, (int)MOST_ELEMENT);
+    if (f->count <= (SIZE_MAX >> 17) / f->element)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "jd_preduce: count is %zu; that many elements of %zu bytes "
+                   "do not fit into an address space (was it negative?)",
+                   f->count, f->element);
+}
+
+static jd_status check_on_host(const struct program_fold *f)
+{
+    const struct jd_platform *platform = f->axis_comm->shard->mesh->platform;
+    if (platform->streams)
+        return jd_fail(JD_UNIMPLEMENTED,
+                       "jd_preduce%s: the program's function runs on the host, "
+                       "and the devices of this mesh are %s; call it on a mesh "
+                       "of jd_platform_devices(\"cpu\")",
+                       f->axis_comm->detail, platform->source->platform);
+    if (jd__device_memory_is_apart(f->call.in) ||
+        jd__device_memory_is_apart(f->call.out))
+        return jd_fail(JD_UNIMPLEMENTED,
+                       "jd_preduce%s: a buffer is in the memory of a GPU, "
+                       "which the program's function cannot read; copy it to "
+                       "the host (jd_device_copy)",
+                       f->axis_comm->detail);
+    return JD_OK;
+}
+
+static jd_status check_all(struct program_fold *f, jd_shard *shard,
+                           const char *axes)
+{
+    jd_status status = check_arguments(f);
+    f->call.count = f->count * f->element;
+    const struct jd_buffers buffers = { f->call.count, f->call.count, 0,
+                                        JD_SAME_BUFFER };
+    if (status == JD_OK)
+        status = jd__checks_call(shard, axes, &f->call, 1, &f->axis_comm);
+    if (status == JD_OK)
+        status = jd__checks_buffers(&f->call, &buffers);
+    return status == JD_OK ? check_on_host(f) : status;
+}
+
+/* ---- folding ------------------------------------------------------------ */
+
+/* What members give each other; scratch then has a piece of each. in_step is
+ * between the pieces for them, 0: all get the same. */
+static jd_status exchange_pieces(const struct program_fold *f, size_t begin,
+                                 size_t bytes, size_t in_step)
+{
+    const struct jd_platform *platform = f->axis_comm->shard->mesh->platform;
+    struct jd_collective call = f->call;
+    const struct jd_pieces pieces = {
+        .rows = 1,
+        .width = bytes,
+        .in_step = in_step,
+        .in_pitch = bytes,
+        .out_step = bytes,
+        .out_pitch = bytes,
+        .rest = jd__signature_preduce(f->count, f->element),
+    };
+    call.in = bytes ? (const char *)f->call.in + begin : NULL;
+    call.out = f->scratch;
+    call.count = bytes;
+    return platform->all_to_all(jd__axis_comm_handle(f->axis_comm), &call,
+                                &pieces);
+}
+
+/* The first piece becomes all of them joined in the members' order. */
+static void fold_pieces(const struct program_fold *f, size_t count)
+{
+    size_t bytes = count * f->element;
+    for (size_t i = 1; i < members_of(f) && count; i++)
+        f->function(f->scratch, f->scratch + i * bytes, count, f->context);
+}
+
+static jd_status fold_whole(const struct program_fold *f, size_t first,
+                            size_t count)
+{
+    size_t begin = first * f->element, bytes = count * f->element;
+    jd_status status = exchange_pieces(f, begin, bytes, 0);
+    if (status != JD_OK || bytes == 0)
+        return status;
+    fold_pieces(f, count);
+    memcpy((char *)f->call.out + begin, f->scratch, bytes);
+    return JD_OK;
+}
+
+/* each elements for each member. */
+static jd_status fold_parts(const struct program_fold *f, size_t first,
+                            size_t each)
+{
+    const struct jd_platform *platform = f->axis_comm->shard->mesh->platform;
+    struct jd_collective call = f->call;
+    size_t begin = first * f->element, bytes = each * f->element;
+    jd_status status = exchange_pieces(f, begin, bytes, bytes);
+    if (status != JD_OK)
+        return status;
+    fold_pieces(f, each);
+    call.in = f->scratch;
+    call.out = (char *)f->call.out + begin;
+    call.count = bytes;
+    return platform->all_gather(jd__axis_comm_handle(f->axis_comm), &call, 1);
+}
+
+static size_t lesser_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* As many elements of each member as are in memory at a time. */
+static size_t most_of_each(const struct program_fold *f)
+{
+    size_t most = PIECE / (members_of(f) * f->element);
+    return most ? most : 1;
+}
+
+/* What is left of a long one is short. */
+static jd_status fold_elements(const struct program_fold *f)
+{
+    size_t most = most_of_each(f), done = 0, members = members_of(f);
+    jd_status status = JD_OK;
+    if (f->call.count >= LONG && members > 1)
+        while (status == JD_OK && f->count - done >= members) {
+            size_t each = lesser_of(most, (f->count - done) / members);
+            status = fold_parts(f, done, each);
+            done += each * members;
+        }
+    while (status == JD_OK && (done < f->count || f->count == 0)) {
+        size_t count = lesser_of(most, f->count - done);
+        status = fold_whole(f, done, count);
+        done += count;
+        if (count == 0)
+            break;
+    }
+    return status;
+}
+
+static jd_status fold_in_memory(struct program_fold *f)
+{
+    alignas(max_align_t) char few[FEW];
+    size_t bytes =
+        members_of(f) * lesser_of(most_of_each(f), f->count) * f->element;
+    char *many = bytes > FEW ? malloc(bytes) : NULL;
+    if (bytes > FEW && !many)
+        return jd__fail_no_memory("jd_preduce", bytes);
+    f->scratch = many ? many : few;
+    jd_status status = jd__axis_comm_enter(
+        f->axis_comm, &f->call, jd__signature_preduce(f->count, f->element));
+    if (status == JD_OK)
+        status = jd__axis_comm_leave(f->axis_comm, f->call.activity,
+                                     fold_elements(f));
+    free(many);
+    return status;
+}
+
+jd_status jd_preduce(jd_shard *shard, const char *axes, const void *in,
+                     void *out, size_t count, size_t element_bytes,
+                     jd_reduce_f function, void *context)
+{
+    JD_NOTE_CALLER();
+    struct program_fold f = { .call = { .activity = JD_ACTIVITY_PREDUCE,
+                                        .in = in,
+                                        .out = out,
+                                        .dtype = JD_U8 },
+                              .count = count,
+                              .element = element_bytes,
+                              .function = function,
+                              .context = context };
+    jd_status status = check_all(&f, shard, axes);
+    return status == JD_OK ? fold_in_memory(&f) : status;
+}
