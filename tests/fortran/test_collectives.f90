@@ -284,8 +284,9 @@ contains
       [(int(k, int64), k=1, n)])
     call expect(parts(1) == 0 .and. parts(size(parts)) == n - 1 .and. &
       count(parts == i) == i + 1, "ragged_all_gather")
-    call jd_ragged_all_gather(me, "x", [i], parts, [1_int64], stat=stat)
-    call expect_failure(stat, jd_invalid_argument, "counts has 1 entries")
+    call jd_ragged_all_gather(me, "x", [i], parts, &
+      [(1_int64, k=0, n)], stat=stat)
+    call expect_failure(stat, jd_invalid_argument, " entries, and there are ")
   end subroutine exchange
 
   subroutine move()
