@@ -16,6 +16,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+enum { BENCH_MAX_SIDES = 8 };
+
 struct bench_turns {
     MPI_Comm comm;
     void (*call)(void *arg, int side);
@@ -31,7 +33,8 @@ struct bench_turns {
     double (*thread)[BENCH_MAX_ROUNDS];
 };
 
-/* Warms each side up, then measures: samples[side][round], in seconds. */
+/* Warms each side up, then measures: samples[side][round], in seconds; of up to
+ * BENCH_MAX_SIDES sides. */
 void bench_turns_run(const struct bench_turns *turns, const bool *takes_part,
                      int num_sides, double (*samples)[BENCH_MAX_ROUNDS]);
 

@@ -179,6 +179,12 @@ says "halos of nothing" 2 '--width is "0", but it must be a number from 1' \
     "${halo[@]}" --width 0
 says "halos wider than the block" 2 "--width 9 is more than the 8 elements" \
     "${halo[@]}" --shape 16x8 --width 9
+overlap=("$jd_bench" overlap)
+says "jd-bench overlap --help" 0 "Usage: jd-bench overlap" "${overlap[@]}" --help
+says "no such call to start" 2 '--op is "pmax", but it must be psum or ring' \
+    "${overlap[@]}" --op pmax
+says "work of no time" 2 '--work is "0", but it must be a percentage from 1' \
+    "${overlap[@]}" --work 0
 checkpoint=("$jd_bench" checkpoint)
 says "jd-bench checkpoint --help" 0 "Usage: jd-bench checkpoint" \
     "${checkpoint[@]}" --help
@@ -315,6 +321,13 @@ TEXT
         "${allow[@]}" "${halo[@]}" --shape 12x10 --periodic --json --processes 3
     cp "$work/out" "$work/json"
     says "halos in JSON are JSON" 0 "" python3 -m json.tool "$work/json"
+    overlap+=(--launches 1 --rounds 3 --sample 0.1 --work 10 --count 999)
+    says "work beside jd's and MPI's calls" 0 "  target: MPI's time with work" \
+        "${allow[@]}" "${overlap[@]}" --processes 1,3
+    says "beside sends, in JSON" 0 '"jd_start_wrong": 0' \
+        "${allow[@]}" "${overlap[@]}" --op ring --json --processes 3
+    cp "$work/out" "$work/json"
+    says "overlap in JSON is JSON" 0 "" python3 -m json.tool "$work/json"
     checkpoint+=(--dir "$work" --bytes 1MiB --rounds 1)
     says "a checkpoint beside dd" 0 "  target: restore: dd's time / jd's: " \
         "${allow[@]}" "${checkpoint[@]}"
@@ -327,7 +340,7 @@ TEXT
     else
         tap_ok "its files are removed"
     fi
-    for name in collectives halo reshard checkpoint init; do
+    for name in collectives halo overlap reshard checkpoint init; do
         says "jd-bench $name as a process of a job" 2 "jd-bench: this is one \
 of 2 processes that mpirun started (OMPI_COMM_WORLD_SIZE), and each of them" \
             "${allow[@]}" mpirun --oversubscribe -n 2 "$jd_bench" "$name"
