@@ -85,6 +85,22 @@ REDUCTION(pand)
 REDUCTION(por)
 REDUCTION(pxor)
 
+JD_API void jdf_scan(JDF_ALONG, const int *op, const int *kind, JDF_ARRAYS,
+                     JDF_TYPED)
+{
+    JDF_CALL("jd_scan");
+    struct collective it;
+    jd_status status =
+        begin_collective(&call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = jd_scan(it.shard, it.along.text, it.pair.in.data,
+                         it.pair.out.data, it.pair.in.count, it.pair.in.dtype,
+                         (jd_op)*op, (jd_scan_kind)*kind);
+    end_collective(&call, &it, status);
+}
+
 /* ---- values and indices -------------------------------------------------- */
 
 /* The arrays of indices; in is without data where it is not present. */

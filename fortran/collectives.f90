@@ -13,7 +13,7 @@ module jdf_collectives
   private
   public :: jd_psum, jd_pmean, jd_pmax, jd_pmin, jd_pprod
   public :: jd_pand, jd_por, jd_pxor
-  public :: jd_pmaxloc, jd_pminloc
+  public :: jd_pmaxloc, jd_pminloc, jd_scan
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
   public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
@@ -93,6 +93,17 @@ module jdf_collectives
       integer(c_int64_t), intent(inout) :: out_index(..)
       integer(c_int64_t), intent(in), optional :: in_index(..)
     end subroutine jd_pminloc
+
+    ! What the members up to this one, or, exclusive, before it, reduce to by
+    ! op: jd_op_sum, jd_op_prod, jd_op_max, jd_op_min, jd_op_and, jd_op_or,
+    ! jd_op_xor. kind is jd_scan_inclusive, or jd_scan_exclusive.
+    subroutine jd_scan( &
+      shard, axes, op, kind, in, &
+      out, dtype, stat, errmsg) &
+      bind(C, name="jdf_scan")
+      include "reduce.inc"
+      integer(c_int), intent(in) :: op, kind
+    end subroutine jd_scan
 
     ! Member i gets part i of the sum: in(..., members * n), out(..., n).
     subroutine jd_psum_scatter(shard, axes, in, out, dtype, stat, errmsg) &

@@ -40,6 +40,13 @@ module jdf_types
   integer(c_int), parameter, public :: &
     jd_edge_wrap = 0, jd_edge_zero = 1, jd_edge_keep = 2
 
+  ! What jd_scan reduces by, and of whom: those up to a member, or before it.
+  integer(c_int), parameter, public :: &
+    jd_op_sum = 0, jd_op_prod = 1, jd_op_max = 2, jd_op_min = 3, &
+    jd_op_and = 4, jd_op_or = 5, jd_op_xor = 6
+  integer(c_int), parameter, public :: &
+    jd_scan_inclusive = 0, jd_scan_exclusive = 1
+
   ! All axes of a mesh, where C has NULL.
   character(len=*), parameter, public :: jd_all_axes = "*"
 

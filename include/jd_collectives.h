@@ -130,6 +130,47 @@ JD_API jd_status jd_pminloc(jd_shard *shard, const char *axes, const void *in,
                             const int64_t *in_index, void *out,
                             int64_t *out_index, size_t count, jd_dtype dtype);
 
+/* What a jd_scan() reduces by: MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND,
+ * MPI_BOR, MPI_BXOR, with the meaning of jd_psum(), jd_pprod() and so on. */
+typedef enum jd_op {
+    JD_OP_SUM = 0,
+    JD_OP_PROD = 1,
+    JD_OP_MAX = 2,
+    JD_OP_MIN = 3,
+    JD_OP_AND = 4,
+    JD_OP_OR = 5,
+    JD_OP_XOR = 6
+} jd_op;
+
+typedef enum jd_scan_kind {
+    JD_SCAN_INCLUSIVE = 0, /* MPI_Scan */
+    JD_SCAN_EXCLUSIVE = 1  /* MPI_Exscan, but for member 0's out */
+} jd_scan_kind;
+
+/*
+ * Reduces the members up to each one: member i's out[0..count) is the
+ * reduction, element by element, of the in of members 0 to i, or, exclusive, of
+ * those before i. Member 0's out is then what changes no other value: 0 of
+ * sum, or and xor; 1 of prod; of max the least value there is, of min the
+ * greatest, an infinity where the type has one; of and all bits.
+ *
+ *     JD_CHECK(jd_scan(me, "data", &mine, &first, 1, JD_S64, JD_OP_SUM,
+ *                      JD_SCAN_EXCLUSIVE));
+ *
+ * Floating sums and products are added up in an order that the members' number,
+ * the type and the count alone decide: the same bits in each run and on any
+ * hosts, but those of a loop over the members only where their parts are short
+ * (2 KiB of all together), and with JD_DETERMINISTIC=1, which hands them from
+ * each member to the next. A long scan needs three times out's memory while it
+ * lasts, or more of types of 8 and 16 bits, which travel as F32.
+ * Returns: as jd_psum; INVALID_ARGUMENT for an op or a kind that is none;
+ *   UNIMPLEMENTED for a type without the operation, and on cuda.
+ * Source: MPI_Scan, MPI_Exscan. It is not jax.lax.scan, which is a loop.
+ */
+JD_API jd_status jd_scan(jd_shard *shard, const char *axes, const void *in,
+                         void *out, size_t count, jd_dtype dtype, jd_op op,
+                         jd_scan_kind kind);
+
 /*
  * Gives member i block i of the sum: out[0..count) is the sum of the members'
  * in[i * count..(i + 1) * count); in has count elements for each member. As

@@ -306,6 +306,26 @@ void preduce(shard me, c_text axes, const In &in, Out &&out, Join join,
                            std::size(in), sizeof(element), call, &join));
 }
 
+/* What the members up to this one, or before it, reduce to. */
+template <class In, class Out, class = detail::if_buffer<Out>>
+void scan(shard me, c_text axes, const In &in, Out &&out, jd_op op,
+          jd_scan_kind kind = JD_SCAN_INCLUSIVE, on_failure failure = {})
+{
+    auto call = [op, kind](jd_shard *shard, const char *names, const void *from,
+                           void *to, std::size_t count, jd_dtype type) {
+        return jd_scan(shard, names, from, to, count, type, op, kind);
+    };
+    detail::alike("jd::scan", call, me, axes, in, out, failure);
+}
+template <class T, class = detail::if_number<T>>
+T scan(shard me, c_text axes, T mine, jd_op op,
+       jd_scan_kind kind = JD_SCAN_INCLUSIVE, on_failure failure = {})
+{
+    T all = mine;
+    failure(jd_scan(me.get(), axes, &mine, &all, 1, dtype<T>(), op, kind));
+    return all;
+}
+
 /* in is as long as the members' outs together. */
 template <class In, class Out, class = detail::if_buffer<Out>>
 void psum_scatter(shard me, c_text axes, const In &in, Out &&out,

@@ -39,9 +39,9 @@ JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
 
 /*
  * A communicator of all processes, its ranks the process indices, for what
- * stays MPI's (Gatherv, Scan, files). It is not the one jd works on, so that
- * messages never meet. A world of one process starts MPI at the first call.
- * MPI_COMM_NULL on failure, with the reason in jd_error_message().
+ * stays MPI's (Alltoallw, probes, files). It is not the one jd works on, so
+ * that messages never meet. A world of one process starts MPI at the first
+ * call. MPI_COMM_NULL on failure, with the reason in jd_error_message().
  *
  * Threads: any, but the first call of a world of one, which starts MPI, is on
  *   one thread.

@@ -22,7 +22,7 @@ from .collectives import (all_gather, all_to_all, axis_index, axis_size,
                           pmax, pmaxloc, pmean, pmin, pminloc, por, ppermute,
                           ppermute_keep, pprod, preduce, pshuffle, psum,
                           psum_scatter, pxor, ragged_all_gather,
-                          ragged_all_to_all, recv, send, sendrecv,
+                          ragged_all_to_all, recv, scan, send, sendrecv,
                           shard_synchronize, shift)
 from .coordination import (PeerFailure, acknowledge_preemption,
                            cancel_barrier, kv_delete, kv_dir_get, kv_get,

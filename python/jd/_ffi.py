@@ -168,6 +168,7 @@ _STATUS = {
     'jd_pprod': _one_count,
     'jd_pmaxloc': _located,
     'jd_pminloc': _located,
+    'jd_scan': (*_one_count, c_int, c_int),
     'jd_pand': _one_count,
     'jd_por': _one_count,
     'jd_pxor': _one_count,

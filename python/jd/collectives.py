@@ -222,6 +222,28 @@ def preduce(function: Callable[[Any, Any], Any], x: Any,
     return out
 
 
+_OPS = ('sum', 'prod', 'max', 'min', 'and', 'or', 'xor')  # jd_op
+
+
+def scan(x: Any, axis_name: Axes = None, op: str = 'sum', *,
+         exclusive: bool = False, out: Any = None,
+         shard: Shard | None = None,
+         axis_index_groups: Groups = None) -> 'numpy.ndarray':
+    """What the members up to this one reduce to by op: 'sum', 'prod', 'max',
+    'min', 'and', 'or', 'xor'; exclusive: those before it. Not jax.lax.scan.
+    Source: MPI_Scan, MPI_Exscan."""
+    if op not in _OPS:
+        raise errors.InvalidArgument(
+            f'jd_scan: op is {op!r}; it is one of {", ".join(_OPS)}')
+    member = _member(shard, axis_name, axis_index_groups)
+    x = as_input(x)
+    out = as_output(out, x.dtype, x.shape)
+    call('jd_scan', member.handle, encode_axes(axis_name), address(x),
+         address(out), x.size, dtype_number(x.dtype), _OPS.index(op),
+         int(exclusive))
+    return out
+
+
 # ---- along a dimension -----------------------------------------------------
 
 

@@ -78,6 +78,21 @@ class Reductions(unittest.TestCase):
                 for result in got:
                     np.testing.assert_array_equal(result, same.reduce(x))
 
+    def test_scans(self):
+        x = [values((3,), seed, 'int32') for seed in range(4)]
+        got = run_bodies((4,), ('data',), lambda me: (
+            jd.scan(x[jd.axis_index()], 'data'),
+            jd.scan(x[jd.axis_index()], 'data', 'max', exclusive=True)))
+        for i, (upto, before) in enumerate(got):
+            np.testing.assert_array_equal(upto, np.sum(x[:i + 1], axis=0))
+            np.testing.assert_array_equal(
+                before, np.max(x[:i], axis=0) if i else [-2**31] * 3)
+
+        def refuse(me):
+            with self.assertRaisesRegex(jd.InvalidArgument, "is 'mean'"):
+                jd.scan(x[0], op='mean')
+        run_bodies((4,), ('data',), refuse)
+
     def test_locations(self):
         x = np.array([[0, 4, 4, -1], [3, 4, np.nan, -1], [9, 1, np.nan, -2],
                       [1, 2, 0, -1]])

@@ -19,7 +19,8 @@ DECLARATION = re.compile(r'^JD_API ([^;(]*?)(jd_\w+)\(([^;]*)\)[^;()]*;', re.M)
 INTEGERS = {'int': ctypes.c_int, 'size_t': ctypes.c_size_t,
             'int32_t': ctypes.c_int32, 'int64_t': ctypes.c_int64,
             'double': ctypes.c_double, 'jd_status': ctypes.c_int,
-            'jd_dtype': ctypes.c_int, 'jd_edge': ctypes.c_int}
+            'jd_dtype': ctypes.c_int, 'jd_edge': ctypes.c_int,
+            'jd_op': ctypes.c_int, 'jd_scan_kind': ctypes.c_int}
 
 
 def read(path):
@@ -162,6 +163,8 @@ class Layouts(unittest.TestCase):
         say('jd_status', 'sizeof(jd_status)')
         say('jd_dtype', 'sizeof(jd_dtype)')
         say('jd_edge', 'sizeof(jd_edge)')
+        say('jd_op', 'sizeof(jd_op)')
+        say('jd_scan_kind', 'sizeof(jd_scan_kind)')
         lines += [
             '#define S(name, number, text) '
             'printf("status.%s=%d\\n", #name, JD_##name);',
@@ -222,7 +225,8 @@ class Layouts(unittest.TestCase):
                 if name.startswith('dtype.')}
         self.assertEqual(said, _ffi.DTYPES)
         self.assertEqual(int(self.said['MAX_NDIM']), _ffi.MAX_NDIM)
-        for enum in ('jd_status', 'jd_dtype', 'jd_edge'):
+        for enum in ('jd_status', 'jd_dtype', 'jd_edge', 'jd_op',
+                     'jd_scan_kind'):
             self.assertEqual(int(self.said[enum]),
                              ctypes.sizeof(ctypes.c_int))
 

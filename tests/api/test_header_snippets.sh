@@ -47,7 +47,7 @@ extern size_t n, size;
 extern void *value;
 extern const char *text, *path;
 extern FILE *file;
-extern int64_t first, last, owner;
+extern int64_t first, last, owner, mine;
 extern jd_leaf model[2];
 extern void join(void *into, const void *from, size_t n, void *context);
 NAMES

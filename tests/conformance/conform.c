@@ -111,7 +111,7 @@ static enum flavour draw_flavour(const struct settings *settings,
         return draw(a, 6000, 2) ? FLAVOUR_WILD : FLAVOUR_BITS;
     if (draw(a, 6000, 3) == 0)
         return FLAVOUR_NUMBERS;
-    if (settings->is_exact)
+    if (settings->is_exact && !a->operation->is_scan)
         return draw(a, 6000, 3) == 1 ? FLAVOUR_WILD : FLAVOUR_BITS;
     bool is_complex = format_of(a->dtype)->parts == 2;
     return is_complex && op == REDUCE_PROD ? FLAVOUR_NUMBERS : FLAVOUR_TAME;

@@ -58,6 +58,7 @@ struct operation {
     bool has_no_type; /* one type is enough */
     bool is_of_cpu;   /* no other platform has it */
     bool is_transfer; /* the members have to have met before */
+    bool is_scan;     /* of some members, in an order of its own */
     void (*plan)(struct attempt *attempt);
     jd_status (*run)(const struct attempt *attempt);
     /* Writes out's elements as they should be; they come with what was there
@@ -67,6 +68,9 @@ struct operation {
 
 /* One row of as many elements as the case has, from all members. */
 void plan_reduction(struct attempt *attempt);
+
+/* How many members a scan's out is of: those up to this one, or before. */
+int scan_members(const struct attempt *attempt);
 
 /* A row of a reduction's out. */
 struct fold row_fold(const struct attempt *attempt, size_t row);

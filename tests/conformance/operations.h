@@ -11,6 +11,10 @@
     X(pmax)                                                                    \
     X(pmin)                                                                    \
     X(pprod)                                                                   \
+    X(scan_sum)                                                                \
+    X(scan_prod)                                                               \
+    X(scan_max)                                                                \
+    X(scan_xor)                                                                \
     X(pmaxloc)                                                                 \
     X(pminloc)                                                                 \
     X(pand)                                                                    \

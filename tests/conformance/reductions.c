@@ -65,7 +65,7 @@ struct fold row_fold(const struct attempt *a, size_t row)
         .terms = a->terms,
         .op = a->operation->reduce,
         .ids = a->span->ids,
-        .members = a->span->size,
+        .members = a->operation->is_scan ? scan_members(a) : a->span->size,
         .first = a->first + row * a->pitch,
         .count = a->columns,
         .rounds_each_step = a->rounds_each_step,

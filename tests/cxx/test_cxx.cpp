@@ -12,6 +12,7 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -203,6 +204,10 @@ static void reduce(jd::shard me)
     jd::pand(me, nullptr, bits, bits);
     jd::pxor(me, nullptr, bits, bits);
     EXPECT(bits[0] == (n % 2 ? all : 0), "%u", bits[0]);
+    EXPECT(jd::scan(me, nullptr, 1, JD_OP_SUM) == i + 1, "%d", n);
+    int before[2] = { 2, i };
+    jd::scan(me, "data", before, before, JD_OP_MAX, JD_SCAN_EXCLUSIVE);
+    EXPECT(before[1] == (i ? i - 1 : INT_MIN), "%d", before[1]);
     auto last = jd::pmaxloc(me, nullptr, i), first = jd::pminloc(me, "data", i);
     EXPECT(last.value == n - 1 && last.index == n - 1, "%d", last.value);
     EXPECT(first.value == 0 && first.index == 0, "%d", first.value);

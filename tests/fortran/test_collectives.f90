@@ -57,6 +57,16 @@ contains
     j = 100 - i
     call jd_pminloc(me, "x", r, out_index=j, in_index=j)
     call expect(abs(r - 1.5) < 1e-9 .and. j == 101 - n, "in place, own indices")
+    a = i + 1
+    call jd_scan(me, "x", jd_op_sum, jd_scan_inclusive, a(1:3:2))
+    call expect(all(a == [(i + 1) * (i + 2) / 2, i + 1, a(1), i + 1]), &
+      "a scan of a section, in place")
+    call jd_scan(me, "x", jd_op_max, jd_scan_exclusive, i, b(1:1))
+    call expect(merge(b(1) < -huge(b), b(1) == i - 1, i == 0), &
+      "an exclusive scan")
+    call jd_scan(me, "x", 9, jd_scan_exclusive, a, stat=stat)
+    call expect(stat == jd_invalid_argument, "no operation")
+    b = [n - 1, 0]
     m = -1
     call jd_pmaxloc(me, "x", b, out_index=m(2:4:2))
     call expect(all(m == [-1, 0, -1, 0]), "indices to a section")

@@ -49,6 +49,8 @@ static void try_shard(void)
     REFUSED(jd_pand(s, "x", &in, &out, 1, JD_U64));
     REFUSED(jd_por(s, "x", &in, &out, 1, JD_U64));
     REFUSED(jd_pxor(s, "x", &in, &out, 1, JD_U64));
+    REFUSED(
+        jd_scan(s, "x", &in, &out, 1, JD_F64, JD_OP_SUM, JD_SCAN_EXCLUSIVE));
     REFUSED(jd_pmaxloc(s, "x", &in, NULL, &out, &where, 1, JD_F64));
     REFUSED(jd_pminloc(s, "x", &in, NULL, &out, &where, 1, JD_F64));
     REFUSED(jd_all_gather(s, "x", &in, &out, 1, JD_F64));

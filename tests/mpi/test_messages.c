@@ -61,6 +61,12 @@ static void barrier(int bytes)
     EXPECT_OK(jd_barrier(me, "p"));
 }
 
+static void scan(int bytes)
+{
+    EXPECT_OK(jd_scan(me, "p", in, out, (size_t)bytes / 4, JD_F32, JD_OP_SUM,
+                      JD_SCAN_EXCLUSIVE));
+}
+
 static void all_gather(int bytes)
 {
     EXPECT_OK(jd_all_gather(me, "p", in, out, (size_t)bytes, JD_S8));
@@ -114,6 +120,20 @@ static int to_each(int bytes)
     return bytes <= 256 ? log2_of(hosts) + 1 : hosts - 1;
 }
 
+/* Of a scan, a round doubles what a member has: it tells the one that gets it,
+ * and the one that it gets from. */
+static int by_doubling(int bytes)
+{
+    (void)bytes;
+    return 2 * log2_of(hosts);
+}
+
+/* And says that long data follows; which are in pieces. */
+static int by_doubling_long(int bytes)
+{
+    return by_doubling(bytes) + log2_of(hosts);
+}
+
 static const struct {
     const char *name;
     void (*call)(int bytes);
@@ -125,6 +145,9 @@ static const struct {
     { "jd_psum of 8 bytes", psum, 8, no_more, false },
     { "jd_psum of 4 KiB", psum, 4 * KIB, no_more, false },
     { "jd_pmean of 2 KiB of BF16", pmean_bf16, 2 * KIB, no_more, false },
+    { "jd_scan of 8 bytes", scan, 8, no_more, false },
+    { "jd_scan of 1200 bytes", scan, 1200, by_doubling, false },
+    { "jd_scan of 64 KiB", scan, 64 * KIB, by_doubling_long, true },
     { "jd_all_gather of 4 bytes", all_gather, 4, no_more, false },
     { "jd_all_gather of 1 KiB", all_gather, KIB, no_more, false },
     { "jd_pbroadcast of 4 KiB", pbroadcast, 4 * KIB, no_more, false },

@@ -93,6 +93,18 @@ ROW(sum_and, "jd_psum of 10 x U8", PSUM(10, JD_U8), "jd_pand of 10 x U8",
     CALL(jd_pand, ARGS(10, JD_U8)))
 ROW(or_xor, "jd_por of 10 x S64", CALL(jd_por, ARGS(10, JD_S64)),
     "jd_pxor of 10 x S64", CALL(jd_pxor, ARGS(10, JD_S64)))
+ROW(scan_op, "jd_scan of 10 x F64 by JD_OP_SUM, inclusive",
+    CALL(jd_scan, ARGS(10, JD_F64), JD_OP_SUM, JD_SCAN_INCLUSIVE),
+    "jd_scan of 10 x F64 by JD_OP_MAX, inclusive",
+    CALL(jd_scan, ARGS(10, JD_F64), JD_OP_MAX, JD_SCAN_INCLUSIVE))
+ROW(scan_kind, "jd_scan of 300000 x S32 by JD_OP_XOR, inclusive",
+    CALL(jd_scan, ARGS(LONG, JD_S32), JD_OP_XOR, JD_SCAN_INCLUSIVE),
+    "jd_scan of 300000 x S32 by JD_OP_XOR, exclusive",
+    CALL(jd_scan, ARGS(LONG, JD_S32), JD_OP_XOR, JD_SCAN_EXCLUSIVE))
+ROW(scan_count, "jd_scan of 10 x F16 by JD_OP_MIN, exclusive",
+    CALL(jd_scan, ARGS(10, JD_F16), JD_OP_MIN, JD_SCAN_EXCLUSIVE),
+    "jd_scan of 300000 x F16 by JD_OP_MIN, exclusive",
+    CALL(jd_scan, ARGS(LONG, JD_F16), JD_OP_MIN, JD_SCAN_EXCLUSIVE))
 ROW(loc_max, "jd_pmaxloc of 10 x F64",
     CALL(jd_pmaxloc, b->in, NULL, b->out, b->places, 10, JD_F64),
     "jd_pmax of 10 x F64", CALL(jd_pmax, ARGS(10, JD_F64)))
@@ -192,7 +204,8 @@ static const struct row {
     ENTRY(or_xor),       ENTRY(parts),         ENTRY(like_parts),
     ENTRY(parts_type),   ENTRY(sum_parts),     ENTRY(loc_max),
     ENTRY(loc_type),     ENTRY(fold_count),    ENTRY(fold_bytes),
-    ENTRY(fold_long),
+    ENTRY(fold_long),    ENTRY(scan_op),       ENTRY(scan_kind),
+    ENTRY(scan_count),
 };
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 

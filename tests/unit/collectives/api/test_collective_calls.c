@@ -148,6 +148,53 @@ START_TEST(extremes_refuse)
 }
 END_TEST
 
+/* What is short is gathered, what is long begins with a meeting; the fake then
+ * leaves what is received as it was: no number that is looked at. */
+START_TEST(scans_gather_or_hand_on)
+{
+    static float x[9000], y[9000];
+    UNIT_OK(
+        jd_scan(me, "model", in, out, 3, JD_F32, JD_OP_MAX, JD_SCAN_EXCLUSIVE));
+    ck_assert_str_eq(fake.last.function, "all_gather");
+    ck_assert_int_eq(fake.last.call.activity, JD_ACTIVITY_SCAN);
+    ck_assert_uint_eq(fake.last.call.rest,
+                      jd__signature_scan(JD_OP_MAX, JD_SCAN_EXCLUSIVE));
+    int calls = fake.calls;
+    UNIT_OK(
+        jd_scan(me, "model", x, y, 9000, JD_F32, JD_OP_SUM, JD_SCAN_INCLUSIVE));
+    ck_assert_int_eq(fake.calls - calls, 3); /* the meeting, two rounds */
+    ck_assert_str_eq(fake.last.function, "transfer");
+    ck_assert_int_eq(fake.last.transfers[0].whole, JD_ACTIVITY_SCAN);
+    ck_assert_int_eq(fake.last.count, 1); /* from 0; to 4 there is none */
+    ck_assert_int_eq(fake.last.transfers[0].member, 0);
+    UNIT_OK(jd_scan(me, "model", NULL, NULL, 0, JD_F32, JD_OP_SUM,
+                    JD_SCAN_INCLUSIVE));
+}
+END_TEST
+
+START_TEST(scans_refuse)
+{
+    REFUSED(
+        jd_scan(me, "model", in, out, 1, JD_F32, (jd_op)7, JD_SCAN_INCLUSIVE),
+        JD_INVALID_ARGUMENT,
+        "jd_scan: op is 7, which is no jd_op; it is JD_OP_SUM, "
+        "JD_OP_PROD, JD_OP_MAX, JD_OP_MIN, JD_OP_AND, JD_OP_OR or "
+        "JD_OP_XOR");
+    REFUSED(jd_scan(me, "model", in, out, 1, JD_F32, JD_OP_OR, (jd_scan_kind)2),
+            JD_INVALID_ARGUMENT,
+            "jd_scan: kind is 2; it is JD_SCAN_INCLUSIVE or "
+            "JD_SCAN_EXCLUSIVE");
+    REFUSED(
+        jd_scan(me, "model", in, out, 1, JD_PRED, JD_OP_SUM, JD_SCAN_INCLUSIVE),
+        JD_UNIMPLEMENTED, "jd_scan: no such reduction");
+    REFUSED(jd_scan(me, "model", in, in + 1, 3, JD_F32, JD_OP_SUM,
+                    JD_SCAN_INCLUSIVE),
+            JD_INVALID_ARGUMENT,
+            "jd_scan: in and out overlap: in begins 4 bytes before out's "
+            "begin; give buffers that do not, or the same buffer twice");
+}
+END_TEST
+
 START_TEST(type_without_a_reduction_is_refused)
 {
     REFUSED(jd_psum(me, "model", in, out, 1, JD_PRED), JD_UNIMPLEMENTED,
@@ -914,6 +961,8 @@ int main(void)
     tcase_add_test(calls, reductions_reduce);
     tcase_add_test(calls, extremes_travel_as_pairs);
     tcase_add_test(calls, extremes_refuse);
+    tcase_add_test(calls, scans_gather_or_hand_on);
+    tcase_add_test(calls, scans_refuse);
     tcase_add_test(calls, type_without_a_reduction_is_refused);
     tcase_add_test(calls, psum_scatter_gives_a_block);
     tcase_add_test(calls, all_gather_gathers);
