@@ -8,7 +8,8 @@ LAUNCHERS = ('mpirun', 'recovery', 'jd-run', 'by-hand')
 OWN_WORLD = ('jd-run', 'by-hand')  # no launcher serves MPI: jd-pmix-server does
 
 CALLS = ('psum-few', 'psum-many', 'all-gather', 'psum-scatter', 'all-to-all',
-         'ragged', 'ppermute', 'pbroadcast', 'exchange', 'jd-barrier', 'first')
+         'ragged', 'ragged-gather', 'ppermute', 'pbroadcast', 'exchange',
+         'jd-barrier', 'first')
 MOMENTS = CALLS + ('sync', 'barrier', 'kv', 'broadcast', 'reshard', 'save')
 ANY_MOMENT = MOMENTS + ('initialize', 'initialize', 'shutdown')
 SIGNALS = ('KILL', 'KILL', 'TERM', 'INT')
