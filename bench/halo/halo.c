@@ -6,7 +6,7 @@
 #include "bench/halo/halo.h"
 #include "bench/engine/flags.h"
 #include "bench/engine/launch.h"
-#include "bench/engine/samples.h"
+#include "bench/engine/sides.h"
 #include "bench/jd_bench.h"
 
 #include <stdio.h>
@@ -20,13 +20,6 @@ struct halo_options {
     struct bench_launch launch;
     const char *shape; /* as given */
     bool is_job;
-};
-
-/* What one number of processes gave. */
-struct halo_row {
-    int processes;
-    struct bench_samples samples[HALO_SIDES];
-    size_t wrong[HALO_SIDES]; /* elements */
 };
 
 static const char *const side_names[HALO_SIDES] = { "jd", "jd-malloc",
@@ -136,21 +129,6 @@ static int check_widths(const struct halo_request *r)
 
 /* ---- jobs --------------------------------------------------------------- */
 
-static bool take_line(void *arg, const char *line)
-{
-    struct halo_row *row = arg;
-    size_t wrong;
-    int side, processes, head = 0;
-    if (sscanf(line, "cell %d %d %zu %n", &side, &processes, &wrong, &head) !=
-            3 ||
-        side < 0 || side >= HALO_SIDES ||
-        !bench_samples_add(&row->samples[side], line + head))
-        return false;
-    row->processes = processes;
-    row->wrong[side] += wrong;
-    return true;
-}
-
 static void append_flags(const void *options, char *command, size_t used)
 {
     const struct halo_options *o = options;
@@ -165,17 +143,10 @@ static void append_flags(const void *options, char *command, size_t used)
 
 /* ---- what came out ------------------------------------------------------ */
 
-static double median_us(const struct halo_row *row, int side)
+static void print_head(const void *options)
 {
-    return 1e6 * bench_samples_median(&row->samples[side]);
-}
-
-static void print_head(const struct halo_options *o)
-{
+    const struct halo_options *o = options;
     const struct halo_request *r = &o->request;
-    if (o->launch.json)
-        return;
-    bench_print_machine();
     printf("# %s %s of a member, halos of %lld, %s\n"
            "# microseconds: minimum, median, 99th percentile of the rounds' "
            "slowest rank;\n# ratio: that side's median / jd's\n",
@@ -183,28 +154,28 @@ static void print_head(const struct halo_options *o)
            r->is_periodic ? "periodic" : "with walls");
     printf("%9s  %-9s  %29s  %6s  %s\n", "processes", "side", "us", "ratio",
            "wrong");
-    fflush(stdout);
 }
 
-static void print_row(const struct halo_row *row)
+static void print_row(const void *options, const struct bench_row *row)
 {
-    double jd = median_us(row, HALO_JD);
+    (void)options;
+    double jd = bench_row_median_us(row, HALO_JD);
     for (int side = 0; side < HALO_SIDES; side++) {
         printf("%9d  %-9s", row->processes, side_names[side]);
         bench_samples_print_columns(&row->samples[side], &bench_us);
-        printf("  %6.2f  %zu\n", median_us(row, side) / jd, row->wrong[side]);
+        printf("  %6.2f  %zu\n", bench_row_median_us(row, side) / jd,
+               row->wrong[side]);
     }
     bench_report_least("MPI_Neighbor_alltoallw's time / jd's",
-                       median_us(row, HALO_ALLTOALLW) / jd, "", TARGET);
-    fflush(stdout);
+                       bench_row_median_us(row, HALO_ALLTOALLW) / jd, "",
+                       TARGET);
 }
 
-static void print_json(const struct halo_options *o, const struct halo_row *row,
-                       bool is_first)
+static void print_json(const void *options, const struct bench_row *row)
 {
+    const struct halo_options *o = options;
     const struct halo_request *r = &o->request;
-    bench_json_begin_row(is_first);
-    printf("{\"shape\": \"%s\", \"width\": %lld, \"type\": \"%s\", "
+    printf("\"shape\": \"%s\", \"width\": %lld, \"type\": \"%s\", "
            "\"periodic\": %s, \"processes\": %d",
            o->shape, (long long)r->width, jd_dtype_name(r->dtype),
            r->is_periodic ? "true" : "false", row->processes);
@@ -213,47 +184,19 @@ static void print_json(const struct halo_options *o, const struct halo_row *row,
         bench_samples_print_json(&row->samples[side], &bench_us, name);
         printf(", \"%s_wrong\": %zu, \"%s_ratio\": %.4g", name,
                row->wrong[side], name,
-               median_us(row, side) / median_us(row, HALO_JD));
+               bench_row_median_us(row, side) /
+                   bench_row_median_us(row, HALO_JD));
     }
-    printf("}");
-}
-
-/* All launches of one number of processes; 0, or 1 where one failed or an
- * element was wrong. */
-static int measure(const struct halo_options *o, int kind)
-{
-    struct halo_row row = { .processes = 0 };
-    const struct bench_job job = { .name = "halo",
-                                   .append = append_flags,
-                                   .options = o,
-                                   .take = take_line,
-                                   .results = &row };
-    bool ok = bench_launch_all(&o->launch, kind, &job);
-    for (int side = 0; side < HALO_SIDES && ok; side++)
-        if (row.samples[side].count == 0) {
-            fprintf(stderr, "jd-bench: the job printed no figures\n");
-            ok = false;
-        }
-    if (ok && o->launch.json)
-        print_json(o, &row, kind == 0);
-    else if (ok)
-        print_row(&row);
-    for (int side = 0; side < HALO_SIDES; side++) {
-        bench_samples_free(&row.samples[side]);
-        ok = ok && row.wrong[side] == 0;
-    }
-    return ok ? 0 : 1;
 }
 
 static int run_parent(const struct halo_options *o)
 {
-    int status = 0;
-    print_head(o);
-    for (int i = 0; i < bench_launch_kinds(&o->launch) && status == 0; i++)
-        status = measure(o, i);
-    if (o->launch.json && status == 0)
-        bench_json_end();
-    return status;
+    static const struct bench_sides sides = { HALO_SIDES, print_head, print_row,
+                                              print_json };
+    const struct bench_job job = { .name = "halo",
+                                   .append = append_flags,
+                                   .options = o };
+    return bench_sides_run(&sides, &o->launch, job);
 }
 
 static int run(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* halo_job.c - what one process of `jd-bench halo` does. */
-#include "bench/engine/turns.h"
+#include "bench/engine/sides.h"
 #include "bench/halo/halo.h"
 #include "jd_halo.h"
 #include "jd_memory.h"
@@ -16,7 +16,6 @@ static const char *const axis_names[JD_MAX_NDIM] = { "a", "b", "c", "d",
 struct job {
     const struct halo_request *request;
     MPI_Comm comm;
-    int rank;
     jd_mesh *mesh;
     jd_shard *me;
     jd_halo_dim dims[JD_MAX_NDIM];
@@ -31,7 +30,6 @@ static void open_jd(struct job *job)
     struct halo_place *place = &job->places[HALO_JD];
     JD_CHECK(jd_initialize());
     job->comm = jd_mpi_comm();
-    MPI_Comm_rank(job->comm, &job->rank);
     JD_CHECK(jd_mesh_shape(jd_device_count(), r->ndim, place->counts));
     JD_CHECK(
         jd_mesh_create(&job->mesh, r->ndim, place->counts, axis_names, NULL));
@@ -97,17 +95,10 @@ static void measure(struct job *job)
                                        .rounds = r->rounds };
     static const bool all[HALO_SIDES] = { true, true, true };
     size_t wrong[HALO_SIDES];
-    char head[96];
-    int size;
-    MPI_Comm_size(job->comm, &size);
     for (int side = 0; side < HALO_SIDES; side++)
         wrong[side] = count_wrong(job, side);
     bench_turns_run(&turns, all, HALO_SIDES, samples);
-    for (int side = 0; side < HALO_SIDES && job->rank == 0; side++) {
-        snprintf(head, sizeof head, "cell %d %d %zu", side, size, wrong[side]);
-        bench_samples_print(head, samples[side], r->rounds);
-    }
-    fflush(stdout);
+    bench_sides_print(&turns, HALO_SIDES, wrong, samples);
 }
 
 int halo_job(const struct halo_request *request)

@@ -6,7 +6,7 @@
 #include "bench/overlap/overlap.h"
 #include "bench/engine/flags.h"
 #include "bench/engine/launch.h"
-#include "bench/engine/samples.h"
+#include "bench/engine/sides.h"
 #include "bench/jd_bench.h"
 
 #include <stdio.h>
@@ -19,13 +19,6 @@ struct overlap_options {
     struct overlap_request request;
     struct bench_launch launch;
     bool is_job;
-};
-
-/* What one number of processes gave. */
-struct overlap_row {
-    int processes;
-    struct bench_samples samples[OVERLAP_SIDES];
-    size_t wrong[OVERLAP_SIDES]; /* elements */
 };
 
 static const char *const op_names[OVERLAP_OPS] = { "psum", "ring" };
@@ -133,21 +126,6 @@ static const struct option flags[] = {
 
 /* ---- jobs --------------------------------------------------------------- */
 
-static bool take_line(void *arg, const char *line)
-{
-    struct overlap_row *row = arg;
-    size_t wrong;
-    int side, processes, head = 0;
-    if (sscanf(line, "cell %d %d %zu %n", &side, &processes, &wrong, &head) !=
-            3 ||
-        side < 0 || side >= OVERLAP_SIDES ||
-        !bench_samples_add(&row->samples[side], line + head))
-        return false;
-    row->processes = processes;
-    row->wrong[side] += wrong;
-    return true;
-}
-
 static void append_flags(const void *options, char *command, size_t used)
 {
     const struct overlap_request *r =
@@ -161,26 +139,21 @@ static void append_flags(const void *options, char *command, size_t used)
 
 /* ---- what came out ------------------------------------------------------ */
 
-static double median_us(const struct overlap_row *row, int side)
-{
-    return 1e6 * bench_samples_median(&row->samples[side]);
-}
-
 /* What is gone of a call's time where it is started, in percent; below 0 where
  * it takes longer so. */
-static double hidden(const struct overlap_row *row, int blocking, int started)
+static double hidden(const struct bench_row *row, int blocking, int started)
 {
-    double alone = median_us(row, blocking) - median_us(row, OVERLAP_WORK);
-    double gone = median_us(row, blocking) - median_us(row, started);
+    double alone = bench_row_median_us(row, blocking) -
+                   bench_row_median_us(row, OVERLAP_WORK);
+    double gone =
+        bench_row_median_us(row, blocking) - bench_row_median_us(row, started);
     return alone > 0 ? 100 * gone / alone : 0;
 }
 
-static void print_head(const struct overlap_options *o)
+static void print_head(const void *options)
 {
+    const struct overlap_options *o = options;
     const struct overlap_request *r = &o->request;
-    if (o->launch.json)
-        return;
-    bench_print_machine();
     printf("# %s of %zu F32, and work of %.0f %% of its time\n"
            "# microseconds: minimum, median, 99th percentile of the rounds' "
            "slowest rank;\n# hidden: of the blocking call's time, where it is "
@@ -188,11 +161,11 @@ static void print_head(const struct overlap_options *o)
            op_names[r->op], r->count, 100 * r->work);
     printf("%9s  %-9s  %29s  %6s  %s\n", "processes", "side", "us", "hidden",
            "wrong");
-    fflush(stdout);
 }
 
-static void print_row(const struct overlap_row *row)
+static void print_row(const void *options, const struct bench_row *row)
 {
+    (void)options;
     for (int side = 0; side < OVERLAP_SIDES; side++) {
         printf("%9d  %-9s", row->processes, side_names[side]);
         bench_samples_print_columns(&row->samples[side], &bench_us);
@@ -203,18 +176,16 @@ static void print_row(const struct overlap_row *row)
         printf("  %zu\n", row->wrong[side]);
     }
     bench_report_least("MPI's time with work beside a started call / jd's",
-                       median_us(row, OVERLAP_MPI_START) /
-                           median_us(row, OVERLAP_JD_START),
+                       bench_row_median_us(row, OVERLAP_MPI_START) /
+                           bench_row_median_us(row, OVERLAP_JD_START),
                        "", TARGET);
-    fflush(stdout);
 }
 
-static void print_json(const struct overlap_options *o,
-                       const struct overlap_row *row, bool is_first)
+static void print_json(const void *options, const struct bench_row *row)
 {
+    const struct overlap_options *o = options;
     const struct overlap_request *r = &o->request;
-    bench_json_begin_row(is_first);
-    printf("{\"op\": \"%s\", \"count\": %zu, \"work_percent\": %.0f, "
+    printf("\"op\": \"%s\", \"count\": %zu, \"work_percent\": %.0f, "
            "\"processes\": %d",
            op_names[r->op], r->count, 100 * r->work, row->processes);
     for (int side = 0; side < OVERLAP_SIDES; side++) {
@@ -222,53 +193,20 @@ static void print_json(const struct overlap_options *o,
                                  json_names[side]);
         printf(", \"%s_wrong\": %zu", json_names[side], row->wrong[side]);
     }
-    printf(", \"jd_hidden\": %.4g, \"mpi_hidden\": %.4g}",
+    printf(", \"jd_hidden\": %.4g, \"mpi_hidden\": %.4g",
            hidden(row, OVERLAP_JD, OVERLAP_JD_START),
            hidden(row, OVERLAP_MPI, OVERLAP_MPI_START));
 }
 
-static bool has_figures(const struct overlap_row *row)
+static int run_parent(const struct overlap_options *o)
 {
-    for (int side = 0; side < OVERLAP_SIDES; side++)
-        if (row->samples[side].count == 0) {
-            fprintf(stderr, "jd-bench: the job printed no figures\n");
-            return false;
-        }
-    return true;
-}
-
-/* All launches of one number of processes; 0, or 1 where one failed or an
- * element was wrong. */
-static int measure(const struct overlap_options *o, int kind)
-{
-    struct overlap_row row = { .processes = 0 };
+    static const struct bench_sides sides = { OVERLAP_SIDES, print_head,
+                                              print_row, print_json };
     const struct bench_job job = { .name = "overlap",
                                    .append = append_flags,
                                    .options = o,
-                                   .take = take_line,
-                                   .results = &row,
                                    .is_unbound = true };
-    bool ok = bench_launch_all(&o->launch, kind, &job) && has_figures(&row);
-    if (ok && o->launch.json)
-        print_json(o, &row, kind == 0);
-    else if (ok)
-        print_row(&row);
-    for (int side = 0; side < OVERLAP_SIDES; side++) {
-        bench_samples_free(&row.samples[side]);
-        ok = ok && row.wrong[side] == 0;
-    }
-    return ok ? 0 : 1;
-}
-
-static int run_parent(const struct overlap_options *o)
-{
-    int status = 0;
-    print_head(o);
-    for (int i = 0; i < bench_launch_kinds(&o->launch) && status == 0; i++)
-        status = measure(o, i);
-    if (o->launch.json && status == 0)
-        bench_json_end();
-    return status;
+    return bench_sides_run(&sides, &o->launch, job);
 }
 
 static int run(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* overlap_job.c - what one process of `jd-bench overlap` does. */
-#include "bench/engine/turns.h"
+#include "bench/engine/sides.h"
 #include "bench/overlap/overlap.h"
 #include "jd_collectives.h"
 #include "jd_mesh.h"
@@ -235,16 +235,10 @@ static void measure(struct job *job)
                                        .sample_seconds = r->sample_seconds,
                                        .rounds = r->rounds };
     size_t wrong[OVERLAP_SIDES];
-    char head[96];
     for (int side = 0; side < OVERLAP_SIDES; side++)
         wrong[side] = count_wrong(job, side);
     bench_turns_run(&turns, all, OVERLAP_SIDES, samples);
-    for (int side = 0; side < OVERLAP_SIDES && job->rank == 0; side++) {
-        snprintf(head, sizeof head, "cell %d %d %zu", side, job->size,
-                 wrong[side]);
-        bench_samples_print(head, samples[side], r->rounds);
-    }
-    fflush(stdout);
+    bench_sides_print(&turns, OVERLAP_SIDES, wrong, samples);
 }
 
 int overlap_job(const struct overlap_request *request)

@@ -1,36 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reshard_job.c - what one process of `jd-bench reshard` does. */
 #include "bench/reshard/reshard.h"
-#include "bench/engine/turns.h"
+#include "bench/engine/sides.h"
 #include "jd_device.h"
 #include "jd_mpi.h"
 #include "jd_process.h"
 
+#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 struct job {
     const struct reshard_request *request;
     MPI_Comm comm;
-    int rank;
     jd_mesh *mesh;
     jd_sharding *from, *to;
     jd_array *in, *out;                        /* jd's; out: the last call's */
     struct reshard_peer *peers[RESHARD_SIDES]; /* NULL: takes no part */
 };
-
-static int count_hosts(void)
-{
-    int num_devices, hosts = 0;
-    const jd_device *const *devices = jd_devices(&num_devices);
-    for (int i = 0; i < num_devices; i++) {
-        bool is_new = true;
-        for (int j = 0; j < i && is_new; j++)
-            is_new = strcmp(devices[j]->host, devices[i]->host) != 0;
-        hosts += is_new;
-    }
-    return hosts;
-}
 
 static void open_jd(struct job *job)
 {
@@ -48,7 +34,6 @@ static void open_jd(struct job *job)
                                     whole.ndim, whole.shape, bench_block_fill,
                                     &whole));
     job->comm = jd_mpi_comm();
-    MPI_Comm_rank(job->comm, &job->rank);
 }
 
 static void fill(const struct bench_whole *whole,
@@ -134,17 +119,6 @@ static size_t count_wrong(const struct job *job, int side)
     return all;
 }
 
-static void print(const struct job *job, int side, size_t wrong,
-                  const double *samples)
-{
-    char head[96];
-    int size;
-    MPI_Comm_size(job->comm, &size);
-    snprintf(head, sizeof head, "cell %d %d %d %zu", side, size, count_hosts(),
-             wrong);
-    bench_samples_print(head, samples, job->request->rounds);
-}
-
 static void measure(struct job *job)
 {
     static double samples[RESHARD_SIDES][BENCH_MAX_ROUNDS];
@@ -155,19 +129,17 @@ static void measure(struct job *job)
                                        .sample_seconds = r->sample_seconds,
                                        .rounds = r->rounds };
     bool takes_part[RESHARD_SIDES];
-    size_t wrong[RESHARD_SIDES] = { 0 };
+    size_t wrong[RESHARD_SIDES];
     for (int side = 0; side < RESHARD_SIDES; side++) {
         takes_part[side] = side == RESHARD_JD || job->peers[side];
+        wrong[side] = SIZE_MAX;
         if (!takes_part[side])
             continue;
         call_once(job, side);
         wrong[side] = count_wrong(job, side);
     }
     bench_turns_run(&turns, takes_part, RESHARD_SIDES, samples);
-    for (int side = 0; side < RESHARD_SIDES && job->rank == 0; side++)
-        if (takes_part[side])
-            print(job, side, wrong[side], samples[side]);
-    fflush(stdout);
+    bench_sides_print(&turns, RESHARD_SIDES, wrong, samples);
 }
 
 int reshard_job(const struct reshard_request *request)
