@@ -36,6 +36,34 @@ refuses() {
     [[ $(tr -s '\n ' ' ' <<<"$output") == *"requested version \"$1\"."* ]]
 }
 
+# CMake finds the compiler; what else it needs it has from jd::fortran.
+cmake_fortran() {
+    cmake_build cmake-fortran "$1" "$version" \
+        -DHELLO_F="$source_dir/mpi_examples/01_hello/hello.f90" &&
+        timeout 60 "$work/cmake-fortran/hello_f"
+}
+
+# A component that the prefix has not is said by its name.
+refuses_fortran() {
+    local output
+    ! output=$(cmake_build cmake-no-fortran "$1" "$version" \
+        -DHELLO_F="$source_dir/mpi_examples/01_hello/hello.f90" 2>&1) || return 1
+    echo "$output"
+    [[ $(tr -s '\n ' ' ' <<<"$output") == *"has no component fortran."* ]]
+}
+
+# check_cmake_fortran PREFIX
+check_cmake_fortran() {
+    if [[ ! -e $1/lib/libjd_fortran.so ]] || ! command -v gfortran >/dev/null; then
+        tap_skip "jd::fortran" "libjd_fortran is not built"
+        return
+    fi
+    check "moved: jd::fortran builds, and it runs" cmake_fortran "$1"
+    mv "$1/lib/libjd_fortran.so" "$work/libjd_fortran.so"
+    check "without its library the component is refused" refuses_fortran "$1"
+    mv "$work/libjd_fortran.so" "$1/lib"
+}
+
 is_static() {
     cmake_build cmake-static "$1" "$version" && cmake_runs cmake-static &&
         ! ldd "$work/cmake-static/hello" | grep libjd
@@ -57,6 +85,7 @@ check_cmake() {
     check "moved: cmake builds" cmake_build cmake-moved-use "$moved_prefix" \
         "$major.$minor"
     check "moved: it runs" cmake_runs cmake-moved-use
+    check_cmake_fortran "$moved_prefix"
     check "no file for cmake names the first prefix" \
         no_file_names "$moved_prefix/lib/cmake" "$prefix"
     check "a later patch is refused" refuses \
