@@ -441,7 +441,13 @@ static void try_wrong_ragged(void)
     int64_t zero[16] = { 0 }, one[16] = { 0 };
     struct jd_collective call =
         call_of(JD_ACTIVITY_RAGGED_ALL_TO_ALL, JD_F32, 1);
-    struct jd_ragged ragged = { zero, zero, zero, zero, 1, 1, 1 };
+    struct jd_ragged ragged = { .input_offsets = zero,
+                                .send_sizes = zero,
+                                .output_offsets = zero,
+                                .recv_sizes = zero,
+                                .per_member = 1,
+                                .in_rows = 1,
+                                .out_rows = 1 };
     char text[200];
     one[1] = self == 0;
     ragged.send_sizes = one;
