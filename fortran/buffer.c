@@ -224,6 +224,18 @@ static jd_status check_end(const struct jdf_call *call, const char *name,
                         call->name, name);
 }
 
+jd_status jdf_check_held(const struct jdf_call *call, const char *name,
+                         const CFI_cdesc_t *array)
+{
+    if (is_contiguous(array))
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: %s is a section that is not contiguous, and the "
+                        "call goes on with it until jd_wait(); make it "
+                        "contiguous, as a copy that stays until then",
+                        call->name, name);
+}
+
 jd_status jdf_bytes_take(const struct jdf_call *call, const char *name,
                          const CFI_cdesc_t *array, struct jdf_bytes *ret_bytes)
 {

@@ -37,6 +37,14 @@ jd_status jdf_buffer_take(const struct jdf_call *call, const char *name,
 void jdf_buffer_write(const struct jdf_buffer *buffer);
 void jdf_buffer_drop(struct jdf_buffer *buffer);
 
+/*
+ * Of an array that a call goes on with after it has returned, when a packed
+ * copy would be gone. Returns: INVALID_ARGUMENT naming the argument, where it
+ * is not contiguous.
+ */
+jd_status jdf_check_held(const struct jdf_call *call, const char *name,
+                         const CFI_cdesc_t *array);
+
 /* The bytes of an array of any type where they lie, which is not looked at.
  * Returns: INVALID_ARGUMENT naming the argument, where they are not contiguous
  * or nobody knows their end. */

@@ -4,50 +4,9 @@
  * arrays. C sees an array's dimensions reversed: its first axis is Fortran's
  * last dimension, along which members' parts follow each other.
  */
-#include "fortran/buffer.h"
+#include "fortran/collective.h"
 
 #include <stdint.h>
-
-/* What a collective is called on. */
-#define JDF_ALONG jd_shard *const *shard, const CFI_cdesc_t *axes
-#define JDF_ARRAYS const CFI_cdesc_t *in, const CFI_cdesc_t *out
-/* The last arguments of those that have arrays. */
-#define JDF_TYPED const int *dtype, JDF_OUTCOME
-
-/* ---- what they share ---------------------------------------------------- */
-
-/* The arguments of a collective in C's form. */
-struct collective {
-    jd_shard *shard;
-    struct jdf_text along;
-    struct jdf_pair pair;
-};
-
-static jd_status begin_collective(const struct jdf_call *call, JDF_ALONG,
-                                  JDF_ARRAYS, const int *dtype,
-                                  enum jdf_use use,
-                                  struct collective *ret_collective)
-{
-    *ret_collective = (struct collective){ .shard = *shard };
-    jd_status status = jdf_axes_take(call, axes, &ret_collective->along);
-    if (status == JD_OK)
-        status =
-            jdf_pair_take(call, in, out, dtype, use, &ret_collective->pair);
-    return status;
-}
-
-static void end_collective(const struct jdf_call *call,
-                           struct collective *collective, jd_status status)
-{
-    jdf_pair_end(&collective->pair, status);
-    jdf_text_drop(&collective->along);
-    jdf_end(call, status);
-}
-
-static int members_of(const struct collective *collective)
-{
-    return jd_axis_size(collective->shard, collective->along.text);
-}
 
 /* ---- as many out as in --------------------------------------------------- */
 
@@ -58,15 +17,15 @@ typedef jd_status (*alike_f)(jd_shard *shard, const char *axes, const void *in,
 static void make_alike(const struct jdf_call *call, alike_f make, JDF_ALONG,
                        JDF_ARRAYS, const int *dtype)
 {
-    struct collective it;
-    jd_status status =
-        begin_collective(call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(call, shard, axes, in, out, dtype,
+                                            JDF_REDUCED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
         status = make(it.shard, it.along.text, it.pair.in.data,
                       it.pair.out.data, it.pair.in.count, it.pair.in.dtype);
-    end_collective(call, &it, status);
+    jdf_collective_end(call, &it, status);
 }
 
 #define REDUCTION(name)                                                        \
@@ -89,16 +48,16 @@ JD_API void jdf_scan(JDF_ALONG, const int *op, const int *kind, JDF_ARRAYS,
                      JDF_TYPED)
 {
     JDF_CALL("jd_scan");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_REDUCED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
         status = jd_scan(it.shard, it.along.text, it.pair.in.data,
                          it.pair.out.data, it.pair.in.count, it.pair.in.dtype,
                          (jd_op)*op, (jd_scan_kind)*kind);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 /* ---- values and indices -------------------------------------------------- */
@@ -143,10 +102,10 @@ static void make_extreme(const struct jdf_call *call, extreme_f make, JDF_ALONG,
                          JDF_ARRAYS, const CFI_cdesc_t *out_index,
                          const CFI_cdesc_t *in_index, const int *dtype)
 {
-    struct collective it;
+    struct jdf_collective it;
     struct indices indices = { 0 };
-    jd_status status =
-        begin_collective(call, shard, axes, in, out, dtype, JDF_REDUCED, &it);
+    jd_status status = jdf_collective_begin(call, shard, axes, in, out, dtype,
+                                            JDF_REDUCED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
@@ -156,7 +115,7 @@ static void make_extreme(const struct jdf_call *call, extreme_f make, JDF_ALONG,
                       it.pair.out.data, indices.out.data, it.pair.in.count,
                       it.pair.in.dtype);
     end_indices(&indices, status);
-    end_collective(call, &it, status);
+    jdf_collective_end(call, &it, status);
 }
 
 JD_API void jdf_pmaxloc(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *out_index,
@@ -177,35 +136,20 @@ JD_API void jdf_pminloc(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *out_index,
 
 /* ---- one of them has a part for each member ------------------------------ */
 
-/* Of the two arrays the one that has them all, and the one that is a part. */
-struct parts {
-    const struct jdf_buffer *all, *part;
-};
-
-static struct parts parts_of(const struct collective *it, bool gathers)
-{
-    const struct jdf_buffer *in = &it->pair.in, *out = &it->pair.out;
-    return gathers ? (struct parts){ out, in } : (struct parts){ in, out };
-}
-
-static enum jdf_use use_of(bool gathers)
-{
-    return gathers ? JDF_MOVED : JDF_REDUCED;
-}
-
 static void make_parts(const struct jdf_call *call, alike_f make, bool gathers,
                        JDF_ALONG, JDF_ARRAYS, const int *dtype)
 {
-    struct collective it;
-    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
-                                        use_of(gathers), &it);
-    struct parts parts = parts_of(&it, gathers);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(call, shard, axes, in, out, dtype,
+                                            jdf_use_of_parts(gathers), &it);
+    struct jdf_parts parts = jdf_parts_of(&it, gathers);
     if (status == JD_OK)
-        status = jdf_check_counts(call, parts.all, parts.part, members_of(&it));
+        status = jdf_check_counts(call, parts.all, parts.part,
+                                  jdf_collective_members(&it));
     if (status == JD_OK)
         status = make(it.shard, it.along.text, it.pair.in.data,
                       it.pair.out.data, parts.part->count, it.pair.in.dtype);
-    end_collective(call, &it, status);
+    jdf_collective_end(call, &it, status);
 }
 
 JD_API void jdf_psum_scatter(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
@@ -222,7 +166,7 @@ JD_API void jdf_all_gather(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 
 /* Rows of C are what lies along dimension 1 here. */
 static jd_status check_rows(const struct jdf_call *call,
-                            const struct collective *it)
+                            const struct jdf_collective *it)
 {
     size_t in = jdf_num_rows(&it->pair.in), out = jdf_num_rows(&it->pair.out);
     if (in == out)
@@ -240,19 +184,20 @@ typedef jd_status (*matrix_f)(jd_shard *shard, const char *axes, const void *in,
 static void make_matrix(const struct jdf_call *call, matrix_f make,
                         bool gathers, JDF_ALONG, JDF_ARRAYS, const int *dtype)
 {
-    struct collective it;
-    jd_status status = begin_collective(call, shard, axes, in, out, dtype,
-                                        use_of(gathers), &it);
-    struct parts parts = parts_of(&it, gathers);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(call, shard, axes, in, out, dtype,
+                                            jdf_use_of_parts(gathers), &it);
+    struct jdf_parts parts = jdf_parts_of(&it, gathers);
     if (status == JD_OK)
         status = check_rows(call, &it);
     if (status == JD_OK)
-        status = jdf_check_counts(call, parts.all, parts.part, members_of(&it));
+        status = jdf_check_counts(call, parts.all, parts.part,
+                                  jdf_collective_members(&it));
     if (status == JD_OK)
         status = make(it.shard, it.along.text, it.pair.in.data,
                       it.pair.out.data, jdf_num_rows(parts.part),
                       jdf_row_length(parts.part), it.pair.in.dtype);
-    end_collective(call, &it, status);
+    jdf_collective_end(call, &it, status);
 }
 
 JD_API void jdf_psum_scatter_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
@@ -269,38 +214,21 @@ JD_API void jdf_all_gather_2d(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 
 /* ---- exchanging --------------------------------------------------------- */
 
-/* The parts of in, one for each member. */
-static jd_status check_parts(const struct jdf_call *call,
-                             const struct collective *it, size_t *ret_count)
-{
-    int members = members_of(it);
-    if (members < 0)
-        return JD_INVALID_ARGUMENT; /* which has said why */
-    *ret_count = it->pair.in.count / (size_t)members;
-    if (*ret_count * (size_t)members == it->pair.in.count)
-        return JD_OK;
-    return jd_fail_with(
-        JD_INVALID_ARGUMENT,
-        "%s: in has %zu elements, which %d members cannot share "
-        "evenly; pass as many for each of them",
-        call->name, it->pair.in.count, members);
-}
-
 JD_API void jdf_all_to_all(JDF_ALONG, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_all_to_all");
-    struct collective it;
+    struct jdf_collective it;
     size_t count;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
-        status = check_parts(&call, &it, &count);
+        status = jdf_collective_share(&call, &it, &count);
     if (status == JD_OK)
         status = jd_all_to_all(it.shard, it.along.text, it.pair.in.data,
                                it.pair.out.data, count, it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 /* A dimension of Fortran's, 1 or 2, as C's axis. */
@@ -317,9 +245,9 @@ JD_API void jdf_all_to_all_2d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
                               const int *concat_dim, JDF_TYPED)
 {
     JDF_CALL("jd_all_to_all_2d");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = check_dimension(&call, "split_dim", *split_dim);
     if (status == JD_OK)
@@ -331,7 +259,7 @@ JD_API void jdf_all_to_all_2d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
                                   it.pair.out.data, jdf_num_rows(&it.pair.in),
                                   jdf_row_length(&it.pair.in), 2 - *split_dim,
                                   2 - *concat_dim, it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 /* Rows are what lies along all dimensions but the last. */
@@ -344,7 +272,7 @@ static size_t extent_of_last(const struct jdf_buffer *buffer)
 /* The elements in such a row: alike in in and out, of which one may have none.
  */
 static jd_status find_row(const struct jdf_call *call,
-                          const struct collective *it, size_t *ret_count)
+                          const struct jdf_collective *it, size_t *ret_count)
 {
     size_t in = 1, out = 1;
     const struct jdf_pair *pair = &it->pair;
@@ -381,10 +309,10 @@ JD_API void jdf_ragged_all_to_all(JDF_ALONG, JDF_ARRAYS,
                                   const CFI_cdesc_t *recv_sizes, JDF_TYPED)
 {
     JDF_CALL("jd_ragged_all_to_all");
-    struct collective it;
+    struct jdf_collective it;
     size_t row_count, entries = jdf_count(input_offsets);
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = find_row(&call, &it, &row_count);
     if (status == JD_OK)
@@ -401,16 +329,16 @@ JD_API void jdf_ragged_all_to_all(JDF_ALONG, JDF_ARRAYS,
             extent_of_last(&it.pair.out), row_count, jdf_first(input_offsets),
             jdf_first(send_sizes), jdf_first(output_offsets),
             jdf_first(recv_sizes), (int)entries, it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 /* A number for each member, and as many elements of out as they are together:
  * what is negative the call refuses. */
 static jd_status check_parts_of_out(const struct jdf_call *call,
-                                    const struct collective *it,
+                                    const struct jdf_collective *it,
                                     const CFI_cdesc_t *counts)
 {
-    int members = members_of(it);
+    int members = jdf_collective_members(it);
     const int64_t *count = jdf_first(counts);
     size_t all = 0;
     if (members < 0)
@@ -434,16 +362,16 @@ JD_API void jdf_ragged_all_gather(JDF_ALONG, JDF_ARRAYS,
                                   const CFI_cdesc_t *counts, JDF_TYPED)
 {
     JDF_CALL("jd_ragged_all_gather");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = check_parts_of_out(&call, &it, counts);
     if (status == JD_OK)
         status = jd_ragged_all_gather(it.shard, it.along.text, it.pair.in.data,
                                       it.pair.in.count, it.pair.out.data,
                                       jdf_first(counts), it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 /* ---- moving ------------------------------------------------------------- */
@@ -457,16 +385,16 @@ static void make_permute(const struct jdf_call *call, permute_f permute,
                          JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *routes,
                          const int *dtype)
 {
-    struct collective it;
+    struct jdf_collective it;
     jd_status status =
-        begin_collective(call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+        jdf_collective_begin(call, shard, axes, in, out, dtype, JDF_MOVED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
         status = permute(it.shard, it.along.text, it.pair.in.data,
                          it.pair.out.data, it.pair.in.count, it.pair.in.dtype,
                          jdf_first(routes), (int)jdf_count(routes));
-    end_collective(call, &it, status);
+    jdf_collective_end(call, &it, status);
 }
 
 JD_API void jdf_ppermute(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *routes,
@@ -484,10 +412,10 @@ JD_API void jdf_ppermute_keep(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *routes,
 }
 
 static jd_status check_permutation(const struct jdf_call *call,
-                                   const struct collective *it,
+                                   const struct jdf_collective *it,
                                    const CFI_cdesc_t *permutation)
 {
-    int members = members_of(it);
+    int members = jdf_collective_members(it);
     if (members < 0)
         return JD_INVALID_ARGUMENT; /* which has said why */
     if (jdf_count(permutation) == (size_t)members)
@@ -502,9 +430,9 @@ JD_API void jdf_pshuffle(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *permutation,
                          JDF_TYPED)
 {
     JDF_CALL("jd_pshuffle");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
@@ -513,38 +441,38 @@ JD_API void jdf_pshuffle(JDF_ALONG, JDF_ARRAYS, const CFI_cdesc_t *permutation,
         status = jd_pshuffle(it.shard, it.along.text, it.pair.in.data,
                              it.pair.out.data, it.pair.in.count,
                              it.pair.in.dtype, jdf_first(permutation));
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 JD_API void jdf_shift(JDF_ALONG, const int *by, const int *edge, JDF_ARRAYS,
                       JDF_TYPED)
 {
     JDF_CALL("jd_shift");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
         status = jd_shift(it.shard, it.along.text, *by, it.pair.in.data,
                           it.pair.out.data, it.pair.in.count, it.pair.in.dtype,
                           (jd_edge)*edge);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 JD_API void jdf_pbroadcast(JDF_ALONG, const int *source, JDF_ARRAYS, JDF_TYPED)
 {
     JDF_CALL("jd_pbroadcast");
-    struct collective it;
-    jd_status status =
-        begin_collective(&call, shard, axes, in, out, dtype, JDF_MOVED, &it);
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
         status =
             jd_pbroadcast(it.shard, it.along.text, *source, it.pair.in.data,
                           it.pair.out.data, it.pair.in.count, it.pair.in.dtype);
-    end_collective(&call, &it, status);
+    jdf_collective_end(&call, &it, status);
 }
 
 /* ---- waiting ------------------------------------------------------------ */

@@ -212,19 +212,20 @@ module jdf_collectives
     end subroutine jd_pbroadcast
 
     ! In a group the elements move in jd_group_end: until then "in" stays as it
-    ! is, is no expression, and is contiguous, and so is "out" of jd_recv.
+    ! is, is no expression, and is contiguous, and so is "out" of jd_recv. The
+    ! target keeps compilers from knowing the elements.
     subroutine jd_send(shard, axes, to, in, dtype, stat, errmsg) &
       bind(C, name="jdf_send")
       include "transfer.inc"
       integer(c_int), intent(in) :: to
-      type(*), dimension(..), asynchronous, intent(in) :: in
+      type(*), dimension(..), asynchronous, target, intent(in) :: in
     end subroutine jd_send
 
     subroutine jd_recv(shard, axes, from, out, dtype, stat, errmsg) &
       bind(C, name="jdf_recv")
       include "transfer.inc"
       integer(c_int), intent(in) :: from
-      type(*), dimension(..), asynchronous, intent(inout) :: out
+      type(*), dimension(..), asynchronous, target, intent(inout) :: out
     end subroutine jd_recv
 
     subroutine jd_send_tagged(shard, axes, to, tag, in, dtype, stat, errmsg) &
@@ -232,7 +233,7 @@ module jdf_collectives
       include "transfer.inc"
       integer(c_int), intent(in) :: to
       integer(c_int32_t), intent(in) :: tag
-      type(*), dimension(..), asynchronous, intent(in) :: in
+      type(*), dimension(..), asynchronous, target, intent(in) :: in
     end subroutine jd_send_tagged
 
     subroutine jd_recv_tagged( &
@@ -242,7 +243,7 @@ module jdf_collectives
       include "transfer.inc"
       integer(c_int), intent(in) :: from
       integer(c_int32_t), intent(in) :: tag
-      type(*), dimension(..), asynchronous, intent(inout) :: out
+      type(*), dimension(..), asynchronous, target, intent(inout) :: out
     end subroutine jd_recv_tagged
 
     ! A send and a receive that proceed together; a peer that is -1 is nobody.
@@ -252,8 +253,8 @@ module jdf_collectives
       bind(C, name="jdf_sendrecv")
       include "transfer.inc"
       integer(c_int), intent(in) :: to, from
-      type(*), dimension(..), asynchronous, intent(in) :: in
-      type(*), dimension(..), asynchronous, intent(inout) :: out
+      type(*), dimension(..), asynchronous, target, intent(in) :: in
+      type(*), dimension(..), asynchronous, target, intent(inout) :: out
     end subroutine jd_sendrecv
 
     subroutine jd_group_begin(shard, stat, errmsg) &

@@ -21,6 +21,7 @@ module jd
   use jdf_memory
   use jdf_mesh
   use jdf_multihost
+  use jdf_overlap
   use jdf_process
   use jdf_sharding
   use jdf_types

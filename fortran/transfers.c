@@ -151,3 +151,14 @@ JD_API void jdf_group_end(jd_shard *const *shard, JDF_OUTCOME)
     is_in_group = false;
     jdf_end(&call, jd_group_end(*shard));
 }
+
+/* Where it fails the group is open still, if it was. */
+JD_API void jdf_group_start(jd_shard *const *shard, jd_request **request,
+                            JDF_OUTCOME)
+{
+    JDF_CALL("jd_group_start");
+    jd_status status = jd_group_start(*shard, request);
+    if (status == JD_OK)
+        is_in_group = false;
+    jdf_end(&call, status);
+}

@@ -14,7 +14,7 @@ module jdf_types
   private
   public :: jd_mesh, jd_shard, jd_route, jd_leaf, jd_device, jd_kv_entry
   public :: jd_sharding, jd_array, jd_block, jd_array_shard
-  public :: jd_checkpoint
+  public :: jd_checkpoint, jd_request
   public :: jd_is_null
 
   ! Statuses, stat= of each call.
@@ -76,6 +76,11 @@ module jdf_types
     type(c_ptr) :: c = c_null_ptr
   end type jd_checkpoint
 
+  ! A call that was started, until jd_wait.
+  type, bind(C) :: jd_request
+    type(c_ptr) :: c = c_null_ptr
+  end type jd_request
+
   ! From one member to another, by their indices along the axes, from 0.
   type, bind(C) :: jd_route
     integer(c_int) :: from
@@ -131,6 +136,7 @@ module jdf_types
 
   interface jd_is_null
     procedure is_null_mesh, is_null_shard, is_null_sharding, is_null_array
+    procedure is_null_request
   end interface jd_is_null
 
 contains
@@ -155,5 +161,10 @@ contains
     type(jd_array), intent(in) :: array
     is_null_array = .not. c_associated(array%c)
   end function is_null_array
+
+  elemental logical function is_null_request(request)
+    type(jd_request), intent(in) :: request
+    is_null_request = .not. c_associated(request%c)
+  end function is_null_request
 
 end module jdf_types
