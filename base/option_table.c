@@ -377,6 +377,16 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .doc = "members also compare where in the program each collective is "
                "called; the same for all processes",
     },
+    [JD_OPTION_LINES_TIMEOUT] = {
+        .field = "",
+        .variable = "JD_LINES_TIMEOUT",
+        .type = JD_TYPE_SECONDS,
+        .initial = "0.6",
+        .max = MAX_SECONDS,
+        .unit = "seconds",
+        .doc = "how long a sentence may wait for the lines of the program that "
+               "it names, which are read out of its file",
+    },
     [JD_OPTION_STACK] = {
         .field = "",
         .variable = "JD_STACK",

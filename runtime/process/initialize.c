@@ -22,6 +22,7 @@
 #include "runtime/process/exit.h"
 #include "runtime/process/watchdog.h"
 #include "runtime/process/world_way.h"
+#include "runtime/recorder/lines.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/site.h"
 #include "runtime/recorder/trace_file.h"
@@ -137,6 +138,7 @@ static void configure_recorder(const struct jd_settings *settings)
     bool is_on = jd__options_integer(settings, JD_OPTION_RECORDER) != 0;
     bool traces = jd__options_integer(settings, JD_OPTION_TRACE) != 0;
     jd__recorder_configure(is_on, traces);
+    jd__lines_configure(jd__options_seconds(settings, JD_OPTION_LINES_TIMEOUT));
     jd__site_configure(jd__options_integer(settings, JD_OPTION_CHECK_SITES) !=
                        0);
 }

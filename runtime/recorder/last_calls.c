@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/ranges.h"
 #include "base/text.h"
+#include "runtime/recorder/lines.h"
 #include "runtime/recorder/recorder.h"
 
 #include <inttypes.h>
@@ -91,7 +92,7 @@ static void add_process(struct calls_view *view, const struct jd_ring *ring)
 static bool read_rings(struct calls_view *view)
 {
     struct jd_host_rings rings = jd__recorder_host_rings();
-    view->until = jd__clock_now() + JD_LAST_CALLS_SECONDS;
+    view->until = jd__clock_now() + jd__lines_timeout() / 2;
     view->processes = rings.count > 0
                           ? calloc((size_t)rings.count, sizeof *view->processes)
                           : NULL;

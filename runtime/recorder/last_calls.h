@@ -30,11 +30,10 @@ struct jd_last_calls {
  * members have made different numbers of calls; the one that most are in comes
  * first. Where not all members have made calls here, the line has those
  * processes too that have made none there. None where the host's processes
- * cannot be read, or there is no memory. Blocks: for the lines of calls,
- * JD_LAST_CALLS_SECONDS; those that it has not come to then have their place in
- * the file alone. Threads: any; the rings may be written meanwhile.
+ * cannot be read, or there is no memory. Blocks: for the lines of calls, half
+ * of jd__lines_timeout(); those that it has not come to then have their place
+ * in the file alone. Threads: any; the rings may be written meanwhile.
  */
-#define JD_LAST_CALLS_SECONDS 0.3
 void jd__last_calls_look(struct jd_last_calls *ret_calls);
 
 void jd__last_calls_free(struct jd_last_calls *calls);

@@ -10,8 +10,8 @@
  * elfutils' libdw reads it, which is loaded at the first question: programs
  * that do not fail neither link nor load it. Without it, where the file is not
  * the one that was started (build ids differ), or where it takes longer than
- * JD_LINES_SECONDS (a disk that does not answer, a loader that another thread
- * is in), nothing is found: a sentence waits no longer for its lines.
+ * jd__lines_timeout() (a disk that does not answer, a loader that another
+ * thread is in), nothing is found: a sentence waits no longer for its lines.
  * Threads: any.
  */
 #ifndef RUNTIME_RECORDER_LINES_H
@@ -20,7 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JD_LINES_SECONDS 0.6
+/* JD_LINES_TIMEOUT, in seconds; 0.6 until then. One thread; nobody is looking
+ * for a line. */
+void jd__lines_configure(double seconds);
+double jd__lines_timeout(void);
 
 struct jd_line {
     char function[80]; /* "": not known */

@@ -8,8 +8,8 @@
  * Lines and static functions are read by lines.h. Without them a symbol is one
  * that the program shows to others (-rdynamic), "step+0x4c (train+0x14a3)"; a
  * function without one has its place in the file alone, "train+0x14a3", of
- * which addr2line makes a line. Blocks: for JD_LINES_SECONDS at most. Threads:
- * any.
+ * which addr2line makes a line. Blocks: for jd__lines_timeout() at most.
+ * Threads: any.
  */
 #ifndef RUNTIME_RECORDER_SITE_H
 #define RUNTIME_RECORDER_SITE_H

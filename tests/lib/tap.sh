@@ -106,4 +106,6 @@ clear_foreign_variables() {
         esac
     done < <(compgen -e)
     export JD_PLATFORM=cpu
+    # A processor that is late is no reason to do without lines.
+    export JD_LINES_TIMEOUT=20
 }

@@ -172,9 +172,11 @@ START_TEST(who_asks_does_not_wait_for_it)
     line_of(function + 2);
     static_function();
     replace_by_fifo();
+    jd__lines_configure(0.1);
     ck_assert(!jd__lines_find(function + 1, &line));
     ck_assert(!jd__lines_find((const void *)caller, &line));
     ck_assert(jd__lines_find(function + 2, &line)); /* it was kept */
+    jd__lines_configure(60);
     pthread_create(&thread, NULL, answer_reads, &is_over);
     line = line_of((const void *)caller);
     atomic_store(&is_over, true);
@@ -186,16 +188,13 @@ END_TEST
 
 /* ---- several who ask ----------------------------------------------------- */
 
-/* Unless it was late the answer is there, though another has asked since. */
+/* The answer is there, though another has asked since. */
 static void *ask_often(void *first)
 {
     struct jd_line line;
     for (int i = 0; i < 200; i++) {
-        double begin = jd__clock_now();
-        if (!jd__lines_find((const char *)first + 2 * (i % 20), &line))
-            ck_assert_double_ge(jd__clock_now() - begin, JD_LINES_SECONDS);
-        else
-            ck_assert_str_eq(line.file, "test_lines.c");
+        ck_assert(jd__lines_find((const char *)first + 2 * (i % 20), &line));
+        ck_assert_str_eq(line.file, "test_lines.c");
     }
     return NULL;
 }
@@ -216,6 +215,7 @@ int main(void)
         puts("1..0 # SKIP jd was built without libdw, or it is not here");
         return 0;
     }
+    jd__lines_configure(60); /* no test fails as the processor is late */
     Suite *suite = suite_create("lines");
     TCase *lines = unit_case(suite, "lines");
     tcase_set_timeout(lines, 60);
