@@ -23,9 +23,9 @@ in_c() {
     esac
 }
 
-# But for times, and for what mpirun may say of its daemons: "[head:213] plm:rsh:
-# Warning: ...".
-lasting() { sed -E '/^\[head:/d; / ms\b/d' <<<"$output"; }
+# But for times, and for what launchers say: "[head:213] plm:rsh: Warning: ...",
+# "srun: job 4 queued ...".
+lasting() { sed -E '/^(\[head|srun):/d; / ms\b/d' <<<"$output"; }
 
 # print_the_same LAUNCHER...
 print_the_same() {

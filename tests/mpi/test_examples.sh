@@ -278,7 +278,7 @@ check_same() {
     tap_check "stencil_jd ${*:2} -n $1" ends 0 out "mean heat"
     tap_check "stencil_jd ${*:2} -n $1 prints what stencil_mpi does" \
         cmp -s "$work/out" "$work/mpi"
-    if [[ -x $build/mpi_examples/05_port_mpi/stencil_f ]]; then
+    if [[ -x $examples/05_port_mpi/stencil_f ]]; then
         run "$1" 05_port_mpi/stencil_f "${@:2}"
         tap_check "so does stencil_f" cmp -s "$work/out" "$work/mpi"
     fi
