@@ -272,11 +272,11 @@ static void gather(jd::shard me)
     EXPECT(moved[n - 1] == i, "%d", moved[n - 1]);
     std::vector<std::int64_t> counts(n, 1);
     counts[0] = 0;
-    std::vector<int> own(i ? 1 : 0, i), others(n - 1);
-    jd::ragged_all_gather(me, nullptr, own, others, counts);
+    std::vector<int> given(i ? 1 : 0, i), others(n - 1);
+    jd::ragged_all_gather(me, nullptr, given, others, counts);
     EXPECT(n == 1 || others.back() == static_cast<int>(n) - 1, "%d",
            others.back());
-    jd::ragged_all_gather(me, nullptr, own, all, counts, status);
+    jd::ragged_all_gather(me, nullptr, given, all, counts, status);
     EXPECT_TEXT(status, "jd::ragged_all_gather: out has ");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_mismatch.c - the sentence about two calls that differ in their routes:
- * the members are played one after the other, and a broadcast gives what its
- * source would. */
+/* test_mismatch.c - the sentence about two calls that differ in their routes,
+ * or in their counts: the members are played one after the other, and a
+ * broadcast gives what its source would. */
 #include "collectives/platform/mismatch.h"
 #include "base/progress.h"
 #include "tests/unit/unit.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS = 1300, ODD = 3, OTHER = 0 };
+enum { MEMBERS = 1300, ODD = 3, OTHER = 0, PIECE = 256 };
 
 #define CALLS                                                                  \
     "jd_ppermute: process 13 calls jd_ppermute of 5 x F32, process 10 calls "  \
@@ -20,7 +20,8 @@ enum { MEMBERS = 1300, ODD = 3, OTHER = 0 };
     "count and type"
 
 static struct {
-    int to[2][MEMBERS]; /* odd's routes, and other's */
+    int to[2][MEMBERS]; /* odd's routes or counts, and other's */
+    enum jd_activity odd_calls;
     int self;
     int broadcasts;
     int fails_at; /* the broadcast that does; -1: none */
@@ -47,13 +48,14 @@ static jd_status tell_site(const struct jd_collective *call, int source)
 static jd_status broadcast(struct jd_comm *comm,
                            const struct jd_collective *call, int source)
 {
-    int32_t *out = call->out;
-    int begin = world.broadcasts / 2 * 512;
+    int64_t *out = call->out;
+    int begin = world.broadcasts / 2 * PIECE;
     ck_assert_ptr_null(comm);
     if (call->dtype == JD_U8)
         return tell_site(call, source);
     ck_assert_int_eq(source, world.broadcasts % 2 ? OTHER : ODD);
-    ck_assert_uint_le(call->count, 512);
+    ck_assert_int_eq(call->dtype, JD_S64);
+    ck_assert_uint_le(call->count, PIECE);
     if (world.broadcasts++ == world.fails_at)
         return jd_fail(JD_ABORTED, "another member gave up");
     for (size_t i = 0; i < call->count; i++) {
@@ -72,6 +74,7 @@ static void reset(void)
         world.to[0][i] = world.to[1][i] = i % 7 ? (i + 1) % MEMBERS : -1;
     world.fails_at = -1;
     world.several = 1;
+    world.odd_calls = JD_ACTIVITY_PPERMUTE;
     world.sites[0] = world.sites[1] = "";
 }
 
@@ -100,24 +103,29 @@ static jd_status play(int self, enum jd_activity activity, uint64_t count)
     static const struct jd_platform platform = { .broadcast = broadcast };
     static jd_route routes[MEMBERS];
     static int processes[MEMBERS];
+    static int64_t counts[MEMBERS];
+    bool has_list = self == ODD || self == OTHER;
     struct jd_permute permute = { .routes = routes };
-    struct jd_collective call = { .activity = JD_ACTIVITY_PPERMUTE };
+    struct jd_collective call = { .activity = world.odd_calls };
     struct jd_mismatch mismatch = {
         .platform = &platform,
         .call = &call,
         .processes = processes,
         .size = MEMBERS,
         .index = self,
-        .odd = { ODD, signature_of(JD_ACTIVITY_PPERMUTE, 5) },
+        .odd = { ODD, signature_of(world.odd_calls, 5) },
         .other = { OTHER, signature_of(activity, count) },
     };
     mismatch.odd.signature.digest = 1;
     mismatch.odd.signature.site = world.compared[0];
     mismatch.other.signature.site = world.compared[1];
-    for (int i = 0; i < MEMBERS; i++)
+    for (int i = 0; i < MEMBERS; i++) {
         processes[i] = 10 + i / world.several;
+        counts[i] = world.to[self == OTHER][i];
+    }
     permute.num_routes = list(self, routes);
-    call.permute = self == ODD || self == OTHER ? &permute : NULL;
+    call.permute = has_list ? &permute : NULL;
+    call.counts = has_list ? counts : NULL;
     world.self = self;
     world.broadcasts = 0;
     return jd__mismatch_fail(&mismatch);
@@ -142,17 +150,17 @@ START_TEST(the_first_route_that_differs_is_said)
     world.to[0][515] = -1;
     expect_routes("; their routes differ: process 13 has 515 -> nobody, "
                   "process 10 has 515 -> 516");
-    ck_assert_int_eq(world.broadcasts, 4);
+    ck_assert_int_eq(world.broadcasts, 6);
     world.to[1][511] = 0;
     expect_routes(
         "; their routes differ: process 13 has 511 -> nobody, process "
         "10 has 511 -> 0");
-    ck_assert_int_eq(world.broadcasts, 2);
+    ck_assert_int_eq(world.broadcasts, 4);
     reset();
     world.to[1][MEMBERS - 1] = 8;
     expect_routes("; their routes differ: process 13 has 1299 -> 0, process "
                   "10 has 1299 -> 8");
-    ck_assert_int_eq(world.broadcasts, 6);
+    ck_assert_int_eq(world.broadcasts, 12);
 }
 END_TEST
 
@@ -162,8 +170,25 @@ START_TEST(what_cannot_be_told_is_left_out)
     reset();
     expect_routes("");
     world.to[0][515] = 7;
-    for (world.fails_at = 0; world.fails_at < 4; world.fails_at++)
+    for (world.fails_at = 0; world.fails_at < 6; world.fails_at++)
         expect_routes("");
+}
+END_TEST
+
+/* Though they differ in their own too. */
+START_TEST(the_first_count_that_differs_is_said)
+{
+    static const char *const text =
+        "jd_ragged_all_gather: process 13 calls jd_ragged_all_gather of F32, "
+        "process 10 calls jd_ragged_all_gather of F32; their counts differ: "
+        "process 13 has counts[300] = 9, process 10 has counts[300] = "
+        "301" ALIKE;
+    reset();
+    world.odd_calls = JD_ACTIVITY_RAGGED_ALL_GATHER;
+    world.to[0][300] = 9;
+    UNIT_FAILS(play(ODD, world.odd_calls, 6), JD_INVALID_ARGUMENT, text);
+    ck_assert_int_eq(world.broadcasts, 4);
+    UNIT_FAILS(play(700, world.odd_calls, 6), JD_INVALID_ARGUMENT, text);
 }
 END_TEST
 
@@ -299,6 +324,7 @@ int main(void)
     TCase *routes = unit_case(suite, "routes");
     tcase_add_test(routes, the_first_route_that_differs_is_said);
     tcase_add_test(routes, what_cannot_be_told_is_left_out);
+    tcase_add_test(routes, the_first_count_that_differs_is_said);
     tcase_add_test(routes, other_calls_are_not_asked_for_routes);
     tcase_add_test(routes, both_say_where_they_call);
     tcase_add_test(routes, places_are_said_where_all_else_is_alike);
