@@ -68,6 +68,12 @@ static inline jd_status jdf_unless(bool failed, jd_status status)
     return failed ? status : JD_OK;
 }
 
+/* Of a logical(c_bool) that may not be present. */
+static inline bool jdf_is_true(const bool *option)
+{
+    return option && *option;
+}
+
 /* ---- texts -------------------------------------------------------------- */
 
 /* A text without the blanks at its end, as C wants it; short ones need no

@@ -11,11 +11,6 @@ static double seconds_of(const double *timeout)
     return timeout ? *timeout : 0;
 }
 
-static bool is_true(const bool *option)
-{
-    return option && *option;
-}
-
 /* ---- one key ------------------------------------------------------------ */
 
 JD_API void jdf_kv_set(const CFI_cdesc_t *key, const CFI_cdesc_t *value,
@@ -31,7 +26,7 @@ JD_API void jdf_kv_set(const CFI_cdesc_t *key, const CFI_cdesc_t *value,
     if (status == JD_OK)
         status = jd_kv_set(text.text, bytes.data,
                            bytes.count * jd_dtype_size(bytes.dtype),
-                           is_true(allow_overwrite));
+                           jdf_is_true(allow_overwrite));
     jdf_buffer_drop(&bytes);
     jdf_text_drop(&text);
     jdf_end(&call, status);
@@ -164,7 +159,7 @@ JD_API void jdf_kv_set_many(const CFI_cdesc_t *keys, const CFI_cdesc_t *values,
     jd_status status = jdf_texts_take(&call, keys, &list);
     if (status == JD_OK) {
         status = set_many(&call, list, values->base_addr, jdf_first(sizes),
-                          jdf_count(sizes), is_true(allow_overwrite));
+                          jdf_count(sizes), jdf_is_true(allow_overwrite));
         free((void *)list);
     }
     jdf_end(&call, status);

@@ -18,6 +18,7 @@ module jd
   use jdf_checkpoint
   use jdf_collectives
   use jdf_coordination
+  use jdf_halo
   use jdf_memory
   use jdf_mesh
   use jdf_multihost
