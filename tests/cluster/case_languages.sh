@@ -7,7 +7,8 @@
 # timeout: 120
 examples=$build/mpi_examples
 others=()
-for program in 01_hello/hello 03_psum/psum 05_port_mpi/stencil 07_mesh/matmul; do
+for program in 01_hello/hello 03_psum/psum 05_port_mpi/stencil 07_mesh/matmul \
+    08_shallow_water/shallow; do
     for language in f cxx; do
         [[ ! -x $examples/${program}_$language ]] ||
             others+=("${program}_$language")
@@ -18,7 +19,7 @@ done
 # in_c NAME_LANGUAGE: the same program in C.
 in_c() {
     case ${1%_*} in
-    05_port_mpi/stencil) echo 05_port_mpi/stencil_jd ;;
+    05_port_mpi/stencil | 08_shallow_water/shallow) echo "${1%_*}_jd" ;;
     *) echo "${1%_*}" ;;
     esac
 }
