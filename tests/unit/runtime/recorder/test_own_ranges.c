@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(so_many_names_are_kept)
 {
-    char name[16];
+    char name[20];
     for (int i = 0; i < JD_RING_OWN_NAMES; i++) {
         snprintf(name, sizeof name, "step %d", i);
         begin(name);

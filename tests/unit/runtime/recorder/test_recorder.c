@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(many_names_are_told_apart)
 {
-    static char names[2 * JD_RING_NAMES][16];
+    static char names[2 * JD_RING_NAMES][20];
     for (int i = 0; i < 2 * JD_RING_NAMES; i++)
         snprintf(names[i], sizeof names[i], "name %d", i);
     for (int round = 0; round < 2; round++)
