@@ -17,19 +17,6 @@ pages=$(realpath "$2")/doc/man
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# public_names: calls, types and macros of the headers, found by other means than
-# the pages' generator: no line of a name is in a comment.
-public_names() {
-    code_of "$source_dir"/include/jd*.h >"$work/code"
-    declared "$source_dir"/include/jd*.h
-    sed -nE 's/^typedef struct (jd_\w+) jd_\w+;.*/\1/p; s/^\} (jd_\w+);.*/\1/p' \
-        "$work/code"
-    sed -nE 's/^#define (JD_\w+).*/\1/p' "$work/code" | sort -u |
-        while IFS= read -r name; do
-            grep -q "^#undef $name" "$work/code" || [[ $name == *_H ]] || echo "$name"
-        done | grep -vxE 'JD_API|JD_NORETURN|JD_FORMAT'
-}
-
 # printed FILE: as a reader has it, without its bold.
 printed() {
     (cd "$work" && groff -ww -man -Kutf8 -Tutf8 -rLL=80n "$1") | col -bx
@@ -63,7 +50,7 @@ for tool in groff col; do
 done
 # .so is of the folder above.
 ln -s "$pages" "$work/man3"
-public_names | sort -u >"$work/names"
+names_declared "$source_dir"/include/jd*.h >"$work/names"
 count=$(wc -l <"$work/names")
 tap_result "there are public names: $count" "$((count < 100))" "$work/names"
 while IFS= read -r name; do

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# test_html.sh - the HTML manual: each public name has an entry, no link leads nowhere,
+# nothing is fetched from another host, and the search finds what a stranger asks for.
+# usage: test_html.sh SOURCE_DIR BUILD_DIR
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
+source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=declared.sh
+source "$here/declared.sh"
+source_dir=$1
+site=$2/doc/html/html
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# lacks WHAT SITE ARGUMENT...
+lacks() {
+    python3 "$here/check_html.py" "$@"
+}
+
+# check NAME WHAT ARGUMENT...
+check() {
+    local name=$1 what=$2 status=0
+    shift 2
+    lacks "$what" "$site" "$@" <"$work/names" >"$work/out" 2>&1 || status=$?
+    tap_result "$name" "$status" "$work/out"
+}
+
+# asked QUESTION PAGE
+asked() {
+    check "the search leads to $2: $1" search "$1" "$2"
+}
+
+# seen NAME WHAT ARGUMENT...: that the defect in $work/site is.
+seen() {
+    local name=$1 what=$2 status=0
+    shift 2
+    lacks "$what" "$work/site" "$@" <"$work/names" >"$work/out" 2>&1 && status=1
+    tap_result "seen: $name" "$status" "$work/out"
+}
+
+[[ -d $site ]] || tap_skip_all \
+    "no HTML manual was built (Debian: mkdocs-material, mandoc; -Dmanual=auto)"
+names_declared "$source_dir"/include/jd*.h >"$work/names"
+count=$(wc -l <"$work/names")
+tap_result "there are public names: $count" "$((count < 100))" "$work/names"
+check "each has an entry" names
+check "no link leads nowhere" links
+check "nothing is fetched from another host" hosts
+asked jd_psum reference/jd_collectives.h.html#jd_psum
+asked cmake doc/building.html
+asked "JD_COORDINATOR_ADDRESS is localhost, which only processes of process 0's own host can reach" \
+    doc/errors.html#which-only-processes-of-process-0s-own-host-can-reach
+asked srun doc/launching.html
+
+cp -r "$site" "$work/site"
+sed -i 's/id="jd_pmean"//' "$work/site/reference/jd_collectives.h.html"
+seen "a name without an entry" names
+seen "a link to an anchor that has gone" links
+sed -i 's|</body>|<script src="https://example.org/a.js"></script>&|' \
+    "$work/site/index.html"
+seen "a script from elsewhere" hosts
+sed -i 's/srun/run/g' "$work/site/search/search_index.json"
+seen "a question without an answer" search srun doc/launching.html
+tap_done
