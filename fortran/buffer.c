@@ -97,7 +97,7 @@ static jd_status find_dtype(const struct jdf_call *call, const char *name,
 {
     if (dtype)
         return take_dtype(call, name, array, *dtype, ret_dtype);
-    *ret_dtype = jdf_dtype_of(array);
+    *ret_dtype = use == JDF_OPAQUE ? JD_U8 : jdf_dtype_of(array);
     if (!*ret_dtype)
         return fail_no_type(call, name, array);
     if (use == JDF_REDUCED && is_text(array))
@@ -116,7 +116,7 @@ static bool is_assumed_size(const CFI_cdesc_t *array)
     return array->rank > 0 && array->dim[array->rank - 1].extent < 0;
 }
 
-static size_t num_elements(const CFI_cdesc_t *array)
+size_t jdf_num_elements(const CFI_cdesc_t *array)
 {
     size_t n = 1;
     for (int i = 0; i < array->rank; i++)
@@ -129,7 +129,7 @@ static bool is_contiguous(const CFI_cdesc_t *array)
     ptrdiff_t step = (ptrdiff_t)array->elem_len;
     for (int i = 0; i < array->rank; i++) {
         if (array->dim[i].extent != 1 && array->dim[i].sm != step)
-            return num_elements(array) == 0;
+            return jdf_num_elements(array) == 0;
         step *= array->dim[i].extent;
     }
     return true;
@@ -184,7 +184,7 @@ static char *next_element(const CFI_cdesc_t *array, size_t *index, char *at)
 /* Copies element by element between the section and packed ones. */
 static void copy_section(const CFI_cdesc_t *array, char *packed, bool packs)
 {
-    size_t index[CFI_MAX_RANK] = { 0 }, n = num_elements(array);
+    size_t index[CFI_MAX_RANK] = { 0 }, n = jdf_num_elements(array);
     char *at = array->base_addr;
     for (size_t i = 0; i < n; i++, packed += array->elem_len) {
         if (packs)
@@ -198,7 +198,7 @@ static void copy_section(const CFI_cdesc_t *array, char *packed, bool packs)
 static jd_status pack_section(const struct jdf_call *call,
                               struct jdf_buffer *buffer)
 {
-    size_t bytes = num_elements(buffer->array) * buffer->array->elem_len;
+    size_t bytes = jdf_num_elements(buffer->array) * buffer->array->elem_len;
     buffer->data = buffer->packed = malloc(bytes);
     if (!buffer->packed)
         return jd_fail_with(
@@ -248,7 +248,7 @@ jd_status jdf_bytes_take(const struct jdf_call *call, const char *name,
                             "a contiguous array",
                             call->name, name);
     ret_bytes->data = array->base_addr;
-    ret_bytes->size = num_elements(array) * array->elem_len;
+    ret_bytes->size = jdf_num_elements(array) * array->elem_len;
     return JD_OK;
 }
 
@@ -262,7 +262,7 @@ jd_status jdf_buffer_take(const struct jdf_call *call, const char *name,
         status = find_dtype(call, name, array, dtype, use, &ret_buffer->dtype);
     if (status != JD_OK)
         return status;
-    ret_buffer->count = num_elements(array) * length_of(ret_buffer);
+    ret_buffer->count = jdf_num_elements(array) * length_of(ret_buffer);
     ret_buffer->data = array->base_addr;
     return is_contiguous(array) ? JD_OK : pack_section(call, ret_buffer);
 }

@@ -20,8 +20,9 @@ struct jdf_buffer {
     jd_dtype dtype;
 };
 
-/* What is done with the elements: texts are moved, and not added up. */
-enum jdf_use { JDF_MOVED, JDF_REDUCED };
+/* What is done with the elements: texts are moved, and not added up; of those
+ * that jd does not look at each has any type, and is counted in bytes. */
+enum jdf_use { JDF_MOVED, JDF_REDUCED, JDF_OPAQUE };
 
 /*
  * dtype is the program's own, for a type that Fortran has not (BF16, U32), of
@@ -74,6 +75,10 @@ void jdf_pair_end(struct jdf_pair *pair, jd_status status);
 jd_status jdf_check_counts(const struct jdf_call *call,
                            const struct jdf_buffer *big,
                            const struct jdf_buffer *small, int times);
+
+/* The elements of an array that has an end: an array's own, each of elem_len
+ * bytes. */
+size_t jdf_num_elements(const CFI_cdesc_t *array);
 
 /* The elements along dimension 1, and how many such rows there are. Of texts
  * bytes. */

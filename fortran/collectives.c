@@ -60,6 +60,38 @@ JD_API void jdf_scan(JDF_ALONG, const int *op, const int *kind, JDF_ARRAYS,
     jdf_collective_end(&call, &it, status);
 }
 
+/* jd sees bytes alone. */
+static jd_status check_elements(const struct jdf_call *call,
+                                const struct jdf_pair *pair)
+{
+    const CFI_cdesc_t *in = pair->in.array, *out = pair->out.array;
+    size_t ins = jdf_num_elements(in), outs = jdf_num_elements(out);
+    if (in->type == out->type && in->elem_len == out->elem_len && ins == outs)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: in has %zu elements of %zu bytes (%s), and out "
+                        "%zu of %zu (%s); they are as many of one type",
+                        call->name, ins, in->elem_len, jdf_type_text(in).text,
+                        outs, out->elem_len, jdf_type_text(out).text);
+}
+
+JD_API void jdf_preduce(JDF_ALONG, JDF_ARRAYS, jd_reduce_f join,
+                        void *const *context, JDF_OUTCOME)
+{
+    JDF_CALL("jd_preduce");
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, NULL,
+                                            JDF_OPAQUE, &it);
+    if (status == JD_OK)
+        status = check_elements(&call, &it.pair);
+    if (status == JD_OK)
+        status =
+            jd_preduce(it.shard, it.along.text, it.pair.in.data,
+                       it.pair.out.data, jdf_num_elements(it.pair.in.array),
+                       in->elem_len, join, context ? *context : NULL);
+    jdf_collective_end(&call, &it, status);
+}
+
 /* ---- values and indices -------------------------------------------------- */
 
 /* The arrays of indices; in is without data where it is not present. */

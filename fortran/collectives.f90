@@ -13,7 +13,7 @@ module jdf_collectives
   private
   public :: jd_psum, jd_pmean, jd_pmax, jd_pmin, jd_pprod
   public :: jd_pand, jd_por, jd_pxor
-  public :: jd_pmaxloc, jd_pminloc, jd_scan
+  public :: jd_pmaxloc, jd_pminloc, jd_scan, jd_preduce
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
   public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
@@ -104,6 +104,25 @@ module jdf_collectives
       include "reduce.inc"
       integer(c_int), intent(in) :: op, kind
     end subroutine jd_scan
+
+    ! The members' elements, of any type, joined in the members' order by a
+    ! procedure of the program's, c_funloc(join), which calls nothing of jd:
+    !
+    !     subroutine join(into, from, n, context) bind(C)
+    !       integer(c_size_t), value :: n
+    !       type(pair), intent(inout) :: into(n)
+    !       type(pair), intent(in) :: from(n)
+    !       type(c_ptr), value :: context
+    subroutine jd_preduce( &
+      shard, axes, in, out, join, context, stat, errmsg) &
+      bind(C, name="jdf_preduce")
+      import :: jd_shard, c_funptr, c_ptr, c_int, c_char
+      type(*), dimension(..) :: in
+      type(*), dimension(..), intent(inout), optional :: out
+      type(c_funptr), value :: join
+      type(c_ptr), intent(in), optional :: context
+      include "along.inc"
+    end subroutine jd_preduce
 
     ! Member i gets part i of the sum: in(..., members * n), out(..., n).
     subroutine jd_psum_scatter(shard, axes, in, out, dtype, stat, errmsg) &
