@@ -16,7 +16,8 @@ module jdf_overlap
   implicit none
   private
   public :: jd_psum_start, jd_pmean_start, jd_pmax_start, jd_pmin_start
-  public :: jd_pprod_start, jd_psum_scatter_start, jd_all_gather_start
+  public :: jd_pprod_start, jd_pand_start, jd_por_start, jd_pxor_start
+  public :: jd_psum_scatter_start, jd_all_gather_start
   public :: jd_all_to_all_start, jd_pbroadcast_start, jd_barrier_start
   public :: jd_group_start, jd_wait
 
@@ -52,6 +53,25 @@ module jdf_overlap
       bind(C, name="jdf_pprod_start")
       include "start.inc"
     end subroutine jd_pprod_start
+
+    ! Integers bit by bit, and truth values.
+    subroutine jd_pand_start( &
+      shard, axes, in, out, request, dtype, stat, errmsg) &
+      bind(C, name="jdf_pand_start")
+      include "start.inc"
+    end subroutine jd_pand_start
+
+    subroutine jd_por_start( &
+      shard, axes, in, out, request, dtype, stat, errmsg) &
+      bind(C, name="jdf_por_start")
+      include "start.inc"
+    end subroutine jd_por_start
+
+    subroutine jd_pxor_start( &
+      shard, axes, in, out, request, dtype, stat, errmsg) &
+      bind(C, name="jdf_pxor_start")
+      include "start.inc"
+    end subroutine jd_pxor_start
 
     ! Part i of the sum to member i: in(..., members * n), out(..., n).
     subroutine jd_psum_scatter_start( &

@@ -85,6 +85,17 @@ JD_API jd_status jd_pprod_start(jd_shard *shard, const char *axes,
                                 const void *in, void *out, size_t count,
                                 jd_dtype dtype, jd_request **ret_request);
 
+/* jd_pand(), jd_por(), jd_pxor(). Source: MPI_Iallreduce. */
+JD_API jd_status jd_pand_start(jd_shard *shard, const char *axes,
+                               const void *in, void *out, size_t count,
+                               jd_dtype dtype, jd_request **ret_request);
+JD_API jd_status jd_por_start(jd_shard *shard, const char *axes, const void *in,
+                              void *out, size_t count, jd_dtype dtype,
+                              jd_request **ret_request);
+JD_API jd_status jd_pxor_start(jd_shard *shard, const char *axes,
+                               const void *in, void *out, size_t count,
+                               jd_dtype dtype, jd_request **ret_request);
+
 /*
  * jd_psum_scatter(), jd_all_gather(), jd_all_to_all(): count is of each block.
  * Source: MPI_Ireduce_scatter_block, MPI_Iallgather, MPI_Ialltoall.

@@ -138,6 +138,30 @@ request pprod_start(shard me, c_text axes, In &in, Out &out,
 }
 
 template <class In, class Out>
+request pand_start(shard me, c_text axes, In &in, Out &out,
+                   on_failure failure = {})
+{
+    return detail::alike_start("jd::pand_start", jd_pand_start, me, axes, in,
+                               out, failure);
+}
+
+template <class In, class Out>
+request por_start(shard me, c_text axes, In &in, Out &out,
+                  on_failure failure = {})
+{
+    return detail::alike_start("jd::por_start", jd_por_start, me, axes, in, out,
+                               failure);
+}
+
+template <class In, class Out>
+request pxor_start(shard me, c_text axes, In &in, Out &out,
+                   on_failure failure = {})
+{
+    return detail::alike_start("jd::pxor_start", jd_pxor_start, me, axes, in,
+                               out, failure);
+}
+
+template <class In, class Out>
 request psum_scatter_start(shard me, c_text axes, In &in, Out &out,
                            on_failure failure = {})
 {

@@ -46,9 +46,10 @@ from .multihost_utils import (assert_equal, broadcast_one_to_all,
                               reached_preemption_sync_point,
                               sync_global_devices)
 from .overlap import (Request, all_gather_start, all_to_all_start,
-                      barrier_start, group_start, halo_start,
+                      barrier_start, group_start, halo_start, pand_start,
                       pbroadcast_start, pmax_start, pmean_start, pmin_start,
-                      pprod_start, psum_scatter_start, psum_start)
+                      por_start, pprod_start, psum_scatter_start, psum_start,
+                      pxor_start)
 from .process import (Job, abort, initialize, is_initialized, process_count,
                       process_index, shutdown, version, wtime)
 from .shardings import (NamedSharding, P, PartitionSpec, visualize_sharding)

@@ -99,6 +99,24 @@ def pprod_start(x: Any, axis_name: Axes = None, *, out: Any = None,
     return _reduce('jd_pprod_start', x, axis_name, out, shard)
 
 
+def pand_start(x: Any, axis_name: Axes = None, *, out: Any = None,
+               shard: Shard | None = None) -> Request:
+    """jd.pand(), started."""
+    return _reduce('jd_pand_start', x, axis_name, out, shard)
+
+
+def por_start(x: Any, axis_name: Axes = None, *, out: Any = None,
+              shard: Shard | None = None) -> Request:
+    """jd.por(), started."""
+    return _reduce('jd_por_start', x, axis_name, out, shard)
+
+
+def pxor_start(x: Any, axis_name: Axes = None, *, out: Any = None,
+               shard: Shard | None = None) -> Request:
+    """jd.pxor(), started."""
+    return _reduce('jd_pxor_start', x, axis_name, out, shard)
+
+
 def _blocks(x: Any, axis_name: Axes,
             shard: Shard | None) -> tuple[Any, int, int, Shard]:
     """x, whose first dimension has blocks for the members; their number and

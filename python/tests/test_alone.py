@@ -263,7 +263,8 @@ class Moves(unittest.TestCase):
                         jd.pprod_start(np.full(1, 2)), jd.barrier_start(),
                         jd.psum_scatter_start(x), jd.all_gather_start(i),
                         jd.all_to_all_start(x),
-                        jd.pbroadcast_start(x, 'data', 3)]
+                        jd.pbroadcast_start(x, 'data', 3),
+                        jd.pand_start(x), jd.por_start(x), jd.pxor_start(x)]
             got = [request.wait() for request in reversed(requests)][::-1]
             self.assertIs(got[5], block)
             self.assertIs(requests[5].wait(), block)
@@ -288,6 +289,12 @@ class Moves(unittest.TestCase):
             self.assertEqual(got[10], [2 * i + m + k
                                        for m in range(4) for k in range(2)])
             self.assertEqual(got[11], list(range(3, 11)))
+            for k in range(8):
+                m = [k, k + 1, k + 2, k + 3]
+                self.assertEqual([got[12][k], got[13][k], got[14][k]],
+                                 [m[0] & m[1] & m[2] & m[3],
+                                  m[0] | m[1] | m[2] | m[3],
+                                  m[0] ^ m[1] ^ m[2] ^ m[3]])
 
     def test_ragged(self):
         def body(me):

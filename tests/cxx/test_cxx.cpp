@@ -380,6 +380,14 @@ static void start_more(jd::shard me)
         jd::request said = jd::pbroadcast_start(me, "data", 0, one, one);
         product = std::move(mean_of);
     }
+    int bit = 1 << me.index(nullptr), any = 0, odd = 0, all = 1;
+    {
+        jd::request any_of = jd::por_start(me, "data", bit, any);
+        jd::request odd_of = jd::pxor_start(me, "data", bit, odd);
+        jd::request all_of = jd::pand_start(me, "data", bit, all);
+    }
+    EXPECT(any == (1 << n) - 1 && odd == any, "%d", any);
+    EXPECT(all == (n == 1), "%d", all);
     EXPECT(mean * n == 1 && one == 1 && least == (n == 1), "%d", least);
     EXPECT(power == std::pow(2., n), "%g", power);
     jd::status status;

@@ -79,6 +79,18 @@ contains
     call jd_pprod_start(me, "x", a, b, request)
     call finish(request, "jd_pprod_start")
     call expect(all(b == c), "a product")
+    call jd_pand(me, "x", a, c)
+    call jd_pand_start(me, "x", a, b, request)
+    call finish(request, "jd_pand_start")
+    call expect(all(b == c), "and")
+    call jd_por(me, "x", a, c)
+    call jd_por_start(me, "x", a, b, request)
+    call finish(request, "jd_por_start")
+    call expect(all(b == c), "or")
+    call jd_pxor(me, "x", a, c)
+    call jd_pxor_start(me, "x", a, b, request)
+    call finish(request, "jd_pxor_start")
+    call expect(all(b == c), "exclusive or")
   end subroutine reduce
 
   ! A contiguous section of an array, a scalar, nothing; BF16.

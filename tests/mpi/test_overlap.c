@@ -21,6 +21,9 @@ enum { OPS = 24, MOST = 3000 };
 enum kind {
     PSUM,
     PMAX,
+    PAND,
+    POR,
+    PXOR,
     SCATTER,
     GATHER,
     TO_ALL,
@@ -117,6 +120,12 @@ static jd_status call_op(struct op *op, jd_shard *s, int me, int n)
         return jd_psum(s, "x", op->in, op->out, op->count, JD_S64);
     case PMAX:
         return jd_pmax(s, "x", op->in, op->out, op->count, JD_S64);
+    case PAND:
+        return jd_pand(s, "x", op->in, op->out, op->count, JD_S64);
+    case POR:
+        return jd_por(s, "x", op->in, op->out, op->count, JD_S64);
+    case PXOR:
+        return jd_pxor(s, "x", op->in, op->out, op->count, JD_S64);
     case SCATTER:
         return jd_psum_scatter(s, "x", op->in, op->out, op->count, JD_S64);
     case GATHER:
@@ -150,6 +159,15 @@ static jd_status start_op(struct op *op, jd_shard *s, int me, int n)
         break;
     case PMAX:
         status = jd_pmax_start(s, axis, op->in, op->out, op->count, JD_S64, r);
+        break;
+    case PAND:
+        status = jd_pand_start(s, axis, op->in, op->out, op->count, JD_S64, r);
+        break;
+    case POR:
+        status = jd_por_start(s, axis, op->in, op->out, op->count, JD_S64, r);
+        break;
+    case PXOR:
+        status = jd_pxor_start(s, axis, op->in, op->out, op->count, JD_S64, r);
         break;
     case SCATTER:
         status = jd_psum_scatter_start(s, axis, op->in, op->out, op->count,
@@ -185,13 +203,27 @@ static jd_status start_op(struct op *op, jd_shard *s, int me, int n)
 
 static int64_t fold_of(const struct op *op, int n, size_t i)
 {
-    int64_t sum = 0, most = -1;
-    for (int m = 0; m < n; m++) {
+    int64_t folded = value_of(op, 0, i);
+    for (int m = 1; m < n; m++) {
         int64_t value = value_of(op, m, i);
-        sum += value;
-        most = value > most ? value : most;
+        switch (op->kind) {
+        case PMAX:
+            folded = value > folded ? value : folded;
+            break;
+        case PAND:
+            folded &= value;
+            break;
+        case POR:
+            folded |= value;
+            break;
+        case PXOR:
+            folded ^= value;
+            break;
+        default:
+            folded += value;
+        }
     }
-    return op->kind == PMAX ? most : sum;
+    return folded;
 }
 
 /* Of a halo of one at each side, where there is one. */
