@@ -155,8 +155,8 @@ check_water() {
         --picture "$work/first.ppm"
     grep '^step' "$work/out" >"$work/water"
     tap_check "shallow water, MPI" has out "step     88  water "
+    # shellcheck disable=SC2086 # two words
     for shape in "1 1" "4 1" "6 1" "1 4" "2 2"; do
-        # shellcheck disable=SC2086 # two words
         check_water_in jd $shape
         [[ ! -x $examples/08_shallow_water/shallow_f ]] ||
             check_water_in f $shape
