@@ -21,6 +21,7 @@ module jdf_collectives
   public :: jd_ppermute, jd_ppermute_keep, jd_pshuffle, jd_pbroadcast
   public :: jd_shift, jd_sendrecv
   public :: jd_send, jd_recv, jd_send_tagged, jd_recv_tagged
+  public :: jd_recv_any_size
   public :: jd_group_begin, jd_group_end
   public :: jd_barrier, jd_shard_synchronize
   public :: jd_shard_stream, jd_shard_use_stream
@@ -246,6 +247,19 @@ module jdf_collectives
       integer(c_int), intent(in) :: from
       type(*), dimension(..), asynchronous, target, intent(inout) :: out
     end subroutine jd_recv
+
+    ! As much as is sent, which "out" has room for; "count" elements came, in a
+    ! group when that has ended.
+    subroutine jd_recv_any_size( &
+      shard, axes, from, out, count, &
+      dtype, stat, errmsg) &
+      bind(C, name="jdf_recv_any_size")
+      import :: c_size_t
+      include "transfer.inc"
+      integer(c_int), intent(in) :: from
+      type(*), dimension(..), asynchronous, intent(inout) :: out
+      integer(c_size_t), asynchronous, intent(inout) :: count
+    end subroutine jd_recv_any_size
 
     subroutine jd_send_tagged(shard, axes, to, tag, in, dtype, stat, errmsg) &
       bind(C, name="jdf_send_tagged")

@@ -73,6 +73,27 @@ static void receive_array(const struct jdf_call *call, JDF_TRANSFER,
     jdf_end(call, status);
 }
 
+JD_API void jdf_recv_any_size(JDF_TRANSFER, const CFI_cdesc_t *out,
+                              size_t *count, JDF_TYPED)
+{
+    JDF_CALL("jd_recv_any_size");
+    struct jdf_text along;
+    struct jdf_buffer buffer = { .packed = NULL };
+    jd_status status = jdf_axes_take(&call, axes, &along);
+    if (status == JD_OK)
+        status = jdf_buffer_take(&call, "out", out, dtype, JDF_MOVED, &buffer);
+    if (status == JD_OK)
+        status = check_grouped(&call, &buffer);
+    if (status == JD_OK)
+        status = jd_recv_any_size(*shard, along.text, *peer, buffer.data,
+                                  buffer.count, count, buffer.dtype);
+    if (status == JD_OK)
+        jdf_buffer_write(&buffer);
+    jdf_buffer_drop(&buffer);
+    jdf_text_drop(&along);
+    jdf_end(&call, status);
+}
+
 JD_API void jdf_send(JDF_TRANSFER, const CFI_cdesc_t *in, JDF_TYPED)
 {
     JDF_CALL("jd_send");

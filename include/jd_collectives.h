@@ -412,6 +412,25 @@ JD_API jd_status jd_recv_tagged(jd_shard *shard, const char *axes, int from,
                                 jd_dtype dtype);
 
 /*
+ * Receives what a member's jd_send() sends, without knowing how much that is:
+ * *ret_count elements, capacity of them at most, into the begin of out; the
+ * rest of out stays. It matches as jd_recv() does, with tag 0 among tags. In a
+ * group *ret_count is known when the group's end, or jd_wait() of
+ * jd_group_start(), has returned JD_OK, and its memory lives until then. On cpu
+ * alone.
+ *
+ * Collective: as jd_send.
+ * Returns: INVALID_ARGUMENT on both, naming them, the count and the capacity,
+ *   where more than capacity is sent, and naming the types where these differ:
+ *   nothing of that pair is written, and the job goes on; UNIMPLEMENTED on
+ * cuda, where the sender sends the count first, and then so many. Source:
+ * MPI_Recv with MPI_Get_count; MPI_Probe before an MPI_Recv.
+ */
+JD_API jd_status jd_recv_any_size(jd_shard *shard, const char *axes, int from,
+                                  void *out, size_t capacity, size_t *ret_count,
+                                  jd_dtype dtype);
+
+/*
  * Sends in[0..in_count) to a member and receives out[0..out_count) from
  * one, which proceed together: in a ring nobody waits for his neighbour to
  * receive first. A peer that is -1 is nobody: then nothing is sent, or out

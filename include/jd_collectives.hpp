@@ -611,6 +611,18 @@ void recv_tagged(shard me, c_text axes, int from, std::int32_t tag, Out &&out,
                            dtype<element>()));
 }
 
+/* out has room for what comes; count is how much came. In a group it is known
+ * when that has ended, and lives until then. */
+template <class Out>
+void recv_any_size(shard me, c_text axes, int from, Out &&out,
+                   std::size_t &count, on_failure failure = {})
+{
+    auto to = detail::writable(out);
+    using element = typename decltype(to)::element_type;
+    failure(jd_recv_any_size(me.get(), axes, from, to.data(), to.size(), &count,
+                             dtype<element>()));
+}
+
 /* in and out may have unlike lengths. */
 template <class In, class Out>
 void sendrecv(shard me, c_text axes, int to, const In &in, int from, Out &&out,

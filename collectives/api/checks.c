@@ -12,6 +12,12 @@ static bool fits_in_memory(size_t elements, size_t rows, size_t members,
     return rows == 0 || elements <= most / rows;
 }
 
+/* As the call's prototype says it. */
+static const char *count_name(const struct jd_collective *call)
+{
+    return call->activity == JD_ACTIVITY_RECV_ANY_SIZE ? "capacity" : "count";
+}
+
 static jd_status check_count(const struct jd_collective *call, size_t rows,
                              int members)
 {
@@ -25,9 +31,10 @@ static jd_status check_count(const struct jd_collective *call, size_t rows,
         return JD_OK;
     if (rows == 1)
         return jd_fail(JD_INVALID_ARGUMENT,
-                       "%s: count is %zu; %d members' %s of that number do not "
+                       "%s: %s is %zu; %d members' %s of that number do not "
                        "fit into an address space (was it negative?)",
-                       name, call->count, members, jd_dtype_name(call->dtype));
+                       name, count_name(call), call->count, members,
+                       jd_dtype_name(call->dtype));
     return jd_fail(JD_INVALID_ARGUMENT,
                    "%s: count is %zu and rows is %zu; %d members' %s of that "
                    "number do not fit into an address space (was one "
@@ -40,7 +47,8 @@ static jd_status check_group(const jd_shard *shard,
                              const struct jd_collective *call)
 {
     if (!shard->group.is_open || call->activity == JD_ACTIVITY_SEND ||
-        call->activity == JD_ACTIVITY_RECV)
+        call->activity == JD_ACTIVITY_RECV ||
+        call->activity == JD_ACTIVITY_RECV_ANY_SIZE)
         return JD_OK;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "%s: the shard is between jd_group_begin() and "
@@ -81,10 +89,10 @@ static jd_status check_null(const struct jd_collective *call,
     if (!null)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
-                   "%s: %s is NULL and count is %zu; only a count of 0 needs "
-                   "no buffer",
+                   "%s: %s is NULL and %s is %zu; only a %s of 0 needs no "
+                   "buffer",
                    jd__signature_activity_name(call->activity), null,
-                   call->count);
+                   count_name(call), call->count, count_name(call));
 }
 
 jd_status jd__checks_buffers(const struct jd_collective *call,

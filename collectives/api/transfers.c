@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* transfers.c - jd_send, jd_recv, both at once, and groups of them; jd_barrier.
- */
+/* transfers.c - jd_send, jd_recv, jd_recv_any_size, both at once, and groups of
+ * them; jd_barrier. */
 #include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "collectives/mesh/started.h"
@@ -303,6 +303,49 @@ jd_status jd_recv(jd_shard *shard, const char *axes, int from, void *out,
 {
     JD_NOTE_CALLER();
     return recv_from(shard, axes, from, 0, out, count, dtype);
+}
+
+/* ---- of any size -------------------------------------------------------- */
+
+static jd_status check_any_size(const jd_shard *shard,
+                                const struct jd_transfer *added,
+                                const size_t *ret_count)
+{
+    if (!shard)
+        return jd__shard_fail_null("jd_recv_any_size");
+    if (!ret_count)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       "jd_recv_any_size: ret_count is NULL; it is where the "
+                       "number of elements that came is written");
+    return jd__checks_host(shard, &added->call,
+                           "send the count first, to a jd_recv() of 1, and "
+                           "receive so many with a second one");
+}
+
+/* Alone it is written on success only; in a group as soon as it is known. */
+jd_status jd_recv_any_size(jd_shard *shard, const char *axes, int from,
+                           void *out, size_t capacity, size_t *ret_count,
+                           jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    size_t came = 0;
+    struct jd_transfer added = { .member = from,
+                                 .came = &came,
+                                 .call = { .activity =
+                                               JD_ACTIVITY_RECV_ANY_SIZE,
+                                           .out = out,
+                                           .count = capacity,
+                                           .dtype = dtype } };
+    jd_status status = check_any_size(shard, &added, ret_count);
+    if (status != JD_OK)
+        return status;
+    bool is_noted = shard->group.is_open;
+    if (is_noted)
+        added.came = ret_count;
+    status = check_and_transfer(shard, axes, &added, "from");
+    if (status == JD_OK && !is_noted)
+        *ret_count = came;
+    return status;
 }
 
 /* ---- both --------------------------------------------------------------- */

@@ -47,6 +47,7 @@
     X(SCAN, "jd_scan")                                                         \
     X(SEND, "jd_send")                                                         \
     X(RECV, "jd_recv")                                                         \
+    X(RECV_ANY_SIZE, "jd_recv_any_size")                                       \
     X(SENDRECV, "jd_sendrecv")                                                 \
     X(HALO_EXCHANGE, "jd_halo_exchange")                                       \
     X(GROUP, "jd_group_end")                                                   \

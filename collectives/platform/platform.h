@@ -129,13 +129,16 @@ struct jd_permute {
 
 /* One of a group; the transfers of a list are in the order of their tags.
  * call.activity is JD_ACTIVITY_SEND, from call.in, or
- * JD_ACTIVITY_RECV, to call.out. Where the count is 0 both may be NULL. */
+ * JD_ACTIVITY_RECV or _RECV_ANY_SIZE, to call.out. Where the count is 0 both
+ * may be NULL. */
 struct jd_transfer {
     int member;
     bool sends; /* as the activity says */
     int32_t tag;
     int number; /* in the order of the calls, for sentences */
     enum jd_activity whole; /* the call that it is a part of; 0: its own */
+    size_t *came; /* of a receive of call.count at most: written when what comes
+                   * is known to fit; NULL: exactly so many come */
     struct jd_collective call;
 };
 
@@ -312,8 +315,8 @@ struct jd_platform {
     /*
      * Sends and receives of this member that proceed together. Between two
      * members they match in the order of the list and of the calls; a pair
-     * whose tag, count or type differs is INVALID_ARGUMENT on both. A member
-     * may send to itself.
+     * whose tag, count or type differs, or of which more is sent than comes at
+     * most, is INVALID_ARGUMENT on both. A member may send to itself.
      */
     jd_status (*transfer)(struct jd_comm *comm,
                           const struct jd_transfer *transfers, int count);

@@ -193,6 +193,8 @@ _STATUS = {
     'jd_pbroadcast': (*_on_axes, c_int, c_void_p, c_void_p, c_size_t, c_int),
     'jd_send': (*_on_axes, c_int, c_void_p, c_size_t, c_int),
     'jd_recv': (*_on_axes, c_int, c_void_p, c_size_t, c_int),
+    'jd_recv_any_size': (*_on_axes, c_int, c_void_p, c_size_t, _sizes,
+                         c_int),
     'jd_send_tagged': (*_on_axes, c_int, c_int32, c_void_p, c_size_t, c_int),
     'jd_recv_tagged': (*_on_axes, c_int, c_int32, c_void_p, c_size_t, c_int),
     'jd_sendrecv': (*_on_axes, c_int, c_void_p, c_size_t, c_int, c_void_p,

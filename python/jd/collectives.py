@@ -585,6 +585,43 @@ def recv(out: 'numpy.ndarray', axis_name: Axes, source: int, *,
     return out
 
 
+class Received:
+    """What jd.recv_any_size() got: of a group, when that has ended."""
+
+    def __init__(self, out: 'numpy.ndarray') -> None:
+        self._out = out
+        self._unknown = ctypes.c_size_t(-1).value
+        self._count = ctypes.c_size_t(self._unknown)
+
+    @property
+    def count(self) -> int:
+        """How many elements came."""
+        if self._count.value == self._unknown:
+            raise errors.FailedPrecondition(
+                'nothing has come yet: a group receives at its end')
+        return self._count.value
+
+    @property
+    def data(self) -> 'numpy.ndarray':
+        """What came: the begin of out, in one dimension."""
+        return self._out.reshape(-1)[:self.count]
+
+
+def recv_any_size(out: 'numpy.ndarray', axis_name: Axes, source: int, *,
+                  shard: Shard | None = None) -> Received:
+    """Receives as much as a member sends, which out has room for.
+
+    Source: MPI_Probe, MPI_Get_count; jd_recv_any_size."""
+    member = _member(shard, axis_name)
+    out = as_written(out)
+    received = Received(out)
+    _keep_noted(received)
+    call('jd_recv_any_size', member.handle, encode_axes(axis_name), source,
+         address(out), out.size, ctypes.byref(received._count),
+         dtype_number(out.dtype))
+    return received
+
+
 def sendrecv(x: Any, axis_name: Axes, to: int | None,
              out: 'numpy.ndarray', source: int | None, *,
              shard: Shard | None = None) -> 'numpy.ndarray':

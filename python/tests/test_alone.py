@@ -249,6 +249,27 @@ class Moves(unittest.TestCase):
                          [([(i - 1) % 4] * 2 + [-1], [(i + 1) % 4] * 2 + [-1])
                           for i in range(4)])
 
+    def test_recv_any_size(self):
+        def body(me):
+            i, room = jd.axis_index('data'), np.full((2, 4), -1)
+            jd.barrier('data')
+            if i == 0:
+                jd.send(np.arange(3), 'data', 1)
+            if i == 1:
+                got = jd.recv_any_size(room, 'data', 0)
+                self.assertEqual((got.count, got.data.tolist()),
+                                 (3, [0, 1, 2]))
+                self.assertEqual(room[1, 0], -1)
+            with jd.group():
+                jd.send(np.full(i + 1, i), 'data', (i + 1) % 4)
+                got = jd.recv_any_size(room, 'data', (i - 1) % 4)
+                with self.assertRaisesRegex(jd.FailedPrecondition, 'its end'):
+                    got.count
+            return got.data.tolist()
+        self.assertEqual(run_bodies((4,), ('data',), body),
+                         [[(i - 1) % 4] * ((i - 1) % 4 + 1)
+                          for i in range(4)])
+
     def test_started(self):
         def body(me):
             i, left = jd.axis_index('data'), np.full(1, -1)

@@ -38,6 +38,7 @@
     X(sendrecv)                                                                \
     X(group)                                                                   \
     X(group_tagged)                                                            \
+    X(group_any_size)                                                          \
     X(barrier)
 
 #define OPERATION_ROW(name) extern const struct operation operation_##name;

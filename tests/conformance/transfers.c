@@ -192,6 +192,26 @@ static jd_status note_tagged(const struct attempt *a, int other, int q,
                           message_length(a, other, own, q), a->dtype);
 }
 
+/* What comes of each, where the receive is one of any size. */
+static _Thread_local size_t came[MAX_MEMBERS][MOST_MESSAGES];
+
+/* The same to receives that do not know it, and to some that do. */
+static jd_status note_any_size(const struct attempt *a, int other, int q,
+                               bool sends)
+{
+    size_t place = message_place(a, other, q) * a->size;
+    size_t room = (a->count + (q == 0)) / MOST_MESSAGES;
+    char *out = a->out;
+    if (sends || (other + q) % 3 == 0) {
+        came[other][q] = message_length(a, other, a->span->index, q);
+        return note(a, other, q, sends);
+    }
+    came[other][q] = SIZE_MAX;
+    return jd_recv_any_size(a->span->shard, a->axes, other,
+                            out ? out + place : NULL, room, &came[other][q],
+                            a->dtype);
+}
+
 /* Members note their messages in unlike orders; between two of them the order
  * is that of the messages, unless they have tags. */
 static jd_status run_notes(const struct attempt *a,
@@ -216,6 +236,21 @@ static jd_status run_group(const struct attempt *a)
     return run_notes(a, note);
 }
 
+static jd_status run_group_any_size(const struct attempt *a)
+{
+    int own = a->span->index;
+    jd_status status = run_notes(a, note_any_size);
+    for (int i = 0; status == JD_OK && i < a->span->size; i++)
+        for (int q = 0; status == JD_OK && q < message_count(a, i, own); q++)
+            if (came[i][q] != message_length(a, i, own, q))
+                status = jd_fail_with(JD_DATA_LOSS,
+                                      "of message %d of member %d %zu elements "
+                                      "came, and not %zu",
+                                      q, i, came[i][q],
+                                      message_length(a, i, own, q));
+    return status;
+}
+
 static jd_status run_group_tagged(const struct attempt *a)
 {
     return run_notes(a, note_tagged);
@@ -237,6 +272,16 @@ const struct operation operation_group = {
     .is_transfer = true,
     .plan = plan_group,
     .run = run_group,
+    .expect = expect_group,
+};
+
+const struct operation operation_group_any_size = {
+    .name = "group_any_size",
+    .call = "jd_group_end",
+    .is_of_cpu = true,
+    .is_transfer = true,
+    .plan = plan_group,
+    .run = run_group_any_size,
     .expect = expect_group,
 };
 

@@ -319,7 +319,18 @@ static void send_to_neighbours(jd::shard me)
     before = -1;
     jd::sendrecv(me, nullptr, i + 1 < n ? i + 1 : -1, i, i - 1, before);
     EXPECT(before == i - 1, "%d", before);
+    std::vector<int> some(i + 1, i), got(n + 3, -1);
+    std::size_t count = 0;
+    jd::group(me, [&] {
+        jd::send(me, nullptr, (i + 1) % n, some);
+        jd::recv_any_size(me, nullptr, (i + n - 1) % n, got, count);
+    });
+    EXPECT(count == (i ? i : n) + 0u, "%zu", count);
+    EXPECT(got[count - 1] == (i + n - 1) % n && got[count] == -1, "%d",
+           got[count]);
     jd::status status;
+    jd::recv_any_size(me, nullptr, n, got, count, status);
+    EXPECT_TEXT(status, "jd_recv_any_size: from is ");
     jd::group(
         nullptr, [] { EXPECT(false, "%s", "no shard"); }, status);
     EXPECT(!status.ok(), "%s", status.what());

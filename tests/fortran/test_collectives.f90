@@ -29,6 +29,7 @@ program test_collectives
   call exchange()
   call move()
   call send_and_receive()
+  call receive_any_size()
   call refuse_in_a_group()
   call call_the_rest()
   call jd_mesh_destroy(mesh)
@@ -357,6 +358,28 @@ contains
     if (i == 1) call expect(all(c(2, :) == 5) .and. all(c(1, :) == 1), &
       "a receive into a section")
   end subroutine send_and_receive
+
+  subroutine receive_any_size()
+    integer, asynchronous :: a(3), b(8)
+    integer :: c(2, 3)
+    integer(c_size_t), asynchronous :: came
+    a = i; b = -1; c = -1; came = 77
+    call jd_group_begin(me)
+    call jd_send(me, "x", mod(i + 1, n), a)
+    call jd_recv_any_size(me, "x", mod(i + n - 1, n), b, came)
+    call jd_group_end(me)
+    call expect(came == 3, "how much came")
+    call expect(all(b(:3) == mod(i + n - 1, n)) .and. all(b(4:) == -1), &
+      "what came")
+    call jd_recv_any_size(me, "x", n, b, came, stat=stat)
+    call expect_failure(stat, jd_invalid_argument, &
+      "jd_recv_any_size: from is ")
+    if (n == 1) return
+    if (i == 0) call jd_send(me, "x", 1, a(:2))
+    if (i == 1) call jd_recv_any_size(me, "x", 0, c(2, :), came)
+    if (i == 1) call expect(came == 2 .and. all(c(2, :) == [0, 0, -1]) &
+      .and. all(c(1, :) == -1), "what came into a section")
+  end subroutine receive_any_size
 
   subroutine refuse_in_a_group()
     integer :: c(2, 3)

@@ -254,6 +254,29 @@ static void try_program_function(void)
     expect_sum();
 }
 
+/* Where it is refused the pair sends the count first, as it says. */
+static void try_any_size(void)
+{
+    int32_t data[5] = { 7, 7, 7, 7, 7 };
+    size_t came = 0;
+    bool is_cpu = strcmp(jd_shard_device(me)->platform, "cpu") == 0;
+    if (self == 1) {
+        jd_status status =
+            jd_recv_any_size(me, "data", 0, data, 5, &came, JD_S32);
+        if (is_cpu)
+            EXPECT(status == JD_OK && came == 3, "%zu: %s", came,
+                   jd_error_message());
+        else
+            expect_sentence(status, JD_UNIMPLEMENTED,
+                            "jd_recv_any_size: not on GPUs; send the count "
+                            "first, to a jd_recv() of 1, and receive so many "
+                            "with a second one");
+    } else if (self == 0 && is_cpu) {
+        EXPECT_OK(jd_send(me, "data", 1, data, 3, JD_S32));
+    }
+    expect_sum();
+}
+
 /* What one member alone has wrong: the others hear it too. */
 static void try_own_rows(void)
 {
@@ -433,6 +456,7 @@ static void try_two(void)
     try_transfer();
     try_sendrecv();
     try_tags();
+    try_any_size();
     try_group();
     try_order();
     try_oneself();

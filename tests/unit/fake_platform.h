@@ -53,6 +53,7 @@ static struct {
     int made, freed;   /* communicators */
     int aborts;        /* calls of comm_abort */
     jd_status fails;   /* what the next calls return */
+    size_t comes;      /* what a receive of any size gets */
     bool waits;        /* barrier meets, */
     bool create_waits; /* and comm_create waits until it is cancelled */
     int waiting;       /* threads that do */
@@ -226,8 +227,11 @@ static jd_status fake_transfer(struct jd_comm *comm,
     struct fake_call noted = { .function = "transfer",
                                .comm = comm,
                                .count = count };
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         noted.transfers[i] = transfers[i];
+        if (transfers[i].came)
+            *transfers[i].came = fake.comes;
+    }
     return fake_note(&noted);
 }
 

@@ -6,8 +6,7 @@
 
 static bool is_of_a_call(const struct jd_inter_head *got)
 {
-    return (got->kind == JD_INTER_RESULT || got->kind == JD_INTER_SEND ||
-            got->kind == JD_INTER_RECEIVE) &&
+    return (got->kind == JD_INTER_RESULT || jd__inter_is_transfer(got->kind)) &&
            got->signature.activity < JD_ACTIVITY_COUNT;
 }
 

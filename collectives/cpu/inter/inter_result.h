@@ -23,7 +23,15 @@ enum jd_inter_kind {
     JD_INTER_RECEIVE = 0x6a640002,
     JD_INTER_DATA_FOLLOWS = 0x6a640003,
     JD_INTER_RESULT = 0x6a640004,
+    JD_INTER_RECEIVE_ANY_SIZE = 0x6a640005,
 };
+
+/* Whether one end of a transfer announces itself. */
+static inline bool jd__inter_is_transfer(uint64_t kind)
+{
+    return kind == JD_INTER_SEND || kind == JD_INTER_RECEIVE ||
+           kind == JD_INTER_RECEIVE_ANY_SIZE;
+}
 
 /* Each message but data begins with this; DATA_FOLLOWS has the kind alone. */
 struct jd_inter_head {

@@ -7,8 +7,10 @@
  * announces to a. Short data comes with the announcement. Long data follows
  * when the ends are known to agree, behind a message that says so, because an
  * announcement of a later call may come before it. What comes before it is
- * asked for is kept.
+ * asked for is kept. A receive of any size announces its capacity, and how much
+ * comes is what the send announces.
  */
+#include "collectives/check/any_size.h"
 #include "collectives/cpu/inter/inter_private.h"
 #include "collectives/cpu/inter/inter_result.h"
 
@@ -49,6 +51,7 @@ struct transfer {
     const struct jd_transfer *asked;
     enum kind kind;
     enum state state;
+    size_t count; /* elements; of any size: the capacity, until it is matched */
     size_t moved;
     size_t piece; /* that is under way */
     struct message announcement;
@@ -145,7 +148,7 @@ static int peer_of(const struct jd_transfers *call, int member)
 
 static size_t bytes_of(const struct transfer *t)
 {
-    return t->asked->call.count * jd_dtype_size(t->asked->call.dtype);
+    return t->count * jd_dtype_size(t->asked->call.dtype);
 }
 
 static MPI_Request *request_of(const struct jd_transfers *call, int transfer,
@@ -195,22 +198,74 @@ static enum kind kind_of(const struct message *message)
     return message->head.kind == JD_INTER_SEND ? SEND : RECEIVE;
 }
 
+/* What the other end of a transfer says. */
+struct other_end {
+    const struct jd_signature *signature;
+    int32_t tag;
+    bool is_any_size;
+};
+
+static bool is_equal(const struct transfer *t, struct other_end theirs)
+{
+    const struct jd_collective *own = &t->asked->call;
+    return theirs.signature->count == own->count &&
+           theirs.signature->dtype == (uint32_t)own->dtype &&
+           theirs.tag == t->asked->tag;
+}
+
+static bool fits_any_size(struct jd_transfers *call, const struct transfer *t,
+                          struct other_end theirs)
+{
+    const struct jd_comm *comm = call->comm;
+    const struct jd_collective *own = &t->asked->call;
+    int other = t->asked->member;
+    const struct jd_any_size_end ends[] = {
+        { comm->processes[comm->index], comm->index, own->count,
+          (uint32_t)own->dtype, t->asked->tag },
+        { comm->processes[other], other, theirs.signature->count,
+          theirs.signature->dtype, theirs.tag },
+    };
+    bool sends = t->kind == SEND;
+    if (jd__any_size_fits(&ends[!sends], &ends[sends]))
+        return true;
+    call->status = jd__any_size_fail(
+        jd__signature_activity_name(jd__transfer_activity(t->asked)),
+        own->detail, &ends[!sends], &ends[sends]);
+    return false;
+}
+
+/* Whether both ends fit together; how much comes is then known. */
+static bool agree_on_count(struct jd_transfers *call, struct transfer *t,
+                           struct other_end theirs)
+{
+    if (t->asked->came || theirs.is_any_size) {
+        if (!fits_any_size(call, t, theirs))
+            return false;
+    } else if (!is_equal(t, theirs)) {
+        call->status = fail_differs(call, t, theirs.signature, theirs.tag);
+        return false;
+    }
+    if (t->asked->came)
+        *t->asked->came = t->count = theirs.signature->count;
+    return true;
+}
+
 /* The other end of a transfer has announced itself. */
 static void match_transfer(struct jd_transfers *call, struct transfer *t,
                            const struct message *message)
 {
-    const struct jd_collective *own = &t->asked->call;
-    bool agrees = message->head.signature.count == own->count &&
-                  message->head.signature.dtype == (uint32_t)own->dtype &&
-                  message->head.tag == t->asked->tag;
+    const struct other_end theirs = {
+        .signature = &message->head.signature,
+        .tag = (int32_t)message->head.tag,
+        .is_any_size = message->head.kind == JD_INTER_RECEIVE_ANY_SIZE,
+    };
     t->state = DONE;
-    if (!agrees)
-        call->status = fail_differs(call, t, &message->head.signature,
-                                    (int32_t)message->head.tag);
-    else if (bytes_of(t) > SHORT)
+    if (!agree_on_count(call, t, theirs))
+        return;
+    if (bytes_of(t) > SHORT)
         t->state = AGREED;
     else if (t->kind == RECEIVE && bytes_of(t))
-        memcpy(own->out, message->data, bytes_of(t));
+        memcpy(t->asked->call.out, message->data, bytes_of(t));
 }
 
 /* The first transfer with a member in that state, or NULL. */
@@ -285,23 +340,28 @@ static void match_self(struct jd_transfers *call)
         }
         const struct jd_collective *in = &from->asked->call;
         const struct jd_collective *out = &to->asked->call;
-        struct jd_signature theirs = jd__inter_sign(in);
-        if (in->count != out->count || in->dtype != out->dtype ||
-            from->asked->tag != to->asked->tag)
-            call->status = fail_differs(call, to, &theirs, from->asked->tag);
-        else if (bytes_of(to))
+        struct jd_signature signature = jd__inter_sign(in);
+        const struct other_end theirs = { .signature = &signature,
+                                          .tag = from->asked->tag };
+        if (agree_on_count(call, to, theirs) && bytes_of(to))
             memmove(out->out, in->in, bytes_of(to));
     }
 }
 
 /* ---- moving ------------------------------------------------------------- */
 
+static enum jd_inter_kind announced_kind(const struct transfer *t)
+{
+    if (t->kind == SEND)
+        return JD_INTER_SEND;
+    return t->asked->came ? JD_INTER_RECEIVE_ANY_SIZE : JD_INTER_RECEIVE;
+}
+
 static jd_status announce_transfer(struct jd_transfers *call, int index)
 {
     struct transfer *t = &call->transfers[index];
     size_t bytes = t->kind == SEND && bytes_of(t) <= SHORT ? bytes_of(t) : 0;
-    t->announcement.head.kind =
-        t->kind == SEND ? JD_INTER_SEND : JD_INTER_RECEIVE;
+    t->announcement.head.kind = announced_kind(t);
     t->announcement.head.tag = t->asked->tag;
     t->announcement.head.signature = jd__inter_sign(&t->asked->call);
     if (bytes)
@@ -414,8 +474,7 @@ static size_t length_of(const struct message *message)
 
 static bool is_known(const struct message *message)
 {
-    return message->head.kind == JD_INTER_SEND ||
-           message->head.kind == JD_INTER_RECEIVE ||
+    return jd__inter_is_transfer(message->head.kind) ||
            message->head.kind == JD_INTER_DATA_FOLLOWS;
 }
 
@@ -441,8 +500,7 @@ static jd_status take_message(struct jd_transfers *call, int peer, int came)
         return status;
     if (message->head.kind == JD_INTER_DATA_FOLLOWS && t)
         return move_on(call, t);
-    if (message->head.kind != JD_INTER_SEND &&
-        message->head.kind != JD_INTER_RECEIVE)
+    if (!jd__inter_is_transfer(message->head.kind))
         return fail_kind(call, peer);
     t = find_transfer(call, member, kind_of(message) == SEND ? RECEIVE : SEND,
                       UNMATCHED);
@@ -488,6 +546,7 @@ static void begin_transfers(struct jd_transfers *call,
         t->asked = &transfers[i];
         t->kind = transfers[i].sends ? SEND : RECEIVE;
         t->state = UNMATCHED;
+        t->count = transfers[i].call.count;
         t->moved = 0;
         for (int r = 0; r < REQUESTS; r++)
             call->ends[i * REQUESTS + r] =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shm_p2p.c - sends and receives between pairs of a group's members. */
+#include "collectives/check/any_size.h"
 #include "collectives/cpu/shm/shm_cma.h"
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_private.h"
@@ -31,9 +32,10 @@ static_assert(sizeof(struct send_desc) == SEND_DESC, "whole lines");
 
 struct recv_desc {
     alignas(JD_CACHE_LINE) _Atomic uint64_t number;
-    uint64_t count;
+    uint64_t count; /* of any size: the capacity */
     uint32_t dtype;
     int32_t tag;
+    uint32_t is_any_size;
 };
 
 /* A member's for another; written by its owner alone. Counts of bytes never
@@ -101,6 +103,7 @@ struct rail {
     int member;
     int transfer; /* its place in the list; -1: none any more */
     enum phase phase;
+    size_t bytes;    /* to move; of any size: at most, until they are known */
     size_t moved;    /* bytes */
     uint64_t number; /* of the last transfer that was begun, ever */
     uint64_t ring;   /* bytes that went through the ring, ever */
@@ -188,13 +191,15 @@ struct terms {
     uint64_t count;
     uint32_t dtype;
     int32_t tag;
+    bool is_any_size; /* of a receive */
 };
 
 static struct terms terms_of(const struct jd_transfer *transfer)
 {
     return (struct terms){ .count = transfer->call.count,
                            .dtype = (uint32_t)transfer->call.dtype,
-                           .tag = transfer->tag };
+                           .tag = transfer->tag,
+                           .is_any_size = transfer->came };
 }
 
 static jd_status fail_unequal(const struct batch *batch,
@@ -221,11 +226,38 @@ static jd_status fail_unequal(const struct batch *batch,
         jd__transfer_rule(sent.tag, wanted.tag));
 }
 
+static struct jd_any_size_end end_of(const struct batch *batch, int member,
+                                     struct terms terms)
+{
+    return (struct jd_any_size_end){ batch->group->processes[member], member,
+                                     terms.count, terms.dtype, terms.tag };
+}
+
+static bool fits_any_size(struct batch *batch, const struct rail *rail,
+                          struct terms theirs)
+{
+    const struct jd_transfer *transfer = &batch->transfers[rail->transfer];
+    struct jd_any_size_end own =
+        end_of(batch, batch->group->index, terms_of(transfer));
+    struct jd_any_size_end other = end_of(batch, rail->member, theirs);
+    const struct jd_any_size_end *sent = rail->sends ? &own : &other;
+    const struct jd_any_size_end *wanted = rail->sends ? &other : &own;
+    if (jd__any_size_fits(sent, wanted))
+        return true;
+    if (batch->status == JD_OK)
+        batch->status = jd__any_size_fail(
+            jd__signature_activity_name(jd__transfer_activity(transfer)),
+            transfer->call.detail, sent, wanted);
+    return false;
+}
+
 /* Remembers the first one's sentence. */
-static bool is_equal(struct batch *batch, const struct rail *rail,
-                     struct terms theirs)
+static bool is_agreed(struct batch *batch, const struct rail *rail,
+                      struct terms theirs)
 {
     struct terms own = terms_of(&batch->transfers[rail->transfer]);
+    if (own.is_any_size || theirs.is_any_size)
+        return fits_any_size(batch, rail, theirs);
     if (own.count == theirs.count && own.dtype == theirs.dtype &&
         own.tag == theirs.tag)
         return true;
@@ -264,7 +296,7 @@ static enum step write_ring(struct batch *batch, struct rail *rail)
 {
     const struct jd_collective *call = call_of(batch, rail);
     struct jd_shm_group *group = batch->group;
-    size_t size = ring_bytes(group->size), left = bytes_of(call) - rail->moved;
+    size_t size = ring_bytes(group->size), left = rail->bytes - rail->moved;
     uint64_t taken = atomic_load_explicit(&other_box(batch, rail)->taken,
                                           memory_order_acquire);
     if (taken == JD_SHM_REVOKED)
@@ -293,7 +325,7 @@ static enum step read_ring(struct batch *batch, struct rail *rail)
 {
     const struct jd_collective *call = call_of(batch, rail);
     struct jd_shm_group *group = batch->group;
-    size_t size = ring_bytes(group->size), left = bytes_of(call) - rail->moved;
+    size_t size = ring_bytes(group->size), left = rail->bytes - rail->moved;
     uint64_t written = atomic_load_explicit(&other_box(batch, rail)->written,
                                             memory_order_acquire);
     if (written == JD_SHM_REVOKED)
@@ -314,7 +346,7 @@ static enum way choose_way(const struct batch *batch, const struct rail *rail,
                            struct send_desc *send_desc)
 {
     const struct jd_collective *call = call_of(batch, rail);
-    size_t bytes = bytes_of(call);
+    size_t bytes = rail->bytes;
     if (bytes <= SEND_DESC_DATA)
         return IN_DESC;
     send_desc->place = jd__shm_place(batch->group, call->in, bytes);
@@ -340,7 +372,7 @@ static enum step write_send_desc(struct batch *batch, struct rail *rail)
     send_desc->tag = batch->transfers[rail->transfer].tag;
     send_desc->way = choose_way(batch, rail, send_desc);
     if (send_desc->way == IN_DESC && call->count)
-        memcpy(send_desc->data, call->in, bytes_of(call));
+        memcpy(send_desc->data, call->in, rail->bytes);
     if (send_desc->way == IN_RING)
         step = write_ring(batch, rail);
     send_desc->early = rail->moved;
@@ -357,16 +389,15 @@ static enum step find_recv_desc(struct batch *batch, struct rail *rail)
         return fail_revoked(batch);
     if (number < rail->number)
         return IDLE;
-    if (!is_equal(batch, rail,
-                  (struct terms){ recv_desc->count, recv_desc->dtype,
-                                  recv_desc->tag }))
+    if (!is_agreed(batch, rail,
+                   (struct terms){ recv_desc->count, recv_desc->dtype,
+                                   recv_desc->tag, recv_desc->is_any_size }))
         return CLOSED;
     const struct send_desc *send_desc =
         &own_box(batch, rail)->send_descs[rail->number % 2];
     rail->phase = MOVING;
     return send_desc->way == IN_DESC ||
-                   (send_desc->way == IN_RING &&
-                    rail->moved == bytes_of(call_of(batch, rail)))
+                   (send_desc->way == IN_RING && rail->moved == rail->bytes)
                ? CLOSED
                : MOVED;
 }
@@ -399,7 +430,19 @@ static void write_recv_desc(const struct batch *batch, const struct rail *rail)
     recv_desc->count = call->count;
     recv_desc->dtype = (uint32_t)call->dtype;
     recv_desc->tag = batch->transfers[rail->transfer].tag;
+    recv_desc->is_any_size = batch->transfers[rail->transfer].came != NULL;
     atomic_store(&recv_desc->number, rail->number);
+}
+
+/* How much comes, where the receive did not say it. */
+static void note_size(const struct batch *batch, struct rail *rail,
+                      uint64_t count)
+{
+    const struct jd_transfer *transfer = &batch->transfers[rail->transfer];
+    if (!transfer->came)
+        return;
+    *transfer->came = (size_t)count;
+    rail->bytes = (size_t)count * jd_dtype_size(transfer->call.dtype);
 }
 
 static enum step find_send_desc(struct batch *batch, struct rail *rail)
@@ -411,18 +454,19 @@ static enum step find_send_desc(struct batch *batch, struct rail *rail)
         return fail_revoked(batch);
     if (number < rail->number)
         return IDLE;
-    const struct jd_collective *call = call_of(batch, rail);
-    if (!is_equal(batch, rail,
-                  (struct terms){ send_desc->count, send_desc->dtype,
-                                  (int32_t)send_desc->tag })) {
+    struct terms theirs = { .count = send_desc->count,
+                            .dtype = send_desc->dtype,
+                            .tag = (int32_t)send_desc->tag };
+    if (!is_agreed(batch, rail, theirs)) {
         say_taken(batch, rail, (size_t)send_desc->early);
         return CLOSED;
     }
+    note_size(batch, rail, theirs.count);
     rail->phase = MOVING;
     if (send_desc->way != IN_DESC)
         return MOVED;
-    if (call->count)
-        memcpy(call->out, send_desc->data, bytes_of(call));
+    if (rail->bytes)
+        memcpy(call_of(batch, rail)->out, send_desc->data, rail->bytes);
     return CLOSED;
 }
 
@@ -434,7 +478,7 @@ static enum step read_straight(struct batch *batch, struct rail *rail)
     const struct send_desc *send_desc =
         &other_box(batch, rail)->send_descs[rail->number % 2];
     const struct jd_collective *call = call_of(batch, rail);
-    size_t bytes = bytes_of(call), left = bytes - rail->moved;
+    size_t bytes = rail->bytes, left = bytes - rail->moved;
     size_t part = left < TURN ? left : TURN;
     struct jd_shm_cma in =
         jd__shm_cma_of(batch->group, rail->member, send_desc->place,
@@ -481,6 +525,7 @@ static enum step begin_next(struct batch *batch, struct rail *rail)
         return CLOSED;
     }
     rail->number++;
+    rail->bytes = bytes_of(call_of(batch, rail));
     rail->moved = 0;
     rail->phase = COMPARING;
     if (rail->sends)
@@ -585,9 +630,12 @@ static void transfer_to_self(struct batch *batch)
         struct rail rail = { .sends = true,
                              .member = batch->group->index,
                              .transfer = sent };
-        if (is_equal(batch, &rail, terms_of(&batch->transfers[got])) &&
-            to->count)
-            memmove(to->out, from->in, bytes_of(to));
+        if (!is_agreed(batch, &rail, terms_of(&batch->transfers[got])))
+            continue;
+        if (batch->transfers[got].came)
+            *batch->transfers[got].came = from->count;
+        if (from->count)
+            memmove(to->out, from->in, bytes_of(from));
     }
     int left = sent < batch->count ? sent : got;
     if (left < batch->count && batch->status == JD_OK)

@@ -688,6 +688,38 @@ START_TEST(send_and_receive_are_transfers_of_one)
 }
 END_TEST
 
+START_TEST(a_receive_of_any_size_says_where_its_count_goes)
+{
+    const struct jd_transfer *transfer = &fake.last.transfers[0];
+    size_t came = 77, noted = 77;
+    fake.comes = 4;
+    UNIT_OK(jd_recv_any_size(me, "model", 0, out, 5, &came, JD_F32));
+    ck_assert_uint_eq(came, 4);
+    ck_assert_int_eq(transfer->call.activity, JD_ACTIVITY_RECV_ANY_SIZE);
+    ck_assert_ptr_eq(transfer->call.out, out);
+    ck_assert_uint_eq(transfer->call.count, 5);
+    ck_assert_int_eq(transfer->member, 0);
+    UNIT_OK(jd_group_begin(me));
+    UNIT_OK(jd_recv_any_size(me, "model", 3, out, 5, &noted, JD_F32));
+    ck_assert_uint_eq(noted, 77);
+    UNIT_OK(jd_group_end(me));
+    ck_assert_uint_eq(noted, 4);
+    REFUSED(jd_recv_any_size(me, "model", 0, out, 5, NULL, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_recv_any_size: ret_count is NULL; it is where the number of "
+            "elements that came is written");
+    REFUSED(jd_recv_any_size(me, "model", 0, NULL, 5, &came, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_recv_any_size: out is NULL and capacity is 5; only a capacity "
+            "of 0 needs no buffer");
+    REFUSED(jd_recv_any_size(me, "model", 0, out, SIZE_MAX / 2, &came, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_recv_any_size: capacity is 9223372036854775807; 4 members' F32 "
+            "of that number do not fit into an address space (was it "
+            "negative?)");
+}
+END_TEST
+
 START_TEST(group_goes_together)
 {
     UNIT_OK(jd_group_begin(me));
@@ -983,6 +1015,7 @@ int main(void)
     tcase_add_test(calls, shift_refuses);
     tcase_add_test(calls, pbroadcast_reads_at_its_source);
     tcase_add_test(calls, send_and_receive_are_transfers_of_one);
+    tcase_add_test(calls, a_receive_of_any_size_says_where_its_count_goes);
     tcase_add_test(calls, group_goes_together);
     tcase_add_test(calls, a_group_is_in_the_order_of_its_tags);
     tcase_add_test(calls, sendrecv_is_two_transfers);

@@ -74,6 +74,15 @@ START_TEST(a_transfer_is_no_result)
                                               .source = -1,
                                               .count = 9 };
     ck_assert_int_eq(check(&s), JD_ABORTED);
+    s.head.kind = JD_INTER_RECEIVE_ANY_SIZE;
+    s.head.signature.activity = JD_ACTIVITY_RECV_ANY_SIZE;
+    UNIT_FAILS(
+        check(&s), JD_ABORTED,
+        "jd_psum: process 7 (member 3) calls jd_recv_any_size of 9 x "
+        "not a jd_dtype with process 1 (member 0), which calls jd_psum; a "
+        "jd_send() has its jd_recv() there at the same place among the "
+        "calls, and all members must make the same collectives in the "
+        "same order");
     s.head.kind = 0x7f7f7f7f7f7f7f7f;
     UNIT_FAILS(check(&s), JD_ABORTED,
                "jd_psum: process 7 (member 3) sends data with process 1 "

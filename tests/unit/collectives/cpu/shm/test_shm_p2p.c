@@ -63,6 +63,15 @@ static struct jd_transfer make_receive(int from, void *out, size_t count)
                                            .dtype = JD_U8 } };
 }
 
+static struct jd_transfer make_any_size(int from, void *out, size_t capacity,
+                                        size_t *came)
+{
+    struct jd_transfer receive = make_receive(from, out, capacity);
+    receive.call.activity = JD_ACTIVITY_RECV_ANY_SIZE;
+    receive.came = came;
+    return receive;
+}
+
 /* ---- groups of any order ------------------------------------------------ */
 
 /* One member's part of a group: what it sends and, after that, receives. */
@@ -70,6 +79,7 @@ struct part {
     struct jd_transfer transfers[2 * MOST];
     int items[2 * MOST];
     int count;
+    size_t came[MOST]; /* of each item */
 };
 
 static char *memory_of(struct crowd *crowd, int member, char *private,
@@ -86,7 +96,7 @@ static void shuffle(struct part *part, unsigned *seed)
         struct jd_transfer t = part->transfers[a];
         int item = part->items[a];
         if (t.member == part->transfers[b].member &&
-            t.call.activity == part->transfers[b].call.activity)
+            t.sends == part->transfers[b].sends)
             continue;
         part->transfers[a] = part->transfers[b];
         part->items[a] = part->items[b];
@@ -115,7 +125,14 @@ static void make_part(const struct plan *plan, int member, char *in, char *out,
         }
         if (plan->items[i].to == member) {
             memset(out, 0xa5, bytes);
-            add(part, make_receive(plan->items[i].from, out, bytes), i);
+            struct jd_transfer receive =
+                make_receive(plan->items[i].from, out, bytes);
+            if (i % 3 == 1) /* whose size is not known */
+                receive =
+                    make_any_size(plan->items[i].from, out,
+                                  bytes + (i % 2 ? 70000 : 0), &part->came[i]);
+            part->came[i] = i % 3 == 1 ? SIZE_MAX : bytes;
+            add(part, receive, i);
             out += bytes;
         }
     }
@@ -124,10 +141,14 @@ static void make_part(const struct plan *plan, int member, char *in, char *out,
 static void check_part(const struct plan *plan, const struct part *part)
 {
     for (int i = 0; i < part->count; i++) {
-        const struct jd_collective *call = &part->transfers[i].call;
-        if (call->activity == JD_ACTIVITY_RECV && call->count)
-            ck_assert(memcmp(call->out, plan->items[part->items[i]].data,
-                             call->count) == 0);
+        const struct jd_transfer *transfer = &part->transfers[i];
+        int item = part->items[i];
+        if (transfer->sends)
+            continue;
+        ck_assert_uint_eq(part->came[item], plan->items[item].bytes);
+        if (part->came[item])
+            ck_assert(memcmp(transfer->call.out, plan->items[item].data,
+                             part->came[item]) == 0);
     }
 }
 
@@ -334,6 +355,54 @@ START_TEST(both_hear_of_tags_that_do_not_match)
 }
 END_TEST
 
+#define TOO_MANY                                                               \
+    " over axis \"x\": process 0 (member 0) sends 300001 x U8, and process 1 " \
+    "(member 1) calls jd_recv_any_size with a capacity of 300000; give it a "  \
+    "capacity of 300001 at least, or send less"
+
+/* The second of three is one too many for its room. */
+static void transfer_too_many(struct crowd *crowd, int member, void *arg)
+{
+    char *buffer = calloc(1, LONGEST), last = 0;
+    size_t came[3];
+    (void)arg;
+    for (int i = 0; i < 20; i++) {
+        size_t sent = i % 2 ? 1000 : 1;
+        struct jd_transfer transfers[] = {
+            make_send(1, pattern, sent),
+            make_send(1, i % 3 ? buffer : crowd_memory(crowd, 0), LONGEST),
+            make_send(1, "b", 1),
+        };
+        if (member == 1) {
+            memset(came, 0xff, sizeof came);
+            memset(buffer, 0x5a, LONGEST);
+            transfers[0] = make_any_size(0, buffer, 1000, &came[0]);
+            transfers[1] = make_any_size(0, buffer, LONGEST - 1, &came[1]);
+            transfers[2] = make_any_size(0, &last, 1, &came[2]);
+        }
+        UNIT_FAILS(jd__shm_p2p_transfer(crowd->groups[member], transfers, 3),
+                   JD_INVALID_ARGUMENT,
+                   member == 0 ? "jd_send" TOO_MANY
+                               : "jd_recv_any_size" TOO_MANY);
+        if (member == 0)
+            continue;
+        ck_assert_uint_eq(came[0], sent);
+        ck_assert_uint_eq(came[1], SIZE_MAX);
+        ck_assert_uint_eq(came[2], 1);
+        ck_assert(memcmp(buffer, pattern, sent) == 0);
+        for (size_t k = sent; k < LONGEST; k++)
+            ck_assert_int_eq(buffer[k], 0x5a);
+    }
+    pass_round(crowd, member, NULL);
+    free(buffer);
+}
+
+START_TEST(both_hear_of_what_does_not_fit)
+{
+    run_crowd(2, transfer_too_many, NULL);
+}
+END_TEST
+
 /* ---- to itself ---------------------------------------------------------- */
 
 START_TEST(a_member_sends_to_itself)
@@ -443,6 +512,7 @@ int main(void)
     tcase_add_loop_test(pairs, both_hear_of_a_pair_that_does_not_match, 0,
                         NUM_MISMATCHES);
     tcase_add_test(pairs, both_hear_of_tags_that_do_not_match);
+    tcase_add_test(pairs, both_hear_of_what_does_not_fit);
     tcase_add_test(pairs, a_member_sends_to_itself);
     tcase_add_test(pairs, it_cannot_wait_for_itself);
     TCase *ends = unit_case(suite, "giving up");
