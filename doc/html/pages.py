@@ -12,6 +12,7 @@ import subprocess
 
 LANGUAGES = {'.c': 'c', '.h': 'c', '.cu': 'c', '.cpp': 'cpp', '.hpp': 'cpp',
              '.py': 'python', '.f90': 'fortran', '.proto': 'protobuf'}
+MAN_PAGES = ['tools/*/*.1', 'bench/*.1', 'arrays/checkpoint/*.5']
 # Code that is a block: a fence, or indented lines behind an empty one.
 BLOCK = re.compile(r'(^```.*?^```$|(?:(?<=\n\n)|\A)(?:(?: {4}[^\n]*)?\n)+)',
                    re.M | re.S)
@@ -61,7 +62,7 @@ class Pages:
             return f'# {path}\n\n' + self.sources(path, '##')
         if re.search(r'\.\d$', path):
             self.read.add(path)
-            return man_page(full, self.mandoc)
+            return self.man_links(man_page(full, self.mandoc))
         if not path.endswith('.md'):
             return f'# {posixpath.basename(path)}\n\n' + self.source(path)
         text = self.adapt(self.text(path), posixpath.dirname(path))
@@ -69,6 +70,19 @@ class Pages:
             text += '\n## The sources\n\n' + self.sources(
                 posixpath.dirname(path), '###')
         return text
+
+    def man_links(self, text):
+        """jd_psum(3), jd-info(1): to their entry and page."""
+        def link(found):
+            name = found[1]
+            if name in self.names.pages:
+                page = '../reference/' + self.names.pages[name].replace('.md', '.html')
+            elif name in self.names.man_pages:
+                page = name + '.html'
+            else:
+                return found[0]
+            return f'<a href="{page}">{found[0]}</a>'
+        return re.sub(r'<b>(jd[-\w]*(?:\.h)?)</b>\(\d?\)', link, text)
 
     def sources(self, folder, level):
         """The sources of a folder, one below the other."""

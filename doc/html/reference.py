@@ -10,9 +10,10 @@ from header_entries import (
 class Names:
     """Where each public name is explained."""
 
-    def __init__(self, headers):
+    def __init__(self, headers, man_pages=()):
         self.entries = {}
         self.pages = {}
+        self.man_pages = man_pages
         for path in headers:
             found = entries_of(path)
             header = found[0].header
@@ -39,7 +40,8 @@ def escape(text):
 
 def prose(text, names, own):
     """A paragraph, its public names as code that leads to them."""
-    parts = re.split(r'\b((?:jd|JD)_\w+(?:\.h)?(?:\(\))?|jd\.h)', text)
+    parts = re.split(
+        r'\b((?:jd|JD)_\w+(?:\.h)?(?:\(\))?|jd\.h|jd-\w+\(\d\))', text)
     for i, part in enumerate(parts):
         name = part.removesuffix('()')
         if i % 2 == 0:
@@ -48,6 +50,8 @@ def prose(text, names, own):
             parts[i] = f'`{part}`'
         elif name in names.pages:
             parts[i] = names.link(name, f'`{part}`', '')
+        elif name[:-3] in names.man_pages:
+            parts[i] = f'[`{part}`](../tools/{name[:-3]}.md)'
         else:
             parts[i] = f'`{part}`' if part.endswith('()') else escape(part)
     return ''.join(parts)

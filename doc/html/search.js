@@ -28,6 +28,12 @@ function times(count, word)
     return Array(count).fill(word);
 }
 
+/* A sentence that names a call or a variable is not about that alone. */
+function beside_tags(word)
+{
+    return /^jd_/.test(word) ? 'title:' + word + ' text:' + word : word;
+}
+
 /*
  * One word: a whole one, or a public name's without its jd_, weighs more than
  * the words that begin with it, and the theme lets the last be any word's
@@ -44,13 +50,13 @@ function transform(text)
     if (asked.length === 0)
         asked = all;
     if (asked.length > 3)
-        return asked.join(' ');
+        return asked.map(beside_tags).join(' ');
     if (asked.length > 1)
         return '+' + asked.join('* +');
     return asked.concat
         .apply([], asked.map(function(word) {
-            var name = /^jd_/.test(word) ? [] : times(12, 'jd_' + word);
-            return name.concat(times(12, word), word);
+            var name = /^jd_/.test(word) ? [] : times(40, 'jd_' + word);
+            return name.concat(times(40, word), word);
         }))
         .join(' ');
 }

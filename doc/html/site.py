@@ -13,6 +13,7 @@ files its search works too (search.js).
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ import reference  # noqa: E402
 
 # What the navigation of mkdocs.yml names is a page, and what these link to.
 STARTS = ['README.md', 'CONTRIBUTING.md', 'NEWS.md', 'LICENSE', 'doc/*.md', 'bench/*.md',
-          'mpi_examples/README.md', 'tools/*/*.1', 'bench/*.1']
+          'mpi_examples/README.md', *pages.MAN_PAGES]
 OWN = ['jd.css', 'search.js']
 
 
@@ -41,6 +42,11 @@ def write(folder, name, text):
 
 def headers():
     return sorted(glob.glob(os.path.join(ROOT, 'include', 'jd*.h')))
+
+
+def man_pages():
+    return [os.path.splitext(os.path.basename(path))[0] for pattern in pages.MAN_PAGES
+            for path in glob.glob(os.path.join(ROOT, pattern))]
 
 
 def stage(folder, version, names, mandoc):
@@ -96,17 +102,42 @@ def check(mkdocs):
         build(mkdocs, folder, os.path.join(folder, 'site'))
 
 
+def tags_of(names):
+    """What is found in these places before all others: in the reference the names of
+    an entry and of its values, in the table of options each variable."""
+    tags = {}
+    for found in names.entries.values():
+        page = f'reference/{found[0].header}.html'
+        for entry in found:
+            place = page if entry is found[0] else f'{page}#{entry.names[0]}'
+            tags[place] = entry.names + values_of(entry)
+    with open(os.path.join(ROOT, 'doc', 'options.md'), encoding='utf-8') as file:
+        rows = re.findall(r'^\|.*', file.read(), re.M)
+    tags['doc/options.html'] = re.findall(r'`(JD_\w+)`', '\n'.join(rows))
+    return tags
+
+
+def values_of(entry):
+    """The enumerators, written out or as rows of a macro."""
+    code = '\n'.join(entry.declarations)
+    rows = re.findall(r'^ +X\((\w+),', code, re.M)
+    return re.findall(r'^ +(JD_\w+)\b(?: =|,|$)', code, re.M) + rows + [
+        'JD_' + row for row in rows]
+
+
 def finish_index(output, names):
-    """Tags each entry of the reference with its names, for the search to put it
-    first, and writes the index once more for a browser that may not read files."""
+    """Adds tags to the search's index, and writes it once more for a browser that may
+    not read files."""
     path = os.path.join(output, 'search', 'search_index.json')
     with open(path, encoding='utf-8') as file:
         index = json.load(file)
-    tags = {f'reference/{found[0].header}.html#{entry.names[0]}': entry.names
-            for found in names.entries.values() for entry in found}
+    tags = tags_of(names)
     for doc in index['docs']:
         if doc['location'] in tags:
             doc['tags'] = tags[doc['location']]
+        if doc['location'] == 'doc/options.html':
+            # So that "heartbeat timeout" finds JD_HEARTBEAT_TIMEOUT.
+            doc['text'] += ' ' + ' '.join(doc['tags']).replace('_', ' ')
     text = json.dumps(index, ensure_ascii=False)
     write(output, 'search/search_index.json', text)
     write(output, 'search/search_index.js',
@@ -132,7 +163,7 @@ def main():
         return
     version, mkdocs, mandoc, depfile, output = sys.argv[1:]
     output = os.path.abspath(output)
-    names = reference.Names(headers())
+    names = reference.Names(headers(), man_pages())
     with tempfile.TemporaryDirectory() as folder:
         inputs = stage(folder, version, names, mandoc)
         build(mkdocs, folder, output)

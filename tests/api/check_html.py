@@ -93,9 +93,11 @@ def words(text):
 
 
 def score(doc, asked):
-    """As the theme's: tags before titles before text, and short before long."""
+    """As the theme's: tags before titles before text, and short before long; of a
+    sentence what it says before the variable that it names (search.js)."""
     weight = 0
-    for field, factor in (('tags', 1e6), ('title', 1e3), ('text', 1)):
+    fields = (('tags', 1e6), ('title', 1e3), ('text', 1))
+    for field, factor in fields if len(asked) <= 3 else fields[1:]:
         text = doc.get(field, '')
         there = words(' '.join(text) if isinstance(text, list) else text)
         weight += sum(factor * there.count(word) / (len(there) + 20) for word in asked)

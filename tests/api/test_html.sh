@@ -51,6 +51,9 @@ check "each has an entry" names
 check "no link leads nowhere" links
 check "nothing is fetched from another host" hosts
 asked jd_psum reference/jd_collectives.h.html#jd_psum
+asked JD_OP_SUM reference/jd_collectives.h.html#jd_op
+asked DEADLINE_EXCEEDED reference/jd_status.h.html
+asked JD_HEARTBEAT_TIMEOUT doc/options.html
 asked cmake doc/building.html
 asked "JD_COORDINATOR_ADDRESS is localhost, which only processes of process 0's own host can reach" \
     doc/errors.html#which-only-processes-of-process-0s-own-host-can-reach
