@@ -148,8 +148,8 @@ def without_unused(output):
     """Without what only a server would use, and what the theme has for its authors and
     for other languages."""
     unused = glob.glob(os.path.join(output, 'assets', '**', '*.map'), recursive=True)
-    for path in unused + glob.glob(os.path.join(output, 'sitemap.*')) + [
-            os.path.join(output, '404.html')]:
+    unused += glob.glob(os.path.join(output, 'sitemap.*'))
+    for path in unused + glob.glob(os.path.join(output, '404.html')):
         os.remove(path)
     shutil.rmtree(os.path.join(output, 'assets', 'javascripts', 'lunr'),
                   ignore_errors=True)
