@@ -9,6 +9,7 @@
 #include "expect.h"
 
 #include <dirent.h>
+#include <time.h>
 
 #define WARM 200 /* meshes until everything is there that stays */
 
@@ -40,6 +41,20 @@ static int count_mappings(void)
         lines += c == '\n';
     fclose(file);
     return lines;
+}
+
+/* The least of some counts, until it is as wanted: a thread that reads lines of
+ * the program, as others ask for them, has mappings of its own for a while. */
+static int least_mappings(int wanted)
+{
+    static const struct timespec pause = { 0, 10000000 };
+    int least = count_mappings();
+    for (int i = 0; i < 1000 && least > wanted; i++) {
+        nanosleep(&pause, NULL);
+        int now = count_mappings();
+        least = now < least ? now : least;
+    }
+    return least;
 }
 
 /* In KiB; pages of arenas are among them. */
@@ -83,10 +98,34 @@ static void make_and_use(int round)
     jd_mesh_destroy(mesh);
 }
 
+/* Two members that differ name their lines, for which their processes load the
+ * library that reads them: it stays, and may be asked for a line at any time
+ * later. */
+static jd_status differ(jd_shard *me, void *odd)
+{
+    double values[2] = { 0 };
+    size_t count = jd_axis_index(me, NULL) == *(const int *)odd ? 2 : 1;
+    EXPECT(jd_psum(me, NULL, values, values, count, JD_F64) ==
+               JD_INVALID_ARGUMENT,
+           "%s", jd_error_message());
+    return JD_OK;
+}
+
+static void ask_for_lines(void)
+{
+    jd_mesh *mesh;
+    EXPECT_OK(
+        jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));
+    for (int odd = 0; odd < jd_device_count(); odd++)
+        EXPECT_OK(jd_shard_map(mesh, differ, &odd));
+    jd_mesh_destroy(mesh);
+}
+
 int main(int argc, char **argv)
 {
     int count = argc > 1 ? atoi(argv[1]) : 0;
     JD_CHECK(jd_initialize());
+    ask_for_lines();
     for (int i = 0; i < WARM; i++)
         make_and_use(i);
     EXPECT_OK(jd_sync_global_devices("warm"));
@@ -99,8 +138,8 @@ int main(int argc, char **argv)
     EXPECT(count_entries("/proc/self/fd") <= files, "%d files", files);
     EXPECT(count_entries("/proc/self/task") <= threads + 1, "%d threads",
            threads);
-    EXPECT(count_mappings() <= maps + SPARE_MAPPINGS, "%d, not %d",
-           count_mappings(), maps);
+    int left = least_mappings(maps + SPARE_MAPPINGS);
+    EXPECT(left <= maps + SPARE_MAPPINGS, "%d, not %d", left, maps);
     EXPECT(resident() <= size + SLACK, "%ld KiB, not %ld", resident(), size);
     printf("%ld KiB before, %ld after\n", size, resident());
     JD_CHECK(jd_shutdown());
