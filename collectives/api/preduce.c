@@ -5,6 +5,7 @@
  * of long ones each member folds a part, which then goes to all. Either in
  * pieces that need no more than some memory.
  */
+#include "base/numbers.h"
 #include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "collectives/platform/device_memory.h"
@@ -152,11 +153,6 @@ static jd_status fold_parts(const struct program_fold *f, size_t first,
     return platform->all_gather(jd__axis_comm_handle(f->axis_comm), &call, 1);
 }
 
-static size_t lesser_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* As many elements of each member as are in memory at a time. */
 static size_t most_of_each(const struct program_fold *f)
 {
@@ -171,12 +167,13 @@ static jd_status fold_elements(const struct program_fold *f)
     jd_status status = JD_OK;
     if (f->call.count >= LONG && members > 1)
         while (status == JD_OK && f->count - done >= members) {
-            size_t each = lesser_of(most, (f->count - done) / members);
+            size_t each =
+                jd__numbers_smaller(most, (f->count - done) / members);
             status = fold_parts(f, done, each);
             done += each * members;
         }
     while (status == JD_OK && (done < f->count || f->count == 0)) {
-        size_t count = lesser_of(most, f->count - done);
+        size_t count = jd__numbers_smaller(most, f->count - done);
         status = fold_whole(f, done, count);
         done += count;
         if (count == 0)
@@ -188,8 +185,8 @@ static jd_status fold_elements(const struct program_fold *f)
 static jd_status fold_in_memory(struct program_fold *f)
 {
     alignas(max_align_t) char few[FEW];
-    size_t bytes =
-        members_of(f) * lesser_of(most_of_each(f), f->count) * f->element;
+    size_t bytes = members_of(f) *
+                   jd__numbers_smaller(most_of_each(f), f->count) * f->element;
     char *many = bytes > FEW ? malloc(bytes) : NULL;
     if (bytes > FEW && !many)
         return jd__fail_no_memory("jd_preduce", bytes);
