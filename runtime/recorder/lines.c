@@ -22,18 +22,6 @@
 #define LIBRARY "libdw.so.1"
 
 /* Its functions, by their own types. */
-static double timeout = 0.6;
-
-void jd__lines_configure(double seconds)
-{
-    timeout = seconds;
-}
-
-double jd__lines_timeout(void)
-{
-    return timeout;
-}
-
 #define FUNCTIONS(X)                                                           \
     X(dwfl_begin)                                                              \
     X(dwfl_end)                                                                \
@@ -325,7 +313,7 @@ static bool ask_thread(const void *address, const struct timespec *deadline,
     struct question own = { .is_answered = false };
     if (!await_turn(deadline) || !start_reader())
         return false;
-    state.late_from = jd__clock_now() + timeout;
+    state.late_from = jd__clock_now() + jd__lines_timeout();
     state.address = address;
     state.question = &own;
     while (!own.is_answered)
@@ -379,7 +367,7 @@ bool jd__lines_find(const void *address, struct jd_line *ret_line)
     if (!key)
         return false;
     pthread_once(&state.once, init_condition);
-    deadline = jd__clock_timespec(jd__clock_now() + timeout);
+    deadline = jd__clock_timespec(jd__clock_now() + jd__lines_timeout());
     pthread_mutex_lock(&state.lock);
     bool is_known =
         find_kept(key, ret_line) ||
