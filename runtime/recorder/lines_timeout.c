@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lines_timeout.c - how long a sentence waits for lines: in either build. */
- * kinds. */
 #include "runtime/recorder/lines.h"
 
 static double timeout = 0.6;
