@@ -37,11 +37,22 @@ until_shown() {
     done
 }
 
-# partings FILE: where they part ways, without how the wait ended, and when.
+# partings FILE: where they part ways, a line for each process, without when the
+# wait ended, and how: who hears of another's deadline before its own is ABORTED.
 partings() {
     sed -n '/^Where they part ways/,/^$/p' "$1" |
-        sed -E 's/, which failed with DEADLINE_EXCEEDED//
-            s/ [0-9.e+-]+ s before its record ends//'
+        sed -E 's/, which failed with [A-Z_]+//
+            s/ [0-9.e+-]+ s before its record ends//
+            s/^    process(es)? /    /; s/^    ([0-9,]+) waits? /    \1 waits /' |
+        awk '/^    [0-9,]+ / {
+                count = split($1, processes, ",")
+                for (i = 1; i <= count; i++) {
+                    $1 = "    " processes[i]
+                    print
+                }
+                next
+            }
+            { print }'
 }
 
 # sites: of each call site what it is, how often and how many bytes.
