@@ -142,6 +142,12 @@ void jd__message_give_back(char *before)
         free_message(before);
 }
 
+void jd__message_put_back(char *before)
+{
+    free_message(jd__message_take());
+    jd__message_give_back(before);
+}
+
 const char *jd_error_message(void)
 {
     const char *message = get_message();

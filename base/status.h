@@ -48,6 +48,9 @@ jd__fail_suffix(jd_status status, const char *format, ...);
 char *jd__message_take(void);
 void jd__message_give_back(char *before);
 
+/* Gives it back in the place of a later one. */
+void jd__message_put_back(char *before);
+
 /* RESOURCE_EXHAUSTED with the operation and the bytes that were asked for. */
 jd_status jd__fail_no_memory(const char *operation, size_t bytes);
 

@@ -110,6 +110,47 @@ JD_API void jdf_array_from_shards(jd_array **ret_array,
     jdf_end(&call, status);
 }
 
+/* The value, or its shape and type alone. */
+static jd_status take_one(const struct jdf_call *call, const CFI_cdesc_t *value,
+                          const CFI_cdesc_t *shape, const int *dtype,
+                          struct jdf_leaf *ret_leaf)
+{
+    struct jdf_shape whole;
+    *ret_leaf = (struct jdf_leaf){ .buffer.packed = NULL };
+    if (value)
+        return jdf_leaf_take(call, "value", value, dtype, ret_leaf);
+    if (!shape || !dtype)
+        return jd_fail_with(JD_INVALID_ARGUMENT,
+                            "%s: a process that is not the source gives shape "
+                            "and dtype",
+                            call->name);
+    jd_status status = jdf_shape_take(call, "shape", shape, &whole);
+    if (status != JD_OK)
+        return status;
+    for (int d = 0; d < whole.ndim; d++)
+        ret_leaf->shape[d] = whole.lengths[d];
+    ret_leaf->leaf =
+        (jd_leaf){ NULL, (jd_dtype)*dtype, whole.ndim, ret_leaf->shape };
+    return JD_OK;
+}
+
+JD_API void jdf_array_from_one(jd_array **ret_array,
+                               const struct jdf_sharding *sharding,
+                               const int *source, const CFI_cdesc_t *value,
+                               const CFI_cdesc_t *shape, const int *dtype,
+                               JDF_OUTCOME)
+{
+    JDF_CALL("jd_array_from_one");
+    struct jdf_leaf leaf;
+    jd_status status = take_one(&call, value, shape, dtype, &leaf);
+    if (status == JD_OK)
+        status = jdf_sharding_check(&call, sharding, leaf.leaf.ndim);
+    if (status == JD_OK)
+        status = jd_array_from_one(ret_array, sharding->c, &leaf.leaf, *source);
+    jdf_leaf_drop(&leaf);
+    jdf_end(&call, status);
+}
+
 JD_API void jdf_device_put(jd_array **ret_array, const CFI_cdesc_t *value,
                            const struct jdf_sharding *sharding,
                            const int *dtype, JDF_OUTCOME)

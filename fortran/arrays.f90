@@ -15,6 +15,7 @@ module jdf_arrays
   private
   public :: jd_array_zeros, jd_array_from_callback, jd_fill_body
   public :: jd_array_from_process_local_data, jd_array_from_shards
+  public :: jd_array_from_one
   public :: jd_device_put, jd_array_retain, jd_array_release
   public :: jd_array_dtype, jd_array_ndim, jd_array_shape, jd_array_sharding
   public :: jd_array_shards, jd_array_to_host
@@ -79,6 +80,21 @@ module jdf_arrays
       type(c_ptr), intent(in), contiguous :: buffers(:)
       include "outcome.inc"
     end subroutine jd_array_from_shards
+
+    ! A value that process source alone has; the others give its shape and
+    ! dtype.
+    subroutine jd_array_from_one( &
+      array, sharding, source, value, shape, dtype, stat, errmsg) &
+      bind(C, name="jdf_array_from_one")
+      import :: jd_array, jd_sharding, c_int, c_char
+      type(jd_array), intent(inout) :: array
+      type(jd_sharding), intent(in) :: sharding
+      integer(c_int), intent(in) :: source
+      type(*), dimension(..), intent(in), optional :: value
+      type(*), dimension(..), intent(in), optional :: shape
+      integer(c_int), intent(in), optional :: dtype
+      include "outcome.inc"
+    end subroutine jd_array_from_one
 
     ! A value that every process has.
     subroutine jd_device_put(array, value, sharding, dtype, stat, errmsg) &

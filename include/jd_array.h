@@ -219,6 +219,32 @@ JD_API jd_status jd_array_from_shards(jd_array **ret_array,
 JD_API jd_status jd_device_put(jd_array **ret_array, const jd_leaf *value,
                                const jd_sharding *sharding);
 
+/*
+ * Makes an array of a value that process source alone has: each device gets its
+ * block and nothing else. All give the same type and shape; data is read on the
+ * source, in C order, and may be NULL elsewhere.
+ *
+ *     void *data = jd_process_index() == 0 ? values : NULL;
+ *     jd_leaf table = { data, JD_F64, 2, shape };
+ *     JD_CHECK(jd_array_from_one(&array, rows, &table, 0));
+ *
+ * What goes is packed in pieces: beside the value and the array's blocks no
+ * more than JD_RESHARD_MEMORY bytes of each device are in use, on the source
+ * too. source need not have a device of the mesh; then it takes part too.
+ * Collective: yes. A process that cannot take part tells the others.
+ * Returns: also INVALID_ARGUMENT for a NULL, a source that is no process or has
+ *   no device of the sharding's platform, a shape that does not fit the
+ *   sharding; on every process where types, shapes, specs, meshes or sources
+ *   differ, naming two processes, or where one came with such a failure,
+ *   naming it; RESOURCE_EXHAUSTED on every process where one has not the
+ *   memory.
+ * Source: MPI_Scatterv, its root being source; jax.device_put of an array that
+ *   is on one process's device.
+ */
+JD_API jd_status jd_array_from_one(jd_array **ret_array,
+                                   const jd_sharding *sharding,
+                                   const jd_leaf *value, int source);
+
 /* One reference more; the array. And one less: the last one frees it. NULL is
  * allowed. */
 JD_API jd_array *jd_array_retain(jd_array *array);

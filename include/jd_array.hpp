@@ -372,6 +372,17 @@ inline array device_put(const leaf &value, sharding_ref sharding,
     return array(made);
 }
 
+/* A value that process source alone has; the others say its type and shape by a
+ * jd_leaf without data. */
+inline array array_from_one(sharding_ref sharding, const leaf &value,
+                            int source, on_failure failure = {})
+{
+    jd_leaf whole = value.get();
+    jd_array *made = nullptr;
+    failure(jd_array_from_one(&made, sharding.get(), &whole, source));
+    return array(made);
+}
+
 /* ---- between arrays and processes' values ------------------------------- */
 
 inline void process_allgather(const array &array, const leaf &out,

@@ -21,18 +21,6 @@ static bool gets_all(const struct jd_gather *g)
     return g->root < 0 || g->root == g->index;
 }
 
-/* A device of a process that has none in the mesh. */
-static const jd_device *find_device(const jd_array *array, int process)
-{
-    int count;
-    const jd_device *const *all =
-        jd_platform_devices(array->sharding->devices[0]->platform, &count);
-    for (int i = 0; i < count; i++)
-        if (all[i]->process_index == process)
-            return all[i];
-    return NULL;
-}
-
 static int find_member(const struct jd_owners *owners, int process)
 {
     for (int m = 0; m < owners->num_members; m++)
@@ -55,7 +43,7 @@ static jd_status list_devices(struct jd_gather *g, int root_process,
     if (g->root >= 0)
         return JD_OK;
     g->root = g->size;
-    devices[g->size] = find_device(g->array, root_process);
+    devices[g->size] = jd__sharding_device_of(g->array->sharding, root_process);
     if (!devices[g->size++])
         return jd_fail(JD_INVALID_ARGUMENT,
                        "%s: root is %d, and that process has no device of "

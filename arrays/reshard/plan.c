@@ -74,7 +74,7 @@ static bool may_pack(const struct jd_planning *p,
                      const struct jd_plan_side *side,
                      const struct jd_plan_side *other)
 {
-    bool is_cut = false, may_pack = false;
+    bool is_cut = false, may_pack = p->spec->packs && side == &p->from;
     for (int d = p->spec->ndim - 1; d >= 0; d--) {
         may_pack |= is_cut && side->size[d] > 1 && other->size[d] > 1;
         is_cut |= other->ways[d] > 1 &&
@@ -134,7 +134,8 @@ static uint64_t digest_sharding(uint64_t digest, const jd_sharding *s, int ndim)
 
 uint64_t jd__plan_digest(const struct jd_plan_spec *spec)
 {
-    uint64_t sizes[] = { (uint64_t)spec->ndim, spec->element, spec->memory };
+    uint64_t sizes[] = { (uint64_t)spec->ndim, spec->element, spec->memory,
+                         spec->packs };
     uint64_t digest = jd__digest(0, sizes, sizeof sizes);
     for (int d = 0; d < spec->ndim; d++)
         digest = jd__digest(digest, &spec->shape[d], sizeof spec->shape[d]);

@@ -31,7 +31,9 @@ struct jd_plan_spec {
     const int64_t *shape; /* that both allow */
     size_t element;       /* bytes */
     size_t memory;        /* bytes that a device may use beside the arrays */
-    int process;          /* this one */
+    bool packs;  /* old blocks are no devices' memory: nothing goes from them
+                  * unpacked */
+    int process; /* this one */
 };
 
 /* How it is done; the same on every process. */

@@ -37,7 +37,8 @@ static bool is_for(const struct jd_cached_plan *cached,
     const struct jd_plan_spec *known = &cached->spec;
     size_t bytes = (size_t)spec->ndim * sizeof *spec->shape;
     return known->ndim == spec->ndim && known->element == spec->element &&
-           known->memory == spec->memory && known->process == spec->process &&
+           known->memory == spec->memory && known->packs == spec->packs &&
+           known->process == spec->process &&
            (bytes == 0 || memcmp(cached->shape, spec->shape, bytes) == 0) &&
            has_same_layout(known->from, spec->from, spec->ndim) &&
            has_same_layout(known->to, spec->to, spec->ndim);

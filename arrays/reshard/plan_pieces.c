@@ -48,7 +48,8 @@ static void make_grid(const struct jd_planning *p,
         grid->span[d] =
             (int)((grid->box[d].end - 1) / size) + 1 - grid->first[d];
     }
-    grid->is_packed = grid->count && has_gaps(grid, other, ndim);
+    bool always = p->spec->packs && side == &p->from;
+    grid->is_packed = grid->count && (always || has_gaps(grid, other, ndim));
 }
 
 /* The block that a device has. */

@@ -4,6 +4,7 @@
 #include "arrays/array/block_cache.h"
 #include "arrays/reshard/exchange.h"
 #include "arrays/reshard/plan_cache.h"
+#include "arrays/reshard/reshard.h"
 #include "base/progress.h"
 #include "collectives/multihost/leaves.h"
 #include "runtime/process/runtime.h"
@@ -11,22 +12,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* One call. */
-struct reshard {
-    const char *operation;
-    jd_array *from;
-    const jd_sharding *sharding;
-    bool is_donated;
-    size_t memory; /* that may be used of each device */
-    jd_array *to;
-};
-
 /* Half of it is for memory that is kept, and half for packing: as much as goes
  * by at full speed, so that the rest stays in the caches. */
 #define PACK_BYTES ((size_t)16 << 20)
 #define PACK_BYTES_OF_MEMBER ((size_t)64 << 10)
 
-static size_t packing_memory(const struct reshard *r)
+static size_t packing_memory(const struct jd_reshard *r)
 {
     size_t members = (size_t)r->from->sharding->num_devices +
                      (size_t)r->to->sharding->num_devices;
@@ -38,7 +29,7 @@ static size_t packing_memory(const struct reshard *r)
 /* ---- blocks ------------------------------------------------------------- */
 
 /* Memory for the new blocks, but for those that are old ones and are given. */
-static jd_status take_blocks(const struct reshard *r,
+static jd_status take_blocks(const struct jd_reshard *r,
                              const struct jd_plan *plan)
 {
     jd_status status = JD_OK;
@@ -60,7 +51,7 @@ static jd_status take_blocks(const struct reshard *r,
 }
 
 /* The old array is without blocks then. */
-static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
+static void give_blocks(const struct jd_reshard *r, const struct jd_plan *plan)
 {
     for (int i = 0; i < plan->num_devices; i++) {
         const struct jd_plan_device *device = &plan->devices[i];
@@ -80,7 +71,8 @@ static void give_blocks(const struct reshard *r, const struct jd_plan *plan)
 
 /* ---- the calls ---------------------------------------------------------- */
 
-static jd_status specify_plan(struct reshard *r, struct jd_plan_spec *ret_spec)
+static jd_status specify_plan(struct jd_reshard *r,
+                              struct jd_plan_spec *ret_spec)
 {
     const struct jd_runtime *runtime;
     jd_status status = jd__runtime_get(&runtime, r->operation);
@@ -95,38 +87,51 @@ static jd_status specify_plan(struct reshard *r, struct jd_plan_spec *ret_spec)
         .ndim = r->from->ndim,
         .shape = r->from->shape,
         .element = r->from->element,
+        .packs = r->is_from_process,
         .memory = packing_memory(r),
         .process = runtime->world.index,
     };
     return JD_OK;
 }
 
-/* Comes with what became of this process's own part, so that all know; and
- * sees that all mean the same. */
-static jd_status agree_on_call(const struct reshard *r, uint64_t digest,
-                               jd_status status)
+/* What it is for, in words; the same on all. */
+static void describe_call(const struct jd_reshard *r, uint64_t digest,
+                          char *text, size_t size)
 {
     const jd_leaf value = { NULL, r->from->dtype, r->from->ndim,
                             r->from->shape };
+    char leaf[JD_SHAPE_TEXT], from[256];
+    jd__leaf_print(&value, leaf, sizeof leaf);
+    if (r->is_from_process)
+        snprintf(from, sizeof from, "process %d",
+                 r->from->sharding->devices[0]->process_index);
+    else
+        snprintf(from, sizeof from, "\"%.200s\"", r->from->sharding->spec);
+    snprintf(text, size, "%s from %s to \"%.200s\" (layouts %016" PRIx64 ")",
+             leaf, from, r->to->sharding->spec, digest);
+}
+
+/* Comes with what became of this process's own part, so that all know; and
+ * sees that all mean the same. */
+static jd_status agree_on_call(const struct jd_reshard *r, uint64_t digest,
+                               jd_status status)
+{
     const struct jd_invited invited = { .a = r->from->sharding,
                                         .b = r->to->sharding,
                                         .extra = -1 };
-    char leaf[JD_SHAPE_TEXT], what[JD_SHAPE_TEXT + 512];
+    char what[JD_SHAPE_TEXT + 512];
     struct jd_agree_list *array_agree = NULL;
     jd_status entered =
         jd__array_agree_enter(r->operation, &invited, &array_agree);
     if (entered != JD_OK || !array_agree)
         return entered != JD_OK ? entered : status;
-    jd__leaf_print(&value, leaf, sizeof leaf);
-    snprintf(what, sizeof what,
-             "%s from \"%.200s\" to \"%.200s\" (layouts %016" PRIx64 ")", leaf,
-             r->from->sharding->spec, r->to->sharding->spec, digest);
+    describe_call(r, digest, what, sizeof what);
     status = jd__array_agree_share(array_agree, status, what, NULL, 0, NULL);
     return jd__array_agree_leave(array_agree, status);
 }
 
 /* The plan may be NULL, after a failure. */
-static jd_status move_blocks(struct reshard *r, const struct jd_plan *plan,
+static jd_status move_blocks(struct jd_reshard *r, const struct jd_plan *plan,
                              uint64_t digest, jd_status status)
 {
     struct jd_exchange exchange = {
@@ -149,15 +154,16 @@ static jd_status move_blocks(struct reshard *r, const struct jd_plan *plan,
 
 /* What all processes find out alike is returned at once; in what may befall
  * one of them the others take part. */
-static jd_status reshard_array(struct reshard *r)
+jd_status jd__reshard_run(struct jd_reshard *r, jd_status status)
 {
     struct jd_cached_plan *cached = NULL;
     struct jd_plan_spec spec;
-    jd_status status = specify_plan(r, &spec);
-    if (status != JD_OK)
-        return status;
-    status = jd__plan_cache_get(&spec, &cached);
-    if (status == JD_UNIMPLEMENTED)
+    jd_status planned = specify_plan(r, &spec);
+    if (planned != JD_OK)
+        return planned;
+    if (status == JD_OK)
+        status = planned = jd__plan_cache_get(&spec, &cached);
+    if (planned == JD_UNIMPLEMENTED)
         return status;
     status = move_blocks(r, cached ? cached->plan : NULL,
                          cached ? cached->plan->digest : jd__plan_digest(&spec),
@@ -167,7 +173,7 @@ static jd_status reshard_array(struct reshard *r)
     return status;
 }
 
-static jd_status check_and_reshard(struct reshard *r)
+static jd_status check_and_reshard(struct jd_reshard *r)
 {
     jd_status status = jd__array_check(r->from, r->operation);
     if (status == JD_OK)
@@ -176,7 +182,7 @@ static jd_status check_and_reshard(struct reshard *r)
                                                r->from->shape, &r->to);
     if (status != JD_OK)
         return status;
-    status = reshard_array(r);
+    status = jd__reshard_run(r, JD_OK);
     if (status != JD_OK)
         jd_array_release(r->to);
     return status;
@@ -186,9 +192,9 @@ jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
                            const jd_sharding *sharding)
 {
     JD_NOTE_CALLER();
-    struct reshard r = { .operation = "jd_array_reshard",
-                         .from = (jd_array *)array,
-                         .sharding = sharding };
+    struct jd_reshard r = { .operation = "jd_array_reshard",
+                            .from = (jd_array *)array,
+                            .sharding = sharding };
     if (!ret_array)
         return jd_fail(JD_INVALID_ARGUMENT, "%s: ret_array is NULL",
                        r.operation);
@@ -201,10 +207,10 @@ jd_status jd_array_reshard(jd_array **ret_array, const jd_array *array,
 jd_status jd_array_reshard_donate(jd_array **array, const jd_sharding *sharding)
 {
     JD_NOTE_CALLER();
-    struct reshard r = { .operation = "jd_array_reshard_donate",
-                         .from = array ? *array : NULL,
-                         .sharding = sharding,
-                         .is_donated = true };
+    struct jd_reshard r = { .operation = "jd_array_reshard_donate",
+                            .from = array ? *array : NULL,
+                            .sharding = sharding,
+                            .is_donated = true };
     jd_status status = check_and_reshard(&r);
     if (status != JD_OK)
         return status;

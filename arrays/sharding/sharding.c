@@ -296,6 +296,28 @@ int jd__sharding_place(const jd_sharding *sharding, const jd_device *device)
     return -1;
 }
 
+static const jd_device *find_device_of(const jd_device *const *devices,
+                                       int count, int process)
+{
+    for (int i = 0; i < count; i++)
+        if (devices[i]->process_index == process)
+            return devices[i];
+    return NULL;
+}
+
+const jd_device *jd__sharding_device_of(const jd_sharding *sharding,
+                                        int process)
+{
+    int count;
+    const jd_device *const *all,
+        *found =
+            find_device_of(sharding->devices, sharding->num_devices, process);
+    if (found)
+        return found;
+    all = jd_platform_devices(sharding->devices[0]->platform, &count);
+    return find_device_of(all, count, process);
+}
+
 jd_status jd__sharding_check_world(const jd_sharding *sharding,
                                    const char *operation)
 {

@@ -55,6 +55,11 @@ jd_sharding *jd__sharding_retain(const jd_sharding *sharding);
 /* The place of a device, or -1; any pointer may be given. O(log devices). */
 int jd__sharding_place(const jd_sharding *sharding, const jd_device *device);
 
+/* A device of the process: its first in the mesh, else one of the same
+ * platform; NULL where it has none. The same on every process. */
+const jd_device *jd__sharding_device_of(const jd_sharding *sharding,
+                                        int process);
+
 /* FAILED_PRECONDITION naming the operation, where it is of a world that has
  * ended; INVALID_ARGUMENT for a NULL. */
 jd_status jd__sharding_check_world(const jd_sharding *sharding,

@@ -13,7 +13,7 @@ from ._library import VERSION as __version__
 from ._library import LibraryNotFound
 from ._mpi import from_mpi4py, mpi_comm
 from .arrays import (Array, ArrayShard, device_put, gather_array,
-                     make_array_from_callback,
+                     make_array_from_callback, make_array_from_one,
                      make_array_from_process_local_data,
                      make_array_from_single_device_arrays, reshard,
                      visualize_array_sharding, zeros)

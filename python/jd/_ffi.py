@@ -236,6 +236,7 @@ _STATUS = {
     'jd_array_from_process_local_data': (_handles, c_void_p, _leaves, _longs),
     'jd_array_from_shards': (_handles, c_void_p, c_int, c_int, _longs,
                              _handles, c_int),
+    'jd_array_from_one': (_handles, c_void_p, _leaves, c_int),
     'jd_device_put': (_handles, _leaves, c_void_p),
     'jd_array_to_host': (c_void_p, _leaves),
     'jd_array_reshard': (_handles, c_void_p, c_void_p),

@@ -20,8 +20,8 @@ from . import errors
 from ._ffi import OK, array_fill, call, encode, jd_equality, lib, long_array
 from ._streams import written_by
 from .devices import Device, DeviceMemory, make_device
-from .dtypes import (as_input, as_output, dtype_number, memory_array,
-                     numpy_dtype, numpy_module, one_leaf)
+from .dtypes import (as_input, as_output, dtype_number, leaf_without_data,
+                     memory_array, numpy_dtype, numpy_module, one_leaf)
 from .mesh import Mesh, fail_with
 from .shardings import NamedSharding, Spec, slices, spec_text
 
@@ -320,6 +320,29 @@ def make_array_from_single_device_arrays(
     for memory in there:
         memory.give_to(array.lend())
     return array
+
+
+def make_array_from_one(sharding: NamedSharding, data: Any = None,
+                        source: int = 0, *,
+                        shape: Sequence[int] | None = None,
+                        dtype: Any = None) -> Array:
+    """An array of the data that process source alone has, with its type and
+    shape; the other processes give these and no data.
+
+        jd.make_array_from_one(rows, x if i == 0 else None,
+                               shape=(8, 6), dtype='float32')
+
+    Collective. Source: jd_array_from_one.
+    """
+    if data is not None:
+        leaf = one_leaf(as_input(data, 'data'))
+    elif shape is not None and dtype is not None:
+        leaf = leaf_without_data(shape, dtype)
+    else:
+        raise errors.InvalidArgument(
+            'a process that is not the source gives shape and dtype')
+    return _made('jd_array_from_one', sharding, sharding.handle, leaf.leaves,
+                 source)
 
 
 def device_put(x: Any, sharding: NamedSharding, *,

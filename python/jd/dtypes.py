@@ -137,6 +137,15 @@ def one_leaf(array: 'numpy.ndarray') -> Leaves:
     return Leaves([array])
 
 
+def leaf_without_data(shape: Sequence[int], dtype: Any) -> Leaves:
+    """What says a type and a shape, where another process has the data."""
+    leaf = one_leaf(numpy_module().empty(0, dtype))
+    leaf.shapes[0] = long_array(shape)
+    leaf.leaves[0] = jd_leaf(None, dtype_number(dtype), len(shape),
+                             leaf.shapes[0])
+    return leaf
+
+
 def convert(x: Any, dtype: Any,
             out: 'numpy.ndarray | None' = None) -> 'numpy.ndarray':
     """x's elements as another type, rounded as jd's collectives do.

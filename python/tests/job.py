@@ -32,6 +32,11 @@ def right(*_):
         rows = jd.NamedSharding(mesh, jd.P('data'))
         columns = jd.NamedSharding(mesh, jd.P(None, 'data'))
         x = np.arange(7. * 5).reshape(7, 5)
+        array = jd.make_array_from_one(
+            rows, x if i == n - 1 else None, n - 1, shape=x.shape,
+            dtype=x.dtype)
+        assert all((block.data == x[block.index]).all()
+                   for block in array.addressable_shards)
         array = jd.reshard(jd.device_put(x, rows), columns, donate=True)
         assert (jd.gather_array(array) == x).all()
         assert (jd.gather_array(array, 0) is None) == (i != 0)

@@ -208,6 +208,21 @@ class Arrays(unittest.TestCase):
                 found.verify()
                 found.verify('x')
 
+    def test_what_one_process_has(self):
+        x = np.arange(48, dtype='int16').reshape(6, 8)
+        rows = jd.NamedSharding(self.mesh, jd.P('a', 'b'))
+        array = jd.make_array_from_one(rows, x)
+        self.assertEqual(array.dtype, x.dtype)
+        np.testing.assert_array_equal(array.to_host(), x)
+        with self.assertRaisesRegex(jd.InvalidArgument, 'data is NULL on'):
+            jd.make_array_from_one(rows, shape=(6, 8), dtype='int16')
+        with self.assertRaisesRegex(jd.InvalidArgument, 'source is 1; the'):
+            jd.make_array_from_one(rows, x, 1)
+        with self.assertRaisesRegex(jd.InvalidArgument, 'shape and dtype'):
+            jd.make_array_from_one(rows, shape=(6, 8))
+        with self.assertRaisesRegex(jd.InvalidArgument, 'not contiguous'):
+            jd.make_array_from_one(rows, x[:, ::2])
+
     def test_multihost(self):
         tree = {'b': (np.arange(3), 2.5), 'a': [None, np.float32(1)]}
         got = jd.broadcast_one_to_all(tree)

@@ -61,6 +61,11 @@ surround() {
         in_function 'jd_mesh *mesh = NULL; jd_sharding *rows, *columns;
             jd_array *table; int64_t shape[] = { 4, 4 };' "$1"
         ;;
+    *jd_array_from_one*)
+        include
+        in_function 'jd_sharding *rows = NULL; jd_array *table;
+            int64_t shape[] = { 4, 4 }; double values[16] = { 0 };' "$1"
+        ;;
     *jd_trace_begin*)
         include
         sed '/^\.\.\.$/d' "$1" >"$work/rest"

@@ -95,6 +95,13 @@ static void put_values(const jd::mesh &mesh)
     jd::process_gather(zeros, out, 0);
     EXPECT(out[9] == (jd::process_index() == 0 ? 0 : 2.5f), "%g",
            static_cast<double>(out[9]));
+    const std::int64_t length = 10;
+    const jd::leaf described(jd_leaf{ nullptr, JD_F32, 1, &length });
+    jd::array cut = jd::array_from_one(
+        rows, jd::process_index() == 0 ? jd::leaf(ten) : described, 0);
+    jd::process_gather(cut, out, 0);
+    EXPECT(out[9] == 2.5f, "%g", static_cast<double>(out[9]));
+    EXPECT_THROWS(jd::array_from_one(rows, ten, -1), "source is -1");
     jd::array same = jd::array_from_process_local_data(everywhere, ten);
     EXPECT(same.shape()[0] == 10, "%lld",
            static_cast<long long>(same.shape()[0]));

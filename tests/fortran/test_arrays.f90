@@ -82,6 +82,7 @@ program test_arrays
   call put_and_move()
   call make_by_procedure()
   call make_of_parts()
+  call take_of_one()
   call gather()
   call draw()
   call refuse()
@@ -274,6 +275,27 @@ contains
     call expect(all(local == jd_process_index()), "and local again")
     call jd_array_release(a)
   end subroutine make_of_parts
+
+  subroutine take_of_one()
+    type(jd_array) :: a
+    integer :: wide(2 * m, n), last
+    last = jd_process_count() - 1
+    wide = 0
+    wide(::2, :) = x
+    if (jd_process_index() == last) then
+      call jd_array_from_one(a, columns, last, wide(::2, :))
+    else
+      call jd_array_from_one(a, columns, last, shape=[m, n], dtype=jd_s32)
+    end if
+    call expect_x(a, "what one process has")
+    call jd_array_release(a)
+    call jd_array_from_one(a, columns, last, shape=[m, n], stat=stat)
+    call expect_failure(stat, jd_invalid_argument, "gives shape and dtype")
+    call jd_array_from_one(a, columns, -1, x, stat=stat)
+    call expect_failure(stat, jd_invalid_argument, "source is -1")
+    call jd_array_from_one(a, columns, 0, x(1, :), stat=stat)
+    call expect_failure(stat, jd_invalid_argument, "and this one has 1")
+  end subroutine take_of_one
 
   subroutine gather()
     type(jd_array) :: a

@@ -69,14 +69,18 @@ static jd_sharding *draw_sharding(int ndim)
 
 static struct value draw_value(void)
 {
-    static const jd_dtype dtypes[] = { JD_PRED, JD_BF16, JD_F32, JD_S64,
-                                       JD_C128 };
+    static const jd_dtype dtypes[] = {
+#define ROW(name, number, size) JD_##name,
+        JD_DTYPE_MAP(ROW)
+#undef ROW
+    };
+    static const int num_dtypes = (int)(sizeof dtypes / sizeof *dtypes);
     static const int longest[] = { 1, 300, 40, 12, 7, 5, 4, 3, 3 };
     int ndim = draw(JD_MAX_NDIM + 1);
     int64_t shape[JD_MAX_NDIM];
     for (int d = 0; d < ndim; d++)
         shape[d] = draw(25) ? 1 + draw(longest[ndim]) : 0;
-    return make_value(dtypes[draw(5)], ndim, shape);
+    return make_value(dtypes[draw(num_dtypes)], ndim, shape);
 }
 
 /* ---- whatever makes them ------------------------------------------------- */
@@ -142,6 +146,18 @@ static void try_from_shards(const jd_sharding *sharding, const struct value *v)
     jd_array_release(array);
 }
 
+/* What one process has; the others know its type and shape. */
+static void try_from_one(const jd_sharding *sharding, const struct value *v)
+{
+    int source = draw(count);
+    jd_leaf leaf = leaf_of(v);
+    jd_array *array;
+    leaf.data = self == source ? v->data : NULL;
+    EXPECT_OK(jd_array_from_one(&array, sharding, &leaf, source));
+    expect_value(array, v);
+    jd_array_release(array);
+}
+
 static jd_status write_block(const jd_range *index, void *block, void *arg)
 {
     cut(arg, index, block);
@@ -167,6 +183,7 @@ static void try_random(void)
     expect_value(array, &v);
     jd_array_release(array);
     try_from_shards(sharding, &v);
+    try_from_one(sharding, &v);
     jd_sharding_release(sharding);
     free(v.data);
 }

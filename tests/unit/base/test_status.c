@@ -84,6 +84,13 @@ START_TEST(a_sentence_is_set_aside)
     jd_fail(JD_INTERNAL, "after");
     jd__message_give_back(before);
     ck_assert_str_eq(jd_error_message(), "after");
+    before = jd__message_take();
+    jd_fail(JD_INTERNAL, "later");
+    jd__message_put_back(before);
+    ck_assert_str_eq(jd_error_message(), "after");
+    jd__message_put_back(jd__message_take());
+    jd__message_put_back(NULL);
+    ck_assert_str_eq(jd_error_message(), "");
 }
 END_TEST
 
