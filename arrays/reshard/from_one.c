@@ -156,7 +156,9 @@ jd_status jd_array_from_one(jd_array **ret_array, const jd_sharding *sharding,
                             const jd_leaf *value, int source)
 {
     JD_NOTE_CALLER();
-    struct from_one call = { value, sharding, source };
+    struct from_one call = { .value = value,
+                             .sharding = sharding,
+                             .source = source };
     struct jd_reshard r = { .operation = OPERATION,
                             .sharding = sharding,
                             .is_from_process = true };
