@@ -88,7 +88,10 @@ def see_also(entry, pages):
 
 
 def page(entry, head, pages, version):
-    lines = ['.\\" SPDX-License-Identifier: BSD-3-Clause',
+    # REUSE-IgnoreStart
+    licence = '.\\" SPDX-License-Identifier: BSD-3-Clause'
+    # REUSE-IgnoreEnd
+    lines = [licence,
              f'.\\" Made of include/{entry.header} by header_pages.py.',
              f'.TH {entry.names[0].upper()} 3 "" "jd {version}" "jd manual"',
              '.ad l', '.nr HY 0', '.nh', '.SH NAME',

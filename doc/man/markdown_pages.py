@@ -107,7 +107,10 @@ def blocks_of(text):
 
 
 def page(version, name, title, text):
-    lines = ['.\\" SPDX-License-Identifier: BSD-3-Clause',
+    # REUSE-IgnoreStart
+    licence = '.\\" SPDX-License-Identifier: BSD-3-Clause'
+    # REUSE-IgnoreEnd
+    lines = [licence,
              '.\\" Made of the page of doc/ by markdown_pages.py.',
              f'.TH {name.upper()} 7 "" "jd {version}" "jd manual"',
              '.ad l', '.nr HY 0', '.nh', '.SH NAME',
