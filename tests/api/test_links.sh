@@ -55,7 +55,7 @@ check() {
 }
 
 cd "$source_dir"
-for page in README.md CONTRIBUTING.md doc/*.md bench/*.md \
+for page in README.md CONTRIBUTING.md doc/*.md bench/*.md packaging/*.md \
     mpi_examples/README.md mpi_examples/*/README.md; do
     check "$page" "$page"
 done
