@@ -144,14 +144,17 @@ lintian_finds_nothing() {
     ! grep -qE '^[EWI]:' <<<"$said"
 }
 
-# Runs from where it was unpacked, and Fortran's library has no path of its own.
+# Runs from where it was unpacked and says nothing of where it was built, and
+# Fortran's library has no path of its own.
 unpacked_tools_run() {
     local package lib
     for package in "$work"/built/*.deb; do
         dpkg-deb --extract "$package" "$work/root"
     done
     lib=$(dirname "$(find "$work/root" -name libjd.so.0)")
-    LD_LIBRARY_PATH=$lib "$work/root/usr/bin/jd-info" --build &&
+    LD_LIBRARY_PATH=$lib "$work/root/usr/bin/jd-info" --build |
+        tee "$work/said" &&
+        ! grep -F "$work/built" "$work/said" &&
         ! readelf -d "$lib/libjd_fortran.so.0" | grep -iE 'R(UN)?PATH'
 }
 
