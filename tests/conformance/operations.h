@@ -36,6 +36,7 @@
     X(pbroadcast)                                                              \
     X(send_recv)                                                               \
     X(sendrecv)                                                                \
+    X(halo)                                                                    \
     X(group)                                                                   \
     X(group_tagged)                                                            \
     X(group_any_size)                                                          \
