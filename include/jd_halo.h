@@ -51,10 +51,12 @@ typedef struct jd_halo_dim {
  * Threads, failures: as jd_collectives.h says. The memory to pack faces in
  * stays with the shard. Returns: JD_OK; INVALID_ARGUMENT for a NULL block with
  * elements, no dimension with an axis, an axis that is unknown or there twice,
- * halos that leave a member less of its own than they are wide, and on both of
- * two neighbours whose halos or sizes differ, with the elements that one sends
- * and the other waits for; the failures of a collective. Source:
- * MPI_Neighbor_alltoallw of subarrays.
+ * halos that leave a member less of its own than they are wide, naming the
+ * dimension and its axis, and on both of two neighbours whose halos, sizes,
+ * ndim or corners differ, naming the dimension, its axis and what the two have;
+ * where one has no halo at that side, or a wall, the other waits for it until
+ * the deadline; the failures of a collective. Source: MPI_Neighbor_alltoallw of
+ * subarrays.
  */
 JD_API jd_status jd_halo_exchange(jd_shard *shard, void *block, jd_dtype dtype,
                                   int ndim, const jd_halo_dim *dims,

@@ -53,6 +53,23 @@ struct halo {
     size_t packed; /* elements */
 };
 
+/* ---- sentences ----------------------------------------------------------- */
+
+/* 'dims[0] (axis "y")' */
+struct dim_text {
+    char text[160];
+};
+
+static struct dim_text name_dim(int d, const jd_halo_dim *dim)
+{
+    struct dim_text named;
+    int length = snprintf(named.text, sizeof named.text, "dims[%d]", d);
+    if (dim->axis)
+        snprintf(named.text + length, sizeof named.text - (size_t)length,
+                 " (axis \"%.120s\")", dim->axis);
+    return named;
+}
+
 /* ---- what was asked ------------------------------------------------------ */
 
 static jd_status check_dim(int d, const jd_halo_dim *dim)
@@ -61,10 +78,10 @@ static jd_status check_dim(int d, const jd_halo_dim *dim)
         dim->before <= dim->size && dim->after <= dim->size - dim->before)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
-                   OPERATION ": dims[%d] has size %" PRId64 ", before %" PRId64
+                   OPERATION ": %s has size %" PRId64 ", before %" PRId64
                              " and after %" PRId64
                              "; none is negative, and size counts both halos",
-                   d, dim->size, dim->before, dim->after);
+                   name_dim(d, dim).text, dim->size, dim->before, dim->after);
 }
 
 /* The next member alone is a neighbour. */
@@ -75,12 +92,13 @@ static jd_status check_width(int d, const struct halo_side *side)
     if (!side->moves || (dim->before <= own && dim->after <= own))
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
-                   OPERATION ": dims[%d] has size %" PRId64 ", before %" PRId64
+                   OPERATION ": %s has size %" PRId64 ", before %" PRId64
                              " and after %" PRId64 ", which leaves %" PRId64
                              " of its own; a halo comes from the next member "
                              "alone and is at most as wide as what that owns: "
                              "give larger blocks to fewer members",
-                   d, dim->size, dim->before, dim->after, own);
+                   name_dim(d, dim).text, dim->size, dim->before, dim->after,
+                   own);
 }
 
 static jd_status add_axis(struct halo *halo, const char *axis)
@@ -234,6 +252,89 @@ static jd_range range_of(const struct halo_side *side, int step, bool sends)
                  : (jd_range){ end, dim->size };
 }
 
+/* ---- what two ends compare ------------------------------------------------
+ * How long a piece is in each dimension: as many bits of that as there is room
+ * for, behind ndim and corners.
+ */
+
+enum { NDIM_BITS = 4, HEAD_BITS = NDIM_BITS + 1 };
+
+static int bits_of(int ndim)
+{
+    return (64 - HEAD_BITS) / ndim;
+}
+
+static uint64_t describe_piece(const struct halo *halo,
+                               const struct halo_piece *piece)
+{
+    int bits = bits_of(halo->ndim);
+    uint64_t mask = (UINT64_C(1) << bits) - 1;
+    uint64_t said = (uint64_t)halo->ndim | (uint64_t)halo->corners << NDIM_BITS;
+    for (int d = 0; d < halo->ndim; d++) {
+        uint64_t length = (uint64_t)jd__box_count(&piece->index[d], 1);
+        said |= (length & mask) << (HEAD_BITS + d * bits);
+    }
+    return said;
+}
+
+static uint64_t length_of(uint64_t said, int d)
+{
+    int bits = bits_of((int)(said & ((1 << NDIM_BITS) - 1)));
+    return said >> (HEAD_BITS + d * bits) & ((UINT64_C(1) << bits) - 1);
+}
+
+/* The dimension's number in base 3 is its step: see read_direction(). */
+static const char *name_length(int32_t direction, int d)
+{
+    static const char *const names[] = { "elements along the faces", "after",
+                                         "before" };
+    while (d-- > 0)
+        direction /= 3;
+    return names[direction % 3];
+}
+
+/* What differs in calls of as many dimensions. */
+static void explain_lengths(const struct jd_transfer_pair *pair, char *text,
+                            size_t size)
+{
+    const struct halo *halo = pair->own->context;
+    uint64_t own = pair->own->call.rest, theirs = pair->rest;
+    int d = 0;
+    while (d < halo->ndim - 1 && length_of(own, d) == length_of(theirs, d))
+        d++;
+    snprintf(text, size,
+             "%s has %" PRIu64 " %s on process %d, and %" PRIu64
+             " on process %d; all members along the axes have the same halos, "
+             "and the same sizes but for a dimension's own axis",
+             name_dim(d, halo->sides[d].asked).text, length_of(own, d),
+             name_length(pair->own->tag, d), pair->process,
+             length_of(theirs, d), pair->other);
+}
+
+static void explain_piece(const struct jd_transfer_pair *pair, char *text,
+                          size_t size)
+{
+    static const uint64_t ndim = (1 << NDIM_BITS) - 1, corners = 1 << NDIM_BITS;
+    uint64_t own = pair->own->call.rest, theirs = pair->rest;
+    if (!theirs)
+        snprintf(text, size, "process %d calls no " OPERATION "() there",
+                 pair->other);
+    else if ((own & ndim) != (theirs & ndim))
+        snprintf(text, size,
+                 "ndim is %d on process %d, and %d on process %d; all members "
+                 "along the axes have the same",
+                 (int)(own & ndim), pair->process, (int)(theirs & ndim),
+                 pair->other);
+    else if ((own & corners) != (theirs & corners))
+        snprintf(text, size,
+                 "corners is %d on process %d, and %d on process %d; all "
+                 "members along the axes have the same",
+                 (own & corners) != 0, pair->process, (theirs & corners) != 0,
+                 pair->other);
+    else
+        explain_lengths(pair, text, size);
+}
+
 /* ---- pieces -------------------------------------------------------------- */
 
 static bool is_flat(const struct halo *halo, const jd_range *index)
@@ -287,9 +388,12 @@ static jd_status add_piece(struct halo *halo, const struct direction *direction,
         .number = halo->count,
         .whole = halo->call.activity,
         .call = halo->call,
+        .explain = explain_piece,
+        .context = halo,
     };
     struct jd_collective *call = &halo->transfers[halo->count].call;
     call->count = piece.count;
+    call->rest = describe_piece(halo, &piece);
     call->activity = sends ? JD_ACTIVITY_SEND : JD_ACTIVITY_RECV;
     halo->pieces[halo->count++] = piece;
     return JD_OK;

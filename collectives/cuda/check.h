@@ -40,13 +40,15 @@ struct jd_cuda_transfer_desc {
     uint32_t dtype;
     int32_t tag;
     uint64_t sends;
+    uint64_t rest; /* jd_collective.rest */
 };
 
 /* Whether two ends fit together. */
 static inline bool jd__cuda_transfer_descs_agree(struct jd_cuda_transfer_desc a,
                                                  struct jd_cuda_transfer_desc b)
 {
-    return a.count == b.count && a.dtype == b.dtype && a.tag == b.tag;
+    return a.count == b.count && a.dtype == b.dtype && a.tag == b.tag &&
+           a.rest == b.rest;
 }
 
 /*
@@ -64,11 +66,12 @@ jd_status jd__cuda_check_transfers(struct jd_comm *comm,
                                    int count, bool *is_refused,
                                    jd_status found);
 
-/* The sentence of a pair that differs: sent by producer, wanted by consumer. */
+/* The sentence of a pair that differs: of the transfer, and what its other end
+ * says; activity is whose words it begins with. */
 jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
-                             const struct jd_collective *own, int producer,
-                             struct jd_cuda_transfer_desc sent, int consumer,
-                             struct jd_cuda_transfer_desc wanted);
+                             const struct jd_transfer *own,
+                             enum jd_activity activity,
+                             struct jd_cuda_transfer_desc theirs);
 
 /* What other members' transfers have told that is not matched yet. */
 struct jd_cuda_inbox;

@@ -47,21 +47,36 @@ struct check {
 /* ---- sentences ---------------------------------------------------------- */
 
 jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
-                             const struct jd_collective *own, int producer,
-                             struct jd_cuda_transfer_desc sent, int consumer,
-                             struct jd_cuda_transfer_desc wanted)
+                             const struct jd_transfer *own,
+                             enum jd_activity activity,
+                             struct jd_cuda_transfer_desc theirs)
 {
+    const struct jd_cuda_transfer_desc mine = { .count = own->call.count,
+                                                .dtype =
+                                                    (uint32_t)own->call.dtype,
+                                                .tag = own->tag };
+    int producer = own->sends ? comm->index : own->member;
+    int consumer = own->sends ? own->member : comm->index;
+    struct jd_cuda_transfer_desc sent = own->sends ? mine : theirs;
+    struct jd_cuda_transfer_desc wanted = own->sends ? theirs : mine;
+    const struct jd_transfer_pair pair = {
+        .own = own,
+        .process = comm->processes[comm->index],
+        .other = comm->processes[own->member],
+        .count = theirs.count,
+        .rest = theirs.rest,
+        .tag = theirs.tag,
+    };
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) sends %" PRIu64
         " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
-        jd__signature_activity_name(own->activity),
-        own->detail ? own->detail : "", comm->processes[producer], producer,
-        sent.count, jd_dtype_name((jd_dtype)sent.dtype),
+        jd__signature_activity_name(activity),
+        own->call.detail ? own->call.detail : "", comm->processes[producer],
+        producer, sent.count, jd_dtype_name((jd_dtype)sent.dtype),
         jd__tag_text(sent.tag, wanted.tag).text, comm->processes[consumer],
         consumer, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
-        jd__tag_text(wanted.tag, sent.tag).text,
-        jd__transfer_rule(sent.tag, wanted.tag));
+        jd__tag_text(wanted.tag, sent.tag).text, jd__transfer_why(&pair).text);
 }
 
 /* ---- matching ----------------------------------------------------------- */
@@ -70,19 +85,13 @@ static void match_transfer(struct check *check, int i,
                            struct jd_cuda_transfer_desc theirs)
 {
     const struct jd_transfer *transfer = &check->transfers[i];
-    struct jd_cuda_transfer_desc mine = check->ends[i].mine;
-    struct jd_collective said = transfer->call; /* as its whole is called */
-    int self = check->comm->index, other = transfer->member;
-    said.activity = jd__transfer_activity(transfer);
     check->ends[i].is_matched = true;
-    if (jd__cuda_transfer_descs_agree(mine, theirs))
+    if (jd__cuda_transfer_descs_agree(check->ends[i].mine, theirs))
         return;
     check->is_refused[i] = true;
     if (check->status == JD_OK)
         check->status = jd__cuda_fail_pair(
-            check->comm, &said, mine.sends ? self : other,
-            mine.sends ? mine : theirs, mine.sends ? other : self,
-            mine.sends ? theirs : mine);
+            check->comm, transfer, jd__transfer_activity(transfer), theirs);
 }
 
 static bool is_other(const struct check *check, int i)
@@ -197,6 +206,7 @@ static void begin_check(struct check *check)
             .dtype = (uint32_t)call->dtype,
             .tag = check->transfers[i].tag,
             .sends = check->transfers[i].sends,
+            .rest = call->rest,
         };
     }
     for (int i = 0; i < check->comm->size; i++)

@@ -69,7 +69,8 @@ describe_transfer(const struct transfer_group *group, int i)
     const struct jd_collective *call = &group->transfers[i].call;
     return (struct jd_cuda_transfer_desc){ .count = call->count,
                                            .dtype = (uint32_t)call->dtype,
-                                           .tag = group->transfers[i].tag };
+                                           .tag = group->transfers[i].tag,
+                                           .rest = call->rest };
 }
 
 static jd_status fail_alone(const struct transfer_group *group, int i)
@@ -90,7 +91,6 @@ static jd_status fail_alone(const struct transfer_group *group, int i)
 /* As on cpu what does not fit is left out, and the first of it is told. */
 static jd_status check_own(const struct transfer_group *group)
 {
-    int self = group->comm->index;
     int from = next_own(group, -1, true), to = next_own(group, -1, false);
     jd_status status = JD_OK;
     for (; from < group->count && to < group->count;
@@ -101,9 +101,9 @@ static jd_status check_own(const struct transfer_group *group)
             continue;
         group->is_refused[from] = true;
         if (status == JD_OK)
-            status =
-                jd__cuda_fail_pair(group->comm, &group->transfers[from].call,
-                                   self, sent, self, wanted);
+            status = jd__cuda_fail_pair(group->comm, &group->transfers[from],
+                                        group->transfers[from].call.activity,
+                                        wanted);
     }
     int left = from < group->count ? from : to;
     return left < group->count && status == JD_OK ? fail_alone(group, left)

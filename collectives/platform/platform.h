@@ -62,8 +62,9 @@ struct jd_collective {
     jd_dtype dtype;
     jd_dtype said; /* as the program calls the type, where elements travel as
                     * another; else 0 */
-    uint64_t rest; /* of a barrier and of an all_gather: what else is compared,
-                    * in place of its rows; else 0 (jd_signature.digest) */
+    uint64_t rest; /* of a barrier, of an all_gather and of a transfer: what
+                    * else is compared, in place of its rows; else 0
+                    * (jd_signature.digest) */
     struct jd_stream *stream; /* the shard's; NULL where there are none */
     const struct jd_permute *permute; /* of a permutation, for sentences */
     const int64_t *counts; /* of jd_ragged_all_gather, for sentences */
@@ -131,6 +132,7 @@ struct jd_permute {
  * call.activity is JD_ACTIVITY_SEND, from call.in, or
  * JD_ACTIVITY_RECV or _RECV_ANY_SIZE, to call.out. Where the count is 0 both
  * may be NULL. */
+struct jd_transfer_pair;
 struct jd_transfer {
     int member;
     bool sends; /* as the activity says */
@@ -139,8 +141,38 @@ struct jd_transfer {
     enum jd_activity whole; /* the call that it is a part of; 0: its own */
     size_t *came; /* of a receive of call.count at most: written when what comes
                    * is known to fit; NULL: exactly so many come */
-    struct jd_collective call;
+    struct jd_collective call; /* rest: what else both ends have alike */
+
+    /* Says what differs, where rests do; NULL: they are 0. */
+    void (*explain)(const struct jd_transfer_pair *pair, char *text,
+                    size_t size);
+    const void *context; /* explain's */
 };
+
+/* A transfer, and what its other end says. */
+struct jd_transfer_pair {
+    const struct jd_transfer *own;
+    int process, other;   /* this end's, and the other's */
+    uint64_t count, rest; /* the other's */
+    int32_t tag;
+};
+
+/* How the sentence of two ends that do not fit together ends. */
+struct jd_transfer_why {
+    char text[320];
+};
+static inline struct jd_transfer_why
+jd__transfer_why(const struct jd_transfer_pair *pair)
+{
+    const struct jd_transfer *own = pair->own;
+    struct jd_transfer_why why = { "" };
+    if (own->explain && own->call.rest != pair->rest)
+        own->explain(pair, why.text, sizeof why.text);
+    else
+        snprintf(why.text, sizeof why.text, "%s",
+                 jd__transfer_rule(own->tag, pair->tag));
+    return why;
+}
 
 /* What sentences about it begin with. */
 static inline enum jd_activity

@@ -220,20 +220,81 @@ static jd_status run_trials(jd_shard *me, void *arg)
 
 /* ---- two that do not fit ------------------------------------------------- */
 
+#define RULE                                                                   \
+    "; all members along the axes have the same halos, and the same sizes "    \
+    "but "                                                                     \
+    "for a dimension's own axis"
+
+/* Both say what either has; each names itself first. */
+__attribute__((format(printf, 5, 6))) static void
+expect_differs(jd_shard *me, const jd_halo_dim *dims, int ndim, int corners,
+               const char *format, ...)
+{
+    double block[64] = { 0 };
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    EXPECT_STATUS(jd_halo_exchange(me, block, JD_F64, ndim, dims, corners),
+                  JD_INVALID_ARGUMENT, text);
+    EXPECT(strncmp(jd_error_message(),
+                   "jd_halo_exchange over axis \"c\": ", 32) == 0,
+           "%s", jd_error_message());
+}
+
 static void expect_refused(jd_shard *me)
 {
-    double block[8] = { 0 }, sum = 1;
-    int self = jd_axis_index(me, "c");
-    jd_halo_dim dim = { 8, 1 + self, 1, "c", 0 };
-    EXPECT_STATUS(jd_halo_exchange(me, block, JD_F64, 1, &dim, 0),
-                  JD_INVALID_ARGUMENT, "jd_halo_exchange over axis \"c\": ");
-    EXPECT(strstr(jd_error_message(), "1 x F64") &&
-               strstr(jd_error_message(), "2 x F64"),
-           "%s", jd_error_message());
-    dim.before = 1;
-    EXPECT_OK(jd_halo_exchange(me, block, JD_F64, 1, &dim, 0));
+    double block[64] = { 0 }, sum = 1;
+    int self = jd_axis_index(me, "c"), other = 1 - self;
+    jd_halo_dim dims[2] = { { 8, 1 + self, 1, "c", 0 }, { 6, 1, 1, NULL, 0 } };
+    expect_differs(me, dims, 1, 0,
+                   "; dims[0] (axis \"c\") has %d before on process %d, and %d "
+                   "on process %d" RULE,
+                   1 + self, self, 1 + other, other);
+    dims[0] = (jd_halo_dim){ 8, 1, 2 - self, "c", 0 };
+    expect_differs(me, dims, 1, 0,
+                   "; dims[0] (axis \"c\") has %d after on process %d, and %d "
+                   "on process %d" RULE,
+                   2 - self, self, 2 - other, other);
+    dims[0].after = 1;
+    dims[1].size = 6 + self;
+    expect_differs(me, dims, 2, 0,
+                   "; dims[1] has %d elements along the faces on process %d, "
+                   "and %d on process %d" RULE,
+                   4 + self, self, 4 + other, other);
+    dims[1].size = 6;
+    dims[1].periodic = 1;
+    expect_differs(me, dims, 1 + self, 0,
+                   "; ndim is %d on process %d, and %d on process %d; all "
+                   "members along the axes have the same",
+                   1 + self, self, 1 + other, other);
+    /* As many elements, in another shape. */
+    dims[0].before = dims[0].after = 2 - self;
+    dims[1] = (jd_halo_dim){ 2 + 2 * self, 0, 0, NULL, 0 };
+    expect_differs(me, dims, 2, 0, "; dims[0] (axis \"c\") has %d ", 2 - self);
+    dims[0].before = dims[0].after = 1;
+    EXPECT_OK(jd_halo_exchange(me, block, JD_F64, 1, dims, 0));
     EXPECT_OK(jd_psum(me, "c", &sum, &sum, 1, JD_F64));
     EXPECT(sum == 2, "the sum is %g", sum);
+}
+
+/* What a member sees alone. */
+static void expect_too_thin(jd_shard *me)
+{
+    double block[64] = { 0 };
+    jd_halo_dim dims[2] = { { 4, 0, 0, NULL, 0 }, { 5, 3, 1, "c", 1 } };
+    expect_sentence(jd_halo_exchange(me, block, JD_F64, 2, dims, 0),
+                    JD_INVALID_ARGUMENT,
+                    "jd_halo_exchange: dims[1] (axis \"c\") has size 5, before "
+                    "3 and after 1, which leaves 1 of its own; a halo comes "
+                    "from the next member alone and is at most as wide as what "
+                    "that owns: give larger blocks to fewer members");
+    dims[1].before = -1;
+    EXPECT_STATUS(
+        jd_halo_exchange(me, block, JD_F64, 2, dims, 0), JD_INVALID_ARGUMENT,
+        "dims[1] (axis \"c\") has size 5, before -1 and after 1; none "
+        "is negative");
 }
 
 /* The devices along three axes: the first two as long as they divide. */
@@ -252,6 +313,7 @@ int main(int argc, char **argv)
     if (is_refused) {
         memcpy(ways, (int[]){ 1, 1, 2 }, sizeof ways);
         EXPECT_OK(jd_mesh_create(&mesh, AXES, ways, names, NULL));
+        expect_too_thin(jd_mesh_shard(mesh));
         expect_refused(jd_mesh_shard(mesh));
     } else {
         make_mesh();

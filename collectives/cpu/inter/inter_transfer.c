@@ -180,6 +180,14 @@ static jd_status fail_differs(const struct jd_transfers *call,
     struct jd_signature mine = jd__inter_sign(own);
     jd__signature_print(&mine, own_text, sizeof own_text);
     jd__signature_print(theirs, other_text, sizeof other_text);
+    const struct jd_transfer_pair pair = {
+        .own = t->asked,
+        .process = call->comm->processes[call->comm->index],
+        .other = call->comm->processes[t->asked->member],
+        .count = theirs->count,
+        .rest = theirs->digest,
+        .tag = tag,
+    };
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) calls %s%s, and its other end, "
@@ -189,8 +197,7 @@ static jd_status fail_differs(const struct jd_transfers *call,
         call->comm->processes[call->comm->index], call->comm->index, own_text,
         jd__tag_text(t->asked->tag, tag).text,
         call->comm->processes[t->asked->member], t->asked->member, other_text,
-        jd__tag_text(tag, t->asked->tag).text,
-        jd__transfer_rule(t->asked->tag, tag));
+        jd__tag_text(tag, t->asked->tag).text, jd__transfer_why(&pair).text);
 }
 
 static enum kind kind_of(const struct message *message)
@@ -210,7 +217,7 @@ static bool is_equal(const struct transfer *t, struct other_end theirs)
     const struct jd_collective *own = &t->asked->call;
     return theirs.signature->count == own->count &&
            theirs.signature->dtype == (uint32_t)own->dtype &&
-           theirs.tag == t->asked->tag;
+           theirs.signature->digest == own->rest && theirs.tag == t->asked->tag;
 }
 
 static bool fits_any_size(struct jd_transfers *call, const struct transfer *t,

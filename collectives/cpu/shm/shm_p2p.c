@@ -12,7 +12,7 @@
 /* ---- what is in a box --------------------------------------------------- */
 
 #define SEND_DESC 1024
-#define SEND_DESC_DATA (SEND_DESC - 7 * sizeof(uint64_t))
+#define SEND_DESC_DATA (SEND_DESC - 8 * sizeof(uint64_t))
 
 /* Where the data are. */
 enum way { IN_DESC, STRAIGHT, IN_RING };
@@ -26,6 +26,7 @@ struct send_desc {
     uint64_t place, address;
     uint64_t early; /* bytes that are in the ring already */
     int64_t tag;
+    uint64_t rest;
     char data[SEND_DESC_DATA];
 };
 static_assert(sizeof(struct send_desc) == SEND_DESC, "whole lines");
@@ -36,6 +37,7 @@ struct recv_desc {
     uint32_t dtype;
     int32_t tag;
     uint32_t is_any_size;
+    uint64_t rest;
 };
 
 /* A member's for another; written by its owner alone. Counts of bytes never
@@ -192,6 +194,7 @@ struct terms {
     uint32_t dtype;
     int32_t tag;
     bool is_any_size; /* of a receive */
+    uint64_t rest;
 };
 
 static struct terms terms_of(const struct jd_transfer *transfer)
@@ -199,7 +202,8 @@ static struct terms terms_of(const struct jd_transfer *transfer)
     return (struct terms){ .count = transfer->call.count,
                            .dtype = (uint32_t)transfer->call.dtype,
                            .tag = transfer->tag,
-                           .is_any_size = transfer->came };
+                           .is_any_size = transfer->came,
+                           .rest = transfer->call.rest };
 }
 
 static jd_status fail_unequal(const struct batch *batch,
@@ -212,6 +216,14 @@ static jd_status fail_unequal(const struct batch *batch,
     int receiver = rail->sends ? rail->member : group->index;
     struct terms sent = rail->sends ? own : theirs;
     struct terms wanted = rail->sends ? theirs : own;
+    const struct jd_transfer_pair pair = {
+        .own = transfer,
+        .process = group->processes[group->index],
+        .other = group->processes[rail->member],
+        .count = theirs.count,
+        .rest = theirs.rest,
+        .tag = theirs.tag,
+    };
     return jd_fail(
         JD_INVALID_ARGUMENT,
         "%s%s: process %d (member %d) sends %" PRIu64
@@ -222,8 +234,7 @@ static jd_status fail_unequal(const struct batch *batch,
         jd_dtype_name((jd_dtype)sent.dtype),
         jd__tag_text(sent.tag, wanted.tag).text, group->processes[receiver],
         receiver, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
-        jd__tag_text(wanted.tag, sent.tag).text,
-        jd__transfer_rule(sent.tag, wanted.tag));
+        jd__tag_text(wanted.tag, sent.tag).text, jd__transfer_why(&pair).text);
 }
 
 static struct jd_any_size_end end_of(const struct batch *batch, int member,
@@ -259,7 +270,7 @@ static bool is_agreed(struct batch *batch, const struct rail *rail,
     if (own.is_any_size || theirs.is_any_size)
         return fits_any_size(batch, rail, theirs);
     if (own.count == theirs.count && own.dtype == theirs.dtype &&
-        own.tag == theirs.tag)
+        own.tag == theirs.tag && own.rest == theirs.rest)
         return true;
     if (batch->status == JD_OK)
         batch->status = fail_unequal(batch, rail, theirs);
@@ -370,6 +381,7 @@ static enum step write_send_desc(struct batch *batch, struct rail *rail)
     send_desc->count = call->count;
     send_desc->dtype = (uint32_t)call->dtype;
     send_desc->tag = batch->transfers[rail->transfer].tag;
+    send_desc->rest = call->rest;
     send_desc->way = choose_way(batch, rail, send_desc);
     if (send_desc->way == IN_DESC && call->count)
         memcpy(send_desc->data, call->in, rail->bytes);
@@ -391,7 +403,8 @@ static enum step find_recv_desc(struct batch *batch, struct rail *rail)
         return IDLE;
     if (!is_agreed(batch, rail,
                    (struct terms){ recv_desc->count, recv_desc->dtype,
-                                   recv_desc->tag, recv_desc->is_any_size }))
+                                   recv_desc->tag, recv_desc->is_any_size,
+                                   recv_desc->rest }))
         return CLOSED;
     const struct send_desc *send_desc =
         &own_box(batch, rail)->send_descs[rail->number % 2];
@@ -430,6 +443,7 @@ static void write_recv_desc(const struct batch *batch, const struct rail *rail)
     recv_desc->count = call->count;
     recv_desc->dtype = (uint32_t)call->dtype;
     recv_desc->tag = batch->transfers[rail->transfer].tag;
+    recv_desc->rest = call->rest;
     recv_desc->is_any_size = batch->transfers[rail->transfer].came != NULL;
     atomic_store(&recv_desc->number, rail->number);
 }
@@ -456,7 +470,8 @@ static enum step find_send_desc(struct batch *batch, struct rail *rail)
         return IDLE;
     struct terms theirs = { .count = send_desc->count,
                             .dtype = send_desc->dtype,
-                            .tag = (int32_t)send_desc->tag };
+                            .tag = (int32_t)send_desc->tag,
+                            .rest = send_desc->rest };
     if (!is_agreed(batch, rail, theirs)) {
         say_taken(batch, rail, (size_t)send_desc->early);
         return CLOSED;
