@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* checks.c - what a public collective looks at before it communicates. */
 #include "collectives/api/checks.h"
+#include "collectives/platform/device_memory.h"
 
 /* Small numbers are seen to fit without a division. */
 static bool fits_in_memory(size_t elements, size_t rows, size_t members,
@@ -121,10 +122,24 @@ jd_status jd__checks_buffers(const struct jd_collective *call,
 jd_status jd__checks_host(const jd_shard *shard,
                           const struct jd_collective *call, const char *remedy)
 {
-    if (!shard->mesh->platform->streams)
+    if (shard->mesh->platform->streams)
+        return jd_fail(JD_UNIMPLEMENTED, "%s: not on GPUs; %s",
+                       jd__signature_activity_name(call->activity), remedy);
+    jd_status status = jd__checks_host_buffer(call, "in", call->in);
+    return status == JD_OK ? jd__checks_host_buffer(call, "out", call->out)
+                           : status;
+}
+
+jd_status jd__checks_host_buffer(const struct jd_collective *call,
+                                 const char *name, const void *buffer)
+{
+    if (!jd__device_memory_is_apart(buffer))
         return JD_OK;
-    return jd_fail(JD_UNIMPLEMENTED, "%s: not on GPUs; %s",
-                   jd__signature_activity_name(call->activity), remedy);
+    return jd_fail(JD_UNIMPLEMENTED,
+                   "%s: %s is in the memory of a GPU, and the devices of this "
+                   "mesh are cpu ones, which cannot read it; copy it to the "
+                   "host (jd_device_copy)",
+                   jd__signature_activity_name(call->activity), name);
 }
 
 jd_status jd__checks_member(const struct jd_axis_comm *axis_comm,

@@ -43,10 +43,14 @@ struct jd_buffers {
 jd_status jd__checks_buffers(const struct jd_collective *call,
                              const struct jd_buffers *buffers);
 
-/* UNIMPLEMENTED with the remedy where the shard's device is a GPU: of a call
- * that computes on the host. */
+/* UNIMPLEMENTED, of a call that computes on the host: with the remedy where the
+ * shard's device is a GPU; or where in or out is in the memory of one. */
 jd_status jd__checks_host(const jd_shard *shard,
                           const struct jd_collective *call, const char *remedy);
+
+/* The same of another buffer, called name in the sentence. */
+jd_status jd__checks_host_buffer(const struct jd_collective *call,
+                                 const char *name, const void *buffer);
 
 /* INVALID_ARGUMENT where index, called name in the sentence, is no member. */
 jd_status jd__checks_member(const struct jd_axis_comm *axis_comm,

@@ -77,13 +77,18 @@ static jd_status check_meaning(const jd_shard *shard,
                                const struct extreme *extreme)
 {
     const struct jd_platform *platform = shard->mesh->platform;
-    jd_status status = platform->check_reduce(&extreme->call, extreme->op);
-    return status == JD_OK
-               ? jd__checks_host(shard, &extreme->call,
+    const struct jd_collective *call = &extreme->call;
+    jd_status status = platform->check_reduce(call, extreme->op);
+    if (status == JD_OK)
+        status = jd__checks_host(shard, call,
                                  "take jd_pmax() or jd_pmin(), and then "
                                  "jd_pmin() of the indices of those that have "
                                  "the value found, and of INT64_MAX from the "
-                                 "others")
+                                 "others");
+    if (status == JD_OK)
+        status = jd__checks_host_buffer(call, "in_index", extreme->in_index);
+    return status == JD_OK
+               ? jd__checks_host_buffer(call, "out_index", extreme->out_index)
                : status;
 }
 

@@ -8,7 +8,6 @@
 #include "base/numbers.h"
 #include "base/progress.h"
 #include "collectives/api/checks.h"
-#include "collectives/platform/device_memory.h"
 #include "jd_collectives.h"
 
 #include <stdalign.h>
@@ -58,25 +57,6 @@ static jd_status check_arguments(const struct program_fold *f)
                    f->count, f->element);
 }
 
-static jd_status check_on_host(const struct program_fold *f)
-{
-    const struct jd_platform *platform = f->axis_comm->shard->mesh->platform;
-    if (platform->streams)
-        return jd_fail(JD_UNIMPLEMENTED,
-                       "jd_preduce%s: the program's function runs on the host, "
-                       "and the devices of this mesh are %s; call it on a mesh "
-                       "of jd_platform_devices(\"cpu\")",
-                       f->axis_comm->detail, platform->source->platform);
-    if (jd__device_memory_is_apart(f->call.in) ||
-        jd__device_memory_is_apart(f->call.out))
-        return jd_fail(JD_UNIMPLEMENTED,
-                       "jd_preduce%s: a buffer is in the memory of a GPU, "
-                       "which the program's function cannot read; copy it to "
-                       "the host (jd_device_copy)",
-                       f->axis_comm->detail);
-    return JD_OK;
-}
-
 static jd_status check_all(struct program_fold *f, jd_shard *shard,
                            const char *axes)
 {
@@ -88,7 +68,12 @@ static jd_status check_all(struct program_fold *f, jd_shard *shard,
         status = jd__checks_call(shard, axes, &f->call, 1, &f->axis_comm);
     if (status == JD_OK)
         status = jd__checks_buffers(&f->call, &buffers);
-    return status == JD_OK ? check_on_host(f) : status;
+    return status == JD_OK
+               ? jd__checks_host(shard, &f->call,
+                                 "the program's function runs on the host: "
+                                 "call it on a mesh of "
+                                 "jd_platform_devices(\"cpu\")")
+               : status;
 }
 
 /* ---- folding ------------------------------------------------------------ */

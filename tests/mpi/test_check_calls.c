@@ -247,11 +247,56 @@ static void try_program_function(void)
                jd_error_message());
     else
         expect_sentence(status, JD_UNIMPLEMENTED,
-                        "jd_preduce" OVER
-                        ": the program's function runs on the host, and the "
-                        "devices of this mesh are cuda; call it on a mesh of "
+                        "jd_preduce: not on GPUs; the program's function runs "
+                        "on the host: call it on a mesh of "
                         "jd_platform_devices(\"cpu\")");
     expect_sum();
+}
+
+#define APART                                                                  \
+    " is in the memory of a GPU, and the devices of this mesh are cpu ones, "  \
+    "which cannot read it; copy it to the host (jd_device_copy)"
+
+/* What is computed on the host, of memory of a GPU: alone, before anybody
+ * waits. */
+static void try_memory_of_gpu(jd_shard *host, int64_t *apart)
+{
+    int64_t here[4] = { 4, 3, 2, 1 };
+    expect_sentence(
+        jd_pmaxloc(host, "data", apart, NULL, here, here + 2, 2, JD_S64),
+        JD_UNIMPLEMENTED, "jd_pmaxloc: in" APART);
+    expect_sentence(
+        jd_pminloc(host, "data", here, apart, here, here + 2, 2, JD_S64),
+        JD_UNIMPLEMENTED, "jd_pminloc: in_index" APART);
+    expect_sentence(
+        jd_pminloc(host, "data", here, NULL, here, apart, 2, JD_S64),
+        JD_UNIMPLEMENTED, "jd_pminloc: out_index" APART);
+    expect_sentence(jd_scan(host, "data", here, apart, 2, JD_S64, JD_OP_SUM,
+                            JD_SCAN_INCLUSIVE),
+                    JD_UNIMPLEMENTED, "jd_scan: out" APART);
+    expect_sentence(jd_preduce(host, "data", apart, here, 2, sizeof *here,
+                               join_digits, NULL),
+                    JD_UNIMPLEMENTED, "jd_preduce: in" APART);
+}
+
+/* On a mesh of the cpu devices, of which each process has one. */
+static void try_host_mesh(void)
+{
+    int count;
+    const jd_device *const *cpus = jd_platform_devices("cpu", &count);
+    jd_mesh *mesh;
+    void *apart;
+    int64_t sum = 1;
+    if (strcmp(jd_shard_device(me)->platform, "cpu") == 0)
+        return;
+    EXPECT_OK(
+        jd_mesh_create(&mesh, 1, &count, (const char *[]){ "data" }, cpus));
+    EXPECT_OK(jd_device_alloc(jd_shard_device(me), 64, &apart));
+    try_memory_of_gpu(jd_mesh_shard(mesh), apart);
+    EXPECT_OK(jd_psum(jd_mesh_shard(mesh), "data", &sum, &sum, 1, JD_S64));
+    EXPECT(sum == count, "%lld", (long long)sum);
+    EXPECT_OK(jd_device_free(apart));
+    jd_mesh_destroy(mesh);
 }
 
 /* Where it is refused the pair sends the count first, as it says. */
@@ -448,6 +493,7 @@ static void try_all(void)
     try_ragged();
     try_ragged_gather();
     try_program_function();
+    try_host_mesh();
     try_own_rows();
 }
 
