@@ -111,3 +111,12 @@ JD_API void jdf_wait(jd_request **request, JDF_OUTCOME)
     JDF_CALL("jd_wait");
     jdf_end(&call, jd_wait(request));
 }
+
+JD_API void jdf_test(jd_request **request, bool *ret_is_done, JDF_OUTCOME)
+{
+    JDF_CALL("jd_test");
+    int is_done = 0;
+    jd_status status = jd_test(request, &is_done);
+    *ret_is_done = is_done != 0;
+    jdf_end(&call, status);
+}

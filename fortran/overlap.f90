@@ -19,7 +19,7 @@ module jdf_overlap
   public :: jd_pprod_start, jd_pand_start, jd_por_start, jd_pxor_start
   public :: jd_psum_scatter_start, jd_all_gather_start
   public :: jd_all_to_all_start, jd_pbroadcast_start, jd_barrier_start
-  public :: jd_group_start, jd_wait
+  public :: jd_group_start, jd_wait, jd_test
 
   interface
 
@@ -125,6 +125,14 @@ module jdf_overlap
       type(jd_request), intent(inout) :: request
       include "outcome.inc"
     end subroutine jd_wait
+
+    ! Whether it is done; where it is, as after jd_wait. Never waits.
+    subroutine jd_test(request, is_done, stat, errmsg) bind(C, name="jdf_test")
+      import :: jd_request, c_bool, c_int, c_char
+      type(jd_request), intent(inout) :: request
+      logical(c_bool), intent(out) :: is_done
+      include "outcome.inc"
+    end subroutine jd_test
 
   end interface
 

@@ -47,7 +47,7 @@
 extern "C" {
 #endif
 
-/* A call that was started, until jd_wait(). */
+/* A call that was started, until jd_wait() or jd_test() ends it. */
 typedef struct jd_request jd_request;
 
 /*
@@ -62,6 +62,28 @@ typedef struct jd_request jd_request;
  * Source: MPI_Wait, torch.distributed's Work.wait.
  */
 JD_API jd_status jd_wait(jd_request **request);
+
+/*
+ * Looks whether a call that was started is done, and ends it where it is: then
+ * *ret_is_done is 1 and all is as after jd_wait(), *request NULL and the
+ * status the call's own. Else *ret_is_done is 0, and the status JD_OK.
+ *
+ *     int is_done = 0;
+ *     while (!is_done) {
+ *         JD_CHECK(jd_test(&sum, &is_done));
+ *         compute_meanwhile();
+ *     }
+ *
+ * Blocks: never. It does not push the call: the thread that runs it does; where
+ *   there is none the call was done when it was started. On cuda the shard's
+ *   stream is asked, and the call is done when all is that is queued there; a
+ *   peer that does not come is found by jd_wait(), which has a deadline.
+ * Threads: as jd_wait(). Returns: as jd_wait(), of a call that is done, where
+ *   *ret_is_done is 1 after a failure too; INVALID_ARGUMENT for a NULL, where
+ *   the request stays.
+ * Source: MPI_Test.
+ */
+JD_API jd_status jd_test(jd_request **request, int *ret_is_done);
 
 /* ---- collectives -------------------------------------------------------- */
 

@@ -53,6 +53,14 @@ class request
         failure(jd_wait(&request_));
     }
 
+    /* Whether it is done, which ends it as wait() does. Never waits. */
+    bool test(on_failure failure = {})
+    {
+        int is_done = 0;
+        failure(jd_test(&request_, &is_done));
+        return is_done != 0;
+    }
+
     explicit operator bool() const noexcept
     {
         return request_ != nullptr;

@@ -378,4 +378,5 @@ const struct jd_stream_table jd__cuda_streams = {
     .native = get_native,
     .use = use_native,
     .synchronize = synchronize_stream,
+    .is_idle = jd__cuda_stream_is_idle,
 };

@@ -81,6 +81,9 @@ bool jd__cuda_is_capturing(const struct jd_stream *stream);
 jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
                                const char *detail);
 
+/* Whether jd__cuda_stream_wait() would return at once. */
+bool jd__cuda_stream_is_idle(struct jd_stream *stream, const char *operation);
+
 /* After a failure of that: whether all is over in a moment, as the collectives
  * of aborted communicators are. */
 bool jd__cuda_stream_ends(struct jd_stream *stream);

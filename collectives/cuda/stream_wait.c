@@ -273,6 +273,19 @@ jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
     return status;
 }
 
+/* A query would end a capture. */
+bool jd__cuda_stream_is_idle(struct jd_stream *stream, const char *operation)
+{
+    struct jd_cuda_visit visit;
+    bool is_idle = true;
+    if (jd__cuda_enter(stream->native, operation, &visit) == JD_OK)
+        is_idle = jd__cuda_is_capturing(stream) ||
+                  cudaStreamQuery(stream->handle) != cudaErrorNotReady;
+    cudaGetLastError();
+    jd__cuda_leave(&visit);
+    return is_idle;
+}
+
 bool jd__cuda_stream_ends(struct jd_stream *stream)
 {
     struct jd_cuda_visit visit;

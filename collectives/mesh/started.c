@@ -303,25 +303,72 @@ jd_status jd__started_begin(jd_shard *shard, const char *operation,
     return JD_OK;
 }
 
-/* ---- waiting ------------------------------------------------------------ */
+/* ---- how it ended ------------------------------------------------------- */
 
-static jd_status await_stream(const jd_shard *shard)
+static jd_status await_stream(const jd_shard *shard, const char *operation)
 {
-    jd_status status = jd__mesh_check_world(shard->mesh, "jd_wait");
+    jd_status status = jd__mesh_check_world(shard->mesh, operation);
     return status == JD_OK ? shard->mesh->platform->streams->synchronize(
-                                 shard->stream, "jd_wait")
+                                 shard->stream, operation)
                            : status;
 }
 
 /* What the call returned, or what the stream says of it. */
-static jd_status result_of(const jd_request *request)
+static jd_status result_of(const jd_request *request, const char *operation)
 {
     if (request->status != JD_OK)
         return jd_fail(request->status, "%s",
                        request->sentence ? request->sentence
                                          : request->operation);
-    return request->queue ? JD_OK : await_stream(request->shard);
+    return request->queue ? JD_OK : await_stream(request->shard, operation);
 }
+
+/* ---- looking ------------------------------------------------------------ */
+
+/* The lock is nobody's for long: never while a call runs. */
+static bool is_over(const jd_request *request)
+{
+    const jd_shard *shard = request->shard;
+    if (!request->queue)
+        return request->status != JD_OK ||
+               jd__mesh_check_world(shard->mesh, "jd_test") != JD_OK ||
+               shard->mesh->platform->streams->is_idle(shard->stream,
+                                                       "jd_test");
+    pthread_mutex_lock(&table.lock);
+    bool is_done = request->is_done;
+    pthread_mutex_unlock(&table.lock);
+    return is_done;
+}
+
+/* The status is the call's, and the request is gone. */
+static jd_status end_request(jd_request **request, const char *operation)
+{
+    jd_status status = result_of(*request, operation);
+    free_request(*request);
+    *request = NULL;
+    return status;
+}
+
+/* With a thread that runs calls there is nothing to push; without one a call is
+ * done when it was started. */
+jd_status jd_test(jd_request **request, int *ret_is_done)
+{
+    JD_NOTE_CALLER();
+    if (!request || !ret_is_done)
+        return jd_fail(JD_INVALID_ARGUMENT, "jd_test: %s is NULL; %s",
+                       request ? "ret_is_done" : "request",
+                       request ? "it is where 1 is written when the call is "
+                                 "done, and 0 before"
+                               : "it is the address of what jd_psum_start() "
+                                 "and its like gave");
+    jd_status status = *request ? jd__forked_check("jd_test") : JD_OK;
+    if (status != JD_OK)
+        return status;
+    *ret_is_done = !*request || is_over(*request);
+    return *request && *ret_is_done ? end_request(request, "jd_test") : JD_OK;
+}
+
+/* ---- waiting ------------------------------------------------------------ */
 
 /* In a forked child nobody runs what the parent has started. */
 jd_status jd_wait(jd_request **request)
@@ -337,8 +384,5 @@ jd_status jd_wait(jd_request **request)
     if (status != JD_OK)
         return status;
     await_call(*request);
-    status = result_of(*request);
-    free_request(*request);
-    *request = NULL;
-    return status;
+    return end_request(request, "jd_wait");
 }

@@ -245,6 +245,10 @@ struct jd_stream_table {
      *   with what the platform reports.
      */
     jd_status (*synchronize)(struct jd_stream *stream, const char *operation);
+
+    /* Whether synchronize would not wait: what is queued is done, or cannot be
+     * waited for. Never waits. */
+    bool (*is_idle)(struct jd_stream *stream, const char *operation);
 };
 
 /*

@@ -219,6 +219,7 @@ _STATUS = {
     'jd_halo_start': (c_void_p, c_void_p, c_int, c_int, POINTER(jd_halo_dim),
                       c_int, _handles),
     'jd_wait': (_handles,),
+    'jd_test': (_handles, _ints),
     'jd_group_begin': (c_void_p,),
     'jd_group_end': (c_void_p,),
     'jd_barrier': _on_axes,

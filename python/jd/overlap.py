@@ -14,7 +14,7 @@ rest.
 from __future__ import annotations
 
 import contextlib
-from ctypes import byref, c_void_p
+from ctypes import byref, c_int, c_void_p
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence
 
 from . import errors
@@ -47,6 +47,17 @@ class Request:
         finally:
             self._kept = None
         return self._result
+
+    def test(self) -> bool:
+        """Whether the call is done; then wait() returns at once. What the
+        call raises is raised here. Never waits. Source: MPI_Test; jd_test."""
+        is_done = c_int()
+        try:
+            call('jd_test', byref(self._handle), byref(is_done))
+        finally:
+            if not self._handle:
+                self._kept = None
+        return bool(is_done.value)
 
     def __del__(self) -> None:
         if self._handle:

@@ -286,6 +286,9 @@ class Moves(unittest.TestCase):
                         jd.all_to_all_start(x),
                         jd.pbroadcast_start(x, 'data', 3),
                         jd.pand_start(x), jd.por_start(x), jd.pxor_start(x)]
+            while not requests[0].test():
+                pass
+            self.assertTrue(requests[0].test())
             got = [request.wait() for request in reversed(requests)][::-1]
             self.assertIs(got[5], block)
             self.assertIs(requests[5].wait(), block)
@@ -295,6 +298,11 @@ class Moves(unittest.TestCase):
                 jd.all_to_all_start(1)
             with self.assertRaisesRegex(jd.InvalidArgument, 'nosuch'):
                 jd.psum_start(x, 'nosuch').wait()
+            lost = jd.psum_start(x, 'nosuch')
+            with self.assertRaisesRegex(jd.InvalidArgument, 'nosuch'):
+                while not lost.test():
+                    pass
+            self.assertTrue(lost.test())
             jd.psum_start(x)  # nobody waits
             return left[0], [None if a is None else a.tolist() for a in got]
         for i, (left, got) in enumerate(run_bodies((4,), ('data',), body)):

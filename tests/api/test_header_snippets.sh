@@ -40,6 +40,7 @@ extern jd_mesh *mesh;
 extern jd_shard *me;
 extern const jd_device *device;
 extern jd_array *array;
+extern jd_request *sum;
 extern jd_sharding *rows;
 extern double in[8], out[8], x[8], values[640], cost, least;
 extern float gradient[8];

@@ -371,8 +371,12 @@ static void start_calls(jd::shard me)
                         }),
         jd::barrier_start(me, "data"),
     };
-    for (jd::request &request : requests)
+    for (jd::request &request : requests) {
+        while (!request.test())
+            ;
+        EXPECT(!request, "%s", "a request is left");
         request.wait();
+    }
     EXPECT(!requests[0], "%s", "it was waited for");
     EXPECT(sum == n * (n - 1) / 2, "%d", sum);
     EXPECT(all.back() == n - 1 && turned.back() == n - 1, "%d", all.back());

@@ -36,7 +36,14 @@ contains
   subroutine finish(request, what)
     type(jd_request), intent(inout) :: request
     character(len=*), intent(in) :: what
+    logical(c_bool) :: is_done
     call expect(.not. jd_is_null(request), what // ": there is a request")
+    is_done = .false.
+    do while (.not. is_done)
+      call jd_test(request, is_done, stat=stat)
+      call expect(stat == jd_ok, what // ": " // jd_error_message())
+    end do
+    call expect(jd_is_null(request), what // ": it is done, and null")
     call jd_wait(request, stat=stat)
     call expect(stat == jd_ok, what // ": " // jd_error_message())
     call expect(jd_is_null(request), what // ": the request is null")

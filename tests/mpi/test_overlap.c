@@ -4,13 +4,15 @@
  * of the same devices, waited for in each member's own order; and what goes
  * wrong with them.
  *
- *     test_overlap TRIALS SEED | refused | late | crossing | funneled | exit
+ *     test_overlap TRIALS SEED | refused | late [tested] | crossing | funneled
+ * | exit
  */
 #include "jd.h"
 
 #include "expect.h"
 
 #include <mpi.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/wait.h>
@@ -260,9 +262,25 @@ static int64_t wanted(const struct op *op, int me, int n, size_t i)
     }
 }
 
+/* As a program does that has nothing else to do; the call's own deadline ends
+ * it. */
+static jd_status test_until_done(jd_request **request)
+{
+    jd_status status = JD_OK;
+    for (int is_done = 0; !is_done; sched_yield()) {
+        status = jd_test(request, &is_done);
+        EXPECT(is_done == 0 || is_done == 1, "%d", is_done);
+        EXPECT(is_done || (status == JD_OK && *request), "%s",
+               jd_error_message());
+    }
+    EXPECT(!*request, "a request is left");
+    return status;
+}
+
 static void finish_op(struct op *op, int me, int n)
 {
-    EXPECT_OK(jd_wait(&op->request));
+    EXPECT_OK(op->number % 3 && op->request ? test_until_done(&op->request)
+                                            : jd_wait(&op->request));
     EXPECT(op->request == NULL, "a request is left");
     for (size_t i = 0; i < op->count * out_blocks(op, n); i++)
         EXPECT(op->out[i] == wanted(op, me, n, i),
@@ -381,6 +399,14 @@ static void try_nulls(jd_shard *me)
 {
     jd_request *none = NULL;
     int64_t a = 0, b = 0;
+    int is_done = 7;
+    EXPECT_STATUS(jd_test(NULL, &is_done), JD_INVALID_ARGUMENT,
+                  "jd_test: request is NULL; it is the address of what");
+    EXPECT_STATUS(jd_test(&none, NULL), JD_INVALID_ARGUMENT,
+                  "jd_test: ret_is_done is NULL; it is where 1 is written");
+    EXPECT(is_done == 7, "%d", is_done);
+    EXPECT_OK(jd_test(&none, &is_done));
+    EXPECT(is_done == 1, "%d", is_done);
     EXPECT_OK(jd_wait(&none));
     EXPECT_STATUS(jd_wait(NULL), JD_INVALID_ARGUMENT,
                   "jd_wait: request is NULL; it is the address of what");
@@ -409,7 +435,11 @@ static void try_child(jd_request *request)
     int how;
     pid_t child = fork();
     if (child == 0) {
+        int is_done = 7;
         EXPECT_STATUS(jd_wait(&request), JD_FAILED_PRECONDITION, "jd_wait: ");
+        EXPECT_STATUS(jd_test(&request, &is_done), JD_FAILED_PRECONDITION,
+                      "jd_test: ");
+        EXPECT(is_done == 7, "%d", is_done);
         _exit(0);
     }
     EXPECT(child > 0 && waitpid(child, &how, 0) == child && how == 0, "%d",
@@ -417,7 +447,7 @@ static void try_child(jd_request *request)
 }
 
 /* Both hear of it, with both places in the program; the next call is right. */
-static void try_unequal(jd_shard *me)
+static void try_unequal(jd_shard *me, jd_status (*end)(jd_request **request))
 {
     int64_t in[2] = { 1, 2 }, out[2] = { 0, 0 };
     size_t count = 1 + (size_t)jd_process_index();
@@ -425,14 +455,32 @@ static void try_unequal(jd_shard *me)
     EXPECT_OK(jd_psum_start(me, "x", in, out, count, JD_S64, &first));
     EXPECT_OK(jd_psum_start(me, "x", in, out, 2, JD_S64, &second));
     EXPECT_STATUS(
-        jd_wait(&first), JD_INVALID_ARGUMENT,
+        end(&first), JD_INVALID_ARGUMENT,
         "jd_psum over axis \"x\", started: process 1 calls jd_psum of 2 x "
         "S64, process 0 calls jd_psum of 1 x S64");
     EXPECT(strstr(jd_error_message(), "; process 1 calls at test_overlap"),
            "%s", jd_error_message());
     try_child(second);
-    EXPECT_OK(jd_wait(&second));
+    EXPECT_OK(end(&second));
     EXPECT(out[1] == 4, "%lld", (long long)out[1]);
+}
+
+/* Process 1 starts it when process 0 has seen that it is not done. */
+static void try_test(jd_shard *me)
+{
+    int64_t one = 1, sum = 0;
+    int is_done = 7;
+    jd_request *request;
+    if (jd_process_index() == 1)
+        await_word("not done");
+    EXPECT_OK(jd_psum_start(me, "x", &one, &sum, 1, JD_S64, &request));
+    if (jd_process_index() == 0) {
+        EXPECT_OK(jd_test(&request, &is_done));
+        EXPECT(is_done == 0 && request, "%d", is_done);
+        EXPECT_OK(jd_kv_set("not done", "yes", 4, 0));
+    }
+    EXPECT_OK(test_until_done(&request));
+    EXPECT(sum == 2, "%lld", (long long)sum);
 }
 
 /* Process 1 starts it when process 0 was refused. */
@@ -460,14 +508,16 @@ static void run_refused(void)
     try_nulls(me);
     try_derived(me);
     try_unwaited();
-    try_unequal(me);
+    try_unequal(me, jd_wait);
+    try_unequal(me, test_until_done);
+    try_test(me);
     try_shutdown(me);
 }
 
 /* ---- the rest ----------------------------------------------------------- */
 
 /* Process 0 alone starts it. */
-static void run_late(void)
+static void run_late(jd_status (*end)(jd_request **request))
 {
     int64_t one = 1, sum = 0;
     jd_request *request;
@@ -476,7 +526,7 @@ static void run_late(void)
     EXPECT_OK(jd_barrier(me, "x"));
     if (jd_process_index() == 0) {
         EXPECT_OK(jd_psum_start(me, "x", &one, &sum, 1, JD_S64, &request));
-        EXPECT_STATUS(jd_wait(&request), JD_DEADLINE_EXCEEDED, "process 1");
+        EXPECT_STATUS(end(&request), JD_DEADLINE_EXCEEDED, "process 1");
         EXPECT(strstr(jd_error_message(), "jd_psum over axis \"x\", started"),
                "%s", jd_error_message());
         EXPECT_OK(jd_kv_set("over", "yes", 4, 0));
@@ -541,7 +591,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "refused") == 0)
         run_refused();
     else if (strcmp(what, "late") == 0)
-        run_late();
+        run_late(argc > 2 ? test_until_done : jd_wait);
     else if (strcmp(what, "crossing") == 0)
         run_crossing();
     else if (strcmp(what, "exit") == 0)
