@@ -346,6 +346,14 @@ static struct jd_strided piece_from(const void *arg, int member)
     };
 }
 
+/* Without a step all members get the one piece that there is. */
+static size_t bytes_of_pieces(const struct jd_comm *comm,
+                              const struct jd_collective *call,
+                              const struct jd_pieces *pieces)
+{
+    return (pieces->in_step ? (size_t)comm->size : 1) * bytes_of(call);
+}
+
 jd_status jd__inter_all_to_all(struct jd_comm *comm,
                                const struct jd_collective *call,
                                const struct jd_pieces *pieces)
@@ -355,7 +363,7 @@ jd_status jd__inter_all_to_all(struct jd_comm *comm,
         .comm = comm,
         .call = call,
         .sync = { .call = call, .signature = jd__inter_sign(call) },
-        .in_bytes = (size_t)comm->size * bytes_of(call),
+        .in_bytes = bytes_of_pieces(comm, call, pieces),
         .arg = &a,
         .send = piece_for,
         .receive = piece_from,
