@@ -26,14 +26,30 @@ ssize_t jd__proc_read(const char *path, char *text, size_t size)
     return (ssize_t)length;
 }
 
+/* "S 1 ...", what /proc/PID/stat says behind the name, into text; NULL where
+ * there is no such process. */
+static const char *read_stat(int pid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    if (jd__proc_read(path, text, size) <= 0)
+        return NULL;
+    const char *end = strrchr(text, ')'); /* names may hold anything */
+    return end && end[1] == ' ' ? end + 2 : NULL;
+}
+
 char jd__proc_state(int pid)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    if (jd__proc_read(path, text, sizeof text) <= 0)
-        return 0;
-    const char *end = strrchr(text, ')'); /* names may hold anything */
-    return end && end[1] == ' ' ? end[2] : 0;
+    char text[512];
+    const char *stat = read_stat(pid, text, sizeof text);
+    return stat ? stat[0] : 0;
+}
+
+int jd__proc_parent(int pid)
+{
+    char text[512];
+    const char *stat = read_stat(pid, text, sizeof text);
+    return stat && stat[0] ? atoi(stat + 1) : 0;
 }
 
 void jd__proc_print_state(FILE *out, int pid)

@@ -24,6 +24,10 @@ ssize_t jd__proc_read(const char *path, char *text, size_t size);
  * /proc/PID/stat; 0 where there is none of that number. */
 char jd__proc_state(int pid);
 
+/* The process that has started it, or has taken it over; 0 where there is none
+ * of that number. */
+int jd__proc_parent(int pid);
+
 /* What the state means, for a sentence: "is stopped (kill -CONT 77)". */
 void jd__proc_print_state(FILE *out, int pid);
 

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_NAMED 16 /* processes that a sentence names one by one */
 
@@ -30,8 +31,10 @@ struct peers {
 
 /* ---- finding them ------------------------------------------------------- */
 
-/* Of one job are those that agree with us in each of these that we have. */
-static bool is_same_job(const struct jd_env *ours, const struct jd_env *theirs)
+/* Of one job are those that agree with us in each of these that we have; where
+ * a launcher tells none of them (Hydra), those that it has started itself. */
+static bool is_same_job(const struct jd_env *ours, const struct jd_env *theirs,
+                        int pid)
 {
     static const char *const names[] = {
         "PMIX_NAMESPACE",      "SLURM_JOB_ID",
@@ -50,7 +53,7 @@ static bool is_same_job(const struct jd_env *ours, const struct jd_env *theirs)
             return false;
         any = true;
     }
-    return any;
+    return any || (getppid() > 1 && jd__proc_parent(pid) == getppid());
 }
 
 /* The step in which a thread of pid says that it is, -1 where none does. */
@@ -120,7 +123,7 @@ static void look_at(struct peers *peers, int pid,
     const char *text = jd__env_get(theirs, search->index_variable);
     long long index;
     if (text && jd__parse_integer(text, &index) &&
-        is_same_job(search->env, theirs)) {
+        is_same_job(search->env, theirs, pid)) {
         struct proc_peer peer = { (int)index, pid,
                                   step_of(pid, search->thread_name), "" };
         char path[64];

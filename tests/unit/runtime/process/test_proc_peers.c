@@ -196,6 +196,32 @@ START_TEST(a_rank_alone_is_no_mark)
 }
 END_TEST
 
+/* As a process whose launcher, this test, has started the others too. */
+static int lowest_as_child(void)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct jd_cluster cluster = cluster_of(2, 2);
+        struct jd_env *env = unit_env("PMI_RANK=0\n");
+        _exit(10 + jd__proc_peers_lowest(&phases, env, &cluster));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status) - 10;
+}
+
+/* Hydra gives no name of the job. */
+START_TEST(those_of_one_launcher_are_a_job)
+{
+    pid_t peer = helper_start("jd-test:1", "PMI_RANK=1", NULL);
+    ck_assert_int_eq(jd__proc_parent(peer), getpid());
+    ck_assert_int_eq(lowest_as_child(), 1);
+    helper_end(peer);
+    ck_assert_int_eq(lowest_as_child(), -1);
+}
+END_TEST
+
 START_TEST(the_lowest_that_has_come)
 {
     pid_t two = start_peer("jd-test:1", "PMI_RANK=2");
@@ -360,6 +386,7 @@ int main(int argc, char **argv)
     tcase_add_test(seen, nothing_to_go_by);
     tcase_add_test(seen, other_jobs_are_not_ours);
     tcase_add_test(seen, a_rank_alone_is_no_mark);
+    tcase_add_test(seen, those_of_one_launcher_are_a_job);
     tcase_add_test(seen, the_lowest_that_has_come);
     tcase_add_test(seen, a_wrapper_does_not_hide_its_program);
     tcase_add_test(seen, the_younger_of_two_is_named);
