@@ -20,8 +20,11 @@ void jd__cluster_destroy(struct jd_cluster *cluster)
     free(cluster);
 }
 
-bool jd__cluster_is_served(const struct jd_env *env)
+bool jd__cluster_is_served(const struct jd_env *env, enum jd_served_by by)
 {
+    if (by == JD_SERVED_BY_PMI)
+        return jd__env_get_nonempty(env, "PMI_FD") ||
+               jd__env_get_nonempty(env, "PMI_PORT");
     return jd__env_get_nonempty(env, "PMIX_NAMESPACE") &&
            jd__env_get_nonempty(env, "PMIX_RANK") &&
            jd__env_has_prefix(env, "PMIX_SERVER_URI");
@@ -87,7 +90,17 @@ static const char *why_no_address(const struct jd_cluster *cluster)
     return why[0] ? why : "JD_COORDINATOR_ADDRESS is not set";
 }
 
-const char *jd__cluster_served_start(const struct jd_cluster *cluster)
+static const char *start_by_pmi(const struct jd_cluster *cluster)
+{
+    if (strcmp(cluster->method, "slurm") == 0)
+        return "start it with `srun --mpi=pmi2` (`srun --mpi=list` shows "
+               "whether Slurm has it), or with the mpiexec of this MPI inside "
+               "the allocation";
+    return "start it with the mpiexec of this MPI, `mpiexec -n N` over the "
+           "same hosts; the launcher of another MPI cannot start it";
+}
+
+static const char *start_by_pmix(const struct jd_cluster *cluster)
 {
     const char *method = cluster->method;
     if (strcmp(method, "slurm") == 0)
@@ -104,29 +117,28 @@ const char *jd__cluster_served_start(const struct jd_cluster *cluster)
            "hosts";
 }
 
-const char *jd__cluster_pmi_start(const struct jd_cluster *cluster)
+const char *jd__cluster_served_start(const struct jd_cluster *cluster,
+                                     enum jd_served_by by)
 {
-    if (strcmp(cluster->method, "slurm") == 0)
-        return "start it with `srun --mpi=pmi2` (`srun --mpi=list` shows "
-               "whether Slurm has it), or with the mpiexec of this MPI inside "
-               "the allocation";
-    return "start it with the mpiexec of this MPI, `mpiexec -n N` over the "
-           "same hosts; the launcher of another MPI cannot start it";
+    return by == JD_SERVED_BY_PMI ? start_by_pmi(cluster)
+                                  : start_by_pmix(cluster);
 }
 
-jd_status jd__cluster_require_address(const struct jd_cluster *cluster)
+jd_status jd__cluster_require_address(const struct jd_cluster *cluster,
+                                      enum jd_served_by by)
 {
     const struct jd_cluster_number *count = &cluster->num_processes;
     if (has_address(cluster))
         return JD_OK;
     return jd_fail(JD_FAILED_PRECONDITION,
                    "jd_initialize: the job has %lld processes (%s), but "
-                   "nothing tells where process 0 is: %s, and no PMIx server "
+                   "nothing tells where process 0 is: %s, and no %s server "
                    "serves them; set JD_COORDINATOR_ADDRESS to HOST:PORT, "
                    "process 0's host and a free port there, in every process, "
                    "or %s",
                    count->value, count->source, why_no_address(cluster),
-                   jd__cluster_served_start(cluster));
+                   by == JD_SERVED_BY_PMI ? "PMI" : "PMIx",
+                   jd__cluster_served_start(cluster, by));
 }
 
 /* ---- what contradicts --------------------------------------------------- */
@@ -160,7 +172,7 @@ jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,
 jd_status jd__cluster_require(const struct jd_env *env,
                               const struct jd_cluster *cluster)
 {
-    bool served = jd__cluster_is_served(env);
+    bool served = jd__cluster_is_served(env, JD_SERVED_BY_PMIX);
     if (cluster->rival.detector && !cluster->rival.is_outer)
         return jd__cluster_fail_rival(cluster, NULL);
     if (!cluster->process_id.known ||

@@ -116,25 +116,27 @@ void jd__cluster_destroy(struct jd_cluster *cluster);
 jd_status jd__cluster_require(const struct jd_env *env,
                               const struct jd_cluster *cluster);
 
-/* What several processes need that no PMIx server serves: an address of
- * process 0, or candidates. JD_OK, or FAILED_PRECONDITION as above. */
-jd_status jd__cluster_require_address(const struct jd_cluster *cluster);
+/* What an MPI asks its launcher by: Open MPI by PMIx; MPICH and its kin by
+ * PMI-1, or by a PMI of their machine's own. */
+enum jd_served_by { JD_SERVED_BY_PMIX, JD_SERVED_BY_PMI };
+
+/* What several processes need that nobody serves: an address of process 0, or
+ * candidates. JD_OK, or FAILED_PRECONDITION as above. */
+jd_status jd__cluster_require_address(const struct jd_cluster *cluster,
+                                      enum jd_served_by by);
 
 /* "start it with `srun --mpi=pmix`, or ...": how this method's launcher, or
- * another, starts the program so that a PMIx server serves it. */
-const char *jd__cluster_served_start(const struct jd_cluster *cluster);
-
-/* The same of a program of another MPI than Open MPI, which no PMIx server can
- * serve: MPICH and its descendants ask by PMI. */
-const char *jd__cluster_pmi_start(const struct jd_cluster *cluster);
+ * another, starts the program so that such a server serves it. */
+const char *jd__cluster_served_start(const struct jd_cluster *cluster,
+                                     enum jd_served_by by);
 
 /* FAILED_PRECONDITION: who says one process and who says more, then remedy
  * (NULL: what cluster_detection_method can do). */
 jd_status jd__cluster_fail_rival(const struct jd_cluster *cluster,
                                  const char *remedy);
 
-/* The variables of a PMIx server are there; whether it lives is not asked. */
-bool jd__cluster_is_served(const struct jd_env *env);
+/* The variables of a server are there; whether it lives is not asked. */
+bool jd__cluster_is_served(const struct jd_env *env, enum jd_served_by by);
 
 /* The job of the plan by which jd-run starts jd-pmix-server. */
 #define JD_RUN_JOB "run"

@@ -12,7 +12,7 @@
 #include "bench/engine/samples.h"
 #include "bench/jd_bench.h"
 #include "jd_process.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/tuning.h"
 #include "runtime/topology/host.h"
 

@@ -4,7 +4,7 @@
 #include "bench/jd_bench.h"
 #include "jd_array.h"
 #include "jd_process.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "runtime/topology/host.h"
 
 #include <ctype.h>

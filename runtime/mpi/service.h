@@ -2,10 +2,8 @@
 /*
  * service.h - does the launcher serve what this MPI can start from? Asked
  * before MPI_Init, because Open MPI 4.1 aborts inside it where the answer is
- * no, and Open MPI 5 makes every process a silent world of one.
- *
- * Open MPI starts from PMIx: the PMIX_* variables of a server that lives.
- * PMI-1 and PMI-2 count as nothing.
+ * no, and Open MPI 5 and MPICH make every process a silent world of one. What
+ * each MPI starts from is flavour.h's.
  */
 #ifndef RUNTIME_MPI_SERVICE_H
 #define RUNTIME_MPI_SERVICE_H
@@ -22,14 +20,5 @@
  */
 jd_status jd__mpi_service_check(const struct jd_env *env,
                                 const struct jd_cluster *cluster);
-
-/* The file of the MPI library that is linked, or "". Constant. */
-const char *jd__mpi_library_path(void);
-
-/* "Open MPI v4.1.4", of the library that is linked. Constant. */
-const char *jd__mpi_library_name(void);
-
-/* The library that is linked is Open MPI, of any version. */
-bool jd__mpi_is_open_mpi(void);
 
 #endif

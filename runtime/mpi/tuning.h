@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tuning.h - the settings of Open MPI that jd makes before MPI_Init, why, and
- * when it leaves them alone. jd-info prints the plan.
+ * tuning.h - the settings of MPI that jd makes before MPI_Init, why, and when
+ * it leaves them alone: what they are is each MPI's own. jd-info prints the
+ * plan.
  *
  *     struct jd_tuning plan;
  *     jd__tuning_plan(&request, &plan);
  *     jd__tuning_apply(&plan);
  *     MPI_Init_thread(...);
  *     jd__tuning_restore(&plan);
- *
- * mpi_yield_when_idle: more processes than allowed cores on the host, which
- * Open MPI cannot know when srun starts it; a waiting process then burns the
- * core that its peer needs.
- * pml=ob1: without an RDMA device the default ends up there too, after 200 ms
- * of looking for one (Open MPI 4.1 of Debian).
- * btl=^ofi: for the same reason, where no file says which are left out; there
- * Open MPI 5 looks for a device for 1 s.
- * btl_tcp_if_include, or _exclude: what JD_INTERFACE says. An interface that
- * swallows packets would keep MPI waiting for ever.
  */
 #ifndef RUNTIME_MPI_TUNING_H
 #define RUNTIME_MPI_TUNING_H
@@ -54,7 +45,7 @@ struct jd_tune_request {
 };
 
 struct jd_tune_setting {
-    const char *variable; /* "OMPI_MCA_pml" */
+    const char *variable; /* "OMPI_MCA_pml"; NULL: this MPI has none */
     const char *value;    /* NULL: left alone */
     char why[256];
 };
@@ -68,6 +59,7 @@ struct jd_tuning {
 void jd__tuning_interfaces(const char *list,
                            struct jd_tune_interfaces *ret_interfaces);
 
+/* Of the MPI that the program is linked with. */
 void jd__tuning_plan(const struct jd_tune_request *request,
                      struct jd_tuning *ret_plan);
 

@@ -3,7 +3,7 @@
 #include "runtime/mpi/world.h"
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/message_count.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 
 #include <stdio.h>
 #include <string.h>

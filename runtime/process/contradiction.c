@@ -3,6 +3,7 @@
  * show, and an MPI of one process where there should be more. */
 #include "base/parse.h"
 #include "base/proc.h"
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/service.h"
 #include "runtime/process/contradiction.h"
 
@@ -73,7 +74,7 @@ static bool is_inherited(const struct jd_env *env,
     if (strcmp(cluster->rival.detector, "slurm") == 0)
         nesting = nesting_in_slurm(env, cluster);
     if (nesting == NESTING_UNKNOWN && strcmp(cluster->method, "openmpi") == 0)
-        return jd__mpi_is_open_mpi() &&
+        return jd__mpi_library_flavour()->by == JD_SERVED_BY_PMIX &&
                jd__mpi_service_check(env, cluster) != JD_OK;
     return nesting == NESTING_INHERITED;
 }
@@ -95,12 +96,6 @@ jd_status jd__contradiction_check(const struct jd_env *env,
 
 /* ---- an MPI that nobody serves ------------------------------------------ */
 
-static const char *right_start(const struct jd_cluster *cluster)
-{
-    return jd__mpi_is_open_mpi() ? jd__cluster_served_start(cluster)
-                                 : jd__cluster_pmi_start(cluster);
-}
-
 static jd_status fail_unserved(const struct jd_cluster *cluster)
 {
     return jd_fail(
@@ -111,7 +106,7 @@ static jd_status fail_unserved(const struct jd_cluster *cluster)
         "meant",
         cluster->method, cluster->num_processes.value,
         cluster->num_processes.source, jd__mpi_library_name(),
-        right_start(cluster));
+        jd__cluster_served_start(cluster, jd__mpi_library_flavour()->by));
 }
 
 jd_status jd__contradiction_check_mpi(const struct jd_env *env,

@@ -16,7 +16,7 @@
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/coordination/net/addresses.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/tuning.h"
 #include "runtime/process/contradiction.h"
 #include "runtime/process/exit.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world_way.c - the decision which way an MPI world is made. */
 #include "runtime/process/world_way.h"
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/service.h"
 #include "runtime/mpi/world.h"
 #include "runtime/process/contradiction.h"
@@ -21,9 +22,10 @@ static jd_status decide_unserved(const struct jd_env *env,
                                  const struct jd_cluster *cluster,
                                  enum jd_world_way *ret_way)
 {
-    if (jd__mpi_is_open_mpi() && cluster->num_processes.known &&
-        !jd__cluster_is_served(env)) {
-        jd_status told = jd__cluster_require_address(cluster);
+    const struct jd_mpi_flavour *flavour = jd__mpi_library_flavour();
+    if (flavour->is_joined && cluster->num_processes.known &&
+        !jd__cluster_is_served(env, flavour->by)) {
+        jd_status told = jd__cluster_require_address(cluster, flavour->by);
         if (told != JD_OK)
             return told;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* records.c - what each process says of itself, gathered and checked. */
 #include "runtime/topology/records.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -250,7 +250,7 @@ static jd_status verify_versions(const struct jd_records *records)
 
 static jd_status fail_worlds_of_one(const struct jd_record *r)
 {
-    bool is_open_mpi = jd__mpi_is_open_mpi();
+    const struct jd_mpi_flavour *flavour = jd__mpi_library_flavour();
     return jd_fail(
         JD_FAILED_PRECONDITION,
         "jd_initialize: the job has %d processes (%s), but the world of %s "
@@ -258,8 +258,7 @@ static jd_status fail_worlds_of_one(const struct jd_record *r)
         "its own; start the program with the %s of this MPI, or under Slurm "
         "with `srun --mpi=%s`",
         r->num_processes, r->num_processes_source, jd__mpi_library_name(),
-        r->facts.pid, r->facts.host, is_open_mpi ? "mpirun" : "mpiexec",
-        is_open_mpi ? "pmix" : "pmi2");
+        r->facts.pid, r->facts.host, flavour->launcher, flavour->srun);
 }
 
 static jd_status verify_counts(const struct jd_records *records)

@@ -40,6 +40,8 @@ static const struct allowed allowed[] = {
     { "PMIX_DSTORE_ESH_BASE_PATH", FOLDER, NULL },
     { "PMIX_DSTORE_#_BASE_PATH", FOLDER, NULL },
     { "PMIX_MCA_psec", EXACT, "native" },
+    { "PMI_RANK", ANY, NULL },
+    { "PMI_SIZE", ANY, NULL },
     { "JSM_JSRUN_PORT", EXACT, "1" },
     { "OMPI_MCA_btl", EXACT, "^vader,sm" },
     { "OMPI_MCA_btl_vader_backing_directory", FOLDER, NULL },

@@ -6,20 +6,17 @@
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
 #include "runtime/coordination/session/session_private.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "runtime/wireup/environment.h"
 #include "base/litter.h"
 #include "runtime/wireup/pmix_server.h"
+#include "runtime/wireup/server_socket.h"
 #include "runtime/wireup/watch.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #define ENV_KEY "\0jd/wireup/env/" /* and the process's index */
 
@@ -47,17 +44,18 @@ jd_status jd__wireup_check(const struct jd_settings *settings,
                            const struct jd_cluster *cluster)
 {
     char *path;
-    if (!jd__mpi_is_open_mpi())
+    const struct jd_mpi_flavour *flavour = jd__mpi_library_flavour();
+    if (!flavour->is_joined)
         return jd_fail(JD_UNIMPLEMENTED,
-                       "jd joins processes of Open MPI only, "
-                       "and this is %s",
+                       "jd joins processes of Open MPI, MPICH, Intel MPI and "
+                       "MVAPICH only, and this is %s",
                        jd__mpi_library_name());
     if (!cluster->process_id.known || !cluster->num_processes.known)
         return jd_fail(JD_UNIMPLEMENTED,
                        "jd can join them itself where it knows how many there "
                        "are (JD_NUM_PROCESSES) and which is which "
                        "(JD_PROCESS_ID)");
-    if (jd__cluster_require_address(cluster) != JD_OK)
+    if (jd__cluster_require_address(cluster, flavour->by) != JD_OK)
         return jd_fail(JD_NOT_FOUND,
                        "it does not know where process 0 is: "
                        "JD_COORDINATOR_ADDRESS, HOST:PORT, would tell");
@@ -192,6 +190,7 @@ static void fill_plan(const struct jd_wireup_spec *spec,
         jd__options_seconds(settings, JD_OPTION_HEARTBEAT_TIMEOUT);
     plan->timeout = fmax(1, spec->deadline - jd__clock_now());
     plan->program = (char *)spec->facts->program;
+    plan->asks_by_pmi = jd__mpi_library_flavour()->by == JD_SERVED_BY_PMI;
     plan->service = jd__client_incarnation(jd__session_client(spec->session));
     plan->log_level = (char *)jd__options_text(settings, JD_OPTION_LOG);
 }
@@ -247,55 +246,31 @@ static jd_status start_server(const struct jd_wireup_spec *spec)
 
 /* ---- what it hands out -------------------------------------------------- */
 
-static jd_status fail_liveness(const char *path, const char *call)
-{
-    return jd_fail(JD_UNAVAILABLE,
-                   "jd_initialize: MPI's server of this host cannot be "
-                   "reached at %s: %s failed: %s",
-                   path, call, strerror(errno));
-}
-
-/* The server was started by a process of this user. */
-static jd_status check_owner(int liveness, const char *path)
-{
-    struct ucred owner = { .pid = 0 };
-    socklen_t length = sizeof owner;
-    if (getsockopt(liveness, SOL_SOCKET, SO_PEERCRED, &owner, &length) != 0)
-        return fail_liveness(path, "getsockopt");
-    if (owner.uid == geteuid())
-        return JD_OK;
-    return jd_fail(JD_PERMISSION_DENIED,
-                   "jd_initialize: what listens at %s, where MPI's server of "
-                   "this host should be, belongs to user %u and not to %u; set "
-                   "JD_SECRET_FILE, the same for all processes",
-                   path, (unsigned)owner.uid, (unsigned)geteuid());
-}
-
 /* Kept until the process ends: its end is how the server sees ours. */
 static jd_status hold_liveness(const struct jd_wireup_spec *spec,
                                const char *path)
 {
     static int liveness = -1; /* of the last start; MPI starts once */
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    uint8_t number[4];
-    jd__wire_put_u32(number, (uint32_t)spec->index);
-    if (strlen(path) >= sizeof address.sun_path)
-        return jd_fail(JD_INVALID_ARGUMENT,
-                       "jd_initialize: the path %s is too long for a socket; "
-                       "JD_TMPDIR chooses another folder",
-                       path);
-    strcpy(address.sun_path, path);
-    liveness = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (liveness < 0)
-        return fail_liveness(path, "socket");
-    if (connect(liveness, (struct sockaddr *)&address, sizeof address) != 0)
-        return fail_liveness(path, "connect");
-    jd_status status = check_owner(liveness, path);
+    jd_status status =
+        jd__server_socket_connect(path, (uint32_t)spec->index, &liveness);
+    return status == JD_OK
+               ? jd__watch_start(spec->session, liveness, spec->facts->host)
+               : status;
+}
+
+/* MPI's own from here on. */
+static jd_status give_pmi(const struct jd_wireup_spec *spec, const char *path)
+{
+    int fd;
+    char number[16];
+    if (!path[0])
+        return JD_OK;
+    jd_status status =
+        jd__server_socket_connect(path, (uint32_t)spec->index, &fd);
     if (status != JD_OK)
         return status;
-    if (send(liveness, number, sizeof number, MSG_NOSIGNAL) != sizeof number)
-        return fail_liveness(path, "send");
-    return jd__watch_start(spec->session, liveness, spec->facts->host);
+    snprintf(number, sizeof number, "%d", fd);
+    return jd__env_export("PMI_FD", number);
 }
 
 static jd_status fail_variable(const char *name, const char *value)
@@ -373,6 +348,8 @@ static jd_status take_environment(const struct jd_wireup_spec *spec,
         note_litter(spec, environment);
         status = set_environment(environment);
     }
+    if (status == JD_OK)
+        status = give_pmi(spec, environment->pmi_path);
     jd__environment__free_unpacked(environment, NULL);
     return status;
 }

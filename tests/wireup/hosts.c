@@ -237,6 +237,7 @@ size_t job_plan_frame(const struct job *job, size_t host, uint8_t *frame,
     plan.heartbeat_timeout = 10;
     plan.timeout = job->timeout;
     plan.is_held = job->is_held;
+    plan.asks_by_pmi = job->asks_by_pmi;
     plan.program = (char *)"test";
     size_t size = jd__plan__get_packed_size(&plan);
     ck_assert_uint_le(size + 4, room);
@@ -385,9 +386,9 @@ static Jd__Environment *get_environment(struct job *job, int process)
 
 void job_start_member(struct job *job, int process, const char *mode)
 {
-    enum { OWN = 5, MAX_VARIABLES = 64 };
+    enum { OWN = 6, MAX_VARIABLES = 64 };
     const char *more[MAX_VARIABLES];
-    char liveness[256], index[32], mark[128];
+    char liveness[256], pmi[256], index[32], mark[128];
     char *argv[] = { (char *)"member", (char *)mode, NULL };
     Jd__Environment *environment = get_environment(job, process);
     ck_assert_uint_lt(environment->n_variables, MAX_VARIABLES - OWN);
@@ -398,6 +399,8 @@ void job_start_member(struct job *job, int process, const char *mode)
     more[0] = liveness;
     more[1] = index;
     more[2] = mark;
+    snprintf(pmi, sizeof pmi, "TEST_PMI=%s", environment->pmi_path);
+    more[5] = pmi;
     for (int i = 0; i < 2; i++)
         more[3 + i] = job->variables[i] ? job->variables[i] : "TEST_NOTHING=";
     for (size_t i = 0; i < environment->n_variables; i++)

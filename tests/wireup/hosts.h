@@ -49,6 +49,7 @@ struct job {
     struct jd_auth auth;
     double timeout;           /* of the plan */
     bool is_held;             /* the same */
+    bool asks_by_pmi;         /* the same */
     const char *variables[2]; /* more for members, or NULL */
     struct child members[MAX_PROCESSES];
     char errors[80]; /* a file with the servers' standard error */

@@ -240,12 +240,12 @@ test_late() {
 }
 
 test_other_mpi() {
-    PLAY_MPI=$'MPICH Version:\t4.0.2\n' run_job
-    is "another MPI is refused with the remedy" ended 1 0 1 2 3 and says \
+    PLAY_MPI='HAL MPI 1.2' run_job
+    is "an MPI that jd does not know is refused with the remedy" ended 1 0 1 2 3 and says \
         'UNIMPLEMENTED: jd_initialize: the job has 4 processes '\
-'\(JD_NUM_PROCESSES\), and jd starts no other MPI than Open MPI, but this '\
-'program is linked with MPICH Version: 4\.0\.2; call MPI_Init in the program '\
-'and then jd_initialize_on\(MPI_COMM_WORLD, NULL, 0\)' 0 1 2 3 and \
+'\(JD_NUM_PROCESSES\), and jd starts Open MPI, MPICH and its descendants '\
+'\(Cray MPICH, Intel MPI, MVAPICH\), but this program is linked with HAL MPI '\
+'1\.2; call MPI_Init in the program and then jd_initialize_on\(MPI_COMM_WORLD, NULL, 0\)' 0 1 2 3 and \
         place_is_clean
 }
 

@@ -2,7 +2,7 @@
 /* report_build.c - what jd was built with, and how. */
 #include "build_rows.h"
 #include "jd_process.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "tools/jd-info/jd_info.h"
 #include "tools/json.h"
 

@@ -2,6 +2,7 @@
 /* report_detection.c - jd-info's first report: what the launcher's variables
  * and the JD_* ones say, as a table or as JSON. */
 #include "autodetect/cluster.h"
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/world.h"
 #include "runtime/process/world_way.h"
 #include "tools/jd-info/jd_info.h"
@@ -25,10 +26,11 @@ static jd_status ask_variables(const struct jd_env *env,
                                const struct jd_cluster *cluster)
 {
     const struct jd_cluster_number *count = &cluster->num_processes;
+    enum jd_served_by by = jd__mpi_library_flavour()->by;
     jd_status status = jd__cluster_require(env, cluster);
     if (status == JD_OK && count->known && count->value > 1 &&
-        !jd__cluster_is_served(env))
-        status = jd__cluster_require_address(cluster);
+        !jd__cluster_is_served(env, by))
+        status = jd__cluster_require_address(cluster, by);
     return status;
 }
 

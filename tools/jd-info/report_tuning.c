@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report_tuning.c - what jd would set for MPI before MPI_Init, and why. */
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/tuning.h"
 #include "runtime/topology/host.h"
 #include "tools/jd-info/jd_info.h"
@@ -28,6 +28,11 @@ void jd_info_print_tuning(const struct jd_env *env,
         .interfaces = &interfaces,
     };
     jd__tuning_plan(&request, &plan);
+    if (!jd__mpi_library_flavour()->plan) {
+        printf("\n%s: jd sets nothing for it before it starts\n",
+               jd__mpi_library_name());
+        return;
+    }
     printf("\n%-29s %-6s why (set while %s starts)\n", "MPI setting", "value",
            jd__mpi_library_name());
     for (int i = 0; i < JD_TUNE_COUNT; i++)

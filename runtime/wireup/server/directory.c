@@ -250,6 +250,7 @@ static bool fill_paths(struct directory *directory)
 {
     snprintf(directory->liveness, sizeof directory->liveness, "%s/life",
              directory->path);
+    snprintf(directory->pmi, sizeof directory->pmi, "%s/pmi", directory->path);
     snprintf(directory->jobs, sizeof directory->jobs, "%s/job",
              directory->path);
     return mkdir(directory->jobs, 0700) == 0 && has_room(directory->path) &&

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fence.h - PMIx_Fence over several hosts. Each server puts the bytes of its
- * processes into the store, waits for those of the other hosts that take part,
- * and gives libpmix all of them in the order of hosts:
- *
- *     "\0jd/wireup/fence/WHO/K/HOST"
- *
- * WHO is "all", or a digest of the processes; K counts the fences of these,
- * which come in the same order everywhere. Who is in fence K has left K - 1,
- * whose keys are then deleted.
+ * fence.h - PMIx_Fence over several hosts: an exchange (exchange.h) of those
+ * that take part, whose bytes libpmix gets in the order of hosts. WHO is "all",
+ * or a digest of the processes; K counts the fences of these.
  */
 #ifndef RUNTIME_WIREUP_SERVER_FENCE_H
 #define RUNTIME_WIREUP_SERVER_FENCE_H

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/ranges.h"
 #include "runtime/coordination/net/wire.h"
+#include "runtime/wireup/server/listener.h"
 #include "runtime/wireup/server/log.h"
 
 #include <errno.h>
@@ -13,9 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { INDEX_BYTES = 4, SPARE_STRANGERS = 64 };
@@ -43,8 +42,7 @@ struct visitor {
 
 struct liveness {
     struct jd_loop *loop;
-    struct event *accept_event;
-    int listen_fd, pipe_fd;
+    int pipe_fd;
     size_t num_strangers; /* the loop's own, as the above */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -183,70 +181,32 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         introduce_visitor(visitor);
 }
 
-static bool may_enter(const struct liveness *liveness, const struct ucred *who)
+static bool may_enter(const struct liveness *liveness)
 {
-    return (who->uid == geteuid() || who->uid == 0) &&
-           liveness->num_strangers < liveness->count + SPARE_STRANGERS;
+    return liveness->num_strangers < liveness->count + SPARE_STRANGERS;
 }
 
-static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
+static void on_visitor(void *arg, int fd, const struct ucred *who)
 {
     struct liveness *liveness = arg;
-    struct ucred who;
-    socklen_t size = sizeof who;
-    (void)what;
-    int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
-    struct visitor *visitor = calloc(1, sizeof *visitor);
+    struct visitor *visitor =
+        may_enter(liveness) ? calloc(1, sizeof *visitor) : NULL;
     if (visitor)
         visitor->event = event_new(jd__loop_base(liveness->loop), fd,
                                    EV_READ | EV_PERSIST, on_readable, visitor);
-    if (!visitor || !visitor->event ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 ||
-        !may_enter(liveness, &who)) {
-        if (visitor && visitor->event)
-            event_free(visitor->event);
+    if (!visitor || !visitor->event) {
         free(visitor);
         close(fd);
         return;
     }
     visitor->liveness = liveness;
     visitor->fd = fd;
-    visitor->who = who;
+    visitor->who = *who;
     liveness->num_strangers++;
     event_add(visitor->event, NULL);
 }
 
 /* ---- the whole ----------------------------------------------------------- */
-
-static jd_status fail_socket(const char *call, const char *path)
-{
-    return jd_fail(JD_RESOURCE_EXHAUSTED,
-                   "the socket %s cannot be made: %s failed: %s", path, call,
-                   strerror(errno));
-}
-
-static jd_status open_socket(struct liveness *liveness, const char *path)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    liveness->listen_fd =
-        socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (liveness->listen_fd < 0)
-        return fail_socket("socket", path);
-    if (bind(liveness->listen_fd, (struct sockaddr *)&address,
-             sizeof address) != 0)
-        return fail_socket("bind", path);
-    if (listen(liveness->listen_fd, SOMAXCONN) != 0)
-        return fail_socket("listen", path);
-    liveness->accept_event =
-        event_new(jd__loop_base(liveness->loop), liveness->listen_fd,
-                  EV_READ | EV_PERSIST, on_accept, liveness);
-    if (!liveness->accept_event || event_add(liveness->accept_event, NULL) != 0)
-        return fail_socket("event_add", path);
-    return JD_OK;
-}
 
 static void fill_members(struct liveness *liveness, const uint32_t *processes)
 {
@@ -273,7 +233,11 @@ jd_status liveness_create(const struct liveness_spec *spec,
     fill_members(liveness, spec->processes);
     pthread_mutex_init(&liveness->lock, NULL);
     jd__clock_init_condition(&liveness->changed);
-    jd_status status = open_socket(liveness, spec->path);
+    struct listener_spec listener = { .loop = spec->loop,
+                                      .path = spec->path,
+                                      .on_visitor = on_visitor,
+                                      .arg = liveness };
+    jd_status status = listener_open(&listener);
     if (status == JD_OK)
         *ret_liveness = liveness;
     return status;

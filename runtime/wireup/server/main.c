@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jd-pmix-server - serves PMIx to one host's processes, so that MPI_Init makes
- * one world of them where no launcher serves any. jd_initialize() starts it,
- * or jd-run, and tells it what to do on standard input
- * (runtime/wireup/wireup.proto).
+ * jd-pmix-server - serves PMIx, or PMI-1, to one host's processes, so that
+ * MPI_Init makes one world of them where no launcher serves any.
+ * jd_initialize() starts it, or jd-run, and tells it what to do on standard
+ * input (runtime/wireup/wireup.proto).
  *
  * On standard output it says "ready", or one sentence on why it cannot, and
  * then has exit code 1.
  */
 #include "runtime/wireup/server/log.h"
-#include "runtime/wireup/server/namespace.h"
 #include "runtime/wireup/server/plan.h"
 #include "runtime/wireup/server/serve.h"
 #include "runtime/wireup/server/starter.h"
@@ -45,11 +44,11 @@ static void introduce_log(const Jd__Plan *plan)
 static int run_plan(const Jd__Plan *plan)
 {
     struct directory directory;
-    char nspace[NAMESPACE_SIZE];
+    char nspace[PLAN_NAME_SIZE];
     introduce_log(plan);
     if (plan->is_held)
         supervisor_name_for_jd_run();
-    namespace_name(plan, nspace);
+    plan_print_name(plan, nspace);
     if (directory_create(plan->tmpdir, &directory) != JD_OK)
         return give_up();
     if (supervisor_start(&directory, nspace, &supervisor) != JD_OK) {

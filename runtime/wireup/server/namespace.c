@@ -4,28 +4,16 @@
 #include "base/text.h"
 #include "runtime/wireup/environment.h"
 #include "runtime/wireup/server/callbacks.h"
+#include "runtime/wireup/server/hand_out.h"
 #include "runtime/wireup/server/log.h"
+#include "runtime/wireup/server/modex.h"
 
-#include <ctype.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-void namespace_name(const Jd__Plan *plan, char name[NAMESPACE_SIZE])
-{
-    char service[24] = ""; /* an older library does not say which */
-    if (plan->service)
-        snprintf(service, sizeof service, "-%llx",
-                 (unsigned long long)plan->service);
-    snprintf(name, NAMESPACE_SIZE, "jd-%.80s-%u%s", plan->job,
-             (unsigned)plan->attempt, service);
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-_", *c))
-            *c = '_';
-}
 
 static jd_status check_pmix(pmix_status_t code, const char *call)
 {
@@ -237,7 +225,7 @@ static jd_status start_pmix(const struct serving *serving)
     return status;
 }
 
-jd_status namespace_open(const struct serving *serving)
+static jd_status open_namespace(const struct serving *serving)
 {
     jd_status status = start_pmix(serving);
     if (status == JD_OK)
@@ -271,37 +259,6 @@ static size_t fill_own(const struct serving *serving,
     return serving->plan->has_equal_pids ? OWN_VARIABLES : OWN_VARIABLES - 1;
 }
 
-/* For the starter: a frame, as in wire.h. */
-static jd_status frame_environment(struct serving *serving,
-                                   const Jd__Environment *environment)
-{
-    size_t size = jd__environment__get_packed_size(environment);
-    uint8_t *at =
-        jd__wire_bytes_reserve(&serving->environments, JD_WIRE_HEADER + size);
-    if (!at)
-        return jd__fail_no_memory("what a process is handed out", size);
-    jd__wire_put_u32(at, (uint32_t)size);
-    jd__environment__pack(environment, at + JD_WIRE_HEADER);
-    serving->environments.end += JD_WIRE_HEADER + size;
-    return JD_OK;
-}
-
-static jd_status store_environment(const struct serving *serving,
-                                   uint32_t process,
-                                   const Jd__Environment *environment)
-{
-    struct store_key key;
-    size_t size = jd__environment__get_packed_size(environment);
-    uint8_t *data = malloc(size);
-    if (!data)
-        return jd__fail_no_memory("what a process is handed out", size);
-    jd__environment__pack(environment, data);
-    store_key(&key, "env/%u", (unsigned)process);
-    jd_status status = store_set(serving->agent, &key, data, size);
-    free(data);
-    return status;
-}
-
 /* A libpmix that is newer than this list may do without what it does not
  * know; the processes would refuse it. */
 static bool may_be_handed(char *variable)
@@ -321,7 +278,6 @@ static jd_status hand_out_to(struct serving *serving, uint32_t process,
                              char **from_pmix)
 {
     char own[OWN_VARIABLES][VARIABLE_SIZE];
-    Jd__Environment environment = JD__ENVIRONMENT__INIT;
     size_t most = 0, count = 0;
     while (from_pmix && from_pmix[most])
         most++;
@@ -334,12 +290,7 @@ static jd_status hand_out_to(struct serving *serving, uint32_t process,
             all[count++] = from_pmix[i];
     for (size_t i = 0; i < num_own; i++)
         all[count + i] = own[i];
-    environment.variables = all;
-    environment.n_variables = count + num_own;
-    environment.liveness_path = (char *)serving->directory->liveness;
-    jd_status status = serving->agent
-                           ? store_environment(serving, process, &environment)
-                           : frame_environment(serving, &environment);
+    jd_status status = hand_out(serving, process, all, count + num_own);
     free(all);
     return status;
 }
@@ -359,10 +310,18 @@ static jd_status prepare_process(struct serving *serving, uint32_t process)
     return status;
 }
 
-jd_status namespace_hand_out(struct serving *serving)
+static jd_status hand_out_all(struct serving *serving)
 {
     jd_status status = JD_OK;
     for (size_t i = 0; status == JD_OK && i < serving->own->n_processes; i++)
         status = prepare_process(serving, serving->own->processes[i]);
     return status;
+}
+
+jd_status namespace_serve(struct serving *serving)
+{
+    jd_status status = open_namespace(serving);
+    if (status == JD_OK)
+        status = modex_start(serving);
+    return status == JD_OK ? hand_out_all(serving) : status;
 }

@@ -3,6 +3,7 @@
 #include "runtime/wireup/server/plan.h"
 #include "base/clock.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
@@ -180,6 +181,19 @@ bool plan_has_process(const Jd__PlanHost *host, uint32_t process)
 {
     return bsearch(&process, host->processes, host->n_processes, sizeof process,
                    compare_numbers) != NULL;
+}
+
+void plan_print_name(const Jd__Plan *plan, char name[PLAN_NAME_SIZE])
+{
+    char service[24] = ""; /* an older library does not say which */
+    if (plan->service)
+        snprintf(service, sizeof service, "-%llx",
+                 (unsigned long long)plan->service);
+    snprintf(name, PLAN_NAME_SIZE, "jd-%.80s-%u%s", plan->job,
+             (unsigned)plan->attempt, service);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("-_", *c))
+            *c = '_';
 }
 
 size_t plan_host_of(const Jd__Plan *plan, uint32_t process)

@@ -29,6 +29,12 @@
  */
 jd_status plan_read(int fd, double timeout, Jd__Plan **ret_plan);
 
+enum { PLAN_NAME_SIZE = 128 };
+
+/* The job's, the same on every host: "jd-JOB-ATTEMPT", in letters that file
+ * names and regular expressions bear. */
+void plan_print_name(const Jd__Plan *plan, char name[PLAN_NAME_SIZE]);
+
 /* The host of a process, as an index into plan->hosts. */
 size_t plan_host_of(const Jd__Plan *plan, uint32_t process);
 

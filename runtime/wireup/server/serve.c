@@ -6,8 +6,8 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "runtime/wireup/server/log.h"
-#include "runtime/wireup/server/modex.h"
 #include "runtime/wireup/server/namespace.h"
+#include "runtime/wireup/server/pmi.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,6 +114,8 @@ static jd_status start_liveness(struct serving *serving)
     };
     if (status == JD_OK)
         status = liveness_create(&spec, &serving->liveness);
+    if (status == JD_OK && serving->plan->asks_by_pmi)
+        status = pmi_open(serving);
     return status == JD_OK ? jd__loop_start(serving->loop) : status;
 }
 
@@ -161,11 +163,10 @@ static jd_status begin_serving(struct serving *serving)
         status = start_liveness(serving);
     if (status == JD_OK && !serving->plan->is_held)
         status = meet_service(serving);
-    if (status == JD_OK)
-        status = namespace_open(serving);
-    if (status == JD_OK)
-        status = modex_start(serving);
-    return status == JD_OK ? namespace_hand_out(serving) : status;
+    if (status != JD_OK)
+        return status;
+    return serving->plan->asks_by_pmi ? pmi_hand_out(serving)
+                                      : namespace_serve(serving);
 }
 
 /* ---- ending ------------------------------------------------------------- */
@@ -270,8 +271,8 @@ jd_status serve(const Jd__Plan *plan, const struct directory *directory,
 {
     int held;
     static struct serving serving; /* libpmix may call until the end */
-    static char nspace[NAMESPACE_SIZE];
-    namespace_name(plan, nspace);
+    static char nspace[PLAN_NAME_SIZE];
+    plan_print_name(plan, nspace);
     serving = (struct serving){
         .plan = plan,
         .own = plan->hosts[plan->host],

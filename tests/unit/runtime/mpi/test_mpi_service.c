@@ -3,6 +3,7 @@
  * test_mpi_service.c - what is served, and the sentence where it is not
  * enough.
  */
+#include "runtime/mpi/library.h"
 #include "runtime/mpi/service.h"
 #include "tests/unit/played_mpi.h"
 #include "tests/unit/unit.h"
@@ -227,15 +228,104 @@ START_TEST(the_library_has_a_name)
 }
 END_TEST
 
-START_TEST(another_mpi_is_not_started)
+START_TEST(an_unknown_mpi_is_not_started)
 {
-    library_version = "MPICH Version: 4.0.2\n";
+    library_version = "HAL MPI 1.2";
     UNIT_FAILS(check_method("", "pmi"), JD_UNIMPLEMENTED,
                "jd_initialize: the job has 4 processes "
-               "(SLURM_STEP_NUM_TASKS), and jd starts no other MPI than Open "
-               "MPI, but this program is linked with MPICH Version: 4.0.2; "
-               "call MPI_Init in the program and then "
-               "jd_initialize_on(MPI_COMM_WORLD, NULL, 0)");
+               "(SLURM_STEP_NUM_TASKS), and jd starts Open MPI, MPICH and its "
+               "descendants (Cray MPICH, Intel MPI, MVAPICH), but this program "
+               "is linked with HAL MPI 1.2; call MPI_Init in the program and "
+               "then jd_initialize_on(MPI_COMM_WORLD, NULL, 0)");
+}
+END_TEST
+
+static const struct {
+    const char *version;
+    const struct jd_mpi_flavour *flavour;
+} kin[] = {
+    { "Open MPI v5.0.3, package: x", &jd__flavour_open_mpi },
+    { "MPICH Version:\t4.0.2\n", &jd__flavour_mpich },
+    { "MPI VERSION    : CRAY MPICH version 8.1.25 (ANL base 3.4a2)\n",
+      &jd__flavour_cray },
+    { "Intel(R) MPI Library 2021.9 for Linux* OS\n", &jd__flavour_intel },
+    { "MVAPICH2 Version      :\t2.3.7\n", &jd__flavour_mvapich },
+};
+
+START_TEST(each_library_is_of_its_kin)
+{
+    library_version = kin[_i].version;
+    ck_assert_ptr_eq(jd__mpi_library_flavour(), kin[_i].flavour);
+}
+END_TEST
+
+/* ---- PMI ---------------------------------------------------------------- */
+
+static void play_mpich(void)
+{
+    library_version = "MPICH Version: 4.0.2\n";
+}
+
+static const char mpiexec_remedy[] =
+    "start it with the mpiexec of this MPI, `mpiexec -n N` over the same "
+    "hosts; the launcher of another MPI cannot start it";
+
+static jd_status check_descriptor(int fd)
+{
+    char text[64];
+    snprintf(text, sizeof text, "PMI_RANK=0\nPMI_SIZE=4\nPMI_FD=%d\n", fd);
+    return check_method(text, "pmi");
+}
+
+/* That what is missing is said, with the remedy of a PMI. */
+static void fails_for(jd_status status, const char *missing)
+{
+    char sentence[640];
+    snprintf(sentence, sizeof sentence,
+             "jd_initialize: the job has 4 processes (SLURM_STEP_NUM_TASKS), "
+             "but %s, so MPICH Version: 4.0.2 cannot join them to one world; "
+             "%s",
+             missing, mpiexec_remedy);
+    UNIT_FAILS(status, JD_FAILED_PRECONDITION, sentence);
+}
+
+START_TEST(an_open_descriptor_serves_mpich)
+{
+    int pair[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    UNIT_OK(check_descriptor(pair[0]));
+    close(pair[1]);
+    char missing[128];
+    snprintf(missing, sizeof missing,
+             "the launcher at the other end of PMI_FD (%d) has ended", pair[0]);
+    fails_for(check_descriptor(pair[0]), missing);
+    close(pair[0]);
+    snprintf(missing, sizeof missing,
+             "PMI_FD is %d, which is no open descriptor of this process (a "
+             "program between it and the launcher has closed it)",
+             pair[0]);
+    fails_for(check_descriptor(pair[0]), missing);
+}
+END_TEST
+
+START_TEST(what_mpich_misses_is_named)
+{
+    fails_for(check_method("PMI_RANK=0\nPMI_SIZE=4\n", "pmi"),
+              "no PMI server serves them (neither PMI_FD nor PMI_PORT is set)");
+    fails_for(check_method("PMI_FD=x\n", "pmi"),
+              "PMI_FD is \"x\", which is no descriptor");
+    fails_for(check_method("PMI_FD=99999999999\n", "pmi"),
+              "PMI_FD is \"99999999999\", which is no descriptor");
+    UNIT_OK(check_method("PMI_PORT=node1:4711\n", "pmi"));
+}
+END_TEST
+
+START_TEST(cray_has_signs_of_its_own)
+{
+    library_version = "CRAY MPICH version 8.1.25";
+    UNIT_OK(check_method("PALS_APID=7\n", "pmi"));
+    UNIT_OK(check_method("PMI_CONTROL_PORT=20000\n", "slurm"));
+    ck_assert_int_eq(check_method("", "pmi"), JD_FAILED_PRECONDITION);
 }
 END_TEST
 
@@ -259,6 +349,12 @@ int main(void)
                         COUNT(foreign_uris));
     TCase *library = unit_case(suite, "library");
     tcase_add_loop_test(library, the_library_has_a_name, 0, COUNT(libraries));
-    tcase_add_test(library, another_mpi_is_not_started);
+    tcase_add_test(library, an_unknown_mpi_is_not_started);
+    tcase_add_loop_test(library, each_library_is_of_its_kin, 0, COUNT(kin));
+    tcase_add_test(library, cray_has_signs_of_its_own);
+    TCase *pmi = unit_case(suite, "pmi");
+    tcase_add_checked_fixture(pmi, play_mpich, NULL);
+    tcase_add_test(pmi, an_open_descriptor_serves_mpich);
+    tcase_add_test(pmi, what_mpich_misses_is_named);
     return unit_main(suite);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tuning.c - what jd sets for Open MPI, and why, over a made-up root. */
-#include "runtime/mpi/tuning.h"
+#include "runtime/mpi/tuning_openmpi.h"
 #include "tests/unit/unit.h"
 
 #include <ftw.h>
@@ -60,8 +60,8 @@ static struct jd_tuning plan_with(const char *variables, bool enabled,
         .root = root,
         .library = library,
     };
-    struct jd_tuning plan;
-    jd__tuning_plan(&request, &plan);
+    struct jd_tuning plan = { .settings[0].value = NULL };
+    jd__tuning_plan_open_mpi(&request, &plan);
     jd__env_destroy(env);
     return plan;
 }
@@ -382,9 +382,9 @@ static struct jd_tune_setting interfaces_with(const char *variables,
                                        .root = root,
                                        .library = library,
                                        .interfaces = &interfaces };
-    struct jd_tuning plan;
+    struct jd_tuning plan = { .settings[0].value = NULL };
     jd__tuning_interfaces(list, &interfaces);
-    jd__tuning_plan(&request, &plan);
+    jd__tuning_plan_open_mpi(&request, &plan);
     jd__env_destroy(env);
     return plan.settings[JD_TUNE_INTERFACES];
 }

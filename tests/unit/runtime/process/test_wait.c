@@ -8,7 +8,7 @@
 #include "runtime/mpi/message_count.h"
 #include "runtime/process/wait.h"
 #include "runtime/coordination/failure/failure_exit.h"
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "runtime/topology/topology.h"
 #include "tests/unit/helper.h"
 

@@ -4,7 +4,7 @@
  * and held against each other. The records are made by hand, and gathered by
  * an MPI of the test's own; no MPI is started.
  */
-#include "runtime/mpi/service.h"
+#include "runtime/mpi/library.h"
 #include "tests/unit/job.h"
 
 /* ---- a played MPI of two processes -------------------------------------- */
@@ -320,8 +320,9 @@ START_TEST(a_world_of_one_is_refused)
              "jd_initialize: the job has 4 processes (SLURM_STEP_NUM_TASKS), "
              "but the world of %s has this process alone (pid 1000 on n1): "
              "each process has a world of its own; start the program with the "
-             "mpirun of this MPI, or under Slurm with `srun --mpi=pmix`",
-             jd__mpi_library_name());
+             "%s of this MPI, or under Slurm with `srun --mpi=%s`",
+             jd__mpi_library_name(), jd__mpi_library_flavour()->launcher,
+             jd__mpi_library_flavour()->srun);
     expect_failure(JOB_RECORDS({ .id = 0, .num_processes = 4 }),
                    JD_FAILED_PRECONDITION, sentence);
 }
