@@ -35,6 +35,14 @@
 
 #define EXPECT_OK(call) EXPECT_STATUS(call, JD_OK, "")
 
+/* This process's rank, as the launcher says it: of Open MPI's, or MPICH's.
+ * NULL: it says none. */
+static inline const char *launcher_rank_text(void)
+{
+    const char *text = getenv("OMPI_COMM_WORLD_RANK");
+    return text ? text : getenv("PMI_RANK");
+}
+
 static inline void expect_status(jd_status got, jd_status wanted,
                                  const char *text, const char *call,
                                  const char *file, int line)

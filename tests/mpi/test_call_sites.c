@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 {
     jd_mesh *mesh;
     const char *what = argc > 1 ? argv[1] : "";
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const char *rank = launcher_rank_text();
     if (strcmp(what, "alone") == 0 && rank && strcmp(rank, "0") != 0)
         setenv("JD_CHECK_SITES", "1", 1);
     JD_CHECK(jd_initialize());

@@ -177,7 +177,7 @@ static int forked(void)
 static int devices(void)
 {
     int n, local;
-    if (getenv("OMPI_COMM_WORLD_RANK")[0] == '1')
+    if (launcher_rank_text()[0] == '1')
         setenv("JD_NUM_CPU_DEVICES", "3", 1);
     JD_CHECK(jd_initialize());
     expect_level(jd_process_index() == 1);
