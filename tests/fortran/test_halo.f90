@@ -227,7 +227,8 @@ contains
     ! C counts dimensions from the other end.
     call jd_halo_exchange(me, u, [jd_halo_dim(4, 4, "a"), jd_halo_dim()], &
       stat=stat)
-    call expect_failure(stat, jd_invalid_argument, "dims[1] has size 7")
+    call expect_failure(stat, jd_invalid_argument, &
+      "dims[1] (axis ""a"") has size 7")
     call jd_halo_exchange(me, l, [jd_halo_dim(1, 1, "a")], stat=stat)
     call expect_failure(stat, jd_invalid_argument, "block is logical(kind=4)")
     call refuse_assumed_size(u)

@@ -113,17 +113,18 @@ END_TEST
 START_TEST(wrong_dimensions_are_refused)
 {
     const jd_halo_dim good = { 8, 1, 1, "model", 1 };
-    REFUSED(exchange(good, (jd_halo_dim){ 6, 3, 1, "data", 0 }, 0),
-            "jd_halo_exchange: dims[1] has size 6, before 3 and after 1, which "
-            "leaves 2 of its own; a halo comes from the next member alone and "
-            "is at most as wide as what that owns: give larger blocks to fewer "
-            "members");
+    REFUSED(
+        exchange(good, (jd_halo_dim){ 6, 3, 1, "data", 0 }, 0),
+        "jd_halo_exchange: dims[1] (axis \"data\") has size 6, before 3 "
+        "and after 1, which leaves 2 of its own; a halo comes from the next "
+        "member alone and is at most as wide as what that owns: give "
+        "larger blocks to fewer members");
     REFUSED(exchange(good, (jd_halo_dim){ 6, -1, 1, "data", 0 }, 0),
-            "jd_halo_exchange: dims[1] has size 6, before -1 and after 1; none "
-            "is negative, and size counts both halos");
+            "jd_halo_exchange: dims[1] (axis \"data\") has size 6, before -1 "
+            "and after 1; none is negative, and size counts both halos");
     REFUSED(exchange(good, (jd_halo_dim){ 6, 4, 3, "data", 0 }, 0),
-            "jd_halo_exchange: dims[1] has size 6, before 4 and after 3; none "
-            "is negative, and size counts both halos");
+            "jd_halo_exchange: dims[1] (axis \"data\") has size 6, before 4 "
+            "and after 3; none is negative, and size counts both halos");
     REFUSED(exchange(good, (jd_halo_dim){ 6, 1, 1, "datum", 0 }, 0),
             "jd_halo_exchange: the mesh has no axis \"datum\" (of \"datum\"); "
             "its axes are \"data\", \"model\", and NULL stands for all of "
