@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "runtime/coordination/auth/auth.h"
+#include "runtime/mpi/library.h"
 #include "runtime/wireup/environment.h"
 #include "runtime/wireup/pmix_server.h"
 #include "tools/jd-run/jd_run.h"
@@ -157,6 +158,8 @@ static jd_status start_and_take(struct run_serve *serve,
 {
     struct jd_settings *settings;
     struct jd_bytes frames = { .data = NULL };
+    if (jd__mpi_library_flavour()->by != JD_SERVED_BY_PMIX)
+        return JD_NOT_FOUND; /* its programs call jd_initialize() first */
     jd_status status = jd__options_resolve(process, NULL, 0, &settings);
     if (status != JD_OK)
         return JD_NOT_FOUND;   /* jd_initialize() will say what is wrong */

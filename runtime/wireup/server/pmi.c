@@ -103,9 +103,10 @@ static void finish_exchange(struct host_exchange *exchange)
 static void take_exchange(void *arg)
 {
     struct host_exchange *exchange = arg;
+    const struct jd_bytes *all = &exchange->all;
+    size_t size = jd__bytes_size(all);
     pmi.is_exchanging = false;
-    if (pmi_kvs_merge(&pmi.kvs, exchange->all.data + exchange->all.begin,
-                      jd__bytes_size(&exchange->all)))
+    if (!size || pmi_kvs_merge(&pmi.kvs, all->data + all->begin, size))
         release_all();
     else
         fail_barrier(exchange, "what the other hosts have put is no such text, "
@@ -135,10 +136,11 @@ static struct host_exchange *create_exchange(void)
     if (!exchange)
         return NULL;
     size_t size = jd__bytes_size(&pmi.kvs.fresh);
+    pmi.barriers++;
     *exchange = (struct host_exchange){
         .serving = serving,
         .who = "pmi",
-        .number = ++pmi.barriers,
+        .number = pmi.barriers,
         .deadline = pmi.barriers == 1 ? serving->deadline : INFINITY,
         .hosts = malloc(serving->plan->n_hosts * sizeof *exchange->hosts),
         .num_hosts = serving->plan->n_hosts,
