@@ -451,6 +451,13 @@ void job_expect_exit(struct job *job, int process, int code)
     ck_assert_int_eq(job_await_exit(job, process), code);
 }
 
+void job_expect_exits(struct job *job, int code)
+{
+    for (int i = 0; i < job->count; i++)
+        if (job->members[i].pid)
+            job_expect_exit(job, i, code);
+}
+
 /* The kernel has called them "anon_inode:[pidfd]" and "pidfd:[...]". */
 static int count_pidfds(int pid)
 {

@@ -78,6 +78,8 @@ void job_expect_word(struct job *job, int process, const char *word);
 int job_await_exit(struct job *job, int process);
 /* It ends with this one. */
 void job_expect_exit(struct job *job, int process, int code);
+/* The same of all that are there. */
+void job_expect_exits(struct job *job, int code);
 /* Ends the standard input of a member. */
 void job_release(struct job *job, int process);
 

@@ -31,13 +31,6 @@ static void expect_all(const char *word, const char *mapping)
     }
 }
 
-static void expect_exits(int code)
-{
-    for (int i = 0; i < job.count; i++)
-        if (job.members[i].pid)
-            job_expect_exit(&job, i, code);
-}
-
 static const struct {
     int count;
     const char *hosts, *mapping;
@@ -55,7 +48,7 @@ START_TEST(all_have_what_all_have_put)
     open_pmi(shapes[_i].count, shapes[_i].hosts);
     job_start_members(&job, "plain");
     expect_all("ok", shapes[_i].mapping);
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_nothing_left(&job);
     job_expect_no_error(&job);
     ck_assert_uint_le(job_count_keys(&job, "fence"), job.num_hosts);
@@ -70,7 +63,7 @@ START_TEST(an_abort_ends_the_host)
     expect_all("up", "(vector,(0,1,3))");
     job_release(&job, 2);
     job_expect_exit(&job, 2, 7);
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_expect_nothing_left(&job);
     job_expect_error(&job, "jd-pmix-server on node-0: process 2 (pid ");
     job_expect_error(&job, ") called PMI_Abort with code 7");
@@ -146,7 +139,7 @@ START_TEST(who_comes_twice_is_sent_away)
     for (int i = 0; i < 2; i++)
         job_expect_word(&job, i, "the second hears \"\"\n");
     expect_all("ok", "(vector,(0,1,2))");
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_nothing_left(&job);
     job_close(&job);
 }
@@ -162,7 +155,7 @@ START_TEST(who_has_gone_is_not_waited_for)
         snprintf(line, sizeof line, "ok %d 4 (vector,(0,2,2))\n", i);
         job_expect_word(&job, i, line);
     }
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_nothing_left(&job);
     job_close(&job);
 }

@@ -29,13 +29,6 @@ static void expect_all(const char *word)
         }
 }
 
-static void expect_exits(int code)
-{
-    for (int i = 0; i < job.count; i++)
-        if (job.members[i].pid)
-            job_expect_exit(&job, i, code);
-}
-
 /* ---- worlds ------------------------------------------------------------- */
 
 static const struct {
@@ -58,7 +51,7 @@ START_TEST(a_world_of_any_shape_is_made)
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_nothing_left(&job);
     job_expect_no_error(&job);
     ck_assert_uint_eq(job_count_keys(&job, "env"), (size_t)job.count);
@@ -75,7 +68,7 @@ START_TEST(hosts_may_have_one_name)
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_close(&job);
 }
 END_TEST
@@ -92,7 +85,7 @@ START_TEST(hosts_may_have_any_name)
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_close(&job);
 }
 END_TEST
@@ -107,7 +100,7 @@ START_TEST(what_is_published_can_be_asked_for)
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     ck_assert_uint_ge(job_count_keys(&job, "want"), 1); /* it was asked */
     ck_assert_uint_le(job_count_keys(&job, "want"), 2); /* the two counts */
     ck_assert_uint_eq(job_count_keys(&job, "modex"), 0);
@@ -126,7 +119,7 @@ START_TEST(two_jobs_at_once)
     job_start_members(&job, "plain");
     job_start_members(&other, "wait");
     expect_all("ok");
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_word(&other, 0, "up 0 2 2\n");
     kill(other.members[0].pid, SIGKILL);
     kill(other.members[1].pid, SIGKILL);
@@ -166,7 +159,7 @@ START_TEST(a_server_outlives_its_starter_and_signals)
     ck_assert_int_eq(job_find_processes(&job, "jd-pmix-server", pids, 8), 2);
     job_release(&job, 1);
     job_release(&job, 2);
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_nothing_left(&job);
     job_expect_no_error(&job);
     job_close(&job);
@@ -179,7 +172,7 @@ START_TEST(a_child_that_stays_is_no_process)
     kill(job.members[0].pid, SIGKILL);
     kill(job.members[1].pid, SIGKILL);
     job_await_servers_end(&job); /* both inputs are open: the children live */
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_close(&job);
 }
 END_TEST
@@ -189,7 +182,7 @@ START_TEST(a_job_that_is_killed_leaves_nothing)
     open_waiting(4, "0,1;2,3", "wait");
     for (int i = 0; i < 4; i++)
         kill(job.members[i].pid, SIGKILL);
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_expect_nothing_left(&job);
     job_expect_no_error(&job);
     job_close(&job);
@@ -232,7 +225,7 @@ START_TEST(segments_in_another_place_go_too)
     ck_assert(has_segment(1));
     for (int i = 0; i < 2; i++)
         kill(job.members[i].pid, SIGKILL);
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_expect_nothing_left(&job);
     ck_assert(!has_segment(0));
     ck_assert(!has_segment(1));
@@ -247,7 +240,7 @@ START_TEST(memory_is_shared_in_its_directory)
     ck_assert(shares_as(0, 1));
     for (int i = 0; i < 3; i++)
         kill(job.members[i].pid, SIGKILL);
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_close(&job);
 }
 END_TEST
@@ -256,7 +249,7 @@ START_TEST(the_service_goes)
 {
     open_waiting(4, "0,1;2,3", "wait");
     job_stop_service(&job);
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_expect_nothing_left(&job);
     job_expect_error(&job, "jd-pmix-server on node-0: the job has ended, but 2 "
                            "of this host's processes were still there 4 s "
@@ -292,7 +285,7 @@ START_TEST(the_service_goes_when_all_is_done)
     sleep(LIVENESS_GRACE_SECONDS + 1);
     job_release(&job, 0);
     job_release(&job, 1);
-    expect_exits(0);
+    job_expect_exits(&job, 0);
     job_expect_nothing_left(&job);
     job_expect_no_error(&job);
     job_close(&job);
@@ -304,7 +297,7 @@ START_TEST(an_abort_ends_the_host)
     open_waiting(3, "0,1,2", "abort");
     job_release(&job, 2);
     job_expect_exit(&job, 2, 7);
-    expect_exits(-SIGKILL);
+    job_expect_exits(&job, -SIGKILL);
     job_expect_nothing_left(&job);
     job_expect_error(&job, "jd-pmix-server on node-0: process 2 (pid ");
     job_expect_error(&job, ") called PMIx_Abort with code 7");
