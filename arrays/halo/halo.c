@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "collectives/api/checks.h"
 #include "collectives/platform/device_memory.h"
+#include "collectives/platform/transfer_pair.h"
 #include "jd_halo.h"
 
 #include <inttypes.h>

@@ -9,8 +9,8 @@
 #include "collectives/cuda/check.h"
 #include "collectives/cuda/comm.h"
 #include "collectives/cuda/host.h"
+#include "collectives/platform/transfer_pair.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,32 +51,17 @@ jd_status jd__cuda_fail_pair(const struct jd_comm *comm,
                              enum jd_activity activity,
                              struct jd_cuda_transfer_desc theirs)
 {
-    const struct jd_cuda_transfer_desc mine = { .count = own->call.count,
-                                                .dtype =
-                                                    (uint32_t)own->call.dtype,
-                                                .tag = own->tag };
-    int producer = own->sends ? comm->index : own->member;
-    int consumer = own->sends ? own->member : comm->index;
-    struct jd_cuda_transfer_desc sent = own->sends ? mine : theirs;
-    struct jd_cuda_transfer_desc wanted = own->sends ? theirs : mine;
     const struct jd_transfer_pair pair = {
         .own = own,
         .process = comm->processes[comm->index],
         .other = comm->processes[own->member],
+        .member = comm->index,
         .count = theirs.count,
         .rest = theirs.rest,
+        .dtype = theirs.dtype,
         .tag = theirs.tag,
     };
-    return jd_fail(
-        JD_INVALID_ARGUMENT,
-        "%s%s: process %d (member %d) sends %" PRIu64
-        " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
-        jd__signature_activity_name(activity),
-        own->call.detail ? own->call.detail : "", comm->processes[producer],
-        producer, sent.count, jd_dtype_name((jd_dtype)sent.dtype),
-        jd__tag_text(sent.tag, wanted.tag).text, comm->processes[consumer],
-        consumer, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
-        jd__tag_text(wanted.tag, sent.tag).text, jd__transfer_why(&pair).text);
+    return jd__transfer_fail_pair(&pair, activity);
 }
 
 /* ---- matching ----------------------------------------------------------- */

@@ -132,7 +132,7 @@ struct jd_permute {
  * call.activity is JD_ACTIVITY_SEND, from call.in, or
  * JD_ACTIVITY_RECV or _RECV_ANY_SIZE, to call.out. Where the count is 0 both
  * may be NULL. */
-struct jd_transfer_pair;
+struct jd_transfer_pair; /* transfer_pair.h */
 struct jd_transfer {
     int member;
     bool sends; /* as the activity says */
@@ -148,31 +148,6 @@ struct jd_transfer {
                     size_t size);
     const void *context; /* explain's */
 };
-
-/* A transfer, and what its other end says. */
-struct jd_transfer_pair {
-    const struct jd_transfer *own;
-    int process, other;   /* this end's, and the other's */
-    uint64_t count, rest; /* the other's */
-    int32_t tag;
-};
-
-/* How the sentence of two ends that do not fit together ends. */
-struct jd_transfer_why {
-    char text[320];
-};
-static inline struct jd_transfer_why
-jd__transfer_why(const struct jd_transfer_pair *pair)
-{
-    const struct jd_transfer *own = pair->own;
-    struct jd_transfer_why why = { "" };
-    if (own->explain && own->call.rest != pair->rest)
-        own->explain(pair, why.text, sizeof why.text);
-    else
-        snprintf(why.text, sizeof why.text, "%s",
-                 jd__transfer_rule(own->tag, pair->tag));
-    return why;
-}
 
 /* What sentences about it begin with. */
 static inline enum jd_activity

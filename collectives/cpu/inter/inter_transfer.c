@@ -13,6 +13,7 @@
 #include "collectives/check/any_size.h"
 #include "collectives/cpu/inter/inter_private.h"
 #include "collectives/cpu/inter/inter_result.h"
+#include "collectives/platform/transfer_pair.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -184,8 +185,10 @@ static jd_status fail_differs(const struct jd_transfers *call,
         .own = t->asked,
         .process = call->comm->processes[call->comm->index],
         .other = call->comm->processes[t->asked->member],
+        .member = call->comm->index,
         .count = theirs->count,
         .rest = theirs->digest,
+        .dtype = theirs->dtype,
         .tag = tag,
     };
     return jd_fail(

@@ -4,8 +4,8 @@
 #include "collectives/cpu/shm/shm_cma.h"
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_private.h"
+#include "collectives/platform/transfer_pair.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,30 +211,17 @@ static jd_status fail_unequal(const struct batch *batch,
 {
     const struct jd_transfer *transfer = &batch->transfers[rail->transfer];
     const struct jd_shm_group *group = batch->group;
-    struct terms own = terms_of(transfer);
-    int sender = rail->sends ? group->index : rail->member;
-    int receiver = rail->sends ? rail->member : group->index;
-    struct terms sent = rail->sends ? own : theirs;
-    struct terms wanted = rail->sends ? theirs : own;
     const struct jd_transfer_pair pair = {
         .own = transfer,
         .process = group->processes[group->index],
         .other = group->processes[rail->member],
+        .member = group->index,
         .count = theirs.count,
         .rest = theirs.rest,
+        .dtype = theirs.dtype,
         .tag = theirs.tag,
     };
-    return jd_fail(
-        JD_INVALID_ARGUMENT,
-        "%s%s: process %d (member %d) sends %" PRIu64
-        " x %s%s, where process %d (member %d) receives %" PRIu64 " x %s%s; %s",
-        jd__signature_activity_name(jd__transfer_activity(transfer)),
-        transfer->call.detail ? transfer->call.detail : "",
-        group->processes[sender], sender, sent.count,
-        jd_dtype_name((jd_dtype)sent.dtype),
-        jd__tag_text(sent.tag, wanted.tag).text, group->processes[receiver],
-        receiver, wanted.count, jd_dtype_name((jd_dtype)wanted.dtype),
-        jd__tag_text(wanted.tag, sent.tag).text, jd__transfer_why(&pair).text);
+    return jd__transfer_fail_pair(&pair, jd__transfer_activity(transfer));
 }
 
 static struct jd_any_size_end end_of(const struct batch *batch, int member,
