@@ -87,6 +87,10 @@ if command -v shellcheck >/dev/null; then
     sees shell scripts/planted.sh '#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 rm $1'
+    pipe='|'
+    sees shell scripts/planted.sh "#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+seq 9 $pipe grep -xq 1"
 else
     tap_skip shell "no shellcheck here"
 fi

@@ -81,8 +81,8 @@ has_run() {
 # no libdw reads lines, it is a place in the file.
 call_site() {
     local line
-    line=$(grep -n 'jd_psum(' "$here/straggle.c" | head -n 1)
-    if ldconfig -p 2>/dev/null | grep -q 'libdw\.so\.1'; then
+    line=$(grep -n -m 1 'jd_psum(' "$here/straggle.c")
+    if grep -q 'libdw\.so\.1' <<<"$(ldconfig -p 2>/dev/null)"; then
         echo "jd_psum at straggle\.c:${line%%:*} \([a-z.0-9_]+\+0x[0-9a-f]+\)"
     else
         echo "jd_psum at straggle\+0x[0-9a-f]+"

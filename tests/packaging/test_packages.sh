@@ -37,13 +37,16 @@ refuses() {
 # the version in parentheses.
 says_version() {
     local seen
-    seen=$(sed -nE "s/$2/\1/p" "$source_dir/$1" | head -n 1)
+    seen=$(sed -nE "0,/$2/s/$2/\1/p" "$source_dir/$1")
     echo "$1: \"$seen\", meson.build: \"$version\""
     [[ $seen == "$version" ]]
 }
 
 shows_help() {
-    "$build_deb" --help | tee /dev/stderr | grep -q '^usage: packaging/build-deb'
+    local said
+    said=$("$build_deb" --help)
+    echo "$said"
+    grep -q '^usage: packaging/build-deb' <<<"$said"
 }
 
 # Of all commands those alone that build-deb calls, and none of Debian's.
