@@ -36,6 +36,8 @@ struct jd_mpi_flavour {
     /* Appends what it would set, and why; NULL: nothing. */
     void (*plan)(const struct jd_tune_request *request,
                  struct jd_tuning *ret_plan);
+    /* Once MPI is up: what MPI_Finalize needs, to end well. NULL: nothing. */
+    void (*prepare_finalize)(void);
 };
 
 /* By the beginning of the library's text; one that is unknown has an empty

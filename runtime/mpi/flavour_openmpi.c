@@ -2,6 +2,7 @@
 /* flavour_openmpi.c - Open MPI: does a living PMIx server serve this process?
  */
 #include "base/parse.h"
+#include "runtime/mpi/finalize_openmpi.h"
 #include "runtime/mpi/flavour.h"
 #include "runtime/mpi/tuning_openmpi.h"
 
@@ -126,4 +127,5 @@ const struct jd_mpi_flavour jd__flavour_open_mpi = {
     .is_joined = true,
     .is_served = is_served,
     .plan = jd__tuning_plan_open_mpi,
+    .prepare_finalize = jd__finalize_prepare_open_mpi,
 };

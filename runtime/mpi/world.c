@@ -83,6 +83,8 @@ jd_status jd__world_open(MPI_Comm base, struct jd_world *ret_world)
     if (base == MPI_COMM_NULL)
         return JD_OK;
     jd__mpi_lock_configure();
+    if (jd__mpi_library_flavour()->prepare_finalize)
+        jd__mpi_library_flavour()->prepare_finalize();
     jd_status status = jd__mpi_check(MPI_Comm_dup(base, &comm), "MPI_Comm_dup",
                                      "jd_initialize");
     return status == JD_OK ? adopt_comm(ret_world, comm) : status;

@@ -139,6 +139,35 @@ static int finalized_by_program(void)
     return 0;
 }
 
+/* Whether a file with that in its name is in this process's memory. */
+static bool is_mapped(const char *part)
+{
+    char line[4096];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    EXPECT(maps != NULL, "/proc/self/maps");
+    while (!found && fgets(line, sizeof line, maps))
+        found = strstr(line, part) != NULL;
+    fclose(maps);
+    return found;
+}
+
+/* What Open MPI's own thread may still call stays there. */
+static int unloaded(void)
+{
+    static const char component[] = "/mca_pmix_";
+    MPI_Init(NULL, NULL);
+    if (!is_mapped(component)) {
+        puts("skip: this MPI has no component of PMIx to unload");
+        return 77;
+    }
+    JD_CHECK(jd_initialize());
+    EXPECT(jd_shutdown() == JD_OK, "%s", jd_error_message());
+    MPI_Finalize();
+    EXPECT(is_mapped(component), "MPI_Finalize has unloaded %s", component);
+    return 0;
+}
+
 /* Two halves are two worlds, and the given communicator may be freed. */
 static int halves(void)
 {
@@ -258,7 +287,7 @@ int main(int argc, char **argv)
         { "halves", halves },   { "forked", forked },
         { "devices", devices }, { "slices", slices },
         { "alone", alone },     { "children", children },
-        { "untold", untold },
+        { "untold", untold },   { "unloaded", unloaded },
     };
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)
         if (strcmp(argv[1], ways[i].name) == 0)
