@@ -346,6 +346,158 @@ check_checkpoint() {
     tap_check "checkpoint --help" ends 0 out "usage: checkpoint DIR [STEPS]"
 }
 
+# ---- hydro ----------------------------------------------------------------
+
+deck=$here/../../mpi_examples/12_hydro/blast.in
+
+# deck_of LINE...: deck.in, and the picture that it asks for.
+deck_of() {
+    printf '%s\n' "$@" "picture=$work/gas.pgm" >"$work/deck.in"
+}
+
+# same_gas: the same lines and picture as the first run's.
+same_gas() {
+    cmp "$work/out" "$work/gas.out" && cmp "$work/gas.pgm" "$work/first.pgm"
+}
+
+# check_port NAME N...: by MPI on one process, and then by jd on so many. Without
+# MPI's modules, jd on one comes first.
+check_port() {
+    local n first=mpi
+    [[ -x $examples/12_hydro/hydro_mpi ]] || first=jd
+    rm -f "$work/gas.pgm"
+    run 1 "12_hydro/hydro_$first" "$work/deck.in"
+    tap_check "hydro_$first, $1" ends 0 out \
+        "result: mass and energy are kept to 1.0E-10 of themselves"
+    cp "$work/out" "$work/gas.out"
+    cp "$work/gas.pgm" "$work/first.pgm"
+    for n in "${@:2}"; do
+        rm -f "$work/gas.pgm"
+        run "$n" 12_hydro/hydro_jd "$work/deck.in"
+        tap_check "hydro_jd, $1, -n $n" same_gas
+    done
+}
+
+# has_gas PROGRAM: awk's, of the picture's values as v[column, row], from 1 on;
+# what it prints is wrong.
+has_gas() {
+    local said
+    said=$(tr -s '[:space:]' '\n' <"$work/first.pgm" | awk '
+        NR == 2 { nx = $1 }
+        NR == 3 { ny = $1 }
+        NR > 4 { k = NR - 5; v[k % nx + 1, int(k / nx) + 1] = $1 }
+        END { '"$1"' }')
+    [[ -z $said ]] || { echo "# $said"; return 1; }
+}
+
+# is_near PLACE VALUE: the density at a place of Sod's tube, of one that is 1 at
+# most, is the exact solution's.
+is_near() {
+    has_gas "rho = v[int($1 * nx) + 1, 1] / 65535
+        if (rho < $2 - 0.002 || rho > $2 + 0.002) print rho \" is not $2\""
+}
+
+check_hydro() {
+    if [[ ! -x $examples/12_hydro/hydro_jd ]]; then
+        tap_skip "hydro" "no Fortran compiler here"
+        return
+    fi
+    deck_of "$(<"$deck")"
+    check_port "a blast" 1 2 4 3
+    tap_check "hydro: the blast is as wide to the left as to the right" has_gas '
+        for (j = 1; j <= ny; j++)
+            for (i = 1; i <= nx; i++)
+                if (v[i, j] != v[nx + 1 - i, j] || v[i, j] != v[i, ny + 1 - j])
+                    print "not at column", i, "row", j'
+    tap_check "hydro: the blast has moved the gas" has_gas '
+        if (v[1, 1] == v[nx / 2, ny / 2]) print "not"'
+    if [[ -x $examples/12_hydro/hydro_mpi ]]; then
+        run 4 12_hydro/hydro_mpi "$work/deck.in"
+        tap_check "hydro_mpi, a blast, -n 4" same_gas
+    fi
+    # Blocks that are not alike; states of each shape; gas that moves at once.
+    deck_of "x_cells = 31  y_cells = 17  # and so on" "end_step=40" \
+        "state density=1 energy=2" \
+        "state density=2 energy=1 shape=circle x=0.1 y=0.2 radius=0.3" \
+        "state density=0.5 energy=3 x_velocity=0.5 y_velocity=-1 \
+shape=rectangle left=0.5 right=0.9 bottom=0.1 top=1" \
+        "state density=4 energy=1 x_velocity=-2 shape=point x=0.7 y=0.4"
+    check_port "all shapes" 5 6
+    deck_of x_cells=200 y_cells=3 y_size=0.015 end_time=0.2 end_step=1000 \
+        largest_step=1e-3 "state density=0.125 energy=2" \
+        "state density=1 energy=2.5 shape=rectangle left=0 right=0.5 bottom=0 \
+top=1"
+    check_port "Sod's tube" 2
+    tap_check "hydro: in Sod's tube what has expanded" is_near 0.60 0.4263
+    tap_check "hydro: in Sod's tube behind the shock" is_near 0.78 0.2656
+    tap_check "hydro: in Sod's tube before the shock" is_near 0.95 0.1250
+}
+
+# bad_deck N NAME TEXT LINE...: hydro_jd says so once, and ends with 1.
+bad_deck() {
+    deck_of "${@:4}"
+    run "$1" 12_hydro/hydro_jd "$work/deck.in"
+    tap_check "hydro: $2" ends 1 err "$3"
+}
+
+# own_statuses PROGRAM ARGS...: each of three processes' own, into said.RANK. An
+# mpirun that sees one fail ends the rest, and gives them some seconds to.
+own_statuses() {
+    # shellcheck disable=SC2016 # each process's
+    timeout $((60 * ${TEST_TIME_FACTOR:-1})) mpirun --oversubscribe \
+        --mca odls_base_sigkill_timeout 5 -n 3 sh -c 'trap "" TERM
+            said=$0.$OMPI_COMM_WORLD_RANK
+            "$@"
+            echo $? >"$said"' "$work/said" "$@" \
+        >"$work/out" 2>"$work/err" </dev/null || true
+}
+
+# have_said STATUS: processes ended with it, and none with another.
+have_said() {
+    cat "$work"/said.* >"$work/all" && [[ -s $work/all ]] &&
+        ! grep -vx "$1" "$work/all"
+}
+
+check_bad_hydro() {
+    local state="state density=1 energy=1" at="hydro_jd: $work/deck.in"
+    [[ -x $examples/12_hydro/hydro_jd ]] || return 0
+    run 3 12_hydro/hydro_jd "$work/none.in"
+    tap_check "hydro: a missing deck" ends 1 err \
+        "hydro_jd: $work/none.in: the deck cannot be read: "
+    bad_deck 3 "a key that is none" \
+        "$at, line 2: \"x_cels\" is no key of a deck; its keys are x_cells, " \
+        y_cells=20 x_cels=20
+    bad_deck 2 "no number" \
+        "$at, line 1: x_cells=12x: give a whole number from 3 to 32768" \
+        x_cells=12x
+    bad_deck 2 "too great a number" \
+        "$at, line 2: gamma=11: give a number from 1.010E+00 to 1.000E+01" \
+        "" gamma=11
+    bad_deck 2 "a key that is there twice" \
+        "$at, line 3: y_cells is in line 1 already; take one of the two out" \
+        y_cells=4 "" y_cells=4
+    bad_deck 2 "half a state" \
+        "$at, line 2: the state has no radius; add radius=NUMBER" \
+        "$state" "$state shape=circle x=1 y=1"
+    bad_deck 2 "no state" "$at: the deck has no state; add one" \
+        x_cells=20 y_cells=20
+    bad_deck 4 "a grid that is too small for the processes" \
+        "$at, line 2: x_cells=5 is too few for 2 blocks, of 3 cells at least; \
+give 6 or more, or start fewer processes" y_cells=20 x_cells=5 "$state"
+    bad_deck 2 "steps that become too short" \
+        "$at: step 1 may have no more than " \
+        x_cells=20 y_cells=20 smallest_step=1 "$state"
+    own_statuses "$examples/12_hydro/hydro_jd" "$work/none.in"
+    tap_check "hydro: all processes end with 1" have_said 1
+    deck_of x_cells=20 y_cells=20 end_step=1 "$state" "picture=$work/no/gas.pgm"
+    sed -i '$d' "$work/deck.in"
+    run 2 12_hydro/hydro_jd "$work/deck.in"
+    tap_check "hydro: no folder for the picture" has err \
+        "$work/no/gas.pgm: the picture cannot be written: "
+    run 2 12_hydro/hydro_jd
+    tap_check "hydro: no deck" ends 1 err "hydro_jd: usage: hydro_jd DECK"
+}
+
 main() {
     clear_foreign_variables
     if ((EUID == 0)); then
@@ -363,6 +515,8 @@ main() {
     check_digits_usage
     check_stencil
     check_stencil_usage
+    check_hydro
+    check_bad_hydro
     tap_done
 }
 
