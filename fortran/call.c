@@ -27,6 +27,7 @@ static void assign_text(const CFI_cdesc_t *to, const char *text)
 void jdf_end(const struct jdf_call *call, jd_status status)
 {
     if (status != JD_OK && !call->stat) {
+        jdf_flush_units();
         jd_call_site(call->site);
         jd_check_failed(status, call->name, NULL, 0);
     }

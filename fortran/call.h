@@ -58,6 +58,10 @@ struct jdf_call jdf_begin(const char *name, const void *site, JDF_OUTCOME);
  */
 void jdf_end(const struct jdf_call *call, jd_status status);
 
+/* Writes out what waits in Fortran's units of standard output and standard
+ * error, as jd does with C's streams: before a job may end (units.f90). */
+void jdf_flush_units(void);
+
 /* The first place up the stack that is not in this library. */
 const void *jdf_site_outside(void);
 

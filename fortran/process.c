@@ -108,6 +108,7 @@ JD_API void jdf_initialize_on(const MPI_Fint *comm, OPTION_ARGUMENTS,
 JD_API void jdf_shutdown(JDF_OUTCOME)
 {
     JDF_CALL("jd_shutdown");
+    jdf_flush_units();
     jdf_end(&call, jd_shutdown());
 }
 
@@ -116,6 +117,7 @@ JD_API void jdf_abort(const int *code, const CFI_cdesc_t *why)
     struct jdf_call call = { .name = "jd_abort" };
     struct jdf_text text;
     jd_status status = jdf_text_take(&call, why, &text);
+    jdf_flush_units();
     jd_abort(*code, status == JD_OK ? text.text : jd_error_message());
 }
 
@@ -182,6 +184,7 @@ static void end_job(const void *site, const char *name, int status,
     jd_call_site(site);
     if (jdf_text_take(&call, what, &text) != JD_OK)
         text.text = name;
+    jdf_flush_units();
     jd_check_failed((jd_status)status, text.text, NULL, 0);
 }
 

@@ -89,7 +89,6 @@ contains
     character(len=*), intent(in) :: why
     if (jd_process_index() /= 0) return
     write (error_unit, "(a)") "hydro_jd: " // why
-    flush (error_unit)
   end subroutine explain
 
   ! ---- the run -------------------------------------------------------------

@@ -43,6 +43,7 @@ contains
 end module failing
 
 program test_ends
+  use, intrinsic :: iso_fortran_env, only: error_unit
   use failing
   use jd
   implicit none
@@ -58,6 +59,7 @@ program test_ends
   call jd_mesh_create(mesh, [-1], ["x"])
   me = jd_mesh_shard(mesh)
   x = 1
+  write (error_unit, "(a)") "its own words"
   select case (how)
   case ("direct")
     call jd_psum(me, "nowhere", x) ! direct

@@ -117,6 +117,19 @@ has_lines() {
         [[ $("$build/tools/jd-info" --build) == *libdw* ]]
 }
 
+# Standard error is a file, which Fortran writes when it pleases.
+has_own_words() {
+    ((status != 0)) && grep -qx 'its own words' "$work/err"
+}
+
+check_words() {
+    local how
+    for how in direct abort; do
+        run "$build/tests/fortran/test_ends" "$how"
+        tap_check "what was written before is there, $how" has_own_words
+    done
+}
+
 check_lines() {
     local how
     for how in direct procedure check body; do
@@ -134,4 +147,5 @@ check_complete
 check_constants
 check_launchers
 check_lines
+check_words
 tap_done
