@@ -185,6 +185,13 @@ says "no such call to start" 2 '--op is "pmax", but it must be psum or ring' \
     "${overlap[@]}" --op pmax
 says "work of no time" 2 '--work is "0", but it must be a percentage from 1' \
     "${overlap[@]}" --work 0
+pipeline=("$jd_bench" pipeline)
+says "jd-bench pipeline --help" 0 "Usage: jd-bench pipeline" \
+    "${pipeline[@]}" --help
+says "a matrix of one dimension" 2 '--shape is "99", but it must be ROWSxCOL' \
+    "${pipeline[@]}" --shape 99
+says "a matrix of one row" 2 '--shape is "1x99", but it must be ROWSxCOLUMNS' \
+    "${pipeline[@]}" --shape 1x99
 checkpoint=("$jd_bench" checkpoint)
 says "jd-bench checkpoint --help" 0 "Usage: jd-bench checkpoint" \
     "${checkpoint[@]}" --help
@@ -328,6 +335,15 @@ TEXT
         "${allow[@]}" "${overlap[@]}" --op ring --json --processes 3
     cp "$work/out" "$work/json"
     says "overlap in JSON is JSON" 0 "" python3 -m json.tool "$work/json"
+    pipeline+=(--launches 1 --rounds 3 --sample 0.1 --shape 30x7)
+    says "numbers down a line beside MPI's" 0 "  target: MPI's time / jd's: " \
+        "${allow[@]}" "${pipeline[@]}" --processes 1,3
+    says "more processes than columns" 1 "fewer columns than the 3 processes" \
+        "${allow[@]}" "${pipeline[@]}" --shape 30x2 --processes 3
+    says "the line in JSON" 0 '"jd_wrong": 0' \
+        "${allow[@]}" "${pipeline[@]}" --json --processes 2
+    cp "$work/out" "$work/json"
+    says "which is JSON as well" 0 "" python3 -m json.tool "$work/json"
     checkpoint+=(--dir "$work" --bytes 1MiB --rounds 1)
     says "a checkpoint beside dd" 0 "  target: restore: dd's time / jd's: " \
         "${allow[@]}" "${checkpoint[@]}"
@@ -340,7 +356,7 @@ TEXT
     else
         tap_ok "its files are removed"
     fi
-    for name in collectives halo overlap reshard checkpoint init; do
+    for name in collectives halo overlap pipeline reshard checkpoint init; do
         says "jd-bench $name as a process of a job" 2 "jd-bench: this is one \
 of 2 processes that mpirun started (OMPI_COMM_WORLD_SIZE), and each of them" \
             "${allow[@]}" mpirun --oversubscribe -n 2 "$jd_bench" "$name"

@@ -89,7 +89,7 @@ static void broadcast(void)
 /* What the others are in while process 1 sums. */
 static void call_another(const char *what, jd_mesh *mesh)
 {
-    double number = 1;
+    static double numbers[2000]; /* a short send would not wait */
     if (strcmp(what, "barrier") == 0)
         JD_CHECK(jd_wait_at_barrier("here", 0, NULL, 0));
     else if (strcmp(what, "sync") == 0)
@@ -99,7 +99,7 @@ static void call_another(const char *what, jd_mesh *mesh)
     else if (strcmp(what, "broadcast") == 0)
         broadcast();
     else
-        JD_CHECK(jd_send(me, NULL, 1, &number, 1, JD_F64));
+        JD_CHECK(jd_send(me, NULL, 1, numbers, 2000, JD_F64));
 }
 
 static void sum_once_more(const char *what, jd_mesh *mesh)

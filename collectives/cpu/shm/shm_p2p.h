@@ -18,6 +18,12 @@
  * What its receiver reads straight it guards until the receiver says that it
  * is done.
  *
+ * A short send that is alone in its call is left: its data are in the box or
+ * the ring, and its sender returns. Eight at most lie there. The receiver alone
+ * compares; where they do not match it leaves a complaint, with what both said,
+ * and the sender's next transfer with it says so. What a member left is there
+ * after its end is destroyed, and not after it has given up.
+ *
  * Threads and failures: as shm.h.
  */
 #ifndef COLLECTIVES_CPU_SHM_SHM_P2P_H

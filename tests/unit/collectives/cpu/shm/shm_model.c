@@ -227,16 +227,36 @@ static void add_send(const struct model *m, struct program *p, int own,
     }
 }
 
+/* The same of a send that is left: it needs a place of which the receiver is
+ * done with what was there, and no more. */
+static void add_left_send(const struct model *m, struct program *p, int own,
+                          int number)
+{
+    int flag = ROUND + shm_model_slot(m, number),
+        desc = PAYLOAD + shm_model_slot(m, number);
+    if (own == 0) {
+        if (number > NUM_SLOTS && m->defect != NO_PLACE)
+            add(p, AWAIT, 1, LEFT, number - NUM_SLOTS, number);
+        add(p, SET, 0, desc, datum(0, number, 0), number);
+        add(p, SET, 0, flag, number, number);
+        return;
+    }
+    add(p, AWAIT, 0, flag, number, number);
+    add(p, EXPECT, 0, desc, datum(0, number, 0), number);
+    add(p, SET, 1, LEFT, number, number);
+}
+
 static bool is_send(const struct model *m)
 {
-    return m->protocol == SEND || m->protocol == SHORT;
+    return m->protocol == SEND || m->protocol == SHORT ||
+           m->protocol == LEFT_SEND;
 }
 
 /* Whether others may touch own's buffers, which it has to guard. */
 static bool has_buffers(const struct model *m, int own)
 {
     return m->defect != NO_LETTING_GO &&
-           (m->protocol == SEND ? own == 0 : m->protocol != SHORT);
+           (m->protocol == SEND ? own == 0 : !is_send(m));
 }
 
 static void add_revocation(const struct model *m, struct program *p, int own)
@@ -278,7 +298,9 @@ void shm_model_write(struct model *m, int own)
     struct program *p = &m->programs[own];
     p->count = 0;
     for (int round = 1; round <= m->rounds; round++) {
-        if (is_send(m))
+        if (m->protocol == LEFT_SEND)
+            add_left_send(m, p, own, round);
+        else if (is_send(m))
             add_send(m, p, own, round);
         else if (m->protocol == STRAIGHT)
             add_straight(m, p, own, round);

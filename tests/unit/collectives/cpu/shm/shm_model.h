@@ -80,6 +80,7 @@ enum defect {
     LOOKS_FIRST,     /* for those that hold on, and then revokes */
     NEVER_LEFT,      /* does not say that it has left */
     NO_DONE,         /* a sender does not wait for what is read straight */
+    NO_PLACE,        /* nor, where it leaves a send, for a place */
     ONE_PART,        /* place for what a leader hands on */
     GATHERS_EARLY,   /* a leader does not wait for its subgroup */
     NOT_TOLD,        /* who gives up tells only those that read its flags */
@@ -93,6 +94,7 @@ enum protocol {
     BROADCAST, /* four pieces of member 0 */
     SEND,      /* from member 0 to member 1, read straight */
     SHORT,     /* the same, in what says that it is there */
+    LEFT_SEND, /* the same, and its sender does not wait for the receive */
 };
 
 /* ---- a member's instructions -------------------------------------------- */

@@ -270,6 +270,7 @@ static const struct model models[] = {
     { .size = 2, .rounds = 5, .protocol = SEND, .impatient = 1 },
     { .size = 2, .rounds = 5, .protocol = SEND, .impatient = 3 },
     { .size = 2, .rounds = 5, .protocol = SHORT, .impatient = 3 },
+    { .size = 2, .rounds = 7, .protocol = LEFT_SEND, .impatient = 3 },
     { .size = 3, .rounds = 4, .protocol = STRAIGHT, .has_levels = true },
     { .size = 3,
       .rounds = 2,
@@ -401,6 +402,8 @@ static const struct planted {
         .mortal = 1,
         .defect = HEEDS_FIRST },
       "member 2 reads 254 in its buffer of member 1, not 22" },
+    { { .size = 2, .rounds = 3, .protocol = LEFT_SEND, .defect = NO_PLACE },
+      "member 1 reads 49 in slots[1].payload of member 0, not 17" },
     { { .size = 2, .rounds = 2, .protocol = SEND, .defect = NO_DONE },
       "member 1 reads 37 in its buffer of member 0, not 21" },
 };

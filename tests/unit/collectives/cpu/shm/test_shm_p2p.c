@@ -403,6 +403,152 @@ START_TEST(both_hear_of_what_does_not_fit)
 }
 END_TEST
 
+/* ---- sends that are left ------------------------------------------------ */
+
+/* So many fit, and the next has to wait. */
+enum { LEFT = 8, LEFT_BYTES = 8 << 10 };
+
+static void send_one(struct crowd *crowd, const void *in, size_t bytes)
+{
+    struct jd_transfer send = make_send(1, in, bytes);
+    UNIT_OK(jd__shm_p2p_transfer(crowd->groups[0], &send, 1));
+}
+
+static void receive_one(struct crowd *crowd, void *out, size_t bytes)
+{
+    struct jd_transfer receive = make_receive(0, out, bytes);
+    UNIT_OK(jd__shm_p2p_transfer(crowd->groups[1], &receive, 1));
+}
+
+/* By one thread: a send that waited would wait for ever. */
+START_TEST(short_sends_return_before_their_receives)
+{
+    struct crowd crowd;
+    static char out[LEFT_BYTES];
+    size_t bytes[] = { 0, 1, 960, 961, LEFT_BYTES };
+    crowd_start(&crowd, 3);
+    for (int round = 0; round < 40; round++) {
+        size_t n = bytes[round % 5];
+        for (int i = 0; i < LEFT; i++)
+            send_one(&crowd, pattern + i + round, n);
+        for (int i = 0; i < LEFT; i++) {
+            memset(out, 0, sizeof out);
+            receive_one(&crowd, out, n);
+            ck_assert(memcmp(out, pattern + i + round, n) == 0);
+        }
+    }
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* Of one more than there is room for, and of what is longer. */
+static void send_too_much(struct crowd *crowd, int member, void *arg)
+{
+    size_t bytes = *(size_t *)arg;
+    struct jd_transfer send = make_send(1, pattern, bytes);
+    if (member != 0)
+        return;
+    for (int i = 0; bytes == 1 && i < LEFT; i++)
+        send_one(crowd, pattern, bytes);
+    ck_assert_int_eq(jd__shm_p2p_transfer(crowd->groups[0], &send, 1),
+                     JD_DEADLINE_EXCEEDED);
+    ck_assert_ptr_nonnull(strstr(jd_error_message(), " s for process 1"));
+}
+
+static size_t too_much[] = { 1, LEFT_BYTES + 1 };
+
+START_TEST(a_send_that_finds_no_room_waits)
+{
+    struct crowd crowd;
+    crowd_start_with(&crowd, 2, (double[]){ 0.2, 60 });
+    crowd_run(&crowd, send_too_much, &too_much[_i]);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+static void expect_misfit(jd_status status, const char *text)
+{
+    ck_assert_int_eq(status, JD_INVALID_ARGUMENT);
+    ck_assert_msg(strstr(jd_error_message(), text), "%s", jd_error_message());
+}
+
+#define EARLIER                                                                \
+    "; this is of an earlier jd_send, which returned before its receive was "  \
+    "there, as short ones do"
+
+/* The receiver says so at once, the sender in its next call with it, once. */
+static void mismatch_left(struct crowd *crowd, size_t sent, size_t wanted)
+{
+    char byte = 0;
+    static char out[LEFT_BYTES];
+    struct jd_transfer receive = make_receive(0, out, wanted);
+    struct jd_transfer send = make_send(1, "b", 1);
+    send_one(crowd, pattern, sent);
+    send_one(crowd, "a", 1);
+    expect_misfit(jd__shm_p2p_transfer(crowd->groups[1], &receive, 1),
+                  "jd_recv over axis");
+    receive_one(crowd, &byte, 1);
+    ck_assert_int_eq(byte, 'a');
+    expect_misfit(jd__shm_p2p_transfer(crowd->groups[0], &send, 1), EARLIER);
+    receive_one(crowd, &byte, 1);
+    ck_assert_int_eq(byte, 'b');
+    send_one(crowd, "c", 1);
+    receive_one(crowd, &byte, 1);
+    ck_assert_int_eq(byte, 'c');
+}
+
+START_TEST(a_sender_hears_later_of_a_send_that_it_left)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, 2);
+    for (int i = 0; i < 30; i++)
+        mismatch_left(&crowd, i % 2 ? LEFT_BYTES : 5, i % 3 ? 4 : 6);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(it_hears_it_where_it_receives_too)
+{
+    struct crowd crowd;
+    char byte = 0;
+    crowd_start(&crowd, 2);
+    struct jd_transfer any = make_any_size(0, &byte, 1, &(size_t){ 0 });
+    struct jd_transfer send = make_send(0, "b", 1);
+    struct jd_transfer receive = make_receive(1, &byte, 1);
+    send_one(&crowd, "five", 5);
+    expect_misfit(jd__shm_p2p_transfer(crowd.groups[1], &any, 1),
+                  "capacity of 1;");
+    UNIT_OK(jd__shm_p2p_transfer(crowd.groups[1], &send, 1));
+    UNIT_FAILS(
+        jd__shm_p2p_transfer(crowd.groups[0], &receive, 1), JD_INVALID_ARGUMENT,
+        "jd_send over axis \"x\": process 0 (member 0) sends 5 x U8, and "
+        "process 1 (member 1) calls jd_recv_any_size with a capacity of "
+        "1; give it a capacity of 5 at least, or send less" EARLIER);
+    ck_assert_int_eq(byte, 'b');
+    crowd_stop(&crowd);
+}
+END_TEST
+
+/* What lies there is not read any more: the members are out of step. */
+START_TEST(who_gave_up_has_left_nothing)
+{
+    struct crowd crowd;
+    char byte = 0;
+    crowd_start(&crowd, 2);
+    struct jd_transfer receive = make_receive(0, &byte, 1);
+    struct jd_transfer send = make_send(0, "b", 1);
+    send_one(&crowd, "a", 1);
+    jd__shm_abort(crowd.groups[0]);
+    ck_assert_int_eq(jd__shm_p2p_transfer(crowd.groups[0], &send, 1),
+                     JD_ABORTED);
+    ck_assert_int_eq(jd__shm_p2p_transfer(crowd.groups[1], &receive, 1),
+                     JD_ABORTED);
+    ck_assert_int_eq(jd__shm_p2p_transfer(crowd.groups[1], &send, 1),
+                     JD_ABORTED);
+    crowd_stop(&crowd);
+}
+END_TEST
+
 /* ---- to itself ---------------------------------------------------------- */
 
 START_TEST(a_member_sends_to_itself)
@@ -515,6 +661,12 @@ int main(void)
     tcase_add_test(pairs, both_hear_of_what_does_not_fit);
     tcase_add_test(pairs, a_member_sends_to_itself);
     tcase_add_test(pairs, it_cannot_wait_for_itself);
+    TCase *left = unit_case(suite, "left");
+    tcase_add_test(left, short_sends_return_before_their_receives);
+    tcase_add_loop_test(left, a_send_that_finds_no_room_waits, 0, 2);
+    tcase_add_test(left, a_sender_hears_later_of_a_send_that_it_left);
+    tcase_add_test(left, it_hears_it_where_it_receives_too);
+    tcase_add_test(left, who_gave_up_has_left_nothing);
     TCase *ends = unit_case(suite, "giving up");
     tcase_set_timeout(ends, 60);
     tcase_add_test(ends, a_late_receiver_hears_that_its_sender_gave_up);
