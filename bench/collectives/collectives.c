@@ -139,6 +139,16 @@ static bool launch_all(const struct options *o, int kind,
     return true;
 }
 
+static bool draw(const struct options *o, const char *peer,
+                 const struct bench_results *results)
+{
+    return bench_plot_draw(&(struct bench_plot){
+               .results = results,
+               .peer = peer,
+               .platform = o->request.on_gpus ? "cuda" : "cpu",
+               .path = o->plot }) == 0;
+}
+
 static int run_parent(const struct options *o)
 {
     struct bench_results results = { .count = 0 };
@@ -153,7 +163,7 @@ static int run_parent(const struct options *o)
                                  o->request.cycle ? "cycle" : "hot");
     else
         bench_results_print(&results, peer);
-    if (o->plot && bench_results_plot(&results, peer, o->plot) != 0)
+    if (o->plot && !draw(o, peer, &results))
         ok = false;
     for (int i = 0; i < results.count; i++)
         ok = ok && (results.cells[i].wrong == 0 || !o->request.check);

@@ -5,7 +5,7 @@
  * The parent (collectives.c) starts jobs of this program in turn and
  * collects what their process 0 prints; a job (job.c) measures one side
  * or both by turns; what a side is, which call on which buffers, is in
- * sides.c; table.c prints what came out.
+ * sides.c; table.c prints what came out, and plot.c draws it.
  */
 #ifndef BENCH_COLLECTIVES_COLLECTIVES_H
 #define BENCH_COLLECTIVES_COLLECTIVES_H
@@ -142,8 +142,20 @@ void bench_results_print(const struct bench_results *results, const char *peer);
 void bench_results_print_json(const struct bench_results *results,
                               const char *peer, const char *against,
                               const char *measure);
-/* Time over size, through gnuplot; 0, or -1 with the reason on stderr. */
-int bench_results_plot(const struct bench_results *results, const char *peer,
-                       const char *path);
+
+/* ---- plot.c ------------------------------------------------------- */
+
+/* A picture of them. */
+struct bench_plot {
+    const struct bench_results *results;
+    const char *peer;     /* "mpi" or "nccl" */
+    const char *platform; /* "cpu" or "cuda" */
+    const char *path;     /* of the SVG */
+};
+
+/* Time over size, through gnuplot: of each operation, type, number of processes
+ * and side the median, and a band from the 5th to the 95th percentile. 0, or -1
+ * with the reason on stderr. */
+int bench_plot_draw(const struct bench_plot *plot);
 
 #endif

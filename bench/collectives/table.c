@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* table.c - the results of `jd-bench collectives`: a table, JSON, a
- * picture. */
+/* table.c - the results of `jd-bench collectives`: a table, or JSON. */
 #include "bench/collectives/collectives.h"
 #include "bench/jd_bench.h"
 
@@ -214,69 +213,4 @@ void bench_results_print_json(const struct bench_results *results,
     if (results->count == 0)
         putchar('[');
     bench_json_end();
-}
-
-/* ---- the picture -------------------------------------------------------- */
-
-static void plot_curves(const struct bench_results *results, FILE *gnuplot)
-{
-    const struct bench_cell *last = NULL;
-    for (int side = 0; side < BENCH_SIDES; side++)
-        for (int i = 0; i < results->count; i++) {
-            const struct bench_cell *cell = &results->cells[i];
-            if (!cell->samples[side].count)
-                continue;
-            if (!last || last->op != cell->op || last->dtype != cell->dtype)
-                fprintf(gnuplot, "%s$%s_%s_%d << EOD\n", last ? "EOD\n" : "",
-                        bench_op_names[cell->op], jd_dtype_name(cell->dtype),
-                        side);
-            fprintf(gnuplot, "%zu %.6g\n", cell->bytes, median_us(cell, side));
-            last = cell;
-            if (i + 1 == results->count)
-                last = NULL, fputs("EOD\n", gnuplot);
-        }
-}
-
-static void plot_lines(const struct bench_results *results, const char *peer,
-                       FILE *gnuplot)
-{
-    bool begun = false;
-    for (int side = 0; side < BENCH_SIDES; side++)
-        for (int i = 0; i < results->count; i++) {
-            const struct bench_cell *c = &results->cells[i];
-            const struct bench_cell *before = i ? c - 1 : NULL;
-            if (!c->samples[side].count ||
-                (before && before->op == c->op && before->dtype == c->dtype))
-                continue;
-            fprintf(gnuplot,
-                    "%s$%s_%s_%d using 1:2 with linespoints title '%s %s %s'",
-                    begun ? ", " : "plot ", bench_op_names[c->op],
-                    jd_dtype_name(c->dtype), side, side ? peer : "jd",
-                    bench_op_names[c->op], jd_dtype_name(c->dtype));
-            begun = true;
-        }
-    fputs("\n", gnuplot);
-}
-
-int bench_results_plot(const struct bench_results *results, const char *peer,
-                       const char *path)
-{
-    FILE *gnuplot = popen("gnuplot", "w");
-    if (gnuplot) {
-        fprintf(gnuplot,
-                "set terminal svg size 900,600\nset output '%s'\n"
-                "set logscale xy\nset format x '%%.0s%%c'\nset grid\n"
-                "set xlabel 'bytes'\nset ylabel 'microseconds (median)'\n"
-                "set key top left noenhanced\n",
-                path);
-        plot_curves(results, gnuplot);
-        plot_lines(results, peer, gnuplot);
-    }
-    if (gnuplot && pclose(gnuplot) == 0)
-        return 0;
-    fprintf(stderr,
-            "jd-bench: gnuplot could not draw %s; is it installed? The table "
-            "is complete without it\n",
-            path);
-    return -1;
 }

@@ -142,6 +142,80 @@ played_mpirun() {
 played_mpirun "a process has a core" "--bind-to core"
 played_mpirun "but with a GPU its threads have all" "--bind-to none" \
     --platform cuda
+
+# The picture, of a job that is played: 21 samples of 1 to 21 microseconds.
+cat >"$work/played/job" <<'SCRIPT'
+#!/bin/bash
+samples="21$(printf ' %de-6' {21..1})"
+for size in 8 1024 65536 1048576; do
+    echo "cell psum F32 $size 2 0 $samples"
+    echo "cell psum F32 $size 2 1 3 30e-6 40e-6 50e-6"
+    echo "cell psum BF16 $size 2 0 3 30e-6 40e-6 50e-6"
+done
+echo "cell all_gather F32 1024 4 0 3 30e-6 40e-6 5000e-6"
+echo "cell barrier F32 0 2 0 3 60e-6 70e-6 80e-6"
+SCRIPT
+cat >"$work/played/gnuplot" <<'SCRIPT'
+#!/bin/bash
+printf '%s\n' "$(</dev/stdin)" >"${0%/*}/told"
+SCRIPT
+chmod +x "$work/played/job" "$work/played/gnuplot"
+plot=("${collectives[@]}" --launches 1 --launcher "$work/played/job" --plot)
+says "--plot without gnuplot" 1 "jd-bench: gnuplot could not draw a.svg; is it \
+installed? The table is complete without it" \
+    env PATH=/nowhere "${plot[@]}" a.svg
+says "--plot of nothing" 1 "jd-bench: a.svg is not drawn: nothing was measured" \
+    "${collectives[@]}" --launches 1 --launcher true --plot a.svg
+# shellcheck disable=SC2016
+strange='it'\''s "here" `date`.svg'
+says "gnuplot is told" 0 "barrier" env PATH="$work/played:$PATH" \
+    "${plot[@]}" "$strange"
+told() {
+    says "$1" 0 "$2" cat "$work/played/told"
+}
+told "percentiles 5, 50 and 95 of a size" "65536 2 11 20"
+told "a barrier has no size, and is a line across" "1048576 60 70 80"
+told "one size has no band" "1:3:2:4 with yerrorbars"
+told "ticks at powers of two" "set xtics ('8 B' 2**3, '32 B' 2**5, "
+told "and times, round numbers" "set ytics ('10' 10, '100' 100, '1000' 1000)"
+told "no command in a file's name" \
+    'set output "it\047s \042here\042 \140date\140.svg"'
+
+# drawn FILE BENCH_OUTPUT: what is wrong with the picture, or "good".
+cat >"$work/drawn.py" <<'SCRIPT'
+import re, sys, xml.dom.minidom
+picture = xml.dom.minidom.parse(sys.argv[1])
+texts = [''.join(part.data for part in text.childNodes
+                 if part.nodeType == part.TEXT_NODE).strip()
+         for text in picture.getElementsByTagName('text')]
+machine = re.search('^# CPU: (.*, \\d+ cores?)s?, .*; (.*); jd (.*)$',
+                    open(sys.argv[2]).read(), re.M)
+cpu, mpi, version = machine.groups()
+wanted = [f'2 and 4 processes, platform cpu; jd {version}, {mpi}',
+          '8 B', '2 KiB', '32 KiB', '512 KiB', '10', '100', '1000',
+          'jd psum F32, 2 processes', 'mpi psum F32, 2 processes',
+          'jd psum BF16, 2 processes', 'jd all_gather F32, 4 processes',
+          'jd barrier, 2 processes']
+bad = [text for text in wanted if text not in texts]
+if not any(text.startswith(cpu) for text in texts):
+    bad.append(cpu)
+curves = [group for group in picture.getElementsByTagName('g')
+          if group.getAttribute('id').startswith('gnuplot_plot_')]
+if len(curves) != 10:
+    bad.append(f'{len(curves)} lines and bands')
+print('good' if not bad else f'{bad} in {texts}')
+SCRIPT
+if [[ $(command -v gnuplot) ]]; then
+    says "gnuplot draws" 0 "all_gather" "${plot[@]}" "$work/$strange"
+    cp "$work/out" "$work/measured"
+    says "a well-formed picture with these words and curves" 0 good \
+        python3 "$work/drawn.py" "$work/$strange" "$work/measured"
+    says "a file that cannot be written" 1 "could not draw /nowhere/a.svg" \
+        "${plot[@]}" /nowhere/a.svg
+else
+    tap_skip "gnuplot draws" "there is no gnuplot here"
+fi
+
 reshard=("$jd_bench" reshard)
 says "jd-bench reshard --help" 0 "Usage: jd-bench reshard" \
     "${reshard[@]}" --help
