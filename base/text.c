@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 FILE *jd__text_begin(struct jd_text *text)
 {
@@ -17,6 +19,23 @@ char *jd__text_end(struct jd_text *text)
     if (text->out)
         free(text->chars);
     return NULL;
+}
+
+jd_status jd__text_write(struct jd_text *text, FILE *out, const char *operation,
+                         const char *noun)
+{
+    char *chars = jd__text_end(text);
+    if (!chars)
+        return jd__fail_no_memory(operation, text->length);
+    clearerr(out);
+    bool is_written =
+        fwrite(chars, 1, text->length, out) == text->length && fflush(out) == 0;
+    int error = errno;
+    free(chars);
+    if (is_written)
+        return JD_OK;
+    return jd_fail(JD_DATA_LOSS, "%s: the %s could not be written: %s",
+                   operation, noun, strerror(error));
 }
 
 void jd__text_make_plain(char *text, bool has_lines)

@@ -15,6 +15,8 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include "base/status.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,12 @@ FILE *jd__text_begin(struct jd_text *text);
 /* What was printed, malloc'ed and the caller's to free; NULL where it did not
  * begin or memory ran out. */
 char *jd__text_end(struct jd_text *text);
+
+/* Ends the text and writes it to out in one go, so that those of several
+ * processes do not mix. Where that fails, "OPERATION: the NOUN could not be
+ * written: ...", DATA_LOSS; or there was no memory for it. */
+jd_status jd__text_write(struct jd_text *text, FILE *out, const char *operation,
+                         const char *noun);
 
 /* Another process's text, in place: bytes that a terminal would obey become
  * "?". The ends of its lines and tabs stay where has_lines is true. */

@@ -119,6 +119,8 @@ JD_API const jd_device *const *jd_mesh_local_devices(const jd_mesh *mesh,
  *     data 0  n0 0:0   n0 1:0
  *     data 1  n1 2:0   n1 3:0
  *
+ * In colour, one for each host, where jd_visualize_sharding() has colours.
+ *
  * Collective: no; usually process 0 alone does it.
  * Threads: any. Returns: JD_OK; INVALID_ARGUMENT for a NULL;
  *   FAILED_PRECONDITION for a mesh from before jd_shutdown();

@@ -2,15 +2,13 @@
 /* visualize.c - a sharding as a person sees it: boxes of devices. */
 #include "arrays/array/array.h"
 #include "arrays/sharding/picture.h"
-#include "base/env.h"
+#include "base/colour.h"
 #include "base/excerpt.h"
 #include "base/text.h"
 
-#include <errno.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is longer is shown by its beginning and its end. */
 enum {
@@ -41,33 +39,6 @@ static const struct strokes utf8 = { .across = "\u2500",
                                      .joint = { "\u252c", "\u253c", "\u2534" },
                                      .right = { "\u2510", "\u2524",
                                                 "\u2518" } };
-
-/*
- * Launchers give a process a terminal of its own to write into, and may pass
- * on to a file what comes: only the terminal that controls the process is
- * surely looked at by a person.
- */
-static bool is_before_a_person(FILE *out, const char *term)
-{
-    return tcgetpgrp(fileno(out)) != -1 && term && strcmp(term, "dumb") != 0;
-}
-
-static jd_status find_colour(FILE *out, bool *ret_has_colour)
-{
-    struct jd_env *env;
-    jd_status status = jd__env_from_process(&env);
-    if (status != JD_OK)
-        return status;
-    const char *forced = jd__env_get_nonempty(env, "CLICOLOR_FORCE");
-    bool has_colour = forced && strcmp(forced, "0") != 0;
-    if (!has_colour)
-        has_colour = is_before_a_person(out, jd__env_get(env, "TERM"));
-    if (jd__env_get_nonempty(env, "NO_COLOR"))
-        has_colour = false;
-    jd__env_destroy(env);
-    *ret_has_colour = has_colour;
-    return JD_OK;
-}
 
 /* ---- drawing ------------------------------------------------------------ */
 
@@ -120,15 +91,6 @@ static void print_columns(const struct canvas *canvas)
     fputc('\n', canvas->out);
 }
 
-/* Light ones, no two of which are alike side by side or one above the other. */
-static int colour_of(int row, int column)
-{
-    static const unsigned char colours[] = { 153, 223, 157, 225, 229, 159,
-                                             217, 194, 189, 222, 152, 218 };
-    enum { COUNT = sizeof colours };
-    return colours[(row % COUNT * 5 + column) % COUNT];
-}
-
 struct picture_place {
     int table, row, column; /* row or column -1: "..." */
 };
@@ -148,11 +110,10 @@ static void print_cell(const struct canvas *canvas,
     bool is_coloured = canvas->has_colour && !is_gap;
     fputs(canvas->strokes->down, canvas->out);
     if (is_coloured)
-        fprintf(canvas->out, "\033[38;5;16;48;5;%dm",
-                colour_of(at->row, at->column));
+        jd__colour_begin(canvas->out, jd__picture_colour(at->row, at->column));
     fprintf(canvas->out, " %-*s ", width_of(canvas, at->column), text);
     if (is_coloured)
-        fputs("\033[0m", canvas->out);
+        jd__colour_end(canvas->out);
 }
 
 static int lines_of(const struct canvas *canvas, int table, int row)
@@ -201,25 +162,6 @@ static void print_table(const struct canvas *canvas, int table)
     print_rule(canvas, BELOW);
 }
 
-/* "dimension 1 [0,4), dimension 3 [2,3)", above the table of these. */
-static void print_table_name(const struct canvas *canvas, int table)
-{
-    const struct jd_picture *picture = canvas->picture;
-    const char *between = "";
-    for (int d = 0; d < picture->ndim; d++) {
-        char text[JD_PICTURE_TEXT];
-        if (d == picture->row || d == picture->column ||
-            picture->bands[d].ways == 1)
-            continue;
-        jd__picture_range(picture, d, jd__picture_table_band(picture, table, d),
-                          text, sizeof text);
-        fprintf(canvas->out, "%sdimension %d %s", between, d, text);
-        between = ", ";
-    }
-    if (*between)
-        fputc('\n', canvas->out);
-}
-
 static void print_tables(const struct canvas *canvas)
 {
     struct jd_excerpt tables =
@@ -231,55 +173,9 @@ static void print_tables(const struct canvas *canvas)
             fputs("...\n", canvas->out);
             continue;
         }
-        print_table_name(canvas, i);
+        jd__picture_words_table(canvas->picture, i, canvas->out);
         print_table(canvas, i);
     }
-}
-
-/* ---- above the boxes ---------------------------------------------------- */
-
-static void print_blocks(const jd_sharding *sharding, int ndim,
-                         const int64_t *shape, FILE *out)
-{
-    int64_t longest[JD_MAX_NDIM];
-    char text[JD_SHAPE_TEXT];
-    bool is_even = true;
-    for (int d = 0; d < ndim; d++) {
-        int ways = sharding->cuts[d].ways;
-        jd_range first = jd__sharding_cut_range(shape[d], ways, 0);
-        longest[d] = first.end;
-        is_even &= shape[d] % ways == 0;
-    }
-    jd__sharding_shape_print(ndim, longest, text, sizeof text);
-    fprintf(out, "%d blocks of %s%s, each on %d of", sharding->ways,
-            is_even ? "" : "up to ", text,
-            sharding->num_devices / sharding->ways);
-}
-
-static void print_summary(const jd_sharding *sharding, int ndim,
-                          const int64_t *shape, FILE *out)
-{
-    char text[JD_SHAPE_TEXT];
-    int count = sharding->num_devices;
-    jd__sharding_shape_print(ndim, shape, text, sizeof text);
-    fprintf(out, "%s as \"%s\": ", text, sharding->spec);
-    if (sharding->ways > 1)
-        print_blocks(sharding, ndim, shape, out);
-    else
-        fprintf(out, "whole on%s", count > 1 ? " each of" : "");
-    fprintf(out, " %d %s device%s\n", count, sharding->devices[0]->platform,
-            jd__text_s(count));
-}
-
-static void print_legend(const struct jd_picture *picture, FILE *out)
-{
-    if (picture->column >= 0)
-        fputs("at the edges: elements of dimension", out);
-    if (picture->row >= 0)
-        fprintf(out, "s %d and %d; ", picture->row, picture->column);
-    else if (picture->column >= 0)
-        fprintf(out, " %d; ", picture->column);
-    fputs("in the boxes: process:device\n", out);
 }
 
 /* ---- the whole ---------------------------------------------------------- */
@@ -319,7 +215,7 @@ static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
 {
     struct jd_picture picture;
     bool has_colour;
-    jd_status status = find_colour(drawing->out, &has_colour);
+    jd_status status = jd__colour_is_wanted(drawing->out, &has_colour);
     if (status == JD_OK)
         status = jd__picture_make(drawing->operation, drawing->sharding,
                                   drawing->ndim, drawing->shape, &picture);
@@ -331,25 +227,12 @@ static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
                              .strokes = is_utf8 ? &utf8 : &ascii,
                              .has_colour = has_colour };
     measure_canvas(&canvas);
-    print_summary(drawing->sharding, drawing->ndim, drawing->shape, buffer);
-    print_legend(&picture, buffer);
+    jd__picture_words_summary(&picture, buffer);
     print_tables(&canvas);
     jd__picture_finish(&picture);
     return JD_OK;
 }
 
-static jd_status write_picture(const struct drawing *drawing, const char *text,
-                               size_t size)
-{
-    clearerr(drawing->out);
-    if (fwrite(text, 1, size, drawing->out) == size &&
-        fflush(drawing->out) == 0)
-        return JD_OK;
-    return jd_fail(JD_DATA_LOSS, "%s: the picture could not be written: %s",
-                   drawing->operation, strerror(errno));
-}
-
-/* Written in one go, so that pictures of several processes do not mix. */
 static jd_status draw_picture(const struct drawing *drawing)
 {
     struct jd_text picture;
@@ -357,12 +240,10 @@ static jd_status draw_picture(const struct drawing *drawing)
     if (!out)
         return jd__fail_no_memory(drawing->operation, BUFSIZ);
     jd_status status = draw_into(drawing, out);
-    char *text = jd__text_end(&picture);
-    if (!text && status == JD_OK)
-        status = jd__fail_no_memory(drawing->operation, picture.length);
     if (status == JD_OK)
-        status = write_picture(drawing, text, picture.length);
-    free(text);
+        return jd__text_write(&picture, drawing->out, drawing->operation,
+                              "picture");
+    free(jd__text_end(&picture));
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* picture.c - what the picture of a sharding has to show. */
 #include "arrays/sharding/picture.h"
+#include "base/colour.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,4 +298,9 @@ int jd__picture_table_band(const struct jd_picture *picture, int table,
         if (has_own_tables(picture, d))
             table /= picture->bands[d].count;
     return table % picture->bands[dimension].count;
+}
+
+int jd__picture_colour(int row, int column)
+{
+    return (row % JD_COLOURS * 5 + column) % JD_COLOURS;
 }

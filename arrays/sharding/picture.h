@@ -19,6 +19,8 @@
 
 #include "arrays/sharding/sharding.h"
 
+#include <stdio.h>
+
 /* Blocks that a dimension is cut into: those with elements, in their order,
  * and one band for all that have none. */
 struct jd_bands {
@@ -70,5 +72,18 @@ void jd__picture_range(const struct jd_picture *picture, int dimension,
  * and one that is not cut. */
 int jd__picture_table_band(const struct jd_picture *picture, int table,
                            int dimension);
+
+/* The number of a box's colour: boxes side by side, or one above the other,
+ * have different ones (base/colour.h). */
+int jd__picture_colour(int row, int column);
+
+/* ---- picture_words.c ------------------------------------------------ */
+
+/* Two lines: the shape, the spec and the blocks; what boxes and edges tell. */
+void jd__picture_words_summary(const struct jd_picture *picture, FILE *out);
+/* "dimension 1 [0,4), dimension 3 [2,3)", above the table of these; nothing
+ * where there is one table. */
+void jd__picture_words_table(const struct jd_picture *picture, int table,
+                             FILE *out);
 
 #endif

@@ -433,6 +433,12 @@ START_TEST(more_axes_are_tables)
 }
 END_TEST
 
+static void start_plain(void)
+{
+    unsetenv("CLICOLOR_FORCE");
+    unsetenv("NO_COLOR");
+}
+
 static int count_of(const char *text, const char *part)
 {
     int count = 0;
@@ -458,6 +464,30 @@ START_TEST(long_axes_are_cut)
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         ck_assert_uint_le(strlen(line), 110);
     free(text);
+}
+END_TEST
+
+#define ON(number) "\033[38;5;16;48;5;" #number "m"
+#define OFF "\033[0m"
+
+START_TEST(a_host_has_a_colour)
+{
+    setenv("CLICOLOR_FORCE", "1", 1);
+    SHOWS("mesh \"pipe\" 2 x \"data\" 2: 4 cpu devices of 4 processes on 2 "
+          "hosts\n"
+          "at each place: host process:device\n\n"
+          "        data 0  data 1\n"
+          "pipe 0  " ON(153) "n0 0:0" OFF "  " ON(
+              153) "n0 1:0" OFF "\n"
+                   "pipe 1  " ON(223) "n1 2:0" OFF "  " ON(223) "n1 3:0" OFF
+                                                                "\n",
+          2, ((int[]){ 2, 2 }), 1, 2);
+    setenv("NO_COLOR", "1", 1);
+    SHOWS("mesh \"pipe\" 2: 2 cpu devices of 2 processes on 1 host\n"
+          "at each place: process:device\n\n"
+          "pipe  0    1\n"
+          "      0:0  1:0\n",
+          1, ((int[]){ 2 }), 1, 2);
 }
 END_TEST
 
@@ -496,10 +526,12 @@ int main(void)
     tcase_add_test(checks, sizes_are_checked);
     tcase_add_test(checks, devices_are_checked);
     TCase *printing = unit_case(suite, "printing");
+    tcase_add_checked_fixture(printing, start_plain, NULL);
     tcase_add_test(printing, one_axis_is_a_row);
     tcase_add_test(printing, two_axes_are_a_table);
     tcase_add_test(printing, more_axes_are_tables);
     tcase_add_test(printing, long_axes_are_cut);
+    tcase_add_test(printing, a_host_has_a_colour);
     tcase_add_test(printing, what_cannot_be_printed_is_said);
     return unit_main(suite);
 }
