@@ -359,12 +359,28 @@ JD_API void jdf_global_to_local(jd_array *const *array, jd_mesh *const *mesh,
 
 /* ---- pictures ----------------------------------------------------------- */
 
+static jd_status draw_array(const struct jdf_call *call,
+                            jdf_sharding_drawer drawer, jd_array *const *array,
+                            CFI_cdesc_t *ret_picture)
+{
+    struct jdf_sharding sharding;
+    jdf_array_sharding(array, &sharding);
+    return jdf_sharding_draw(call, drawer, &sharding, jd_array_ndim(*array),
+                             jd_array_shape(*array), ret_picture);
+}
+
 JD_API void jdf_visualize_array(jd_array *const *array,
                                 CFI_cdesc_t *ret_picture, int *stat)
 {
     JDF_CALL_WITHIN("jd_visualize_array_sharding");
-    struct jdf_sharding sharding;
-    jdf_array_sharding(array, &sharding);
-    jdf_end(&call, jdf_sharding_draw(&call, &sharding, jd_array_ndim(*array),
-                                     jd_array_shape(*array), ret_picture));
+    jdf_end(&call,
+            draw_array(&call, jd_visualize_sharding, array, ret_picture));
+}
+
+JD_API void jdf_visualize_array_svg(jd_array *const *array,
+                                    CFI_cdesc_t *ret_picture, int *stat)
+{
+    JDF_CALL_WITHIN("jd_visualize_array_sharding_svg");
+    jdf_end(&call,
+            draw_array(&call, jd_visualize_sharding_svg, array, ret_picture));
 }

@@ -24,7 +24,7 @@ module jdf_arrays
   public :: jd_array_assert_replicas_equal
   public :: jd_host_local_array_to_global_array
   public :: jd_global_array_to_host_local_array
-  public :: jd_visualize_array_sharding
+  public :: jd_visualize_array_sharding, jd_visualize_array_sharding_svg
 
   abstract interface
     ! What jd_array_from_callback runs for each block: it sets the elements at
@@ -269,6 +269,14 @@ module jdf_arrays
       integer(c_int), intent(out) :: stat
     end subroutine c_visualize_array
 
+    subroutine c_visualize_array_svg(array, picture, stat) &
+      bind(C, name="jdf_visualize_array_svg")
+      import :: jd_array, c_int, c_char
+      type(jd_array), intent(in) :: array
+      character(len=:, kind=c_char), allocatable, intent(out) :: picture
+      integer(c_int), intent(out) :: stat
+    end subroutine c_visualize_array_svg
+
   end interface
 
 contains
@@ -367,5 +375,18 @@ contains
     if (status == jd_ok) call write_lines(picture, unit)
     call end_call("jd_visualize_array_sharding", status, stat, errmsg)
   end subroutine jd_visualize_array_sharding
+
+  ! Draws the same in SVG.
+  subroutine jd_visualize_array_sharding_svg(array, unit, stat, errmsg)
+    type(jd_array), intent(in) :: array
+    integer, intent(in), optional :: unit
+    include "outcome.inc"
+    integer(c_int) :: status
+    character(len=:, kind=c_char), allocatable :: picture
+    picture = ""
+    call c_visualize_array_svg(array, picture, status)
+    if (status == jd_ok) call write_lines(picture, unit)
+    call end_call("jd_visualize_array_sharding_svg", status, stat, errmsg)
+  end subroutine jd_visualize_array_sharding_svg
 
 end module jdf_arrays

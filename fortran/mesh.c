@@ -165,17 +165,30 @@ JD_API const jd_device *const *jdf_mesh_local_devices(jd_mesh *const *mesh,
     return list;
 }
 
+static jd_status draw_mesh(const struct jdf_call *call, const jd_mesh *mesh,
+                           jd_status (*draw)(const jd_mesh *mesh, FILE *out),
+                           CFI_cdesc_t *ret_picture)
+{
+    struct jdf_picture picture;
+    jd_status status = jdf_picture_begin(call, &picture);
+    if (status == JD_OK)
+        status = jdf_picture_end(call, &picture, draw(mesh, picture.out),
+                                 ret_picture);
+    return status;
+}
+
 JD_API void jdf_mesh_visualize(jd_mesh *const *mesh, CFI_cdesc_t *ret_picture,
                                int *stat)
 {
     JDF_CALL_WITHIN("jd_mesh_visualize");
-    struct jdf_picture picture;
-    jd_status status = jdf_picture_begin(&call, &picture);
-    if (status == JD_OK)
-        status =
-            jdf_picture_end(&call, &picture,
-                            jd_mesh_visualize(*mesh, picture.out), ret_picture);
-    jdf_end(&call, status);
+    jdf_end(&call, draw_mesh(&call, *mesh, jd_mesh_visualize, ret_picture));
+}
+
+JD_API void jdf_mesh_visualize_svg(jd_mesh *const *mesh,
+                                   CFI_cdesc_t *ret_picture, int *stat)
+{
+    JDF_CALL_WITHIN("jd_mesh_visualize_svg");
+    jdf_end(&call, draw_mesh(&call, *mesh, jd_mesh_visualize_svg, ret_picture));
 }
 
 JD_API void jdf_mesh_destroy(jd_mesh **mesh)

@@ -16,6 +16,7 @@ module jdf_mesh
   public :: jd_devices, jd_local_devices, jd_platform_devices
   public :: jd_device_count, jd_local_device_count
   public :: jd_mesh_create, jd_mesh_shape, jd_mesh_destroy, jd_mesh_visualize
+  public :: jd_mesh_visualize_svg
   public :: jd_mesh_ndim, jd_mesh_axis_names, jd_mesh_axis_sizes
   public :: jd_mesh_devices, jd_mesh_local_devices
   public :: jd_mesh_shard, jd_shard_map, jd_shard_body, jd_shard_groups
@@ -193,6 +194,14 @@ module jdf_mesh
       integer(c_int), intent(out) :: stat
     end subroutine c_mesh_visualize
 
+    subroutine c_mesh_visualize_svg(mesh, picture, stat) &
+      bind(C, name="jdf_mesh_visualize_svg")
+      import :: jd_mesh, c_int, c_char
+      type(jd_mesh), intent(in) :: mesh
+      character(len=:, kind=c_char), allocatable, intent(out) :: picture
+      integer(c_int), intent(out) :: stat
+    end subroutine c_mesh_visualize_svg
+
     subroutine c_mesh_shard(shard, mesh, stat) &
       bind(C, name="jdf_mesh_shard")
       import :: jd_mesh, jd_shard, c_int, c_char
@@ -348,6 +357,19 @@ contains
     call write_lines(picture, unit)
     call end_call("jd_mesh_visualize", status, stat, errmsg)
   end subroutine jd_mesh_visualize
+
+  ! Writes the same as a picture in SVG.
+  subroutine jd_mesh_visualize_svg(mesh, unit, stat, errmsg)
+    type(jd_mesh), intent(in) :: mesh
+    integer, intent(in), optional :: unit
+    include "outcome.inc"
+    integer(c_int) :: status
+    character(len=:, kind=c_char), allocatable :: picture
+    picture = ""
+    call c_mesh_visualize_svg(mesh, picture, status)
+    call write_lines(picture, unit)
+    call end_call("jd_mesh_visualize_svg", status, stat, errmsg)
+  end subroutine jd_mesh_visualize_svg
 
   ! ---- shards -------------------------------------------------------------
 

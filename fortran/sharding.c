@@ -318,6 +318,7 @@ static jd_status make_turned(const struct jdf_call *call,
 }
 
 jd_status jdf_sharding_draw(const struct jdf_call *call,
+                            jdf_sharding_drawer drawer,
                             const struct jdf_sharding *sharding, int ndim,
                             const int64_t *shape, CFI_cdesc_t *ret_picture)
 {
@@ -333,9 +334,22 @@ jd_status jdf_sharding_draw(const struct jdf_call *call,
     if (status == JD_OK)
         status = make_turned(call, sharding, &turned);
     if (status == JD_OK)
-        status = jd_visualize_sharding(turned, ndim, turned_shape, picture.out);
+        status = drawer(turned, ndim, turned_shape, picture.out);
     jd_sharding_release(turned);
     return jdf_picture_end(call, &picture, status, ret_picture);
+}
+
+static jd_status draw_shape(const struct jdf_call *call,
+                            jdf_sharding_drawer drawer,
+                            const struct jdf_sharding *sharding,
+                            const CFI_cdesc_t *shape, CFI_cdesc_t *ret_picture)
+{
+    struct jdf_shape whole;
+    jd_status status = take_shape(call, sharding, shape, &whole);
+    if (status == JD_OK)
+        status = jdf_sharding_draw(call, drawer, sharding, whole.ndim,
+                                   whole.lengths, ret_picture);
+    return status;
 }
 
 JD_API void jdf_visualize_sharding(const struct jdf_sharding *sharding,
@@ -343,10 +357,15 @@ JD_API void jdf_visualize_sharding(const struct jdf_sharding *sharding,
                                    CFI_cdesc_t *ret_picture, int *stat)
 {
     JDF_CALL_WITHIN("jd_visualize_sharding");
-    struct jdf_shape whole;
-    jd_status status = take_shape(&call, sharding, shape, &whole);
-    if (status == JD_OK)
-        status = jdf_sharding_draw(&call, sharding, whole.ndim, whole.lengths,
-                                   ret_picture);
-    jdf_end(&call, status);
+    jdf_end(&call, draw_shape(&call, jd_visualize_sharding, sharding, shape,
+                              ret_picture));
+}
+
+JD_API void jdf_visualize_sharding_svg(const struct jdf_sharding *sharding,
+                                       const CFI_cdesc_t *shape,
+                                       CFI_cdesc_t *ret_picture, int *stat)
+{
+    JDF_CALL_WITHIN("jd_visualize_sharding_svg");
+    jdf_end(&call, draw_shape(&call, jd_visualize_sharding_svg, sharding, shape,
+                              ret_picture));
 }

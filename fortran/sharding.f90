@@ -18,7 +18,7 @@ module jdf_sharding
   public :: jd_sharding_is_fully_replicated, jd_sharding_is_fully_addressable
   public :: jd_sharding_is_equivalent
   public :: jd_sharding_index, jd_sharding_shard_shape
-  public :: jd_visualize_sharding
+  public :: jd_visualize_sharding, jd_visualize_sharding_svg
 
   interface
 
@@ -121,6 +121,15 @@ module jdf_sharding
       integer(c_int), intent(out) :: stat
     end subroutine c_visualize_sharding
 
+    subroutine c_visualize_sharding_svg(sharding, shape, picture, stat) &
+      bind(C, name="jdf_visualize_sharding_svg")
+      import :: jd_sharding, c_int, c_char
+      type(jd_sharding), intent(in) :: sharding
+      type(*), dimension(..), intent(in) :: shape
+      character(len=:, kind=c_char), allocatable, intent(out) :: picture
+      integer(c_int), intent(out) :: stat
+    end subroutine c_visualize_sharding_svg
+
   end interface
 
 contains
@@ -167,5 +176,19 @@ contains
     if (status == jd_ok) call write_lines(picture, unit)
     call end_call("jd_visualize_sharding", status, stat, errmsg)
   end subroutine jd_visualize_sharding
+
+  ! Draws the same in SVG.
+  subroutine jd_visualize_sharding_svg(sharding, shape, unit, stat, errmsg)
+    type(jd_sharding), intent(in) :: sharding
+    type(*), dimension(..), intent(in) :: shape
+    integer, intent(in), optional :: unit
+    include "outcome.inc"
+    integer(c_int) :: status
+    character(len=:, kind=c_char), allocatable :: picture
+    picture = ""
+    call c_visualize_sharding_svg(sharding, shape, picture, status)
+    if (status == jd_ok) call write_lines(picture, unit)
+    call end_call("jd_visualize_sharding_svg", status, stat, errmsg)
+  end subroutine jd_visualize_sharding_svg
 
 end module jdf_sharding

@@ -44,8 +44,13 @@ jd_status jdf_spec_turn(const struct jdf_call *call, const CFI_cdesc_t *spec,
 void jdf_ranges_turn(int ndim, const jd_range *ranges, int64_t *first,
                      int64_t *last);
 
+/* jd_visualize_sharding(), or its like. */
+typedef jd_status (*jdf_sharding_drawer)(const jd_sharding *sharding, int ndim,
+                                         const int64_t *shape, FILE *out);
+
 /* Draws it in Fortran's order; of arrays of that shape, which is in C's. */
 jd_status jdf_sharding_draw(const struct jdf_call *call,
+                            jdf_sharding_drawer drawer,
                             const struct jdf_sharding *sharding, int ndim,
                             const int64_t *shape, CFI_cdesc_t *ret_picture);
 

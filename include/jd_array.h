@@ -383,6 +383,22 @@ JD_API jd_status jd_visualize_sharding(const jd_sharding *sharding, int ndim,
                                        const int64_t *shape, FILE *out);
 JD_API jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out);
 
+/*
+ * Draws what jd_visualize_sharding() draws in SVG, which needs no other file: a
+ * box for each block, in colours that differ from one to the next. Letters are
+ * dark on light, or light on dark where the reader asks for it.
+ *
+ *     FILE *out = fopen("sharding.svg", "w");
+ *     JD_CHECK(jd_visualize_array_sharding_svg(array, out));
+ *
+ * Collective: no. Returns: as jd_visualize_sharding().
+ */
+JD_API jd_status jd_visualize_sharding_svg(const jd_sharding *sharding,
+                                           int ndim, const int64_t *shape,
+                                           FILE *out);
+JD_API jd_status jd_visualize_array_sharding_svg(const jd_array *array,
+                                                 FILE *out);
+
 #ifdef __cplusplus
 }
 #endif

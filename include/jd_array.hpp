@@ -101,6 +101,13 @@ class sharding_ref
             sharding_, static_cast<int>(lengths.size()), lengths.data(), out));
     }
 
+    void visualize_svg(jd::extents lengths, std::FILE *out,
+                       on_failure failure = {}) const
+    {
+        failure(jd_visualize_sharding_svg(
+            sharding_, static_cast<int>(lengths.size()), lengths.data(), out));
+    }
+
   protected:
     const jd_sharding *sharding_ = nullptr;
 };
@@ -265,6 +272,11 @@ class array
     void visualize(std::FILE *out, on_failure failure = {}) const
     {
         failure(jd_visualize_array_sharding(array_, out));
+    }
+
+    void visualize_svg(std::FILE *out, on_failure failure = {}) const
+    {
+        failure(jd_visualize_array_sharding_svg(array_, out));
     }
 
   private:

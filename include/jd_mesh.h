@@ -131,6 +131,18 @@ JD_API const jd_device *const *jd_mesh_local_devices(const jd_mesh *mesh,
 JD_API jd_status jd_mesh_visualize(const jd_mesh *mesh, FILE *out);
 
 /*
+ * Writes what jd_mesh_visualize() writes as a picture in SVG, which needs no
+ * other file: a box at each place, in the colour of its host. Letters are dark
+ * on light, or light on dark where the reader asks for it.
+ *
+ *     FILE *out = fopen("mesh.svg", "w");
+ *     JD_CHECK(jd_mesh_visualize_svg(mesh, out));
+ *
+ * Collective: no. Threads: any. Returns: as jd_mesh_visualize().
+ */
+JD_API jd_status jd_mesh_visualize_svg(const jd_mesh *mesh, FILE *out);
+
+/*
  * Frees the mesh, its shards, and what only its collectives have used; NULL is
  * allowed, and so is a mesh from before jd_shutdown().
  * Collective: all processes of the mesh, in the same order as the collectives

@@ -190,6 +190,11 @@ class mesh
         failure(jd_mesh_visualize(mesh_, out));
     }
 
+    void visualize_svg(std::FILE *out, on_failure failure = {}) const
+    {
+        failure(jd_mesh_visualize_svg(mesh_, out));
+    }
+
   private:
     std::size_t count_of(const void *list) const
     {

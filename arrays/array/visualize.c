@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* visualize.c - a sharding as a person sees it: boxes of devices. */
 #include "arrays/array/array.h"
+#include "arrays/array/visualize.h"
 #include "arrays/sharding/picture.h"
 #include "base/colour.h"
 #include "base/excerpt.h"
@@ -203,15 +204,7 @@ static void measure_canvas(struct canvas *canvas)
     canvas->rows = jd__excerpt(picture->num_rows, MAX_ROWS);
 }
 
-struct drawing {
-    const char *operation;
-    const jd_sharding *sharding;
-    int ndim;
-    const int64_t *shape;
-    FILE *out;
-};
-
-static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
+static jd_status draw_into(const struct jd_drawing *drawing, FILE *buffer)
 {
     struct jd_picture picture;
     bool has_colour;
@@ -233,7 +226,7 @@ static jd_status draw_into(const struct drawing *drawing, FILE *buffer)
     return JD_OK;
 }
 
-static jd_status draw_picture(const struct drawing *drawing)
+static jd_status draw_picture(const struct jd_drawing *drawing)
 {
     struct jd_text picture;
     FILE *out = jd__text_begin(&picture);
@@ -247,27 +240,44 @@ static jd_status draw_picture(const struct drawing *drawing)
     return status;
 }
 
-jd_status jd_visualize_sharding(const jd_sharding *sharding, int ndim,
-                                const int64_t *shape, FILE *out)
+jd_status jd__visualize_check(const struct jd_drawing *drawing)
 {
-    const char *operation = "jd_visualize_sharding";
-    struct drawing drawing = { operation, sharding, ndim, shape, out };
-    jd_status status = jd__sharding_check_world(sharding, operation);
+    const char *operation = drawing->operation;
+    jd_status status = jd__sharding_check_world(drawing->sharding, operation);
     if (status == JD_OK)
-        status = jd__sharding_check_shape(sharding, operation, ndim, shape);
-    if (status == JD_OK && !out)
+        status = jd__sharding_check_shape(drawing->sharding, operation,
+                                          drawing->ndim, drawing->shape);
+    if (status == JD_OK && !drawing->out)
         status = jd_fail(JD_INVALID_ARGUMENT, "%s: out is NULL", operation);
-    return status == JD_OK ? draw_picture(&drawing) : status;
+    return status;
 }
 
-jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out)
+jd_status jd__visualize_array(const jd_array *array, const char *operation,
+                              FILE *out, struct jd_drawing *ret_drawing)
 {
-    const char *operation = "jd_visualize_array_sharding";
     jd_status status = jd__array_check(array, operation);
     if (status == JD_OK && !out)
         status = jd_fail(JD_INVALID_ARGUMENT, "%s: out is NULL", operation);
     if (status != JD_OK)
         return status;
-    return draw_picture(&(struct drawing){ operation, array->sharding,
-                                           array->ndim, array->shape, out });
+    *ret_drawing = (struct jd_drawing){ operation, array->sharding, array->ndim,
+                                        array->shape, out };
+    return JD_OK;
+}
+
+jd_status jd_visualize_sharding(const jd_sharding *sharding, int ndim,
+                                const int64_t *shape, FILE *out)
+{
+    const struct jd_drawing drawing = { "jd_visualize_sharding", sharding, ndim,
+                                        shape, out };
+    jd_status status = jd__visualize_check(&drawing);
+    return status == JD_OK ? draw_picture(&drawing) : status;
+}
+
+jd_status jd_visualize_array_sharding(const jd_array *array, FILE *out)
+{
+    struct jd_drawing drawing;
+    jd_status status = jd__visualize_array(array, "jd_visualize_array_sharding",
+                                           out, &drawing);
+    return status == JD_OK ? draw_picture(&drawing) : status;
 }

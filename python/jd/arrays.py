@@ -201,6 +201,10 @@ class Array:
         """A picture of which device has which block."""
         return written_by('jd_visualize_array_sharding', self._handle)
 
+    def visualize_svg(self) -> str:
+        """The same as a picture in SVG."""
+        return written_by('jd_visualize_array_sharding_svg', self._handle)
+
     def __repr__(self) -> str:
         state = 'donated ' if self.is_donated else ''
         return (f'<{state}jd.Array {self.dtype}{list(self.shape)} as '

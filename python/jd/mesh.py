@@ -91,6 +91,10 @@ class Mesh:
         """A picture for a person: host and process at each place."""
         return written_by('jd_mesh_visualize', self.handle)
 
+    def visualize_svg(self) -> str:
+        """The same as a picture in SVG, with a colour for each host."""
+        return written_by('jd_mesh_visualize_svg', self.handle)
+
     def destroy(self) -> None:
         """Frees the mesh and its shards. Collective: all its processes, in
         the same order as the collectives on its devices."""

@@ -153,6 +153,11 @@ class NamedSharding:
         return written_by('jd_visualize_sharding', self._handle, len(shape),
                           long_array(shape))
 
+    def visualize_svg(self, shape: Sequence[int]) -> str:
+        """The same as a picture in SVG."""
+        return written_by('jd_visualize_sharding_svg', self._handle,
+                          len(shape), long_array(shape))
+
     def __eq__(self, other: Any) -> bool:
         return (isinstance(other, NamedSharding) and
                 self._mesh is other._mesh and self.spec == other.spec)

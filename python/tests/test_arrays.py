@@ -5,6 +5,7 @@ import os
 import tempfile
 import unittest
 import weakref
+import xml.dom.minidom
 
 os.environ['JD_NUM_CPU_DEVICES'] = '4'
 
@@ -241,6 +242,18 @@ class Arrays(unittest.TestCase):
         _, array = self.put()
         self.assertIn('mesh "a" 2 x "b" 2', self.mesh.visualize())
         self.assertIn('[6,8] as "a,b"', array.visualize())
+
+    def test_pictures_in_svg(self):
+        _, array = self.put()
+        for picture, words in (
+                (self.mesh.visualize_svg(), 'mesh "a" 2 x "b" 2'),
+                (array.visualize_svg(), '[6,8] as "a,b"'),
+                (array.sharding.visualize_svg((5, 2)), '[5,2] as "a,b"')):
+            root = xml.dom.minidom.parseString(picture)
+            texts = [text.firstChild.data
+                     for text in root.getElementsByTagName('text')]
+            self.assertIn(words, texts[0])
+            self.assertIn('0:0', texts)
 
 
 @need('numpy')

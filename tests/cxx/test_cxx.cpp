@@ -180,6 +180,7 @@ static void ask_meshes()
     EXPECT(shape[0] == 4 && shape[1] == 3, "%d x %d", shape[0], shape[1]);
     std::FILE *out = std::tmpfile();
     mesh.visualize(out);
+    mesh.visualize_svg(out);
     EXPECT(std::ftell(out) > 10, "%ld", std::ftell(out));
     std::fclose(out);
 }

@@ -56,6 +56,7 @@ static void ask_shardings(const jd::mesh &mesh)
     EXPECT(!rows && moved, "%s", "it has not moved");
     std::FILE *out = std::tmpfile();
     moved.visualize({ 12, 4 }, out);
+    moved.visualize_svg({ 12, 4 }, out);
     EXPECT(std::ftell(out) > 10, "%ld", std::ftell(out));
     std::fclose(out);
 }
@@ -79,6 +80,7 @@ static void move_arrays(const jd::mesh &mesh)
     c.assert_replicas_equal("rows");
     std::FILE *out = std::tmpfile();
     c.visualize(out);
+    c.visualize_svg(out);
     EXPECT(std::ftell(out) > 10, "%ld", std::ftell(out));
     std::fclose(out);
 }

@@ -319,6 +319,21 @@ contains
     call jd_array_release(a)
   end subroutine gather
 
+  ! The words are in what the unit has.
+  subroutine expect_svg(unit, words)
+    integer, intent(in) :: unit
+    character(len=*), intent(in) :: words
+    character(len=120) :: line
+    integer :: at
+    rewind (unit)
+    at = 0
+    line = ""
+    do while (at == 0 .and. index(line, words) == 0)
+      read (unit, "(a)", iostat=at) line
+    end do
+    call expect_text(line, words)
+  end subroutine expect_svg
+
   ! The picture has Fortran's order: rows are the first dimension.
   subroutine draw()
     type(jd_array) :: a
@@ -336,6 +351,10 @@ contains
       if (stat /= 0) exit
     end do
     call expect_text(line, '[5,7] as "data"')
+    call jd_visualize_array_sharding_svg(a, unit)
+    call expect_svg(unit, '[5,7] as &quot;-,data&quot;')
+    call jd_visualize_sharding_svg(rows, [m, n], unit)
+    call expect_svg(unit, '[5,7] as &quot;data&quot;')
     close (unit)
     call jd_array_release(a)
   end subroutine draw

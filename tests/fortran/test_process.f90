@@ -107,6 +107,13 @@ contains
     call expect(failure == 0, "a picture")
     call expect_text(line, 'mesh "a" 1 x "data"')
     close (unit)
+    open (newunit=unit, status="scratch", action="readwrite")
+    call jd_mesh_visualize_svg(mesh, unit)
+    rewind (unit)
+    read (unit, "(a)", iostat=failure) line
+    call expect(failure == 0, "a picture in SVG")
+    call expect_text(line, '<svg ')
+    close (unit)
   end subroutine look_at_a_mesh
 
   logical function all_equal(a, b)

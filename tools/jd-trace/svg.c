@@ -106,7 +106,7 @@ static void draw_word(struct picture *picture, double x, double width,
     fprintf(picture->out, "<text class=\"%c\" x=\"%.5g\" y=\"%.5g\">",
             is_on_wait ? 'o' : 'n', x + 3,
             top + svg_picture_height(picture) / 2 + 4);
-    svg_picture_escape(picture->out, name);
+    jd__svg_escape(picture->out, name);
     fputs("</text>\n", picture->out);
 }
 
@@ -126,10 +126,10 @@ static void draw_tip(struct picture *picture, int place,
             "<rect class=\"t\" x=\"%.5g\" y=\"%.5g\" width=\"%.5g\" "
             "height=\"%.4g\"><title>",
             x, top, width, svg_picture_height(picture));
-    svg_picture_escape(picture->out, text_set_at(&job->texts, call->name));
+    jd__svg_escape(picture->out, text_set_at(&job->texts, call->name));
     if (call->site) {
         fputs(" at ", picture->out);
-        svg_picture_escape(picture->out, text_set_at(&job->texts, call->site));
+        jd__svg_escape(picture->out, text_set_at(&job->texts, call->site));
     }
     fprintf(picture->out, ", %.6g ms, of which it waited %.6g ms",
             (span.end - span.begin) * 1e-6,
@@ -263,7 +263,7 @@ static void draw_title(struct picture *picture)
     const struct traced_job *job = &picture->analysis->job;
     const struct group_list *culprits = &picture->analysis->culprits;
     fputs("<text class=\"h\" x=\"10\" y=\"22\">Job ", picture->out);
-    svg_picture_escape(picture->out, job->count ? job->processes[0].job : "");
+    jd__svg_escape(picture->out, job->count ? job->processes[0].job : "");
     fprintf(picture->out, ": %d of %d processes</text>\n", job->count,
             job->num_processes);
     if (culprits->count) {
@@ -278,7 +278,7 @@ static void draw_title(struct picture *picture)
               picture->out);
         groups_print(picture->out, &culprits->groups[0]);
         fputs(": ", picture->out);
-        svg_picture_escape_part(picture->out, text, length);
+        jd__svg_escape_part(picture->out, text, length);
         fputs(text[length] ? " ...</text>\n" : "</text>\n", picture->out);
     }
     if (picture->timeline.num_clocks > 1)
@@ -339,7 +339,7 @@ static double draw_legend_item(struct picture *picture, double x, double y,
             "<rect class=\"%s\" x=\"%.5g\" y=\"%.5g\" width=\"12\" "
             "height=\"10\"/>\n<text x=\"%.5g\" y=\"%.5g\">",
             name, x, y - 9, x + 16, y);
-    svg_picture_escape(picture->out, words);
+    jd__svg_escape(picture->out, words);
     fputs("</text>\n", picture->out);
     return x + 32 + WORD_WIDTH * (double)strlen(words);
 }

@@ -115,8 +115,8 @@ static void draw_tip(struct picture *picture, int place,
             LEFT + svg_picture_x(picture, span.begin),
             svg_picture_row(picture, place) - picture->band, width,
             picture->band);
-    svg_picture_escape(picture->out,
-                       text_set_at(&picture->analysis->job.texts, own->name));
+    jd__svg_escape(picture->out,
+                   text_set_at(&picture->analysis->job.texts, own->name));
     fprintf(picture->out, ", %.6g ms%s</title></rect>\n",
             (span.end - span.begin) * 1e-6, own->end ? "" : ", not ended");
 }

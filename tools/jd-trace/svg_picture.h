@@ -3,6 +3,7 @@
 #ifndef TOOLS_JD_TRACE_SVG_PICTURE_H
 #define TOOLS_JD_TRACE_SVG_PICTURE_H
 
+#include "base/svg.h"
 #include "tools/jd-trace/jd_trace.h"
 #include "tools/jd-trace/timeline.h"
 
@@ -39,10 +40,6 @@ struct picture {
     int num_names, num_own_names;
     struct column_paint columns[COLUMNS];
 };
-
-/* The first length bytes, or all, of a text, as XML. */
-void svg_picture_escape_part(FILE *out, const char *text, size_t length);
-void svg_picture_escape(FILE *out, const char *text);
 
 /* Columns from the left of the rows to a time. */
 static inline double svg_picture_x(const struct picture *picture, double time)

@@ -6,6 +6,7 @@
 #include "collectives/mesh/mesh.h"
 #include "collectives/mesh/shard.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/xml.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -340,12 +341,13 @@ enum { MAX_PRINTED = 4096 };
 
 /* A job of made-up processes, `each` devices in each, `per_host` processes on
  * each host, in a mesh of the given shape. */
-static char *visualize(int ndim, const int *shape, int each, int per_host)
+static char *write_by(jd_status (*write)(const jd_mesh *mesh, FILE *out),
+                      int ndim, const int *shape, int each, int per_host)
 {
     static jd_device devices[MAX_PRINTED];
     static const jd_device *list[MAX_PRINTED];
     static struct jd_process_info processes[MAX_PRINTED];
-    static const char *const hosts[] = { "n0", "n1", "n2", "n3" };
+    static const char *const hosts[] = { "n0", "n1", "<n2>", "n3" };
     const struct jd_runtime *real;
     UNIT_OK(jd__runtime_get(&real, "test"));
     struct jd_mesh made = {
@@ -377,9 +379,14 @@ static char *visualize(int ndim, const int *shape, int each, int per_host)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    UNIT_OK(jd_mesh_visualize(&made, out));
+    UNIT_OK(write(&made, out));
     fclose(out);
     return text;
+}
+
+static char *visualize(int ndim, const int *shape, int each, int per_host)
+{
+    return write_by(jd_mesh_visualize, ndim, shape, each, per_host);
 }
 
 #define SHOWS(text_, ndim, shape, each, per_host)                              \
@@ -491,6 +498,52 @@ START_TEST(a_host_has_a_colour)
 }
 END_TEST
 
+static char *draw_svg(int ndim, const int *shape, int each, int per_host)
+{
+    char *text = write_by(jd_mesh_visualize_svg, ndim, shape, each, per_host);
+    ck_assert(xml_is_well_formed(text));
+    return text;
+}
+
+START_TEST(a_picture_has_what_the_text_has)
+{
+    char *text = draw_svg(2, (int[]){ 3, 2 }, 1, 2);
+    ck_assert_ptr_nonnull(
+        strstr(text, ">mesh &quot;pipe&quot; 3 x &quot;data&quot; 2: 6 cpu "
+                     "devices of 6 processes on 3 hosts</text>"));
+    ck_assert_ptr_nonnull(
+        strstr(text, ">at each place: host process:device</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">data 1</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">pipe 2</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">n1 3:0</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">&lt;n2&gt; 4:0</text>"));
+    for (int colour = 0; colour < 3; colour++) {
+        char class[16];
+        snprintf(class, sizeof class, "class=\"c%d\"", colour);
+        ck_assert_int_eq(count_of(text, class), 2);
+    }
+    ck_assert_int_eq(count_of(text, "<rect "), 1 + 6);
+    free(text);
+}
+END_TEST
+
+START_TEST(long_axes_are_cut_in_a_picture)
+{
+    char *text = draw_svg(3, (int[]){ 16, 16, 16 }, 64, 64);
+    ck_assert_ptr_nonnull(strstr(text, ">pipe 5</text>"));
+    ck_assert_ptr_null(strstr(text, ">pipe 6</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">pipe 15</text>"));
+    ck_assert_int_eq(count_of(text, ">data 15</text>"), 7);
+    free(text);
+    text = draw_svg(2, (int[]){ 40, 100 }, 100, 100);
+    ck_assert_int_eq(count_of(text, ">pipe "), 15);
+    ck_assert_ptr_nonnull(strstr(text, ">pipe 39</text>"));
+    ck_assert_ptr_nonnull(strstr(text, ">data 99</text>"));
+    ck_assert_int_lt(count_of(text, ">data "), 20);
+    free(text);
+}
+END_TEST
+
 START_TEST(what_cannot_be_printed_is_said)
 {
     jd_mesh *one;
@@ -504,6 +557,13 @@ START_TEST(what_cannot_be_printed_is_said)
     UNIT_FAILS(jd_mesh_visualize(one, full), JD_DATA_LOSS,
                "jd_mesh_visualize: the mesh could not be written: No space "
                "left on device");
+    UNIT_FAILS(jd_mesh_visualize_svg(NULL, stdout), JD_INVALID_ARGUMENT,
+               "jd_mesh_visualize_svg: mesh is NULL");
+    UNIT_FAILS(jd_mesh_visualize_svg(one, NULL), JD_INVALID_ARGUMENT,
+               "jd_mesh_visualize_svg: out is NULL");
+    UNIT_FAILS(jd_mesh_visualize_svg(one, full), JD_DATA_LOSS,
+               "jd_mesh_visualize_svg: the picture could not be written: No "
+               "space left on device");
     fclose(full);
     jd_mesh_destroy(one);
 }
@@ -532,6 +592,8 @@ int main(void)
     tcase_add_test(printing, more_axes_are_tables);
     tcase_add_test(printing, long_axes_are_cut);
     tcase_add_test(printing, a_host_has_a_colour);
+    tcase_add_test(printing, a_picture_has_what_the_text_has);
+    tcase_add_test(printing, long_axes_are_cut_in_a_picture);
     tcase_add_test(printing, what_cannot_be_printed_is_said);
     return unit_main(suite);
 }

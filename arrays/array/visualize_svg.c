@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* visualize_svg.c - a sharding as a picture for a page: boxes of devices. */
+#include "arrays/array/array.h"
+#include "arrays/array/visualize.h"
+#include "arrays/sharding/picture.h"
+#include "base/excerpt.h"
+#include "base/svg.h"
+
+enum { MAX_TABLES = 8 };
+
+/* One of the picture's. */
+struct sharding_table {
+    const struct jd_picture *picture;
+    int number, letters;
+};
+
+static int box_at(const struct sharding_table *table, int row, int column)
+{
+    return jd__picture_box(table->picture, table->number, row, column);
+}
+
+static void label_row(const void *of, int row, char *text, size_t size)
+{
+    const struct sharding_table *table = of;
+    jd__picture_range(table->picture, table->picture->row, row, text, size);
+}
+
+static void label_column(const void *of, int column, char *text, size_t size)
+{
+    const struct sharding_table *table = of;
+    jd__picture_range(table->picture, table->picture->column, column, text,
+                      size);
+}
+
+static int count_lines(const void *of, int row, int column)
+{
+    const struct sharding_table *table = of;
+    return jd__picture_lines(table->picture, box_at(table, row, column));
+}
+
+static void print_line(const void *of, int row, int column, int line,
+                       char *text, size_t size)
+{
+    const struct sharding_table *table = of;
+    jd__picture_line(table->picture, box_at(table, row, column), line, text,
+                     size);
+}
+
+static int colour_box(const void *of, int row, int column)
+{
+    (void)of;
+    return jd__picture_colour(row, column);
+}
+
+static int draw_table(struct jd_svg *svg, int y,
+                      const struct sharding_table *of)
+{
+    return jd__svg_table(
+        svg, y,
+        &(struct jd_svg_table){ .num_rows = of->picture->num_rows,
+                                .num_columns = of->picture->num_columns,
+                                .letters = of->letters,
+                                .of = of,
+                                .row_label = label_row,
+                                .column_label = label_column,
+                                .lines = count_lines,
+                                .line = print_line,
+                                .colour = colour_box });
+}
+
+static void draw_tables(struct jd_svg *svg, int y,
+                        const struct jd_picture *picture)
+{
+    struct jd_excerpt tables = jd__excerpt(picture->num_tables, MAX_TABLES);
+    struct sharding_table table = { picture, 0, jd__picture_width(picture) };
+    for (int i = jd__excerpt_first(&tables); i < tables.count;
+         i = jd__excerpt_next(&tables, i)) {
+        y += JD_SVG_LINE / 2;
+        if (i < 0) {
+            y = jd__svg_lines(svg, y, "...");
+            continue;
+        }
+        struct jd_text words;
+        if (jd__text_begin(&words))
+            jd__picture_words_table(picture, i, words.out);
+        y = jd__svg_end_lines(svg, y, &words);
+        table.number = i;
+        y = draw_table(svg, y, &table);
+    }
+}
+
+static jd_status draw_svg(const struct jd_drawing *drawing)
+{
+    struct jd_picture picture;
+    struct jd_svg svg;
+    struct jd_text words;
+    jd_status status =
+        jd__picture_make(drawing->operation, drawing->sharding, drawing->ndim,
+                         drawing->shape, &picture);
+    if (status != JD_OK)
+        return status;
+    status = jd__svg_begin(&svg, drawing->operation);
+    if (status == JD_OK) {
+        if (jd__text_begin(&words))
+            jd__picture_words_summary(&picture, words.out);
+        int y = jd__svg_end_lines(&svg, JD_SVG_MARGIN, &words);
+        draw_tables(&svg, y, &picture);
+        status =
+            jd__svg_write(&svg, "a sharding", drawing->out, drawing->operation);
+    }
+    jd__picture_finish(&picture);
+    return status;
+}
+
+jd_status jd_visualize_sharding_svg(const jd_sharding *sharding, int ndim,
+                                    const int64_t *shape, FILE *out)
+{
+    const struct jd_drawing drawing = { "jd_visualize_sharding_svg", sharding,
+                                        ndim, shape, out };
+    jd_status status = jd__visualize_check(&drawing);
+    return status == JD_OK ? draw_svg(&drawing) : status;
+}
+
+jd_status jd_visualize_array_sharding_svg(const jd_array *array, FILE *out)
+{
+    struct jd_drawing drawing;
+    jd_status status = jd__visualize_array(
+        array, "jd_visualize_array_sharding_svg", out, &drawing);
+    return status == JD_OK ? draw_svg(&drawing) : status;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* mesh_svg.c - a mesh as a picture for a page: tables of boxes. */
+#include "base/excerpt.h"
+#include "base/svg.h"
+#include "collectives/mesh/mesh_picture.h"
+
+#include <stdlib.h>
+
+#define OPERATION "jd_mesh_visualize_svg"
+
+enum { MAX_TABLES = 8 };
+
+/* The places from one on. */
+struct mesh_table {
+    const struct jd_mesh_picture *picture;
+    int position, letters;
+};
+
+static int position_of(const struct mesh_table *table, int row, int column)
+{
+    return table->position + row * table->picture->columns + column;
+}
+
+static void label_row(const void *of, int row, char *text, size_t size)
+{
+    const struct mesh_table *table = of;
+    int axis = table->picture->mesh->ndim - 2;
+    *text = '\0';
+    if (axis >= 0)
+        jd__mesh_picture_index(table->picture, axis, row, text, size);
+}
+
+static void label_column(const void *of, int column, char *text, size_t size)
+{
+    const struct mesh_table *table = of;
+    int axis = table->picture->mesh->ndim - 1;
+    jd__mesh_picture_index(table->picture, axis, column, text, size);
+}
+
+static int count_lines(const void *of, int row, int column)
+{
+    (void)of, (void)row, (void)column;
+    return 1;
+}
+
+static void print_line(const void *of, int row, int column, int line,
+                       char *text, size_t size)
+{
+    const struct mesh_table *table = of;
+    (void)line;
+    jd__mesh_picture_place(table->picture, position_of(table, row, column),
+                           text, size);
+}
+
+static int colour_box(const void *of, int row, int column)
+{
+    const struct mesh_table *table = of;
+    return jd__mesh_picture_colour(table->picture,
+                                   position_of(table, row, column));
+}
+
+static int draw_table(struct jd_svg *svg, int y, const struct mesh_table *of)
+{
+    return jd__svg_table(
+        svg, y,
+        &(struct jd_svg_table){ .num_rows = of->picture->rows,
+                                .num_columns = of->picture->columns,
+                                .letters = of->letters,
+                                .of = of,
+                                .row_label = label_row,
+                                .column_label = label_column,
+                                .lines = count_lines,
+                                .line = print_line,
+                                .colour = colour_box });
+}
+
+static void draw_tables(struct jd_svg *svg, int y,
+                        const struct jd_mesh_picture *picture)
+{
+    struct jd_excerpt tables = jd__excerpt(picture->num_tables, MAX_TABLES);
+    struct mesh_table table = { picture, 0, jd__mesh_picture_width(picture) };
+    for (int i = jd__excerpt_first(&tables); i < tables.count;
+         i = jd__excerpt_next(&tables, i)) {
+        y += JD_SVG_LINE / 2;
+        if (i < 0) {
+            y = jd__svg_lines(svg, y, "...");
+            continue;
+        }
+        struct jd_text words;
+        if (jd__text_begin(&words))
+            jd__mesh_picture_table(picture, i, words.out);
+        y = jd__svg_end_lines(svg, y, &words);
+        table.position = i * picture->rows * picture->columns;
+        y = draw_table(svg, y, &table);
+    }
+}
+
+static jd_status draw_mesh(const struct jd_mesh_picture *picture, FILE *out)
+{
+    struct jd_svg svg;
+    struct jd_text words;
+    jd_status status = jd__svg_begin(&svg, OPERATION);
+    if (status != JD_OK)
+        return status;
+    if (jd__text_begin(&words))
+        jd__mesh_picture_summary(picture, words.out);
+    int y = jd__svg_end_lines(&svg, JD_SVG_MARGIN, &words);
+    draw_tables(&svg, y, picture);
+    return jd__svg_write(&svg, "a mesh", out, OPERATION);
+}
+
+jd_status jd_mesh_visualize_svg(const jd_mesh *mesh, FILE *out)
+{
+    struct jd_mesh_picture picture;
+    jd_status status = jd__mesh_picture_check(OPERATION, mesh, out);
+    if (status == JD_OK)
+        status = jd__mesh_picture_make(OPERATION, mesh, &picture);
+    if (status != JD_OK)
+        return status;
+    status = draw_mesh(&picture, out);
+    jd__mesh_picture_finish(&picture);
+    return status;
+}
