@@ -377,10 +377,10 @@ JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
  * Sends in[0..count) to a member, or receives out[0..count) from one. Between
  * two members, sends and receives match in the order of the calls, in a group
  * too; the pair has the same count and type. A send may wait for its receive;
- * on cpu one of up to 8 KiB to a member of the same host does not, unless eight
- * of the pair are there already: in is free when it returns, and what it sent
- * arrives, also after jd_mesh_destroy(), but not once the job has failed.
- * Any type.
+ * on cpu one of up to 8 KiB along axes whose members share a host does not,
+ * unless eight of the pair are there already: in is free when it returns, and
+ * what it sent arrives, also after jd_mesh_destroy(), but not once the job has
+ * failed. Any type.
  *
  * Collective: the two. But the first collective along the axes, which a send
  *   may be, waits for all members along them, as always: where some members
