@@ -87,6 +87,8 @@ static enum jd_p2p_way choose_way(const struct batch *batch,
 {
     const struct jd_collective *call = call_of(batch, rail);
     size_t bytes = rail->bytes;
+    if (bytes <= JD_P2P_HEAD_DATA)
+        return IN_HEAD;
     if (bytes <= JD_P2P_DESC_DATA)
         return IN_DESC;
     if (send_desc->is_left)
@@ -105,13 +107,17 @@ static enum jd_p2p_way choose_way(const struct batch *batch,
 static enum step write_early(struct batch *batch, struct rail *rail,
                              struct send_desc *send_desc)
 {
+    const void *in = call_of(batch, rail)->in;
     enum step step = MOVED;
-    if (send_desc->way == IN_DESC && rail->bytes)
-        memcpy(send_desc->data, call_of(batch, rail)->in, rail->bytes);
-    if (send_desc->way == IN_RING)
-        do
-            step = jd__shm_p2p_ring_write(batch, rail);
-        while (send_desc->is_left && step == MOVED);
+    if (send_desc->way == IN_HEAD && rail->bytes)
+        memcpy(send_desc->head, in, rail->bytes);
+    if (send_desc->way == IN_DESC)
+        memcpy(send_desc->data, in, rail->bytes);
+    if (send_desc->way != IN_RING)
+        return step;
+    do
+        step = jd__shm_p2p_ring_write(batch, rail);
+    while (send_desc->is_left && step == MOVED);
     send_desc->early = rail->moved;
     return step;
 }
@@ -165,7 +171,7 @@ static enum step find_recv_desc(struct batch *batch, struct rail *rail)
         return CLOSED;
     const struct send_desc *send_desc = own_send(batch, rail);
     rail->phase = MOVING;
-    return send_desc->way == IN_DESC ||
+    return send_desc->way == IN_HEAD || send_desc->way == IN_DESC ||
                    (send_desc->way == IN_RING && rail->moved == rail->bytes)
                ? CLOSED
                : MOVED;
@@ -230,17 +236,20 @@ static enum step find_send_desc(struct batch *batch, struct rail *rail)
                             .tag = (int32_t)send_desc->tag,
                             .rest = send_desc->rest };
     if (!jd__shm_p2p_terms_agree(batch, rail, theirs)) {
-        jd__shm_p2p_ring_take(batch, rail, (size_t)send_desc->early);
+        if (send_desc->way == IN_RING)
+            jd__shm_p2p_ring_take(batch, rail, (size_t)send_desc->early);
         if (send_desc->is_left)
             jd__shm_p2p_terms_complain(batch, rail, theirs);
         return CLOSED;
     }
     note_size(batch, rail, theirs.count);
     rail->phase = MOVING;
-    if (send_desc->way != IN_DESC)
+    if (send_desc->way != IN_HEAD && send_desc->way != IN_DESC)
         return MOVED;
     if (rail->bytes)
-        memcpy(call_of(batch, rail)->out, send_desc->data, rail->bytes);
+        memcpy(call_of(batch, rail)->out,
+               send_desc->way == IN_HEAD ? send_desc->head : send_desc->data,
+               rail->bytes);
     return CLOSED;
 }
 

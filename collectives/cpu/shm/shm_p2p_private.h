@@ -11,15 +11,18 @@
 
 /* ---- what is in a box --------------------------------------------------- */
 
+/* What is very short is in the first line of a description, beside its number.
+ */
 #define JD_P2P_DESC 1024
-#define JD_P2P_DESC_DATA (JD_P2P_DESC - 8 * sizeof(uint64_t))
+#define JD_P2P_HEAD_DATA (3 * sizeof(uint64_t))
+#define JD_P2P_DESC_DATA (JD_P2P_DESC - JD_CACHE_LINE)
 
 /* So many sends lie there whose receives have not taken them: none is late
  * because its neighbour is some calls behind. */
 enum { JD_P2P_SENDS = 8 };
 
 /* Where the data are. */
-enum jd_p2p_way { IN_DESC, STRAIGHT, IN_RING };
+enum jd_p2p_way { IN_HEAD, IN_DESC, STRAIGHT, IN_RING };
 
 /* A send; a receiver may still read one while the next are written. */
 struct send_desc {
@@ -28,10 +31,15 @@ struct send_desc {
     uint32_t dtype;
     uint16_t way;
     uint16_t is_left; /* its sender does not wait for the receive */
-    uint64_t place, address;
-    uint64_t early; /* bytes that are in the ring already */
     int64_t tag;
     uint64_t rest;
+    union {
+        char head[JD_P2P_HEAD_DATA];
+        struct {
+            uint64_t place, address; /* to be read straight */
+            uint64_t early;          /* bytes that are in the ring already */
+        };
+    };
     char data[JD_P2P_DESC_DATA];
 };
 static_assert(sizeof(struct send_desc) == JD_P2P_DESC, "whole lines");
