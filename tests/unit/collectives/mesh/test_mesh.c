@@ -518,7 +518,7 @@ START_TEST(a_picture_has_what_the_text_has)
     ck_assert_ptr_nonnull(strstr(text, ">n1 3:0</text>"));
     ck_assert_ptr_nonnull(strstr(text, ">&lt;n2&gt; 4:0</text>"));
     for (int colour = 0; colour < 3; colour++) {
-        char class[16];
+        char class[24];
         snprintf(class, sizeof class, "class=\"c%d\"", colour);
         ck_assert_int_eq(count_of(text, class), 2);
     }
