@@ -60,13 +60,18 @@ void jd__svg_box(struct jd_svg *svg, const struct jd_svg_box *box);
 enum { JD_SVG_TEXT = 96 }; /* bytes of a label, or of a line in a box */
 
 /*
- * Boxes in rows and columns. Long rows and columns are cut in the middle. Each
- * function writes a text of at most size bytes, or gives a number.
+ * Tables of boxes, one below the other, each with words above it. Of many the
+ * middle ones are left out, as long rows and columns are cut in the middle.
+ * Each function writes a text of at most size bytes, or gives a number.
  */
-struct jd_svg_table {
-    int num_rows, num_columns;
+struct jd_svg_tables {
+    int count;
+    int num_rows, num_columns; /* of each */
     int letters; /* of a box's longest line, at most JD_SVG_TEXT */
-    const void *of;
+    void *of;
+    /* From then on the others are of that table. */
+    void (*choose)(void *of, int number);
+    void (*words)(const void *of, FILE *out); /* lines */
     void (*row_label)(const void *of, int row, char *text, size_t size);
     void (*column_label)(const void *of, int column, char *text, size_t size);
     int (*lines)(const void *of, int row, int column);
@@ -75,7 +80,8 @@ struct jd_svg_table {
     int (*colour)(const void *of, int row, int column);
 };
 
-/* Draws it from y on, and gives the y below it. */
-int jd__svg_table(struct jd_svg *svg, int y, const struct jd_svg_table *table);
+/* Draws them from y on, and gives the y below them. */
+int jd__svg_tables(struct jd_svg *svg, int y,
+                   const struct jd_svg_tables *tables);
 
 #endif

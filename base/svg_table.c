@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* svg_table.c - boxes in rows and columns. */
+/* svg_table.c - tables of boxes. */
 #include "base/excerpt.h"
 #include "base/svg.h"
 
 enum {
+    MAX_TABLES = 8,
     MAX_WIDTH = 1200, /* of a table */
     MAX_ROWS = 16,
     LEAST_COLUMNS = 3, /* the first, "...", the last */
@@ -13,7 +14,7 @@ enum {
 
 /* A table with what was measured of it. */
 struct frame {
-    const struct jd_svg_table *table;
+    const struct jd_svg_tables *table;
     struct jd_excerpt rows, columns;
     int left, cell; /* where boxes begin; how wide one is */
     int gap;        /* how wide "..." is */
@@ -25,7 +26,7 @@ static int widest_of(int a, int b)
 }
 
 /* No label is longer than the last one, but for the names of things. */
-static int label_width(const struct jd_svg_table *table, bool is_row)
+static int label_width(const struct jd_svg_tables *table, bool is_row)
 {
     int count = is_row ? table->num_rows : table->num_columns, width = 0;
     struct jd_excerpt shown = jd__excerpt(count, MAX_ROWS);
@@ -40,7 +41,7 @@ static int label_width(const struct jd_svg_table *table, bool is_row)
     return width;
 }
 
-static struct frame measure_frame(const struct jd_svg_table *table)
+static struct frame measure_frame(const struct jd_svg_tables *table)
 {
     struct frame frame = { .table = table };
     int label = label_width(table, true);
@@ -79,7 +80,7 @@ static int draw_columns(struct jd_svg *svg, int y, const struct frame *frame)
 
 static int lines_of(const struct frame *frame, int row)
 {
-    const struct jd_svg_table *table = frame->table;
+    const struct jd_svg_tables *table = frame->table;
     int most = 1;
     for (int i = jd__excerpt_first(&frame->columns);
          row >= 0 && i < frame->columns.count;
@@ -90,7 +91,7 @@ static int lines_of(const struct frame *frame, int row)
 }
 
 static void draw_box(struct jd_svg *svg, const struct jd_svg_box *box,
-                     const struct jd_svg_table *table, int row, int column)
+                     const struct jd_svg_tables *table, int row, int column)
 {
     int lines = table->lines(table->of, row, column);
     jd__svg_box(svg, box);
@@ -105,7 +106,7 @@ static void draw_box(struct jd_svg *svg, const struct jd_svg_box *box,
 static int draw_row(struct jd_svg *svg, int y, const struct frame *frame,
                     int row)
 {
-    const struct jd_svg_table *table = frame->table;
+    const struct jd_svg_tables *table = frame->table;
     int height = lines_of(frame, row) * JD_SVG_LINE + 2 * INSIDE;
     char text[JD_SVG_TEXT] = "...";
     int x = frame->left;
@@ -127,12 +128,34 @@ static int draw_row(struct jd_svg *svg, int y, const struct frame *frame,
     return y + height + JD_SVG_GAP;
 }
 
-int jd__svg_table(struct jd_svg *svg, int y, const struct jd_svg_table *table)
+static int draw_table(struct jd_svg *svg, int y,
+                      const struct jd_svg_tables *table)
 {
     struct frame frame = measure_frame(table);
+    struct jd_text words;
+    if (jd__text_begin(&words))
+        table->words(table->of, words.out);
+    y = jd__svg_end_lines(svg, y, &words);
     y = draw_columns(svg, y, &frame);
     for (int i = jd__excerpt_first(&frame.rows); i < frame.rows.count;
          i = jd__excerpt_next(&frame.rows, i))
         y = draw_row(svg, y, &frame, i);
+    return y;
+}
+
+int jd__svg_tables(struct jd_svg *svg, int y,
+                   const struct jd_svg_tables *tables)
+{
+    struct jd_excerpt shown = jd__excerpt(tables->count, MAX_TABLES);
+    for (int i = jd__excerpt_first(&shown); i < shown.count;
+         i = jd__excerpt_next(&shown, i)) {
+        y += JD_SVG_LINE / 2;
+        if (i < 0) {
+            y = jd__svg_lines(svg, y, "...");
+            continue;
+        }
+        tables->choose(tables->of, i);
+        y = draw_table(svg, y, tables);
+    }
     return y;
 }

@@ -3,16 +3,25 @@
 #include "arrays/array/array.h"
 #include "arrays/array/visualize.h"
 #include "arrays/sharding/picture.h"
-#include "base/excerpt.h"
 #include "base/svg.h"
-
-enum { MAX_TABLES = 8 };
 
 /* One of the picture's. */
 struct sharding_table {
     const struct jd_picture *picture;
-    int number, letters;
+    int number;
 };
+
+static void choose_table(void *of, int number)
+{
+    struct sharding_table *table = of;
+    table->number = number;
+}
+
+static void print_words(const void *of, FILE *out)
+{
+    const struct sharding_table *table = of;
+    jd__picture_words_table(table->picture, table->number, out);
+}
 
 static int box_at(const struct sharding_table *table, int row, int column)
 {
@@ -52,41 +61,24 @@ static int colour_box(const void *of, int row, int column)
     return jd__picture_colour(row, column);
 }
 
-static int draw_table(struct jd_svg *svg, int y,
-                      const struct sharding_table *of)
-{
-    return jd__svg_table(
-        svg, y,
-        &(struct jd_svg_table){ .num_rows = of->picture->num_rows,
-                                .num_columns = of->picture->num_columns,
-                                .letters = of->letters,
-                                .of = of,
-                                .row_label = label_row,
-                                .column_label = label_column,
-                                .lines = count_lines,
-                                .line = print_line,
-                                .colour = colour_box });
-}
-
 static void draw_tables(struct jd_svg *svg, int y,
                         const struct jd_picture *picture)
 {
-    struct jd_excerpt tables = jd__excerpt(picture->num_tables, MAX_TABLES);
-    struct sharding_table table = { picture, 0, jd__picture_width(picture) };
-    for (int i = jd__excerpt_first(&tables); i < tables.count;
-         i = jd__excerpt_next(&tables, i)) {
-        y += JD_SVG_LINE / 2;
-        if (i < 0) {
-            y = jd__svg_lines(svg, y, "...");
-            continue;
-        }
-        struct jd_text words;
-        if (jd__text_begin(&words))
-            jd__picture_words_table(picture, i, words.out);
-        y = jd__svg_end_lines(svg, y, &words);
-        table.number = i;
-        y = draw_table(svg, y, &table);
-    }
+    struct sharding_table table = { picture, 0 };
+    jd__svg_tables(
+        svg, y,
+        &(struct jd_svg_tables){ .count = picture->num_tables,
+                                 .num_rows = picture->num_rows,
+                                 .num_columns = picture->num_columns,
+                                 .letters = jd__picture_width(picture),
+                                 .of = &table,
+                                 .choose = choose_table,
+                                 .words = print_words,
+                                 .row_label = label_row,
+                                 .column_label = label_column,
+                                 .lines = count_lines,
+                                 .line = print_line,
+                                 .colour = colour_box });
 }
 
 static jd_status draw_svg(const struct jd_drawing *drawing)

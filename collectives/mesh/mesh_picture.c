@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* mesh_picture.c - what pictures of a mesh have to show. */
 #include "collectives/mesh/mesh_picture.h"
 #include "base/colour.h"
 #include "base/text.h"

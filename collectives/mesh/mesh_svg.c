@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mesh_svg.c - a mesh as a picture for a page: tables of boxes. */
-#include "base/excerpt.h"
 #include "base/svg.h"
 #include "collectives/mesh/mesh_picture.h"
 
@@ -8,17 +7,28 @@
 
 #define OPERATION "jd_mesh_visualize_svg"
 
-enum { MAX_TABLES = 8 };
-
-/* The places from one on. */
+/* One of the picture's. */
 struct mesh_table {
     const struct jd_mesh_picture *picture;
-    int position, letters;
+    int number;
 };
+
+static void choose_table(void *of, int number)
+{
+    struct mesh_table *table = of;
+    table->number = number;
+}
+
+static void print_words(const void *of, FILE *out)
+{
+    const struct mesh_table *table = of;
+    jd__mesh_picture_table(table->picture, table->number, out);
+}
 
 static int position_of(const struct mesh_table *table, int row, int column)
 {
-    return table->position + row * table->picture->columns + column;
+    const struct jd_mesh_picture *picture = table->picture;
+    return (table->number * picture->rows + row) * picture->columns + column;
 }
 
 static void label_row(const void *of, int row, char *text, size_t size)
@@ -59,40 +69,24 @@ static int colour_box(const void *of, int row, int column)
                                    position_of(table, row, column));
 }
 
-static int draw_table(struct jd_svg *svg, int y, const struct mesh_table *of)
-{
-    return jd__svg_table(
-        svg, y,
-        &(struct jd_svg_table){ .num_rows = of->picture->rows,
-                                .num_columns = of->picture->columns,
-                                .letters = of->letters,
-                                .of = of,
-                                .row_label = label_row,
-                                .column_label = label_column,
-                                .lines = count_lines,
-                                .line = print_line,
-                                .colour = colour_box });
-}
-
 static void draw_tables(struct jd_svg *svg, int y,
                         const struct jd_mesh_picture *picture)
 {
-    struct jd_excerpt tables = jd__excerpt(picture->num_tables, MAX_TABLES);
-    struct mesh_table table = { picture, 0, jd__mesh_picture_width(picture) };
-    for (int i = jd__excerpt_first(&tables); i < tables.count;
-         i = jd__excerpt_next(&tables, i)) {
-        y += JD_SVG_LINE / 2;
-        if (i < 0) {
-            y = jd__svg_lines(svg, y, "...");
-            continue;
-        }
-        struct jd_text words;
-        if (jd__text_begin(&words))
-            jd__mesh_picture_table(picture, i, words.out);
-        y = jd__svg_end_lines(svg, y, &words);
-        table.position = i * picture->rows * picture->columns;
-        y = draw_table(svg, y, &table);
-    }
+    struct mesh_table table = { picture, 0 };
+    jd__svg_tables(
+        svg, y,
+        &(struct jd_svg_tables){ .count = picture->num_tables,
+                                 .num_rows = picture->rows,
+                                 .num_columns = picture->columns,
+                                 .letters = jd__mesh_picture_width(picture),
+                                 .of = &table,
+                                 .choose = choose_table,
+                                 .words = print_words,
+                                 .row_label = label_row,
+                                 .column_label = label_column,
+                                 .lines = count_lines,
+                                 .line = print_line,
+                                 .colour = colour_box });
 }
 
 static jd_status draw_mesh(const struct jd_mesh_picture *picture, FILE *out)
