@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * unit.h - what every unit test has: a main that runs one suite, and the
- * two checks that most cases end with. meson runs them with
+ * unit.h - what every unit test has: a main that runs one suite, the two
+ * checks that most cases end with, and what several ask. meson runs them with
  * CK_TAP_LOG_FILE_NAME=/dev/stdout; by hand they print Check's own summary.
  */
 #ifndef TESTS_UNIT_UNIT_H
@@ -38,6 +38,15 @@ static inline struct jd_env *unit_env(const char *text)
     jd_status status = jd__env_from_text(text, strlen(text), "test", &env);
     ck_assert_msg(status == JD_OK, "%s", jd_error_message());
     return env;
+}
+
+/* How often the part stands in the text, none over another. */
+static inline int unit_count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)); text += strlen(part))
+        count++;
+    return count;
 }
 
 #define UNIT_OK(call)                                                          \

@@ -218,14 +218,6 @@ END_TEST
 
 /* ---- what is long ------------------------------------------------------- */
 
-static int count_of(const char *text, const char *part)
-{
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
-        count++;
-    return count;
-}
-
 START_TEST(long_dimensions_are_cut)
 {
     static const struct made square = { 2, { 64, 64 }, 8 };
@@ -236,7 +228,7 @@ START_TEST(long_dimensions_are_cut)
     ck_assert(!has(text, "\n[14,15)"));
     ck_assert(has(text, "\n...     | ...     | ...     |"));
     ck_assert(has(text, "\n[63,64) | 504:0"));
-    ck_assert_int_eq(count_of(text, "\n"), 4 + 2 * 16 + 1);
+    ck_assert_int_eq(unit_count_of(text, "\n"), 4 + 2 * 16 + 1);
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         ck_assert_uint_le(strlen(line), 100);
     free(text);
@@ -277,7 +269,7 @@ START_TEST(many_tables_are_cut)
     ck_assert(has(text, "\n\ndimension 0 [5,6)\n"));
     ck_assert(!has(text, "\ndimension 0 [6,7)\n"));
     ck_assert(has(text, "\n\n...\n\ndimension 0 [15,16)\n"));
-    ck_assert_int_eq(count_of(text, "\ndimension"), 7);
+    ck_assert_int_eq(unit_count_of(text, "\ndimension"), 7);
     free(text);
 }
 END_TEST

@@ -18,14 +18,6 @@ static char *draw_svg(const struct made *made, const char *spec, int ndim,
     return text;
 }
 
-static int count_of(const char *text, const char *part)
-{
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
-        count++;
-    return count;
-}
-
 START_TEST(it_has_what_the_text_has)
 {
     char *text = draw_svg(&two_by_three, "a,b", SHAPE(64, 10));
@@ -36,11 +28,11 @@ START_TEST(it_has_what_the_text_has)
     ck_assert(has(text, ">[32,64)</text>"));
     ck_assert(has(text, ">[8,10)</text>"));
     ck_assert(has(text, ">1:2</text>"));
-    ck_assert_int_eq(count_of(text, "<rect "), 1 + 6);
+    ck_assert_int_eq(unit_count_of(text, "<rect "), 1 + 6);
     for (const char *at = text; (at = strstr(at, "class=\"c")); at++) {
         char class[10] = "";
         memcpy(class, at, sizeof class - 1);
-        ck_assert_int_eq(count_of(text, class), 1);
+        ck_assert_int_eq(unit_count_of(text, class), 1);
     }
     free(text);
 }
@@ -50,7 +42,7 @@ START_TEST(replicas_share_a_box)
 {
     char *text = draw_svg(&two_by_three, "b", SHAPE(6));
     ck_assert(has(text, "3 blocks of [2], each on 2 of 6 cpu devices"));
-    ck_assert_int_eq(count_of(text, "<rect "), 1 + 3);
+    ck_assert_int_eq(unit_count_of(text, "<rect "), 1 + 3);
     ck_assert(has(text, ">0-1:2</text>"));
     free(text);
     text = draw_svg(&two_by_three, "", SHAPE(6));
@@ -67,12 +59,12 @@ START_TEST(long_dimensions_are_cut)
     ck_assert(has(text, ">...</text>"));
     ck_assert(has(text, ">[13,14)</text>"));
     ck_assert(has(text, ">[31,32)</text>"));
-    ck_assert_int_lt(count_of(text, "<rect "), 15 * 16 + 1);
+    ck_assert_int_lt(unit_count_of(text, "<rect "), 15 * 16 + 1);
     ck_assert(has(text, ">1023:0</text>"));
     free(text);
     text = draw_svg(&(struct made){ 3, { 9, 2, 2 }, 1 }, "a,b,c",
                     SHAPE(9, 20, 20));
-    ck_assert_int_eq(count_of(text, ">dimension 0 ["), 7);
+    ck_assert_int_eq(unit_count_of(text, ">dimension 0 ["), 7);
     ck_assert(has(text, ">dimension 0 [8,9)</text>"));
     free(text);
 }

@@ -446,24 +446,16 @@ static void start_plain(void)
     unsetenv("NO_COLOR");
 }
 
-static int count_of(const char *text, const char *part)
-{
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
-        count++;
-    return count;
-}
-
 START_TEST(long_axes_are_cut)
 {
     char *text = visualize(3, (int[]){ 16, 16, 16 }, 64, 64);
     ck_assert_ptr_nonnull(strstr(text, "\npipe 5\n"));
     ck_assert_ptr_null(strstr(text, "\npipe 6\n"));
     ck_assert_ptr_nonnull(strstr(text, "\n...\n\npipe 15\n"));
-    ck_assert_int_eq(count_of(text, "\ndata 15"), 7);
+    ck_assert_int_eq(unit_count_of(text, "\ndata 15"), 7);
     free(text);
     text = visualize(2, (int[]){ 40, 100 }, 100, 100);
-    ck_assert_int_eq(count_of(text, "\npipe "), 15);
+    ck_assert_int_eq(unit_count_of(text, "\npipe "), 15);
     ck_assert_ptr_nonnull(strstr(text, "\npipe 13"));
     ck_assert_ptr_null(strstr(text, "\npipe 14"));
     ck_assert_ptr_nonnull(strstr(text, "\n...\npipe 39"));
@@ -520,9 +512,9 @@ START_TEST(a_picture_has_what_the_text_has)
     for (int colour = 0; colour < 3; colour++) {
         char class[24];
         snprintf(class, sizeof class, "class=\"c%d\"", colour);
-        ck_assert_int_eq(count_of(text, class), 2);
+        ck_assert_int_eq(unit_count_of(text, class), 2);
     }
-    ck_assert_int_eq(count_of(text, "<rect "), 1 + 6);
+    ck_assert_int_eq(unit_count_of(text, "<rect "), 1 + 6);
     free(text);
 }
 END_TEST
@@ -533,13 +525,13 @@ START_TEST(long_axes_are_cut_in_a_picture)
     ck_assert_ptr_nonnull(strstr(text, ">pipe 5</text>"));
     ck_assert_ptr_null(strstr(text, ">pipe 6</text>"));
     ck_assert_ptr_nonnull(strstr(text, ">pipe 15</text>"));
-    ck_assert_int_eq(count_of(text, ">data 15</text>"), 7);
+    ck_assert_int_eq(unit_count_of(text, ">data 15</text>"), 7);
     free(text);
     text = draw_svg(2, (int[]){ 40, 100 }, 100, 100);
-    ck_assert_int_eq(count_of(text, ">pipe "), 15);
+    ck_assert_int_eq(unit_count_of(text, ">pipe "), 15);
     ck_assert_ptr_nonnull(strstr(text, ">pipe 39</text>"));
     ck_assert_ptr_nonnull(strstr(text, ">data 99</text>"));
-    ck_assert_int_lt(count_of(text, ">data "), 20);
+    ck_assert_int_lt(unit_count_of(text, ">data "), 20);
     free(text);
 }
 END_TEST

@@ -181,14 +181,6 @@ static void expire(const struct jd_clock *time, const struct jd_phases *phases,
         pause();
 }
 
-static int count_of(const char *text, const char *part)
-{
-    int count = 0;
-    for (; (text = strstr(text, part)); text += strlen(part))
-        count++;
-    return count;
-}
-
 static struct end expire_on(const struct jd_clock *time,
                             const struct jd_phases *phases, double timeout,
                             double notice, const struct jd_cluster *known)
@@ -244,7 +236,7 @@ START_TEST(the_end_says_why)
                      "(JD_TEST_TIMEOUT changes it): this process ends "
                      "with exit code 1\n",
                      "on stdout", NULL });
-    ck_assert_int_eq(count_of(end.text, "warning"), 0);
+    ck_assert_int_eq(unit_count_of(end.text, "warning"), 0);
 }
 END_TEST
 
@@ -280,9 +272,9 @@ START_TEST(a_step_that_waits_for_other_hosts_has_a_hint)
                                          "the deadline was 300 s",
                                          NULL });
     end = expire_in_child(&hinted, 300, -1, &cluster);
-    ck_assert_int_eq(count_of(end.text, "network"), 0);
+    ck_assert_int_eq(unit_count_of(end.text, "network"), 0);
     end = expire_in_child(&hinted, 300, -1, NULL);
-    ck_assert_int_eq(count_of(end.text, "network"), 1);
+    ck_assert_int_eq(unit_count_of(end.text, "network"), 1);
 }
 END_TEST
 
@@ -299,7 +291,7 @@ START_TEST(notices_come_at_doubling_intervals)
         line = strstr(line, "; it gives up after 600 s (JD_TEST_TIMEOUT)\n");
         ck_assert_msg(line != NULL, "%s", end.text);
     }
-    ck_assert_int_eq(count_of(end.text, "warning"), 5);
+    ck_assert_int_eq(unit_count_of(end.text, "warning"), 5);
 }
 END_TEST
 
@@ -308,7 +300,7 @@ START_TEST(only_the_lowest_gives_notice)
 {
     pid_t zero = helper_start("jd-test:0", job, "PMI_RANK=0", NULL);
     struct end end = expire_in_child(&two_steps, 300, 20, &cluster);
-    ck_assert_int_eq(count_of(end.text, "warning"), 0);
+    ck_assert_int_eq(unit_count_of(end.text, "warning"), 0);
     expect_parts(
         &end, (const char *[]){ " error jd_test() has waited ",
                                 "; process 0 waits in first; process 1 is not "
