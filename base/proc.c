@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #define MAX_ENVIRONMENT (1 << 20)
+#define MAX_PARENTS 8 /* between a process and a tool that it has started */
+
+/* ---- files -------------------------------------------------------------- */
 
 ssize_t jd__proc_read(const char *path, char *text, size_t size)
 {
@@ -38,13 +41,6 @@ static const char *read_stat(int pid, char *text, size_t size)
     return end && end[1] == ' ' ? end + 2 : NULL;
 }
 
-char jd__proc_state(int pid)
-{
-    char text[512];
-    const char *stat = read_stat(pid, text, sizeof text);
-    return stat ? stat[0] : 0;
-}
-
 int jd__proc_parent(int pid)
 {
     char text[512];
@@ -52,24 +48,85 @@ int jd__proc_parent(int pid)
     return stat && stat[0] ? atoi(stat + 1) : 0;
 }
 
+/* ---- the state ---------------------------------------------------------- */
+
+static bool is_stop(char state)
+{
+    return state == 'T' || state == 't';
+}
+
+static bool is_ancestor(int pid, int of)
+{
+    for (int i = 0; i < MAX_PARENTS && of > 1; i++)
+        if ((of = jd__proc_parent(of)) == pid)
+            return true;
+    return false;
+}
+
+/* A line of /proc/PID/status, "\nState:\t", behind its name. */
+static const char *find_line(const char *text, const char *name)
+{
+    const char *line = strstr(text, name);
+    return line ? line + strlen(name) : "";
+}
+
+/* The state of one that was seen to be stopped, and who holds it so: both of
+ * one reading, because a reader of stacks lets go at once. */
+static char read_stop(int pid, int *ret_tracer)
+{
+    char path[64], text[2048];
+    *ret_tracer = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    if (jd__proc_read(path, text, sizeof text) <= 0)
+        return 0;
+    *ret_tracer = atoi(find_line(text, "\nTracerPid:\t"));
+    char state = *find_line(text, "\nState:\t");
+    return is_stop(state) && is_ancestor(pid, *ret_tracer) ? 'S' : state;
+}
+
+static char read_state(int pid, int *ret_tracer)
+{
+    char text[512];
+    const char *stat = read_stat(pid, text, sizeof text);
+    *ret_tracer = 0;
+    if (!stat || !is_stop(stat[0]))
+        return stat ? stat[0] : 0;
+    return read_stop(pid, ret_tracer);
+}
+
+char jd__proc_state(int pid)
+{
+    int tracer;
+    return read_state(pid, &tracer);
+}
+
+static void print_tracer(FILE *out, int pid)
+{
+    char path[64], name[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    if (jd__proc_read(path, name, sizeof name) <= 0)
+        snprintf(name, sizeof name, "a debugger");
+    name[strcspn(name, "\n")] = '\0';
+    fprintf(out, "is held by %s (pid %d)", name, pid);
+}
+
 void jd__proc_print_state(FILE *out, int pid)
 {
-    switch (jd__proc_state(pid)) {
-    case 0:
+    int tracer;
+    char state = read_state(pid, &tracer);
+    if (!state)
         fprintf(out, "has ended");
-        break;
-    case 'Z':
-    case 'X':
+    else if (strchr("ZX", state))
         fprintf(out, "has ended and is not yet reaped");
-        break;
-    case 'T':
-    case 't':
+    else if (is_stop(state) && tracer)
+        print_tracer(out, tracer);
+    else if (is_stop(state))
         fprintf(out, "is stopped (kill -CONT %d)", pid);
-        break;
-    default:
+    else
         fprintf(out, "is running");
-    }
 }
+
+/* ---- the variables ------------------------------------------------------ */
 
 struct jd_env *jd__proc_environment(int pid)
 {

@@ -20,15 +20,18 @@
  * cannot. */
 ssize_t jd__proc_read(const char *path, char *text, size_t size);
 
-/* The state of a process: 'R', 'S', 'T' (stopped), 'Z', ... as in
- * /proc/PID/stat; 0 where there is none of that number. */
+/* The state of a process: 'R', 'S', 'T' (stopped), 't' (held by a debugger),
+ * 'Z', ... as in /proc/PID/stat; 0 where there is none of that number. One that
+ * a tool of its own holds, as jd's reader of its stack does for a moment, is
+ * not stopped: 'S'. */
 char jd__proc_state(int pid);
 
 /* The process that has started it, or has taken it over; 0 where there is none
  * of that number. */
 int jd__proc_parent(int pid);
 
-/* What the state means, for a sentence: "is stopped (kill -CONT 77)". */
+/* What the state means, for a sentence: "is stopped (kill -CONT 77)", "is held
+ * by gdb (pid 78)". */
 void jd__proc_print_state(FILE *out, int pid);
 
 /* The variables that a process was started with, as /proc/PID/environ shows

@@ -78,7 +78,7 @@ static int lowest(const char *more)
     return index;
 }
 
-/* ---- numbers and states ------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------ */
 
 static const struct {
     int numbers[6];
@@ -102,46 +102,6 @@ START_TEST(numbers_become_ranges)
     fclose(out);
     ck_assert_str_eq(text, ranges[_i].text);
     free(text);
-}
-END_TEST
-
-static void expect_state(pid_t pid, const char *expected)
-{
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    jd__proc_print_state(out, pid);
-    fclose(out);
-    ck_assert_str_eq(text, expected);
-    free(text);
-}
-
-START_TEST(a_process_runs_stops_and_ends)
-{
-    char stopped[64];
-    ck_assert_int_eq(jd__proc_state(getpid()), 'R');
-    expect_state(getpid(), "is running");
-    pid_t pid = start_peer("other", "PMI_RANK=1");
-    char state = jd__proc_state(pid);
-    ck_assert(state && strchr("RSD", state));
-    helper_stop(pid);
-    ck_assert_int_eq(jd__proc_state(pid), 'T');
-    snprintf(stopped, sizeof stopped, "is stopped (kill -CONT %d)", (int)pid);
-    expect_state(pid, stopped);
-    helper_kill(pid);
-    ck_assert_int_eq(jd__proc_state(pid), 'Z');
-    expect_state(pid, "has ended and is not yet reaped");
-    helper_reap(pid);
-    ck_assert_int_eq(jd__proc_state(pid), 0);
-    expect_state(pid, "has ended");
-}
-END_TEST
-
-/* The name of a program may look like the end of its name. */
-START_TEST(a_name_may_hold_anything)
-{
-    prctl(PR_SET_NAME, "a) Z (b");
-    ck_assert_int_eq(jd__proc_state(getpid()), 'R');
 }
 END_TEST
 
@@ -374,12 +334,10 @@ int main(int argc, char **argv)
     if (helper_is_wanted(argc, argv))
         return helper_main(argv[2]);
     Suite *suite = suite_create("peers");
-    TCase *states = unit_case(suite, "states");
-    tcase_add_checked_fixture(states, name_job, NULL);
-    tcase_set_timeout(states, 30);
-    tcase_add_loop_test(states, numbers_become_ranges, 0, COUNT(ranges));
-    tcase_add_test(states, a_process_runs_stops_and_ends);
-    tcase_add_test(states, a_name_may_hold_anything);
+    TCase *ranged = unit_case(suite, "numbers");
+    tcase_add_checked_fixture(ranged, name_job, NULL);
+    tcase_set_timeout(ranged, 30);
+    tcase_add_loop_test(ranged, numbers_become_ranges, 0, COUNT(ranges));
     TCase *seen = unit_case(suite, "seen");
     tcase_add_checked_fixture(seen, name_job, NULL);
     tcase_set_timeout(seen, 30);
