@@ -325,6 +325,14 @@ jd_status jd__env_export(const char *name, const char *value)
                  : JD_OK;
 }
 
+jd_status jd__env_offer(const char *name, const char *value)
+{
+    if (setenv(name, value, 0) == 0)
+        return JD_OK;
+    return jd_fail(JD_INTERNAL, "setting the variable %s: %s", name,
+                   strerror(errno));
+}
+
 bool jd__env_lend_home(void)
 {
     return !getenv("HOME") && !getpwuid(geteuid()) &&

@@ -77,6 +77,9 @@ jd_status jd__env_restore(const struct jd_env *env);
 /* Sets or (value NULL) removes a variable of the process itself. */
 jd_status jd__env_export(const char *name, const char *value);
 
+/* The same where it is not set: it goes when the process ends. */
+jd_status jd__env_offer(const char *name, const char *value);
+
 /* Where this process has no HOME and its user is unknown, libpmix crashes:
  * sets HOME to "/" then, and returns whether it has. */
 bool jd__env_lend_home(void);

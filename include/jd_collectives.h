@@ -384,7 +384,12 @@ JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
  *
  * Collective: the two. But the first collective along the axes, which a send
  *   may be, waits for all members along them, as always: where some members
- *   neither send nor receive, let all call jd_barrier() before.
+ *   neither send nor receive, let all call jd_barrier() before. On cuda the
+ *   first transfer of two members connects them, and NCCL connects those of a
+ *   group one after another: where a group has several members that are new to
+ *   it, and they first call each other in other orders, they may wait for each
+ *   other in a circle, which a deadline tells; a jd_all_to_all() along the axes
+ *   before connects all.
  * Returns: INVALID_ARGUMENT on both where count or type differ; where the send
  *   has returned before, on the sender in its next transfer with that member,
  *   which is done nevertheless; for a transfer to oneself outside of a group.

@@ -2,6 +2,8 @@
 /* job.c - what one process of `jd-bench collectives` does. */
 #include "bench/collectives/collectives.h"
 #include "bench/engine/turns.h"
+#include "jd_device.h"
+#include "jd_shard.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,9 +122,12 @@ int bench_job(const struct bench_request *request, const char *part)
 {
     struct bench_sides sides;
     bool both = strcmp(part, "both") == 0;
-    bench_sides_open(&sides, request, both || strcmp(part, "jd") == 0,
+    bool with_jd = both || strcmp(part, "jd") == 0;
+    bench_sides_open(&sides, request, with_jd,
                      both || strcmp(part, "mpi") == 0);
     bench_print_conditions(sides.comm, part);
+    if (request->on_gpus && with_jd && sides.rank == 0)
+        printf("# %s: %s\n", part, jd_shard_device(sides.me)->kind);
     for (int op = 0; op < BENCH_OPS; op++)
         for (int i = 0; request->ops[op] && i < request->num_types; i++) {
             struct point p = { .sides = &sides,

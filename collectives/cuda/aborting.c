@@ -17,6 +17,11 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The NCCL that is loaded may be older; then there is no child. */
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+#pragma weak ncclCommRevoke
+#endif
+
 #ifndef JD_CUDA_END_SECONDS
 #define JD_CUDA_END_SECONDS 10.0
 #endif
@@ -33,6 +38,7 @@
 struct jd_cuda_nccl_comm {
     pthread_mutex_t lock; /* around NCCL's calls; guards nccl */
     ncclComm_t nccl;      /* NULL: none, or its end has taken it */
+    ncclComm_t child;     /* NCCL writes it; then the end alone */
     atomic_bool is_aborted;
     /* Guarded by the table's lock: */
     struct jd_cuda_nccl_comm *next;
@@ -44,6 +50,8 @@ struct jd_cuda_nccl_comm {
     double seconds;   /* it has, */
     double deadline;  /* on the clock: until then; moves when it is aborted */
     bool is_left;     /* it had not by then */
+    bool waits;       /* that call is one of the child's that waits, */
+    bool is_revoking; /* and is let go */
     char detail[];    /* never changes */
 };
 
@@ -122,6 +130,11 @@ void jd__cuda_nccl_comm_put(struct jd_cuda_nccl_comm *comm)
     free(comm);
 }
 
+ncclComm_t *jd__cuda_nccl_comm_child(struct jd_cuda_nccl_comm *comm)
+{
+    return &comm->child;
+}
+
 bool jd__cuda_nccl_comm_lock(struct jd_cuda_nccl_comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
@@ -164,20 +177,56 @@ static void begin_call(struct jd_cuda_nccl_comm *comm, const char *call,
     unlock_table();
 }
 
+/* The child of NCCL's communicator, where it has been made. */
+static ncclComm_t child_of(const struct jd_cuda_nccl_comm *comm)
+{
+    return __atomic_load_n(&comm->child, __ATOMIC_ACQUIRE);
+}
+
+static void revoke_child(const struct jd_cuda_nccl_comm *comm)
+{
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+    ncclComm_t child = child_of(comm);
+    if (child)
+        ncclCommRevoke(child, NCCL_REVOKE_DEFAULT);
+#else
+    (void)comm;
+#endif
+}
+
+/* A thread may wait in a call of the child's, which has the lock then. */
 static ncclComm_t take_nccl_comm(struct jd_cuda_nccl_comm *comm)
 {
-    pthread_mutex_lock(&comm->lock);
+    if (pthread_mutex_trylock(&comm->lock) != 0) {
+        revoke_child(comm);
+        pthread_mutex_lock(&comm->lock);
+    }
     ncclComm_t nccl = comm->nccl;
     comm->nccl = NULL;
     pthread_mutex_unlock(&comm->lock);
     return nccl;
 }
 
+/* Between these it may be let go, by the watching thread. */
+static void set_waits(struct jd_cuda_nccl_comm *comm, bool waits)
+{
+    lock_table();
+    comm->waits = waits;
+    while (comm->is_revoking)
+        pthread_cond_wait(&table.changed, &table.lock);
+    unlock_table();
+}
+
 /* Until all that it has queued is done, and no graph has its calls. */
-static bool finalize_nccl(const struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
+static bool finalize_nccl(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
 {
     struct timespec pause = jd__clock_timespec(POLL_SECONDS);
+    bool waits = nccl == child_of(comm);
+    if (waits)
+        set_waits(comm, true);
     ncclResult_t result = ncclCommFinalize(nccl);
+    if (waits)
+        set_waits(comm, false);
     while (result == ncclInProgress && !atomic_load(&comm->is_aborted)) {
         nanosleep(&pause, NULL);
         if (ncclCommGetAsyncError(nccl, &result) != ncclSuccess)
@@ -201,6 +250,19 @@ static void end_nccl(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
                 comm->detail, comm->call, ncclGetErrorString(result));
 }
 
+/* The child first; one that is made meanwhile is there when its parent is
+ * not. */
+static void end_both(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl)
+{
+    ncclComm_t child = child_of(comm);
+    if (child)
+        end_nccl(comm, child);
+    end_nccl(comm, nccl);
+    if (!child && child_of(comm))
+        end_nccl(comm, child_of(comm));
+    comm->child = NULL;
+}
+
 /* ---- the threads -------------------------------------------------------- */
 
 /* Locked. */
@@ -217,7 +279,7 @@ static void *run_end(void *arg)
     struct jd_cuda_nccl_comm *comm = arg;
     ncclComm_t nccl = take_nccl_comm(comm);
     if (nccl)
-        end_nccl(comm, nccl);
+        end_both(comm, nccl);
     lock_table();
     finish_end(comm);
     unlock_table();
@@ -225,10 +287,27 @@ static void *run_end(void *arg)
     return NULL;
 }
 
+/* Locked: it is aborted while a call of its end waits. */
+static bool lets_go(struct jd_cuda_nccl_comm *comm)
+{
+    if (!comm->waits || !atomic_load(&comm->is_aborted))
+        return false;
+    comm->waits = false;
+    comm->is_revoking = true;
+    unlock_table();
+    revoke_child(comm);
+    lock_table();
+    comm->is_revoking = false;
+    pthread_cond_broadcast(&table.changed);
+    return true;
+}
+
 /* Locked: until it is over, or late; the deadline moves with each call. */
 static void wait_for_end(struct jd_cuda_nccl_comm *comm)
 {
     while (!comm->is_over && jd__clock_now() < comm->deadline) {
+        if (lets_go(comm))
+            continue;
         struct timespec until = jd__clock_timespec(comm->deadline);
         pthread_cond_timedwait(&table.changed, &table.lock, &until);
     }

@@ -6,13 +6,18 @@
  * the same time, none after another.
  *
  *     status = jd__cuda_nccl_comm_create(" over axis \"data\"", "jd_psum",
- * &comm); jd__cuda_nccl_comm_set(comm, nccl); if
- * (jd__cuda_nccl_comm_lock(comm)) {
- *         ... calls of NCCL with it that do not wait ...
+ *                                        &comm);
+ *     ncclCommSplit(nccl, ..., jd__cuda_nccl_comm_child(comm), ...);
+ *     jd__cuda_nccl_comm_set(comm, nccl);
+ *     if (jd__cuda_nccl_comm_lock(comm)) {
+ *         ... calls of NCCL with it that do not wait, or with the child ...
  *         jd__cuda_nccl_comm_unlock(comm);
  *     }
  *     jd__cuda_nccl_comm_end(comm, false);
  *     jd__cuda_nccl_comm_put(comm);
+ *
+ * The child, where there is one, blocks, and ends before its parent. What waits
+ * inside a call with it is let go by ncclCommRevoke when it is aborted.
  *
  * An end in order takes as long as the other members of its host do, which NCCL
  * waits for, and the graphs that its calls were captured into. What is aborted
@@ -39,6 +44,10 @@ struct jd_cuda_nccl_comm;
  * JD_OK; RESOURCE_EXHAUSTED naming the operation. */
 jd_status jd__cuda_nccl_comm_create(const char *detail, const char *operation,
                                     struct jd_cuda_nccl_comm **ret_comm);
+
+/* Where ncclCommSplit writes the child, as long as the parent is there; NULL
+ * before. */
+ncclComm_t *jd__cuda_nccl_comm_child(struct jd_cuda_nccl_comm *comm);
 
 /* Gives it NCCL's communicator; one that is ending already ends that too. */
 void jd__cuda_nccl_comm_set(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl);

@@ -22,6 +22,8 @@
  * have come to it. */
 #define HEED_SECONDS 0.5
 
+static void look_at_late(void *arg, bool is_first);
+
 /* ---- creating ----------------------------------------------------------- */
 
 static jd_status allocate_comm(const struct jd_comm_spec *spec,
@@ -30,12 +32,12 @@ static jd_status allocate_comm(const struct jd_comm_spec *spec,
     size_t size = (size_t)spec->size;
     struct jd_comm *comm = calloc(1, sizeof *comm);
     int *processes = malloc(size * sizeof *processes);
-    bool *is_connected = calloc(size, sizeof *is_connected);
+    unsigned char *connections = calloc(size, sizeof *connections);
     char *detail = strdup(spec->detail);
     *ret_comm = comm;
-    if (!comm || !processes || !is_connected || !detail) {
+    if (!comm || !processes || !connections || !detail) {
         free(processes);
-        free(is_connected);
+        free(connections);
         free(detail);
         return jd__fail_no_memory(spec->operation,
                                   sizeof *comm + size * sizeof *processes);
@@ -44,7 +46,7 @@ static jd_status allocate_comm(const struct jd_comm_spec *spec,
     comm->size = spec->size;
     comm->index = spec->index;
     comm->processes = processes;
-    comm->is_connected = is_connected;
+    comm->connections = connections;
     comm->detail = detail;
     comm->device = spec->members[spec->index];
     comm->native = jd__cuda_native(comm->device);
@@ -66,7 +68,10 @@ static jd_status join_nccl(struct jd_comm *comm,
     if (status != JD_OK)
         return status;
     status = jd__cuda_join(comm, spec, members, progress);
-    jd__cuda_nccl_comm_set(comm->ending, comm->comm);
+    jd__cuda_nccl_comm_set(comm->ending,
+                           comm->parent ? comm->parent : comm->comm);
+    if (status == JD_OK && comm->parent)
+        jd__late_caller_add(&comm->late.caller, look_at_late, comm);
     return status == JD_OK ? jd__cuda_local_meet_create(comm, spec) : status;
 }
 
@@ -125,6 +130,8 @@ void jd__cuda_comm_destroy(struct jd_comm *comm)
     if (!comm)
         return;
     jd__cuda_streams_forget(comm);
+    jd__late_caller_remove(&comm->late.caller);
+    free(comm->late.text);
     if (comm->ending)
         jd__cuda_nccl_comm_end(comm->ending, !comm->has_failed);
     jd__cuda_nccl_comm_put(comm->ending);
@@ -132,7 +139,7 @@ void jd__cuda_comm_destroy(struct jd_comm *comm)
     jd__cuda_inboxes_destroy(comm->inboxes, comm->size);
     jd__cuda_local_meet_destroy(comm);
     free(comm->processes);
-    free(comm->is_connected);
+    free(comm->connections);
     free(comm->detail);
     free(comm);
 }
@@ -187,13 +194,29 @@ static jd_status fail_aborted(struct jd_comm *comm, const char *operation,
                            : status;
 }
 
-jd_status jd__cuda_comm_enter(struct jd_comm *comm,
-                              const struct jd_collective *call)
+/* Whether its calls wait inside NCCL. */
+static bool is_blocking(const struct jd_comm *comm,
+                        const struct jd_cuda_use *use)
 {
-    if (jd__cuda_nccl_comm_lock(comm->ending))
-        return JD_OK;
-    return fail_aborted(comm, jd__signature_activity_name(call->activity),
-                        call->detail);
+    return comm->parent && use->nccl == comm->comm;
+}
+
+static const char *operation_of(const struct jd_collective *call)
+{
+    return jd__signature_activity_name(call->activity);
+}
+
+jd_status jd__cuda_comm_enter(struct jd_comm *comm, struct jd_cuda_use *use)
+{
+    const struct jd_collective *call = use->call;
+    if (!jd__cuda_nccl_comm_lock(comm->ending))
+        return fail_aborted(comm, operation_of(call), call->detail);
+    use->nccl = use->connects && comm->parent ? comm->parent : comm->comm;
+    if (is_blocking(comm, use)) {
+        comm->late.call = call;
+        jd__late_caller_begin(&comm->late.caller);
+    }
+    return JD_OK;
 }
 
 /* The processes of the others, as NCCL does not say whom it waits for; of a
@@ -239,15 +262,15 @@ static void print_others(struct jd_comm *comm, char *text, size_t size)
 
 /* What NCCL has returned, as a status; locked, as the communicator is asked.
  * detail may be "". */
-static jd_status check_result(struct jd_comm *comm, ncclResult_t result,
-                              const char *operation, const char *detail,
-                              const char *nccl_call)
+static jd_status check_result(struct jd_comm *comm, ncclComm_t nccl,
+                              ncclResult_t result, const char *operation,
+                              const char *detail, const char *nccl_call)
 {
     char where[256], others[128] = "";
     if (result == ncclSuccess || result == ncclInProgress)
         return JD_OK;
     snprintf(where, sizeof where, "%s%s", operation, detail);
-    jd_status status = jd__nccl_check(result, comm->comm, where, nccl_call);
+    jd_status status = jd__nccl_check(result, nccl, where, nccl_call);
     if (status != JD_UNAVAILABLE)
         return status;
     print_others(comm, others, sizeof others);
@@ -255,23 +278,34 @@ static jd_status check_result(struct jd_comm *comm, ncclResult_t result,
                    others);
 }
 
-/* Asks the communicator how it is. */
-static jd_status ask_comm(struct jd_comm *comm, ncclResult_t *ret_result)
+static ncclResult_t ask_nccl(ncclComm_t nccl)
+{
+    ncclResult_t result = ncclInternalError;
+    return ncclCommGetAsyncError(nccl, &result) == ncclSuccess
+               ? result
+               : ncclInternalError;
+}
+
+/* Asks the communicator how it is; locks it, unless it fails. */
+static jd_status ask_comm(struct jd_comm *comm, ncclComm_t nccl,
+                          ncclResult_t *ret_result)
 {
     if (!jd__cuda_nccl_comm_lock(comm->ending))
         return JD_ABORTED;
-    if (ncclCommGetAsyncError(comm->comm, ret_result) != ncclSuccess)
-        *ret_result = ncclInternalError;
+    *ret_result = ask_nccl(nccl);
     return JD_OK;
 }
 
 jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
 {
+    ncclComm_t asked = comm->comm;
     ncclResult_t result;
-    if (ask_comm(comm, &result) != JD_OK)
+    if (ask_comm(comm, asked, &result) != JD_OK)
         return fail_aborted(comm, operation, comm->detail);
-    jd_status status = check_result(comm, result, operation, comm->detail,
-                                    "a collective on the GPU");
+    if (result == ncclSuccess && comm->parent)
+        result = ask_nccl(asked = comm->parent);
+    jd_status status = check_result(comm, asked, result, operation,
+                                    comm->detail, "a collective on the GPU");
     jd__cuda_nccl_comm_unlock(comm->ending);
     return status == JD_OK ? JD_OK : fail_comm(comm, status);
 }
@@ -296,14 +330,16 @@ jd_status jd__cuda_comm_heed(struct jd_comm *comm, const char *operation,
                 operation, comm->detail, comm->processes[member], member));
 }
 
+/* ---- a call that does not block ----------------------------------------- */
+
 /* Until it has taken the call, or refused: then the result is not
  * ncclInProgress. */
 static jd_status await_result(struct jd_comm *comm,
-                              const struct jd_collective *call,
+                              const struct jd_cuda_use *use,
                               ncclResult_t *result)
 {
-    const char *operation = jd__signature_activity_name(call->activity);
-    struct jd_wait wait = describe_wait(comm, operation, call->detail);
+    const char *operation = operation_of(use->call);
+    struct jd_wait wait = describe_wait(comm, operation, use->call->detail);
     struct jd_wait_state state = jd__wait_start(&wait);
     struct jd_cuda_pace pace = jd__cuda_pace(-1);
     double failed_since = 0;
@@ -318,33 +354,86 @@ static jd_status await_result(struct jd_comm *comm,
             if (status == JD_OK)
                 status = jd__cuda_comm_heed(comm, operation, &failed_since);
         }
-        if (status == JD_OK && ask_comm(comm, result) != JD_OK)
-            status = fail_aborted(comm, operation, call->detail);
+        if (status == JD_OK && ask_comm(comm, use->nccl, result) != JD_OK)
+            status = fail_aborted(comm, operation, use->call->detail);
         else if (status == JD_OK)
             jd__cuda_nccl_comm_unlock(comm->ending);
     }
     return status;
 }
 
-jd_status jd__cuda_comm_settle(struct jd_comm *comm, ncclResult_t result,
-                               const struct jd_collective *call,
-                               const char *nccl_call)
+/* Locked; unlocked where it fails. */
+static jd_status settle_later(struct jd_comm *comm,
+                              const struct jd_cuda_use *use,
+                              ncclResult_t *result)
 {
-    jd_status status = JD_OK;
-    if (result == ncclInProgress) {
-        jd__cuda_nccl_comm_unlock(comm->ending);
-        status = await_result(comm, call, &result);
-        if (status == JD_OK && !jd__cuda_nccl_comm_lock(comm->ending))
-            status =
-                fail_aborted(comm, jd__signature_activity_name(call->activity),
-                             call->detail);
-        if (status != JD_OK)
-            return fail_comm(comm, status);
+    if (*result != ncclInProgress)
+        return JD_OK;
+    jd__cuda_nccl_comm_unlock(comm->ending);
+    jd_status status = await_result(comm, use, result);
+    if (status == JD_OK && !jd__cuda_nccl_comm_lock(comm->ending))
+        status = fail_aborted(comm, operation_of(use->call), use->call->detail);
+    return status;
+}
+
+/* ---- a call that does --------------------------------------------------- */
+
+/* What a wait of the call's own would do; on the looking thread. */
+static jd_status look_for_others(struct jd_comm *comm)
+{
+    struct jd_cuda_late *late = &comm->late;
+    jd_status status =
+        jd__wait_look(&late->wait, &late->state, find_others, comm, comm->size);
+    return status == JD_OK ? jd__cuda_comm_heed(comm, late->wait.operation,
+                                                &late->failed_since)
+                           : status;
+}
+
+static void look_at_late(void *arg, bool is_first)
+{
+    struct jd_comm *comm = arg;
+    struct jd_cuda_late *late = &comm->late;
+    if (late->status != JD_OK)
+        return;
+    if (is_first) {
+        late->wait =
+            describe_wait(comm, operation_of(late->call), late->call->detail);
+        late->state = jd__wait_start(&late->wait);
+        late->failed_since = 0;
     }
+    late->status = look_for_others(comm);
+    if (late->status == JD_OK)
+        return;
+    late->text = strdup(jd_error_message());
+    jd__cuda_comm_abort(comm);
+}
+
+/* Locked; unlocked where it fails. */
+static jd_status settle_now(struct jd_comm *comm, const struct jd_cuda_use *use)
+{
+    const struct jd_cuda_late *late = &comm->late;
+    jd__late_caller_end(&comm->late.caller);
+    if (late->status == JD_OK && !atomic_load(comm->is_aborted))
+        return JD_OK;
+    jd__cuda_nccl_comm_unlock(comm->ending);
+    if (late->status == JD_OK)
+        return fail_aborted(comm, operation_of(use->call), use->call->detail);
+    return jd_fail(late->status, "%s",
+                   late->text ? late->text : operation_of(use->call));
+}
+
+jd_status jd__cuda_comm_settle(struct jd_comm *comm,
+                               const struct jd_cuda_use *use,
+                               ncclResult_t result, const char *nccl_call)
+{
+    jd_status status = is_blocking(comm, use)
+                           ? settle_now(comm, use)
+                           : settle_later(comm, use, &result);
+    if (status != JD_OK)
+        return fail_comm(comm, status);
     if (result != ncclSuccess)
-        status = check_result(comm, result,
-                              jd__signature_activity_name(call->activity),
-                              call->detail, nccl_call);
+        status = check_result(comm, use->nccl, result, operation_of(use->call),
+                              use->call->detail, nccl_call);
     jd__cuda_nccl_comm_unlock(comm->ending);
     return status == JD_OK ? JD_OK : fail_comm(comm, status);
 }

@@ -10,10 +10,17 @@
  *   2. One all_gather of it carries each member's record (ids.h): process,
  *      device, UUID, NCCL's version and, of the roots, a unique id. A GPU that
  *      is there twice is named, with both processes, before NCCL sees it.
- *   3. ncclCommInitRankConfig, non-blocking, polled with the deadline.
+ *   3. ncclCommInitRankConfig, non-blocking, polled with the deadline, and
+ *      from it, as a child that shares its connections, ncclCommSplit of one
+ *      that blocks (joining.h).
  * One of a single member has no communicator of NCCL: all its calls are copies.
- * No ncclCommSplit: it is collective over the parent, and communicators are
- * not.
+ *
+ * Calls are queued by the child: of one that does not block NCCL makes a thread
+ * for each call. What the child's calls wait for inside NCCL, where no deadline
+ * is, is looked at by a thread (late_calls.h), and ends by ncclCommRevoke. What
+ * is known to wait, the first transfer of two members, which connects them, is
+ * the parent's. An NCCL that cannot revoke (before 2.28.7) has no child, and
+ * the one communicator has all calls.
  *
  * Failure: NCCL hears of a failing member from the network between hosts alone.
  * Inside a host its kernels spin on, and so the member aborts its control
@@ -22,19 +29,34 @@
  * hang itself. It may happen at any time, and so each use of
  * the communicator is between two calls:
  *
- *     status = jd__cuda_comm_enter(comm, call);
+ *     status = jd__cuda_comm_enter(comm, call, &use);
  *     if (status == JD_OK)
- *         status = jd__cuda_comm_settle(comm, ncclAllReduce(...),
- * call, "ncclAllReduce");
+ *         status = jd__cuda_comm_settle(comm, &use,
+ *                                       ncclAllReduce(..., use.nccl, ...),
+ *                                       "ncclAllReduce");
  */
 #ifndef COLLECTIVES_CUDA_COMM_H
 #define COLLECTIVES_CUDA_COMM_H
 
+#include "collectives/cuda/late_calls.h"
 #include "collectives/platform/platform.h"
+#include "runtime/process/wait.h"
 
 #include <nccl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+
+/* A call of the communicator's that waits inside NCCL. */
+struct jd_cuda_late {
+    struct jd_late_caller caller;
+    const struct jd_collective *call;
+    /* The looking thread's, while it looks; then the call's: */
+    struct jd_wait wait;
+    struct jd_wait_state state;
+    double failed_since;
+    jd_status status; /* why it was ended; JD_OK: it was not */
+    char *text;       /* the same as a sentence */
+};
 
 /* The cpu platform's struct of the same name is another one: control is only
  * handed to jd__host_cpu()'s functions. */
@@ -46,11 +68,16 @@ struct jd_comm {
     const jd_device *device;
     int native; /* CUDA's number of it */
     char *detail;
-    ncclComm_t comm; /* used between enter and settle alone; of one: NULL */
+    /* Used between enter and settle alone. */
+    ncclComm_t comm;          /* of one: NULL */
+    ncclComm_t parent;        /* NULL: comm does not block, and has all calls */
+    struct jd_cuda_late late; /* where there is a parent */
     struct jd_comm *control;
     struct jd_cuda_local_meet *local; /* NULL: alone in its process */
     int local_place;                  /* this member's there */
-    bool *is_connected;               /* each member: transfer.c's */
+    /* connect.h's: of each member, and how many there are. */
+    unsigned char *connections;
+    int num_connected, num_wanted;
     struct jd_cuda_inbox *inboxes;    /* check.h's; NULL before the first */
     struct jd_cuda_nccl_comm *ending; /* aborting.h's */
     const atomic_bool *is_aborted;    /* by whomever */
@@ -64,25 +91,30 @@ void jd__cuda_comm_destroy(struct jd_comm *comm);
 void jd__cuda_comm_abort(struct jd_comm *comm);
 int jd__cuda_comm_find_failed(const struct jd_comm *comm);
 
+/* A call of NCCL, or a group of them. */
+struct jd_cuda_use {
+    const struct jd_collective *call;
+    bool connects;   /* members for the first time, which NCCL waits for */
+    ncclComm_t nccl; /* enter's: with which the calls are made */
+};
+
 /*
- * Before a call of NCCL with the communicator, or a group of them; what is done
- * until settle does not wait.
+ * Before a call of NCCL with the communicator, or a group of them.
  * Returns: JD_OK, and then settle is called once, whatever comes between;
  *   ABORTED where the communicator is aborted.
  */
-jd_status jd__cuda_comm_enter(struct jd_comm *comm,
-                              const struct jd_collective *call);
+jd_status jd__cuda_comm_enter(struct jd_comm *comm, struct jd_cuda_use *use);
 
 /*
- * Leaves, and waits until the communicator has taken the call (it is
- * non-blocking: a call may return ncclInProgress); result is what the call
+ * Leaves, and waits until the communicator has taken the call, where it does
+ * not block (a call may return ncclInProgress); result is what the call
  * returned, or ncclGroupEnd.
  * Returns: JD_OK; the failures of a wait and of NCCL: then the communicator is
  *   aborted.
  */
-jd_status jd__cuda_comm_settle(struct jd_comm *comm, ncclResult_t result,
-                               const struct jd_collective *call,
-                               const char *nccl_call);
+jd_status jd__cuda_comm_settle(struct jd_comm *comm,
+                               const struct jd_cuda_use *use,
+                               ncclResult_t result, const char *nccl_call);
 
 /*
  * What NCCL reports of the communicator, without waiting.

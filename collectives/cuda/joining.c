@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* joining.c - how the members of a communicator make NCCL's communicator. */
 #include "collectives/cuda/joining.h"
+#include "collectives/cuda/aborting.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/ids.h"
@@ -21,22 +22,38 @@ struct joining {
     struct jd_wait wait;
     struct jd_wait_state state;
     char detail[256]; /* the wait's */
+    bool splits, is_split; /* it will be, or has begun to be */
 };
 
 /* ---- one's own end ------------------------------------------------------ */
-
-static const char nccl_call[] = "ncclCommInitRankConfig";
 
 /* The NCCL that is loaded may be older than the headers. */
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
 #pragma weak ncclCommInitRankScalable
 #endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+#pragma weak ncclCommRevoke
+#endif
+
+#define REVOKE_VERSION 22807
+
+/* All members have the same version. */
+static bool can_revoke(const struct jd_cuda_member *member)
+{
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 7)
+    return ncclCommRevoke && member->nccl_version >= REVOKE_VERSION;
+#else
+    (void)member;
+    return false;
+#endif
+}
 
 static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
                                int count)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
+    config.splitShare = j->splits;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
     if (count > 1 && ncclCommInitRankScalable)
         return ncclCommInitRankScalable(&j->comm->comm, j->spec->size,
@@ -57,7 +74,29 @@ static jd_status start_nccl(const struct joining *j)
     jd__cuda_ids_of(j->members, j->spec->size, ids);
     ncclResult_t result = start_with(j, ids, count);
     free(ids);
-    return jd__nccl_check(result, NULL, j->spec->operation, nccl_call);
+    return jd__nccl_check(result, NULL, j->spec->operation,
+                          "ncclCommInitRankConfig");
+}
+
+/* Of a communicator that is there. */
+static jd_status start_split(struct joining *j)
+{
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 1;
+    j->is_split = true;
+    ncclResult_t result =
+        ncclCommSplit(j->comm->comm, 0, j->spec->index,
+                      jd__cuda_nccl_comm_child(j->comm->ending), &config);
+    return jd__nccl_check(result, j->comm->comm, j->spec->operation,
+                          "ncclCommSplit");
+}
+
+static void take_child(struct joining *j)
+{
+    if (!j->splits)
+        return;
+    j->comm->parent = j->comm->comm;
+    j->comm->comm = *jd__cuda_nccl_comm_child(j->comm->ending);
 }
 
 /* Those who were not done when all last told; if none but this one, it. */
@@ -84,7 +123,10 @@ static jd_status look_at_nccl(struct joining *j, int32_t *ret_progress)
                              j->spec->size);
     if (status == JD_OK)
         status = jd__nccl_check(result, j->comm->comm, j->spec->operation,
-                                nccl_call);
+                                j->is_split ? "ncclCommSplit"
+                                            : "ncclCommInitRankConfig");
+    if (status == JD_OK && j->splits && !j->is_split)
+        return start_split(j);
     *ret_progress = MADE;
     return status;
 }
@@ -157,6 +199,7 @@ jd_status jd__cuda_join(struct jd_comm *comm, const struct jd_comm_spec *spec,
         .progress = progress,
         .wait = jd__runtime_wait(spec->runtime, spec->operation),
     };
+    j.splits = can_revoke(&members[spec->index]);
     snprintf(j.detail, sizeof j.detail, "%s, making NCCL's communicator",
              spec->detail);
     j.wait.detail = j.detail;
@@ -164,5 +207,8 @@ jd_status jd__cuda_join(struct jd_comm *comm, const struct jd_comm_spec *spec,
     j.wait.is_cancelled = spec->is_cancelled;
     j.state = jd__wait_start(&j.wait);
     memset(progress, 0, (size_t)spec->size * sizeof *progress);
-    return await_join(&j, start_nccl(&j));
+    jd_status status = await_join(&j, start_nccl(&j));
+    if (status == JD_OK)
+        take_child(&j);
+    return status;
 }

@@ -8,6 +8,7 @@
  * knows only of itself whether it is.
  */
 #include "collectives/cuda/check.h"
+#include "collectives/cuda/connect.h"
 #include "collectives/cuda/plan.h"
 #include "collectives/cuda/task.h"
 
@@ -161,7 +162,7 @@ static void exchange_chunk(struct move_exchange *x,
     size_t bytes = chunk->rows * chunk->columns;
     if (packed_in)
         pack_chunk(x, chunk, packed_in, &x->in, false);
-    if (!jd__task_group_begin(&x->task))
+    if (!jd__task_group_begin(&x->task, false))
         return;
     for (int i = 0; i < x->size; i++) {
         jd__task_send(&x->task, chunk_of(&x->in, chunk, packed_in, i), bytes,
@@ -179,6 +180,8 @@ static void exchange_chunks(struct move_exchange *x)
     size_t most = jd__cuda_limits.chunk / (size_t)x->size;
     struct jd_cuda_chunk chunk = { 0 };
     char *scratch = NULL;
+    jd__connect_want_all(x->task.comm);
+    jd__connect(&x->task);
     while (jd__cuda_next_chunk(x->rows, x->width, most, &chunk)) {
         size_t bytes = chunk.rows * chunk.columns * (size_t)x->size;
         bool packs = x->is_in_place || !is_whole(&x->in, &chunk);
@@ -240,7 +243,7 @@ static void permute_chunk(struct jd_cuda_task *task,
         jd__task_copy(task, scratch, in, chunk->columns);
         in = scratch;
     }
-    if (!jd__task_group_begin(task))
+    if (!jd__task_group_begin(task, false))
         return;
     if (permute->to >= 0)
         jd__task_send(task, in, chunk->columns, permute->to);
@@ -256,10 +259,14 @@ static void permute_chunks(struct jd_cuda_task *task,
                    permute->to != task->comm->index && permute->from >= 0;
     size_t most = jd__cuda_limits.chunk;
     struct jd_cuda_chunk chunk = { 0 };
-    char *scratch = NULL;
+    char *scratch = NULL, *connecting;
+    jd__connect_want_called(task->comm, permute->to);
+    jd__connect_want_called(task->comm, permute->from);
+    connecting = jd__connect_prepare(task);
     if (crosses)
         scratch = jd__task_scratch(task, bytes < most ? bytes : most);
     jd__task_meet(task); /* also who neither sends nor receives */
+    jd__connect_in(task, connecting);
     if (permute->to == task->comm->index)
         jd__task_copy(task, task->call->out, task->call->in, bytes);
     else if (permute->to >= 0 || permute->from >= 0)

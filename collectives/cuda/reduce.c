@@ -10,6 +10,7 @@
  * exact then. Else it is the sum, divided by a fold. F16 and BF16: NCCL's.
  */
 #include "collectives/cuda/check.h"
+#include "collectives/cuda/connect.h"
 #include "collectives/cuda/plan.h"
 #include "collectives/cuda/task.h"
 
@@ -133,7 +134,7 @@ static void bring_parts(struct cuda_reduction *r, size_t begin, size_t count,
     struct jd_cuda_task *task = &r->task;
     struct jd_cuda_part own = jd__cuda_part(count, r->size, r->index);
     size_t bytes = own.count * task->element;
-    if (!jd__task_group_begin(task))
+    if (!jd__task_group_begin(task, false))
         return;
     for (int i = 0; i < r->size; i++) {
         struct jd_cuda_part part = jd__cuda_part(count, r->size, i);
@@ -155,7 +156,7 @@ static void spread_parts(struct cuda_reduction *r, size_t begin, size_t count)
         jd__task_all_gather(task, mine, out_of(r, begin), bytes);
         return;
     }
-    if (!jd__task_group_begin(task))
+    if (!jd__task_group_begin(task, false))
         return;
     for (int i = 0; i < r->size; i++) {
         struct jd_cuda_part part = jd__cuda_part(count, r->size, i);
@@ -173,6 +174,8 @@ static void reduce_long(struct cuda_reduction *r, size_t count)
     size_t most = jd__cuda_limits.chunk / r->task.element;
     struct jd_cuda_chunk chunk = { 0 };
     char *vectors = NULL;
+    jd__connect_want_all(r->task.comm);
+    jd__connect(&r->task);
     while (jd__cuda_next_chunk(1, count, most, &chunk)) {
         struct jd_cuda_part own =
             jd__cuda_part(chunk.columns, r->size, r->index);
@@ -288,7 +291,7 @@ static void bring_blocks(struct cuda_reduction *r,
     size_t bytes = elements_of(chunk) * task->element;
     for (int i = 0; packed && i < r->size; i++)
         pack_chunk(r, chunk, i, packed + (size_t)i * bytes);
-    if (!jd__task_group_begin(task))
+    if (!jd__task_group_begin(task, false))
         return;
     for (int i = 0; i < r->size; i++) {
         const char *from =
@@ -306,6 +309,8 @@ static void scatter_composed(struct cuda_reduction *r, size_t rows)
     size_t most = jd__cuda_limits.chunk / r->task.element / size;
     struct jd_cuda_chunk chunk = { 0 };
     char *vectors = NULL, *packed = NULL;
+    jd__connect_want_all(r->task.comm);
+    jd__connect(&r->task);
     while (jd__cuda_next_chunk(rows, count, most, &chunk)) {
         size_t part = elements_of(&chunk);
         size_t bytes = part * r->task.element * size;

@@ -26,6 +26,7 @@ void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
     task->grouped = ncclSuccess;
     task->is_staged = false;
     task->is_transfer = task->has_met = false;
+    task->use.connects = false;
     task->status =
         jd__cuda_enter(comm->native, operation_of(task), &task->visit);
 }
@@ -151,15 +152,16 @@ static bool enter_comm(struct jd_cuda_task *task)
     if (task->status == JD_OK)
         task->status =
             jd__cuda_stream_note(task->call->stream, task->comm, task->call);
+    task->use.call = task->call;
     if (task->status == JD_OK)
-        task->status = jd__cuda_comm_enter(task->comm, task->call);
+        task->status = jd__cuda_comm_enter(task->comm, &task->use);
     return task->status == JD_OK;
 }
 
 static void settle_result(struct jd_cuda_task *task, ncclResult_t result,
                           const char *call)
 {
-    task->status = jd__cuda_comm_settle(task->comm, result, task->call, call);
+    task->status = jd__cuda_comm_settle(task->comm, &task->use, result, call);
 }
 
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
@@ -168,7 +170,7 @@ void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
     if (count && enter_comm(task))
         settle_result(task,
                       ncclAllReduce(in, out, count * (size_t)way.parts,
-                                    way.type, way.op, task->comm->comm,
+                                    way.type, way.op, task->use.nccl,
                                     task->handle),
                       "ncclAllReduce");
 }
@@ -179,7 +181,7 @@ void jd__task_reduce_scatter(struct jd_cuda_task *task, const void *in,
     if (count && enter_comm(task))
         settle_result(task,
                       ncclReduceScatter(in, out, count * (size_t)way.parts,
-                                        way.type, way.op, task->comm->comm,
+                                        way.type, way.op, task->use.nccl,
                                         task->handle),
                       "ncclReduceScatter");
 }
@@ -189,7 +191,7 @@ void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
 {
     if (bytes && enter_comm(task))
         settle_result(task,
-                      ncclAllGather(in, out, bytes, ncclUint8, task->comm->comm,
+                      ncclAllGather(in, out, bytes, ncclUint8, task->use.nccl,
                                     task->handle),
                       "ncclAllGather");
 }
@@ -200,12 +202,13 @@ void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
     if (bytes && enter_comm(task))
         settle_result(task,
                       ncclBroadcast(in, out, bytes, ncclUint8, source,
-                                    task->comm->comm, task->handle),
+                                    task->use.nccl, task->handle),
                       "ncclBroadcast");
 }
 
-bool jd__task_group_begin(struct jd_cuda_task *task)
+bool jd__task_group_begin(struct jd_cuda_task *task, bool connects)
 {
+    task->use.connects = connects;
     if (!enter_comm(task))
         return false;
     task->grouped = ncclGroupStart();
@@ -224,15 +227,15 @@ void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
 {
     if (bytes && task->grouped == ncclSuccess)
         note_result(task, ncclSend(from, bytes, ncclUint8, member,
-                                   task->comm->comm, task->handle));
+                                   task->use.nccl, task->handle));
 }
 
 void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,
                       int member)
 {
     if (bytes && task->grouped == ncclSuccess)
-        note_result(task, ncclRecv(to, bytes, ncclUint8, member,
-                                   task->comm->comm, task->handle));
+        note_result(task, ncclRecv(to, bytes, ncclUint8, member, task->use.nccl,
+                                   task->handle));
 }
 
 void jd__task_group_end(struct jd_cuda_task *task)
@@ -243,4 +246,5 @@ void jd__task_group_end(struct jd_cuda_task *task)
         settle_result(task, grouped, "ncclSend or ncclRecv");
     else
         settle_result(task, result, "ncclGroupEnd");
+    task->use.connects = false;
 }

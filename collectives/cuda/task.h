@@ -34,6 +34,7 @@ struct jd_cuda_task {
     size_t element;                   /* bytes of one */
     cudaStream_t handle;
     jd_status status;
+    struct jd_cuda_use use;
     ncclResult_t grouped; /* the first failure in a group */
     struct jd_cuda_visit visit;
     bool is_staged;
@@ -98,9 +99,10 @@ void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
 void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
                         size_t bytes, int source);
 
-/* Sends and receives go between begin and end, and proceed together. False
- * where the task has failed: then there is no end. */
-bool jd__task_group_begin(struct jd_cuda_task *task);
+/* Sends and receives go between begin and end, and proceed together; connects:
+ * there may be a first one of two members among them. False where the task has
+ * failed: then there is no end. */
+bool jd__task_group_begin(struct jd_cuda_task *task, bool connects);
 void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
                    int member);
 void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,

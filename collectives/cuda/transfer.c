@@ -6,6 +6,7 @@
  * that is shorter than its receive leaves it waiting until the deadline.
  */
 #include "collectives/cuda/check.h"
+#include "collectives/cuda/connect.h"
 #include "collectives/cuda/memory.h"
 #include "collectives/cuda/stream.h"
 #include "collectives/cuda/task.h"
@@ -199,64 +200,11 @@ static bool goes_any(const struct transfer_group *group)
     return false;
 }
 
-/* The first with a member that was not heard of before; count. */
-static int find_new(const struct transfer_group *group)
+static void want_members(const struct transfer_group *group)
 {
-    int i = 0;
-    while (i < group->count &&
-           (!is_moved(group, i) ||
-            group->comm->is_connected[group->transfers[i].member]))
-        i++;
-    return i;
-}
-
-static jd_status fail_captured(const struct transfer_group *group, int member)
-{
-    return jd_fail(JD_FAILED_PRECONDITION,
-                   "%s%s: the first transfer with member %d connects the two, "
-                   "and a CUDA graph is being captured; make one before the "
-                   "capture",
-                   jd__signature_activity_name(group->call.activity),
-                   group->call.detail ? group->call.detail : "", member);
-}
-
-static void exchange_bytes(struct transfer_group *group, char *bytes)
-{
-    struct jd_cuda_task *task = &group->task;
-    jd__task_clear(task, bytes, 1);
-    if (!jd__task_group_begin(task))
-        return;
-    for (int i; (i = find_new(group)) < group->count;) {
-        int member = group->transfers[i].member;
-        jd__task_send(task, bytes, 1, member);
-        jd__task_receive(task, bytes + 1 + member, 1, member);
-        group->comm->is_connected[member] = true;
-    }
-    jd__task_group_end(task);
-}
-
-/*
- * NCCL connects two members at their first transfer, for all that they have in
- * a group then, and wants the same of both: where the one has a send and a
- * receive in a group, and the other calls them one by one, they wait for each
- * other for ever, and of two that are half the members apart (as in a
- * communicator of two) each takes the other's message for another one
- * (NVIDIA/nccl issues 1279 and 2057). So two members first exchange a byte,
- * which connects both ways.
- */
-static void connect_new(struct transfer_group *group)
-{
-    struct jd_cuda_task *task = &group->task;
-    int first = find_new(group);
-    if (task->status != JD_OK || first == group->count)
-        return;
-    if (jd__cuda_is_capturing(group->call.stream)) {
-        task->status = fail_captured(group, group->transfers[first].member);
-        return;
-    }
-    char *bytes = jd__task_scratch(task, (size_t)group->comm->size + 1);
-    if (bytes)
-        exchange_bytes(group, bytes);
+    for (int i = 0; i < group->count; i++)
+        if (is_moved(group, i))
+            jd__connect_want(group->comm, group->transfers[i].member);
 }
 
 static void move_transfers(struct transfer_group *group)
@@ -264,8 +212,9 @@ static void move_transfers(struct transfer_group *group)
     struct jd_cuda_task *task = &group->task;
     if (!goes_any(group))
         return;
-    connect_new(group);
-    if (!jd__task_group_begin(task))
+    want_members(group);
+    jd__connect(task);
+    if (!jd__task_group_begin(task, false))
         return;
     for (int i = 0; i < group->count; i++) {
         if (!is_moved(group, i))

@@ -20,6 +20,7 @@
 #include "runtime/mpi/tuning.h"
 #include "runtime/process/contradiction.h"
 #include "runtime/process/exit.h"
+#include "runtime/process/nccl_variables.h"
 #include "runtime/process/watchdog.h"
 #include "runtime/process/world_way.h"
 #include "runtime/recorder/lines.h"
@@ -508,6 +509,11 @@ static jd_status gather_table(struct starting *s, struct jd_table **ret_table)
     return status;
 }
 
+static bool has_gpus(const struct starting *s)
+{
+    return jd__topology_platform(s->runtime->topology, "cuda");
+}
+
 static jd_status build_topology(struct starting *s)
 {
     struct jd_table *table = NULL;
@@ -522,6 +528,8 @@ static jd_status build_topology(struct starting *s)
         return status;
     }
     jd__recorder_set_process(s->runtime->topology->self);
+    if (has_gpus(s))
+        jd__nccl_variables_offer();
     return jd__topology_settle(s->runtime->topology);
 }
 
@@ -535,24 +543,6 @@ static jd_status order_world(struct starting *s)
     if (status == JD_OK)
         status = jd__world_open_user_comm(world);
     return status;
-}
-
-/* NCCL takes its own variables before what a program asks for. */
-static void warn_of_nccl(const struct starting *s)
-{
-    const char *blocking = jd__env_get(s->env, "NCCL_COMM_BLOCKING");
-    if (!jd__topology_platform(s->runtime->topology, "cuda"))
-        return;
-    if (jd__env_get(s->env, "NCCL_COMM_ID"))
-        jd__log(JD_LOG_WARNING,
-                "NCCL_COMM_ID is set, and so all communicators of NCCL would "
-                "meet at that one address, where a second one fails or hangs; "
-                "unset it: jd tells the members of each where they meet");
-    if (blocking && strcmp(blocking, "1") == 0)
-        jd__log(JD_LOG_WARNING,
-                "NCCL_COMM_BLOCKING=1 makes NCCL's calls wait inside NCCL, "
-                "where none of jd's deadlines ends them: a process that does "
-                "not come is waited for without a word; unset it");
 }
 
 static void say_absent(const struct starting *s)
@@ -581,7 +571,8 @@ static void warn_once(const struct starting *s)
     if (text[0])
         jd__log(JD_LOG_WARNING, "%s", text);
     say_absent(s);
-    warn_of_nccl(s);
+    if (has_gpus(s))
+        jd__nccl_variables_warn(s->env);
 }
 
 /* How the world came about, where that is not what a launcher does. */

@@ -7,7 +7,10 @@
  * call when it returns: a thread queues it, some a while later, also while a
  * graph is captured, and until then the state is ncclInProgress. The first
  * collective is queued when all ranks have called it, as the real one connects
- * them then (NCCL_RUNTIME_CONNECT).
+ * them then, unless NCCL_RUNTIME_CONNECT is 0. One that blocks waits for them
+ * in the call. In one that was split off another that is refused, so that
+ * nobody forgets it, but where NCCL_RUNTIME_CONNECT is 1; and so is the first
+ * transfer of two ranks, which would wait there too.
  */
 #include "nccl_private.h"
 
@@ -75,16 +78,28 @@ static bool be_late(const struct late *late)
     return poll(&waker, 1, late->milliseconds) == 0;
 }
 
-static ncclResult_t do_late(const struct late *late)
+/* As long as STANDIN_FAIL wants it, and until those are connected that have to
+ * be. */
+static ncclResult_t queue_connected(const struct late *late)
 {
     ncclComm_t comm = late->work->comm;
     ncclResult_t result = ncclSuccess;
-    if (!be_late(late) || cudaSetDevice(comm->device) != cudaSuccess)
+    if (late->work->fault == FAULT_BLOCK) {
+        standin_comm_hang(comm);
         return ncclInternalError;
+    }
     if (late->connects)
         result = standin_connect(comm);
     return result == ncclSuccess ? queue(late->stream, late->work, late->bytes)
                                  : result;
+}
+
+static ncclResult_t do_late(const struct late *late)
+{
+    if (!be_late(late) ||
+        cudaSetDevice(late->work->comm->device) != cudaSuccess)
+        return ncclInternalError;
+    return queue_connected(late);
 }
 
 static void queue_late(void *arg)
@@ -102,20 +117,17 @@ static bool has_collective(const struct work *work)
     return false;
 }
 
-/* False where the communicator blocks. */
-static bool prepare_late(struct late *late)
+static void prepare_late(struct late *late)
 {
     ncclComm_t comm = late->work->comm;
-    if (comm->is_blocking)
-        return false;
     pthread_mutex_lock(&comm->lock);
     late->milliseconds = comm->calls % LATE_EVERY == 0 ? LATE_MS : 0;
     comm->calls++;
     late->connects = !comm->is_connected && has_collective(late->work);
     comm->is_connected = comm->is_connected || late->connects;
-    comm->state = ncclInProgress;
+    if (!comm->is_blocking)
+        comm->state = ncclInProgress;
     pthread_mutex_unlock(&comm->lock);
-    return true;
 }
 
 static ncclResult_t take_ticket(ncclComm_t comm, cudaStream_t stream,
@@ -140,8 +152,9 @@ static ncclResult_t take_ticket(ncclComm_t comm, cudaStream_t stream,
 static ncclResult_t queue_now_or_late(struct late *late)
 {
     ncclComm_t comm = late->work->comm;
-    if (!prepare_late(late)) {
-        ncclResult_t result = queue(late->stream, late->work, late->bytes);
+    prepare_late(late);
+    if (comm->is_blocking) {
+        ncclResult_t result = queue_connected(late);
         free_late(late);
         return result;
     }
@@ -181,6 +194,52 @@ static ncclResult_t check_self(ncclComm_t comm)
                            comm->rank, sent, received);
 }
 
+static bool is_wanted_late(void)
+{
+    const char *wanted = getenv("NCCL_RUNTIME_CONNECT");
+    return wanted && strcmp(wanted, "1") == 0;
+}
+
+/* Before the first collective of one whose ranks are not connected. */
+static ncclResult_t check_connected(ncclComm_t comm)
+{
+    bool is_split = comm->is_blocking && comm->parent;
+    if (!is_split || comm->is_connected || is_wanted_late())
+        return ncclSuccess;
+    return standin_explain(ncclInvalidUsage,
+                           "rank %d: its first collective connects it, and "
+                           "would wait in here; set NCCL_RUNTIME_CONNECT=0",
+                           comm->rank);
+}
+
+static bool is_transfer_to_other(const struct op *op, ncclComm_t comm)
+{
+    return (op->call == CALL_SEND || op->call == CALL_RECV) &&
+           op->peer != comm->rank;
+}
+
+/* Notes which ranks its transfers connect, where it may. */
+static ncclResult_t note_connections(ncclComm_t comm)
+{
+    struct peer *peers = standin_comm_connections(comm)->peers;
+    for (int i = 0; i < group.count; i++) {
+        const struct op *op = &group.calls[i].op;
+        unsigned way = op->call == CALL_SEND ? CONNECTS_SEND : CONNECTS_RECV;
+        if (group.calls[i].comm != comm || !is_transfer_to_other(op, comm) ||
+            peers[op->peer].called & way)
+            continue;
+        if (comm->is_blocking && comm->parent)
+            return standin_explain(ncclInvalidUsage,
+                                   "rank %d: its first transfer with rank %d "
+                                   "connects them, and would wait in here; "
+                                   "make it on the communicator that this one "
+                                   "was split off",
+                                   comm->rank, op->peer);
+        peers[op->peer].called |= way;
+    }
+    return ncclSuccess;
+}
+
 /* Moves the calls of the communicator, from first on, into the work. */
 static ncclResult_t take_calls(int first, struct late *late)
 {
@@ -212,6 +271,10 @@ static ncclResult_t launch(int first)
     size_t bytes =
         sizeof(struct work) + (size_t)group.count * sizeof(struct op);
     ncclResult_t result = check_self(comm);
+    if (result == ncclSuccess)
+        result = check_connected(comm);
+    if (result == ncclSuccess)
+        result = note_connections(comm);
     if (result != ncclSuccess)
         return result;
     struct late *late = calloc(1, sizeof *late);
@@ -372,6 +435,8 @@ static void draw_fault(struct pending *pending)
     int async = standin_fails("ASYNC");
     if (standin_fails("HANG") != 0)
         pending->fault = FAULT_HANG;
+    if (standin_fails("BLOCK") != 0)
+        pending->fault = FAULT_BLOCK;
     if (async != 0) {
         pending->fault = FAULT_ASYNC;
         pending->async = (ncclResult_t)async;

@@ -53,8 +53,11 @@ ncclResult_t standin_comm_ready(ncclComm_t comm, const char *call)
         return result;
     pthread_mutex_lock(&comm->lock);
     result = comm->state;
-    bool is_finalized = comm->is_finalized;
+    bool is_finalized = comm->is_finalized, is_revoked = comm->is_revoked;
     pthread_mutex_unlock(&comm->lock);
+    if (is_revoked)
+        return standin_explain(ncclInvalidUsage,
+                               "%s: the communicator is revoked", call);
     if (result == ncclInProgress)
         return standin_explain(ncclInvalidArgument,
                                "%s: the communicator is used before the "
@@ -142,6 +145,12 @@ static ncclResult_t check_config(const ncclConfig_t *config)
     return ncclSuccess;
 }
 
+static bool connects_at_once(void)
+{
+    const char *wanted = getenv("NCCL_RUNTIME_CONNECT");
+    return wanted && strcmp(wanted, "0") == 0;
+}
+
 static ncclComm_t new_comm(int size, int rank, const char *id)
 {
     struct ncclComm *comm = calloc(1, sizeof *comm);
@@ -158,6 +167,7 @@ static ncclComm_t new_comm(int size, int rank, const char *id)
         comm->peers[i] = (struct peer){ .out = -1, .in = -1 };
     comm->size = size;
     comm->rank = rank;
+    comm->is_connected = connects_at_once();
     memcpy(comm->id, id, sizeof comm->id);
     pthread_mutex_init(&comm->lock, NULL);
     pthread_cond_init(&comm->changed, NULL);
@@ -186,13 +196,18 @@ ncclResult_t standin_comm_wait(ncclComm_t comm)
     return result;
 }
 
-static ncclResult_t start_meeting(ncclComm_t comm)
+static void list_comm(ncclComm_t comm)
 {
     comm->state = ncclInProgress;
     pthread_mutex_lock(&list_lock);
     comm->next = all_comms;
     all_comms = comm;
     pthread_mutex_unlock(&list_lock);
+}
+
+static ncclResult_t start_meeting(ncclComm_t comm)
+{
+    list_comm(comm);
     ncclResult_t result = standin_comm_help(comm, meet, comm);
     if (result != ncclSuccess)
         standin_comm_set_state(comm, result);
@@ -227,6 +242,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks,
     if (result != ncclSuccess)
         return result;
     made->is_blocking = !config || config->blocking != 0;
+    made->shares = config && config->splitShare == 1;
     *comm = made;
     return start_meeting(made);
 }
@@ -245,6 +261,95 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *newcomm, int nranks,
                                "ncclCommInitRankScalable: %d ids of %d ranks",
                                nId, nranks);
     return ncclCommInitRankConfig(newcomm, nranks, commIds[0], myrank, config);
+}
+
+/* ---- splitting ---------------------------------------------------------- */
+
+ncclComm_t standin_comm_connections(ncclComm_t comm)
+{
+    return comm->parent ? comm->parent : comm;
+}
+
+struct splitting {
+    ncclComm_t made;
+    ncclComm_t *ret_comm;
+    ncclComm_t from;
+};
+
+static void split(void *arg)
+{
+    struct splitting splitting = *(struct splitting *)arg;
+    free(arg);
+    ncclResult_t result = standin_meet(splitting.made);
+    standin_comm_set_state(splitting.made, result);
+    if (result == ncclSuccess)
+        *splitting.ret_comm = splitting.made;
+    pthread_mutex_lock(&splitting.from->lock);
+    if (splitting.from->state == ncclInProgress)
+        splitting.from->state = result;
+    pthread_cond_broadcast(&splitting.from->changed);
+    pthread_mutex_unlock(&splitting.from->lock);
+}
+
+/* With an id that follows from that of the first and how often it was split. */
+static ncclComm_t new_child(ncclComm_t comm, const ncclConfig_t *config)
+{
+    char id[NCCL_UNIQUE_ID_BYTES] = { 0 };
+    snprintf(id, sizeof id, "%.37s.%d", comm->id, comm->num_split++ % 100);
+    ncclComm_t made = new_comm(comm->size, comm->rank, id);
+    if (!made)
+        return NULL;
+    made->device = comm->device;
+    memcpy(made->uuid, comm->uuid, sizeof made->uuid);
+    memcpy(made->host, comm->host, sizeof made->host);
+    made->is_blocking = !config || config->blocking == NCCL_CONFIG_UNDEF_INT
+                            ? comm->is_blocking
+                            : config->blocking != 0;
+    made->parent = comm->shares ? comm : NULL;
+    return made;
+}
+
+static ncclResult_t start_split(ncclComm_t comm, ncclComm_t made,
+                                ncclComm_t *ret_comm)
+{
+    struct splitting *splitting = malloc(sizeof *splitting);
+    if (!splitting)
+        return standin_explain(ncclSystemError, "no memory");
+    *splitting = (struct splitting){ made, ret_comm, comm };
+    list_comm(made);
+    pthread_mutex_lock(&comm->lock);
+    comm->state = ncclInProgress;
+    comm->child = made->parent ? made : NULL;
+    pthread_mutex_unlock(&comm->lock);
+    ncclResult_t result = standin_comm_help(comm, split, splitting);
+    if (result != ncclSuccess)
+        standin_comm_set_state(comm, result);
+    return result != ncclSuccess ? result : ncclInProgress;
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
+                           ncclComm_t *newcomm, ncclConfig_t *config)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommSplit");
+    if (result == ncclSuccess)
+        result = standin_comm_ready(comm, "ncclCommSplit");
+    if (result == ncclSuccess)
+        result = check_config(config);
+    if (result != ncclSuccess)
+        return result;
+    if (!newcomm || color != 0 || key != comm->rank)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommSplit: the stand-in takes color 0 and "
+                               "the rank as key, not %d and %d",
+                               color, key);
+    *newcomm = NULL;
+    ncclComm_t made = new_child(comm, config);
+    if (!made)
+        return standin_explain(ncclSystemError, "no memory or no eventfd");
+    result = start_split(comm, made, newcomm);
+    return comm->is_blocking && result == ncclInProgress
+               ? standin_comm_wait(comm)
+               : result;
 }
 
 /* ---- state -------------------------------------------------------------- */
@@ -283,14 +388,17 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *asyncError)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* What was issued is done; only where nothing hangs. */
-static void wait_until_done(ncclComm_t comm)
+/* What was issued is done; only where nothing hangs. False where it was
+ * revoked. */
+static bool wait_until_done(ncclComm_t comm)
 {
     pthread_mutex_lock(&comm->lock);
-    while (!comm->is_aborted &&
+    while (!comm->is_aborted && !comm->is_revoked &&
            (comm->served < comm->issued || comm->is_busy || comm->helpers > 0))
         pthread_cond_wait(&comm->changed, &comm->lock);
+    bool is_revoked = comm->is_revoked;
     pthread_mutex_unlock(&comm->lock);
+    return !is_revoked;
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
@@ -305,8 +413,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
     pthread_mutex_unlock(&comm->lock);
     if (!comm->is_blocking)
         return ncclInProgress;
-    wait_until_done(comm);
-    return ncclSuccess;
+    return wait_until_done(comm) ? ncclSuccess : ncclInternalError;
 }
 
 /* Nothing runs any more. */
@@ -358,9 +465,51 @@ static void hang_for_good(void)
         poll(NULL, 0, -1);
 }
 
-ncclResult_t ncclCommAbort(ncclComm_t comm)
+/* Locked: what runs ends, and what waits. */
+static void wake(ncclComm_t comm)
 {
     uint64_t one = 1;
+    if (!comm->is_gone && write(comm->waker, &one, sizeof one) < 0)
+        perror("stand-in NCCL: eventfd");
+    pthread_cond_broadcast(&comm->changed);
+}
+
+/* A child that shares with it ends what it does, and is aborted by its owner.
+ */
+static void revoke_child(ncclComm_t comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    ncclComm_t child = comm->child;
+    pthread_mutex_unlock(&comm->lock);
+    if (!child)
+        return;
+    pthread_mutex_lock(&child->lock);
+    child->is_revoked = true;
+    wake(child);
+    pthread_mutex_unlock(&child->lock);
+}
+
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int revokeFlags)
+{
+    ncclResult_t result = standin_wanted_failure("ncclCommRevoke");
+    if (result == ncclSuccess)
+        result = check_alive(comm, "ncclCommRevoke");
+    if (result != ncclSuccess)
+        return result;
+    if (revokeFlags != NCCL_REVOKE_DEFAULT)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclCommRevoke: flags are %d", revokeFlags);
+    pthread_mutex_lock(&comm->lock);
+    comm->is_revoked = true;
+    wake(comm);
+    while (comm->is_blocking && (comm->is_busy || comm->helpers > 0))
+        pthread_cond_wait(&comm->changed, &comm->lock);
+    pthread_mutex_unlock(&comm->lock);
+    return comm->is_blocking ? ncclSuccess : ncclInProgress;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
     if (standin_fails("ABORT") != 0)
         hang_for_good();
     ncclResult_t result = standin_wanted_failure("ncclCommAbort");
@@ -369,12 +518,11 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
     result = check_alive(comm, "ncclCommAbort");
     if (result != ncclSuccess)
         return result;
+    revoke_child(comm);
     pthread_mutex_lock(&comm->lock);
     bool is_first = !comm->is_aborted;
     comm->is_aborted = true;
-    if (write(comm->waker, &one, sizeof one) < 0)
-        perror("stand-in NCCL: eventfd");
-    pthread_cond_broadcast(&comm->changed);
+    wake(comm);
     while (comm->is_busy || comm->helpers > 0)
         pthread_cond_wait(&comm->changed, &comm->lock);
     pthread_mutex_unlock(&comm->lock);

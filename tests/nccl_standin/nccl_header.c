@@ -132,6 +132,8 @@ int main(void)
     VALUE(NCCL_VERSION_CODE);
     VALUE(NCCL_VERSION(2, 7, 8));
     VALUE(NCCL_VERSION(2, 18, 5));
+    VALUE(NCCL_SPLIT_NOCOLOR);
+    VALUE(NCCL_REVOKE_DEFAULT);
     VALUE(sizeof(ncclUniqueId));
     VALUE(sizeof(ncclDataType_t));
     VALUE(sizeof(ncclRedOp_t));

@@ -50,6 +50,7 @@ struct peer {
     bool is_beside;     /* in another process of the host */
     bool is_far;        /* on another host, whose end is heard of */
     unsigned connected; /* CONNECTS_SEND, CONNECTS_RECV: the work's own */
+    unsigned called;    /* the same, as calls ask for it; the callers' own */
 };
 
 struct registration {
@@ -61,22 +62,26 @@ struct ncclComm {
     /* Stay the same once the ranks have met. */
     int rank, size, device;
     bool is_blocking;
+    bool shares;             /* with those that are split off it */
+    struct ncclComm *parent; /* that it has its connections from; NULL */
     char id[NCCL_UNIQUE_ID_BYTES];
     unsigned char uuid[16];
     char host[HOST_BYTES];
     struct peer *peers;
-    int waker; /* eventfd: readable once it is aborted */
+    int waker; /* eventfd: readable once it is aborted or revoked */
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
     ncclResult_t state; /* what ncclCommGetAsyncError tells */
-    bool is_aborted, is_finalized, is_gone;
+    bool is_aborted, is_revoked, is_finalized, is_gone;
+    struct ncclComm *child; /* the last that shares with it; NULL */
+    int num_split;
     int helpers;             /* threads that meet, or queue, for it */
     uint64_t issued, served; /* pieces of work, but those of graphs */
     bool is_busy;            /* one runs */
     bool is_hanging;         /* and looks at no socket */
     unsigned calls;
-    bool is_connected; /* a collective was called, which connects all ranks */
+    bool is_connected; /* all ranks are: by its making, or a collective */
     struct registration *registrations;
     struct ncclComm *next; /* all that were made: work may name them later */
 };
@@ -102,8 +107,11 @@ ncclResult_t standin_comm_help(ncclComm_t comm, void (*run)(void *), void *arg);
 /* Sets the state, unless it is a failure already. */
 void standin_comm_set_state(ncclComm_t comm, ncclResult_t state);
 
-/* Waits until it is aborted. */
+/* Waits until it is aborted or revoked. */
 void standin_comm_hang(ncclComm_t comm);
+
+/* The communicator whose connections to other ranks it uses. */
+ncclComm_t standin_comm_connections(ncclComm_t comm);
 
 /* ---- nccl_meet.c -------------------------------------------------------- */
 
@@ -144,7 +152,7 @@ ncclResult_t standin_comm_wait(ncclComm_t comm);
 
 /* ---- nccl_work.c -------------------------------------------------------- */
 
-enum fault { FAULT_NONE, FAULT_HANG, FAULT_ASYNC };
+enum fault { FAULT_NONE, FAULT_HANG, FAULT_ASYNC, FAULT_BLOCK };
 
 /* The calls of one group on one communicator, and so what a stream gets. */
 struct work {

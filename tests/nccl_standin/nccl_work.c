@@ -227,7 +227,9 @@ static void copy_to_self(const struct work *work)
 /* Which ways the work connects this rank with the other for the first time. */
 static unsigned connect_to(const struct work *work, int peer)
 {
-    unsigned ways = 0, *connected = &work->comm->peers[peer].connected;
+    unsigned *connected =
+        &standin_comm_connections(work->comm)->peers[peer].connected;
+    unsigned ways = 0;
     for (int i = 0; i < work->num_ops; i++)
         if (is_point(&work->ops[i]) && work->ops[i].peer == peer)
             ways |=
@@ -294,10 +296,10 @@ static bool do_points(struct work *work)
 static bool begin(ncclComm_t comm, uint64_t ticket)
 {
     pthread_mutex_lock(&comm->lock);
-    while (!comm->is_aborted && !comm->is_gone &&
+    while (!comm->is_aborted && !comm->is_revoked && !comm->is_gone &&
            (comm->is_busy || (ticket > 0 && comm->served + 1 != ticket)))
         pthread_cond_wait(&comm->changed, &comm->lock);
-    bool is_over = comm->is_aborted || comm->is_gone;
+    bool is_over = comm->is_aborted || comm->is_revoked || comm->is_gone;
     if (!is_over)
         comm->is_busy = true;
     pthread_mutex_unlock(&comm->lock);

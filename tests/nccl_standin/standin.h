@@ -20,8 +20,9 @@
  *                          719 ...) all calls do; ASYNC:N:RESULT makes the Nth
  *                          collective of NCCL an asynchronous error; HANG:N
  *                          lets its work hang until the communicator is
- *                          aborted; ABORT:N:HANG lets the Nth ncclCommAbort
- *                          hang
+ *                          aborted, BLOCK:N the call that queues it;
+ *                          ABORT:N:HANG lets the Nth ncclCommAbort hang
+ *   STANDIN_NCCL_VERSION   what ncclGetVersion says (22809)
  *   STANDIN_DRIVER         "none": as without a driver
  *   STANDIN_PEERS_WAIT     1: who gets memory waits for the work of all of the
  *                          process's devices, as where NCCL has mapped their

@@ -10,8 +10,10 @@
  *   far        the same, where NCCL believes each process on a host of its own
  *   later      the same of the third
  *   apart      RANK ends its communicator long after the others
+ *   beside     the same, where the third of the process after RANK fails too
  *   leave      the third fails in RANK, which returns from main with code 3
  *   kill       RANK is killed while all make one after another
+ *   killed     the process after RANK is killed instead of its third
  */
 #include "jd.h"
 
@@ -43,6 +45,8 @@ static void arm(int argc, char **argv)
     rank = atoi(argv[2]);
     if (argc > 3 && rank == atoi(own))
         setenv("STANDIN_FAIL", argv[3], 1);
+    if (is("beside") && atoi(own) == rank + 1)
+        setenv("STANDIN_FAIL", "ncclAllReduce:3:3", 1);
     if (is("far"))
         setenv("NCCL_HOSTID", own, 1);
 }
@@ -159,6 +163,14 @@ static void be_killed(void)
         JD_CHECK(sum(shard, NULL));
 }
 
+static void be_killed_beside(void)
+{
+    jd_shard *shard = prepare(make_mesh(), 2);
+    if (jd_process_index() == rank + 1)
+        raise(SIGKILL);
+    JD_CHECK(sum(shard, NULL));
+}
+
 int main(int argc, char **argv)
 {
     arm(argc, argv);
@@ -171,11 +183,13 @@ int main(int argc, char **argv)
         return leave();
     if (is("kill"))
         be_killed();
+    if (is("killed"))
+        be_killed_beside();
     if (is("good"))
         try_good();
     else if (is("apart"))
         try_apart();
     else
-        try_failure(is("later") ? 2 : 0);
+        try_failure(is("later") || is("beside") ? 2 : 0);
     return jd_shutdown();
 }

@@ -23,6 +23,7 @@ ncclCommDestroy
 ncclCommFinalize
 ncclCommGetAsyncError
 ncclCommInitRankConfig
+ncclCommSplit
 ncclGetErrorString
 ncclGetLastError
 ncclGetUniqueId
@@ -41,4 +42,6 @@ comm -23 "$work/needed" "$work/oldest" >"$work/newer"
 tap_result "no newer name is needed" "$status" "$work/newer"
 tap_check "newer ones are used where they are there" \
     grep -q ' w ncclMemAlloc$' "$work/all"
+tap_check "so are those by which a call ends that hangs" \
+    grep -q ' w ncclCommRevoke$' "$work/all"
 tap_done

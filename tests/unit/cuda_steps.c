@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_steps.c - the steps of the cuda platform's collectives, without one. */
 #include "tests/unit/cuda_steps.h"
+#include "collectives/cuda/connect.h"
 #include "collectives/kernels/fold.h"
 
 #include <stdint.h>
@@ -82,6 +83,9 @@ void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
     task->comm = comm;
     task->call = call;
     task->element = jd_dtype_size(call->dtype);
+    memset(member_of(task)->wants, 0, sizeof member_of(task)->wants);
+    memset(member_of(task)->is_connected, 0,
+           sizeof member_of(task)->is_connected);
 }
 
 void jd__task_begin(struct jd_cuda_task *task, struct jd_comm *comm,
@@ -208,8 +212,47 @@ void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
                              .member = source });
 }
 
-bool jd__task_group_begin(struct jd_cuda_task *task)
+void jd__connect_want_called(struct jd_comm *comm, int member)
 {
+    if (member >= 0)
+        ((struct steps_member *)(void *)comm)->wants[member] = true;
+}
+
+void jd__connect_want_all(struct jd_comm *comm)
+{
+    for (int i = 0; i < comm->size; i++)
+        jd__connect_want_called(comm, i);
+}
+
+/* Before the scratch, which the exchange may use too. */
+char *jd__connect_prepare(struct jd_cuda_task *task)
+{
+    ck_assert_msg(!member_of(task)->scratch.begin, "a scratch before it");
+    return NULL;
+}
+
+void jd__connect_in(struct jd_cuda_task *task, char *memory)
+{
+    struct steps_member *m = member_of(task);
+    (void)memory;
+    memcpy(m->is_connected, m->wants, sizeof m->wants);
+}
+
+void jd__connect(struct jd_cuda_task *task)
+{
+    jd__connect_in(task, jd__connect_prepare(task));
+}
+
+static void check_connected(const struct jd_cuda_task *task, int member)
+{
+    ck_assert_msg(
+        member == task->comm->index || member_of(task)->is_connected[member],
+        "member %d is not connected with member %d", task->comm->index, member);
+}
+
+bool jd__task_group_begin(struct jd_cuda_task *task, bool connects)
+{
+    ck_assert(!connects);
     add(task, (struct step){ .kind = GROUP });
     return true;
 }
@@ -220,6 +263,7 @@ void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
     if (bytes == 0)
         return;
     check_read(task, from, bytes);
+    check_connected(task, member);
     add(task,
         (struct step){
             .kind = SEND, .from = from, .bytes = bytes, .member = member });
@@ -231,6 +275,7 @@ void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,
     if (bytes == 0)
         return;
     check_write(task, to, bytes);
+    check_connected(task, member);
     add(task,
         (struct step){
             .kind = RECEIVE, .to = to, .bytes = bytes, .member = member });

@@ -9,8 +9,9 @@
  * each i steps_run(steps);
  *
  * It fails the test where members' steps do not go together (other lengths,
- * other calls, a send that nobody receives), and where a step touches what is
- * neither the call's buffers nor its scratch.
+ * other calls, a send that nobody receives), where a step touches what is
+ * neither the call's buffers nor its scratch, and where one is sent to or
+ * received from whom the call has not wanted to be connected with.
  */
 #ifndef TESTS_UNIT_CUDA_STEPS_H
 #define TESTS_UNIT_CUDA_STEPS_H
@@ -37,6 +38,7 @@ struct steps_member {
     size_t most_scratch;        /* of all calls */
     struct jd_cuda_terms terms; /* of the last call */
     bool keeps_out;
+    bool wants[STEPS_MEMBERS], is_connected[STEPS_MEMBERS]; /* in the call */
 };
 
 struct steps {

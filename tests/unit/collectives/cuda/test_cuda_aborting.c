@@ -25,10 +25,17 @@ static const double short_end = 0.3;
 /* ---- an NCCL ------------------------------------------------------------ */
 
 struct ncclComm {
-    atomic_int finalized, destroyed, aborted;
+    atomic_int finalized, destroyed, aborted, revoked;
     atomic_int in_progress; /* looks until it is finalised; -1: never */
     atomic_bool hangs;      /* abort, and destroy */
+    atomic_bool waits;      /* finalize, until it is revoked */
+    struct ncclComm *child; /* of a parent: it has to end before */
 };
+
+static bool has_ended(struct ncclComm *comm)
+{
+    return atomic_load(&comm->destroyed) + atomic_load(&comm->aborted) > 0;
+}
 
 static void hang(void)
 {
@@ -39,6 +46,10 @@ static void hang(void)
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
     atomic_fetch_add(&comm->finalized, 1);
+    while (atomic_load(&comm->waits) && !atomic_load(&comm->revoked))
+        sched_yield();
+    if (atomic_load(&comm->waits))
+        return ncclInternalError;
     return atomic_load(&comm->in_progress) ? ncclInProgress : ncclSuccess;
 }
 
@@ -51,8 +62,17 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result)
     return ncclSuccess;
 }
 
+ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags)
+{
+    ck_assert_int_eq(flags, NCCL_REVOKE_DEFAULT);
+    ck_assert(!has_ended(comm));
+    atomic_fetch_add(&comm->revoked, 1);
+    return ncclSuccess;
+}
+
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
+    ck_assert(!comm->child || has_ended(comm->child));
     if (atomic_load(&comm->hangs))
         hang();
     atomic_fetch_add(&comm->destroyed, 1);
@@ -61,6 +81,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
+    ck_assert(!comm->child || has_ended(comm->child));
     if (atomic_load(&comm->hangs))
         hang();
     atomic_fetch_add(&comm->aborted, 1);
@@ -86,6 +107,14 @@ static struct jd_cuda_nccl_comm *make(struct ncclComm *nccl)
     struct jd_cuda_nccl_comm *comm;
     UNIT_OK(jd__cuda_nccl_comm_create(" over axis \"data\"", "jd_psum", &comm));
     jd__cuda_nccl_comm_set(comm, nccl);
+    return comm;
+}
+
+/* With its child. */
+static struct jd_cuda_nccl_comm *make_both(struct ncclComm *parent)
+{
+    struct jd_cuda_nccl_comm *comm = make(parent);
+    *jd__cuda_nccl_comm_child(comm) = parent->child;
     return comm;
 }
 
@@ -194,6 +223,68 @@ START_TEST(until_it_is_aborted)
     ck_assert(
         !jd__cuda_nccl_comms_await(LONG)); /* Check's limit comes before */
     expect(&nccl, 1, 0, 0);
+    jd__cuda_nccl_comm_put(comm);
+}
+END_TEST
+
+/* ---- with a child ------------------------------------------------------- */
+
+START_TEST(both_in_order)
+{
+    struct ncclComm child = { .in_progress = 0 };
+    struct ncclComm parent = { .in_progress = 2, .child = &child };
+    struct jd_cuda_nccl_comm *comm = make_both(&parent);
+    jd__cuda_nccl_comm_end(comm, true);
+    jd__cuda_nccl_comm_put(comm);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
+    expect(&child, 1, 1, 0);
+    expect(&parent, 1, 1, 0);
+}
+END_TEST
+
+START_TEST(both_aborted)
+{
+    struct ncclComm child = { .in_progress = 0 };
+    struct ncclComm parent = { .child = &child };
+    struct jd_cuda_nccl_comm *comm = make_both(&parent);
+    jd__cuda_nccl_comm_end(comm, false);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
+    expect(&child, 0, 0, 1);
+    expect(&parent, 0, 0, 1);
+    jd__cuda_nccl_comm_put(comm);
+}
+END_TEST
+
+/* Whoever waits in a call of the child's has the lock. */
+START_TEST(who_waits_in_a_call_is_let_go)
+{
+    struct ncclComm child = { .in_progress = 0 };
+    struct ncclComm parent = { .child = &child };
+    struct jd_cuda_nccl_comm *comm = make_both(&parent);
+    ck_assert(jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_end(comm, false);
+    while (!atomic_load(&child.revoked))
+        sched_yield();
+    ck_assert(!has_ended(&child));
+    jd__cuda_nccl_comm_unlock(comm);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
+    expect(&child, 0, 0, 1);
+    jd__cuda_nccl_comm_put(comm);
+}
+END_TEST
+
+START_TEST(an_end_that_waits_can_be_aborted)
+{
+    struct ncclComm child = { .waits = true };
+    struct ncclComm parent = { .child = &child };
+    struct jd_cuda_nccl_comm *comm = make_both(&parent);
+    jd__cuda_nccl_comm_end(comm, true);
+    await_finalize(&child);
+    jd__cuda_nccl_comm_end(comm, false);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
+    expect(&child, 1, 0, 1);
+    expect(&parent, 0, 0, 1);
+    ck_assert_int_eq(atomic_load(&child.revoked), 1);
     jd__cuda_nccl_comm_put(comm);
 }
 END_TEST
@@ -354,6 +445,11 @@ int main(void)
     tcase_add_test(ends, an_end_in_order_can_be_aborted);
     tcase_add_test(ends, an_end_in_order_has_no_deadline);
     tcase_add_test(ends, until_it_is_aborted);
+    TCase *both = unit_case(suite, "both");
+    tcase_add_test(both, both_in_order);
+    tcase_add_test(both, both_aborted);
+    tcase_add_test(both, who_waits_in_a_call_is_let_go);
+    tcase_add_test(both, an_end_that_waits_can_be_aborted);
     TCase *use = unit_case(suite, "use");
     tcase_add_test(use, who_uses_it_is_waited_for);
     tcase_add_test(use, all_are_aborted_at_once);
