@@ -238,14 +238,6 @@ const struct jd_device_source jd__cuda_source = {
 
 /* ---- the calling thread's ----------------------------------------------- */
 
-jd_status jd__cuda_select(int native, const char *operation)
-{
-    int current = -1;
-    if (cudaGetDevice(&current) == cudaSuccess && current == native)
-        return JD_OK;
-    return jd__cuda_check(cudaSetDevice(native), operation, "cudaSetDevice");
-}
-
 static bool is_own(int native)
 {
     for (int i = 0; i < atomic_load(&num_natives); i++)
@@ -281,12 +273,14 @@ static void go_back(int device)
 jd_status jd__cuda_enter(int native, const char *operation,
                          struct jd_cuda_visit *ret_visit)
 {
-    struct jd_cuda_visit visit = { .mode = cudaStreamCaptureModeRelaxed };
+    struct jd_cuda_visit visit = { .native = native,
+                                   .mode = cudaStreamCaptureModeRelaxed };
     *ret_visit = visit;
     jd_status status = jd__cuda_check(cudaGetDevice(&visit.device), operation,
                                       "cudaGetDevice");
-    if (status == JD_OK)
-        status = jd__cuda_select(native, operation);
+    if (status == JD_OK && visit.device != native)
+        status =
+            jd__cuda_check(cudaSetDevice(native), operation, "cudaSetDevice");
     if (status != JD_OK)
         return status;
     status = jd__cuda_check(cudaThreadExchangeStreamCaptureMode(&visit.mode),
@@ -305,5 +299,6 @@ void jd__cuda_leave(struct jd_cuda_visit *visit)
         return;
     visit->is_inside = false;
     cudaThreadExchangeStreamCaptureMode(&visit->mode);
-    go_back(visit->device);
+    if (visit->device != visit->native)
+        go_back(visit->device);
 }

@@ -22,9 +22,6 @@ extern const struct jd_device_source jd__cuda_source;
 /* CUDA's number of a local device. */
 int jd__cuda_native(const jd_device *device);
 
-/* Makes it the calling thread's; nothing where it is already. */
-jd_status jd__cuda_select(int native, const char *operation);
-
 /*
  * Makes the calling thread's device one of this process's own, where it is
  * another; false where there is none. For calls that would make a context on
@@ -34,7 +31,7 @@ bool jd__cuda_select_any(void);
 
 /* What a thread was set to before. */
 struct jd_cuda_visit {
-    int device;
+    int device, native; /* the thread's before, and in it */
     enum cudaStreamCaptureMode mode;
     bool is_inside;
 };

@@ -18,7 +18,7 @@ static _Thread_local cudaError_t last_error;
 static _Thread_local bool is_in_host_function;
 static atomic_bool is_unloading;
 static atomic_int broken; /* what all calls with a context return; 0: none */
-static pid_t owner;
+static bool is_owner;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* One CALL:N:RESULT of STANDIN_FAIL. */
@@ -118,11 +118,19 @@ static void unload(void)
     atomic_store(&is_unloading, true);
 }
 
+/* In a child, which has CUDA's memory without its threads. Asking for the pid
+ * at each call would cost more than the real one's calls take. */
+static void disown(void)
+{
+    is_owner = false;
+}
+
 /* The real one registers its end at its first use, too: handlers that were
  * there before run after it. */
 static void start(void)
 {
-    owner = getpid();
+    is_owner = true;
+    pthread_atfork(NULL, NULL, disown);
     atexit(unload);
 }
 
@@ -150,7 +158,7 @@ cudaError_t standin__enter(const char *call)
     if (!standin__has_driver())
         return cudaErrorInsufficientDriver;
     pthread_once(&once, start);
-    if (owner != getpid())
+    if (!is_owner)
         return cudaErrorInitializationError;
     failure = standin_fails(call);
     if (stays(failure))
