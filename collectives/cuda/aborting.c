@@ -29,6 +29,8 @@
 
 #define NO_DEADLINE 1e9
 
+#define OVER " over " /* how a detail begins */
+
 /* After another exit code than 0 the others are to hear of that soon. */
 #define FAILED_EXIT_SECONDS 1.0
 
@@ -128,6 +130,13 @@ void jd__cuda_nccl_comm_put(struct jd_cuda_nccl_comm *comm)
         return;
     pthread_mutex_destroy(&comm->lock);
     free(comm);
+}
+
+const char *jd__cuda_nccl_comm_name(const struct jd_cuda_nccl_comm *comm)
+{
+    size_t length = strlen(OVER);
+    return strncmp(comm->detail, OVER, length) == 0 ? comm->detail + length
+                                                    : comm->detail;
 }
 
 ncclComm_t *jd__cuda_nccl_comm_child(struct jd_cuda_nccl_comm *comm)
@@ -418,6 +427,23 @@ bool jd__cuda_nccl_comms_await(double seconds)
     return is_clean;
 }
 
+/* Locked. Of ends in order, which nobody else would tell of. */
+static void say_unended(void)
+{
+    for (const struct jd_cuda_nccl_comm *comm = table.first; comm;
+         comm = comm->next)
+        if (comm->is_ending && !comm->is_over && !comm->is_left &&
+            comm->in_order && !atomic_load(&comm->is_aborted))
+            jd__log(
+                JD_LOG_WARNING,
+                "NCCL's communicator%s: %s has not returned for %.3g s, and "
+                "the process ends without it; a CUDA graph that has its "
+                "calls is still there (cudaGraphExecDestroy() comes before "
+                "jd_mesh_destroy()), or another process of this host has "
+                "not destroyed the mesh",
+                comm->detail, comm->call, JD_CUDA_END_SECONDS);
+}
+
 /* CUDA's own handlers may wait for what hangs. */
 static void *guard_exit(void *unused)
 {
@@ -442,6 +468,8 @@ static void at_exit(int code, void *unused)
     table.is_exiting = true;
     table.exit_code = code;
     await_ends(code == 0 ? JD_CUDA_END_SECONDS : FAILED_EXIT_SECONDS);
+    if (code == 0)
+        say_unended();
     bool hangs = table.num_watched > 0 || table.num_left > 0;
     unlock_table();
     if (hangs)

@@ -24,8 +24,9 @@
  * and has not ended after 10 s (JD_CUDA_END_SECONDS) is left behind, with a
  * warning. When the job fails, all are aborted: what a program does then with
  * its GPU (jd_on_peer_failure) does not wait for collectives that never end. At
- * exit the process waits for those that are ending, as long at most; where one
- * hangs, it is ended some seconds later, whatever CUDA's own exit handlers do.
+ * exit the process waits for those that are ending, as long at most, and says
+ * which had not; where one hangs, it is ended some seconds later, whatever
+ * CUDA's own exit handlers do.
  *
  * Threads: any.
  */
@@ -48,6 +49,9 @@ jd_status jd__cuda_nccl_comm_create(const char *detail, const char *operation,
 /* Where ncclCommSplit writes the child, as long as the parent is there; NULL
  * before. */
 ncclComm_t *jd__cuda_nccl_comm_child(struct jd_cuda_nccl_comm *comm);
+
+/* What NCCL may call it: "axis \"data\"". As long as NCCL has it. */
+const char *jd__cuda_nccl_comm_name(const struct jd_cuda_nccl_comm *comm);
 
 /* Gives it NCCL's communicator; one that is ending already ends that too. */
 void jd__cuda_nccl_comm_set(struct jd_cuda_nccl_comm *comm, ncclComm_t nccl);

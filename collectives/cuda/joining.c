@@ -48,12 +48,24 @@ static bool can_revoke(const struct jd_cuda_member *member)
 #endif
 }
 
+/* For NCCL's own messages, and its RAS. */
+static void name_comm(const struct joining *j, ncclConfig_t *config)
+{
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+    config->commName = jd__cuda_nccl_comm_name(j->comm->ending);
+#else
+    (void)j;
+    (void)config;
+#endif
+}
+
 static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
                                int count)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     config.splitShare = j->splits;
+    name_comm(j, &config);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
     if (count > 1 && ncclCommInitRankScalable)
         return ncclCommInitRankScalable(&j->comm->comm, j->spec->size,
@@ -83,6 +95,7 @@ static jd_status start_split(struct joining *j)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 1;
+    name_comm(j, &config);
     j->is_split = true;
     ncclResult_t result =
         ncclCommSplit(j->comm->comm, 0, j->spec->index,

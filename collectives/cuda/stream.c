@@ -215,6 +215,7 @@ static void free_memory(struct jd_stream *stream)
     if (jd__cuda_enter(stream->native, DESTROY, &visit) != JD_OK)
         return;
     jd__cuda_staging_destroy(stream->staging);
+    jd__backlog_free(&stream->backlog);
     jd__cuda_buffer_free(&stream->scratch);
     cudaStreamDestroy(stream->own);
     cudaGetLastError();

@@ -12,6 +12,7 @@
 #ifndef COLLECTIVES_CUDA_STREAM_H
 #define COLLECTIVES_CUDA_STREAM_H
 
+#include "collectives/cuda/backlog.h"
 #include "collectives/cuda/buffer.h"
 #include "collectives/platform/platform.h"
 
@@ -46,6 +47,7 @@ struct jd_stream {
      * alone, so that uses follow each other. */
     struct jd_cuda_buffer scratch;
 
+    struct jd_cuda_backlog backlog;
     struct jd_staging *staging;     /* staging.h's; NULL before the first */
     struct jd_stream *next, **link; /* among all of the process */
 };
@@ -80,6 +82,12 @@ bool jd__cuda_is_capturing(const struct jd_stream *stream);
  */
 jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
                                const char *detail);
+
+/* Waits in the same way until an event is done that was recorded there. In a
+ * visit of the stream's device. As jd__cuda_stream_wait(). */
+jd_status jd__cuda_stream_wait_event(struct jd_stream *stream,
+                                     cudaEvent_t event, const char *operation,
+                                     const char *detail);
 
 /* Whether jd__cuda_stream_wait() would return at once. */
 bool jd__cuda_stream_is_idle(struct jd_stream *stream, const char *operation);

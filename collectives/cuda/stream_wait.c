@@ -23,6 +23,7 @@ enum { PAUSES_PER_LOOK = 64 }; /* reading the clock costs as much as a query */
 /* One wait. */
 struct watch {
     struct jd_stream *stream;
+    cudaEvent_t event; /* NULL: all that is queued there */
     const char *operation;
     const char *detail; /* as given; NULL */
     struct jd_wait wait;
@@ -203,9 +204,13 @@ static jd_status await_stream(struct watch *watch)
 {
     jd_status status = JD_OK;
     while (status == JD_OK) {
-        cudaError_t error = cudaStreamQuery(watch->stream->handle);
+        cudaError_t error = watch->event
+                                ? cudaEventQuery(watch->event)
+                                : cudaStreamQuery(watch->stream->handle);
         if (error != cudaErrorNotReady)
-            return jd__cuda_check(error, watch->operation, "cudaStreamQuery");
+            return jd__cuda_check(error, watch->operation,
+                                  watch->event ? "cudaEventQuery"
+                                               : "cudaStreamQuery");
         status = wait_one_turn(watch);
     }
     return status;
@@ -249,10 +254,10 @@ static jd_status wait_inside(struct watch *watch)
     cudaGetLastError(); /* "not ready" is none */
     if (status == JD_OK)
         status = poll_comms(watch->stream, watch->operation, true);
-    if (status == JD_OK)
-        forget_done(watch->stream);
-    else
+    if (status != JD_OK)
         abort_comms(watch->stream);
+    else if (!watch->event)
+        forget_done(watch->stream);
     free(watch->processes);
     return status;
 }
@@ -271,6 +276,18 @@ jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
                                                : wait_inside(&watch);
     jd__cuda_leave(&visit);
     return status;
+}
+
+jd_status jd__cuda_stream_wait_event(struct jd_stream *stream,
+                                     cudaEvent_t event, const char *operation,
+                                     const char *detail)
+{
+    struct watch watch = { .stream = stream,
+                           .event = event,
+                           .operation = operation,
+                           .detail = detail,
+                           .pace = jd__cuda_pace(-1) };
+    return wait_inside(&watch);
 }
 
 /* A query would end a capture. */

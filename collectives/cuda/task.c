@@ -147,6 +147,8 @@ void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
  * wait forgets what was noted. */
 static bool enter_comm(struct jd_cuda_task *task)
 {
+    if (task->status == JD_OK)
+        task->status = jd__backlog_add(task->call->stream, task->call);
     if (task->status == JD_OK && !task->has_met)
         task->status = jd__cuda_local_meet_come(task->comm, task->call);
     if (task->status == JD_OK)

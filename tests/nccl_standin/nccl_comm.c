@@ -196,6 +196,16 @@ ncclResult_t standin_comm_wait(ncclComm_t comm)
     return result;
 }
 
+/* As the real one says with NCCL_DEBUG=INFO. */
+static void say_init(ncclComm_t comm, const ncclConfig_t *config)
+{
+    const char *level = getenv("NCCL_DEBUG");
+    if (level && strcmp(level, "INFO") == 0)
+        fprintf(stderr, "stand-in NCCL: INFO comm %s rank %d nranks %d%s\n",
+                config && config->commName ? config->commName : "without name",
+                comm->rank, comm->size, comm->parent ? ", split off" : "");
+}
+
 static void list_comm(ncclComm_t comm)
 {
     comm->state = ncclInProgress;
@@ -243,6 +253,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int nranks,
         return result;
     made->is_blocking = !config || config->blocking != 0;
     made->shares = config && config->splitShare == 1;
+    say_init(made, config);
     *comm = made;
     return start_meeting(made);
 }
@@ -306,6 +317,7 @@ static ncclComm_t new_child(ncclComm_t comm, const ncclConfig_t *config)
                             ? comm->is_blocking
                             : config->blocking != 0;
     made->parent = comm->shares ? comm : NULL;
+    say_init(made, config);
     return made;
 }
 

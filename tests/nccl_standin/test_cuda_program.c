@@ -14,6 +14,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -338,6 +339,41 @@ static void test_hang(void)
     fflush(stdout);
 }
 
+/* So many that none is left of those that CUDA could queue. */
+static void test_many(void)
+{
+    int *memory = take(COUNT);
+    fill(memory, COUNT, own);
+    for (int i = 0; i < 2000; i++)
+        EXPECT_OK(jd_pmax(me, NULL, memory, memory, COUNT, JD_S32));
+    EXPECT_OK(jd_shard_synchronize(me));
+    EXPECT(first_of(memory) == size - 1, "it is %d", first_of(memory));
+    EXPECT_OK(jd_device_free(memory));
+}
+
+/* Process 0 goes ahead alone, until it is too far. */
+static void test_ahead(void)
+{
+    int *memory = take(COUNT), count = 0;
+    void *said;
+    size_t length;
+    jd_status status = jd_psum(me, NULL, memory, memory, COUNT, JD_S32);
+    EXPECT_OK(status);
+    EXPECT_OK(jd_shard_synchronize(me));
+    if (own != 0) {
+        EXPECT_OK(jd_kv_get("stopped", 60, &said, &length));
+        free(said);
+        return;
+    }
+    for (; status == JD_OK && count < 2000; count++)
+        status = jd_psum(me, NULL, memory, memory, COUNT, JD_S32);
+    EXPECT(status == JD_DEADLINE_EXCEEDED, "%s after %d",
+           jd_status_name(status), count);
+    printf("ahead by %s: %s\n", count > 256 && count <= 400 ? "hundreds" : "",
+           jd_error_message());
+    EXPECT_OK(jd_kv_set("stopped", "yes", 3, 0));
+}
+
 /* STANDIN_FAIL is ASYNC. */
 static void test_async(void)
 {
@@ -439,6 +475,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } tests[] = { { "streams", test_streams }, { "graphs", test_graphs },
                   { "memory", test_memory },   { "pairs", test_pairs },
+                  { "many", test_many },       { "ahead", test_ahead },
                   { "hang", test_hang },       { "async", test_async },
                   { "own", test_own_piece },   { "peer", test_peer } };
     EXPECT(argc == 2, "usage: test_cuda_program TEST");

@@ -374,6 +374,18 @@ static void exit_in_order(void)
     exit(0);
 }
 
+/* A graph has its calls. */
+static struct ncclComm endless = { .in_progress = -1 };
+
+static void exit_before_the_end(void)
+{
+    struct jd_cuda_nccl_comm *comm = make(&endless);
+    cuda_end_seconds = short_end;
+    jd__cuda_nccl_comm_end(comm, true);
+    jd__cuda_nccl_comm_put(comm);
+    exit(0);
+}
+
 /* The exit code of a child, and what it has written. */
 static int run_child(void (*body)(void), char *text, size_t size)
 {
@@ -434,6 +446,29 @@ START_TEST(an_end_in_order_is_waited_for)
 }
 END_TEST
 
+START_TEST(what_keeps_an_end_is_told_at_exit)
+{
+    char text[4096];
+    ck_assert_int_eq(run_child(exit_before_the_end, text, sizeof text), 0);
+    ck_assert_msg(strstr(text,
+                         " warning NCCL's communicator over axis "
+                         "\"data\": ncclCommFinalize has not returned "
+                         "for 0.3 s, and the process ends without it; a "
+                         "CUDA graph that has its calls is still there "
+                         "(cudaGraphExecDestroy() comes before "
+                         "jd_mesh_destroy()), or another process") != NULL,
+                  "%s", text);
+}
+END_TEST
+
+START_TEST(nccl_has_the_name)
+{
+    struct jd_cuda_nccl_comm *comm = make(NULL);
+    ck_assert_str_eq(jd__cuda_nccl_comm_name(comm), "axis \"data\"");
+    jd__cuda_nccl_comm_put(comm);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cuda_aborting");
@@ -441,6 +476,7 @@ int main(void)
     tcase_add_test(ends, in_order);
     tcase_add_test(ends, aborted);
     tcase_add_test(ends, without_a_communicator);
+    tcase_add_test(ends, nccl_has_the_name);
     tcase_add_test(ends, aborted_before_it_was_there);
     tcase_add_test(ends, an_end_in_order_can_be_aborted);
     tcase_add_test(ends, an_end_in_order_has_no_deadline);
@@ -457,5 +493,6 @@ int main(void)
     tcase_add_test(process, a_hanging_abort_does_not_keep_the_process);
     tcase_add_test(process, nor_does_an_exit_handler_of_cuda);
     tcase_add_test(process, an_end_in_order_is_waited_for);
+    tcase_add_test(process, what_keeps_an_end_is_told_at_exit);
     return unit_main(suite);
 }
