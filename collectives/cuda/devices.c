@@ -234,6 +234,7 @@ const struct jd_device_source jd__cuda_source = {
     .platform = "cuda",
     .enumerate = enumerate_devices,
     .settle = settle_devices,
+    .describe = jd__cuda_describe,
 };
 
 /* ---- the calling thread's ----------------------------------------------- */

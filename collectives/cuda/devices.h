@@ -29,6 +29,9 @@ int jd__cuda_native(const jd_device *device);
  */
 bool jd__cuda_select_any(void);
 
+/* The libraries of this process; the source's. */
+void jd__cuda_describe(jd_describe_f say, void *arg);
+
 /* What a thread was set to before. */
 struct jd_cuda_visit {
     int device, native; /* the thread's before, and in it */

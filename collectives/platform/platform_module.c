@@ -220,8 +220,16 @@ static void settle_devices(const int *natives, int count)
         platform->source->settle(natives, count);
 }
 
+static void describe_platform(jd_describe_f say, void *arg)
+{
+    const struct jd_platform *platform = jd__platform_module_loaded(CUDA);
+    if (platform && platform->source->describe)
+        platform->source->describe(say, arg);
+}
+
 const struct jd_device_source jd__device_source_cuda = {
     .platform = CUDA,
     .enumerate = enumerate_devices,
     .settle = settle_devices,
+    .describe = describe_platform,
 };

@@ -39,6 +39,9 @@ struct jd_host_facts {
     int numa_node; /* the one this process is bound to; -1: several */
 };
 
+/* Hears one thing of several: "nccl", "2.28.9". */
+typedef void (*jd_describe_f)(void *arg, const char *name, const char *value);
+
 struct jd_device_source {
     const char *platform; /* "cpu" */
 
@@ -57,6 +60,9 @@ struct jd_device_source {
      * they see (device_choice.h), with a count of 0 too. NULL: all are its own.
      */
     void (*settle)(const int *natives, int count);
+
+    /* Tells what this process has of the libraries behind it; NULL: nothing. */
+    void (*describe)(jd_describe_f say, void *arg);
 };
 
 /* Every platform's, that which is the default where every process has a device

@@ -7,12 +7,16 @@
 #     find_launcher "$build"     launcher=(mpirun --oversubscribe), or MPICH's
 #     if is_open_mpi; then ...
 
-# find_launcher BUILD: into `launcher`, and whose it is into `launcher_mpi`.
+# find_launcher BUILD: into `launcher`, whose it is into `launcher_mpi`, and the
+# first number of its version into `launcher_version`.
 # shellcheck disable=SC2034 # the script that sources it uses them
 find_launcher() {
-    launcher_mpi=openmpi launcher=(mpirun --oversubscribe)
+    local loaded
+    launcher_mpi=openmpi launcher=(mpirun --oversubscribe) launcher_version=4
     [[ -x $1/tools/jd-info ]] || return 0
-    if "$1/tools/jd-info" --build | grep '^mpi loaded .*MPICH' >/dev/null; then
+    loaded=$("$1/tools/jd-info" --build | sed -n 's/^mpi loaded *//p')
+    [[ ! $loaded =~ ([0-9]+)\. ]] || launcher_version=${BASH_REMATCH[1]}
+    if [[ $loaded == *MPICH* ]]; then
         launcher_mpi=mpich launcher=(mpiexec.mpich)
         command -v mpiexec.mpich >/dev/null || launcher=(mpiexec)
     fi
@@ -20,4 +24,10 @@ find_launcher() {
 
 is_open_mpi() {
     [[ $launcher_mpi == openmpi ]]
+}
+
+# Whether mpirun --enable-recovery ends with the processes' exit code, where Open
+# MPI 4 ends with 0.
+passes_recovered_exit() {
+    is_open_mpi && ((launcher_version >= 5))
 }

@@ -2,6 +2,7 @@
 /* fake_comm.c - what NCCL would report, as the test says. */
 #include "fake_comm.h"
 #include "fake_host.h"
+#include "collectives/cuda/fold.h"
 
 atomic_int fake_comm_polls;
 atomic_bool fake_comm_is_lost;
@@ -42,4 +43,9 @@ jd_status jd__cuda_comm_heed(struct jd_comm *comm, const char *operation,
     (void)operation;
     (void)since;
     return JD_OK;
+}
+
+const char *jd__cuda_fold_way(void)
+{
+    return "none";
 }

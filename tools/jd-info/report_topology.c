@@ -88,12 +88,39 @@ static void end_item(int i, int count)
     fputs(i + 1 < count ? ",\n" : "\n", stdout);
 }
 
+static void write_fact(void *arg, const char *name, const char *value)
+{
+    bool *is_first = arg;
+    fputs(*is_first ? "" : ", ", stdout);
+    *is_first = false;
+    write_text(name, value, "");
+}
+
+/* "cuda": { "nccl": "2.28.9", ... }, of process 0. */
+static void write_libraries(const struct jd_topology *t)
+{
+    const char *glue = "";
+    fputs("  \"libraries\": {", stdout);
+    for (int i = 0; jd__device_sources[i]; i++) {
+        const struct jd_device_source *source = jd__device_sources[i];
+        bool is_first = true;
+        if (!source->describe || !jd__topology_platform(t, source->platform))
+            continue;
+        printf("%s\"%s\": {", glue, source->platform);
+        source->describe(write_fact, &is_first);
+        putchar('}');
+        glue = ", ";
+    }
+    puts("},");
+}
+
 static void write_json(struct jd_topology *t)
 {
     jd__topology_list(t);
-    printf("{\n  \"num_slices\": %d,\n  \"platform\": \"%s\",\n"
-           "  \"hosts\": [\n",
-           t->num_slices, t->platforms[0].platform);
+    printf("{\n  \"num_slices\": %d,\n  \"platform\": \"%s\",\n", t->num_slices,
+           t->platforms[0].platform);
+    write_libraries(t);
+    puts("  \"hosts\": [");
     for (int i = 0; i < t->num_hosts; i++) {
         write_host(t, &t->hosts[i]);
         end_item(i, t->num_hosts);

@@ -2,6 +2,7 @@
 /* topology_tree.c - a job's hosts, processes and devices, for people. */
 #include "tools/jd-info/topology_tree.h"
 #include "base/digest.h"
+#include "base/env.h"
 #include "base/ranges.h"
 #include "base/text.h"
 #include "runtime/topology/device_source.h"
@@ -312,6 +313,39 @@ static void print_absent(const struct tree *tree)
     }
 }
 
+static void print_fact(void *arg, const char *name, const char *value)
+{
+    fprintf(arg, "  %s %s\n", name, value);
+}
+
+/* Those that NCCL reads. */
+static void print_variables(FILE *out)
+{
+    struct jd_env *env;
+    if (jd__env_from_process(&env) != JD_OK)
+        return;
+    for (size_t i = 0; i < jd__env_count(env); i++) {
+        const struct jd_env_entry *entry = jd__env_at(env, i);
+        if (strncmp(entry->name, "NCCL_", 5) == 0)
+            fprintf(out, "  %s=%s\n", entry->name, entry->value);
+    }
+    jd__env_destroy(env);
+}
+
+/* Of the platforms that somebody has devices of. */
+static void print_libraries(const struct tree *tree)
+{
+    for (int i = 0; jd__device_sources[i]; i++) {
+        const struct jd_device_source *source = jd__device_sources[i];
+        if (!source->describe ||
+            !jd__topology_platform(tree->topology, source->platform))
+            continue;
+        fprintf(tree->out, "%s on process 0:\n", source->platform);
+        source->describe(print_fact, tree->out);
+        print_variables(tree->out);
+    }
+}
+
 static void print_job(const struct tree *tree)
 {
     const struct jd_topology *t = tree->topology;
@@ -356,6 +390,7 @@ bool topology_tree_print(FILE *out, struct jd_topology *topology)
             for (int i = 0; i < topology->num_hosts; i++)
                 print_host(&tree, i);
         print_absent(&tree);
+        print_libraries(&tree);
     }
     free(tree.order);
     free(tree.first);
