@@ -17,8 +17,9 @@ find_launcher() {
     loaded=$("$1/tools/jd-info" --build | sed -n 's/^mpi loaded *//p')
     [[ ! $loaded =~ ([0-9]+)\. ]] || launcher_version=${BASH_REMATCH[1]}
     if [[ $loaded == *MPICH* ]]; then
-        launcher_mpi=mpich launcher=(mpiexec.mpich)
-        command -v mpiexec.mpich >/dev/null || launcher=(mpiexec)
+        launcher_mpi=mpich launcher=(mpiexec)
+        mpiexec --version 2>/dev/null | grep HYDRA >/dev/null ||
+            launcher=(mpiexec.mpich)
     fi
 }
 
