@@ -4,7 +4,8 @@
 # launcher.sh - what starts the programs of a build: the launcher of its MPI, for
 # bash scripts that source it.
 #
-#     find_launcher "$build"     launcher=(mpirun --oversubscribe), or MPICH's
+#     find_launcher "$build"     launcher=(mpirun --oversubscribe), or MPICH's,
+#                                or Intel's, which is one of MPICH's kin
 #     if is_open_mpi; then ...
 
 # find_launcher BUILD: into `launcher`, whose it is into `launcher_mpi`, and the
@@ -16,11 +17,14 @@ find_launcher() {
     [[ -x $1/tools/jd-info ]] || return 0
     loaded=$("$1/tools/jd-info" --build | sed -n 's/^mpi loaded *//p')
     [[ ! $loaded =~ ([0-9]+)\. ]] || launcher_version=${BASH_REMATCH[1]}
-    if [[ $loaded == *MPICH* ]]; then
+    case $loaded in
+    *MPICH*)
         launcher_mpi=mpich launcher=(mpiexec)
         mpiexec --version 2>/dev/null | grep HYDRA >/dev/null ||
             launcher=(mpiexec.mpich)
-    fi
+        ;;
+    *Intel*) launcher_mpi=mpich launcher=(mpiexec.hydra) ;;
+    esac
 }
 
 is_open_mpi() {
