@@ -203,13 +203,20 @@ static void revoke_child(const struct jd_cuda_nccl_comm *comm)
 #endif
 }
 
-/* A thread may wait in a call of the child's, which has the lock then. */
+/* Of one that is aborted a thread may wait in a call of the child's, which has
+ * the lock then. */
+static void lock_to_end(struct jd_cuda_nccl_comm *comm)
+{
+    if (pthread_mutex_trylock(&comm->lock) == 0)
+        return;
+    if (atomic_load(&comm->is_aborted))
+        revoke_child(comm);
+    pthread_mutex_lock(&comm->lock);
+}
+
 static ncclComm_t take_nccl_comm(struct jd_cuda_nccl_comm *comm)
 {
-    if (pthread_mutex_trylock(&comm->lock) != 0) {
-        revoke_child(comm);
-        pthread_mutex_lock(&comm->lock);
-    }
+    lock_to_end(comm);
     ncclComm_t nccl = comm->nccl;
     comm->nccl = NULL;
     pthread_mutex_unlock(&comm->lock);

@@ -2,6 +2,7 @@
 /* comm.c - one device's end of a communicator on the cuda platform. */
 #include "collectives/cuda/comm.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/ranges.h"
 #include "collectives/cuda/aborting.h"
 #include "collectives/cuda/check.h"
@@ -59,6 +60,17 @@ static jd_status allocate_comm(const struct jd_comm_spec *spec,
     return status;
 }
 
+/* Of the child, which may wait in them. */
+static void look_after_calls(struct jd_comm *comm)
+{
+    if (!jd__late_caller_add(&comm->late.caller, look_at_late, comm))
+        jd__log(JD_LOG_WARNING,
+                "NCCL's communicator%s: the thread that looks after its calls "
+                "cannot be started, and no deadline ends one that waits inside "
+                "NCCL",
+                comm->detail);
+}
+
 /* On the thread's device; status is how this member comes. */
 static jd_status join_nccl(struct jd_comm *comm,
                            const struct jd_comm_spec *spec, jd_status status,
@@ -71,7 +83,7 @@ static jd_status join_nccl(struct jd_comm *comm,
     jd__cuda_nccl_comm_set(comm->ending,
                            comm->parent ? comm->parent : comm->comm);
     if (status == JD_OK && comm->parent)
-        jd__late_caller_add(&comm->late.caller, look_at_late, comm);
+        look_after_calls(comm);
     return status == JD_OK ? jd__cuda_local_meet_create(comm, spec) : status;
 }
 

@@ -273,6 +273,23 @@ START_TEST(who_waits_in_a_call_is_let_go)
 }
 END_TEST
 
+START_TEST(in_order_nobody_is)
+{
+    struct ncclComm child = { .in_progress = 0 };
+    struct ncclComm parent = { .child = &child };
+    struct jd_cuda_nccl_comm *comm = make_both(&parent);
+    ck_assert(jd__cuda_nccl_comm_lock(comm));
+    jd__cuda_nccl_comm_end(comm, true);
+    ck_assert(!jd__cuda_nccl_comms_await(0.05));
+    jd__cuda_nccl_comm_unlock(comm);
+    ck_assert(jd__cuda_nccl_comms_await(LONG));
+    expect(&child, 1, 1, 0);
+    expect(&parent, 1, 1, 0);
+    ck_assert_int_eq(atomic_load(&child.revoked), 0);
+    jd__cuda_nccl_comm_put(comm);
+}
+END_TEST
+
 START_TEST(an_end_that_waits_can_be_aborted)
 {
     struct ncclComm child = { .waits = true };
@@ -485,6 +502,7 @@ int main(void)
     tcase_add_test(both, both_in_order);
     tcase_add_test(both, both_aborted);
     tcase_add_test(both, who_waits_in_a_call_is_let_go);
+    tcase_add_test(both, in_order_nobody_is);
     tcase_add_test(both, an_end_that_waits_can_be_aborted);
     TCase *use = unit_case(suite, "use");
     tcase_add_test(use, who_uses_it_is_waited_for);
