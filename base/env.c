@@ -317,20 +317,22 @@ bool jd__env_has_prefix(const struct jd_env *env, const char *prefix)
     return false;
 }
 
-jd_status jd__env_export(const char *name, const char *value)
+/* What setenv() or unsetenv() has returned. */
+static jd_status check_set(int error, const char *name)
 {
-    int error = value ? setenv(name, value, 1) : unsetenv(name);
     return error ? jd_fail(JD_INTERNAL, "setting the variable %s: %s", name,
                            strerror(errno))
                  : JD_OK;
 }
 
+jd_status jd__env_export(const char *name, const char *value)
+{
+    return check_set(value ? setenv(name, value, 1) : unsetenv(name), name);
+}
+
 jd_status jd__env_offer(const char *name, const char *value)
 {
-    if (setenv(name, value, 0) == 0)
-        return JD_OK;
-    return jd_fail(JD_INTERNAL, "setting the variable %s: %s", name,
-                   strerror(errno));
+    return check_set(setenv(name, value, 0), name);
 }
 
 bool jd__env_lend_home(void)

@@ -22,7 +22,7 @@ void jd__connect_want_called(struct jd_comm *comm, int member)
         jd__connect_want(comm, member);
 }
 
-void jd__connect_want_all(struct jd_comm *comm)
+static void want_all(struct jd_comm *comm)
 {
     if (!comm->parent || comm->num_connected == comm->size - 1)
         return;
@@ -77,7 +77,8 @@ void jd__connect_in(struct jd_cuda_task *task, char *memory)
     if (!memory)
         return;
     jd__task_clear(task, memory, 1);
-    if (!jd__task_group_begin(task, true))
+    task->use.connects = true;
+    if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < comm->size; i++) {
         if (comm->connections[i] != WANTED)
@@ -94,4 +95,10 @@ void jd__connect_in(struct jd_cuda_task *task, char *memory)
 void jd__connect(struct jd_cuda_task *task)
 {
     jd__connect_in(task, jd__connect_prepare(task));
+}
+
+void jd__connect_all(struct jd_cuda_task *task)
+{
+    want_all(task->comm);
+    jd__connect(task);
 }

@@ -2,8 +2,9 @@
 /*
  * connect.h - the first exchange of two members.
  *
- *     jd__connect_want(comm, member);        whoever is sent to, or received
- * from jd__connect(&task); if (jd__task_group_begin(&task, false))
+ *     jd__connect_want(comm, member);    whom it sends to, or receives from
+ *     jd__connect(&task);
+ *     if (jd__task_group_begin(&task))
  *         ...
  *
  * NCCL connects two members at their first transfer, for all that they have in
@@ -27,9 +28,8 @@
 void jd__connect_want(struct jd_comm *comm, int member);
 
 /* In a collective, whose members call alike: with the member (negative: none),
- * or with all, where NCCL's calls would wait for them. */
+ * where NCCL's call would wait for it. */
 void jd__connect_want_called(struct jd_comm *comm, int member);
-void jd__connect_want_all(struct jd_comm *comm);
 
 /*
  * Memory for the exchange with those wanted, before the members of this process
@@ -43,5 +43,9 @@ void jd__connect_in(struct jd_cuda_task *task, char *memory);
 
 /* Both, before the task's scratch is asked for. */
 void jd__connect(struct jd_cuda_task *task);
+
+/* The same with all members, in a collective, where NCCL's calls would wait for
+ * them. */
+void jd__connect_all(struct jd_cuda_task *task);
 
 #endif

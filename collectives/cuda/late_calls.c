@@ -114,19 +114,23 @@ void jd__late_caller_remove(struct jd_late_caller *caller)
     pthread_mutex_unlock(&table.lock);
 }
 
+/* Without the bit. */
+static unsigned next_of(unsigned state)
+{
+    return ((state & ~LOOKED_AT) + 1) & ~LOOKED_AT;
+}
+
 /* Written before the call, so that a look finds what the call set. */
 void jd__late_caller_begin(struct jd_late_caller *caller)
 {
     unsigned state = atomic_load_explicit(&caller->state, memory_order_relaxed);
-    atomic_store_explicit(&caller->state, (state + 1) & ~LOOKED_AT,
-                          memory_order_release);
+    atomic_store_explicit(&caller->state, next_of(state), memory_order_release);
 }
 
 void jd__late_caller_end(struct jd_late_caller *caller)
 {
     unsigned state = atomic_load_explicit(&caller->state, memory_order_relaxed);
-    unsigned next = ((state & ~LOOKED_AT) + 1) & ~LOOKED_AT;
-    if (!(atomic_exchange(&caller->state, next) & LOOKED_AT))
+    if (!(atomic_exchange(&caller->state, next_of(state)) & LOOKED_AT))
         return;
     pthread_mutex_lock(&table.lock);
     pthread_mutex_unlock(&table.lock);

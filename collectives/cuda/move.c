@@ -162,7 +162,7 @@ static void exchange_chunk(struct move_exchange *x,
     size_t bytes = chunk->rows * chunk->columns;
     if (packed_in)
         pack_chunk(x, chunk, packed_in, &x->in, false);
-    if (!jd__task_group_begin(&x->task, false))
+    if (!jd__task_group_begin(&x->task))
         return;
     for (int i = 0; i < x->size; i++) {
         jd__task_send(&x->task, chunk_of(&x->in, chunk, packed_in, i), bytes,
@@ -180,8 +180,7 @@ static void exchange_chunks(struct move_exchange *x)
     size_t most = jd__cuda_limits.chunk / (size_t)x->size;
     struct jd_cuda_chunk chunk = { 0 };
     char *scratch = NULL;
-    jd__connect_want_all(x->task.comm);
-    jd__connect(&x->task);
+    jd__connect_all(&x->task);
     while (jd__cuda_next_chunk(x->rows, x->width, most, &chunk)) {
         size_t bytes = chunk.rows * chunk.columns * (size_t)x->size;
         bool packs = x->is_in_place || !is_whole(&x->in, &chunk);
@@ -243,7 +242,7 @@ static void permute_chunk(struct jd_cuda_task *task,
         jd__task_copy(task, scratch, in, chunk->columns);
         in = scratch;
     }
-    if (!jd__task_group_begin(task, false))
+    if (!jd__task_group_begin(task))
         return;
     if (permute->to >= 0)
         jd__task_send(task, in, chunk->columns, permute->to);

@@ -150,13 +150,11 @@ static jd_status move_rows(const struct ragged_exchange *x)
     struct jd_cuda_task task;
     jd__task_begin(&task, x->comm, x->call, ragged->in_rows * x->row,
                    ragged->out_rows * x->row, true);
-    if (x->comm->size > 1) {
-        jd__connect_want_all(x->comm);
-        jd__connect(&task);
-    }
+    if (x->comm->size > 1)
+        jd__connect_all(&task);
     if (x->comm->size == 1) {
         copy_alone(x, &task);
-    } else if (jd__task_group_begin(&task, false)) {
+    } else if (jd__task_group_begin(&task)) {
         for (int i = 0; i < x->comm->size; i++)
             for (int k = 0; k < ragged->per_member; k++)
                 move_piece(x, &task, i, k);

@@ -134,7 +134,7 @@ static void bring_parts(struct cuda_reduction *r, size_t begin, size_t count,
     struct jd_cuda_task *task = &r->task;
     struct jd_cuda_part own = jd__cuda_part(count, r->size, r->index);
     size_t bytes = own.count * task->element;
-    if (!jd__task_group_begin(task, false))
+    if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < r->size; i++) {
         struct jd_cuda_part part = jd__cuda_part(count, r->size, i);
@@ -156,7 +156,7 @@ static void spread_parts(struct cuda_reduction *r, size_t begin, size_t count)
         jd__task_all_gather(task, mine, out_of(r, begin), bytes);
         return;
     }
-    if (!jd__task_group_begin(task, false))
+    if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < r->size; i++) {
         struct jd_cuda_part part = jd__cuda_part(count, r->size, i);
@@ -174,8 +174,7 @@ static void reduce_long(struct cuda_reduction *r, size_t count)
     size_t most = jd__cuda_limits.chunk / r->task.element;
     struct jd_cuda_chunk chunk = { 0 };
     char *vectors = NULL;
-    jd__connect_want_all(r->task.comm);
-    jd__connect(&r->task);
+    jd__connect_all(&r->task);
     while (jd__cuda_next_chunk(1, count, most, &chunk)) {
         struct jd_cuda_part own =
             jd__cuda_part(chunk.columns, r->size, r->index);
@@ -291,7 +290,7 @@ static void bring_blocks(struct cuda_reduction *r,
     size_t bytes = elements_of(chunk) * task->element;
     for (int i = 0; packed && i < r->size; i++)
         pack_chunk(r, chunk, i, packed + (size_t)i * bytes);
-    if (!jd__task_group_begin(task, false))
+    if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < r->size; i++) {
         const char *from =
@@ -309,8 +308,7 @@ static void scatter_composed(struct cuda_reduction *r, size_t rows)
     size_t most = jd__cuda_limits.chunk / r->task.element / size;
     struct jd_cuda_chunk chunk = { 0 };
     char *vectors = NULL, *packed = NULL;
-    jd__connect_want_all(r->task.comm);
-    jd__connect(&r->task);
+    jd__connect_all(&r->task);
     while (jd__cuda_next_chunk(rows, count, most, &chunk)) {
         size_t part = elements_of(&chunk);
         size_t bytes = part * r->task.element * size;

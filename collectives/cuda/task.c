@@ -208,9 +208,8 @@ void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
                       "ncclBroadcast");
 }
 
-bool jd__task_group_begin(struct jd_cuda_task *task, bool connects)
+bool jd__task_group_begin(struct jd_cuda_task *task)
 {
-    task->use.connects = connects;
     if (!enter_comm(task))
         return false;
     task->grouped = ncclGroupStart();

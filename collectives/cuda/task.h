@@ -99,10 +99,10 @@ void jd__task_all_gather(struct jd_cuda_task *task, const void *in, void *out,
 void jd__task_broadcast(struct jd_cuda_task *task, const void *in, void *out,
                         size_t bytes, int source);
 
-/* Sends and receives go between begin and end, and proceed together; connects:
- * there may be a first one of two members among them. False where the task has
- * failed: then there is no end. */
-bool jd__task_group_begin(struct jd_cuda_task *task, bool connects);
+/* Sends and receives go between begin and end, and proceed together; none is
+ * the first of two members but where use.connects is set, until the end. False
+ * where the task has failed: then there is no end. */
+bool jd__task_group_begin(struct jd_cuda_task *task);
 void jd__task_send(struct jd_cuda_task *task, const void *from, size_t bytes,
                    int member);
 void jd__task_receive(struct jd_cuda_task *task, void *to, size_t bytes,

@@ -214,7 +214,7 @@ static void move_transfers(struct transfer_group *group)
         return;
     want_members(group);
     jd__connect(task);
-    if (!jd__task_group_begin(task, false))
+    if (!jd__task_group_begin(task))
         return;
     for (int i = 0; i < group->count; i++) {
         if (!is_moved(group, i))

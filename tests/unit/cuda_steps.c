@@ -218,12 +218,6 @@ void jd__connect_want_called(struct jd_comm *comm, int member)
         ((struct steps_member *)(void *)comm)->wants[member] = true;
 }
 
-void jd__connect_want_all(struct jd_comm *comm)
-{
-    for (int i = 0; i < comm->size; i++)
-        jd__connect_want_called(comm, i);
-}
-
 /* Before the scratch, which the exchange may use too. */
 char *jd__connect_prepare(struct jd_cuda_task *task)
 {
@@ -243,6 +237,13 @@ void jd__connect(struct jd_cuda_task *task)
     jd__connect_in(task, jd__connect_prepare(task));
 }
 
+void jd__connect_all(struct jd_cuda_task *task)
+{
+    for (int i = 0; i < task->comm->size; i++)
+        jd__connect_want_called(task->comm, i);
+    jd__connect(task);
+}
+
 static void check_connected(const struct jd_cuda_task *task, int member)
 {
     ck_assert_msg(
@@ -250,9 +251,9 @@ static void check_connected(const struct jd_cuda_task *task, int member)
         "member %d is not connected with member %d", task->comm->index, member);
 }
 
-bool jd__task_group_begin(struct jd_cuda_task *task, bool connects)
+bool jd__task_group_begin(struct jd_cuda_task *task)
 {
-    ck_assert(!connects);
+    ck_assert(!task->use.connects);
     add(task, (struct step){ .kind = GROUP });
     return true;
 }
