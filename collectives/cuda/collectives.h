@@ -25,6 +25,8 @@ struct jd_cuda_way {
     ncclDataType_t type; /* then: of how many to an element, */
     int parts;           /* and by which operation; else jd__cuda_fold */
     ncclRedOp_t op;
+    bool is_keyed; /* the type is an integer for the floats' keys
+                    * (order_keys.h), whose greatest is the result's */
 };
 struct jd_cuda_way jd__cuda_way_of(jd_dtype dtype, enum jd_reduce op);
 

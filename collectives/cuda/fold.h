@@ -11,6 +11,7 @@
 #ifndef COLLECTIVES_CUDA_FOLD_H
 #define COLLECTIVES_CUDA_FOLD_H
 
+#include "collectives/kernels/order_keys.h"
 #include "collectives/kernels/reduce.h"
 #include "jd_dtype.h"
 
@@ -35,6 +36,11 @@ struct jd_cuda_fold {
 
 /* Queues it; returns what CUDA does. The pair has a meaning. */
 cudaError_t jd__cuda_fold(const struct jd_cuda_fold *fold, cudaStream_t stream);
+
+/* Queues the keys of fold.in, one vector, or the way back from them
+ * (order_keys.h, which has the pairs). */
+cudaError_t jd__cuda_fold_keys(const struct jd_cuda_fold *fold,
+                               enum jd_order_way way, cudaStream_t stream);
 
 /* Loads what the pairs need on the thread's device, which else comes with the
  * first of each, behind the device's work. */

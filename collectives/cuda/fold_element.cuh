@@ -9,7 +9,8 @@
  *     sum = Fold::next(sum, b);
  *     Fold::stored out = Fold::last(sum, divisor);
  *
- * fold_visit() finds the Fold of a pair. A compiler of C++ without CUDA takes
+ * fold_visit() finds the Fold of a pair, fold_visit_keys() what turns floats
+ * into integers of the same order. A compiler of C++ without CUDA takes
  * this file too: the unit tests are built by one.
  */
 #ifndef COLLECTIVES_CUDA_FOLD_ELEMENT_CUH
@@ -22,6 +23,7 @@
 #endif
 #define JD_INLINE FOLD_INLINE
 #include "collectives/kernels/fold_number.h"
+#include "collectives/kernels/order_keys.h"
 #include "collectives/kernels/reduce.h"
 #include "jd_dtype.h"
 
@@ -232,6 +234,34 @@ DEFINE_FLOAT_ORDER(f16, uint16_t)
 DEFINE_FLOAT_ORDER(bf16, uint16_t)
 DEFINE_FLOAT_ORDER(f32, uint32_t)
 DEFINE_FLOAT_ORDER(f64, uint64_t)
+
+/* One vector's codes as keys, and back (order_keys.h). */
+#define DEFINE_MAP(name, type, expression)                                     \
+    struct name : fold_codes<type> {                                           \
+        FOLD_INLINE type next(type x, type y)                                  \
+        {                                                                      \
+            (void)y;                                                           \
+            return x;                                                          \
+        }                                                                      \
+        FOLD_INLINE type last(type x, int divisor)                             \
+        {                                                                      \
+            (void)divisor;                                                     \
+            return (type)(expression);                                         \
+        }                                                                      \
+    };
+#define DEFINE_KEYS(name, type, number)                                        \
+    DEFINE_MAP(keys_max_##name, type, jd__##name##_key(x))                     \
+    DEFINE_MAP(keys_min_##name, type,                                          \
+               jd__##name##_key(x ^ jd__##name##_sign()))                      \
+    DEFINE_MAP(codes_max_##name, type, jd__##name##_code((number)x, 0))        \
+    DEFINE_MAP(codes_min_##name, type,                                         \
+               jd__##name##_code((number)x, jd__##name##_sign()))
+DEFINE_KEYS(f8e4m3fn, uint8_t, int8_t)
+DEFINE_KEYS(f8e5m2, uint8_t, int8_t)
+DEFINE_KEYS(f32, uint32_t, int32_t)
+DEFINE_KEYS(f64, uint64_t, int64_t)
+#undef DEFINE_MAP
+#undef DEFINE_KEYS
 #undef DEFINE_CODES
 #undef DEFINE_BITS
 #undef DEFINE_INTEGER_ORDER
@@ -338,6 +368,30 @@ bool fold_visit(jd_dtype dtype, enum jd_reduce op, Visitor &visitor)
         return false;
     }
 }
+
+/* As fold_visit(), with what makes keys of one vector, or codes of keys; false
+ * where jd__order_keys_find() has none. */
+#define FOLD_KEYS(number, name)                                                \
+    case JD_##number:                                                          \
+        return way == JD_ORDER_TO_KEYS                                         \
+                   ? fold_visit_order<keys_max_##name, keys_min_##name>(       \
+                         op, visitor)                                          \
+                   : fold_visit_order<codes_max_##name, codes_min_##name>(     \
+                         op, visitor);
+template <class Visitor>
+bool fold_visit_keys(jd_dtype dtype, enum jd_reduce op, enum jd_order_way way,
+                     Visitor &visitor)
+{
+    switch (dtype) {
+        FOLD_KEYS(F8E5M2, f8e5m2)
+        FOLD_KEYS(F8E4M3FN, f8e4m3fn)
+        FOLD_KEYS(F32, f32)
+        FOLD_KEYS(F64, f64)
+    default:
+        return false;
+    }
+}
+#undef FOLD_KEYS
 #undef FOLD_BITS
 #undef FOLD_ORDER
 #undef FOLD_INTEGER

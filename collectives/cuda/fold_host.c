@@ -25,6 +25,12 @@ struct buffer {
     int device;
 };
 
+/* What is queued. */
+struct host_fold {
+    const struct jd_cuda_fold *fold;
+    jd_fold_function *function;
+};
+
 /* Those that no call is queueing work for. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct buffer *buffers;
@@ -52,10 +58,11 @@ static void CUDART_CB run_piece(void *arg)
         free(piece);
 }
 
-static struct fold_piece *make_piece(const struct jd_cuda_fold *fold,
+static struct fold_piece *make_piece(const struct host_fold *host,
                                      unsigned char *memory, size_t count,
                                      bool stays)
 {
+    const struct jd_cuda_fold *fold = host->fold;
     size_t num_ins = (size_t)fold->terms;
     size_t bytes = count * jd_dtype_size(fold->dtype);
     struct fold_piece *piece =
@@ -63,7 +70,7 @@ static struct fold_piece *make_piece(const struct jd_cuda_fold *fold,
     if (!piece)
         return NULL;
     *piece = (struct fold_piece){
-        .function = jd__fold_find(fold->dtype, fold->op, JD_FOLD_WHOLE),
+        .function = host->function,
         .fold = { .ins = piece->ins,
                   .outs = &piece->out,
                   .num_ins = fold->terms,
@@ -190,10 +197,11 @@ static cudaError_t find_buffer_quietly(cudaStream_t stream, size_t bytes,
 }
 
 /* The elements from start on, and there. */
-static cudaError_t queue_piece(const struct jd_cuda_fold *fold, size_t start,
+static cudaError_t queue_piece(const struct host_fold *host, size_t start,
                                size_t count, struct buffer *buffer,
                                bool is_captured, cudaStream_t stream)
 {
+    const struct jd_cuda_fold *fold = host->fold;
     size_t size = jd_dtype_size(fold->dtype), bytes = count * size;
     const unsigned char *in = (const unsigned char *)fold->in + start * size;
     cudaError_t error = cudaSuccess;
@@ -204,7 +212,7 @@ static cudaError_t queue_piece(const struct jd_cuda_fold *fold, size_t start,
     if (error != cudaSuccess)
         return error;
     struct fold_piece *piece =
-        make_piece(fold, buffer->memory, count, is_captured);
+        make_piece(host, buffer->memory, count, is_captured);
     if (!piece)
         return cudaErrorMemoryAllocation;
     error = cudaLaunchHostFunc(stream, run_piece, piece);
@@ -219,17 +227,18 @@ static cudaError_t queue_piece(const struct jd_cuda_fold *fold, size_t start,
                            stream);
 }
 
-static cudaError_t queue_pieces(const struct jd_cuda_fold *fold,
+static cudaError_t queue_pieces(const struct host_fold *host,
                                 struct buffer *buffer, bool is_captured,
                                 cudaStream_t stream)
 {
+    const struct jd_cuda_fold *fold = host->fold;
     size_t size = jd_dtype_size(fold->dtype);
     size_t most = buffer->bytes / ((size_t)fold->terms * size);
     cudaError_t error = cudaSuccess;
     for (size_t start = 0; start < fold->count && error == cudaSuccess;
          start += most) {
         size_t left = fold->count - start;
-        error = queue_piece(fold, start, left < most ? left : most, buffer,
+        error = queue_piece(host, start, left < most ? left : most, buffer,
                             is_captured, stream);
     }
     return error;
@@ -258,8 +267,10 @@ static size_t wanted_bytes(const struct jd_cuda_fold *fold)
 }
 
 static cudaError_t fold_in_buffer(const struct jd_cuda_fold *fold,
+                                  jd_fold_function *function,
                                   cudaStream_t stream)
 {
+    const struct host_fold host = { fold, function };
     enum cudaStreamCaptureStatus capture;
     cudaError_t error = cudaStreamIsCapturing(stream, &capture);
     if (error != cudaSuccess)
@@ -270,7 +281,7 @@ static cudaError_t fold_in_buffer(const struct jd_cuda_fold *fold,
         find_buffer_quietly(stream, wanted_bytes(fold), is_captured, &buffer);
     if (error != cudaSuccess)
         return error;
-    error = queue_pieces(fold, buffer, is_captured, stream);
+    error = queue_pieces(&host, buffer, is_captured, stream);
     if (is_captured)
         return error;
     cudaError_t ended = end_use(buffer, stream);
@@ -283,11 +294,24 @@ cudaError_t jd__cuda_fold(const struct jd_cuda_fold *fold, cudaStream_t stream)
     if (fold->count == 0)
         return cudaSuccess;
     if (fold->terms > 1 || fold->op == JD_REDUCE_MEAN)
-        return fold_in_buffer(fold, stream);
+        return fold_in_buffer(
+            fold, jd__fold_find(fold->dtype, fold->op, JD_FOLD_WHOLE), stream);
     return fold->in == fold->out
                ? cudaSuccess
                : cudaMemcpyAsync(fold->out, fold->in, bytes,
                                  cudaMemcpyDeviceToDevice, stream);
+}
+
+cudaError_t jd__cuda_fold_keys(const struct jd_cuda_fold *fold,
+                               enum jd_order_way way, cudaStream_t stream)
+{
+    struct jd_cuda_fold one = *fold;
+    one.terms = 1;
+    return fold->count == 0
+               ? cudaSuccess
+               : fold_in_buffer(&one,
+                                jd__order_keys_find(fold->dtype, fold->op, way),
+                                stream);
 }
 
 cudaError_t jd__cuda_fold_load(void)

@@ -176,6 +176,19 @@ extern "C" cudaError_t jd__cuda_fold(const struct jd_cuda_fold *fold,
     return launcher.error;
 }
 
+extern "C" cudaError_t jd__cuda_fold_keys(const struct jd_cuda_fold *fold,
+                                          enum jd_order_way way,
+                                          cudaStream_t stream)
+{
+    struct jd_cuda_fold one = *fold;
+    struct launcher launcher = { &one, stream, cudaErrorInvalidValue };
+    one.terms = 1;
+    if (fold->count == 0)
+        return cudaSuccess;
+    fold_visit_keys(fold->dtype, fold->op, way, launcher);
+    return launcher.error;
+}
+
 /* Looking at a kernel loads it. */
 struct loader {
     cudaError_t error;
@@ -196,12 +209,19 @@ struct loader {
     }
 };
 
+static void load_pair(jd_dtype dtype, enum jd_reduce op, struct loader &loader)
+{
+    fold_visit(dtype, op, loader);
+    fold_visit_keys(dtype, op, JD_ORDER_TO_KEYS, loader);
+    fold_visit_keys(dtype, op, JD_ORDER_FROM_KEYS, loader);
+}
+
 extern "C" cudaError_t jd__cuda_fold_load(void)
 {
     struct loader loader = { cudaSuccess };
     for (int dtype = 0; dtype <= JD_F8E4M3FN; dtype++)
         for (int op = 0; op < JD_REDUCE_COUNT; op++)
-            fold_visit((jd_dtype)dtype, (enum jd_reduce)op, loader);
+            load_pair((jd_dtype)dtype, (enum jd_reduce)op, loader);
     return loader.error;
 }
 

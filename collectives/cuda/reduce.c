@@ -8,6 +8,9 @@
  * A mean of F32, F64 and complex numbers is NCCL's where the members' number
  * is a power of two: NCCL multiplies each summand by its inverse, which is
  * exact then. Else it is the sum, divided by a fold. F16 and BF16: NCCL's.
+ *
+ * A maximum or minimum of F32, F64 and F8 is NCCL's maximum of their keys
+ * (order_keys.h), between two passes over the vector.
  */
 #include "collectives/cuda/check.h"
 #include "collectives/cuda/connect.h"
@@ -91,9 +94,18 @@ static void fold_vectors(struct cuda_reduction *r, const void *in,
                                                    .count = count });
 }
 
-/* The sum in out becomes the mean, where NCCL did not do that. */
-static void divide_sum(struct cuda_reduction *r, void *out, size_t count)
+static void make_keys(struct cuda_reduction *r, const void *in, void *out,
+                      size_t count)
 {
+    jd__task_keys(&r->task, r->op, JD_ORDER_TO_KEYS, in, out, count);
+}
+
+/* What NCCL left in out: the greatest keys become floats, and a sum the mean
+ * where NCCL did not do that. */
+static void finish_native(struct cuda_reduction *r, void *out, size_t count)
+{
+    if (r->way.is_keyed)
+        jd__task_keys(&r->task, r->op, JD_ORDER_FROM_KEYS, out, out, count);
     if (r->op != JD_REDUCE_MEAN || r->way.op == ncclAvg)
         return;
     jd__task_fold(&r->task, (struct jd_cuda_fold){ .op = JD_REDUCE_MEAN,
@@ -115,6 +127,18 @@ static void reduce_alone(struct cuda_reduction *r, size_t count)
 }
 
 /* ---- all_reduce --------------------------------------------------------- */
+
+/* Keys are made in out, where NCCL then works in place. */
+static void reduce_native(struct cuda_reduction *r, size_t count)
+{
+    const void *in = in_of(r, 0);
+    void *out = out_of(r, 0);
+    if (r->way.is_keyed)
+        make_keys(r, in, out, count);
+    jd__task_all_reduce(&r->task, r->way.is_keyed ? out : in, out, count,
+                        r->way);
+    finish_native(r, out, count);
+}
 
 /* Each member has room for all vectors. */
 static void reduce_short(struct cuda_reduction *r, size_t count)
@@ -205,8 +229,7 @@ jd_status jd__cuda_all_reduce(struct jd_comm *comm,
     if (r.size == 1) {
         reduce_alone(&r, count);
     } else if (r.way.is_native) {
-        jd__task_all_reduce(&r.task, in_of(&r, 0), out_of(&r, 0), count, r.way);
-        divide_sum(&r, out_of(&r, 0), count);
+        reduce_native(&r, count);
     } else if (count * r.task.element <=
                jd__cuda_limits.gather / (size_t)r.size) {
         reduce_short(&r, count);
@@ -226,7 +249,7 @@ static const char *block_of(const struct cuda_reduction *r, size_t row,
                         r->task.call->count);
 }
 
-/* The chunk of a member's block, without its gaps. */
+/* The chunk of a member's block, without its gaps, as NCCL takes it. */
 static void pack_chunk(struct cuda_reduction *r,
                        const struct jd_cuda_chunk *chunk, int member, char *to)
 {
@@ -234,9 +257,15 @@ static void pack_chunk(struct cuda_reduction *r,
     size_t pitch = r->task.call->count * (size_t)r->size * r->task.element;
     const char *from =
         block_of(r, chunk->row, member) + chunk->column * r->task.element;
+    if (r->way.is_keyed && chunk->rows == 1) {
+        make_keys(r, from, to, chunk->columns);
+        return;
+    }
     jd__task_copy_rows(&r->task, (struct jd_cuda_rows){ to, width },
                        (struct jd_cuda_rows){ (char *)(uintptr_t)from, pitch },
                        width, chunk->rows);
+    if (r->way.is_keyed)
+        make_keys(r, to, to, chunk->rows * chunk->columns);
 }
 
 static char *target_of(const struct cuda_reduction *r,
@@ -257,7 +286,7 @@ static void scatter_rows(struct cuda_reduction *r, size_t rows)
     for (size_t i = 0; i < rows; i++)
         jd__task_reduce_scatter(&r->task, block_of(r, i, 0),
                                 out_of(r, i * count), count, r->way);
-    divide_sum(r, out_of(r, 0), rows * count);
+    finish_native(r, out_of(r, 0), rows * count);
 }
 
 static void scatter_packed(struct cuda_reduction *r, size_t rows)
@@ -277,7 +306,7 @@ static void scatter_packed(struct cuda_reduction *r, size_t rows)
         jd__task_reduce_scatter(&r->task, packed, target_of(r, &chunk), part,
                                 r->way);
     }
-    divide_sum(r, out_of(r, 0), rows * count);
+    finish_native(r, out_of(r, 0), rows * count);
 }
 
 /* The members' vectors of this one's block come to it. packed has room for
@@ -339,7 +368,7 @@ jd_status jd__cuda_reduce_scatter(struct jd_comm *comm,
         reduce_alone(&r, block);
     else if (!r.way.is_native)
         scatter_composed(&r, rows);
-    else if (rows == 1 || row >= jd__cuda_limits.row)
+    else if (!r.way.is_keyed && (rows == 1 || row >= jd__cuda_limits.row))
         scatter_rows(&r, rows);
     else
         scatter_packed(&r, rows);

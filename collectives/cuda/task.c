@@ -141,6 +141,20 @@ void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
     check_error(task, jd__cuda_fold(&fold, task->handle), "a fold's kernel");
 }
 
+void jd__task_keys(struct jd_cuda_task *task, enum jd_reduce op,
+                   enum jd_order_way way, const void *in, void *out,
+                   size_t count)
+{
+    const struct jd_cuda_fold fold = { .dtype = task->call->dtype,
+                                       .op = op,
+                                       .in = in,
+                                       .out = out,
+                                       .count = count };
+    if (task->status == JD_OK && count > 0)
+        check_error(task, jd__cuda_fold_keys(&fold, way, task->handle),
+                    "a kernel of keys");
+}
+
 /* ---- between members ---------------------------------------------------- */
 
 /* Noted here: what is staged, or a scratch that grows, may wait before, and a

@@ -88,6 +88,11 @@ void jd__task_copy_rows(struct jd_cuda_task *task, struct jd_cuda_rows to,
 /* All but fold.dtype is the caller's. */
 void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold);
 
+/* in's keys into out, or the way back (fold.h), of the task's type. */
+void jd__task_keys(struct jd_cuda_task *task, enum jd_reduce op,
+                   enum jd_order_way way, const void *in, void *out,
+                   size_t count);
+
 /* ---- between members ---------------------------------------------------- */
 
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,

@@ -4,7 +4,9 @@
  *
  * A pair is native where NCCL gives jd's bits, or, of floating sums, means and
  * products, a result within the rounding of another order. It does not for
- * - pmax and pmin of floats: jd's have NaN win and -0.0 < +0.0;
+ * - pmax and pmin of floats: jd's have NaN win and -0.0 < +0.0. Of F32, F64 and
+ *   F8 it is the greatest of integers that are in that order, as many bytes
+ *   each, which NCCL has, but for 16 bits;
  * - products of F16 and BF16: NCCL's round after each factor;
  * - F8 (NCCL has it from 2.24 on): its sums round after each summand;
  * - 16-bit integers, which NCCL lacks; products of complex numbers;
@@ -29,11 +31,14 @@ static const ncclRedOp_t ops[JD_REDUCE_COUNT] = {
 #define INTEGER (BIT(SUM) | BIT(PROD) | ORDERED)
 #define SUMS (BIT(SUM) | BIT(MEAN))
 
-/* What NCCL does of a type, and as how many of which of its own. */
+/* What NCCL does of a type, and as how many of which of its own; and what it
+ * does of its keys. */
 struct type_row {
     unsigned native; /* bits of enum jd_reduce */
     int parts;
     ncclDataType_t type;
+    unsigned keyed; /* bits */
+    ncclDataType_t key;
 };
 
 static const struct type_row rows[] = {
@@ -46,20 +51,30 @@ static const struct type_row rows[] = {
     [JD_U64] = { INTEGER, 1, ncclUint64 },
     [JD_F16] = { SUMS, 1, ncclFloat16 },
     [JD_BF16] = { SUMS, 1, BFLOAT16 },
-    [JD_F32] = { SUMS | BIT(PROD), 1, ncclFloat32 },
-    [JD_F64] = { SUMS | BIT(PROD), 1, ncclFloat64 },
+    [JD_F32] = { SUMS | BIT(PROD), 1, ncclFloat32, ORDERED, ncclInt32 },
+    [JD_F64] = { SUMS | BIT(PROD), 1, ncclFloat64, ORDERED, ncclInt64 },
     [JD_C64] = { SUMS, 2, ncclFloat32 },
     [JD_C128] = { SUMS, 2, ncclFloat64 },
+    [JD_F8E5M2] = { .keyed = ORDERED, .key = ncclInt8 },
+    [JD_F8E4M3FN] = { .keyed = ORDERED, .key = ncclInt8 },
 };
 
 struct jd_cuda_way jd__cuda_way_of(jd_dtype dtype, enum jd_reduce op)
 {
     size_t number = (size_t)dtype;
-    if (number >= sizeof rows / sizeof *rows ||
-        !(rows[number].native & 1u << op))
-        return (struct jd_cuda_way){ .is_native = false };
-    return (struct jd_cuda_way){ .is_native = true,
-                                 .type = rows[number].type,
-                                 .parts = rows[number].parts,
-                                 .op = ops[op] };
+    const struct type_row none = { 0 }, *row = &none;
+    if (number < sizeof rows / sizeof *rows)
+        row = &rows[number];
+    if (row->native & 1u << op)
+        return (struct jd_cuda_way){ .is_native = true,
+                                     .type = row->type,
+                                     .parts = row->parts,
+                                     .op = ops[op] };
+    if (row->keyed & 1u << op)
+        return (struct jd_cuda_way){ .is_native = true,
+                                     .is_keyed = true,
+                                     .type = row->key,
+                                     .parts = 1,
+                                     .op = ncclMax };
+    return (struct jd_cuda_way){ .is_native = false };
 }

@@ -187,11 +187,13 @@ JD_INLINE uint32_t jd__small_from_f64(double x, struct jd_small type)
 }
 
 /*
- * jd__NAME_max(): the larger of two codes of a type. The order of floating
- * numbers as that of signed integers: negative ones are turned round. NaNs with
- * a sign, which are the lowest then, are brought above the others by taking off
- * their number, modulo 2^bits, and so NaN wins a maximum. For a minimum the
- * sign is changed before and after: flip is jd__NAME_sign() then, else 0.
+ * The order of floating numbers as that of signed integers: jd__NAME_key() of a
+ * code, in which negative ones are turned round. NaNs with a sign, which are
+ * the lowest then, are brought above the others by taking off their number,
+ * modulo 2^bits, and so NaN wins a maximum. For a minimum the sign is changed
+ * before and after: flip is jd__NAME_sign() then, else 0. jd__NAME_code() is
+ * the way back; of all NaNs' keys it makes the one NaN. jd__NAME_max() is the
+ * larger of two codes.
  */
 #define JD_DEFINE_ORDER(name, bits, infinity, nan)                             \
     JD_INLINE uint##bits##_t jd__##name##_sign(void)                           \
@@ -205,18 +207,23 @@ JD_INLINE uint32_t jd__small_from_f64(double x, struct jd_small type)
         return (int##bits##_t)((code ^ ((uint##bits##_t)sign & low)) -         \
                                (low - (infinity)));                            \
     }                                                                          \
-    JD_INLINE uint##bits##_t jd__##name##_max(                                 \
-        uint##bits##_t a, uint##bits##_t b, uint##bits##_t flip)               \
+    JD_INLINE uint##bits##_t jd__##name##_code(int##bits##_t number,           \
+                                               uint##bits##_t flip)            \
     {                                                                          \
         const uint##bits##_t low = (uint##bits##_t) ~0 >> 1;                   \
-        int##bits##_t x = jd__##name##_key(a ^ flip),                          \
-                      y = jd__##name##_key(b ^ flip);                          \
-        uint##bits##_t key = (uint##bits##_t)(x > y ? x : y);                  \
-        key = (uint##bits##_t)(key + (low - (infinity)));                      \
+        uint##bits##_t key =                                                   \
+            (uint##bits##_t)((uint##bits##_t)number + (low - (infinity)));     \
         int##bits##_t sign = (int##bits##_t)key < 0 ? -1 : 0;                  \
         uint##bits##_t code = key ^ ((uint##bits##_t)sign & low);              \
         return (uint##bits##_t)((code & low) > (infinity) ? (nan)              \
                                                           : (code ^ flip));    \
+    }                                                                          \
+    JD_INLINE uint##bits##_t jd__##name##_max(                                 \
+        uint##bits##_t a, uint##bits##_t b, uint##bits##_t flip)               \
+    {                                                                          \
+        int##bits##_t x = jd__##name##_key(a ^ flip),                          \
+                      y = jd__##name##_key(b ^ flip);                          \
+        return jd__##name##_code(x > y ? x : y, flip);                         \
     }
 JD_DEFINE_ORDER(f8e4m3fn, 8, 0x7e, 0x7f)
 JD_DEFINE_ORDER(f8e5m2, 8, 0x7c, 0x7e)

@@ -44,6 +44,40 @@ static void expect(const struct jd_cuda_fold *fold, const unsigned char *from)
                            .divisor = fold->divisor });
 }
 
+/* What was written at the offset is as wanted, and nothing beside it is. */
+static bool is_as_wanted(size_t offset, size_t bytes)
+{
+    check(cudaMemcpy(result, memory + ROOM, bytes + 64, cudaMemcpyDeviceToHost),
+          "cudaMemcpy");
+    return result[offset + bytes] == 0xa5 &&
+           (offset == 0 || result[offset - 1] == 0xa5) &&
+           memcmp(result + offset, wanted, bytes) == 0;
+}
+
+/* Keys, or floats of any keys, against the cpu's. */
+static bool has_same_keys(struct jd_cuda_fold fold, enum jd_order_way way,
+                          size_t offset)
+{
+    size_t bytes = fold.count * jd_dtype_size(fold.dtype);
+    fold.in = memory + offset;
+    fold.out = memory + ROOM + offset;
+    jd__order_keys_find(fold.dtype, fold.op, way)(
+        &(struct jd_fold){ .ins = (const void *[]){ ins + offset },
+                           .outs = (void *[]){ wanted },
+                           .num_ins = 1,
+                           .num_outs = 1,
+                           .count = fold.count });
+    check(cudaMemset(memory + ROOM, 0xa5, bytes + 64), "cudaMemset");
+    check(jd__cuda_fold_keys(&fold, way, NULL), "jd__cuda_fold_keys");
+    if (is_as_wanted(offset, bytes))
+        return true;
+    printf("%s, operation %d, %s keys of %zu elements, %zu bytes on: other "
+           "bits than the cpu's, or written beside\n",
+           jd_dtype_name(fold.dtype), (int)fold.op,
+           way == JD_ORDER_TO_KEYS ? "to" : "from", fold.count, offset);
+    return false;
+}
+
 /* Whether the GPU gives the same; the vectors begin offset bytes on. */
 static bool is_same(struct jd_cuda_fold fold, size_t offset)
 {
@@ -54,16 +88,12 @@ static bool is_same(struct jd_cuda_fold fold, size_t offset)
     expect(&fold, ins + offset);
     check(cudaMemset(memory + ROOM, 0xa5, bytes + 64), "cudaMemset");
     check(jd__cuda_fold(&fold, NULL), "jd__cuda_fold");
-    check(cudaMemcpy(result, memory + ROOM, bytes + 64, cudaMemcpyDeviceToHost),
-          "cudaMemcpy");
-    bool is_inside = result[offset + bytes] == 0xa5 &&
-                     (offset == 0 || result[offset - 1] == 0xa5);
-    if (is_inside && memcmp(result + offset, wanted, bytes) == 0)
+    if (is_as_wanted(offset, bytes))
         return true;
     printf("%s, operation %d of %d vectors of %zu elements, %zu bytes on: "
-           "other bits than the cpu's%s\n",
+           "other bits than the cpu's, or written beside\n",
            jd_dtype_name(fold.dtype), (int)fold.op, fold.terms, fold.count,
-           offset, is_inside ? "" : ", and written beside");
+           offset);
     return false;
 }
 
@@ -85,6 +115,21 @@ static int try_pair(jd_dtype dtype, enum jd_reduce op)
     return failures;
 }
 
+static int try_keys(jd_dtype dtype, enum jd_reduce op)
+{
+    static const size_t counts[] = { 1, 1000, MAX_COUNT };
+    static const size_t offsets[] = { 0, 8, 1 };
+    int failures = 0;
+    for (int way = JD_ORDER_TO_KEYS; way <= JD_ORDER_FROM_KEYS; way++)
+        for (int c = 0; c < 3; c++)
+            for (int o = 0; o < 3; o++)
+                failures += !has_same_keys(
+                    (struct jd_cuda_fold){
+                        .dtype = dtype, .op = op, .count = counts[c] },
+                    (enum jd_order_way)way, offsets[o]);
+    return failures;
+}
+
 int main(void)
 {
     int failures = 0, pairs = 0;
@@ -96,6 +141,9 @@ int main(void)
         for (int op = 0; op < JD_REDUCE_COUNT; op++)
             if (has_meaning(dtypes[d], (enum jd_reduce)op)) {
                 failures += try_pair(dtypes[d], (enum jd_reduce)op);
+                if (jd__order_keys_find(dtypes[d], (enum jd_reduce)op,
+                                        JD_ORDER_TO_KEYS))
+                    failures += try_keys(dtypes[d], (enum jd_reduce)op);
                 pairs++;
             }
     }

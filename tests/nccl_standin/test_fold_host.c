@@ -104,6 +104,21 @@ static void compare(const struct vectors *v)
                   v->fold.count);
 }
 
+static void expect_keys(const struct vectors *v, const void *in,
+                        enum jd_order_way way, const void *is)
+{
+    size_t bytes = v->fold.count * v->size;
+    void *wanted = malloc(bytes);
+    jd__order_keys_find(v->fold.dtype, v->fold.op,
+                        way)(&(struct jd_fold){ .ins = &in,
+                                                .outs = &wanted,
+                                                .num_ins = 1,
+                                                .num_outs = 1,
+                                                .count = v->fold.count });
+    ck_assert(memcmp(wanted, is, bytes) == 0);
+    free(wanted);
+}
+
 START_TEST(every_pair_has_the_bits_of_the_cpu)
 {
     cudaStream_t stream = make_stream(cudaStreamNonBlocking);
@@ -118,6 +133,30 @@ START_TEST(every_pair_has_the_bits_of_the_cpu)
             compare(&v);
             free_vectors(&v);
         }
+}
+END_TEST
+
+/* Keys in place of the vector, in two pieces, and back. */
+START_TEST(keys_come_and_go)
+{
+    static const enum jd_reduce ops[] = { JD_REDUCE_MAX, JD_REDUCE_MIN };
+    cudaStream_t stream = make_stream(cudaStreamNonBlocking);
+    struct vectors v = make_vectors(JD_F32, ops[_i], 1, 3 * MANY);
+    size_t bytes = v.fold.count * v.size;
+    GOOD(cudaMemcpyAsync(v.device, v.host, bytes, cudaMemcpyHostToDevice,
+                         stream));
+    v.fold.terms = 7; /* not looked at */
+    GOOD(jd__cuda_fold_keys(&v.fold, JD_ORDER_TO_KEYS, stream));
+    GOOD(cudaMemcpyAsync(v.wanted, v.fold.out, bytes, cudaMemcpyDeviceToHost,
+                         stream));
+    v.fold.in = v.fold.out;
+    GOOD(jd__cuda_fold_keys(&v.fold, JD_ORDER_FROM_KEYS, stream));
+    GOOD(cudaMemcpyAsync(v.result, v.fold.out, bytes, cudaMemcpyDeviceToHost,
+                         stream));
+    GOOD(cudaStreamSynchronize(stream));
+    expect_keys(&v, v.host, JD_ORDER_TO_KEYS, v.wanted);
+    expect_keys(&v, v.wanted, JD_ORDER_FROM_KEYS, v.result);
+    free_vectors(&v);
 }
 END_TEST
 
@@ -268,6 +307,7 @@ int main(void)
     TCase *tcase = add_case(suite, "fold_host");
     tcase_add_loop_test(tcase, every_pair_has_the_bits_of_the_cpu, 0,
                         NUM_DTYPES);
+    tcase_add_loop_test(tcase, keys_come_and_go, 0, 2);
     tcase_add_test(tcase, long_vectors_go_in_pieces);
     tcase_add_test(tcase, the_result_may_be_one_of_the_vectors);
     tcase_add_test(tcase, it_is_queued_and_not_run);

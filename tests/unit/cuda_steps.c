@@ -11,6 +11,7 @@
 enum kind {
     COPY,
     FOLD,
+    KEYS,
     CLEAR,
     GROUP, /* sends and receives follow, until the next kind */
     SEND,
@@ -31,6 +32,7 @@ struct step {
     bool is_done;
     struct jd_cuda_way way;
     struct jd_cuda_fold fold;
+    enum jd_order_way order_way;
 };
 
 /* ---- queueing ----------------------------------------------------------- */
@@ -165,6 +167,21 @@ void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)
                    fold.count * task->element);
     check_write(task, fold.out, fold.count * task->element);
     add(task, (struct step){ .kind = FOLD, .fold = fold });
+}
+
+void jd__task_keys(struct jd_cuda_task *task, enum jd_reduce op,
+                   enum jd_order_way way, const void *in, void *out,
+                   size_t count)
+{
+    check_read(task, in, count * task->element);
+    check_write(task, out, count * task->element);
+    add(task, (struct step){ .kind = KEYS,
+                             .order_way = way,
+                             .fold = { .dtype = task->call->dtype,
+                                       .op = op,
+                                       .in = in,
+                                       .out = out,
+                                       .count = count } });
 }
 
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,
@@ -312,6 +329,17 @@ static void fold(jd_dtype dtype, enum jd_reduce op, const void *const *ins,
     });
 }
 
+static void make_keys(const struct step *step)
+{
+    const struct jd_cuda_fold *keys = &step->fold;
+    jd__order_keys_find(keys->dtype, keys->op, step->order_way)(
+        &(struct jd_fold){ .ins = &keys->in,
+                           .outs = (void *[]){ keys->out },
+                           .num_ins = 1,
+                           .num_outs = 1,
+                           .count = keys->count });
+}
+
 /* True where the step needs nobody else. */
 static bool do_alone(const struct step *step)
 {
@@ -333,6 +361,9 @@ static bool do_alone(const struct step *step)
         fold(step->fold.dtype, step->fold.op, ins, step->fold.terms,
              step->fold.out, step->fold.count, step->fold.divisor);
         return true;
+    case KEYS:
+        make_keys(step);
+        return true;
     default:
         return false;
     }
@@ -353,10 +384,19 @@ static enum jd_reduce op_of(struct jd_cuda_way way)
                                : JD_REDUCE_PROD;
 }
 
+/* The type that NCCL reduces. */
+static jd_dtype dtype_of(const struct steps *steps, struct jd_cuda_way way)
+{
+    return !way.is_keyed           ? steps->members[0].call.dtype
+           : way.type == ncclInt8  ? JD_S8
+           : way.type == ncclInt32 ? JD_S32
+                                   : JD_S64;
+}
+
 static void do_reduction(struct steps *steps, const struct step *first)
 {
     size_t size = (size_t)steps->size, bytes = first->bytes;
-    jd_dtype dtype = steps->members[0].call.dtype;
+    jd_dtype dtype = dtype_of(steps, first->way);
     bool scatters = first->kind == REDUCE_SCATTER;
     size_t whole = scatters ? bytes * size : bytes;
     const void *ins[STEPS_MEMBERS];

@@ -38,3 +38,10 @@ extern "C" bool fold_on_host(jd_dtype dtype, enum jd_reduce op,
     struct runner runner = { fold };
     return fold_visit(dtype, op, runner);
 }
+
+extern "C" bool keys_on_host(jd_dtype dtype, enum jd_reduce op,
+                             enum jd_order_way way, const struct jd_fold *fold)
+{
+    struct runner runner = { fold };
+    return fold_visit_keys(dtype, op, way, runner);
+}

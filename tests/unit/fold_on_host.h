@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_FOLD_ON_HOST_H
 #define TESTS_UNIT_FOLD_ON_HOST_H
 
-#include "collectives/kernels/fold.h"
+#include "collectives/kernels/order_keys.h"
 
 #include <stdbool.h>
 
@@ -13,6 +13,11 @@ extern "C" {
 
 /* fold->num_ins vectors into outs[0]; false for a pair without a meaning. */
 bool fold_on_host(jd_dtype dtype, enum jd_reduce op,
+                  const struct jd_fold *fold);
+
+/* fold->ins[0]'s keys, or the way back, into outs[0]; false where there are
+ * none. */
+bool keys_on_host(jd_dtype dtype, enum jd_reduce op, enum jd_order_way way,
                   const struct jd_fold *fold);
 
 #ifdef __cplusplus

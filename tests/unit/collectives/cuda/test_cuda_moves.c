@@ -132,6 +132,8 @@ static const struct pair {
     { JD_S32, JD_REDUCE_MIN },    { JD_PRED, JD_REDUCE_MAX },
     { JD_U64, JD_REDUCE_XOR },    { JD_S16, JD_REDUCE_AND },
     { JD_PRED, JD_REDUCE_OR },    { JD_PRED, JD_REDUCE_XOR },
+    { JD_F64, JD_REDUCE_MIN },    { JD_F8E4M3FN, JD_REDUCE_MIN },
+    { JD_BF16, JD_REDUCE_MAX },   { JD_F16, JD_REDUCE_MIN },
 };
 enum { NUM_PAIRS = sizeof pairs / sizeof *pairs };
 
@@ -266,6 +268,18 @@ START_TEST(a_native_sum_is_one_call)
     all_reduce(steps, pairs[0], 1024, IN_PLACE);
     ck_assert_msg(steps->collectives > 1 || steps->members[0].most_scratch,
                   "JD_DETERMINISTIC composes it");
+    steps_free(steps);
+}
+END_TEST
+
+/* Keys are made in out: nothing is needed beside it. */
+START_TEST(a_maximum_of_floats_is_one_call)
+{
+    struct steps *steps = steps_of(4, true);
+    all_reduce(steps, (struct pair){ JD_F32, JD_REDUCE_MAX }, 1024, APART);
+    ck_assert_int_eq(steps->collectives, 1);
+    ck_assert_int_eq(steps->messages, 0);
+    ck_assert_uint_eq(steps->members[0].most_scratch, 0);
     steps_free(steps);
 }
 END_TEST
@@ -474,6 +488,7 @@ int main(void)
     tcase_add_loop_test(reductions, each_gets_its_reduced_block, 0,
                         NUM_SETTINGS);
     tcase_add_test(reductions, a_native_sum_is_one_call);
+    tcase_add_test(reductions, a_maximum_of_floats_is_one_call);
     tcase_add_loop_test(moves, gathers_gather, 0, NUM_SETTINGS / 2);
     tcase_add_loop_test(moves, exchanges_exchange, 0, NUM_SETTINGS / 2);
     tcase_add_loop_test(moves, permutations_move_and_leave_zeros, 0,

@@ -70,13 +70,13 @@ static const struct {
     { JD_U32, " sum max min prod" },
     { JD_U64, " sum max min prod" },
     { JD_F16, " sum mean" },
-    { JD_F32, " sum mean prod" },
-    { JD_F64, " sum mean prod" },
+    { JD_F32, " sum mean max min prod" },
+    { JD_F64, " sum mean max min prod" },
     { JD_C64, " sum mean" },
     { JD_BF16, " sum mean" },
     { JD_C128, " sum mean" },
-    { JD_F8E5M2, "" },
-    { JD_F8E4M3FN, "" },
+    { JD_F8E5M2, " max min" },
+    { JD_F8E4M3FN, " max min" },
 };
 
 START_TEST(the_table_is_this)
@@ -109,6 +109,22 @@ START_TEST(signs_and_kinds_are_kept)
     ck_assert_int_eq(jd__cuda_way_of(JD_U8, JD_REDUCE_MIN).op, ncclMin);
     ck_assert_int_eq(jd__cuda_way_of(JD_PRED, JD_REDUCE_AND).op, ncclMin);
     ck_assert_int_eq(jd__cuda_way_of(JD_PRED, JD_REDUCE_OR).op, ncclMax);
+}
+END_TEST
+
+/* A least is the greatest of other keys. */
+START_TEST(the_order_of_floats_is_that_of_signed_integers)
+{
+    static const jd_dtype keyed[] = { JD_F8E5M2, JD_F8E4M3FN, JD_F32, JD_F64 };
+    static const ncclDataType_t types[] = { ncclInt8, ncclInt8, ncclInt32,
+                                            ncclInt64 };
+    for (enum jd_reduce op = JD_REDUCE_MAX; op <= JD_REDUCE_MIN; op++) {
+        struct jd_cuda_way way = jd__cuda_way_of(keyed[_i], op);
+        ck_assert(way.is_keyed && way.op == ncclMax && way.parts == 1);
+        ck_assert_int_eq(way.type, types[_i]);
+    }
+    ck_assert(!jd__cuda_way_of(keyed[_i], JD_REDUCE_SUM).is_keyed);
+    ck_assert(!jd__cuda_way_of(JD_S32, JD_REDUCE_MAX).is_keyed);
 }
 END_TEST
 
@@ -186,6 +202,8 @@ int main(void)
     tcase_add_test(types, native_elements_have_their_size);
     tcase_add_loop_test(types, the_table_is_this, 0, NUM_DTYPES);
     tcase_add_test(types, signs_and_kinds_are_kept);
+    tcase_add_loop_test(types, the_order_of_floats_is_that_of_signed_integers,
+                        0, 4);
     tcase_add_test(parts, parts_are_all_there_is);
     tcase_add_test(parts, chunks_are_all_there_is);
     tcase_add_test(parts, chunks_may_be_large);
