@@ -85,6 +85,12 @@ struct jd_box {
 jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
                        const jd_range *index);
 
+/* The same, which may only be queued on a device's stream: what is queued there
+ * comes before it, and it before what comes after. Where the host can touch
+ * both sides, or stream is NULL, it is done at the return. */
+jd_status jd__box_queue(const struct jd_box *to, const struct jd_box *from,
+                        const jd_range *index, struct jd_stream *stream);
+
 /* "[0:250,0:64]", cut where it does not fit. */
 void jd__box_print(const jd_range *index, int ndim, char *text, size_t size);
 

@@ -102,23 +102,6 @@ static size_t bytes_of(const struct jd_box *box)
     return (size_t)jd__box_count(box->origin, box->ndim) * box->element;
 }
 
-/* Steps the loops around the innermost on by one; false at their end. */
-static bool step_on(struct copy *copy, int64_t *at)
-{
-    for (int i = 1; i < copy->num_loops; i++) {
-        const struct loop *loop = &copy->loops[i];
-        if (++at[i] < loop->count) {
-            copy->to += loop->to;
-            copy->from += loop->from;
-            return true;
-        }
-        copy->to -= loop->to * (loop->count - 1);
-        copy->from -= loop->from * (loop->count - 1);
-        at[i] = 0;
-    }
-    return false;
-}
-
 /* The innermost loop. */
 static struct jd_rows rows_of(const struct copy *copy)
 {
@@ -134,27 +117,45 @@ static struct jd_rows rows_of(const struct copy *copy)
     };
 }
 
-jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
-                       const jd_range *index)
+/* With those around it. */
+static struct jd_nest nest_of(const struct copy *copy)
+{
+    struct jd_nest nest = { .rows = rows_of(copy) };
+    for (int i = 1; i < copy->num_loops; i++)
+        nest.loops[nest.num_loops++] =
+            (struct jd_nest_loop){ (size_t)copy->loops[i].count,
+                                   (size_t)copy->loops[i].to,
+                                   (size_t)copy->loops[i].from };
+    return nest;
+}
+
+static void copy_on_host(struct jd_nest *nest, bool streams)
+{
+    size_t at[JD_NEST_LOOPS] = { 0 };
+    do
+        jd__rows_copy(&nest->rows, streams);
+    while (jd__nest_next(nest, at));
+}
+
+jd_status jd__box_queue(const struct jd_box *to, const struct jd_box *from,
+                        const jd_range *index, struct jd_stream *stream)
 {
     struct copy copy;
-    int64_t at[JD_MAX_NDIM] = { 0 };
-    jd_status status = JD_OK;
     if (jd__box_count(index, to->ndim) == 0)
         return JD_OK;
     plan_copy(&copy, to, from, index);
-    /* The host cannot touch one side. */
-    bool is_apart = jd__device_memory_is_apart(copy.to) ||
-                    jd__device_memory_is_apart(copy.from);
-    bool streams = bytes_of(to) >= JD_STREAMED_BYTES;
-    do {
-        struct jd_rows rows = rows_of(&copy);
-        if (is_apart)
-            status = jd__device_memory_copy_rows(&rows);
-        else
-            jd__rows_copy(&rows, streams);
-    } while (status == JD_OK && step_on(&copy, at));
-    return status;
+    struct jd_nest nest = nest_of(&copy);
+    if (jd__device_memory_is_apart(copy.to) ||
+        jd__device_memory_is_apart(copy.from))
+        return jd__device_memory_copy_nest(&nest, stream);
+    copy_on_host(&nest, bytes_of(to) >= JD_STREAMED_BYTES);
+    return JD_OK;
+}
+
+jd_status jd__box_copy(const struct jd_box *to, const struct jd_box *from,
+                       const jd_range *index)
+{
+    return jd__box_queue(to, from, index, NULL);
 }
 
 void jd__box_print(const jd_range *index, int ndim, char *text, size_t size)

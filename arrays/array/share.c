@@ -9,6 +9,7 @@ struct share {
     const struct jd_box *block;
     char *memory; /* where the next elements go or come from */
     bool is_packing;
+    struct jd_stream *stream;
     jd_range index[JD_MAX_NDIM]; /* of the next ones */
 };
 
@@ -17,9 +18,9 @@ static jd_status copy_box(struct share *share)
     const struct jd_box *block = share->block;
     const struct jd_box plain = { share->memory, share->index, block->ndim,
                                   block->element };
-    jd_status status =
-        jd__box_copy(share->is_packing ? &plain : block,
-                     share->is_packing ? block : &plain, share->index);
+    jd_status status = jd__box_queue(share->is_packing ? &plain : block,
+                                     share->is_packing ? block : &plain,
+                                     share->index, share->stream);
     share->memory +=
         (size_t)jd__box_count(share->index, block->ndim) * block->element;
     return status;
@@ -65,16 +66,22 @@ static jd_status copy_part(struct share *share, const jd_range *index, int d,
 }
 
 jd_status jd__share_pack(void *to, const struct jd_box *from,
-                         const jd_range *index, int64_t begin, int64_t end)
+                         const jd_range *index, int64_t begin, int64_t end,
+                         struct jd_stream *stream)
 {
-    struct share share = { .block = from, .memory = to, .is_packing = true };
+    struct share share = {
+        .block = from, .memory = to, .is_packing = true, .stream = stream
+    };
     return copy_part(&share, index, 0, begin, end);
 }
 
 /* The memory is only read. */
 jd_status jd__share_unpack(const struct jd_box *to, const jd_range *index,
-                           int64_t begin, int64_t end, const void *from)
+                           int64_t begin, int64_t end, const void *from,
+                           struct jd_stream *stream)
 {
-    struct share share = { .block = to, .memory = (char *)(uintptr_t)from };
+    struct share share = { .block = to,
+                           .memory = (char *)(uintptr_t)from,
+                           .stream = stream };
     return copy_part(&share, index, 0, begin, end);
 }

@@ -114,7 +114,7 @@ jd_status jd__gather_unpack(const struct jd_gather *g, int member,
             break;
         status = jd__share_unpack(&to, range.index, (int64_t)range.begin,
                                   (int64_t)(range.begin + range.count),
-                                  slot + done * to.element);
+                                  slot + done * to.element, NULL);
     }
     return status;
 }

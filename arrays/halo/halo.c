@@ -458,7 +458,8 @@ static void set_data(const struct halo *halo)
     }
 }
 
-/* Packs what is sent, or unpacks what has come. */
+/* Packs what is sent, or unpacks what has come; on the shard's stream where it
+ * has one. */
 static jd_status copy_pieces(const struct halo *halo, bool sends)
 {
     size_t element = jd_dtype_size(halo->call.dtype);
@@ -473,15 +474,15 @@ static jd_status copy_pieces(const struct halo *halo, bool sends)
             continue;
         const struct jd_box packed = { data_of(halo, i), piece->index,
                                        halo->ndim, element };
-        status = jd__box_copy(sends ? &packed : &block,
-                              sends ? &block : &packed, piece->index);
+        status =
+            jd__box_queue(sends ? &packed : &block, sends ? &block : &packed,
+                          piece->index, halo->shard->stream);
     }
     return status;
 }
 
 /* ---- moving -------------------------------------------------------------- */
 
-/* What is queued has been done: the host's copies do not wait for it. */
 static jd_status await_stream(const struct halo *halo)
 {
     const struct jd_stream_table *streams =
@@ -505,14 +506,12 @@ static jd_status transfer_pieces(const struct halo *halo)
 
 static jd_status exchange_halos(const struct halo *halo)
 {
-    jd_status status = await_stream(halo);
-    if (status == JD_OK)
-        status = copy_pieces(halo, true);
+    jd_status status = copy_pieces(halo, true);
     if (status == JD_OK)
         status = transfer_pieces(halo);
     if (status == JD_OK)
-        status = await_stream(halo);
-    return status == JD_OK ? copy_pieces(halo, false) : status;
+        status = copy_pieces(halo, false);
+    return status == JD_OK ? await_stream(halo) : status;
 }
 
 jd_status jd_halo_exchange(jd_shard *shard, void *block, jd_dtype dtype,

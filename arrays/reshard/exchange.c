@@ -38,7 +38,9 @@ static struct jd_box box_of(const struct jd_exchange_part *part,
                             part->exchange->to->element };
 }
 
-static jd_status copy_pieces(const struct jd_exchange_part *part)
+/* On the stream where there is one. */
+static jd_status copy_pieces(const struct jd_exchange_part *part,
+                             struct jd_stream *stream)
 {
     const struct jd_plan_device *device = part->device;
     jd_status status = JD_OK;
@@ -49,7 +51,7 @@ static jd_status copy_pieces(const struct jd_exchange_part *part)
         struct jd_box from =
             box_of(part, &part->exchange->from->shards[piece->source]);
         struct jd_box to = box_of(part, part->to);
-        status = jd__box_copy(&to, &from, piece->index);
+        status = jd__box_queue(&to, &from, piece->index, stream);
     }
     return status;
 }
@@ -123,6 +125,7 @@ static jd_status permute_part(const struct jd_exchange_part *part,
 /* One round of one device. */
 struct exchange_round {
     const struct jd_exchange_part *part;
+    struct jd_stream *stream; /* NULL: copies are done when they return */
     int number, rounds;
 };
 
@@ -153,7 +156,8 @@ static jd_status pack_pieces(const struct exchange_round *round)
         struct piece_place place =
             find_place(round, piece->count, &piece->spot);
         char *to = (char *)part->pack + (size_t)place.at * box.element;
-        status = jd__share_pack(to, &box, piece->index, place.begin, place.end);
+        status = jd__share_pack(to, &box, piece->index, place.begin, place.end,
+                                round->stream);
     }
     return status;
 }
@@ -171,8 +175,8 @@ static jd_status unpack_pieces(const struct exchange_round *round)
             find_place(round, piece->count, &piece->spot);
         const char *from =
             (char *)part->unpack + (size_t)place.at * box.element;
-        status =
-            jd__share_unpack(&box, piece->index, place.begin, place.end, from);
+        status = jd__share_unpack(&box, piece->index, place.begin, place.end,
+                                  from, round->stream);
     }
     return status;
 }
@@ -225,19 +229,19 @@ static jd_status send_round(const struct exchange_round *round, jd_shard *shard)
         members, part->exchange->to->dtype);
 }
 
+/* All of it is queued, in order, where the device has a stream. */
 static jd_status exchange_pieces(const struct jd_exchange_part *part,
                                  jd_shard *shard)
 {
     struct exchange_round round = { .part = part,
+                                    .stream = shard->stream,
                                     .rounds = part->exchange->plan->rounds };
-    jd_status status = copy_pieces(part);
+    jd_status status = copy_pieces(part, shard->stream);
     for (; round.number < round.rounds && status == JD_OK; round.number++) {
         status = pack_pieces(&round);
         fill_lists(&round);
         if (status == JD_OK)
             status = send_round(&round, shard);
-        if (status == JD_OK)
-            status = jd_shard_synchronize(shard);
         if (status == JD_OK)
             status = unpack_pieces(&round);
     }
@@ -259,7 +263,7 @@ static jd_status exchange_part(const struct jd_exchange_part *part,
     case JD_PLAN_EXCHANGE:
         return exchange_pieces(part, shard);
     default:
-        return copy_pieces(part);
+        return copy_pieces(part, shard->stream);
     }
 }
 
@@ -306,7 +310,7 @@ static jd_status run_here(const struct jd_plan *plan,
 {
     jd_status status = JD_OK;
     for (int i = 0; i < plan->num_devices && status == JD_OK; i++)
-        status = copy_pieces(&parts[i]);
+        status = copy_pieces(&parts[i], NULL);
     return status;
 }
 

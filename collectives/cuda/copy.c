@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * copy.c - jd_device_copy() where a side is a GPU's. It comes after what the
- * program has queued on the default stream, as a cudaMemcpy would, and waits
- * for it by polling: a cudaMemcpy itself has no deadline.
+ * copy.c - jd_device_copy() where a side is a GPU's, and copies of boxes. One
+ * comes after what the program has queued on the default stream, as a
+ * cudaMemcpy would, and waits for it by polling: a cudaMemcpy itself has no
+ * deadline. A box that stays in a device may be queued on a shard's stream
+ * instead, where nothing is waited for.
  */
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/memory.h"
 #include "collectives/cuda/pause.h"
-
-#include <limits.h>
+#include "collectives/cuda/stream.h"
+#include "collectives/cuda/strided.h"
 
 #define COPY "jd_device_copy"
 
@@ -64,61 +66,78 @@ static jd_status await_device(int native)
     return status;
 }
 
-/* CUDA takes pitches of less than 2 GiB. */
-static bool is_one_call(const struct jd_rows *rows)
+/* Where the two sides are. */
+struct places {
+    struct jd_cuda_place to, from;
+};
+
+static bool is_inside_one(const struct places *places)
 {
-    return rows->count == 1 ||
-           (rows->to_pitch <= INT_MAX && rows->from_pitch <= INT_MAX);
+    return places->to.is_apart && places->from.is_apart &&
+           places->to.native == places->from.native;
 }
 
-/* Queues them on the default stream; rows too far apart one by one. */
-static jd_status queue_rows(const struct jd_rows *rows)
+static jd_status queue_box(const struct jd_nest *nest,
+                           const struct places *places, cudaStream_t handle)
 {
-    const char *from = rows->from;
-    char *to = rows->to;
-    jd_status status = JD_OK;
-    if (is_one_call(rows) && rows->count > 1)
-        return jd__cuda_check(
-            cudaMemcpy2DAsync(to, rows->to_pitch, from, rows->from_pitch,
-                              rows->row, rows->count, cudaMemcpyDefault, NULL),
-            COPY, "cudaMemcpy2DAsync");
-    for (size_t i = 0; i < rows->count && status == JD_OK; i++)
-        status = jd__cuda_check(cudaMemcpy(to + i * rows->to_pitch,
-                                           from + i * rows->from_pitch,
-                                           rows->row, cudaMemcpyDefault),
-                                COPY, "cudaMemcpy");
-    return status;
+    if (is_inside_one(places))
+        return jd__cuda_check(jd__cuda_strided(nest, handle), COPY,
+                              "a box's copy");
+    return jd__cuda_check(jd__cuda_planes(nest, handle), COPY,
+                          "cudaMemcpy2DAsync");
 }
 
-/* A copy inside a device returns before it is done. */
-static jd_status copy_on(int native, const struct jd_rows *rows)
+/* On the default stream; a copy inside a device returns before it is done. */
+static jd_status copy_on(int native, const struct jd_nest *nest,
+                         const struct places *places)
 {
     struct jd_cuda_visit visit;
     jd_status status = jd__cuda_enter(native, COPY, &visit);
     if (status == JD_OK)
         status = await_default(native);
     if (status == JD_OK)
-        status = queue_rows(rows);
+        status = queue_box(nest, places, NULL);
     if (status == JD_OK)
         status = await_default(native);
     jd__cuda_leave(&visit);
     return status;
 }
 
-jd_status jd__cuda_copy_rows(const struct jd_rows *rows)
+static jd_status queue_on(const struct jd_stream *stream,
+                          const struct jd_nest *nest,
+                          const struct places *places)
 {
-    struct jd_cuda_place target = jd__cuda_locate(rows->to);
-    struct jd_cuda_place source = jd__cuda_locate(rows->from);
+    struct jd_cuda_visit visit;
+    jd_status status = jd__cuda_enter(stream->native, COPY, &visit);
+    if (status == JD_OK)
+        status = queue_box(nest, places, stream->handle);
+    jd__cuda_leave(&visit);
+    return status;
+}
+
+jd_status jd__cuda_copy_nest(const struct jd_nest *nest,
+                             struct jd_stream *stream)
+{
+    const struct places places = { jd__cuda_locate(nest->rows.to),
+                                   jd__cuda_locate(nest->rows.from) };
     jd_status status = JD_OK;
-    if (source.is_apart && target.is_apart && source.native != target.native)
-        status = await_device(source.native);
+    if (stream && is_inside_one(&places) && places.to.native == stream->native)
+        return queue_on(stream, nest, &places);
+    if (stream)
+        status = jd__cuda_stream_wait(stream, COPY, NULL);
+    if (status == JD_OK && places.from.is_apart && places.to.is_apart &&
+        !is_inside_one(&places))
+        status = await_device(places.from.native);
     if (status != JD_OK)
         return status;
-    return copy_on(target.is_apart ? target.native : source.native, rows);
+    return copy_on(places.to.is_apart ? places.to.native : places.from.native,
+                   nest, &places);
 }
 
 jd_status jd__cuda_copy(void *to, const void *from, size_t bytes)
 {
-    return jd__cuda_copy_rows(
-        &(struct jd_rows){ .to = to, .from = from, .row = bytes, .count = 1 });
+    return jd__cuda_copy_nest(
+        &(struct jd_nest){
+            .rows = { .to = to, .from = from, .row = bytes, .count = 1 } },
+        NULL);
 }

@@ -11,6 +11,7 @@
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/ids.h"
 #include "collectives/cuda/pause.h"
+#include "collectives/cuda/strided.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,15 @@ static jd_status find_meet(struct jd_comm *comm,
     return status;
 }
 
+/* Which else come with the first launch of each, behind the device's work. */
+static jd_status load_kernels(const char *operation)
+{
+    cudaError_t error = jd__cuda_fold_load();
+    if (error == cudaSuccess)
+        error = jd__cuda_strided_load();
+    return jd__cuda_check(error, operation, "loading kernels");
+}
+
 jd_status jd__cuda_local_meet_create(struct jd_comm *comm,
                                      const struct jd_comm_spec *spec)
 {
@@ -127,8 +137,7 @@ jd_status jd__cuda_local_meet_create(struct jd_comm *comm,
         return status;
     status = find_meet(comm, spec);
     if (status == JD_OK)
-        status = jd__cuda_check(jd__cuda_fold_load(), spec->operation,
-                                "loading the folds' kernels");
+        status = load_kernels(spec->operation);
     if (status == JD_OK && comm->local->count == 1)
         jd__cuda_local_meet_destroy(comm);
     return status;

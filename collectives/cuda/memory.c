@@ -403,5 +403,5 @@ const struct jd_device_memory jd__cuda_memory = {
     .size = size_of,
     .is_apart = is_apart,
     .copy = jd__cuda_copy,
-    .copy_rows = jd__cuda_copy_rows,
+    .copy_nest = jd__cuda_copy_nest,
 };

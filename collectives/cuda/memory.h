@@ -27,6 +27,7 @@ struct jd_cuda_place jd__cuda_locate(const void *pointer);
 
 /* copy.c: the table's copies. */
 jd_status jd__cuda_copy(void *to, const void *from, size_t bytes);
-jd_status jd__cuda_copy_rows(const struct jd_rows *rows);
+jd_status jd__cuda_copy_nest(const struct jd_nest *nest,
+                             struct jd_stream *stream);
 
 #endif

@@ -5,8 +5,7 @@
 #include "collectives/cuda/local_meet.h"
 #include "collectives/cuda/nvtx.h"
 #include "collectives/cuda/stream.h"
-
-#include <limits.h>
+#include "collectives/cuda/strided.h"
 
 /* ---- begin and end ------------------------------------------------------ */
 
@@ -105,32 +104,20 @@ void jd__task_clear(struct jd_cuda_task *task, void *to, size_t bytes)
                 "cudaMemsetAsync");
 }
 
-/* CUDA's pitches are numbers of 32 bits; rows so far apart are few. */
-static bool pitch_fits(size_t pitch)
-{
-    return pitch <= INT_MAX;
-}
-
 void jd__task_copy_rows(struct jd_cuda_task *task, struct jd_cuda_rows to,
                         struct jd_cuda_rows from, size_t width, size_t rows)
 {
-    if (rows == 1 || (to.pitch == width && from.pitch == width)) {
+    const struct jd_nest nest = { .rows = { .to = to.data,
+                                            .from = from.data,
+                                            .to_pitch = to.pitch,
+                                            .from_pitch = from.pitch,
+                                            .row = width,
+                                            .count = rows } };
+    if (rows == 1 || (to.pitch == width && from.pitch == width))
         jd__task_copy(task, to.data, from.data, rows * width);
-        return;
-    }
-    if (!pitch_fits(to.pitch) || !pitch_fits(from.pitch)) {
-        for (size_t i = 0; i < rows; i++)
-            jd__task_copy(task, (char *)to.data + i * to.pitch,
-                          (char *)from.data + i * from.pitch, width);
-        return;
-    }
-    if (task->status != JD_OK || width == 0 || rows == 0)
-        return;
-    check_error(task,
-                cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch,
-                                  width, rows, cudaMemcpyDeviceToDevice,
-                                  task->handle),
-                "cudaMemcpy2DAsync");
+    else if (task->status == JD_OK && width > 0 && rows > 0)
+        check_error(task, jd__cuda_strided(&nest, task->handle),
+                    "a box's copy");
 }
 
 void jd__task_fold(struct jd_cuda_task *task, struct jd_cuda_fold fold)

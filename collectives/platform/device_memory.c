@@ -158,10 +158,13 @@ jd_status jd__device_memory_view(const void *memory, size_t bytes, void *buffer,
     return is_apart ? jd_device_copy(buffer, memory, bytes) : JD_OK;
 }
 
-jd_status jd__device_memory_copy_rows(const struct jd_rows *rows)
+jd_status jd__device_memory_copy_nest(const struct jd_nest *nest,
+                                      struct jd_stream *stream)
 {
-    const struct jd_device_memory *apart = find_apart(rows->to);
-    return (apart ? apart : find_apart(rows->from))->copy_rows(rows);
+    const struct jd_device_memory *apart = find_apart(nest->rows.to);
+    if (!apart)
+        apart = find_apart(nest->rows.from);
+    return apart->copy_nest(nest, stream);
 }
 
 static jd_status check_copy(const void *to, const void *from, size_t bytes)

@@ -32,9 +32,12 @@ bool jd__device_memory_is_apart(const void *memory);
 jd_status jd__device_memory_view(const void *memory, size_t bytes, void *buffer,
                                  const void **ret_bytes);
 
-/* Copies rows of which one side is apart; returns when it is done. Returns: as
- * jd_device_copy(). Threads: any. */
-struct jd_rows;
-jd_status jd__device_memory_copy_rows(const struct jd_rows *rows);
+/* Copies a box of which one side is apart; queued on stream where it is not
+ * NULL, and both sides are that device's; else it returns when it is done,
+ * after what is queued there. Returns: as jd_device_copy(). Threads: any. */
+struct jd_nest;
+struct jd_stream;
+jd_status jd__device_memory_copy_nest(const struct jd_nest *nest,
+                                      struct jd_stream *stream);
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "collectives/check/signature.h"
 #include "collectives/kernels/reduce.h"
-#include "collectives/kernels/rows.h"
+#include "collectives/kernels/nest.h"
 #include "jd_collectives.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
@@ -190,8 +190,11 @@ struct jd_device_memory {
      * is done. NULL where is_apart is. */
     jd_status (*copy)(void *to, const void *from, size_t bytes);
 
-    /* The same of rows. NULL where is_apart is. */
-    jd_status (*copy_rows)(const struct jd_rows *rows);
+    /* The same of a box. Where stream is not NULL, and both sides are its
+     * device's, it is queued there; else done, after what is queued there. NULL
+     * where is_apart is. */
+    jd_status (*copy_nest)(const struct jd_nest *nest,
+                           struct jd_stream *stream);
 };
 
 /*

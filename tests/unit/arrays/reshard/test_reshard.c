@@ -272,17 +272,17 @@ START_TEST(any_part_of_a_box_is_packed)
     struct jd_box other = { (char *)copy, origin, 3, sizeof *copy };
     for (int i = 0; i < 60; i++)
         block[i] = (int16_t)i;
-    jd__share_pack(whole, &box, index, 0, 18);
+    jd__share_pack(whole, &box, index, 0, 18, NULL);
     for (int begin = 0; begin <= 18; begin++)
         for (int end = begin; end <= 18; end++) {
             size_t bytes = (size_t)(end - begin) * sizeof *part;
             memset(copy, 0, sizeof copy);
-            jd__share_pack(part, &box, index, begin, end);
+            jd__share_pack(part, &box, index, begin, end, NULL);
             ck_assert_mem_eq(part, whole + begin, bytes);
-            jd__share_unpack(&other, index, 0, begin, whole);
-            jd__share_unpack(&other, index, begin, end, part);
-            jd__share_unpack(&other, index, end, 18, whole + end);
-            jd__share_pack(part, &other, index, 0, 18);
+            jd__share_unpack(&other, index, 0, begin, whole, NULL);
+            jd__share_unpack(&other, index, begin, end, part, NULL);
+            jd__share_unpack(&other, index, end, 18, whole + end, NULL);
+            jd__share_pack(part, &other, index, 0, 18, NULL);
             ck_assert_mem_eq(part, whole, sizeof whole);
         }
 }
