@@ -75,9 +75,11 @@ struct jd_comm {
     struct jd_comm *control;
     struct jd_cuda_local_meet *local; /* NULL: alone in its process */
     int local_place;                  /* this member's there */
-    /* connect.h's: of each member, and how many there are. */
+    /* connect.h's: of each member, how many are wanted, and whether all are
+     * there. */
     unsigned char *connections;
-    int num_connected, num_wanted;
+    int num_wanted;
+    bool is_connected;
     struct jd_cuda_inbox *inboxes;    /* check.h's; NULL before the first */
     struct jd_cuda_nccl_comm *ending; /* aborting.h's */
     const atomic_bool *is_aborted;    /* by whomever */

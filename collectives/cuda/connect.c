@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* connect.c - the first exchange of two members. */
 #include "collectives/cuda/connect.h"
+#include "collectives/cuda/local_meet.h"
 #include "collectives/cuda/stream.h"
 
 #include <string.h>
@@ -24,8 +25,6 @@ void jd__connect_want_called(struct jd_comm *comm, int member)
 
 static void want_all(struct jd_comm *comm)
 {
-    if (!comm->parent || comm->num_connected == comm->size - 1)
-        return;
     for (int i = 0; i < comm->size; i++)
         jd__connect_want(comm, i);
 }
@@ -86,7 +85,6 @@ void jd__connect_in(struct jd_cuda_task *task, char *memory)
         jd__task_send(task, memory, 1, i);
         jd__task_receive(task, memory + 1 + i, 1, i);
         comm->connections[i] = CONNECTED;
-        comm->num_connected++;
     }
     comm->num_wanted = 0;
     jd__task_group_end(task);
@@ -97,8 +95,28 @@ void jd__connect(struct jd_cuda_task *task)
     jd__connect_in(task, jd__connect_prepare(task));
 }
 
+/* All of this process come, those too that have nobody left to connect. */
+static void connect_together(struct jd_cuda_task *task, char *memory)
+{
+    bool has_met = task->has_met;
+    if (task->status == JD_OK && !has_met)
+        task->status = jd__cuda_local_meet_come(task->comm, task->call);
+    if (task->status != JD_OK)
+        return;
+    task->has_met = true;
+    jd__connect_in(task, memory);
+    task->has_met = has_met;
+}
+
+/* Once: whom transfers have connected before differs from member to member. */
 void jd__connect_all(struct jd_cuda_task *task)
 {
-    want_all(task->comm);
-    jd__connect(task);
+    struct jd_comm *comm = task->comm;
+    if (task->status != JD_OK || !comm->parent || comm->is_connected)
+        return;
+    want_all(comm);
+    if (comm->num_wanted == 0 && jd__cuda_is_capturing(task->call->stream))
+        return; /* the others refuse */
+    connect_together(task, jd__connect_prepare(task));
+    comm->is_connected = task->status == JD_OK;
 }

@@ -96,6 +96,36 @@ static jd_status send_to_next(jd_shard *me, void *arg)
     return JD_OK;
 }
 
+/* To the next two, where they are: of four members all but the first and the
+ * last are connected with all then. */
+static void send_onwards(jd_shard *me, int16_t *memory)
+{
+    int n = jd_axis_size(me, "x"), own = jd_axis_index(me, "x");
+    EXPECT_OK(jd_group_begin(me));
+    for (int by = 1; by <= 2; by++) {
+        if (own + by < n)
+            EXPECT_OK(jd_send(me, "x", own + by, memory, 1, JD_S16));
+        if (own - by >= 0)
+            EXPECT_OK(jd_recv(me, "x", own - by, memory + by, 1, JD_S16));
+    }
+    EXPECT_OK(jd_group_end(me));
+    EXPECT_OK(jd_shard_synchronize(me));
+}
+
+/* A long sum of 16 bits (512 KiB of all and more) needs transfers of all with
+ * all. */
+static jd_status sum_after_transfers(jd_shard *me, void *arg)
+{
+    (void)arg;
+    int16_t *in = take(me, 4 * LONGEST * sizeof *in);
+    send_onwards(me, in);
+    put(me, in, LONGEST);
+    EXPECT_OK(jd_psum(me, "x", in, in, 4 * LONGEST, JD_S16));
+    expect_sum(me, in, LONGEST);
+    EXPECT_OK(jd_device_free(in));
+    return JD_OK;
+}
+
 static void make_mesh(void)
 {
     EXPECT_OK(
@@ -113,6 +143,13 @@ static void test_memory(void)
         EXPECT_OK(jd_shard_map(mesh, gather_longer_and_longer, NULL));
         jd_mesh_destroy(mesh);
     }
+}
+
+static void test_partly(void)
+{
+    make_mesh();
+    EXPECT_OK(jd_shard_map(mesh, sum_after_transfers, NULL));
+    jd_mesh_destroy(mesh);
 }
 
 /* ---- one that does not come, or fails ------------------------------------ */
@@ -170,6 +207,8 @@ int main(int argc, char **argv)
         test_late();
     else if (argc > 1 && strcmp(argv[1], "fails") == 0)
         test_fails();
+    else if (argc > 1 && strcmp(argv[1], "partly") == 0)
+        test_partly();
     else
         test_memory();
     fflush(stdout);
