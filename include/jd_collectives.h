@@ -119,8 +119,9 @@ JD_API jd_status jd_pxor(jd_shard *shard, const char *axes, const void *in,
  *
  * In place: in == out, in_index == out_index; no other two of the four overlap.
  * Up to 64 elements nothing is allocated, of more 16 bytes each for as long as
- * the call lasts.
- * Returns: as jd_pmax; UNIMPLEMENTED on cuda, saying what to do instead.
+ * the call lasts. On cuda buffers go by way of the host, which compares: the
+ * call returns when out is there, and cannot be captured into a graph.
+ * Returns: as jd_pmax.
  * Source: MPI_MAXLOC, MPI_MINLOC.
  */
 JD_API jd_status jd_pmaxloc(jd_shard *shard, const char *axes, const void *in,
@@ -162,9 +163,10 @@ typedef enum jd_scan_kind {
  * hosts, but those of a loop over the members only where their parts are short
  * (2 KiB of all together), and with JD_DETERMINISTIC=1, which hands them from
  * each member to the next. A long scan needs three times out's memory while it
- * lasts, or more of types of 8 and 16 bits, which travel as F32.
+ * lasts, or more of types of 8 and 16 bits, which travel as F32. On cuda as
+ * jd_pmaxloc().
  * Returns: as jd_psum; INVALID_ARGUMENT for an op or a kind that is none;
- *   UNIMPLEMENTED for a type without the operation, and on cuda.
+ *   UNIMPLEMENTED for a type without the operation.
  * Source: MPI_Scan, MPI_Exscan. It is not jax.lax.scan, which is a loop.
  */
 JD_API jd_status jd_scan(jd_shard *shard, const char *axes, const void *in,
@@ -204,13 +206,14 @@ typedef void (*jd_reduce_f)(void *into, const void *from, size_t count,
  * commute. It is called on each member's own thread, with at most a megabyte's
  * elements at a time, at addresses that suit any type where element_bytes is
  * its size; every member folds a part of what all get, so that it has to be the
- * same on all, and it calls nothing of jd. context is handed to it.
+ * same on all, and it calls nothing of jd. context is handed to it. On cuda as
+ * jd_pmaxloc(): the function runs on the host, on memory of the host.
  *
  *     JD_CHECK(jd_preduce(me, "data", in, out, 8, sizeof *in, join, NULL));
  *
  * Returns: as jd_psum; INVALID_ARGUMENT for no function, and element_bytes that
  *   are not 1 to 65535; on all members where they or the counts differ;
- *   UNIMPLEMENTED on cuda, and for memory of a GPU.
+ *   UNIMPLEMENTED on a mesh of cpu devices for memory of a GPU.
  * Source: MPI_Op_create and MPI_Allreduce.
  */
 JD_API jd_status jd_preduce(jd_shard *shard, const char *axes, const void *in,
@@ -378,9 +381,9 @@ JD_API jd_status jd_pbroadcast(jd_shard *shard, const char *axes, int source,
  * two members, sends and receives match in the order of the calls, in a group
  * too; the pair has the same count and type. A send may wait for its receive;
  * on cpu one of up to 8 KiB along axes whose members share a host does not,
- * unless eight of the pair are there already: in is free when it returns, and
- * what it sent arrives, also after jd_mesh_destroy(), but not once the job has
- * failed. Any type.
+ * unless eight of the pair are there already, or 64 of up to 24 bytes: in is
+ * free when it returns, and what it sent arrives, also after jd_mesh_destroy(),
+ * but not once the job has failed. Any type.
  *
  * Collective: the two. But the first collective along the axes, which a send
  *   may be, waits for all members along them, as always: where some members

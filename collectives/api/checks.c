@@ -119,21 +119,29 @@ jd_status jd__checks_buffers(const struct jd_collective *call,
                    buffers->rule);
 }
 
-jd_status jd__checks_host(const jd_shard *shard,
-                          const struct jd_collective *call, const char *remedy)
+jd_status jd__checks_cpu(const jd_shard *shard,
+                         const struct jd_collective *call, const char *remedy)
 {
     if (shard->mesh->platform->streams)
         return jd_fail(JD_UNIMPLEMENTED, "%s: not on GPUs; %s",
                        jd__signature_activity_name(call->activity), remedy);
-    jd_status status = jd__checks_host_buffer(call, "in", call->in);
-    return status == JD_OK ? jd__checks_host_buffer(call, "out", call->out)
-                           : status;
+    return jd__checks_host(shard, call);
 }
 
-jd_status jd__checks_host_buffer(const struct jd_collective *call,
+jd_status jd__checks_host(const jd_shard *shard,
+                          const struct jd_collective *call)
+{
+    jd_status status = jd__checks_host_buffer(shard, call, "in", call->in);
+    return status == JD_OK
+               ? jd__checks_host_buffer(shard, call, "out", call->out)
+               : status;
+}
+
+jd_status jd__checks_host_buffer(const jd_shard *shard,
+                                 const struct jd_collective *call,
                                  const char *name, const void *buffer)
 {
-    if (!jd__device_memory_is_apart(buffer))
+    if (shard->mesh->platform->streams || !jd__device_memory_is_apart(buffer))
         return JD_OK;
     return jd_fail(JD_UNIMPLEMENTED,
                    "%s: %s is in the memory of a GPU, and the devices of this "

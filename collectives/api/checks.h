@@ -43,13 +43,19 @@ struct jd_buffers {
 jd_status jd__checks_buffers(const struct jd_collective *call,
                              const struct jd_buffers *buffers);
 
-/* UNIMPLEMENTED, of a call that computes on the host: with the remedy where the
- * shard's device is a GPU; or where in or out is in the memory of one. */
+/* UNIMPLEMENTED, of a call that the platform of GPUs has not, with the remedy;
+ * else as jd__checks_host. */
+jd_status jd__checks_cpu(const jd_shard *shard,
+                         const struct jd_collective *call, const char *remedy);
+
+/* UNIMPLEMENTED, of a call that computes on the host, where the shard's device
+ * is a cpu's, and in or out is in the memory of a GPU. */
 jd_status jd__checks_host(const jd_shard *shard,
-                          const struct jd_collective *call, const char *remedy);
+                          const struct jd_collective *call);
 
 /* The same of another buffer, called name in the sentence. */
-jd_status jd__checks_host_buffer(const struct jd_collective *call,
+jd_status jd__checks_host_buffer(const jd_shard *shard,
+                                 const struct jd_collective *call,
                                  const char *name, const void *buffer);
 
 /* INVALID_ARGUMENT where index, called name in the sentence, is no member. */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * extremes.c - the public reductions that also say where the value was. What
- * travels are pairs (located.h), one reduction of them; what the others, the
+ * travels are pairs (located.h), one reduction of them, or, where the devices
+ * are GPUs, a gather of them, which the host reduces; what the others, the
  * recorder and sentences hear of is the program's type.
  */
+#include "base/numbers.h"
 #include "base/progress.h"
 #include "collectives/api/checks.h"
+#include "collectives/api/host_copies.h"
+#include "collectives/kernels/fold.h"
 #include "collectives/kernels/located.h"
 #include "jd_collectives.h"
 
@@ -13,7 +17,8 @@
 #include <string.h>
 
 enum {
-    SHORT = 64 /* pairs that stand on the stack */
+    SHORT = 64,     /* pairs that stand on the stack */
+    PIECE = 1 << 16 /* pairs of all members that are gathered at a time */
 };
 
 /* The call as the program makes it. */
@@ -80,16 +85,13 @@ static jd_status check_meaning(const jd_shard *shard,
     const struct jd_collective *call = &extreme->call;
     jd_status status = platform->check_reduce(call, extreme->op);
     if (status == JD_OK)
-        status = jd__checks_host(shard, call,
-                                 "take jd_pmax() or jd_pmin(), and then "
-                                 "jd_pmin() of the indices of those that have "
-                                 "the value found, and of INT64_MAX from the "
-                                 "others");
+        status = jd__checks_host(shard, call);
     if (status == JD_OK)
-        status = jd__checks_host_buffer(call, "in_index", extreme->in_index);
-    return status == JD_OK
-               ? jd__checks_host_buffer(call, "out_index", extreme->out_index)
-               : status;
+        status =
+            jd__checks_host_buffer(shard, call, "in_index", extreme->in_index);
+    return status == JD_OK ? jd__checks_host_buffer(shard, call, "out_index",
+                                                    extreme->out_index)
+                           : status;
 }
 
 static jd_status check_extreme(jd_shard *shard, const char *axes,
@@ -122,17 +124,80 @@ static struct jd_collective call_of_pairs(const struct extreme *extreme,
     return call;
 }
 
+/* All members' pairs, a piece at a time. */
+struct gathered {
+    struct jd_located *pairs; /* `most` of each member, one after the other */
+    const void **ins;
+    size_t most;
+};
+
+static void fold_gathered(const struct gathered *all, int size, size_t count,
+                          struct jd_located *pairs)
+{
+    void *out = pairs;
+    for (int i = 0; i < size; i++)
+        all->ins[i] = all->pairs + (size_t)i * count;
+    jd__fold_find(JD_C128, JD_REDUCE_LOCATED,
+                  JD_FOLD_WHOLE)(&(struct jd_fold){ .ins = all->ins,
+                                                    .outs = &out,
+                                                    .num_ins = size,
+                                                    .num_outs = 1,
+                                                    .count = count });
+}
+
+/* After a meeting, in which the calls are compared. */
+static jd_status gather_pieces(struct jd_axis_comm *axis_comm,
+                               struct jd_collective call,
+                               const struct gathered *all)
+{
+    const struct jd_platform *platform = axis_comm->shard->mesh->platform;
+    struct jd_comm *comm = jd__axis_comm_handle(axis_comm);
+    struct jd_located *pairs = call.out;
+    size_t count = call.count;
+    jd_status status = platform->barrier(comm, &call);
+    for (size_t done = 0; done < count && status == JD_OK; done += call.count) {
+        call.in = pairs + done;
+        call.out = all->pairs;
+        call.count = jd__numbers_smaller(all->most, count - done);
+        status = platform->all_gather(comm, &call, 1);
+        if (status == JD_OK)
+            fold_gathered(all, axis_comm->size, call.count, pairs + done);
+    }
+    return status;
+}
+
+static jd_status gather_pairs(struct jd_axis_comm *axis_comm,
+                              const struct jd_collective *call)
+{
+    size_t size = (size_t)axis_comm->size;
+    struct gathered all = { .most = PIECE / size + 1 };
+    all.pairs = malloc(all.most * size * sizeof *all.pairs);
+    all.ins = malloc(size * sizeof *all.ins);
+    jd_status status =
+        all.pairs && all.ins
+            ? gather_pieces(axis_comm, *call, &all)
+            : jd__fail_no_memory(jd__signature_activity_name(call->activity),
+                                 all.most * size * sizeof *all.pairs);
+    free(all.pairs);
+    free(all.ins);
+    return status;
+}
+
 /* Of all members, in place. */
 static jd_status reduce_pairs(struct jd_axis_comm *axis_comm,
                               const struct extreme *extreme,
                               struct jd_located *pairs)
 {
+    const struct jd_platform *platform = axis_comm->shard->mesh->platform;
     struct jd_collective call = call_of_pairs(extreme, pairs);
     jd_status status = jd__axis_comm_enter(axis_comm, &call, 0);
     if (status != JD_OK)
         return status;
-    status = axis_comm->shard->mesh->platform->all_reduce(
-        jd__axis_comm_handle(axis_comm), &call, JD_REDUCE_LOCATED);
+    if (platform->streams)
+        status = gather_pairs(axis_comm, &call);
+    else
+        status = platform->all_reduce(jd__axis_comm_handle(axis_comm), &call,
+                                      JD_REDUCE_LOCATED);
     return jd__axis_comm_leave(axis_comm, call.activity, status);
 }
 
@@ -160,24 +225,45 @@ static jd_status locate_extreme(struct jd_axis_comm *axis_comm,
     return JD_OK;
 }
 
-static jd_status run_extreme(jd_shard *shard, const char *axes,
-                             struct extreme *extreme)
+/* On the host's buffers. */
+static jd_status locate_on_host(struct jd_axis_comm *axis_comm,
+                                const struct extreme *extreme)
 {
     struct jd_located on_stack[SHORT], *pairs = on_stack;
     const struct jd_collective *call = &extreme->call;
-    struct jd_axis_comm *axis_comm;
-    jd_status status = check_extreme(shard, axes, extreme, &axis_comm);
-    if (status != JD_OK)
-        return status;
     if (call->count > SHORT)
         pairs = malloc(call->count * sizeof *pairs);
     if (!pairs)
         return jd__fail_no_memory(jd__signature_activity_name(call->activity),
                                   call->count * sizeof *pairs);
-    status = locate_extreme(axis_comm, extreme, pairs);
+    jd_status status = locate_extreme(axis_comm, extreme, pairs);
     if (pairs != on_stack)
         free(pairs);
     return status;
+}
+
+static jd_status run_extreme(jd_shard *shard, const char *axes,
+                             struct extreme *extreme)
+{
+    struct jd_host_copies copies;
+    struct jd_axis_comm *axis_comm;
+    struct jd_collective *call = &extreme->call;
+    jd_status status = check_extreme(shard, axes, extreme, &axis_comm);
+    if (status != JD_OK)
+        return status;
+    size_t bytes = call->count * jd_dtype_size(call->dtype);
+    size_t index_bytes = call->count * sizeof(int64_t);
+    jd__host_copies_begin(&copies, shard,
+                          jd__signature_activity_name(call->activity));
+    call->in = jd__host_copies_in(&copies, call->in, bytes);
+    extreme->in_index =
+        jd__host_copies_in(&copies, extreme->in_index, index_bytes);
+    call->out = jd__host_copies_out(&copies, call->out, bytes);
+    extreme->out_index =
+        jd__host_copies_out(&copies, extreme->out_index, index_bytes);
+    if (copies.status == JD_OK)
+        status = locate_on_host(axis_comm, extreme);
+    return jd__host_copies_end(&copies, status);
 }
 
 jd_status jd_pmaxloc(jd_shard *shard, const char *axes, const void *in,

@@ -8,6 +8,7 @@
 #include "base/numbers.h"
 #include "base/progress.h"
 #include "collectives/api/checks.h"
+#include "collectives/api/host_copies.h"
 #include "jd_collectives.h"
 
 #include <stdalign.h>
@@ -68,12 +69,7 @@ static jd_status check_all(struct program_fold *f, jd_shard *shard,
         status = jd__checks_call(shard, axes, &f->call, 1, &f->axis_comm);
     if (status == JD_OK)
         status = jd__checks_buffers(&f->call, &buffers);
-    return status == JD_OK
-               ? jd__checks_host(shard, &f->call,
-                                 "the program's function runs on the host: "
-                                 "call it on a mesh of "
-                                 "jd_platform_devices(\"cpu\")")
-               : status;
+    return status == JD_OK ? jd__checks_host(shard, &f->call) : status;
 }
 
 /* ---- folding ------------------------------------------------------------ */
@@ -198,6 +194,14 @@ jd_status jd_preduce(jd_shard *shard, const char *axes, const void *in,
                               .element = element_bytes,
                               .function = function,
                               .context = context };
+    struct jd_host_copies copies;
     jd_status status = check_all(&f, shard, axes);
-    return status == JD_OK ? fold_in_memory(&f) : status;
+    if (status != JD_OK)
+        return status;
+    jd__host_copies_begin(&copies, shard, "jd_preduce");
+    f.call.in = jd__host_copies_in(&copies, in, f.call.count);
+    f.call.out = jd__host_copies_out(&copies, out, f.call.count);
+    if (copies.status == JD_OK)
+        status = fold_in_memory(&f);
+    return jd__host_copies_end(&copies, status);
 }

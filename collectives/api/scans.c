@@ -10,10 +10,12 @@
  *   (JD_DETERMINISTIC=1), go from each member to the next.
  *
  * The two last begin with a meeting, in which the calls are compared; from
- * there on pairs alone meet. What is rounded travels wide.
+ * there on pairs alone meet. What is rounded travels wide. The folds are the
+ * host's; where the devices are GPUs, the vectors go by way of it.
  */
 #include "base/progress.h"
 #include "collectives/api/checks.h"
+#include "collectives/api/host_copies.h"
 #include "collectives/kernels/fold.h"
 #include "collectives/kernels/identity.h"
 #include "jd_collectives.h"
@@ -271,11 +273,7 @@ static jd_status check_scan(jd_shard *shard, const char *axes, jd_op op,
     scan->is_exclusive = kind == JD_SCAN_EXCLUSIVE;
     call->rest = jd__signature_scan((int)op, (int)kind);
     status = shard->mesh->platform->check_reduce(call, scan->op);
-    return status == JD_OK
-               ? jd__checks_host(shard, call,
-                                 "jd_all_gather() the members' elements, and "
-                                 "reduce those of the members before")
-               : status;
+    return status == JD_OK ? jd__checks_host(shard, call) : status;
 }
 
 /* Memory of a long one, where there are elements. */
@@ -294,6 +292,23 @@ static jd_status make_parts(const struct scan *scan, struct scan_parts *parts)
     return JD_OK;
 }
 
+/* On the host's buffers. */
+static jd_status run_scan(const struct scan *scan)
+{
+    struct scan_parts parts = { 0 };
+    jd_status status = make_parts(scan, &parts);
+    if (status == JD_OK)
+        status =
+            jd__axis_comm_enter(scan->axis_comm, &scan->call, scan->call.rest);
+    if (status == JD_OK) {
+        status = is_short(scan) ? scan_short(scan) : scan_long(scan, &parts);
+        status =
+            jd__axis_comm_leave(scan->axis_comm, scan->call.activity, status);
+    }
+    free(parts.sum);
+    return status;
+}
+
 jd_status jd_scan(jd_shard *shard, const char *axes, const void *in, void *out,
                   size_t count, jd_dtype dtype, jd_op op, jd_scan_kind kind)
 {
@@ -303,18 +318,14 @@ jd_status jd_scan(jd_shard *shard, const char *axes, const void *in, void *out,
                                    .out = out,
                                    .count = count,
                                    .dtype = dtype } };
-    struct scan_parts parts = { 0 };
+    struct jd_host_copies copies;
     jd_status status = check_scan(shard, axes, op, kind, &scan);
-    if (status == JD_OK)
-        status = make_parts(&scan, &parts);
-    if (status == JD_OK)
-        status =
-            jd__axis_comm_enter(scan.axis_comm, &scan.call, scan.call.rest);
-    if (status == JD_OK) {
-        status = is_short(&scan) ? scan_short(&scan) : scan_long(&scan, &parts);
-        status =
-            jd__axis_comm_leave(scan.axis_comm, scan.call.activity, status);
-    }
-    free(parts.sum);
-    return status;
+    if (status != JD_OK)
+        return status;
+    jd__host_copies_begin(&copies, shard, "jd_scan");
+    scan.call.in = jd__host_copies_in(&copies, in, bytes_of(&scan));
+    scan.call.out = jd__host_copies_out(&copies, out, bytes_of(&scan));
+    if (copies.status == JD_OK)
+        status = run_scan(&scan);
+    return jd__host_copies_end(&copies, status);
 }

@@ -317,9 +317,9 @@ static jd_status check_any_size(const jd_shard *shard,
         return jd_fail(JD_INVALID_ARGUMENT,
                        "jd_recv_any_size: ret_count is NULL; it is where the "
                        "number of elements that came is written");
-    return jd__checks_host(shard, &added->call,
-                           "send the count first, to a jd_recv() of 1, and "
-                           "receive so many with a second one");
+    return jd__checks_cpu(shard, &added->call,
+                          "send the count first, to a jd_recv() of 1, and "
+                          "receive so many with a second one");
 }
 
 /* Alone it is written on success only; in a group as soon as it is known. */

@@ -66,28 +66,8 @@ static jd_status check_indices(const struct attempt *a, const int64_t *got)
 typedef jd_status extreme_f(jd_shard *shard, const char *axes, const void *in,
                             const int64_t *in_index, void *out,
                             int64_t *out_index, size_t count, jd_dtype dtype);
-typedef jd_status plain_f(jd_shard *shard, const char *axes, const void *in,
-                          void *out, size_t count, jd_dtype dtype);
-
-/* GPUs have it not, and say what to do instead: its first half, here. */
-static jd_status run_on_gpu(const struct attempt *a, extreme_f *call,
-                            plain_f *plain)
+static jd_status run_extreme(const struct attempt *a, extreme_f *call)
 {
-    int64_t *indices = malloc(a->count * sizeof *indices + 1);
-    jd_status status = call(a->span->shard, a->axes, a->in, NULL, a->out,
-                            indices, a->count, a->dtype);
-    free(indices);
-    if (status != JD_UNIMPLEMENTED || !has_meaning(REDUCE_MAX, a->dtype))
-        return status == JD_OK ? jd_fail_with(JD_INTERNAL, "not refused")
-                               : status;
-    return plain(a->span->shard, a->axes, a->in, a->out, a->count, a->dtype);
-}
-
-static jd_status run_extreme(const struct attempt *a, extreme_f *call,
-                             plain_f *plain)
-{
-    if (a->rounds_each_step)
-        return run_on_gpu(a, call, plain);
     bool gives = gives_indices(a, a->span->index);
     int64_t *in = malloc(a->count * sizeof *in + 1);
     int64_t *out = malloc(a->count * sizeof *out + 1);
@@ -105,12 +85,12 @@ static jd_status run_extreme(const struct attempt *a, extreme_f *call,
 
 static jd_status run_pmaxloc(const struct attempt *a)
 {
-    return run_extreme(a, jd_pmaxloc, jd_pmax);
+    return run_extreme(a, jd_pmaxloc);
 }
 
 static jd_status run_pminloc(const struct attempt *a)
 {
-    return run_extreme(a, jd_pminloc, jd_pmin);
+    return run_extreme(a, jd_pminloc);
 }
 
 #define EXTREME(id, op)                                                        \

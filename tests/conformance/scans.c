@@ -50,25 +50,10 @@ static void expect_scan(const struct attempt *a, char *wanted)
         expect_identity(a, wanted);
 }
 
-static jd_status make_scan(const struct attempt *a, jd_op op)
+static jd_status run_scan(const struct attempt *a, jd_op op)
 {
     return jd_scan(a->span->shard, a->axes, a->in, a->out, a->count, a->dtype,
                    op, is_exclusive(a) ? JD_SCAN_EXCLUSIVE : JD_SCAN_INCLUSIVE);
-}
-
-/* GPUs have none, and say so: what it would give is given here. */
-static jd_status run_scan(const struct attempt *a, jd_op op)
-{
-    jd_status status = make_scan(a, op);
-    if (!a->rounds_each_step || status != JD_UNIMPLEMENTED ||
-        !has_meaning(a->operation->reduce, a->dtype))
-        return status;
-    char *wanted = malloc(a->count * a->size + 1);
-    expect_scan(a, wanted);
-    status =
-        a->count ? jd_device_copy(a->out, wanted, a->count * a->size) : JD_OK;
-    free(wanted);
-    return status;
 }
 
 #define SCAN(id, op, public)                                                   \
