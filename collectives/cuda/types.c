@@ -31,14 +31,11 @@ static const ncclRedOp_t ops[JD_REDUCE_COUNT] = {
 #define INTEGER (BIT(SUM) | BIT(PROD) | ORDERED)
 #define SUMS (BIT(SUM) | BIT(MEAN))
 
-/* What NCCL does of a type, and as how many of which of its own; and what it
- * does of its keys. */
+/* What NCCL does of a type, and as how many of which of its own. */
 struct type_row {
     unsigned native; /* bits of enum jd_reduce */
     int parts;
     ncclDataType_t type;
-    unsigned keyed; /* bits */
-    ncclDataType_t key;
 };
 
 static const struct type_row rows[] = {
@@ -51,30 +48,47 @@ static const struct type_row rows[] = {
     [JD_U64] = { INTEGER, 1, ncclUint64 },
     [JD_F16] = { SUMS, 1, ncclFloat16 },
     [JD_BF16] = { SUMS, 1, BFLOAT16 },
-    [JD_F32] = { SUMS | BIT(PROD), 1, ncclFloat32, ORDERED, ncclInt32 },
-    [JD_F64] = { SUMS | BIT(PROD), 1, ncclFloat64, ORDERED, ncclInt64 },
+    [JD_F32] = { SUMS | BIT(PROD), 1, ncclFloat32 },
+    [JD_F64] = { SUMS | BIT(PROD), 1, ncclFloat64 },
     [JD_C64] = { SUMS, 2, ncclFloat32 },
     [JD_C128] = { SUMS, 2, ncclFloat64 },
-    [JD_F8E5M2] = { .keyed = ORDERED, .key = ncclInt8 },
-    [JD_F8E4M3FN] = { .keyed = ORDERED, .key = ncclInt8 },
 };
+
+/* How long the key of a type is, 0: it has none; and NCCL's integer of that
+ * length. */
+static const unsigned char key_bytes[] = {
+    [JD_F8E5M2] = 1,
+    [JD_F8E4M3FN] = 1,
+    [JD_F32] = 4,
+    [JD_F64] = 8,
+};
+static const ncclDataType_t key_types[] = {
+    [1] = ncclInt8,
+    [4] = ncclInt32,
+    [8] = ncclInt64,
+};
+
+static struct jd_cuda_way keyed_way_of(jd_dtype dtype, enum jd_reduce op)
+{
+    size_t number = (size_t)dtype;
+    if (number >= sizeof key_bytes || key_bytes[number] == 0 ||
+        !(ORDERED & 1u << op))
+        return (struct jd_cuda_way){ .is_native = false };
+    return (struct jd_cuda_way){ .is_native = true,
+                                 .is_keyed = true,
+                                 .type = key_types[key_bytes[number]],
+                                 .parts = 1,
+                                 .op = ncclMax };
+}
 
 struct jd_cuda_way jd__cuda_way_of(jd_dtype dtype, enum jd_reduce op)
 {
     size_t number = (size_t)dtype;
-    const struct type_row none = { 0 }, *row = &none;
-    if (number < sizeof rows / sizeof *rows)
-        row = &rows[number];
-    if (row->native & 1u << op)
-        return (struct jd_cuda_way){ .is_native = true,
-                                     .type = row->type,
-                                     .parts = row->parts,
-                                     .op = ops[op] };
-    if (row->keyed & 1u << op)
-        return (struct jd_cuda_way){ .is_native = true,
-                                     .is_keyed = true,
-                                     .type = row->key,
-                                     .parts = 1,
-                                     .op = ncclMax };
-    return (struct jd_cuda_way){ .is_native = false };
+    if (number >= sizeof rows / sizeof *rows ||
+        !(rows[number].native & 1u << op))
+        return keyed_way_of(dtype, op);
+    return (struct jd_cuda_way){ .is_native = true,
+                                 .type = rows[number].type,
+                                 .parts = rows[number].parts,
+                                 .op = ops[op] };
 }

@@ -11,7 +11,6 @@
     {                                                                          \
         const type *in = fold->ins[0];                                         \
         type *out = fold->outs[0];                                             \
-        JD_INDEPENDENT                                                         \
         for (size_t i = 0; i < fold->count; i++) {                             \
             type x = in[i];                                                    \
             out[i] = (type)(expression);                                       \

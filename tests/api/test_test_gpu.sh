@@ -65,6 +65,9 @@ tap_check "an option without its value" ends 2 err \
 run --stand-in none
 tap_check "stand-ins for no number of GPUs" ends 2 err \
     'test-gpu: --stand-in is a number from 1 to 99, not none'
+run --only kernels,none
+tap_check "a part that it does not have" ends 2 err \
+    'test-gpu: --only has parts of kernels conformance programs sanitizer sharing failures large examples speed, not none'
 run --help
 tap_check "--help" ends 0 out 'usage: scripts/test-gpu [--cuda-root DIR]'
 tap_done

@@ -48,6 +48,7 @@ static void usage(FILE *out)
         "exact\n"
         "                 where the cpu devices are all on one host)\n"
         "  --large        only counts over 2^31, where the memory is free\n"
+        "  --large-count N  the same with this count in their place\n"
         "Process 0 prints a line for each operation: its name, cases, failures,"
         "\n"
         "two digests (of what is the same wherever devices are, and of sums) "
@@ -374,6 +375,8 @@ static void parse_option(const char *name, const char *value,
         settings->only = value;
     else if (strcmp(name, "--case") == 0)
         settings->only_case = (int64_t)parse_number(name, value);
+    else if (strcmp(name, "--large-count") == 0)
+        settings->large_count = (size_t)parse_number(name, value);
     else if (strcmp(name, "--sums") == 0)
         *sums = parse_choice(name, value, "exact", "rounded");
     else
@@ -423,11 +426,10 @@ int main(int argc, char **argv)
         .program = argv[0],
     };
     int sums = -1;
-    bool is_large = false;
     setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line of one process at once */
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--large") == 0) {
-            is_large = true;
+            settings.large_count = LARGE_COUNT;
         } else if (strcmp(argv[i], "--help") == 0) {
             usage(stdout);
             return 0;
@@ -441,7 +443,8 @@ int main(int argc, char **argv)
     settings.is_exact = sums < 0 ? is_one_cpu_host() : sums == 1;
     settings.is_on_gpus = is_on("cuda");
     agree_on_seed(&settings);
-    int code = is_large ? try_large(&settings) : try_operations(&settings);
+    int code =
+        settings.large_count ? try_large(&settings) : try_operations(&settings);
     JD_CHECK(jd_shutdown());
     return code;
 }

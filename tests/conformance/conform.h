@@ -105,7 +105,11 @@ struct settings {
     bool is_on_gpus;
     const char *program;
     const char *only; /* an operation's name, NULL: all */
+    size_t large_count; /* of try_large(); 0: the product */
 };
+
+/* What no int holds. */
+#define LARGE_COUNT (((size_t)1 << 31) + 5)
 
 /* A process's results of an operation. */
 struct tally {
@@ -128,7 +132,8 @@ jd_status attempt_make(struct attempt *attempt, struct memory *memory,
                        const struct settings *settings, struct tally *tally,
                        const char *title);
 
-/* What has no drawing: counts over 2^31. Prints its results. */
+/* What has no drawing: counts over 2^31, or as large as the settings say.
+ * Prints its results. */
 int try_large(const struct settings *settings);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_fold_kernels.c - for scripts/test-gpu: the kernels of folds on this
- * machine's first GPU against the cpu platform's folds, bit for bit: every type
- * and operation, several numbers of vectors, lengths and alignments.
+ * test_fold_kernels [LONGEST] - for scripts/test-gpu: the kernels of folds on
+ * this machine's first GPU against the cpu platform's folds, bit for bit: every
+ * type and operation, several numbers of vectors, lengths (those of up to
+ * LONGEST elements, for a sanitizer, under which the longest take long) and
+ * alignments.
  */
 #include "collectives/cuda/fold.h"
 #include "collectives/kernels/fold.h"
@@ -19,6 +21,7 @@ enum {
 
 static unsigned char ins[ROOM], result[ROOM], wanted[ROOM];
 static unsigned char *memory; /* the GPU's: the vectors, then the result */
+static size_t longest = MAX_COUNT;
 
 static void check(cudaError_t error, const char *call)
 {
@@ -103,7 +106,8 @@ static int try_pair(jd_dtype dtype, enum jd_reduce op)
     static const size_t offsets[] = { 0, 16, 8, 1 };
     int failures = 0;
     for (int terms = 1; terms <= MAX_TERMS; terms += 2)
-        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (size_t c = 0;
+             c < sizeof counts / sizeof *counts && counts[c] <= longest; c++)
             for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++)
                 failures +=
                     !is_same((struct jd_cuda_fold){ .dtype = dtype,
@@ -121,7 +125,7 @@ static int try_keys(jd_dtype dtype, enum jd_reduce op)
     static const size_t offsets[] = { 0, 8, 1 };
     int failures = 0;
     for (int way = JD_ORDER_TO_KEYS; way <= JD_ORDER_FROM_KEYS; way++)
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3 && counts[c] <= longest; c++)
             for (int o = 0; o < 3; o++)
                 failures += !has_same_keys(
                     (struct jd_cuda_fold){
@@ -130,9 +134,11 @@ static int try_keys(jd_dtype dtype, enum jd_reduce op)
     return failures;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int failures = 0, pairs = 0;
+    if (argc > 1)
+        longest = strtoul(argv[1], NULL, 10);
     check(cudaMalloc((void **)&memory, 2 * (size_t)ROOM), "cudaMalloc");
     for (int d = 0; d < NUM_DTYPES; d++) {
         fill_wild(ins, ROOM - ROOM % 16, dtypes[d]);
@@ -148,7 +154,8 @@ int main(void)
             }
     }
     check(cudaFree(memory), "cudaFree");
-    printf("%d pairs of a type and an operation, by %s: %d failures\n", pairs,
-           jd__cuda_fold_way(), failures);
-    return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+    printf("%d pairs of a type and an operation, of up to %zu elements, by %s: "
+           "%d failures\n",
+           pairs, longest, jd__cuda_fold_way(), failures);
+    return failures || longest < 1 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -13,11 +13,12 @@ build=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# expect NAME TEXT LIST: a run of the list prints the text.
+# expect NAME TEXT LIST [OPTION...]: a run of the list prints the text.
 expect() {
     local status=0
     printf '%s\n' "$3" >"$work/list"
-    "$here/run" --list "$work/list" "$build" >"$work/out" 2>&1 || status=$?
+    "$here/run" --list "$work/list" "${@:4}" "$build" >"$work/out" 2>&1 ||
+        status=$?
     echo "exit status $status" >>"$work/out"
     if [[ $(<"$work/out") == *"$2"* ]]; then
         tap_ok "$1"
@@ -72,6 +73,10 @@ expect "a process left behind" "processes left behind, killed now" \
 expect "a program that was not built" "was not built" "no_such_program 1 30"
 expect "two programs in one job" "ok 1 - misbehave:test_status -n 1:2" \
     "misbehave:test_status 1:2 30"
+expect "a program of another folder" "/tests/other/misbehave was not built" \
+    "misbehave 1 30" --programs tests/other
+expect "a command before each program" "exit status 0" \
+    "misbehave 2 30 arg=fail" --before "env true"
 expect "a bad line" "Bail out!" "misbehave two 30"
 expect "an unknown word" "Bail out!" "misbehave 2 30 wrong"
 expect "a last line without newline is run" "1..2" "misbehave 1 30

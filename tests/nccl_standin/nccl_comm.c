@@ -200,10 +200,16 @@ ncclResult_t standin_comm_wait(ncclComm_t comm)
 static void say_init(ncclComm_t comm, const ncclConfig_t *config)
 {
     const char *level = getenv("NCCL_DEBUG");
-    if (level && strcmp(level, "INFO") == 0)
-        fprintf(stderr, "stand-in NCCL: INFO comm %s rank %d nranks %d%s\n",
-                config && config->commName ? config->commName : "without name",
-                comm->rank, comm->size, comm->parent ? ", split off" : "");
+    if (!level || strcmp(level, "INFO") != 0)
+        return;
+    fprintf(stderr, "stand-in NCCL: INFO comm %s rank %d nranks %d%s\n",
+            config && config->commName ? config->commName : "without name",
+            comm->rank, comm->size, comm->parent ? ", split off" : "");
+    if (comm->size > 1)
+        fprintf(stderr,
+                "stand-in NCCL: INFO Channel 00/0 : %d[0] -> %d[0] [send] via "
+                "STANDIN/socket/0\n",
+                comm->rank, (comm->rank + 1) % comm->size);
 }
 
 static void list_comm(ncclComm_t comm)

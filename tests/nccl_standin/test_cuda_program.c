@@ -151,6 +151,22 @@ static void test_streams(void)
     test_host_memory();
 }
 
+/* The communicator is there, and what CUDA loads at the first use: that waits
+ * for what is queued. */
+static void warm_up(void)
+{
+    int *memory = take(COUNT);
+    EXPECT_OK(jd_psum(me, NULL, memory, memory, COUNT, JD_S32));
+    EXPECT_OK(jd_shard_synchronize(me));
+    EXPECT_OK(jd_device_free(memory));
+}
+
+static void test_warm_streams(void)
+{
+    warm_up();
+    test_streams();
+}
+
 /* ---- graphs ------------------------------------------------------------- */
 
 struct buffers {
@@ -396,36 +412,98 @@ static void wait_bare(const jd_peer_failure *failure, void *arg)
     fflush(stdout);
 }
 
-/* The others have queued. */
-static void await_others(void)
+/* What the others have said in the store; "word/PROCESS" is its key. */
+static void await_others(const char *word)
 {
     for (int i = 0; i < size - 1; i++) {
         char key[32];
         void *value;
         size_t bytes;
-        snprintf(key, sizeof key, "queued/%d", i);
+        snprintf(key, sizeof key, "%s/%d", word, i);
         EXPECT_OK(jd_kv_get(key, 60, &value, &bytes));
         free(value);
     }
 }
 
+static void tell_others(const char *word)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s/%d", word, own);
+    EXPECT_OK(jd_kv_set(key, "yes", 3, 0));
+}
+
 /* The last is killed; the others have queued what waits for it. */
 static void test_peer(void)
 {
-    char key[32];
     int *memory = take(COUNT);
     EXPECT_OK(jd_on_peer_failure(wait_bare, NULL));
     EXPECT_OK(jd_psum(me, NULL, memory, memory, COUNT, JD_S32));
     EXPECT_OK(jd_shard_synchronize(me));
     if (own == size - 1) {
-        await_others();
+        await_others("queued");
         raise(SIGKILL);
     }
     EXPECT_OK(jd_psum(me, NULL, memory, memory, COUNT, JD_S32));
-    snprintf(key, sizeof key, "queued/%d", own);
-    EXPECT_OK(jd_kv_set(key, "yes", 3, 0));
+    tell_others("queued");
     for (;;)
         pause();
+}
+
+/* ---- members that do not come ------------------------------------------- */
+
+/* Process 0 comes to its deadline long before the others, who hear of it. */
+static void set_deadlines(void)
+{
+    const char *rank = launcher_rank_text();
+    if (rank && atoi(rank) != 0)
+        EXPECT(setenv("JD_COLLECTIVE_TIMEOUT", "50", 1) == 0, "no memory");
+}
+
+/* A sum that cannot be; what it leaves on the GPU does not run on. */
+static void fail_to_sum(int *memory)
+{
+    jd_status status = jd_psum(me, NULL, memory, memory, COUNT, JD_S32);
+    if (status == JD_OK)
+        status = jd_shard_synchronize(me);
+    EXPECT(status != JD_OK, "it was done");
+    printf("process %d: %s: %s\n", own, jd_status_name(status),
+           jd_error_message());
+    printf("process %d: idle after that: %d\n", own,
+           (int)cudaStreamSynchronize(jd_shard_stream(me)));
+    fflush(stdout);
+}
+
+/* The last does not call. */
+static void test_absent(void)
+{
+    int *memory = take(COUNT);
+    warm_up();
+    if (own == size - 1) {
+        await_others("given up");
+        return;
+    }
+    fail_to_sum(memory);
+    tell_others("given up");
+}
+
+/* The last is stopped, and continued by process 0 when all have given up: it is
+ * too late then. */
+static void test_stopped(void)
+{
+    int *memory = take(COUNT), last = size - 1;
+    int64_t pid = own == last ? getpid() : 0;
+    EXPECT_OK(jd_psum(me, NULL, &pid, &pid, 1, JD_S64));
+    if (own == last)
+        raise(SIGSTOP);
+    fail_to_sum(memory);
+    if (own == last)
+        return;
+    tell_others("given up");
+    if (own == 0) {
+        await_others("given up");
+        EXPECT(kill((pid_t)pid, SIGCONT) == 0, "there is no process %d",
+               (int)pid);
+    }
 }
 
 /* ---- the thread's device ------------------------------------------------ */
@@ -473,12 +551,16 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } tests[] = { { "streams", test_streams }, { "graphs", test_graphs },
-                  { "memory", test_memory },   { "pairs", test_pairs },
-                  { "many", test_many },       { "ahead", test_ahead },
-                  { "hang", test_hang },       { "async", test_async },
-                  { "own", test_own_piece },   { "peer", test_peer } };
+    } tests[] = { { "streams", test_streams }, { "warm", test_warm_streams },
+                  { "graphs", test_graphs },   { "memory", test_memory },
+                  { "pairs", test_pairs },     { "many", test_many },
+                  { "ahead", test_ahead },     { "hang", test_hang },
+                  { "async", test_async },     { "own", test_own_piece },
+                  { "peer", test_peer },       { "absent", test_absent },
+                  { "stopped", test_stopped } };
     EXPECT(argc == 2, "usage: test_cuda_program TEST");
+    if (strcmp(argv[1], "absent") == 0 || strcmp(argv[1], "stopped") == 0)
+        set_deadlines();
     EXPECT_OK(jd_initialize());
     if (strcmp(argv[1], "device") == 0)
         return test_device();
