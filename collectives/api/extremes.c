@@ -125,13 +125,13 @@ static struct jd_collective call_of_pairs(const struct extreme *extreme,
 }
 
 /* All members' pairs, a piece at a time. */
-struct gathered {
+struct pair_gather {
     struct jd_located *pairs; /* `most` of each member, one after the other */
     const void **ins;
     size_t most;
 };
 
-static void fold_gathered(const struct gathered *all, int size, size_t count,
+static void fold_gather(const struct pair_gather *all, int size, size_t count,
                           struct jd_located *pairs)
 {
     void *out = pairs;
@@ -148,7 +148,7 @@ static void fold_gathered(const struct gathered *all, int size, size_t count,
 /* After a meeting, in which the calls are compared. */
 static jd_status gather_pieces(struct jd_axis_comm *axis_comm,
                                struct jd_collective call,
-                               const struct gathered *all)
+                               const struct pair_gather *all)
 {
     const struct jd_platform *platform = axis_comm->shard->mesh->platform;
     struct jd_comm *comm = jd__axis_comm_handle(axis_comm);
@@ -161,7 +161,7 @@ static jd_status gather_pieces(struct jd_axis_comm *axis_comm,
         call.count = jd__numbers_smaller(all->most, count - done);
         status = platform->all_gather(comm, &call, 1);
         if (status == JD_OK)
-            fold_gathered(all, axis_comm->size, call.count, pairs + done);
+            fold_gather(all, axis_comm->size, call.count, pairs + done);
     }
     return status;
 }
@@ -170,7 +170,7 @@ static jd_status gather_pairs(struct jd_axis_comm *axis_comm,
                               const struct jd_collective *call)
 {
     size_t size = (size_t)axis_comm->size;
-    struct gathered all = { .most = PIECE / size + 1 };
+    struct pair_gather all = { .most = PIECE / size + 1 };
     all.pairs = malloc(all.most * size * sizeof *all.pairs);
     all.ins = malloc(size * sizeof *all.ins);
     jd_status status =
