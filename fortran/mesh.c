@@ -127,6 +127,18 @@ JD_API void jdf_mesh_shape(const int *n, const CFI_cdesc_t *shape, JDF_OUTCOME)
     jdf_end(&call, jd_mesh_shape(*n, (int)jdf_count(shape), jdf_first(shape)));
 }
 
+JD_API void jdf_mesh_set_nccl(jd_mesh *const *mesh, const CFI_cdesc_t *name,
+                              const int *value, JDF_OUTCOME)
+{
+    JDF_CALL("jd_mesh_set_nccl");
+    struct jdf_text text;
+    jd_status status = jdf_text_take(&call, name, &text);
+    if (status == JD_OK)
+        status = jd_mesh_set_nccl(*mesh, text.text, *value);
+    jdf_text_drop(&text);
+    jdf_end(&call, status);
+}
+
 JD_API int jdf_mesh_ndim(jd_mesh *const *mesh, JDF_OUTCOME)
 {
     JDF_CALL("jd_mesh_ndim");

@@ -16,6 +16,7 @@ module jdf_mesh
   public :: jd_devices, jd_local_devices, jd_platform_devices
   public :: jd_device_count, jd_local_device_count
   public :: jd_mesh_create, jd_mesh_shape, jd_mesh_destroy, jd_mesh_visualize
+  public :: jd_mesh_set_nccl
   public :: jd_mesh_visualize_svg
   public :: jd_mesh_ndim, jd_mesh_axis_names, jd_mesh_axis_sizes
   public :: jd_mesh_devices, jd_mesh_local_devices
@@ -75,6 +76,16 @@ module jdf_mesh
       integer(c_int), intent(inout), contiguous :: shape(:)
       include "outcome.inc"
     end subroutine jd_mesh_shape
+
+    ! Sets an option of NCCL, by NCCL's name, before the first collective.
+    subroutine jd_mesh_set_nccl(mesh, name, value, stat, errmsg) &
+      bind(C, name="jdf_mesh_set_nccl")
+      import :: jd_mesh, c_int, c_char
+      type(jd_mesh), intent(in) :: mesh
+      character(len=*, kind=c_char), intent(in) :: name
+      integer(c_int), intent(in) :: value
+      include "outcome.inc"
+    end subroutine jd_mesh_set_nccl
 
     integer(c_int) function jd_mesh_ndim(mesh, stat, errmsg) &
       bind(C, name="jdf_mesh_ndim")

@@ -59,6 +59,42 @@ JD_API jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,
                                 const jd_device *const *devices);
 
 /*
+ * Sets an option of NCCL for the mesh's collectives, by the name that NCCL's
+ * ncclConfig_t has for it; what is not set is as NCCL has it. Where there is
+ * other work on the GPUs
+ *
+ *     JD_CHECK(jd_mesh_set_nccl(mesh, "maxCTAs", 8));
+ *
+ * leaves it more of their multiprocessors than NCCL would.
+ *
+ *     minCTAs, maxCTAs   how many blocks of threads a collective has, from 1
+ *                        on; NCCL cuts what is beyond its most
+ *     CTAPolicy          0: NCCL's default; 1: few, for efficiency; 2: none
+ *                        where NCCL can do without them (2.28)
+ *     trafficClass       of the network, from 0 on: what it means is the
+ *                        network's (on InfiniBand the service level)
+ *
+ * They are of the collectives on the mesh's shards and on those that
+ * jd_shard_groups() derives. Meshes of the same devices with other options have
+ * communicators of their own. Calls on arrays have none of them, nor has a mesh
+ * of jd_sharding_mesh(). Set again, the last value counts. Where the NCCL that
+ * is used has no such option, a warning says so once; a variable of NCCL's
+ * (NCCL_MAX_CTAS) goes before. On a mesh of cpu devices options are checked and
+ * kept, and have no effect.
+ *
+ * Collective: no communication; but all processes of the mesh must set the
+ *   same, before its first collective. Where they do not, the first one is
+ *   INVALID_ARGUMENT on all of them, and names two processes and what they set.
+ * Threads: one, while none uses the mesh.
+ * Returns: JD_OK; INVALID_ARGUMENT for a NULL, another name, a value that the
+ *   option has not, and minCTAs above maxCTAs; FAILED_PRECONDITION where a
+ *   collective of the mesh was called, and for a mesh from before
+ *   jd_shutdown(). What was set stays then.
+ * Source: ncclConfig_t; MPI_Comm_set_info.
+ */
+JD_API jd_status jd_mesh_set_nccl(jd_mesh *mesh, const char *name, int value);
+
+/*
  * Cuts n into the sizes of ndim axes (1 to 8), as evenly as it can be done:
  * sizes of shape that are 0 are filled in, the others stay. Of 12 devices
  *

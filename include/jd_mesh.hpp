@@ -151,6 +151,12 @@ class mesh
     /* jd_mesh_shard: that of a process with one device in the mesh. */
     jd::shard shard(on_failure failure = {}) const;
 
+    /* jd_mesh_set_nccl: an option of NCCL, before the first collective. */
+    void set_nccl(const char *name, int value, on_failure failure = {})
+    {
+        failure(jd_mesh_set_nccl(mesh_, name, value));
+    }
+
     int ndim(on_failure failure = {}) const
     {
         int n = jd_mesh_ndim(mesh_);

@@ -26,7 +26,10 @@ static const char usage[] =
     "                     pbroadcast, ppermute, barrier, or all (default "
     "psum)\n"
     "  --type LIST        F32 (default), BF16, S8, ..., or all\n"
-    "  --sizes MIN:MAX    bytes of the larger buffer (default 8:64MiB)\n"
+    "  --sizes MIN:MAX    bytes of the larger buffer (default 8:64MiB); "
+    "without\n"
+    "                     MAX to 64MiB, on cuda to 1GiB or what fits (its\n"
+    "                     default 8:)\n"
     "  --factor N         from one size to the next (default 4)\n"
     "  --processes LIST   numbers of processes (default 2)\n"
     "  --launcher TEXT    what starts the processes, instead of mpirun with\n"
@@ -45,11 +48,17 @@ static const char usage[] =
     "  --cycle            time writing the input and reading the output too:\n"
     "                     what a program does; without it buffers stay hot\n"
     "  --in-place         psum and pbroadcast with in == out\n"
+    "  --with-in-place    in columns of their own, psum, all_gather, "
+    "psum_scatter\n"
+    "                     and pbroadcast in place too, as nccl-tests has them\n"
     "  --malloc           jd's buffers by malloc, not by jd_device_alloc\n"
     "  --check            compare every element of a result, and count\n"
     "  --json             rows with op, type, bytes, jd_us, mpi_us, ratio\n"
     "  --plot FILE.svg    draw time over size, through gnuplot\n"
     "  --help             print this and exit\n";
+
+/* The largest size on cpu where none is asked for. */
+#define CPU_BYTES ((size_t)64 << 20)
 
 struct options {
     struct bench_request request;
@@ -72,13 +81,17 @@ static void append_request(const struct bench_request *r, char *text,
     for (int i = 0; i < r->num_types; i++)
         used = bench_launch_append(text, used, "--type %s",
                                    jd_dtype_name(r->types[i]));
+    used = bench_launch_append(text, used, "--sizes %zu:", r->min_bytes);
+    if (r->max_bytes && used < BENCH_COMMAND)
+        used += (size_t)snprintf(text + used, BENCH_COMMAND - used, "%zu",
+                                 r->max_bytes);
     bench_launch_append(
-        text, used,
-        "--sizes %zu:%zu --factor %d --rounds %d --sample %g%s%s%s%s%s",
-        r->min_bytes, r->max_bytes, r->factor, r->rounds,
-        1e3 * r->sample_seconds, r->cycle ? " --cycle" : "",
-        r->in_place ? " --in-place" : "", r->is_malloced ? " --malloc" : "",
-        r->check ? " --check" : "", r->on_gpus ? " --platform cuda" : "");
+        text, used, "--factor %d --rounds %d --sample %g%s%s%s%s%s%s",
+        r->factor, r->rounds, 1e3 * r->sample_seconds,
+        r->cycle ? " --cycle" : "", r->in_place ? " --in-place" : "",
+        r->has_both ? " --with-in-place" : "",
+        r->is_malloced ? " --malloc" : "", r->check ? " --check" : "",
+        r->on_gpus ? " --platform cuda" : "");
 }
 
 /* One part of a launch, and who reads its lines. */
@@ -218,17 +231,19 @@ static bool add_list(struct bench_request *r, const char *text,
     return true;
 }
 
+/* Without a MAX it is 0. */
 static bool read_sizes(struct bench_request *r, const char *text)
 {
     char least[32];
-    long long min, max;
+    long long min, max = 0;
     const char *colon = strchr(text, ':');
     if (!colon || (size_t)(colon - text) >= sizeof least)
         return false;
     memcpy(least, text, (size_t)(colon - text));
     least[colon - text] = '\0';
-    if (!jd__parse_bytes(least, &min) || !jd__parse_bytes(colon + 1, &max) ||
-        min < 1 || max < min)
+    if (!jd__parse_bytes(least, &min) || min < 1)
+        return false;
+    if (colon[1] && (!jd__parse_bytes(colon + 1, &max) || max < min))
         return false;
     r->min_bytes = (size_t)min;
     r->max_bytes = (size_t)max;
@@ -286,6 +301,7 @@ static bool set_plain(struct options *o, int flag, char *text)
     struct bench_request *r = &o->request;
     bool *const switches[] = { ['c'] = &r->cycle,
                                ['i'] = &r->in_place,
+                               ['w'] = &r->has_both,
                                ['m'] = &r->is_malloced,
                                ['k'] = &r->check };
     const char **const texts[] = { ['b'] = &o->job, ['g'] = &o->plot };
@@ -314,6 +330,7 @@ static const struct option flags[] = {
     { "sample", required_argument, NULL, 'e' },
     { "cycle", no_argument, NULL, 'c' },
     { "in-place", no_argument, NULL, 'i' },
+    { "with-in-place", no_argument, NULL, 'w' },
     { "malloc", no_argument, NULL, 'm' },
     { "check", no_argument, NULL, 'k' },
     { "json", no_argument, NULL, 'j' },
@@ -345,7 +362,10 @@ static bool is_possible(const struct options *o)
         : r->on_gpus && r->cycle ? "--cycle is for --platform cpu: the host "
                                    "cannot touch a GPU's memory"
         : r->on_gpus && r->is_malloced ? "--malloc is for --platform cpu"
-                                       : NULL;
+        : r->in_place && r->has_both
+            ? "--in-place and --with-in-place do not go together: the first "
+              "has no buffers that are apart"
+            : NULL;
     if (wrong)
         fprintf(stderr, "jd-bench collectives: %s\n", wrong);
     return !wrong;
@@ -355,7 +375,6 @@ static int run(int argc, char **argv)
 {
     struct options o = {
         .request = { .min_bytes = 8,
-                     .max_bytes = (size_t)64 << 20,
                      .factor = 4,
                      .rounds = 15,
                      .sample_seconds = 3e-3 },
@@ -369,6 +388,9 @@ static int run(int argc, char **argv)
         o.against = o.request.on_gpus ? "nccl" : "mpi";
     if (!is_possible(&o))
         return 2;
+    if (o.request.max_bytes == 0 && !o.request.on_gpus)
+        o.request.max_bytes =
+            o.request.min_bytes > CPU_BYTES ? o.request.min_bytes : CPU_BYTES;
     bool any = false;
     for (int i = 0; i < BENCH_OPS; i++)
         any = any || o.request.ops[i];

@@ -37,20 +37,36 @@ enum bench_op {
 extern const char *const bench_op_names[BENCH_OPS];
 extern const int bench_op_parts[BENCH_OPS];
 
-/* The peer is MPI, or on GPUs NCCL. */
-enum bench_side { BENCH_JD, BENCH_PEER, BENCH_SIDES };
+/* The peer is MPI, or on GPUs NCCL. In place they use their own out for both.
+ */
+enum bench_side {
+    BENCH_JD,
+    BENCH_PEER,
+    BENCH_APART, /* so many sides have buffers of their own */
+    BENCH_JD_IN_PLACE = BENCH_APART,
+    BENCH_PEER_IN_PLACE,
+    BENCH_SIDES
+};
+
+/* BENCH_JD or BENCH_PEER. */
+static inline enum bench_side bench_whose(int side)
+{
+    return (enum bench_side)(side % BENCH_APART);
+}
 
 /* What is asked for; the same in the parent and in its jobs. */
 struct bench_request {
     bool ops[BENCH_OPS];
     jd_dtype types[20];
     int num_types;
-    size_t min_bytes, max_bytes;
+    size_t min_bytes;
+    size_t max_bytes; /* 0: on GPUs, as far as they have memory */
     int factor;
     int rounds;
     double sample_seconds;
     bool cycle;       /* write the input, call, read the output */
     bool in_place;    /* psum and pbroadcast */
+    bool has_both;    /* in place too, what can be */
     bool is_malloced; /* jd's buffers too */
     bool check;
     bool on_gpus;
@@ -70,6 +86,10 @@ struct bench_cell {
 
 /* ---- sides.c ------------------------------------------------------ */
 
+/* On GPUs: of a buffer on the host, through which numbers come and go; and the
+ * largest size where none is asked for. */
+enum { BENCH_HOST_BYTES = 64 << 20, BENCH_GPU_BYTES = 1 << 30 };
+
 /* Buffers and members of one side. */
 struct bench_sides {
     MPI_Comm comm;
@@ -80,13 +100,13 @@ struct bench_sides {
     void *in[BENCH_SIDES], *out[BENCH_SIDES];
     bool in_place;
     MPI_Op add_f16, add_bf16;
-    void *host; /* on GPUs: as long as a buffer; else NULL */
+    void *host; /* on GPUs: BENCH_HOST_BYTES; else NULL */
     struct bench_nccl *nccl;
 };
 
-void bench_sides_open(struct bench_sides *sides,
-                      const struct bench_request *request, bool with_jd,
-                      bool with_peer);
+/* request->max_bytes becomes what the GPUs have memory for, where it is 0. */
+void bench_sides_open(struct bench_sides *sides, struct bench_request *request,
+                      bool with_jd, bool with_peer);
 void bench_sides_close(struct bench_sides *sides,
                        const struct bench_request *request);
 
@@ -105,9 +125,14 @@ void bench_finish(struct bench_sides *sides);
 
 /* ---- data.c ------------------------------------------------------- */
 
-/* Where the side's results are. */
+/* Whether the operation has a call in place. */
+bool bench_has_place(enum bench_op op);
+
+/* Where the side's input and its results are. */
+void *bench_in(const struct bench_sides *sides, enum bench_side side,
+               enum bench_op op, jd_dtype dtype, size_t count);
 void *bench_out(const struct bench_sides *sides, enum bench_side side,
-                enum bench_op op);
+                enum bench_op op, jd_dtype dtype, size_t count);
 
 /* Writes numbers into the input that depend on rank and place. */
 void bench_fill(struct bench_sides *sides, enum bench_side side,

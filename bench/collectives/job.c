@@ -90,12 +90,19 @@ static void measure(struct point *p, const bool *takes_part)
     for (int side = 0; side < BENCH_SIDES; side++)
         if (takes_part[side] && p->sides->rank == 0) {
             print(p, "cell", side, samples[side]);
-            if (on_gpus) {
+            if (on_gpus && side < BENCH_APART) {
                 print(p, "queue", side, queued[side]);
                 print(p, "thread", side, thread[side]);
             }
         }
     fflush(stdout);
+}
+
+/* On GPUs the last one too, wherever the factor ends. */
+static size_t next_size(const struct bench_request *request, size_t bytes)
+{
+    size_t next = bytes * (size_t)request->factor, last = request->max_bytes;
+    return request->on_gpus && bytes < last && next > last ? last : next;
 }
 
 static void measure_sizes(struct point *p)
@@ -104,7 +111,7 @@ static void measure_sizes(struct point *p)
     size_t least =
         p->op == BENCH_OP_barrier ? request->max_bytes : request->min_bytes;
     for (size_t bytes = least; bytes <= request->max_bytes;
-         bytes *= (size_t)request->factor) {
+         bytes = next_size(request, bytes)) {
         bool takes_part[BENCH_SIDES], any = false;
         p->bytes = p->op == BENCH_OP_barrier ? 0 : bytes;
         p->count = bench_count(p->sides, p->op, p->dtype, bytes);
@@ -118,24 +125,25 @@ static void measure_sizes(struct point *p)
     }
 }
 
-int bench_job(const struct bench_request *request, const char *part)
+int bench_job(const struct bench_request *asked, const char *part)
 {
     struct bench_sides sides;
+    struct bench_request request = *asked;
     bool both = strcmp(part, "both") == 0;
     bool with_jd = both || strcmp(part, "jd") == 0;
-    bench_sides_open(&sides, request, with_jd,
+    bench_sides_open(&sides, &request, with_jd,
                      both || strcmp(part, "mpi") == 0);
     bench_print_conditions(sides.comm, part);
-    if (request->on_gpus && with_jd && sides.rank == 0)
+    if (request.on_gpus && with_jd && sides.rank == 0)
         printf("# %s: %s\n", part, jd_shard_device(sides.me)->kind);
     for (int op = 0; op < BENCH_OPS; op++)
-        for (int i = 0; request->ops[op] && i < request->num_types; i++) {
+        for (int i = 0; request.ops[op] && i < request.num_types; i++) {
             struct point p = { .sides = &sides,
-                               .request = request,
+                               .request = &request,
                                .op = (enum bench_op)op,
-                               .dtype = request->types[i] };
+                               .dtype = request.types[i] };
             measure_sizes(&p);
         }
-    bench_sides_close(&sides, request);
+    bench_sides_close(&sides, &request);
     return 0;
 }

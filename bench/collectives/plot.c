@@ -35,7 +35,8 @@ enum {
 struct curve {
     const struct bench_cell *first;
     int side;
-    int kind; /* how many operations, types and numbers of processes before */
+    int kind; /* how many operations, types and numbers of processes before;
+               * in place is another */
 };
 
 struct picture {
@@ -74,6 +75,20 @@ static int count_points(const struct bench_results *results,
     return points;
 }
 
+/* Of jd and its peer, out of place or in; whether there are any. */
+static bool add_curves(struct picture *picture, const struct bench_cell *cell,
+                       int first, int kind)
+{
+    bool any = false;
+    for (int side = first; side < first + BENCH_APART; side++) {
+        if (!count_points(picture->plot->results, cell, side))
+            continue;
+        picture->curves[picture->count++] = (struct curve){ cell, side, kind };
+        any = true;
+    }
+    return any;
+}
+
 static bool find_curves(struct picture *picture)
 {
     const struct bench_results *results = picture->plot->results;
@@ -85,11 +100,8 @@ static bool find_curves(struct picture *picture)
         const struct bench_cell *cell = &results->cells[i];
         if (!is_first(results, i))
             continue;
-        for (int side = 0; side < BENCH_SIDES; side++)
-            if (count_points(results, cell, side))
-                picture->curves[picture->count++] =
-                    (struct curve){ cell, side, kind };
-        kind++;
+        for (int first = 0; first < BENCH_SIDES; first += BENCH_APART)
+            kind += add_curves(picture, cell, first, kind);
     }
     return true;
 }
@@ -310,7 +322,7 @@ static int shape_of(const struct curve *curve)
     static const int shapes[][2] = { { 7, 6 },   { 5, 4 },   { 9, 8 },
                                      { 11, 10 }, { 13, 12 }, { 15, 14 } };
     return shapes[(size_t)curve->kind % (sizeof shapes / sizeof *shapes)]
-                 [curve->side];
+                 [bench_whose(curve->side)];
 }
 
 /* A band of one size would have no width. */
@@ -334,14 +346,17 @@ static void print_line(const struct picture *picture, int index)
 {
     const struct curve *curve = &picture->curves[index];
     const struct bench_cell *cell = curve->first;
+    bool is_peer = bench_whose(curve->side) == BENCH_PEER;
     FILE *out = picture->gnuplot;
     fprintf(out,
             ", $curve%d using 1:3 with linespoints linecolor rgb '%s' "
             "linewidth 1.6 dashtype %s pointtype %d pointsize 0.8 title '%s %s",
-            index, colour_of(index), curve->side ? "2" : "1", shape_of(curve),
-            curve->side ? picture->plot->peer : "jd", bench_op_names[cell->op]);
+            index, colour_of(index), is_peer ? "2" : "1", shape_of(curve),
+            is_peer ? picture->plot->peer : "jd", bench_op_names[cell->op]);
     if (cell->op != BENCH_OP_barrier)
         fprintf(out, " %s", jd_dtype_name(cell->dtype));
+    if (curve->side >= BENCH_APART)
+        fputs(" in place", out);
     if (picture->has_processes)
         fprintf(out, ", %d process%s", cell->ranks, jd__text_es(cell->ranks));
     fputc('\'', out);

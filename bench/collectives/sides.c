@@ -9,6 +9,7 @@
 #include "jd_mpi.h"
 #include "jd_process.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,12 +114,14 @@ static bool is_sum(enum bench_op op)
 bool bench_can(const struct bench_sides *sides, enum bench_side side,
                enum bench_op op, jd_dtype dtype)
 {
-    if (side == BENCH_PEER && sides->nccl)
+    bool is_peer = bench_whose(side) == BENCH_PEER;
+    if (side >= BENCH_APART && !bench_has_place(op))
+        return false;
+    if (is_peer && sides->nccl)
         return bench_nccl_can(op, dtype);
     if (!is_sum(op))
         return true;
-    return dtype != JD_PRED &&
-           (side == BENCH_JD || mpi_type(dtype) != MPI_BYTE);
+    return dtype != JD_PRED && (!is_peer || mpi_type(dtype) != MPI_BYTE);
 }
 
 /* ---- buffers ------------------------------------------------------------ */
@@ -183,10 +186,44 @@ static void open_jd(struct bench_sides *sides,
     sides->has_jd = true;
 }
 
-void bench_sides_open(struct bench_sides *sides,
-                      const struct bench_request *request, bool with_jd,
-                      bool with_peer)
+/* The largest size of which the buffers take half of the least GPU's memory. */
+static size_t fit_size(const struct bench_sides *sides, size_t least_size,
+                       int num_buffers)
 {
+    unsigned long long own = jd_shard_device(sides->me)->memory_bytes, least;
+    size_t bytes = BENCH_GPU_BYTES;
+    own = own ? own : ULLONG_MAX; /* not known */
+    MPI_Allreduce(&own, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN,
+                  sides->comm);
+    while (bytes > least_size && bytes > least / 2 / (unsigned)num_buffers)
+        bytes /= 2;
+    if (sides->rank == 0)
+        printf("# sizes up to %zu MiB%s\n", bytes >> 20,
+               bytes < BENCH_GPU_BYTES
+                   ? ", of which all buffers take half of a GPU's memory"
+                   : "");
+    return bytes < least_size ? least_size : bytes;
+}
+
+static void open_buffers(struct bench_sides *sides,
+                         const struct bench_request *request,
+                         const bool *is_there)
+{
+    for (int side = 0; side < BENCH_APART; side++) {
+        if (!is_there[side])
+            continue;
+        int in_place = side + BENCH_APART;
+        sides->in[side] = allocate(request, side, request->max_bytes + 64);
+        sides->out[side] = allocate(request, side, request->max_bytes + 64);
+        if (request->has_both)
+            sides->in[in_place] = sides->out[in_place] = sides->out[side];
+    }
+}
+
+void bench_sides_open(struct bench_sides *sides, struct bench_request *request,
+                      bool with_jd, bool with_peer)
+{
+    const bool is_there[BENCH_APART] = { with_jd, with_peer };
     *sides = (struct bench_sides){ .comm = MPI_COMM_WORLD,
                                    .in_place = request->in_place };
     if (with_jd)
@@ -197,14 +234,12 @@ void bench_sides_open(struct bench_sides *sides,
     MPI_Comm_size(sides->comm, &sides->size);
     MPI_Op_create(add_f16, 1, &sides->add_f16);
     MPI_Op_create(add_bf16, 1, &sides->add_bf16);
-    for (int side = 0; side < BENCH_SIDES; side++) {
-        if (side == BENCH_JD ? !with_jd : !with_peer)
-            continue;
-        sides->in[side] = allocate(request, side, request->max_bytes + 64);
-        sides->out[side] = allocate(request, side, request->max_bytes + 64);
-    }
+    if (request->max_bytes == 0)
+        request->max_bytes =
+            fit_size(sides, request->min_bytes, 2 * (with_jd + with_peer));
+    open_buffers(sides, request, is_there);
     if (request->on_gpus) {
-        sides->host = malloc(request->max_bytes + 64);
+        sides->host = malloc(BENCH_HOST_BYTES);
         if (!sides->host)
             jd_abort(1, "jd-bench: no memory");
     }
@@ -217,7 +252,7 @@ void bench_sides_close(struct bench_sides *sides,
 {
     bench_nccl_close(sides->nccl);
     free(sides->host);
-    for (int side = 0; side < BENCH_SIDES; side++)
+    for (int side = 0; side < BENCH_APART; side++)
         if (sides->in[side]) {
             release(request, side, sides->in[side]);
             release(request, side, sides->out[side]);
@@ -250,10 +285,11 @@ size_t bench_count(const struct bench_sides *sides, enum bench_op op,
     }
 }
 
-static void call_jd(struct bench_sides *sides, enum bench_op op, jd_dtype dtype,
-                    size_t count)
+static void call_jd(struct bench_sides *sides, enum bench_side side,
+                    enum bench_op op, jd_dtype dtype, size_t count)
 {
-    void *in = sides->in[BENCH_JD], *out = bench_out(sides, BENCH_JD, op);
+    void *in = bench_in(sides, side, op, dtype, count);
+    void *out = bench_out(sides, side, op, dtype, count);
     jd_shard *me = sides->me;
     jd_status status = JD_OK;
     switch (op) {
@@ -288,11 +324,12 @@ static void call_jd(struct bench_sides *sides, enum bench_op op, jd_dtype dtype,
     JD_CHECK(status);
 }
 
-static void call_mpi(struct bench_sides *sides, enum bench_op op,
-                     jd_dtype dtype, size_t elements)
+static void call_mpi(struct bench_sides *sides, enum bench_side side,
+                     enum bench_op op, jd_dtype dtype, size_t elements)
 {
-    void *in = sides->in[BENCH_PEER], *out = bench_out(sides, BENCH_PEER, op);
-    const void *given = in == out ? MPI_IN_PLACE : in;
+    void *in = bench_in(sides, side, op, dtype, elements);
+    void *out = bench_out(sides, side, op, dtype, elements);
+    const void *given = in == out || side >= BENCH_APART ? MPI_IN_PLACE : in;
     MPI_Datatype type = mpi_type(dtype);
     MPI_Op add = dtype == JD_F16    ? sides->add_f16
                  : dtype == JD_BF16 ? sides->add_bf16
@@ -305,10 +342,10 @@ static void call_mpi(struct bench_sides *sides, enum bench_op op,
         MPI_Allreduce(given, out, count, type, add, sides->comm);
         break;
     case BENCH_OP_all_gather:
-        MPI_Allgather(in, count, type, out, count, type, sides->comm);
+        MPI_Allgather(given, count, type, out, count, type, sides->comm);
         break;
     case BENCH_OP_psum_scatter:
-        MPI_Reduce_scatter_block(in, out, count, type, add, sides->comm);
+        MPI_Reduce_scatter_block(given, out, count, type, add, sides->comm);
         break;
     case BENCH_OP_all_to_all:
         MPI_Alltoall(in, count, type, out, count, type, sides->comm);
@@ -333,19 +370,20 @@ static void call_mpi(struct bench_sides *sides, enum bench_op op,
 void bench_call_once(struct bench_sides *sides, enum bench_side side,
                      enum bench_op op, jd_dtype dtype, size_t count)
 {
-    if (side == BENCH_JD)
-        call_jd(sides, op, dtype, count);
+    if (bench_whose(side) == BENCH_JD)
+        call_jd(sides, side, op, dtype, count);
     else if (sides->nccl)
-        bench_nccl_call(sides->nccl, &(struct bench_nccl_call){
-                                         .op = op,
-                                         .dtype = dtype,
-                                         .in = sides->in[side],
-                                         .out = bench_out(sides, side, op),
-                                         .count = count,
-                                         .stream = jd_shard_stream(sides->me),
-                                     });
+        bench_nccl_call(sides->nccl,
+                        &(struct bench_nccl_call){
+                            .op = op,
+                            .dtype = dtype,
+                            .in = bench_in(sides, side, op, dtype, count),
+                            .out = bench_out(sides, side, op, dtype, count),
+                            .count = count,
+                            .stream = jd_shard_stream(sides->me),
+                        });
     else
-        call_mpi(sides, op, dtype, count);
+        call_mpi(sides, side, op, dtype, count);
 }
 
 void bench_finish(struct bench_sides *sides)

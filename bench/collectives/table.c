@@ -119,35 +119,66 @@ static double microseconds(const struct bench_samples *samples)
 
 static void print_medians(const struct bench_samples *samples)
 {
-    for (int side = 0; side < BENCH_SIDES; side++)
+    for (int side = 0; side < BENCH_APART; side++)
         if (samples[side].count)
             printf("  %9.2f", microseconds(&samples[side]));
 }
 
-static void print_row(const struct bench_cell *cell)
+static double ratio_of(const struct bench_cell *cell, int jd)
+{
+    return median_us(cell, jd + BENCH_PEER) / median_us(cell, jd);
+}
+
+static bool has_ratio(const struct bench_cell *cell, int jd)
+{
+    return cell->samples[jd].count && cell->samples[jd + BENCH_PEER].count;
+}
+
+static void print_in_place(const struct bench_cell *cell)
+{
+    const struct bench_samples *samples = cell->samples;
+    int shown = samples[BENCH_JD_IN_PLACE].count ? BENCH_JD_IN_PLACE
+                                                 : BENCH_PEER_IN_PLACE;
+    for (int side = BENCH_JD_IN_PLACE; side <= BENCH_PEER_IN_PLACE; side++)
+        if (samples[side].count)
+            printf("  %13.2f", median_us(cell, side));
+        else
+            printf("  %13s", "-");
+    if (samples[shown].count)
+        printf("  %7.2f %7.2f", algorithm_gbs(cell, median_us(cell, shown)),
+               bus_gbs(cell, median_us(cell, shown)));
+    else
+        printf("  %7s %7s", "-", "-");
+    if (has_ratio(cell, BENCH_JD_IN_PLACE))
+        printf("  %6.2f", ratio_of(cell, BENCH_JD_IN_PLACE));
+    else
+        printf("  %6s", "-");
+}
+
+static void print_row(const struct bench_cell *cell, bool has_both)
 {
     char wrong[24] = "-";
     printf("%-13s %-8s %10zu", bench_op_names[cell->op],
            jd_dtype_name(cell->dtype), cell->bytes);
-    double median[BENCH_SIDES] = { 0 };
-    for (int side = 0; side < BENCH_SIDES; side++) {
+    for (int side = 0; side < BENCH_APART; side++) {
         if (!cell->samples[side].count) {
             printf("  %29s", "-");
             continue;
         }
-        median[side] = median_us(cell, side);
         bench_samples_print_columns(&cell->samples[side], &bench_us);
     }
     int shown = cell->samples[BENCH_JD].count ? BENCH_JD : BENCH_PEER;
-    printf("  %7.2f %7.2f", algorithm_gbs(cell, median[shown]),
-           bus_gbs(cell, median[shown]));
-    if (cell->samples[BENCH_JD].count && cell->samples[BENCH_PEER].count)
-        printf("  %6.2f", median[BENCH_PEER] / median[BENCH_JD]);
+    printf("  %7.2f %7.2f", algorithm_gbs(cell, median_us(cell, shown)),
+           bus_gbs(cell, median_us(cell, shown)));
+    if (has_ratio(cell, BENCH_JD))
+        printf("  %6.2f", ratio_of(cell, BENCH_JD));
     else
         printf("  %6s", "-");
     if (cell->wrong != SIZE_MAX)
         snprintf(wrong, sizeof wrong, "%zu", cell->wrong);
     printf("  %5s", wrong);
+    if (has_both)
+        print_in_place(cell);
     print_medians(cell->queued);
     print_medians(cell->thread);
     putchar('\n');
@@ -159,13 +190,31 @@ static bool is_queued(const struct bench_results *results)
     return results->count && results->cells[0].queued[BENCH_JD].count;
 }
 
+/* Whether any was measured in place beside. */
+static bool has_places(const struct bench_results *results)
+{
+    for (int i = 0; i < results->count; i++)
+        for (int side = BENCH_APART; side < BENCH_SIDES; side++)
+            if (results->cells[i].samples[side].count)
+                return true;
+    return false;
+}
+
 void bench_results_print(const struct bench_results *results, const char *peer)
 {
-    char queue[64] = "";
+    bool has_both = has_places(results);
+    char queue[64] = "", place[80] = "", in_place[32];
     printf("# microseconds: minimum, median, 99th percentile of the rounds' "
            "slowest rank; GB/s of jd's\n# median (algbw, busbw: as nccl-tests "
            "has them); ratio: %s's median / jd's\n",
            peer);
+    if (has_both) {
+        puts("# in place: of the same call with one buffer for both, the "
+             "medians, and GB/s and\n# ratio by them");
+        snprintf(in_place, sizeof in_place, "%s in place", peer);
+        snprintf(place, sizeof place, "  %13s  %13s  %7s %7s  %6s",
+                 "jd in place", in_place, "algbw", "busbw", "ratio");
+    }
     if (is_queued(results)) {
         puts("# queue: the median of the microseconds until a call that queues "
              "returns;\n# thread: those of the processor that the calling "
@@ -173,10 +222,11 @@ void bench_results_print(const struct bench_results *results, const char *peer)
         snprintf(queue, sizeof queue, "   queue jd %10s  thread jd %10s", peer,
                  peer);
     }
-    printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %5s%s\n", "op", "type",
-           "bytes", "jd", peer, "algbw", "busbw", "ratio", "wrong", queue);
+    printf("%-13s %-8s %10s  %29s  %29s  %7s %7s  %6s  %5s%s%s\n", "op", "type",
+           "bytes", "jd", peer, "algbw", "busbw", "ratio", "wrong", place,
+           queue);
     for (int i = 0; i < results->count; i++)
-        print_row(&results->cells[i]);
+        print_row(&results->cells[i], has_both);
 }
 
 static void print_json_side(const struct bench_cell *cell, int side,
@@ -194,6 +244,7 @@ void bench_results_print_json(const struct bench_results *results,
                               const char *peer, const char *against,
                               const char *measure)
 {
+    char place[32];
     for (int i = 0; i < results->count; i++) {
         const struct bench_cell *cell = &results->cells[i];
         bench_json_begin_row(i == 0);
@@ -203,9 +254,14 @@ void bench_results_print_json(const struct bench_results *results,
                cell->bytes, cell->ranks, measure, against);
         print_json_side(cell, BENCH_JD, "jd");
         print_json_side(cell, BENCH_PEER, peer);
-        if (cell->samples[BENCH_JD].count && cell->samples[BENCH_PEER].count)
-            printf(", \"ratio\": %.4g",
-                   median_us(cell, BENCH_PEER) / median_us(cell, BENCH_JD));
+        print_json_side(cell, BENCH_JD_IN_PLACE, "jd_in_place");
+        snprintf(place, sizeof place, "%s_in_place", peer);
+        print_json_side(cell, BENCH_PEER_IN_PLACE, place);
+        if (has_ratio(cell, BENCH_JD))
+            printf(", \"ratio\": %.4g", ratio_of(cell, BENCH_JD));
+        if (has_ratio(cell, BENCH_JD_IN_PLACE))
+            printf(", \"ratio_in_place\": %.4g",
+                   ratio_of(cell, BENCH_JD_IN_PLACE));
         if (cell->wrong != SIZE_MAX)
             printf(", \"wrong\": %zu", cell->wrong);
         printf("}");

@@ -8,8 +8,9 @@
  *   1. The control communicator is made, as on cpu: who is missing is named
  * there.
  *   2. One all_gather of it carries each member's record (ids.h): process,
- *      device, UUID, NCCL's version and, of the roots, a unique id. A GPU that
- *      is there twice is named, with both processes, before NCCL sees it.
+ *      device, UUID, NCCL's version, the mesh's options of NCCL and, of the
+ *      roots, a unique id. A GPU that is there twice is named, with both
+ *      processes, before NCCL sees it, and so are options that differ.
  *   3. ncclCommInitRankConfig, non-blocking, polled with the deadline, and
  *      from it, as a child that shares its connections, ncclCommSplit of one
  *      that blocks (joining.h).

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* joining.c - how the members of a communicator make NCCL's communicator. */
 #include "collectives/cuda/joining.h"
+#include "base/log.h"
 #include "collectives/cuda/aborting.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/ids.h"
 #include "collectives/cuda/pause.h"
 
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +62,52 @@ static void name_comm(const struct joining *j, ncclConfig_t *config)
 #endif
 }
 
+/* Where the NCCL that is loaded, or the one of the headers, lacks an option it
+ * would go unheard; said once for each. */
+static void warn_of_option(const struct joining *j, int option)
+{
+    static atomic_uint said;
+    const struct jd_nccl_option_row *row = jd__nccl_options_row(option);
+    int loaded = j->members[j->spec->index].nccl_version;
+    int version = loaded < NCCL_VERSION_CODE ? loaded : NCCL_VERSION_CODE;
+    if (version >= row->since || j->spec->index != 0 ||
+        atomic_fetch_or(&said, 1U << option) >> option & 1)
+        return;
+    jd__log(JD_LOG_WARNING,
+            "%s: %s of jd_mesh_set_nccl() has no effect: NCCL has it from "
+            "%d.%d on, and %s %d.%d.%d; use a newer NCCL",
+            j->spec->operation, row->name, row->since / 10000,
+            row->since / 100 % 100,
+            loaded < NCCL_VERSION_CODE ? "the one that is loaded is"
+                                       : "jd was built with",
+            version / 10000, version / 100 % 100, version % 100);
+}
+
+/* Both of NCCL's communicators. NCCL takes minCTAs with maxCTAs alone, and cuts
+ * that to the most that it has. */
+static void set_options(const struct joining *j, ncclConfig_t *config)
+{
+    const struct jd_nccl_options *options = &j->spec->nccl;
+    const int32_t *values = options->values;
+    for (int i = 0; i < JD_NUM_NCCL_OPTIONS; i++)
+        if (jd__nccl_options_has(options, i))
+            warn_of_option(j, i);
+    if (jd__nccl_options_has(options, JD_NCCL_MIN_CTAS)) {
+        config->minCTAs = values[JD_NCCL_MIN_CTAS];
+        config->maxCTAs = INT_MAX;
+    }
+    if (jd__nccl_options_has(options, JD_NCCL_MAX_CTAS))
+        config->maxCTAs = values[JD_NCCL_MAX_CTAS];
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 26, 0)
+    if (jd__nccl_options_has(options, JD_NCCL_TRAFFIC_CLASS))
+        config->trafficClass = values[JD_NCCL_TRAFFIC_CLASS];
+#endif
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
+    if (jd__nccl_options_has(options, JD_NCCL_CTA_POLICY))
+        config->CTAPolicy = values[JD_NCCL_CTA_POLICY];
+#endif
+}
+
 static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
                                int count)
 {
@@ -66,6 +115,7 @@ static ncclResult_t start_with(const struct joining *j, ncclUniqueId *ids,
     config.blocking = 0;
     config.splitShare = j->splits;
     name_comm(j, &config);
+    set_options(j, &config);
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 23, 0)
     if (count > 1 && ncclCommInitRankScalable)
         return ncclCommInitRankScalable(&j->comm->comm, j->spec->size,
@@ -96,6 +146,7 @@ static jd_status start_split(struct joining *j)
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 1;
     name_comm(j, &config);
+    set_options(j, &config);
     j->is_split = true;
     ncclResult_t result =
         ncclCommSplit(j->comm->comm, 0, j->spec->index,

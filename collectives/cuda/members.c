@@ -20,6 +20,7 @@ void jd__cuda_member_describe(const struct jd_comm_spec *spec,
     ret_member->ordinal = device->local_ordinal;
     ret_member->shares = jd__options_integer(spec->runtime->settings,
                                              JD_OPTION_OVERSUBSCRIBE) != 0;
+    ret_member->nccl = spec->nccl;
     snprintf(ret_member->uuid, sizeof ret_member->uuid, "%s", device->uuid);
 }
 
@@ -75,6 +76,33 @@ static jd_status fail_versions(const struct jd_comm_spec *spec,
                    "libnccl.so.2 on all hosts (LD_LIBRARY_PATH)",
                    spec->operation, spec->detail, first, version_a, second,
                    version_b);
+}
+
+static void print_option(const struct jd_cuda_member *member, int option,
+                         char *text, size_t size)
+{
+    if (jd__nccl_options_has(&member->nccl, option))
+        snprintf(text, size, "%d", (int)member->nccl.values[option]);
+    else
+        snprintf(text, size, "none");
+}
+
+static jd_status fail_options(const struct jd_comm_spec *spec,
+                              const struct jd_cuda_member *members, int a,
+                              int b)
+{
+    char first[WHO_BYTES], second[WHO_BYTES], value_a[16], value_b[16];
+    int option = jd__nccl_options_differ(&members[a].nccl, &members[b].nccl);
+    print_member(spec, members, a, first, sizeof first);
+    print_member(spec, members, b, second, sizeof second);
+    print_option(&members[a], option, value_a, sizeof value_a);
+    print_option(&members[b], option, value_b, sizeof value_b);
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   "%s%s: %s has %s %s and %s has %s; let all processes of "
+                   "the mesh set the same with jd_mesh_set_nccl()",
+                   spec->operation, spec->detail, first,
+                   jd__nccl_options_row(option)->name, value_a, second,
+                   value_b);
 }
 
 /* What lets NCCL take a GPU twice. */
@@ -172,5 +200,8 @@ jd_status jd__cuda_members_check(const struct jd_comm_spec *spec,
     for (int i = 1; i < spec->size; i++)
         if (members[i].nccl_version != members[0].nccl_version)
             return fail_versions(spec, members, 0, i);
+    for (int i = 1; i < spec->size; i++)
+        if (jd__nccl_options_differ(&members[i].nccl, &members[0].nccl) >= 0)
+            return fail_options(spec, members, 0, i);
     return check_gpus(spec, members);
 }

@@ -26,6 +26,7 @@ struct jd_cuda_member {
     int32_t nccl_version; /* as ncclGetVersion has it: 22809 */
     int32_t shares;       /* JD_OVERSUBSCRIBE is set there */
     int32_t is_root;      /* id is one */
+    struct jd_nccl_options nccl; /* of the mesh */
     char uuid[48];        /* of its GPU; "": not known */
     char text[512];
     unsigned char id[JD_CUDA_ID_BYTES]; /* ncclUniqueId */
@@ -47,6 +48,7 @@ jd_status jd__cuda_members_fail(const struct jd_comm_spec *spec,
  * Looks at the records of all members, the first that is wrong counting.
  * Returns: JD_OK; the status of one that cannot take part, with its sentence;
  *   FAILED_PRECONDITION naming two with different versions of NCCL;
+ *   INVALID_ARGUMENT naming two whose meshes have different options of NCCL;
  *   INVALID_ARGUMENT naming two that have the same GPU, unless both are to
  *   share it.
  */

@@ -22,6 +22,7 @@ static const struct jd_platform platform = {
     .source = &jd__cuda_source,
     .memory = &jd__cuda_memory,
     .streams = &jd__cuda_streams,
+    .has_nccl = true,
     .check_reduce = check_reduce,
     .comm_create = jd__cuda_comm_create,
     .comm_destroy = jd__cuda_comm_destroy,

@@ -24,27 +24,38 @@ static void free_span(struct jd_axis_comm *axis_comm)
     free(axis_comm);
 }
 
+/* What of the mesh's options its communicators are made with. */
+static struct jd_nccl_options options_of(const struct jd_mesh *mesh)
+{
+    static const struct jd_nccl_options none;
+    return mesh->platform->has_nccl ? mesh->nccl : none;
+}
+
 /* Axes that calls name by another text too are printed alike, so that
- * processes which name them differently believe the same. */
+ * processes which name them differently believe the same. Options are in the
+ * detail alone: members who differ in them are to meet, and hear of it. */
 static bool set_texts(struct jd_axis_comm *axis_comm, const char *text)
 {
     const struct jd_grouping *grouping = axis_comm->shard->grouping;
+    const struct jd_nccl_options options = options_of(axis_comm->shard->mesh);
     const char *word = axis_comm->axes.count == 1 ? "axis" : "axes";
     char *names = jd__axes_print(axis_comm->shard->mesh, &axis_comm->axes);
+    char set[JD_NCCL_OPTIONS_BYTES];
     int length = -1, detail_length = -1;
     if (!names)
         return false;
     const char *started = axis_comm->shard->is_started ? ", started" : "";
+    jd__nccl_options_print(&options, set, sizeof set);
     if (grouping) {
         length =
             asprintf(&axis_comm->axes_text, "%s in groups%s", names, started);
-        detail_length =
-            asprintf(&axis_comm->detail, " over %s %s, group %d of %d%s", word,
-                     names, grouping->group, grouping->num_groups, started);
+        detail_length = asprintf(
+            &axis_comm->detail, " over %s %s, group %d of %d%s%s", word, names,
+            grouping->group, grouping->num_groups, started, set);
     } else {
         length = asprintf(&axis_comm->axes_text, "%s%s", names, started);
-        detail_length =
-            asprintf(&axis_comm->detail, " over %s %s%s", word, names, started);
+        detail_length = asprintf(&axis_comm->detail, " over %s %s%s%s", word,
+                                 names, started, set);
     }
     free(names);
     if (length < 0)
@@ -56,11 +67,14 @@ static bool set_texts(struct jd_axis_comm *axis_comm, const char *text)
            (axis_comm->text || !text);
 }
 
-/* The same on all members: their devices, in order. */
+/* The same on all members: their devices, in order, and NCCL's options. */
 static uint64_t number_of(const struct jd_axis_comm *axis_comm)
 {
     const struct jd_shard *shard = axis_comm->shard;
+    const struct jd_nccl_options options = options_of(shard->mesh);
     uint64_t digest = shard->is_started;
+    if (options.is_set)
+        digest = jd__digest(digest, &options, sizeof options);
     for (int i = 0; i < axis_comm->size; i++) {
         int position = jd__shard_member(shard, &axis_comm->axes, i);
         int64_t id = shard->mesh->devices[position]->id;
@@ -220,6 +234,7 @@ static jd_status connect_members(struct jd_axis_comm *axis_comm,
         .detail = axis_comm->detail,
         .operation = operation,
         .is_started = axis_comm->shard->is_started,
+        .nccl = options_of(mesh),
         .is_cancelled = &mesh->body_failure.happened,
     };
     struct jd_cached_comm *end = atomic_load(&axis_comm->end);

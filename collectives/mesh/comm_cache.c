@@ -25,6 +25,7 @@ static struct jd_cached_comm *describe_comm(const struct jd_platform *platform,
     end->world = spec->runtime->number;
     end->device = spec->members[spec->index]->id;
     end->is_started = spec->is_started;
+    end->nccl = spec->nccl;
     end->size = spec->size;
     end->references = 1;
     for (int i = 0; i < spec->size; i++)
@@ -39,6 +40,7 @@ static bool is_same(const struct jd_cached_comm *a,
     return a->digest == b->digest && a->device == b->device &&
            a->size == b->size && a->world == b->world &&
            a->platform == b->platform && a->is_started == b->is_started &&
+           jd__nccl_options_differ(&a->nccl, &b->nccl) < 0 &&
            memcmp(a->members, b->members,
                   (size_t)a->size * sizeof *a->members) == 0;
 }

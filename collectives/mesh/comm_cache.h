@@ -2,7 +2,8 @@
 /*
  * comm_cache.h - the ends of communicators that this process has: one for each
  * of its devices and each ordered set of devices, shared by all meshes that use
- * it; and another for what is started there.
+ * it; another for what is started there, and for each other choice of NCCL's
+ * options.
  *
  *     struct jd_cached_comm *end;
  *     status = jd__comm_cache_get(platform, &spec, &end);
@@ -40,6 +41,7 @@ struct jd_cached_comm {
     uint64_t digest;
     int64_t device;
     bool is_started;
+    struct jd_nccl_options nccl;
     int size;
     int64_t members[]; /* ids, in order */
 };

@@ -27,6 +27,7 @@ struct jd_mesh {
     struct jd_shard *shards;
     const jd_device **local_devices; /* the shards' */
     struct jd_body_failure body_failure;
+    struct jd_nccl_options nccl; /* that are set */
 };
 
 /* ---- making ------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "collectives/check/signature.h"
 #include "collectives/kernels/reduce.h"
 #include "collectives/kernels/nest.h"
+#include "collectives/platform/nccl_options.h"
 #include "jd_collectives.h"
 #include "jd_device.h"
 #include "jd_dtype.h"
@@ -46,6 +47,9 @@ struct jd_comm_spec {
     const char *detail;    /* " over axis \"data\"" */
     const char *operation; /* the call that needs it first */
     bool is_started;       /* for calls that were started (mesh/started.h) */
+
+    /* The same on all members; nothing where the platform has no NCCL. */
+    struct jd_nccl_options nccl;
 
     /* Becomes true where comm_create is to wait no longer, and return
      * ABORTED; only looked at in there. NULL: nobody says so. */
@@ -230,15 +234,15 @@ struct jd_stream_table {
 };
 
 /*
- * All members are mandatory but streams. The functions with a communicator run
- * on the thread of that end's shard, one at a time for each end, on all members
- * in the same order (transfer: on those that it concerns); they wait with the
- * collective deadline. Each begins by finding out whether all members call the
- * same: if not, all return INVALID_ARGUMENT and the communicator can go on (a
- * platform with streams finds out where JD_CHECK_CALLS is set, and for
- * ragged_all_to_all). After a failure other than INVALID_ARGUMENT and
- * RESOURCE_EXHAUSTED nothing but comm_destroy is called on the communicator
- * any more.
+ * All members are mandatory but streams and has_nccl. The functions with a
+ * communicator run on the thread of that end's shard, one at a time for each
+ * end, on all members in the same order (transfer: on those that it concerns);
+ * they wait with the collective deadline. Each begins by finding out whether
+ * all members call the same: if not, all return INVALID_ARGUMENT and the
+ * communicator can go on (a platform with streams finds out where
+ * JD_CHECK_CALLS is set, and for ragged_all_to_all). After a failure other than
+ * INVALID_ARGUMENT and RESOURCE_EXHAUSTED nothing but comm_destroy is called on
+ * the communicator any more.
  */
 struct jd_platform {
     /* The name, and this process's devices: called by the runtime. */
@@ -246,6 +250,7 @@ struct jd_platform {
 
     const struct jd_device_memory *memory;
     const struct jd_stream_table *streams; /* NULL: calls return when done */
+    bool has_nccl; /* the options of a mesh make another communicator */
 
     /*
      * JD_OK where the platform reduces the type by the operation; else

@@ -156,6 +156,7 @@ _STATUS = {
     'jd_device_free': (c_void_p,),
     'jd_device_copy': (c_void_p, c_void_p, c_size_t),
     'jd_mesh_create': (_handles, c_int, _ints, _strings, _handles),
+    'jd_mesh_set_nccl': (c_void_p, c_char_p, c_int),
     'jd_mesh_shape': (c_int, c_int, _ints),
     'jd_mesh_visualize': (c_void_p, _file),
     'jd_mesh_visualize_svg': (c_void_p, _file),

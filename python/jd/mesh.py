@@ -50,6 +50,19 @@ class Mesh:
             raise errors.FailedPrecondition('the mesh was destroyed')
         return self._handle
 
+    def set_nccl(self, **options: int) -> None:
+        """Sets options of NCCL for the mesh's collectives, by the names that
+        ncclConfig_t has for them.
+
+            mesh.set_nccl(maxCTAs=8, CTAPolicy=1)
+
+        All processes of the mesh set the same, before its first collective;
+        those before one that is refused stay set. Raises InvalidArgument and
+        FailedPrecondition. Source: jd_mesh_set_nccl, which has the names.
+        """
+        for name, value in options.items():
+            call('jd_mesh_set_nccl', self.handle, encode(name, 'name'), value)
+
     @property
     def axis_names(self) -> tuple[str, ...]:
         names = lib.jd_mesh_axis_names(self.handle)

@@ -417,6 +417,12 @@ class Refusals(unittest.TestCase):
             jd.make_mesh((3,), ('data',))
         with self.assertRaisesRegex(jd.InvalidArgument, 'has a NUL'):
             jd.make_mesh((4,), ('da\0ta',))
+        mesh = jd.make_mesh((-1,), ('all',))
+        mesh.set_nccl(minCTAs=4, CTAPolicy=1)
+        with self.assertRaisesRegex(jd.InvalidArgument, 'would be 4 and max'):
+            mesh.set_nccl(maxCTAs=3)
+        with self.assertRaisesRegex(jd.InvalidArgument, 'the name is "ctas"'):
+            mesh.set_nccl(ctas=3)
         with self.assertRaisesRegex(jd.InvalidArgument, 'jd_shard_map'):
             jd.barrier(shard=jd.make_mesh((-1,), ('all',)).shard)
         with self.assertRaisesRegex(jd.InvalidArgument, 'no shard'):

@@ -122,6 +122,10 @@ says "another peer of a platform" 2 "--platform cuda goes against nccl" \
     "${collectives[@]}" --platform cuda --against mpi
 says "a cycle on memory that is apart" 2 "--cycle is for --platform cpu" \
     "${collectives[@]}" --platform cuda --cycle
+says "in place twice" 2 "--in-place and --with-in-place do not go together" \
+    "${collectives[@]}" --in-place --with-in-place
+says "sizes without an end that is one" 2 '--sizes is "8:x", but it must be' \
+    "${collectives[@]}" --sizes 8:x
 says "a word that is no flag" 2 '"psum" is no flag' "${collectives[@]}" psum
 mkdir "$work/played"
 cat >"$work/played/mpirun" <<SCRIPT
@@ -142,6 +146,11 @@ played_mpirun() {
 played_mpirun "a process has a core" "--bind-to core"
 played_mpirun "but with a GPU its threads have all" "--bind-to none" \
     --platform cuda
+played_mpirun "sizes that are not said, on cpu" "--sizes 8:67108864 --factor 4"
+played_mpirun "and on GPUs, whose memory the job knows" "--sizes 8: --factor 4" \
+    --platform cuda
+played_mpirun "sizes without an end" "--sizes 1048576:67108864 " --sizes 1MiB:
+played_mpirun "in place too" " --with-in-place" --with-in-place
 
 # The picture, of a job that is played: 21 samples of 1 to 21 microseconds.
 cat >"$work/played/job" <<'SCRIPT'
@@ -369,14 +378,36 @@ TEXT
         "${allow[@]}" "${quick[@]}" --against mpi-single --json --cycle
     cp "$work/out" "$work/rows"
     says "its rows have the ratio" 0 '"ratio": ' cat "$work/rows"
+    says "and in place beside, in columns of their own" 0 " jd in place " \
+        "${allow[@]}" "${quick[@]}" --type F32,BF16 --processes 3 --with-in-place
+    cp "$work/out" "$work/rows"
+    # Of each row 13 columns are out of place, the count of wrong ones is the last.
+    # shellcheck disable=SC2016
+    says "a ratio of each that can be" 0 "16 good, 8 empty" awk '
+        $1 ~ /^(psum|all_gather|psum_scatter|pbroadcast)$/ {
+            good += NF == 18 && $NF > 0 && $13 == "0"
+        }
+        $1 ~ /^(all_to_all|ppermute)$/ { empty += NF == 18 && $NF == "-" }
+        END { print good " good, " empty " empty" }' "$work/rows"
+    says "their figures in JSON" 0 '"ratio_in_place": ' "${allow[@]}" \
+        "${quick[@]}" --with-in-place --json --cycle
     says "every collective beside the stand-in's NCCL" 0 " queue jd " \
         "${allow[@]}" STANDIN_DEVICES=2 \
         JD_PLATFORM_DIR="${jd_bench%/*}/../tests/nccl_standin" \
-        "${quick[@]}" --platform cuda
+        "${quick[@]}" --platform cuda --with-in-place
     cp "$work/out" "$work/rows"
     says "all of them" 0 "ppermute " cat "$work/rows"
+    says "and in place" 0 " jd in place " cat "$work/rows"
     says "none is bound to a core" 0 ", $(nproc) cores allowed to each" \
         cat "$work/rows"
+    on_gpus=("${allow[@]}" STANDIN_DEVICES=2
+        JD_PLATFORM_DIR="${jd_bench%/*}/../tests/nccl_standin"
+        "${collectives[@]}" --platform cuda --launches 1 --rounds 1 --sample 0.1)
+    says "the last size is measured too" 0 " F32             100 " \
+        "${on_gpus[@]}" --sizes 8:100
+    says "sizes that are not said have room in the GPU" 0 \
+        "# sizes up to 128 MiB, of which all buffers take half of a GPU's memory" \
+        "${on_gpus[@]}" --op barrier --processes 1
     reshard+=(--launches 1 --rounds 3 --sample 0.1)
     says "an array moved beside MPI by hand" 0 "alltoallv " \
         "${allow[@]}" "${reshard[@]}" --shape 65x66 --processes 1,2

@@ -178,6 +178,8 @@ static void ask_meshes()
     int shape[2] = { 0, 0 };
     jd::mesh_shape(12, shape);
     EXPECT(shape[0] == 4 && shape[1] == 3, "%d x %d", shape[0], shape[1]);
+    mesh.set_nccl("minCTAs", 4);
+    EXPECT_THROWS(mesh.set_nccl("maxCTAs", 3), "would be 4 and maxCTAs 3");
     std::FILE *out = std::tmpfile();
     mesh.visualize(out);
     mesh.visualize_svg(out);

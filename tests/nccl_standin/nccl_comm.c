@@ -128,6 +128,25 @@ static void meet(void *arg)
     standin_comm_set_state(comm, standin_meet(comm));
 }
 
+/* As the real one's: minCTAs without maxCTAs is refused. */
+static ncclResult_t check_options(const ncclConfig_t *config)
+{
+    const int unset = NCCL_CONFIG_UNDEF_INT;
+    if ((config->minCTAs != unset && config->minCTAs <= 0) ||
+        (config->maxCTAs != unset && config->maxCTAs <= 0) ||
+        config->minCTAs > config->maxCTAs)
+        return standin_explain(ncclInvalidArgument,
+                               "ncclConfig_t: minCTAs is %d and maxCTAs %d",
+                               config->minCTAs, config->maxCTAs);
+    if (config->CTAPolicy != unset &&
+        (config->CTAPolicy < NCCL_CTA_POLICY_DEFAULT ||
+         config->CTAPolicy > NCCL_CTA_POLICY_ZERO))
+        return standin_explain(ncclInvalidArgument,
+                               "ncclConfig_t: CTAPolicy is %d",
+                               config->CTAPolicy);
+    return ncclSuccess;
+}
+
 static ncclResult_t check_config(const ncclConfig_t *config)
 {
     ncclConfig_t wanted = NCCL_CONFIG_INITIALIZER;
@@ -142,7 +161,7 @@ static ncclResult_t check_config(const ncclConfig_t *config)
         return standin_explain(ncclInvalidArgument,
                                "ncclConfig_t: blocking is %d",
                                config->blocking);
-    return ncclSuccess;
+    return check_options(config);
 }
 
 static bool connects_at_once(void)
@@ -196,15 +215,35 @@ ncclResult_t standin_comm_wait(ncclComm_t comm)
     return result;
 }
 
-/* As the real one says with NCCL_DEBUG=INFO. */
+static void say_option(FILE *out, const char *name, int value)
+{
+    if (value != NCCL_CONFIG_UNDEF_INT)
+        fprintf(out, ", %s %d", name, value);
+}
+
+/* As the real one says with NCCL_DEBUG=INFO, and what of its options is set;
+ * the line is written as one. */
 static void say_init(ncclComm_t comm, const ncclConfig_t *config)
 {
+    static const ncclConfig_t unset = NCCL_CONFIG_INITIALIZER;
     const char *level = getenv("NCCL_DEBUG");
-    if (!level || strcmp(level, "INFO") != 0)
+    char line[512] = "";
+    FILE *out = level && strcmp(level, "INFO") == 0
+                    ? fmemopen(line, sizeof line, "w")
+                    : NULL;
+    if (!out)
         return;
-    fprintf(stderr, "stand-in NCCL: INFO comm %s rank %d nranks %d%s\n",
-            config && config->commName ? config->commName : "without name",
-            comm->rank, comm->size, comm->parent ? ", split off" : "");
+    if (!config)
+        config = &unset;
+    fprintf(out, "stand-in NCCL: INFO comm %s rank %d nranks %d%s",
+            config->commName ? config->commName : "without name", comm->rank,
+            comm->size, comm->parent ? ", split off" : "");
+    say_option(out, "minCTAs", config->minCTAs);
+    say_option(out, "maxCTAs", config->maxCTAs);
+    say_option(out, "CTAPolicy", config->CTAPolicy);
+    say_option(out, "trafficClass", config->trafficClass);
+    fclose(out);
+    fprintf(stderr, "%s\n", line);
     if (comm->size > 1)
         fprintf(stderr,
                 "stand-in NCCL: INFO Channel 00/0 : %d[0] -> %d[0] [send] via "

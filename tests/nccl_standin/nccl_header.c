@@ -134,6 +134,9 @@ int main(void)
     VALUE(NCCL_VERSION(2, 18, 5));
     VALUE(NCCL_SPLIT_NOCOLOR);
     VALUE(NCCL_REVOKE_DEFAULT);
+    VALUE(NCCL_CTA_POLICY_DEFAULT);
+    VALUE(NCCL_CTA_POLICY_EFFICIENCY);
+    VALUE(NCCL_CTA_POLICY_ZERO);
     VALUE(sizeof(ncclUniqueId));
     VALUE(sizeof(ncclDataType_t));
     VALUE(sizeof(ncclRedOp_t));

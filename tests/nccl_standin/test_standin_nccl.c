@@ -287,6 +287,38 @@ START_TEST(a_graph_does_it_again_and_again)
 }
 END_TEST
 
+/* ---- options ------------------------------------------------------------ */
+
+/* Of a communicator of one rank. */
+static ncclResult_t try_options(int least, int most, int policy)
+{
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    ncclUniqueId id;
+    ncclComm_t comm = NULL;
+    config.minCTAs = least;
+    config.maxCTAs = most;
+    config.CTAPolicy = policy;
+    NCCL_OK(ncclGetUniqueId(&id));
+    ncclResult_t result = ncclCommInitRankConfig(&comm, 1, id, 0, &config);
+    if (result == ncclSuccess)
+        NCCL_OK(ncclCommDestroy(comm));
+    return result;
+}
+
+START_TEST(options_are_checked)
+{
+    const int none = NCCL_CONFIG_UNDEF_INT;
+    ck_assert_int_eq(try_options(2, 8, NCCL_CTA_POLICY_ZERO), ncclSuccess);
+    ck_assert_int_eq(try_options(none, 1, none), ncclSuccess);
+    ck_assert_int_eq(try_options(2, none, none), ncclInvalidArgument);
+    ck_assert_int_eq(try_options(3, 2, none), ncclInvalidArgument);
+    ck_assert_int_eq(try_options(0, 2, none), ncclInvalidArgument);
+    ck_assert_int_eq(try_options(none, 0, none), ncclInvalidArgument);
+    ck_assert_int_eq(try_options(none, none, 3), ncclInvalidArgument);
+    ck_assert_int_eq(try_options(none, none, -1), ncclInvalidArgument);
+}
+END_TEST
+
 static Suite *make_suite(void)
 {
     Suite *suite = suite_create("stand-in NCCL");
@@ -300,6 +332,8 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, reduce_scatter_all_gather_broadcast, 1, 5);
     tcase_add_test(tcase, large_messages_go_all_ways_at_once);
     tcase_add_test(tcase, a_graph_does_it_again_and_again);
+    tcase = unit_case(suite, "options");
+    tcase_add_test(tcase, options_are_checked);
     return suite;
 }
 

@@ -42,6 +42,7 @@ struct jd_comm {
     int64_t members[FAKE_MEMBERS];
     char axes[64];
     char detail[96];
+    struct jd_nccl_options nccl;
     bool is_aborted; /* this end has been told */
 };
 
@@ -101,6 +102,7 @@ static jd_status fake_create(const struct jd_comm_spec *spec,
     struct jd_comm *comm = calloc(1, sizeof *comm);
     comm->size = spec->size;
     comm->index = spec->index;
+    comm->nccl = spec->nccl;
     for (int i = 0; i < spec->size; i++)
         comm->members[i] = spec->members[i]->id;
     snprintf(comm->axes, sizeof comm->axes, "%s", spec->axes);

@@ -164,6 +164,39 @@ START_TEST(different_versions_are_named)
 }
 END_TEST
 
+/* ---- options of NCCL ---------------------------------------------------- */
+
+START_TEST(a_member_has_the_options_of_its_mesh)
+{
+    jd__nccl_options_set(&spec.nccl, JD_NCCL_TRAFFIC_CLASS, 3);
+    jd__cuda_member_describe(&spec, &members[0]);
+    ck_assert_mem_eq(&members[0].nccl, &spec.nccl, sizeof spec.nccl);
+    members[0].nccl_version = members[1].nccl_version;
+    for (int i = 1; i < SIZE; i++)
+        members[i].nccl = members[0].nccl;
+    UNIT_OK(jd__cuda_members_check(&spec, members));
+}
+END_TEST
+
+START_TEST(different_options_are_named)
+{
+    for (int i = 0; i < SIZE; i++)
+        jd__nccl_options_set(&members[i].nccl, JD_NCCL_MAX_CTAS, 8);
+    jd__nccl_options_set(&members[3].nccl, JD_NCCL_MAX_CTAS, 16);
+    UNIT_FAILS(jd__cuda_members_check(&spec, members), JD_INVALID_ARGUMENT,
+               "jd_psum over axis \"data\": process 0 (its device 0, on "
+               "node-a) has maxCTAs 8 and process 30 (its device 1, on "
+               "node-b) has 16; let all processes of the mesh set the same "
+               "with jd_mesh_set_nccl()");
+    jd__nccl_options_set(&members[1].nccl, JD_NCCL_CTA_POLICY, 0);
+    UNIT_FAILS(jd__cuda_members_check(&spec, members), JD_INVALID_ARGUMENT,
+               "jd_psum over axis \"data\": process 0 (its device 0, on "
+               "node-a) has CTAPolicy none and process 10 (its device 1, on "
+               "node-a) has 0; let all processes of the mesh set the same "
+               "with jd_mesh_set_nccl()");
+}
+END_TEST
+
 /* ---- a GPU that is there twice ------------------------------------------ */
 
 static void share(int a, int b)
@@ -286,6 +319,8 @@ int main(void)
     tcase_add_test(all, it_comes_before_other_faults);
     tcase_add_test(all, a_long_sentence_is_cut);
     tcase_add_test(all, different_versions_are_named);
+    tcase_add_test(all, a_member_has_the_options_of_its_mesh);
+    tcase_add_test(all, different_options_are_named);
     tcase_add_test(all, both_processes_are_named);
     tcase_add_test(all, a_newer_nccl_has_another_remedy);
     tcase_add_test(all, nccl_may_try_where_both_share);
