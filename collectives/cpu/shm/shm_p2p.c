@@ -77,7 +77,7 @@ static bool is_left(const struct batch *batch, const struct rail *rail)
 {
     return batch->count == 1 && !batch->transfers[0].whole &&
            rail->bytes <= LONGEST_LEFT &&
-           (rail->bytes <= JD_P2P_DESC_DATA ||
+           (rail->bytes <= JD_P2P_ROOM_DATA ||
             jd__shm_p2p_ring_fits(batch, rail));
 }
 
@@ -89,8 +89,8 @@ static enum jd_p2p_way choose_way(const struct batch *batch,
     size_t bytes = rail->bytes;
     if (bytes <= JD_P2P_HEAD_DATA)
         return IN_HEAD;
-    if (bytes <= JD_P2P_DESC_DATA)
-        return IN_DESC;
+    if (bytes <= JD_P2P_ROOM_DATA)
+        return IN_ROOM;
     if (send_desc->is_left)
         return IN_RING;
     send_desc->place = jd__shm_place(batch->group, call->in, bytes);
@@ -111,8 +111,8 @@ static enum step write_early(struct batch *batch, struct rail *rail,
     enum step step = MOVED;
     if (send_desc->way == IN_HEAD && rail->bytes)
         memcpy(send_desc->head, in, rail->bytes);
-    if (send_desc->way == IN_DESC)
-        memcpy(send_desc->data, in, rail->bytes);
+    if (send_desc->way == IN_ROOM)
+        memcpy(room_of(own_box(batch, rail), rail)->data, in, rail->bytes);
     if (send_desc->way != IN_RING)
         return step;
     do
@@ -144,15 +144,16 @@ static enum step write_send_desc(struct batch *batch, struct rail *rail)
 /* Whether the receiver is done with the send that was there before. */
 static enum step find_room(struct batch *batch, struct rail *rail)
 {
-    if (rail->done + JD_P2P_SENDS >= rail->number)
+    uint64_t most =
+        rail->bytes <= JD_P2P_HEAD_DATA ? JD_P2P_SENDS : JD_P2P_ROOMS;
+    if (rail->done + most >= rail->number)
         return write_send_desc(batch, rail);
     rail->done = atomic_load_explicit(&other_box(batch, rail)->done,
                                       memory_order_acquire);
     if (rail->done == JD_SHM_REVOKED)
         return REVOKED;
-    return rail->done + JD_P2P_SENDS >= rail->number
-               ? write_send_desc(batch, rail)
-               : IDLE;
+    return rail->done + most >= rail->number ? write_send_desc(batch, rail)
+                                             : IDLE;
 }
 
 static enum step find_recv_desc(struct batch *batch, struct rail *rail)
@@ -171,7 +172,7 @@ static enum step find_recv_desc(struct batch *batch, struct rail *rail)
         return CLOSED;
     const struct send_desc *send_desc = own_send(batch, rail);
     rail->phase = MOVING;
-    return send_desc->way == IN_HEAD || send_desc->way == IN_DESC ||
+    return send_desc->way == IN_HEAD || send_desc->way == IN_ROOM ||
                    (send_desc->way == IN_RING && rail->moved == rail->bytes)
                ? CLOSED
                : MOVED;
@@ -244,13 +245,27 @@ static enum step find_send_desc(struct batch *batch, struct rail *rail)
     }
     note_size(batch, rail, theirs.count);
     rail->phase = MOVING;
-    if (send_desc->way != IN_HEAD && send_desc->way != IN_DESC)
+    if (send_desc->way != IN_HEAD && send_desc->way != IN_ROOM)
         return MOVED;
     if (rail->bytes)
         memcpy(call_of(batch, rail)->out,
-               send_desc->way == IN_HEAD ? send_desc->head : send_desc->data,
+               send_desc->way == IN_HEAD
+                   ? send_desc->head
+                   : room_of(other_box(batch, rail), rail)->data,
                rail->bytes);
     return CLOSED;
+}
+
+/* Who has left its send does not look at what is expected. */
+static enum step begin_receive(struct batch *batch, struct rail *rail)
+{
+    const struct send_desc *send_desc = other_send(batch, rail);
+    if (atomic_load_explicit(&send_desc->number, memory_order_acquire) !=
+            rail->number ||
+        !send_desc->is_left)
+        return write_recv_desc(batch, rail);
+    rail->phase = COMPARING;
+    return find_send_desc(batch, rail);
 }
 
 /* The part that is copied before the other rails get a turn. */
@@ -313,11 +328,11 @@ static enum step begin_transfer(struct batch *batch, struct rail *rail)
 {
     if (!jd__shm_p2p_terms_hear(batch, rail))
         return REVOKED;
-    return rail->sends ? find_room(batch, rail) : write_recv_desc(batch, rail);
+    return rail->sends ? find_room(batch, rail) : begin_receive(batch, rail);
 }
 
-/* Nothing of the transfer is needed any more; the next one begins. What the
- * other had to say before it sent is heard with what it sent. */
+/* Nothing of the transfer is needed any more; the next one is to begin. What
+ * the other had to say before it sent is heard with what it sent. */
 static enum step close_transfer(struct batch *batch, struct rail *rail)
 {
     if (!rail->sends) {
@@ -325,7 +340,7 @@ static enum step close_transfer(struct batch *batch, struct rail *rail)
                               memory_order_release);
         jd__shm_p2p_terms_hear(batch, rail);
     }
-    return find_next(batch, rail) ? begin_transfer(batch, rail) : CLOSED;
+    return find_next(batch, rail) ? MOVED : CLOSED;
 }
 
 static enum step advance_rail(struct batch *batch, struct rail *rail)

@@ -19,10 +19,11 @@
  * is done.
  *
  * A short send that is alone in its call is left: its data are in the box or
- * the ring, and its sender returns. Eight at most lie there. The receiver alone
- * compares; where they do not match it leaves a complaint, with what both said,
- * and the sender's next transfer with it says so. What a member left is there
- * after its end is destroyed, and not after it has given up.
+ * the ring, and its sender returns. Eight at most lie there, or 64 of up to 24
+ * bytes. The receiver alone compares; where they do not match it leaves a
+ * complaint, with what both said, and the sender's next transfer with it says
+ * so. What a member left is there after its end is destroyed, and not after it
+ * has given up.
  *
  * Threads and failures: as shm.h.
  */

@@ -11,18 +11,19 @@
 
 /* ---- what is in a box --------------------------------------------------- */
 
-/* What is very short is in the first line of a description, beside its number.
- */
-#define JD_P2P_DESC 1024
+/* What is very short is in a description, beside its number; what is short in
+ * a room of its own. */
 #define JD_P2P_HEAD_DATA (3 * sizeof(uint64_t))
-#define JD_P2P_DESC_DATA (JD_P2P_DESC - JD_CACHE_LINE)
+#define JD_P2P_ROOM_DATA ((size_t)960)
 
-/* So many sends lie there whose receives have not taken them: none is late
- * because its neighbour is some calls behind. */
-enum { JD_P2P_SENDS = 8 };
+/* So many sends lie there whose receives have not taken them, those that are
+ * not very short: none is late because its neighbour is some calls behind. Very
+ * short ones may be more: where processes take turns on a processor, one gets
+ * as far in its turn. */
+enum { JD_P2P_SENDS = 64, JD_P2P_ROOMS = 8 };
 
 /* Where the data are. */
-enum jd_p2p_way { IN_HEAD, IN_DESC, STRAIGHT, IN_RING };
+enum jd_p2p_way { IN_HEAD, IN_ROOM, STRAIGHT, IN_RING };
 
 /* A send; a receiver may still read one while the next are written. */
 struct send_desc {
@@ -40,9 +41,13 @@ struct send_desc {
             uint64_t early;          /* bytes that are in the ring already */
         };
     };
-    char data[JD_P2P_DESC_DATA];
 };
-static_assert(sizeof(struct send_desc) == JD_P2P_DESC, "whole lines");
+static_assert(sizeof(struct send_desc) == JD_CACHE_LINE, "a line");
+
+/* A send's data, by its number. */
+struct send_room {
+    alignas(JD_CACHE_LINE) char data[JD_P2P_ROOM_DATA];
+};
 
 /* A receive: two by turns. */
 struct recv_desc {
@@ -73,6 +78,7 @@ struct complaint {
  * begin anew. */
 struct p2p_box {
     struct send_desc send_descs[JD_P2P_SENDS];
+    struct send_room send_rooms[JD_P2P_ROOMS];
     struct recv_desc recv_descs[2];
     alignas(JD_CACHE_LINE) _Atomic uint64_t written; /* to the own ring */
     alignas(JD_CACHE_LINE) _Atomic uint64_t taken;   /* out of the other's */
@@ -155,6 +161,13 @@ static inline const struct send_desc *other_send(const struct batch *batch,
                                                  const struct rail *rail)
 {
     return &other_box(batch, rail)->send_descs[rail->number % JD_P2P_SENDS];
+}
+
+/* Where the data of the owner's send with the rail's number are. */
+static inline struct send_room *room_of(struct p2p_box *owner,
+                                        const struct rail *rail)
+{
+    return &owner->send_rooms[rail->number % JD_P2P_ROOMS];
 }
 
 /* ---- shm_p2p_terms.c: what the ends say of a transfer ------------------- */
