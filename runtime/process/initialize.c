@@ -529,7 +529,7 @@ static jd_status build_topology(struct starting *s)
     }
     jd__recorder_set_process(s->runtime->topology->self);
     if (has_gpus(s))
-        jd__nccl_variables_offer();
+        jd__nccl_variables_set();
     return jd__topology_settle(s->runtime->topology);
 }
 

@@ -7,10 +7,11 @@
 
 /* A communicator's members are connected for its collectives when it is made:
  * in the first of them NCCL would wait inside of the call for those that have
- * not come. */
-void jd__nccl_variables_offer(void)
+ * not come. And each has a place of its own where they meet. */
+void jd__nccl_variables_set(void)
 {
-    if (jd__env_offer("NCCL_RUNTIME_CONNECT", "0") != JD_OK)
+    if (jd__env_offer("NCCL_RUNTIME_CONNECT", "0") != JD_OK ||
+        jd__env_export("NCCL_COMM_ID", NULL) != JD_OK)
         jd__log(JD_LOG_WARNING, "%s, ignoring", jd_error_message());
 }
 
@@ -19,9 +20,10 @@ void jd__nccl_variables_warn(const struct jd_env *env)
     const char *blocking = jd__env_get(env, "NCCL_COMM_BLOCKING");
     if (jd__env_get(env, "NCCL_COMM_ID"))
         jd__log(JD_LOG_WARNING,
-                "NCCL_COMM_ID is set, and so all communicators of NCCL would "
-                "meet at that one address, where a second one fails or hangs; "
-                "unset it: jd tells the members of each where they meet");
+                "NCCL_COMM_ID is taken out of the processes' environment: all "
+                "communicators of NCCL would meet at that one address, where a "
+                "second one fails or hangs; jd tells the members of each where "
+                "they meet");
     if (blocking && strcmp(blocking, "1") == 0)
         jd__log(JD_LOG_WARNING,
                 "NCCL_COMM_BLOCKING=1 makes NCCL's calls wait inside NCCL, "

@@ -10,11 +10,11 @@
 
 #include "base/env.h"
 
-/* Sets those that jd wants and nobody has set, before NCCL's first
- * communicator, at which it reads them. */
-void jd__nccl_variables_offer(void);
+/* Sets those that jd wants and nobody has set, and takes away what would break
+ * it, before NCCL's first communicator, at which it reads them. */
+void jd__nccl_variables_set(void);
 
-/* Says which of them take something away from jd. */
+/* Says which of them were taken away, or take something away from jd. */
 void jd__nccl_variables_warn(const struct jd_env *env);
 
 #endif

@@ -100,6 +100,9 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *uniqueId)
     if (!uniqueId)
         return standin_explain(ncclInvalidArgument,
                                "ncclGetUniqueId: uniqueId is NULL");
+    if (getenv("NCCL_COMM_ID")) /* the real one's second id collides */
+        return standin_explain(ncclInvalidUsage,
+                               "ncclGetUniqueId: NCCL_COMM_ID is set");
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return standin_explain(ncclSystemError,
                                "ncclGetUniqueId: no random bytes");
