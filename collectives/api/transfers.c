@@ -9,6 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One, or several, of which the call says what is recorded. */
+static jd_status make_transfers(struct jd_axis_comm *axis_comm,
+                                const struct jd_collective *call,
+                                const struct jd_transfer *transfers, int count)
+{
+    jd_status status =
+        jd__axis_comm_enter(axis_comm, call, (uint64_t)transfers[0].member);
+    if (status != JD_OK)
+        return status;
+    status = axis_comm->shard->mesh->platform->transfer(
+        jd__axis_comm_handle(axis_comm), transfers, count);
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
+}
+
 /* What is recorded of several is the first, under the name of the whole. */
 static jd_status run_transfers(struct jd_axis_comm *axis_comm,
                                enum jd_activity activity,
@@ -16,13 +30,7 @@ static jd_status run_transfers(struct jd_axis_comm *axis_comm,
 {
     struct jd_collective call = transfers[0].call;
     call.activity = activity;
-    jd_status status =
-        jd__axis_comm_enter(axis_comm, &call, (uint64_t)transfers[0].member);
-    if (status != JD_OK)
-        return status;
-    status = axis_comm->shard->mesh->platform->transfer(
-        jd__axis_comm_handle(axis_comm), transfers, count);
-    return jd__axis_comm_leave(axis_comm, activity, status);
+    return make_transfers(axis_comm, &call, transfers, count);
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -248,8 +256,7 @@ static jd_status check_and_transfer(jd_shard *shard, const char *axes,
     if (shard->group.is_open)
         return add_transfer(axis_comm, added);
     status = check_not_self(axis_comm, added);
-    return status == JD_OK ? run_transfers(axis_comm, call->activity, added, 1)
-                           : status;
+    return status == JD_OK ? make_transfers(axis_comm, call, added, 1) : status;
 }
 
 static jd_status send_to(jd_shard *shard, const char *axes, int to, int32_t tag,

@@ -103,14 +103,24 @@ static enum jd_p2p_way choose_way(const struct batch *batch,
                : STRAIGHT;
 }
 
+/* Of up to JD_P2P_HEAD_DATA bytes. A number is the most common by far, and not
+ * worth a call. */
+static void copy_head(void *to, const void *from, size_t bytes)
+{
+    if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else if (bytes)
+        memcpy(to, from, bytes);
+}
+
 /* What can be with the receiver before it asks. */
 static enum step write_early(struct batch *batch, struct rail *rail,
                              struct send_desc *send_desc)
 {
     const void *in = call_of(batch, rail)->in;
     enum step step = MOVED;
-    if (send_desc->way == IN_HEAD && rail->bytes)
-        memcpy(send_desc->head, in, rail->bytes);
+    if (send_desc->way == IN_HEAD)
+        copy_head(send_desc->head, in, rail->bytes);
     if (send_desc->way == IN_ROOM)
         memcpy(room_of(own_box(batch, rail), rail)->data, in, rail->bytes);
     if (send_desc->way != IN_RING)
@@ -123,7 +133,8 @@ static enum step write_early(struct batch *batch, struct rail *rail,
 }
 
 /* The number's store is sequentially consistent, as a revocation's and a
- * receive's: shm.c says why. */
+ * receive's, so that of two members of which one gives up the other sees it, or
+ * is waited for; what is left holds nobody up, and nothing is read after it. */
 static enum step write_send_desc(struct batch *batch, struct rail *rail)
 {
     const struct jd_collective *call = call_of(batch, rail);
@@ -136,9 +147,14 @@ static enum step write_send_desc(struct batch *batch, struct rail *rail)
     send_desc->way = (uint16_t)choose_way(batch, rail, send_desc);
     if (write_early(batch, rail, send_desc) == REVOKED)
         return REVOKED;
-    atomic_store(&send_desc->number, rail->number);
     rail->phase = COMPARING;
-    return send_desc->is_left ? CLOSED : MOVED;
+    if (send_desc->is_left) {
+        atomic_store_explicit(&send_desc->number, rail->number,
+                              memory_order_release);
+        return CLOSED;
+    }
+    atomic_store(&send_desc->number, rail->number);
+    return MOVED;
 }
 
 /* Whether the receiver is done with the send that was there before. */
@@ -247,12 +263,11 @@ static enum step find_send_desc(struct batch *batch, struct rail *rail)
     rail->phase = MOVING;
     if (send_desc->way != IN_HEAD && send_desc->way != IN_ROOM)
         return MOVED;
-    if (rail->bytes)
-        memcpy(call_of(batch, rail)->out,
-               send_desc->way == IN_HEAD
-                   ? send_desc->head
-                   : room_of(other_box(batch, rail), rail)->data,
-               rail->bytes);
+    void *out = call_of(batch, rail)->out;
+    if (send_desc->way == IN_HEAD)
+        copy_head(out, send_desc->head, rail->bytes);
+    else
+        memcpy(out, room_of(other_box(batch, rail), rail)->data, rail->bytes);
     return CLOSED;
 }
 
@@ -459,22 +474,40 @@ static void transfer_to_self(struct batch *batch)
 
 /* ---- the call ----------------------------------------------------------- */
 
+static struct rail *rail_of(const struct batch *batch, int transfer)
+{
+    int member = batch->transfers[transfer].member;
+    bool sends = batch->transfers[transfer].sends;
+    return &batch->p2p->rails[sends ? member : batch->group->size + member];
+}
+
+/* At a transfer of its own. */
+static void open_rail(struct batch *batch, struct rail *rail, int transfer)
+{
+    batch->p2p->open[batch->p2p->num_open++] = rail;
+    rail->transfer = transfer - 1;
+    find_next(batch, rail);
+}
+
 /* Each rail that has a transfer, at its first one. */
 static void open_rails(struct batch *batch)
 {
-    struct jd_shm_p2p *p2p = batch->p2p;
-    p2p->num_open = 0;
     for (int i = 0; i < batch->count; i++) {
-        int member = batch->transfers[i].member;
-        bool sends = batch->transfers[i].sends;
-        struct rail *rail =
-            &p2p->rails[sends ? member : batch->group->size + member];
-        if (member == batch->group->index || rail->transfer >= 0)
-            continue;
-        p2p->open[p2p->num_open++] = rail;
-        rail->transfer = i - 1;
-        find_next(batch, rail);
+        struct rail *rail = rail_of(batch, i);
+        if (batch->transfers[i].member != batch->group->index &&
+            rail->transfer < 0)
+            open_rail(batch, rail, i);
     }
+}
+
+/* One with another member, which is often over at once: a send that is left,
+ * the receive of one that is there. */
+static void open_single(struct batch *batch)
+{
+    struct rail *rail = rail_of(batch, 0);
+    open_rail(batch, rail, 0);
+    if (advance_rail(batch, rail) == CLOSED)
+        batch->p2p->num_open = 0;
 }
 
 jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
@@ -489,8 +522,13 @@ jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
     if (group->is_revoked)
         return jd__shm_fail_revoked(group);
     jd__shm_cma_try(group);
-    transfer_to_self(&batch);
-    open_rails(&batch);
+    group->p2p->num_open = 0;
+    if (count == 1 && transfers->member != group->index) {
+        open_single(&batch);
+    } else {
+        transfer_to_self(&batch);
+        open_rails(&batch);
+    }
     jd_status status = JD_OK;
     group->spec.wait.is_transfer = true;
     if (batch.p2p->num_open)
