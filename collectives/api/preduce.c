@@ -75,7 +75,8 @@ static jd_status check_all(struct program_fold *f, jd_shard *shard,
 /* ---- folding ------------------------------------------------------------ */
 
 /* What members give each other; scratch then has a piece of each. in_step is
- * between the pieces for them, 0: all get the same. */
+ * between the pieces for them, 0: all get the same, which is a gather where the
+ * platform reads pieces that follow each other alone. */
 static jd_status exchange_pieces(const struct program_fold *f, size_t begin,
                                  size_t bytes, size_t in_step)
 {
@@ -93,6 +94,11 @@ static jd_status exchange_pieces(const struct program_fold *f, size_t begin,
     call.in = bytes ? (const char *)f->call.in + begin : NULL;
     call.out = f->scratch;
     call.count = bytes;
+    if (in_step == 0 && platform->streams) {
+        call.rest = pieces.rest;
+        return platform->all_gather(jd__axis_comm_handle(f->axis_comm), &call,
+                                    1);
+    }
     return platform->all_to_all(jd__axis_comm_handle(f->axis_comm), &call,
                                 &pieces);
 }

@@ -346,7 +346,6 @@ static void expect_preduce(const struct attempt *a, char *wanted)
 const struct operation operation_preduce = {
     .name = "preduce",
     .call = "jd_preduce",
-    .is_of_cpu = true,
     .plan = plan_preduce,
     .run = run_preduce,
     .expect = expect_preduce,
