@@ -51,30 +51,24 @@ bool jd__box_intersect(const jd_range *a, const jd_range *b, int ndim,
  * on both sides are one.
  */
 
-struct loop {
-    int64_t count;
-    ptrdiff_t to, from; /* bytes from one to the next */
-};
-
 struct copy {
     char *to;
     const char *from;
     size_t row; /* bytes */
     int num_loops;
-    struct loop loops[JD_MAX_NDIM];
+    struct jd_nest_loop loops[JD_MAX_NDIM];
 };
 
-static void add_loop(struct copy *copy, struct loop loop)
+static void add_loop(struct copy *copy, struct jd_nest_loop loop)
 {
-    struct loop *inner =
+    struct jd_nest_loop *inner =
         copy->num_loops ? &copy->loops[copy->num_loops - 1] : NULL;
-    ptrdiff_t row = (ptrdiff_t)copy->row;
     if (loop.count == 1)
         return;
-    if (!inner && loop.to == row && loop.from == row)
-        copy->row *= (size_t)loop.count;
-    else if (inner && loop.to == inner->to * inner->count &&
-             loop.from == inner->from * inner->count)
+    if (!inner && loop.to_step == copy->row && loop.from_step == copy->row)
+        copy->row *= loop.count;
+    else if (inner && loop.to_step == inner->to_step * inner->count &&
+             loop.from_step == inner->from_step * inner->count)
         inner->count *= loop.count;
     else
         copy->loops[copy->num_loops++] = loop;
@@ -83,16 +77,16 @@ static void add_loop(struct copy *copy, struct loop loop)
 static void plan_copy(struct copy *copy, const struct jd_box *to,
                       const struct jd_box *from, const jd_range *index)
 {
-    ptrdiff_t to_step = (ptrdiff_t)to->element, from_step = to_step;
+    size_t to_step = to->element, from_step = to_step;
     *copy = (struct copy){ to->data, from->data, to->element, 0, { { 0 } } };
     for (int d = to->ndim - 1; d >= 0; d--) {
         const jd_range *t = &to->origin[d], *f = &from->origin[d];
-        add_loop(copy, (struct loop){ index[d].end - index[d].begin, to_step,
-                                      from_step });
-        copy->to += (index[d].begin - t->begin) * to_step;
-        copy->from += (index[d].begin - f->begin) * from_step;
-        to_step *= t->end - t->begin;
-        from_step *= f->end - f->begin;
+        size_t count = (size_t)(index[d].end - index[d].begin);
+        add_loop(copy, (struct jd_nest_loop){ count, to_step, from_step });
+        copy->to += (size_t)(index[d].begin - t->begin) * to_step;
+        copy->from += (size_t)(index[d].begin - f->begin) * from_step;
+        to_step *= (size_t)(t->end - t->begin);
+        from_step *= (size_t)(f->end - f->begin);
     }
 }
 
@@ -105,15 +99,15 @@ static size_t bytes_of(const struct jd_box *box)
 /* The innermost loop. */
 static struct jd_rows rows_of(const struct copy *copy)
 {
-    const struct loop one = { 1, 0, 0 };
-    const struct loop *loop = copy->num_loops ? &copy->loops[0] : &one;
+    const struct jd_nest_loop one = { 1, copy->row, copy->row };
+    const struct jd_nest_loop *loop = copy->num_loops ? copy->loops : &one;
     return (struct jd_rows){
         .to = copy->to,
         .from = copy->from,
-        .to_pitch = loop->count > 1 ? (size_t)loop->to : copy->row,
-        .from_pitch = loop->count > 1 ? (size_t)loop->from : copy->row,
+        .to_pitch = loop->to_step,
+        .from_pitch = loop->from_step,
         .row = copy->row,
-        .count = (size_t)loop->count,
+        .count = loop->count,
     };
 }
 
@@ -122,10 +116,7 @@ static struct jd_nest nest_of(const struct copy *copy)
 {
     struct jd_nest nest = { .rows = rows_of(copy) };
     for (int i = 1; i < copy->num_loops; i++)
-        nest.loops[nest.num_loops++] =
-            (struct jd_nest_loop){ (size_t)copy->loops[i].count,
-                                   (size_t)copy->loops[i].to,
-                                   (size_t)copy->loops[i].from };
+        nest.loops[nest.num_loops++] = copy->loops[i];
     return nest;
 }
 

@@ -483,14 +483,6 @@ static jd_status copy_pieces(const struct halo *halo, bool sends)
 
 /* ---- moving -------------------------------------------------------------- */
 
-static jd_status await_stream(const struct halo *halo)
-{
-    const struct jd_stream_table *streams =
-        halo->shard->mesh->platform->streams;
-    return streams ? streams->synchronize(halo->shard->stream, OPERATION)
-                   : JD_OK;
-}
-
 static jd_status transfer_pieces(const struct halo *halo)
 {
     const struct jd_platform *platform = halo->shard->mesh->platform;
@@ -511,7 +503,9 @@ static jd_status exchange_halos(const struct halo *halo)
         status = transfer_pieces(halo);
     if (status == JD_OK)
         status = copy_pieces(halo, false);
-    return status == JD_OK ? await_stream(halo) : status;
+    return status == JD_OK ? jd__platform_await(halo->shard->mesh->platform,
+                                                halo->shard->stream, OPERATION)
+                           : status;
 }
 
 jd_status jd_halo_exchange(jd_shard *shard, void *block, jd_dtype dtype,

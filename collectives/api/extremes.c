@@ -132,7 +132,7 @@ struct pair_gather {
 };
 
 static void fold_gather(const struct pair_gather *all, int size, size_t count,
-                          struct jd_located *pairs)
+                        struct jd_located *pairs)
 {
     void *out = pairs;
     for (int i = 0; i < size; i++)
@@ -170,7 +170,9 @@ static jd_status gather_pairs(struct jd_axis_comm *axis_comm,
                               const struct jd_collective *call)
 {
     size_t size = (size_t)axis_comm->size;
-    struct pair_gather all = { .most = PIECE / size + 1 };
+    struct pair_gather all = {
+        .most = jd__numbers_smaller(PIECE / size, call->count) + 1
+    };
     all.pairs = malloc(all.most * size * sizeof *all.pairs);
     all.ins = malloc(size * sizeof *all.ins);
     jd_status status =

@@ -10,11 +10,10 @@
 void jd__host_copies_begin(struct jd_host_copies *copies,
                            const struct jd_shard *shard, const char *operation)
 {
-    const struct jd_stream_table *streams = shard->mesh->platform->streams;
     copies->operation = operation;
     copies->count = 0;
     copies->status =
-        streams ? streams->synchronize(shard->stream, operation) : JD_OK;
+        jd__platform_await(shard->mesh->platform, shard->stream, operation);
 }
 
 /* Memory for a buffer that is apart; NULL, and the status says why. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* connect.c - the first exchange of two members. */
 #include "collectives/cuda/connect.h"
-#include "collectives/cuda/local_meet.h"
 #include "collectives/cuda/stream.h"
 
 #include <string.h>
@@ -95,20 +94,9 @@ void jd__connect(struct jd_cuda_task *task)
     jd__connect_in(task, jd__connect_prepare(task));
 }
 
-/* All of this process come, those too that have nobody left to connect. */
-static void connect_together(struct jd_cuda_task *task, char *memory)
-{
-    bool has_met = task->has_met;
-    if (task->status == JD_OK && !has_met)
-        task->status = jd__cuda_local_meet_come(task->comm, task->call);
-    if (task->status != JD_OK)
-        return;
-    task->has_met = true;
-    jd__connect_in(task, memory);
-    task->has_met = has_met;
-}
-
-/* Once: whom transfers have connected before differs from member to member. */
+/* Once, and all of this process come, those too that have nobody left: whom
+ * transfers have connected before differs from member to member. The task meets
+ * again before each call. */
 void jd__connect_all(struct jd_cuda_task *task)
 {
     struct jd_comm *comm = task->comm;
@@ -117,6 +105,9 @@ void jd__connect_all(struct jd_cuda_task *task)
     want_all(comm);
     if (comm->num_wanted == 0 && jd__cuda_is_capturing(task->call->stream))
         return; /* the others refuse */
-    connect_together(task, jd__connect_prepare(task));
+    char *memory = jd__connect_prepare(task);
+    jd__task_meet(task);
+    jd__connect_in(task, memory);
+    task->has_met = false;
     comm->is_connected = task->status == JD_OK;
 }

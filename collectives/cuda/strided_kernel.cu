@@ -64,14 +64,14 @@ extern "C" cudaError_t jd__cuda_strided(const struct jd_nest *nest,
 /* Looking at a kernel loads it. */
 extern "C" cudaError_t jd__cuda_strided_load(void)
 {
+    static const size_t totals[] = { 1, SIZE_MAX }; /* of either index */
     cudaError_t error = cudaSuccess;
     struct strided box = {};
     for (box.word = 1; box.word <= 16; box.word *= 2)
-        for (box.total = 1; box.total;
-             box.total = box.total == 1 ? SIZE_MAX : 0) {
+        for (int i = 0; i < 2 && error == cudaSuccess; i++) {
             struct cudaFuncAttributes attributes;
-            if (error == cudaSuccess)
-                error = cudaFuncGetAttributes(&attributes, kernel_of(box));
+            box.total = totals[i];
+            error = cudaFuncGetAttributes(&attributes, kernel_of(box));
         }
     return error;
 }

@@ -45,8 +45,7 @@ jd_status jd_shard_use_stream(jd_shard *shard, void *stream)
 jd_status jd_shard_synchronize(jd_shard *shard)
 {
     jd_status status = check_shard(shard, SYNCHRONIZE);
-    if (status != JD_OK || !shard->mesh->platform->streams)
-        return status;
-    return shard->mesh->platform->streams->synchronize(shard->stream,
-                                                       SYNCHRONIZE);
+    return status == JD_OK ? jd__platform_await(shard->mesh->platform,
+                                                shard->stream, SYNCHRONIZE)
+                           : status;
 }

@@ -308,8 +308,8 @@ jd_status jd__started_begin(jd_shard *shard, const char *operation,
 static jd_status await_stream(const jd_shard *shard, const char *operation)
 {
     jd_status status = jd__mesh_check_world(shard->mesh, operation);
-    return status == JD_OK ? shard->mesh->platform->streams->synchronize(
-                                 shard->stream, operation)
+    return status == JD_OK ? jd__platform_await(shard->mesh->platform,
+                                                shard->stream, operation)
                            : status;
 }
 

@@ -30,3 +30,10 @@ const struct jd_platform *jd__platform_find(const char *name)
             return platform;
     return NULL;
 }
+
+jd_status jd__platform_await(const struct jd_platform *platform,
+                             struct jd_stream *stream, const char *operation)
+{
+    return platform->streams ? platform->streams->synchronize(stream, operation)
+                             : JD_OK;
+}

@@ -15,8 +15,8 @@
 
 #include "base/status.h"
 #include "collectives/check/signature.h"
-#include "collectives/kernels/reduce.h"
 #include "collectives/kernels/nest.h"
+#include "collectives/kernels/reduce.h"
 #include "collectives/platform/nccl_options.h"
 #include "jd_collectives.h"
 #include "jd_device.h"
@@ -347,6 +347,12 @@ const struct jd_platform *jd__platform_find(const char *name);
 /* Those that there are in this process, one after the other; NULL after the
  * last. */
 const struct jd_platform *jd__platform_at(int index);
+
+/* Waits until what is queued on the stream is done, with the collective
+ * deadline; nothing where the platform has no streams. Returns: as synchronize.
+ */
+jd_status jd__platform_await(const struct jd_platform *platform,
+                             struct jd_stream *stream, const char *operation);
 
 /* That of libjd itself; the other is loaded (platform_module.h). */
 extern const struct jd_platform jd__platform_cpu;

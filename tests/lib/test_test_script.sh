@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$work"/{bin,tmp} "$work"/tree/{scripts,tests/lib}
-cp "$1"/scripts/{test,steps.sh,tally.py} "$work/tree/scripts"
+cp "$1"/scripts/{test,steps.sh,tally.py,test_targets.py} "$work/tree/scripts"
 cp "$here/tap.sh" "$work/tree/tests/lib"
 for tool in "$work/tree/scripts/install-deps" "$work"/bin/{clang,pkg-config}; do
     printf '#!/bin/sh\n' >"$tool"
@@ -27,6 +27,13 @@ cat >"$work/bin/meson" <<'TOOL'
 #!/bin/bash
 case $1 in
 setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
+introspect)
+    [[ ${3##*/} != "${UNKNOWN:-}" ]] || exit 1
+    case $2 in
+    --tests) echo '[{"suite": ["jd:unit", "jd:coordination"], "depends": ["a"]}]' ;;
+    *) echo "[{\"id\": \"a\", \"filename\": [\"$3/test_a\"]}]" ;;
+    esac
+    ;;
 test)
     result=OK
     [[ ${3##*/} != "${FAILING:-}" ]] || result=FAIL
@@ -88,6 +95,8 @@ run BROKEN=build-test
 tap_check "the first build fails" ends 1 "4 passed, 1 failed"
 run BROKEN=build-test-clang
 tap_check "a build beside the tests fails" ends 1 "4 passed, 1 failed"
+run UNKNOWN=build-test-asan
+tap_check "what its tests need is not known" ends 1 "4 passed, 1 failed"
 run -- --nonsense
 tap_check "an option that is not there" test "$status" -eq 2
 

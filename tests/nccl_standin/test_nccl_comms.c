@@ -17,6 +17,7 @@
  */
 #include "jd.h"
 
+#include "data_mesh.h"
 #include "tests/mpi/expect.h"
 
 #include <pthread.h>
@@ -49,15 +50,6 @@ static void arm(int argc, char **argv)
         setenv("STANDIN_FAIL", "ncclAllReduce:3:3", 1);
     if (is("far"))
         setenv("NCCL_HOSTID", own, 1);
-}
-
-static jd_mesh *make_mesh(void)
-{
-    static const int shape[] = { -1 };
-    static const char *const names[] = { "data" };
-    jd_mesh *mesh;
-    JD_CHECK(jd_mesh_create(&mesh, 1, shape, names, NULL));
-    return mesh;
 }
 
 /* Of host memory, and so it is done when it returns. */

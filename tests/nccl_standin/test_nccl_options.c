@@ -6,19 +6,11 @@
  */
 #include "jd.h"
 
+#include "data_mesh.h"
 #include "tests/mpi/expect.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static jd_mesh *make_mesh(void)
-{
-    static const int shape[] = { -1 };
-    static const char *const names[] = { "data" };
-    jd_mesh *mesh;
-    JD_CHECK(jd_mesh_create(&mesh, 1, shape, names, NULL));
-    return mesh;
-}
 
 static void set_option(jd_mesh *mesh, char *text)
 {
