@@ -103,16 +103,6 @@ static enum jd_p2p_way choose_way(const struct batch *batch,
                : STRAIGHT;
 }
 
-/* Of up to JD_P2P_HEAD_DATA bytes. A number is the most common by far, and not
- * worth a call. */
-static void copy_head(void *to, const void *from, size_t bytes)
-{
-    if (bytes == sizeof(uint64_t))
-        memcpy(to, from, sizeof(uint64_t));
-    else if (bytes)
-        memcpy(to, from, bytes);
-}
-
 /* What can be with the receiver before it asks. */
 static enum step write_early(struct batch *batch, struct rail *rail,
                              struct send_desc *send_desc)
@@ -120,7 +110,7 @@ static enum step write_early(struct batch *batch, struct rail *rail,
     const void *in = call_of(batch, rail)->in;
     enum step step = MOVED;
     if (send_desc->way == IN_HEAD)
-        copy_head(send_desc->head, in, rail->bytes);
+        jd__shm_p2p_copy_head(send_desc->head, in, rail->bytes);
     if (send_desc->way == IN_ROOM)
         memcpy(room_of(own_box(batch, rail), rail)->data, in, rail->bytes);
     if (send_desc->way != IN_RING)
@@ -265,7 +255,7 @@ static enum step find_send_desc(struct batch *batch, struct rail *rail)
         return MOVED;
     void *out = call_of(batch, rail)->out;
     if (send_desc->way == IN_HEAD)
-        copy_head(out, send_desc->head, rail->bytes);
+        jd__shm_p2p_copy_head(out, send_desc->head, rail->bytes);
     else
         memcpy(out, room_of(other_box(batch, rail), rail)->data, rail->bytes);
     return CLOSED;
@@ -500,16 +490,6 @@ static void open_rails(struct batch *batch)
     }
 }
 
-/* One with another member, which is often over at once: a send that is left,
- * the receive of one that is there. */
-static void open_single(struct batch *batch)
-{
-    struct rail *rail = rail_of(batch, 0);
-    open_rail(batch, rail, 0);
-    if (advance_rail(batch, rail) == CLOSED)
-        batch->p2p->num_open = 0;
-}
-
 jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
                                const struct jd_transfer *transfers, int count)
 {
@@ -522,13 +502,11 @@ jd_status jd__shm_p2p_transfer(struct jd_shm_group *group,
     if (group->is_revoked)
         return jd__shm_fail_revoked(group);
     jd__shm_cma_try(group);
+    if (count == 1 && jd__shm_p2p_single(group, transfers))
+        return JD_OK;
     group->p2p->num_open = 0;
-    if (count == 1 && transfers->member != group->index) {
-        open_single(&batch);
-    } else {
-        transfer_to_self(&batch);
-        open_rails(&batch);
-    }
+    transfer_to_self(&batch);
+    open_rails(&batch);
     jd_status status = JD_OK;
     group->spec.wait.is_transfer = true;
     if (batch.p2p->num_open)

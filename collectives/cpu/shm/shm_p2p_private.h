@@ -9,6 +9,8 @@
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_private.h"
 
+#include <string.h>
+
 /* ---- what is in a box --------------------------------------------------- */
 
 /* What is very short is in a description, beside its number; what is short in
@@ -97,6 +99,17 @@ static inline struct p2p_box *box_of(const struct jd_shm_group *group,
     return &boxes[other];
 }
 
+/* Of up to JD_P2P_HEAD_DATA bytes. A number is the most common by far, and not
+ * worth a call. */
+static inline void jd__shm_p2p_copy_head(void *to, const void *from,
+                                         size_t bytes)
+{
+    if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else if (bytes)
+        memcpy(to, from, bytes);
+}
+
 /* ---- this end ----------------------------------------------------------- */
 
 enum phase { BEGINNING, COMPARING, MOVING };
@@ -169,6 +182,12 @@ static inline struct send_room *room_of(struct p2p_box *owner,
 {
     return &owner->send_rooms[rail->number % JD_P2P_ROOMS];
 }
+
+/* ---- shm_p2p_single.c: one that is over at once ------------------------- */
+
+/* False: nothing was done, and it is as every other transfer. */
+bool jd__shm_p2p_single(const struct jd_shm_group *group,
+                        const struct jd_transfer *transfer);
 
 /* ---- shm_p2p_terms.c: what the ends say of a transfer ------------------- */
 

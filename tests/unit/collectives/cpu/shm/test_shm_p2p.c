@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_shm_p2p.c - sends and receives between pairs of a group's members. */
 #include "collectives/cpu/shm/shm_p2p.h"
+#include "collectives/platform/transfer_pair.h"
 #include "tests/unit/shm.h"
 
 #include <sched.h>
@@ -469,6 +470,41 @@ START_TEST(a_send_that_finds_no_room_waits)
 }
 END_TEST
 
+/* A half of a jd_sendrecv() or of a halo, short as it is. */
+static void send_half(struct crowd *crowd, int member, void *arg)
+{
+    struct jd_transfer half = make_send(1, arg, 1);
+    half.whole = JD_ACTIVITY_SENDRECV;
+    if (member == 0)
+        ck_assert_int_eq(jd__shm_p2p_transfer(crowd->groups[0], &half, 1),
+                         JD_DEADLINE_EXCEEDED);
+}
+
+START_TEST(a_part_of_another_call_waits_for_its_receive)
+{
+    struct crowd crowd;
+    crowd_start_with(&crowd, 2, (double[]){ 0.2, 60 });
+    crowd_run(&crowd, send_half, pattern);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+START_TEST(a_receive_of_any_size_hears_the_size_of_what_lies_there)
+{
+    struct crowd crowd;
+    char out[4];
+    crowd_start(&crowd, 2);
+    for (size_t bytes = 0; bytes <= sizeof out; bytes++) {
+        size_t came = 99;
+        struct jd_transfer any = make_any_size(0, out, sizeof out, &came);
+        send_one(&crowd, pattern, bytes);
+        UNIT_OK(jd__shm_p2p_transfer(crowd.groups[1], &any, 1));
+        ck_assert_uint_eq(came, bytes);
+    }
+    crowd_stop(&crowd);
+}
+END_TEST
+
 static void expect_misfit(jd_status status, const char *text)
 {
     ck_assert_int_eq(status, JD_INVALID_ARGUMENT);
@@ -506,6 +542,42 @@ START_TEST(a_sender_hears_later_of_a_send_that_it_left)
     crowd_start(&crowd, 2);
     for (int i = 0; i < 30; i++)
         mismatch_left(&crowd, i % 2 ? LEFT_BYTES : 5, i % 3 ? 4 : 6);
+    crowd_stop(&crowd);
+}
+END_TEST
+
+static void explain_rest(const struct jd_transfer_pair *pair, char *text,
+                         size_t size)
+{
+    snprintf(text, size, "rest %d", (int)pair->rest);
+}
+
+/* Of four bytes, with another count, type, tag or rest. */
+static struct jd_transfer misfit(int which, void *out)
+{
+    struct jd_transfer receive = make_receive(0, out, which == 0 ? 3 : 4);
+    if (which == 1)
+        receive.call.dtype = JD_S8;
+    if (which == 2)
+        receive.tag = 7;
+    if (which == 3)
+        receive.call.rest = 7;
+    receive.explain = explain_rest;
+    return receive;
+}
+
+START_TEST(each_term_of_a_left_send_is_compared)
+{
+    struct crowd crowd;
+    char out[] = "none";
+    crowd_start(&crowd, 2);
+    struct jd_transfer send = make_send(1, "sent", 4);
+    struct jd_transfer receive = misfit(_i, out);
+    send.explain = explain_rest;
+    UNIT_OK(jd__shm_p2p_transfer(crowd.groups[0], &send, 1));
+    expect_misfit(jd__shm_p2p_transfer(crowd.groups[1], &receive, 1),
+                  _i == 3 ? "rest 0" : "where process 1 (member 1) receives");
+    ck_assert_str_eq(out, "none");
     crowd_stop(&crowd);
 }
 END_TEST
@@ -667,7 +739,11 @@ int main(void)
     TCase *left = unit_case(suite, "left");
     tcase_add_test(left, short_sends_return_before_their_receives);
     tcase_add_loop_test(left, a_send_that_finds_no_room_waits, 0, 3);
+    tcase_add_test(left, a_part_of_another_call_waits_for_its_receive);
+    tcase_add_test(left,
+                   a_receive_of_any_size_hears_the_size_of_what_lies_there);
     tcase_add_test(left, a_sender_hears_later_of_a_send_that_it_left);
+    tcase_add_loop_test(left, each_term_of_a_left_send_is_compared, 0, 4);
     tcase_add_test(left, it_hears_it_where_it_receives_too);
     tcase_add_test(left, who_gave_up_has_left_nothing);
     TCase *ends = unit_case(suite, "giving up");
