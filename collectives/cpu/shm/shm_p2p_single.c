@@ -40,7 +40,7 @@ static void *data_of(struct p2p_box *sender, uint64_t number, size_t bytes)
                : sender->send_rooms[number % JD_P2P_ROOMS].data;
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+static void copy_short(void *to, const void *from, size_t bytes)
 {
     if (bytes <= JD_P2P_HEAD_DATA)
         jd__shm_p2p_copy_head(to, from, bytes);
@@ -65,8 +65,8 @@ static bool send_single(const struct single *single)
     desc->is_left = true;
     desc->tag = single->transfer->tag;
     desc->rest = call->rest;
-    copy(data_of(single->own, single->number, single->bytes), call->in,
-         single->bytes);
+    copy_short(data_of(single->own, single->number, single->bytes), call->in,
+               single->bytes);
     rail->number = single->number;
     atomic_store_explicit(&desc->number, single->number, memory_order_release);
     return true;
@@ -92,8 +92,8 @@ static bool receive_single(const struct single *single)
         desc->tag != single->transfer->tag || desc->rest != call->rest ||
         has_news(single))
         return false;
-    copy(call->out, data_of(single->other, single->number, single->bytes),
-         single->bytes);
+    copy_short(call->out, data_of(single->other, single->number, single->bytes),
+               single->bytes);
     single->rail->number = single->number;
     atomic_store_explicit(&single->own->done, single->number,
                           memory_order_release);
