@@ -564,11 +564,12 @@ static bool is_full(void)
     return *full;
 }
 
-/* Short ones are each with one of the three kinds of memory, in full with all.
- */
+/* Each with one of the kinds of memory, in full with all: of three, and of two
+ * where it is long. */
 static bool is_turn(size_t count, size_t number, unsigned which)
 {
-    return count > 4001 || is_full() || number % 3 == which;
+    unsigned kinds = count > 4001 ? 2 : 3;
+    return is_full() || number % kinds == which;
 }
 
 static void try_reductions(const size_t *counts, size_t num_counts,

@@ -45,6 +45,17 @@ divides_the_list() {
 }
 tap_check "parts of a list are the list" divides_the_list
 
+# Those that are named are run whatever the part; with --drawn the part of them.
+draws_named() {
+    local all drawn
+    all=$("$here/run" --list "$work/list" --part 1/3 --seed 7 "$build" \
+        misbehave | grep -c '^ok') || return 1
+    drawn=$("$here/run" --list "$work/list" --part 1/3 --seed 7 --drawn \
+        "$build" misbehave | grep -c '^ok') || return 1
+    ((all == 9 && drawn == $(grep -c '^ok' "$work/part1")))
+}
+tap_check "those that are named are run all, or drawn" draws_named
+
 expect "a good test is ok" "ok 1 - misbehave -n 2" "misbehave 2 30"
 expect "the runner then succeeds" "exit status 0" "misbehave 2 30"
 expect "a failed check" "not ok 1 - misbehave -n 2 fail" \

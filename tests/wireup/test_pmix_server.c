@@ -47,7 +47,7 @@ enum { NUM_SHAPES = sizeof shapes / sizeof *shapes };
 
 START_TEST(a_world_of_any_shape_is_made)
 {
-    job_open(&job, shapes[_i].count, shapes[_i].hosts);
+    job_open(&job, shapes[UNIT_NTH(_i)].count, shapes[UNIT_NTH(_i)].hosts);
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
@@ -81,7 +81,7 @@ enum { NUM_NAMES = sizeof names / sizeof *names };
 START_TEST(hosts_may_have_any_name)
 {
     job_open(&job, 3, "0;1,2");
-    strcpy(job.hosts[0].name, names[_i]);
+    strcpy(job.hosts[0].name, names[UNIT_NTH(_i)]);
     job_start_servers(&job);
     job_start_members(&job, "plain");
     expect_all("ok");
@@ -453,9 +453,11 @@ int main(void)
     Suite *suite = suite_create("pmix_server");
     TCase *tcase = unit_case(suite, "worlds");
     tcase_set_timeout(tcase, 400);
-    tcase_add_loop_test(tcase, a_world_of_any_shape_is_made, 0, NUM_SHAPES);
+    tcase_add_loop_test(tcase, a_world_of_any_shape_is_made, 0,
+                        UNIT_PART(NUM_SHAPES));
     tcase_add_test(tcase, hosts_may_have_one_name);
-    tcase_add_loop_test(tcase, hosts_may_have_any_name, 0, NUM_NAMES);
+    tcase_add_loop_test(tcase, hosts_may_have_any_name, 0,
+                        UNIT_PART(NUM_NAMES));
     tcase_add_test(tcase, what_is_published_can_be_asked_for);
     tcase_add_test(tcase, two_jobs_at_once);
     tcase = unit_case(suite, "ends");

@@ -287,7 +287,7 @@ static void recut(const struct layout *from, struct layout *to)
 START_TEST(any_to_any)
 {
     int kinds[5] = { 0 };
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < UNIT_PART(4000); i++) {
         int ndim = (int)draw(4), available = 1 + (int)draw(16);
         int64_t shape[JD_MAX_NDIM];
         make_devices(1 + (int)draw(3), 1 + (int)draw(3));

@@ -17,7 +17,7 @@ static struct jd_signature sign(uint64_t count)
 
 /* ---- meetings ----------------------------------------------------------- */
 
-enum { ROUNDS = 1000 };
+enum { ROUNDS = UNIT_PART(1000) };
 
 static void meet_often(struct crowd *crowd, int member, void *arg)
 {

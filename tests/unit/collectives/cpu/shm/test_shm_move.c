@@ -193,7 +193,7 @@ static void make_all_calls(struct crowd *crowd, int index, void *arg)
     struct member m = make_member(crowd, index);
     struct test_call call = { .number = 0 };
     (void)arg;
-    for (size_t i = 0; i < NUM_COUNTS; i++)
+    for (size_t i = 0; i < NUM_COUNTS; i += UNIT_STRIDE)
         for (int kind = 0; kind < NUM_KINDS; kind++)
             for (int place = 0; place < 2; place++)
                 for (int op = 0; op < NUM_OPS; op++) {

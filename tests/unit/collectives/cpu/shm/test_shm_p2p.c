@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-enum { LONGEST = 300001, MOST = 12, ROOM = 4 << 20, GROUPS = 60 };
+enum { LONGEST = 300001, MOST = 12, ROOM = 4 << 20, GROUPS = UNIT_PART(60) };
 
 static const size_t counts[] = { 0,    1,    24,      25,          960,    961,
                                  1000, 4096, 1 << 17, 1 << 17 | 1, LONGEST };
