@@ -4,11 +4,23 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+/* The last sentence, and some that were: a pointer to one is still good where a
+ * call that fails stands beside jd_error_message() in a list of arguments. A
+ * failure on its way may get its sentence in several steps. */
+enum { KEPT = 4 };
+static _Thread_local struct texts {
+    const char *last;
+    const char *earlier[KEPT]; /* the latest first */
+} own_texts __attribute__((tls_model("initial-exec")));
+
+/* Only for its destructor, which frees them when the thread ends. */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t message_key;
+static pthread_key_t texts_key;
 static int key_error;
 
 static const char no_memory_message[] =
@@ -26,40 +38,54 @@ const char *jd_status_name(jd_status status)
     return "not a jd_status";
 }
 
-/* The thread's text is freed when it ends, except the constant one. */
-static void free_message(void *message)
+static void free_text(const char *text)
 {
-    if (message != no_memory_message)
-        free(message);
+    if (text != no_memory_message)
+        free((char *)text);
+}
+
+static void free_texts(void *arg)
+{
+    struct texts *texts = arg;
+    free_text(texts->last);
+    for (int i = 0; i < KEPT; i++)
+        free_text(texts->earlier[i]);
+    *texts = (struct texts){ .last = NULL };
 }
 
 static void make_key(void)
 {
-    key_error = pthread_key_create(&message_key, free_message);
+    key_error = pthread_key_create(&texts_key, free_texts);
 }
 
-static const char *get_message(void)
+/* Whether the thread's end will free what is kept for it. */
+static bool can_keep(void)
 {
     pthread_once(&key_once, make_key);
-    return key_error ? NULL : pthread_getspecific(message_key);
+    return !key_error && (pthread_getspecific(texts_key) ||
+                          pthread_setspecific(texts_key, &own_texts) == 0);
+}
+
+/* It is no longer the last. */
+static void keep_earlier(const char *text)
+{
+    const char **earlier = own_texts.earlier;
+    if (!text)
+        return;
+    free_text(earlier[KEPT - 1]);
+    memmove(earlier + 1, earlier, (KEPT - 1) * sizeof *earlier);
+    earlier[0] = text;
 }
 
 /* Takes ownership of message; NULL stands for "no memory for it". */
 static void set_message(char *message)
 {
-    const char *old = get_message();
-
-    if (key_error) {
+    if (!can_keep()) {
         free(message);
         return;
     }
-    const void *kept = message ? message : no_memory_message;
-    if (pthread_setspecific(message_key, kept) != 0) {
-        free(message);
-        return;
-    }
-    if (old != no_memory_message)
-        free((char *)old);
+    keep_earlier(own_texts.last);
+    own_texts.last = message ? message : no_memory_message;
 }
 
 __attribute__((format(printf, 1, 0))) static char *
@@ -131,25 +157,26 @@ jd_status jd__fail_no_memory(const char *operation, size_t bytes)
 
 char *jd__message_take(void)
 {
-    char *message = (char *)get_message();
-    return message && pthread_setspecific(message_key, NULL) == 0 ? message
-                                                                  : NULL;
+    char *message = (char *)own_texts.last;
+    own_texts.last = NULL;
+    return message;
 }
 
 void jd__message_give_back(char *before)
 {
-    if (before && (get_message() || pthread_setspecific(message_key, before)))
-        free_message(before);
+    if (own_texts.last)
+        keep_earlier(before);
+    else
+        own_texts.last = before;
 }
 
 void jd__message_put_back(char *before)
 {
-    free_message(jd__message_take());
-    jd__message_give_back(before);
+    keep_earlier(jd__message_take());
+    own_texts.last = before;
 }
 
 const char *jd_error_message(void)
 {
-    const char *message = get_message();
-    return message ? message : "";
+    return own_texts.last ? own_texts.last : "";
 }

@@ -22,6 +22,7 @@ module jdf_devices
     type(c_ptr) :: pci_bus_id
     type(c_ptr) :: uuid
     integer(c_int64_t) :: memory_bytes
+    integer(c_int) :: index
   end type c_device
 
 contains
@@ -44,6 +45,7 @@ contains
     device%pci_bus_id = text_of(it%pci_bus_id)
     device%uuid = text_of(it%uuid)
     device%memory_bytes = it%memory_bytes
+    device%index = it%index
     device%c = from
   end function device_at
 

@@ -31,7 +31,9 @@ module jdf_types
     jd_pred = 1, jd_s8 = 2, jd_s16 = 3, jd_s32 = 4, jd_s64 = 5, jd_u8 = 6, &
     jd_u16 = 7, jd_u32 = 8, jd_u64 = 9, jd_f16 = 10, jd_f32 = 11, &
     jd_f64 = 12, jd_c64 = 15, jd_bf16 = 16, jd_c128 = 18, jd_f8e5m2 = 19, &
-    jd_f8e4m3fn = 20
+    jd_f8e4m3fn = 20, jd_s4 = 21, jd_u4 = 22, jd_f8e4m3b11fnuz = 23, &
+    jd_f8e5m2fnuz = 24, jd_f8e4m3fnuz = 25, jd_f8e4m3 = 28, &
+    jd_f8e3m4 = 29, jd_f8e8m0fnu = 33
 
   ! The most dimensions that a sharded array has.
   integer(c_int), parameter, public :: jd_max_ndim = 8
@@ -109,6 +111,7 @@ module jdf_types
     character(len=:), allocatable :: pci_bus_id
     character(len=:), allocatable :: uuid
     integer(c_int64_t) :: memory_bytes = 0
+    integer(c_int) :: index = -1 ! from 0, as in C
     type(c_ptr) :: c = c_null_ptr ! C's own, until jd_shutdown
   end type jd_device
 

@@ -174,6 +174,28 @@ JD_API jd_status jd_array_from_callback(
     jd_status (*fill)(const jd_range *index, void *block, void *arg),
     void *arg);
 
+/* What a fill() of jd_array_from_blocks() is to write. jd makes it, and may
+ * have more to say at its end in a later version. */
+typedef struct jd_block {
+    jd_dtype dtype;
+    int ndim;
+    const int64_t *array_shape; /* of the whole array */
+    const jd_range *index;      /* of the array; ndim ranges */
+    const int64_t *shape;       /* of the block */
+    size_t count;               /* elements of the block, at least 1 */
+    void *data;                 /* these, row-major, zeroed, in host memory */
+} jd_block;
+
+/*
+ * The same, and fill() is told what it fills: one fill() serves arrays of any
+ * type and shape, with arg for what is the program's own.
+ * Source: jax.make_array_from_callback, whose callback knows its array.
+ */
+JD_API jd_status jd_array_from_blocks(
+    jd_array **ret_array, const jd_sharding *sharding, jd_dtype dtype, int ndim,
+    const int64_t *shape, jd_status (*fill)(const jd_block *block, void *arg),
+    void *arg);
+
 /*
  * Makes an array of what each process has. In each dimension local is as long
  * as the whole array, or as long as this process's distinct blocks together,

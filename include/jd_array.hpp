@@ -318,22 +318,19 @@ array array_from_callback(sharding_ref sharding, extents lengths, Fill &&fill,
 {
     struct call {
         Fill &fill;
-        std::size_t ndim;
         detail::carrier carrier;
-    } all{ fill, lengths.size(), {} };
-    auto run_one = [](const jd_range *ranges, void *block, void *arg) {
+    } all{ fill, {} };
+    auto run_one = [](const jd_block *block, void *arg) {
         auto *self = static_cast<call *>(arg);
-        span<const jd_range> index(ranges, self->ndim);
-        std::size_t count = 1;
-        for (const jd_range &range : index)
-            count *= static_cast<std::size_t>(range.end - range.begin);
-        span<T> elements(static_cast<T *>(block), count);
+        span<const jd_range> index(block->index,
+                                   static_cast<std::size_t>(block->ndim));
+        span<T> elements(static_cast<T *>(block->data), block->count);
         return self->carrier.run([&] { return self->fill(index, elements); });
     };
     jd_array *made = nullptr;
-    jd_status code = jd_array_from_callback(&made, sharding.get(), dtype<T>(),
-                                            static_cast<int>(lengths.size()),
-                                            lengths.data(), run_one, &all);
+    jd_status code = jd_array_from_blocks(&made, sharding.get(), dtype<T>(),
+                                          static_cast<int>(lengths.size()),
+                                          lengths.data(), run_one, &all);
     all.carrier.finish(code, failure);
     return array(made);
 }

@@ -6,10 +6,10 @@
  *     JD_CHECK(jd_psum(me, "data", gradient, gradient, n, JD_F64));
  *
  * What holds for all of them:
- * axes        one name, several ("data,model", first most significant), or
- *             NULL for all. The members are the devices that differ in these
- *             axes alone, numbered as jd_axis_index() says; on a shard of
- *             jd_shard_groups(), those of its group.
+ * axes        one name, several ("data,model" or "data+model", as specs join
+ *             them; the first is the most significant), or NULL for all. The
+ * members are the devices that differ in these axes alone, numbered as
+ * jd_axis_index() says; on a shard of jd_shard_groups(), those of its group.
  * count       elements, not bytes; 0 is allowed, needs no buffers, and still
  *             meets the others, as far as the call does (on cuda, see below).
  * buffers     any alignment, in host memory or from jd_device_alloc(). Results

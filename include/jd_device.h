@@ -36,6 +36,7 @@ typedef struct jd_device {
     const char *pci_bus_id;
     const char *uuid;
     uint64_t memory_bytes; /* 0: not known */
+    int index; /* its place among its platform's, as jd_devices() lists them */
 } jd_device;
 
 /*

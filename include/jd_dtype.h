@@ -32,9 +32,21 @@ extern "C" {
     X(F8E5M2, 19, 1)                                                           \
     X(F8E4M3FN, 20, 1)
 
+/* Types that are kept, moved, saved and converted, and that no reduction takes.
+ * S4 and U4 are the low four bits of a byte each. */
+#define JD_STORAGE_DTYPE_MAP(X)                                                \
+    X(S4, 21, 1)                                                               \
+    X(U4, 22, 1)                                                               \
+    X(F8E4M3B11FNUZ, 23, 1)                                                    \
+    X(F8E5M2FNUZ, 24, 1)                                                       \
+    X(F8E4M3FNUZ, 25, 1)                                                       \
+    X(F8E4M3, 28, 1)                                                           \
+    X(F8E3M4, 29, 1)                                                           \
+    X(F8E8M0FNU, 33, 1)
+
 typedef enum jd_dtype {
 #define JD_DTYPE_ENUM_ROW(name, number, size) JD_##name = number,
-    JD_DTYPE_MAP(JD_DTYPE_ENUM_ROW)
+    JD_DTYPE_MAP(JD_DTYPE_ENUM_ROW) JD_STORAGE_DTYPE_MAP(JD_DTYPE_ENUM_ROW)
 #undef JD_DTYPE_ENUM_ROW
 } jd_dtype;
 
@@ -51,7 +63,10 @@ JD_API const char *jd_dtype_name(jd_dtype dtype);
  *
  * - To a floating type the nearest number, of two equally near the even one,
  *   rounded once from the exact value. What is too large is infinity, and NaN
- *   in F8E4M3FN, which has no infinity. NaN stays NaN, without sign or payload.
+ *   in those of F8 that have none (FN, FNUZ, FNU). NaN stays NaN, without sign
+ *   or payload. FNUZ has no -0: it is 0 there.
+ * - To F8E8M0FNU, which has powers of two alone, the nearest one, of two
+ * equally near the greater; of 0 and of negative numbers NaN.
  * - From a floating type to an integer towards zero; what is too large or too
  *   small is the nearest end of the range, NaN is 0.
  * - From an integer to a shorter one the low bits, as a cast in C does.

@@ -45,6 +45,19 @@ typedef struct jd_leaf {
 } jd_leaf;
 
 /*
+ * A leaf for a call that only reads it, as those of jd_device_put() and of
+ * jd_process_allgather()'s in are, of data that may be const; the leaf's own
+ * pointer is not, as other calls write there.
+ *
+ *     static const float table[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
+ *     model[0] = jd_leaf_in(table, JD_F32, 2, shape);
+ *
+ * Not collective; never waits. Threads: any.
+ */
+JD_API jd_leaf jd_leaf_in(const void *data, jd_dtype dtype, int ndim,
+                          const int64_t *shape);
+
+/*
  * Gives every process the leaves of process source, bit for bit (-0.0 and
  * NaNs too), in place.
  * Source: multihost_utils.broadcast_one_to_all.

@@ -105,9 +105,10 @@ JD_API int jd_is_initialized(void);
 
 /*
  * This process's index, 0..jd_process_count()-1, and their number; -1 where
- * jd was not initialised although the launcher started several processes
- * (jd_error_message() says so). Threads: any.
- * Source: jax.process_index, jax.process_count.
+ * jd was not initialised although the launcher started several processes, and
+ * after jd_shutdown(); jd_error_message() then says so, unless it has a
+ * sentence already: that stays, for a line with both. Threads: any. Source:
+ * jax.process_index, jax.process_count.
  */
 JD_API int jd_process_index(void);
 JD_API int jd_process_count(void);

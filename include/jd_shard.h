@@ -43,6 +43,10 @@ JD_API jd_shard *jd_mesh_shard(jd_mesh *mesh);
  * way too. The other processes hear of it as by jd_report_error(), and end.
  * Nothing can be called on the mesh any more but jd_mesh_destroy().
  *
+ * A body calls no jd_shard_map() of its own mesh: in a process with one device
+ * it would run, and with several two threads would call for one device, which
+ * is FAILED_PRECONDITION.
+ *
  * Where this process may use fewer cores than it has devices and its host has
  * more, a warning says so once: mpirun's --bind-to none changes it.
  *
@@ -65,10 +69,10 @@ JD_API jd_status jd_shard_map(jd_mesh *mesh,
 
 /*
  * The shard's index along the axes, row-major where there are several, and
- * their size. axes is one name, several ("data,model", the first most
- * significant) or NULL for all. -1 for a NULL shard or an unknown name, with
- * the reason in jd_error_message().
- * Threads: any. Source: jax.lax.axis_index, jax.lax.axis_size.
+ * their size. axes is one name, several ("data,model" or "data+model", the
+ * first most significant) or NULL for all. -1 for a NULL shard or an unknown
+ * name, with the reason in jd_error_message(). Threads: any. Source:
+ * jax.lax.axis_index, jax.lax.axis_size.
  */
 JD_API int jd_axis_index(const jd_shard *shard, const char *axes);
 JD_API int jd_axis_size(const jd_shard *shard, const char *axes);

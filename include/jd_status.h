@@ -68,7 +68,9 @@ JD_API const char *jd_status_name(jd_status status);
  * remedy. "" where nothing has failed on this thread.
  *
  * Threads: any; each thread has its own.
- * Owns: jd; the text stays until this thread's next failure or its end.
+ * Owns: jd; the text stays until this thread's next failure but one, or its
+ * end: of `printf("%d: %s", jd_axis_size(me, "y"), jd_error_message())` the
+ * text is good, though the first call may fail after the second.
  */
 JD_API const char *jd_error_message(void);
 

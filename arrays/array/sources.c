@@ -64,28 +64,45 @@ jd_status jd__array_fill(const jd_array *array, const char *operation,
 
 /* ---- a callback ---------------------------------------------------------- */
 
-#define FROM_CALLBACK "jd_array_from_callback"
-
+/* One of the two functions of the program's. */
 struct callback {
+    const char *operation;
     jd_status (*fill)(const jd_range *index, void *block, void *arg);
+    jd_status (*fill_block)(const jd_block *block, void *arg);
     void *arg;
-    size_t element;
-    int ndim;
+    const jd_array *array;
 };
+
+static jd_status run_fill(const struct callback *callback,
+                          const jd_array_shard *shard, void *data)
+{
+    if (callback->fill)
+        return callback->fill(shard->index, data, callback->arg);
+    const jd_block block = {
+        .dtype = callback->array->dtype,
+        .ndim = callback->array->ndim,
+        .array_shape = callback->array->shape,
+        .index = shard->index,
+        .shape = shard->shape,
+        .count = shard->count,
+        .data = data,
+    };
+    return callback->fill_block(&block, callback->arg);
+}
 
 /* Its failure has its own sentence, or none, and never that of a call before.
  */
 static jd_status call_fill(const struct callback *callback,
-                           const jd_range *index, void *block)
+                           const jd_array_shard *shard, void *data)
 {
     char *before = jd__message_take(), ranges[256];
-    jd_status status = callback->fill(index, block, callback->arg);
+    jd_status status = run_fill(callback, shard, data);
     if (status != JD_OK) {
         const char *own = jd_error_message();
-        jd__box_print(index, callback->ndim, ranges, sizeof ranges);
-        jd_fail(status,
-                FROM_CALLBACK ": fill of the block at %s failed: %s: %s",
-                ranges, jd_status_name(status),
+        jd__box_print(shard->index, callback->array->ndim, ranges,
+                      sizeof ranges);
+        jd_fail(status, "%s: fill of the block at %s failed: %s: %s",
+                callback->operation, ranges, jd_status_name(status),
                 *own ? own : "it gave no sentence; jd_fail_with() gives one");
     }
     jd__message_give_back(before);
@@ -96,11 +113,11 @@ static jd_status call_fill(const struct callback *callback,
 static jd_status call_back_apart(const struct callback *callback,
                                  const jd_array_shard *shard)
 {
-    size_t bytes = shard->count * callback->element;
+    size_t bytes = shard->count * callback->array->element;
     void *block = calloc(1, bytes);
     if (!block)
-        return jd__fail_no_memory(FROM_CALLBACK, bytes);
-    jd_status status = call_fill(callback, shard->index, block);
+        return jd__fail_no_memory(callback->operation, bytes);
+    jd_status status = call_fill(callback, shard, block);
     if (status == JD_OK)
         status = jd_device_copy(shard->data, block, bytes);
     free(block);
@@ -112,7 +129,29 @@ static jd_status call_back(const jd_array_shard *shard, void *arg)
     const struct callback *callback = arg;
     if (jd__device_memory_is_apart(shard->data))
         return call_back_apart(callback, shard);
-    return call_fill(callback, shard->index, shard->data);
+    return call_fill(callback, shard, shard->data);
+}
+
+static jd_status fill_array(struct callback callback,
+                            const jd_sharding *sharding, jd_dtype dtype,
+                            int ndim, const int64_t *shape,
+                            jd_array **ret_array)
+{
+    jd_array *array;
+    if (!ret_array || (!callback.fill && !callback.fill_block))
+        return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL",
+                       callback.operation, ret_array ? "fill" : "ret_array");
+    jd_status status = jd__array_create(callback.operation, sharding, dtype,
+                                        ndim, shape, &array);
+    if (status != JD_OK)
+        return status;
+    callback.array = array;
+    status = jd__array_fill(array, callback.operation, call_back, &callback);
+    if (status == JD_OK)
+        *ret_array = array;
+    else
+        jd_array_release(array);
+    return status;
 }
 
 jd_status jd_array_from_callback(
@@ -120,22 +159,22 @@ jd_status jd_array_from_callback(
     const int64_t *shape,
     jd_status (*fill)(const jd_range *index, void *block, void *arg), void *arg)
 {
-    static const char operation[] = FROM_CALLBACK;
-    struct callback callback = { fill, arg, jd_dtype_size(dtype), ndim };
-    jd_array *array;
-    if (!ret_array || !fill)
-        return jd_fail(JD_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       ret_array ? "fill" : "ret_array");
-    jd_status status =
-        jd__array_create(operation, sharding, dtype, ndim, shape, &array);
-    if (status != JD_OK)
-        return status;
-    status = jd__array_fill(array, operation, call_back, &callback);
-    if (status == JD_OK)
-        *ret_array = array;
-    else
-        jd_array_release(array);
-    return status;
+    struct callback callback = { .operation = "jd_array_from_callback",
+                                 .fill = fill,
+                                 .arg = arg };
+    return fill_array(callback, sharding, dtype, ndim, shape, ret_array);
+}
+
+jd_status
+jd_array_from_blocks(jd_array **ret_array, const jd_sharding *sharding,
+                     jd_dtype dtype, int ndim, const int64_t *shape,
+                     jd_status (*fill)(const jd_block *block, void *arg),
+                     void *arg)
+{
+    struct callback callback = { .operation = "jd_array_from_blocks",
+                                 .fill_block = fill,
+                                 .arg = arg };
+    return fill_array(callback, sharding, dtype, ndim, shape, ret_array);
 }
 
 /* ---- blocks that are there ---------------------------------------------- */

@@ -167,6 +167,7 @@ static bool take_type(const char **at, jd_dtype *ret_dtype)
         return true;                                                           \
     }
     JD_DTYPE_MAP(ROW)
+    JD_STORAGE_DTYPE_MAP(ROW)
 #undef ROW
     return false;
 }

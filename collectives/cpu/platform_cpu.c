@@ -15,6 +15,7 @@
 #include "collectives/cpu/shm/shm_p2p.h"
 #include "collectives/cpu/shm/shm_reduce.h"
 #include "collectives/kernels/fold.h"
+#include "collectives/kernels/storage.h"
 #include "collectives/platform/mismatch.h"
 #include "collectives/platform/platform.h"
 #include "runtime/recorder/recorder.h"
@@ -57,6 +58,12 @@ static bool is_of_bits(enum jd_reduce op)
 
 static const char *remedy_of(jd_dtype dtype, enum jd_reduce op)
 {
+    if (jd__storage_is_integer(dtype))
+        return "it is kept and moved, not reduced: reduce an S8 or S32 of it "
+               "(jd_convert)";
+    if (jd__storage_is(dtype))
+        return "it is kept and moved, not reduced: reduce an F32 or BF16 of it "
+               "(jd_convert)";
     if (is_of_bits(op))
         return "it is of integers, bit by bit, and of PRED: give the bits as "
                "U8, U16, U32 or U64";

@@ -6,6 +6,7 @@
  */
 #include "base/status.h"
 #include "collectives/kernels/convert_loops.h"
+#include "collectives/kernels/storage.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -89,6 +90,8 @@ static void convert_vector(const void *in, jd_dtype from, void *out,
     if (from == to) {
         if (in != out)
             memcpy(out, in, count * in_size);
+    } else if (jd__storage_is(from) || jd__storage_is(to)) {
+        jd__convert_storage(in, from, out, to, count);
     } else if (is_complex(from) && to == JD_PRED) {
         complex_to_pred(part, in, out, count);
     } else if (is_complex(from) && is_complex(to)) {

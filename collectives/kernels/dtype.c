@@ -9,6 +9,7 @@ size_t jd_dtype_size(jd_dtype dtype)
     case JD_##name:                                                            \
         return size;
         JD_DTYPE_MAP(SIZE_ROW)
+        JD_STORAGE_DTYPE_MAP(SIZE_ROW)
 #undef SIZE_ROW
     }
     return 0;
@@ -21,6 +22,7 @@ const char *jd_dtype_name(jd_dtype dtype)
     case JD_##name:                                                            \
         return #name;
         JD_DTYPE_MAP(NAME_ROW)
+        JD_STORAGE_DTYPE_MAP(NAME_ROW)
 #undef NAME_ROW
     }
     return "not a jd_dtype";

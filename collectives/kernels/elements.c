@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* elements.c - single elements of any type, compared and printed. */
 #include "collectives/kernels/elements.h"
+#include "collectives/kernels/storage.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -70,6 +71,8 @@ static double read_real(jd_dtype dtype, const void *element)
         memcpy(&single, element, sizeof single);
         return (double)single;
     default:
+        if (jd__storage_is(dtype))
+            return jd__storage_read(dtype, *(const uint8_t *)element);
         memcpy(&value, element, sizeof value);
         return value;
     }

@@ -40,7 +40,7 @@ jd_status jd__axes_parse(const struct jd_mesh *mesh, const char *text,
     if (!text)
         return all_axes(mesh, ret_axes);
     for (const char *name = text;; name++) {
-        size_t length = strcspn(name, ",");
+        size_t length = strcspn(name, ",+");
         int axis = find_axis(mesh, name, length);
         if (axis < 0)
             return jd_fail(JD_INVALID_ARGUMENT,

@@ -22,7 +22,9 @@ DTYPES = {
     'S64': (5, 8), 'U8': (6, 1), 'U16': (7, 2), 'U32': (8, 4), 'U64': (9, 8),
     'F16': (10, 2), 'F32': (11, 4), 'F64': (12, 8), 'C64': (15, 8),
     'BF16': (16, 2), 'C128': (18, 16), 'F8E5M2': (19, 1),
-    'F8E4M3FN': (20, 1),
+    'F8E4M3FN': (20, 1), 'S4': (21, 1), 'U4': (22, 1),
+    'F8E4M3B11FNUZ': (23, 1), 'F8E5M2FNUZ': (24, 1), 'F8E4M3FNUZ': (25, 1),
+    'F8E4M3': (28, 1), 'F8E3M4': (29, 1), 'F8E8M0FNU': (33, 1),
 }
 
 
@@ -61,6 +63,7 @@ class jd_device(Structure):
         ('pci_bus_id', c_char_p),
         ('uuid', c_char_p),
         ('memory_bytes', c_uint64),
+        ('index', c_int),
     ]
 
 
@@ -124,12 +127,25 @@ class jd_array_shard(Structure):
     ]
 
 
+class jd_block(Structure):
+    _fields_ = [
+        ('dtype', c_int),
+        ('ndim', c_int),
+        ('array_shape', POINTER(c_int64)),
+        ('index', POINTER(jd_range)),
+        ('shape', POINTER(c_int64)),
+        ('count', c_size_t),
+        ('data', c_void_p),
+    ]
+
+
 STRUCTS = (jd_options, jd_device, jd_route, jd_halo_dim, jd_kv_entry,
-           jd_peer_failure, jd_leaf, jd_equality, jd_range, jd_array_shard)
+           jd_peer_failure, jd_leaf, jd_equality, jd_range, jd_array_shard,
+           jd_block)
 
 shard_body = CFUNCTYPE(c_int, c_void_p, c_void_p)
 reduce_function = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t, c_void_p)
-array_fill = CFUNCTYPE(c_int, POINTER(jd_range), c_void_p, c_void_p)
+array_fill = CFUNCTYPE(c_int, POINTER(jd_block), c_void_p)
 on_peer_failure = CFUNCTYPE(None, POINTER(jd_peer_failure), c_void_p)
 on_preemption = CFUNCTYPE(None, c_void_p)
 
@@ -234,8 +250,8 @@ _STATUS = {
                           POINTER(jd_range), _ints),
     'jd_sharding_shard_shape': (c_void_p, c_int, _longs, _longs),
     'jd_array_zeros': (_handles, c_void_p, c_int, c_int, _longs),
-    'jd_array_from_callback': (_handles, c_void_p, c_int, c_int, _longs,
-                               array_fill, c_void_p),
+    'jd_array_from_blocks': (_handles, c_void_p, c_int, c_int, _longs,
+                             array_fill, c_void_p),
     'jd_array_from_process_local_data': (_handles, c_void_p, _leaves, _longs),
     'jd_array_from_shards': (_handles, c_void_p, c_int, c_int, _longs,
                              _handles, c_int),
@@ -338,6 +354,9 @@ PROTOTYPES = {**{name: (c_int, takes) for name, takes in _STATUS.items()},
 
 # Public functions of C that have no place in Python, and why.
 LEFT_OUT = {
+    'jd_array_from_callback': 'make_array_from_callback() calls '
+                              'jd_array_from_blocks()',
+    'jd_leaf_in': 'NumPy knows which arrays are only read',
     'jd_initialize': 'initialize() calls jd_initialize_with()',
     'jd_status_name': 'each status is a class of that name',
     'jd_dtype_size': "a NumPy type's itemsize says it",

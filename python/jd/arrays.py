@@ -259,11 +259,11 @@ def make_array_from_callback(
     np, raised = numpy_module(), []
     kind, ndim = np.dtype(dtype), len(shape)
 
-    def fill(index: Any, block: int, _: Any) -> int:
+    def fill(told: Any, _: Any) -> int:
         try:
-            where = slices(index, ndim)
-            out = memory_array(None, block,
-                               [part.stop - part.start for part in where],
+            block = told.contents
+            where = slices(block.index, block.ndim)
+            out = memory_array(None, block.data, block.shape[:block.ndim],
                                kind)
             out[...] = data_callback(where)
             return OK
@@ -272,7 +272,7 @@ def make_array_from_callback(
             return fail_with(error)
 
     try:
-        return _made('jd_array_from_callback', sharding, sharding.handle,
+        return _made('jd_array_from_blocks', sharding, sharding.handle,
                      dtype_number(kind), ndim, long_array(shape),
                      array_fill(fill), None)
     except errors.Error:

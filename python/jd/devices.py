@@ -29,6 +29,7 @@ class Device:
     pci_bus_id: str
     uuid: str
     memory_bytes: int
+    index: int
     _pointer: int = field(repr=False, compare=False, default=0)
 
     @property

@@ -2,7 +2,7 @@
 """NumPy's types and jd's, and arrays as buffers that C may be given.
 
 jd itself needs no NumPy: what does need it says so where it is missing.
-bfloat16, float8_e5m2 and float8_e4m3fn are those of ml_dtypes.
+bfloat16, int4, uint4 and the float8s are those of ml_dtypes.
 """
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _NUMPY_NAMES = {
     'C64': 'complex64', 'C128': 'complex128',
 }
 _ML_NAMES = {'BF16': 'bfloat16', 'F8E5M2': 'float8_e5m2',
-             'F8E4M3FN': 'float8_e4m3fn'}
+             'F8E4M3FN': 'float8_e4m3fn', 'S4': 'int4', 'U4': 'uint4',
+             'F8E4M3B11FNUZ': 'float8_e4m3b11fnuz',
+             'F8E5M2FNUZ': 'float8_e5m2fnuz',
+             'F8E4M3FNUZ': 'float8_e4m3fnuz', 'F8E4M3': 'float8_e4m3',
+             'F8E3M4': 'float8_e3m4', 'F8E8M0FNU': 'float8_e8m0fnu'}
 _numbers = {name: DTYPES[kind][0]
             for names in (_NUMPY_NAMES, _ML_NAMES)
             for kind, name in names.items()}

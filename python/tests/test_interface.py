@@ -171,7 +171,7 @@ class Layouts(unittest.TestCase):
             'JD_STATUS_MAP(S)',
             '#define D(name, number, size) '
             'printf("dtype.%s=%d,%d\\n", #name, JD_##name, size);',
-            'JD_DTYPE_MAP(D)', 'return 0; }']
+            'JD_DTYPE_MAP(D)', 'JD_STORAGE_DTYPE_MAP(D)', 'return 0; }']
         return '\n'.join(lines)
 
     def test_structs(self):

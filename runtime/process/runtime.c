@@ -276,20 +276,27 @@ int jd_is_initialized(void)
     return !jd__forked_is_child && atomic_load(&state.is_initialized);
 }
 
-int jd_process_index(void)
+/* For lines of a log, beside a sentence of another call, which stays. */
+static const struct jd_world *world_for(const char *operation)
 {
     const struct jd_runtime *runtime;
-    return jd__runtime_get(&runtime, "jd_process_index") == JD_OK
-               ? runtime->world.index
-               : -1;
+    char *before = jd__message_take();
+    jd_status status = jd__runtime_get(&runtime, operation);
+    if (before)
+        jd__message_put_back(before);
+    return status == JD_OK ? &runtime->world : NULL;
+}
+
+int jd_process_index(void)
+{
+    const struct jd_world *world = world_for("jd_process_index");
+    return world ? world->index : -1;
 }
 
 int jd_process_count(void)
 {
-    const struct jd_runtime *runtime;
-    return jd__runtime_get(&runtime, "jd_process_count") == JD_OK
-               ? runtime->world.count
-               : -1;
+    const struct jd_world *world = world_for("jd_process_count");
+    return world ? world->count : -1;
 }
 
 /* A world of one gets its MPI here. */

@@ -14,6 +14,7 @@ static const char *dtype_name(uint8_t dtype)
     case number:                                                               \
         return #name;
         JD_DTYPE_MAP(NAME_ROW)
+        JD_STORAGE_DTYPE_MAP(NAME_ROW)
 #undef NAME_ROW
     default:
         return NULL;

@@ -263,7 +263,7 @@ static struct jd_table lay_out(const struct making *m, struct jd_table table,
 
 jd_device jd__table_make_struct(const struct jd_table *table,
                                 const struct jd_device_row *row,
-                                const char *platform)
+                                const char *platform, int index)
 {
     const struct jd_process_info *processes = jd__table_at(table, processes);
     const struct jd_host *hosts = jd__table_at(table, hosts);
@@ -281,6 +281,7 @@ jd_device jd__table_make_struct(const struct jd_table *table,
         .pci_bus_id = texts + row->pci_bus_id,
         .uuid = texts + row->uuid,
         .memory_bytes = row->memory_bytes,
+        .index = index,
     };
 }
 
@@ -293,8 +294,8 @@ static void make_structs(struct jd_table *table)
     for (int k = 0; k < table->num_platforms; k++)
         for (int i = 0; i < platforms[k].count; i++) {
             int number = platforms[k].first + i;
-            structs[number] = jd__table_make_struct(table, &rows[number],
-                                                    texts + platforms[k].name);
+            structs[number] = jd__table_make_struct(
+                table, &rows[number], texts + platforms[k].name, i);
         }
     table->base = (uint64_t)(uintptr_t)table;
 }

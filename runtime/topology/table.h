@@ -115,10 +115,11 @@ static inline const jd_device *jd__table_structs(const struct jd_table *table)
                : NULL;
 }
 
-/* The struct of a row, for the table where it is. */
+/* The struct of a row, the index-th of its platform, for the table where it is.
+ */
 jd_device jd__table_make_struct(const struct jd_table *table,
                                 const struct jd_device_row *row,
-                                const char *platform);
+                                const char *platform, int index);
 
 /* Of one that was made, allocated or mapped. */
 void jd__table_destroy(struct jd_table *table);

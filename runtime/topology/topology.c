@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* topology.c - a job's table as one process sees it. */
 #include "runtime/topology/topology.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ static void make_devices(struct jd_topology *t,
 {
     for (int i = list->first + from; i < list->first + to; i++) {
         if (t->own_devices)
-            t->own_devices[i] =
-                jd__table_make_struct(t->table, &t->rows[i], list->platform);
+            t->own_devices[i] = jd__table_make_struct(
+                t->table, &t->rows[i], list->platform, i - list->first);
         t->pointers[i] = &t->devices[i];
     }
 }
@@ -304,9 +305,10 @@ void jd__topology_describe_uneven(const struct jd_topology *t, char *text,
     if (uneven > 0)
         length = (size_t)snprintf(
             text, size,
-            "process 0 has %d devices and process %d has %d: meshes over all "
+            "process 0 has %d device%s and process %d has %d: meshes over all "
             "devices work, but the work per process is uneven",
-            t->processes[0].num_devices, uneven,
+            t->processes[0].num_devices,
+            jd__text_s(t->processes[0].num_devices), uneven,
             t->processes[uneven].num_devices);
     for (int i = 0; i < t->num_platforms && length < size; i++) {
         const struct jd_device_row *first = t->rows + t->platforms[i].first;

@@ -41,6 +41,7 @@ static int count_rows(void)
 #define ROW(...) rows++;
     JD_STATUS_MAP(ROW)
     JD_DTYPE_MAP(ROW)
+    JD_STORAGE_DTYPE_MAP(ROW)
 #undef ROW
     return rows;
 }

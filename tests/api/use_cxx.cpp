@@ -43,6 +43,7 @@ static std::vector<const char *> names()
 #define DTYPE_ROW(name, number, size) all.push_back(jd_dtype_name(JD_##name));
     JD_STATUS_MAP(STATUS_ROW)
     JD_DTYPE_MAP(DTYPE_ROW)
+    JD_STORAGE_DTYPE_MAP(DTYPE_ROW)
     return all;
 }
 

@@ -71,7 +71,7 @@ static struct value draw_value(void)
 {
     static const jd_dtype dtypes[] = {
 #define ROW(name, number, size) JD_##name,
-        JD_DTYPE_MAP(ROW)
+        JD_DTYPE_MAP(ROW) JD_STORAGE_DTYPE_MAP(ROW)
 #undef ROW
     };
     static const int num_dtypes = (int)(sizeof dtypes / sizeof *dtypes);

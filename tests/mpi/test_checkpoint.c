@@ -140,7 +140,7 @@ static const struct pattern patterns[] = {
     { JD_F32, 2, { 13, 6 }, 1 },     { JD_S64, 0, { 0 }, 2 },
     { JD_BF16, 3, { 4, 5, 3 }, 3 },  { JD_U8, 1, { 1 }, 4 },
     { JD_C128, 2, { 0, 7 }, 5 },     { JD_F8E4M3FN, 1, { 1001 }, 6 },
-    { JD_F64, 2, { 64, 17000 }, 7 }, { JD_C64, 2, { 3, 3 }, 8 },
+    { JD_F64, 2, { 64, 17000 }, 7 }, { JD_F8E8M0FNU, 2, { 3, 3 }, 8 },
 };
 enum { NUM_PATTERNS = sizeof patterns / sizeof *patterns };
 static const char *const names[NUM_PATTERNS] = {

@@ -183,6 +183,28 @@ static void make_storage(void)
     }
 }
 
+/* What is kept and moved alone: no sum, the bits there as they were. */
+static void try_kept(void)
+{
+    static const jd_dtype kept[] = {
+#define KEPT_ROW(name, number, size) JD_##name,
+        JD_STORAGE_DTYPE_MAP(KEPT_ROW)
+#undef KEPT_ROW
+    };
+    for (size_t k = 0; k < sizeof kept / sizeof *kept; k++) {
+        unsigned char code = 1;
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            try_all_gather(counts[c], kept[k], APART);
+            try_pbroadcast(counts[c], kept[k], ODD);
+        }
+        EXPECT(jd_psum(me, "data", &code, &code, 1, kept[k]) ==
+                       JD_UNIMPLEMENTED &&
+                   strstr(jd_error_message(), "it is kept and moved, not "
+                                              "reduced"),
+               "%s", jd_error_message());
+    }
+}
+
 int main(int argc, char **argv)
 {
     jd_mesh *mesh;
@@ -201,6 +223,7 @@ int main(int argc, char **argv)
             try_all(counts[c], types[t]);
     try_all(LARGEST, JD_F64);
     try_special_numbers();
+    try_kept();
     for (int i = 0; i < 3; i++)
         free(storage[i]);
     jd_mesh_destroy(mesh);

@@ -37,6 +37,8 @@ static int forgotten(void)
                strstr(jd_error_message(), "_SIZE); call jd_initialize() first"),
            "%s", jd_error_message());
     EXPECT(jd_process_index() == -1 && jd_process_count() == -1, "-1");
+    EXPECT(strstr(jd_error_message(), "jd_device_count: "), "%s",
+           jd_error_message()); /* a sentence that is there stays */
     EXPECT(jd_mpi_comm() == MPI_COMM_NULL, "no communicator");
     EXPECT_STATUS(jd_mesh_create(&mesh, 1, (int[]){ -1 },
                                  (const char *[]){ "data" }, NULL),

@@ -94,6 +94,35 @@ START_TEST(a_sentence_is_set_aside)
 }
 END_TEST
 
+/* Whatever steps the next failure takes to its sentence. */
+START_TEST(the_sentence_before_stays)
+{
+    jd_fail(JD_NOT_FOUND, "first");
+    const char *first = jd_error_message();
+    jd_fail(JD_INTERNAL, "second");
+    const char *second = jd_error_message();
+    ck_assert_str_eq(first, "first");
+    jd__fail_prefix(JD_INTERNAL, "of %d: ", 2);
+    jd__fail_suffix(JD_INTERNAL, "; why");
+    ck_assert_str_eq(first, "first");
+    ck_assert_str_eq(second, "second");
+    ck_assert_str_eq(jd_error_message(), "of 2: second; why");
+}
+END_TEST
+
+/* A failure inside the program's function does not free it. */
+START_TEST(one_that_was_set_aside_stays_too)
+{
+    jd_fail(JD_NOT_FOUND, "mine");
+    const char *mine = jd_error_message();
+    char *before = jd__message_take();
+    jd_fail(JD_INTERNAL, "of the body");
+    jd__message_give_back(before);
+    ck_assert_str_eq(jd_error_message(), "of the body");
+    ck_assert_str_eq(mine, "mine");
+}
+END_TEST
+
 START_TEST(a_sentence_may_be_long)
 {
     size_t length = 100000;
@@ -155,6 +184,8 @@ int main(void)
     tcase_add_test(sentences, a_suffix_comes_behind);
     tcase_add_test(sentences, a_program_gives_a_sentence);
     tcase_add_test(sentences, a_sentence_is_set_aside);
+    tcase_add_test(sentences, the_sentence_before_stays);
+    tcase_add_test(sentences, one_that_was_set_aside_stays_too);
     tcase_add_test(sentences, a_sentence_may_be_long);
     tcase_add_test(sentences, no_memory_names_operation_and_bytes);
     tcase_add_test(sentences, each_thread_has_its_own);

@@ -246,6 +246,60 @@ START_TEST(a_callback_writes_each_distinct_block_once)
 }
 END_TEST
 
+/* Of any array of S32; the element at an index is value_at() of its first two.
+ */
+static jd_status write_told(const jd_block *block, void *arg)
+{
+    struct calls *calls = arg;
+    int32_t *data = block->data;
+    size_t count = 1;
+    if (++calls->count == calls->fail_at)
+        return jd_fail_with(JD_DATA_LOSS, "no row %d",
+                            (int)block->index[0].begin);
+    ck_assert_int_eq(block->dtype, JD_S32);
+    ck_assert_int_eq(block->ndim, 2);
+    for (int d = 0; d < block->ndim; d++) {
+        ck_assert_int_eq(block->array_shape[d], 5 - d);
+        ck_assert_int_eq(block->shape[d],
+                         block->index[d].end - block->index[d].begin);
+        count *= (size_t)block->shape[d];
+    }
+    ck_assert_uint_eq(block->count, count);
+    for (size_t i = 0; i < count; i++)
+        data[i] =
+            value_at(block->index[0].begin + (int64_t)i / block->shape[1],
+                     block->index[1].begin + (int64_t)i % block->shape[1]);
+    return JD_OK;
+}
+
+START_TEST(a_callback_is_told_its_block)
+{
+    for (int i = 0; i < NUM_SPECS; i++) {
+        jd_sharding *sharding = sharding_of(specs[i]);
+        struct calls calls = { 0, 0 };
+        jd_array *array;
+        UNIT_OK(jd_array_from_blocks(&array, sharding, JD_S32, SHAPE_5_4,
+                                     write_told, &calls));
+        ck_assert_int_gt(calls.count, 0);
+        expect_values(array);
+        jd_array_release(array);
+        jd_sharding_release(sharding);
+    }
+    jd_sharding *sharding = sharding_of("data,model");
+    jd_array *array = NULL;
+    UNIT_FAILS(jd_array_from_blocks(&array, sharding, JD_S32, SHAPE_5_4,
+                                    write_told, &(struct calls){ 0, 3 }),
+               JD_DATA_LOSS,
+               "jd_array_from_blocks: fill of the block at [3:5,0:2] failed: "
+               "DATA_LOSS: no row 3");
+    UNIT_FAILS(
+        jd_array_from_blocks(&array, sharding, JD_S32, SHAPE_5_4, NULL, NULL),
+        JD_INVALID_ARGUMENT, "jd_array_from_blocks: fill is NULL");
+    ck_assert_ptr_null(array);
+    jd_sharding_release(sharding);
+}
+END_TEST
+
 START_TEST(a_callback_that_fails_ends_it)
 {
     jd_sharding *sharding = sharding_of("data,model");
@@ -648,6 +702,7 @@ int main(void)
     tcase_add_test(tcase, nothing_outlives_the_world_but_its_memory);
     tcase = add_case(suite, "callback");
     tcase_add_test(tcase, a_callback_writes_each_distinct_block_once);
+    tcase_add_test(tcase, a_callback_is_told_its_block);
     tcase_add_test(tcase, a_callback_that_fails_ends_it);
     tcase_add_test(tcase, a_callback_does_not_fail_with_anothers_sentence);
     tcase = add_case(suite, "local data");

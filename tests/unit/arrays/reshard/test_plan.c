@@ -303,7 +303,8 @@ START_TEST(any_to_any)
         kinds[run(&from, &to, ndim, shape, draw(2) ? MUCH : draw(2000))]++;
     }
     for (int i = 0; i < 5; i++)
-        ck_assert_msg(kinds[i] > 10, "kind %d: %d times", i, kinds[i]);
+        ck_assert_msg(kinds[i] > (UNIT_STRIDE > 1 ? 0 : 10),
+                      "kind %d: %d times", i, kinds[i]);
 }
 END_TEST
 

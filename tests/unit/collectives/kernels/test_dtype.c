@@ -10,6 +10,7 @@ START_TEST(every_type_has_a_name_and_a_size)
     ck_assert_uint_eq(jd_dtype_size(JD_##name), size);                         \
     ck_assert_int_eq(JD_##name, number);
     JD_DTYPE_MAP(CHECK_ROW)
+    JD_STORAGE_DTYPE_MAP(CHECK_ROW)
 #undef CHECK_ROW
 }
 END_TEST
@@ -26,7 +27,7 @@ END_TEST
 
 START_TEST(other_numbers_are_no_type)
 {
-    static const int others[] = { -1, 0, 13, 14, 17, 21, 1 << 20 };
+    static const int others[] = { -1, 0, 13, 14, 17, 26, 34, 1 << 20 };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         ck_assert_uint_eq(jd_dtype_size((jd_dtype)others[i]), 0);
         ck_assert_str_eq(jd_dtype_name((jd_dtype)others[i]), "not a jd_dtype");

@@ -44,6 +44,9 @@ START_TEST(positions_are_row_major_along_the_axes)
     ck_assert_int_eq(index_of("data,model", position), 2 * 4 + 3);
     ck_assert_int_eq(index_of("model,data", position), 3 * 3 + 2);
     ck_assert_int_eq(index_of("model,pipe", position), 3 * 2 + 1);
+    ck_assert_int_eq(index_of("model+pipe", position), 3 * 2 + 1);
+    ck_assert_int_eq(index_of("data+model,pipe", position),
+                     (2 * 4 + 3) * 2 + 1);
     for (int i = 0; i < 24; i++) {
         ck_assert_int_eq(index_of(NULL, i), i);
         ck_assert_int_eq(index_of("pipe,data,model", i), i);
@@ -93,6 +96,8 @@ START_TEST(bad_lists_are_named)
     ck_assert_int_eq(jd__axes_parse(&mesh, "", "x", &axes),
                      JD_INVALID_ARGUMENT);
     ck_assert_int_eq(jd__axes_parse(&mesh, ",data", "x", &axes),
+                     JD_INVALID_ARGUMENT);
+    ck_assert_int_eq(jd__axes_parse(&mesh, "data+", "x", &axes),
                      JD_INVALID_ARGUMENT);
     ck_assert_int_eq(jd__axes_parse(&mesh, " data", "x", &axes),
                      JD_INVALID_ARGUMENT);

@@ -102,12 +102,25 @@ START_TEST(sizes_are_added_up)
 }
 END_TEST
 
+START_TEST(a_leaf_that_is_read_may_be_of_const_data)
+{
+    static const double table[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
+    const int64_t shape[] = { 2, 3 };
+    const jd_leaf leaf = jd_leaf_in(table, JD_F64, 2, shape);
+    ck_assert_ptr_eq(leaf.data, table);
+    ck_assert_int_eq(leaf.dtype, JD_F64);
+    ck_assert_int_eq(leaf.ndim, 2);
+    ck_assert_ptr_eq(leaf.shape, shape);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("leaves");
     TCase *walk = unit_case(suite, "walk");
     tcase_add_loop_test(walk, pieces_of_any_size_make_the_whole, 8, 40);
     tcase_add_test(walk, no_element_is_cut);
+    tcase_add_test(walk, a_leaf_that_is_read_may_be_of_const_data);
     TCase *texts = unit_case(suite, "texts");
     tcase_add_test(texts, leaves_are_described);
     tcase_add_test(texts, digests_tell_lists_apart);

@@ -125,13 +125,15 @@ END_TEST
 
 /* ---- devices ------------------------------------------------------------ */
 
-static void expect_device(const jd_device *device, int process, int ordinal,
-                          const char *platform, const char *uuid)
+static void expect_device(const struct jd_device_list *list, int index,
+                          int process, int ordinal, const char *uuid)
 {
+    const jd_device *device = list->devices[index];
+    ck_assert_int_eq(device->index, index);
     ck_assert_int_eq(device->id, (int64_t)process << 17 | ordinal);
     ck_assert_int_eq(device->process_index, process);
     ck_assert_int_eq(device->local_ordinal, ordinal);
-    ck_assert_str_eq(device->platform, platform);
+    ck_assert_str_eq(device->platform, list->platform);
     ck_assert_str_eq(device->uuid, uuid);
 }
 
@@ -148,15 +150,15 @@ START_TEST(devices_stand_by_platform_and_process)
     const struct jd_device_list *g = jd__topology_platform(t, "gpu");
     const struct jd_device_list *c = jd__topology_platform(t, "cpu");
     ck_assert_int_eq(g->count, 3);
-    expect_device(g->devices[0], 0, 0, "gpu", "0-0");
-    expect_device(g->devices[1], 0, 1, "gpu", "0-1");
-    expect_device(g->devices[2], 1, 0, "gpu", "1-1");
+    expect_device(g, 0, 0, 0, "0-0");
+    expect_device(g, 1, 0, 1, "0-1");
+    expect_device(g, 2, 1, 0, "1-1");
     ck_assert_str_eq(g->devices[2]->host, "n2");
     ck_assert_int_eq(g->devices[2]->slice_index, 1);
     ck_assert_int_eq(c->count, 3);
-    expect_device(c->devices[0], 0, 0, "cpu", "0-2");
-    expect_device(c->devices[1], 1, 0, "cpu", "1-0");
-    expect_device(c->devices[2], 1, 1, "cpu", "1-2");
+    expect_device(c, 0, 0, 0, "0-2");
+    expect_device(c, 1, 1, 0, "1-0");
+    expect_device(c, 2, 1, 1, "1-2");
     ck_assert_int_eq(t->processes[1].num_devices, 3);
     jd__topology_destroy(t);
 }
