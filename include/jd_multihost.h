@@ -49,8 +49,7 @@ typedef struct jd_leaf {
  * jd_process_allgather()'s in are, of data that may be const; the leaf's own
  * pointer is not, as other calls write there.
  *
- *     static const float table[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
- *     model[0] = jd_leaf_in(table, JD_F32, 2, shape);
+ *     model[0] = jd_leaf_in(in, JD_F64, 1, shape); // const double in[]
  *
  * Not collective; never waits. Threads: any.
  */
