@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mesh.c - devices arranged along named axes. */
 #include "base/forked.h"
+#include "collectives/mesh/cores.h"
 #include "collectives/mesh/mesh.h"
 #include "collectives/mesh/shard.h"
 
@@ -126,7 +127,11 @@ static jd_status fill_mesh(struct jd_mesh *mesh, const char *const *names,
         status = set_devices(mesh, devices);
     if (status == JD_OK)
         status = set_platform(mesh);
-    return status == JD_OK ? make_shards(mesh) : status;
+    if (status == JD_OK)
+        status = make_shards(mesh);
+    if (status == JD_OK && mesh->platform->streams)
+        jd__cores_warn_of_gpus(mesh);
+    return status;
 }
 
 jd_status jd_mesh_create(jd_mesh **ret_mesh, int ndim, const int *shape,

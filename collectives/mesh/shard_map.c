@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shard_map.c - one function, run for every local device of a mesh. */
-#include "base/log.h"
 #include "collectives/mesh/shard.h"
-#include "collectives/mesh/shard_map.h"
+#include "collectives/mesh/cores.h"
 #include "jd_coordination.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/mpi/lock.h"
@@ -153,7 +152,7 @@ jd_status jd_shard_map(jd_mesh *mesh,
     if (mesh->num_shards == 1)
         run_body(&run);
     else if (mesh->num_shards > 1) {
-        jd__shard_map_warn_of_cores(mesh);
+        jd__cores_warn_of_devices(mesh);
         status = run_on_threads(mesh, &run);
     }
     struct jd_body_failure *failure = &mesh->body_failure;
@@ -163,45 +162,4 @@ jd_status jd_shard_map(jd_mesh *mesh,
                    failure->sentence ? failure->sentence
                                      : MAP ": a body failed (no memory for "
                                            "its sentence)");
-}
-
-/* ---- cores -------------------------------------------------------------- */
-
-static int devices_of(const struct jd_mesh *mesh, int process)
-{
-    int count = 0;
-    for (int i = 0; i < mesh->size; i++)
-        count += mesh->devices[i]->process_index == process;
-    return count;
-}
-
-/* The launcher has bound the process to fewer cores than it has devices,
- * though its host has more. */
-static bool is_cramped(const struct jd_mesh *mesh, int process)
-{
-    const struct jd_topology *topology = mesh->runtime->topology;
-    const struct jd_process_info *info = &topology->processes[process];
-    int allowed = info->cores_allowed;
-    return allowed > 0 && allowed < topology->hosts[info->host].num_threads &&
-           allowed < info->num_devices && allowed < devices_of(mesh, process);
-}
-
-void jd__shard_map_warn_of_cores(const struct jd_mesh *mesh)
-{
-    static _Atomic uint64_t warned; /* the world's number, plus 1 */
-    const struct jd_topology *topology = mesh->runtime->topology;
-    int self = mesh->runtime->world.index, lowest = 0;
-    if (atomic_exchange(&warned, mesh->world + 1) == mesh->world + 1)
-        return;
-    while (lowest < self && !is_cramped(mesh, lowest))
-        lowest++;
-    if (lowest < self || !is_cramped(mesh, self))
-        return;
-    const struct jd_process_info *info = &topology->processes[self];
-    jd__log(JD_LOG_WARNING,
-            "process %d has %d devices in the mesh and may use %d of its "
-            "host's %d cores: its devices take turns; mpirun --bind-to none "
-            "lets it use all",
-            self, devices_of(mesh, self), info->cores_allowed,
-            topology->hosts[info->host].num_threads);
 }
