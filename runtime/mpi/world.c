@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* world.c - an MPI communicator in process order. */
 #include "runtime/mpi/world.h"
+#include "base/clock.h"
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/message_count.h"
 #include "runtime/mpi/library.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 jd_status jd__mpi_check(int code, const char *call, const char *operation)
@@ -116,13 +118,59 @@ jd_status jd__world_open_user_comm(struct jd_world *world)
     return status;
 }
 
+/* ---- the end ------------------------------------------------------------ */
+
+#define LEFT_SECONDS 1.0 /* for all messages that nobody took */
+
+/* Whether all of it came in time; what may still come keeps the buffer. */
+static bool take_message(MPI_Message message, void *buffer, int bytes,
+                         double deadline)
+{
+    MPI_Request request;
+    int done = 0;
+    if (MPI_Imrecv(buffer, bytes, MPI_BYTE, &message, &request) != MPI_SUCCESS)
+        return false;
+    for (unsigned turns = 0; !done && jd__clock_now() < deadline; turns++) {
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        if (!done)
+            jd__clock_sleep_step(turns / 100, 1000000);
+    }
+    return done;
+}
+
+/* After a member has given up, messages that it was to take may lie there. MPICH 5
+ * ends the job where a communicator is freed with one. A long one whose sender is
+ * gone never comes whole. */
+static void drop_messages(MPI_Comm comm)
+{
+    double deadline = jd__clock_now() + LEFT_SECONDS;
+    for (bool goes_on = true; goes_on && jd__clock_now() < deadline;) {
+        MPI_Message message;
+        MPI_Status status;
+        int found = 0, bytes = 0;
+        if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &message,
+                        &status) != MPI_SUCCESS ||
+            !found)
+            return;
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        void *buffer = malloc(bytes > 0 ? (size_t)bytes : 1);
+        goes_on = buffer && bytes >= 0 &&
+                  take_message(message, buffer, bytes, deadline);
+        if (goes_on)
+            free(buffer);
+    }
+}
+
 void jd__world_close(struct jd_world *world)
 {
     if (jd__mpi_is_up()) {
         if (world->user_comm != MPI_COMM_NULL)
             MPI_Comm_free(&world->user_comm);
-        if (world->comm != MPI_COMM_NULL)
+        if (world->comm != MPI_COMM_NULL) {
+            drop_messages(world->comm);
             MPI_Comm_free(&world->comm);
+        }
     }
     *world = (struct jd_world){
         .count = 1,

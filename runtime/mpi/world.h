@@ -41,7 +41,8 @@ jd_status jd__world_order(struct jd_world *world, bool in_order, int index);
 /* Makes jd_mpi_comm()'s communicator. Collective over the world. */
 jd_status jd__world_open_user_comm(struct jd_world *world);
 
-/* Frees the communicators, unless MPI is finalised. */
+/* Frees the communicators, unless MPI is finalised; before that takes messages
+ * that nobody took, for a second at most. */
 void jd__world_close(struct jd_world *world);
 
 /*
