@@ -74,7 +74,7 @@ struct jd_svg_tables {
     void (*words)(const void *of, FILE *out); /* lines */
     void (*row_label)(const void *of, int row, char *text, size_t size);
     void (*column_label)(const void *of, int column, char *text, size_t size);
-    int (*lines)(const void *of, int row, int column);
+    int (*lines)(const void *of, int row, int column); /* 0: no box is there */
     void (*line)(const void *of, int row, int column, int line, char *text,
                  size_t size);
     int (*colour)(const void *of, int row, int column);

@@ -94,6 +94,8 @@ static void draw_box(struct jd_svg *svg, const struct jd_svg_box *box,
                      const struct jd_svg_tables *table, int row, int column)
 {
     int lines = table->lines(table->of, row, column);
+    if (lines == 0) /* nothing is there */
+        return;
     jd__svg_box(svg, box);
     for (int line = 0; line < lines; line++) {
         char text[JD_SVG_TEXT] = "";

@@ -46,6 +46,12 @@ says "as JSON" 0 '"process_index": 0, "local_ordinal": 0' \
     "$jd_info" --topology --json
 says "a job that cannot start" 1 "jd-info: jd_initialize: the job has 2 processes" \
     env JD_NUM_PROCESSES=2 JD_PROCESS_ID=0 "$jd_info" --topology
+says "a picture of it" 0 "<svg " env JD_NUM_CPU_DEVICES=2 \
+    "$jd_info" --topology --svg
+says "--svg is of a topology" 2 "--svg goes with --topology alone" \
+    "$jd_info" --svg
+says "and no JSON" 2 "--svg does not go with --json" \
+    "$jd_info" --topology --svg --json
 says "--topology is of this job" 2 "--env does not go with --topology" \
     "$jd_info" --topology --env /dev/null
 "$jd_info" --topology --json >"$work/json"

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-enum { JOB_MAX_DEVICES = 6 };
+enum { JOB_MAX_DEVICES = 12 };
 
 /* One process, in the order of its MPI rank. All zero: process 0 of n1. */
 struct job_process {

@@ -25,7 +25,7 @@ static const char usage[] =
     "Usage: jd-info [--env FILE] [--json]\n"
     "       jd-info --options [--env FILE]\n"
     "       jd-info --options --markdown\n"
-    "       jd-info --topology [--json]\n"
+    "       jd-info --topology [--json | --svg]\n"
     "       jd-info --job HOST:PORT [--json | --watch[=SECONDS]]\n"
     "       jd-info --job HOST:PORT --stack N\n"
     "       jd-info --build [--json]\n"
@@ -40,6 +40,7 @@ static const char usage[] =
     "  --options    print every option's value and where it came from\n"
     "  --topology   join the job that mpirun or srun started and print its\n"
     "               hosts, processes and devices, on process 0 alone\n"
+    "  --svg        print that as a picture for a page, in SVG\n"
     "  --job HOST:PORT\n"
     "               print what each process of a running job does, asked of\n"
     "               its coordination service (JD_LOG=info says where that is;\n"
@@ -75,6 +76,7 @@ struct request {
     int stack;            /* the process whose stack it is; -1: no stack */
     bool json;
     bool markdown;
+    bool svg;
 };
 
 int jd_info_fail(void)
@@ -114,6 +116,10 @@ static int check_request(const struct request *request, int num_operands)
         return fail_usage("--markdown goes with --options alone");
     if (request->env_file && request->report == REPORT_TOPOLOGY)
         return fail_usage("--env does not go with --topology");
+    if (request->svg && request->report != REPORT_TOPOLOGY)
+        return fail_usage("--svg goes with --topology alone");
+    if (request->svg && request->json)
+        return fail_usage("--svg does not go with --json");
     if (request->env_file && request->report == REPORT_JOB)
         return fail_usage("--env does not go with --job");
     if (request->interval > 0 && request->report != REPORT_JOB)
@@ -172,6 +178,9 @@ static bool take_flag(int flag, struct request *request)
     case 'm':
         request->markdown = true;
         return true;
+    case 'v':
+        request->svg = true;
+        return true;
     case 'w':
         return parse_interval(optarg, &request->interval);
     case 's':
@@ -194,6 +203,7 @@ static int parse_request(int argc, char **argv, struct request *request)
         { "env", required_argument, NULL, 'e' },
         { "json", no_argument, NULL, 'j' },
         { "markdown", no_argument, NULL, 'm' },
+        { "svg", no_argument, NULL, 'v' },
         { "watch", optional_argument, NULL, 'w' },
         { "stack", required_argument, NULL, 's' },
         { "options", no_argument, NULL, REPORT_OPTIONS },
@@ -254,7 +264,7 @@ static int report(const struct request *request)
             return jd_info_options_markdown();
         break;
     case REPORT_TOPOLOGY:
-        return jd_info_topology(request->json);
+        return jd_info_topology(request->json, request->svg);
     case REPORT_BUILD:
         return jd_info_build(request->json);
     case REPORT_DETECTION:

@@ -23,7 +23,7 @@ int jd_info_options(const struct jd_env *env);
 int jd_info_options_markdown(void);
 
 /* The job's hosts, processes and devices, printed by process 0. */
-int jd_info_topology(bool json);
+int jd_info_topology(bool json, bool svg);
 
 /* What each process of the job whose coordination service listens at the
  * address is doing; interval > 0: again every so many seconds, until the job

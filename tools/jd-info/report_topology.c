@@ -4,6 +4,7 @@
 #include "runtime/process/runtime.h"
 #include "tools/jd-info/jd_info.h"
 #include "tools/json.h"
+#include "tools/jd-info/topology_svg.h"
 #include "tools/jd-info/topology_tree.h"
 
 #include <stdio.h>
@@ -138,17 +139,28 @@ static void write_json(struct jd_topology *t)
     puts("  ]\n}");
 }
 
-int jd_info_topology(bool json)
+/* Returns 0, or the exit status after it has said what is wrong. */
+static int write_topology(struct jd_topology *topology, bool json, bool svg)
+{
+    if (svg)
+        return topology_svg_print(stdout, topology) == JD_OK ? 0
+                                                             : jd_info_fail();
+    if (json)
+        write_json(topology);
+    else if (!topology_tree_print(stdout, topology))
+        fprintf(stderr, "jd-info: no memory for all of the job; --json needs "
+                        "less\n");
+    return 0;
+}
+
+int jd_info_topology(bool json, bool svg)
 {
     const struct jd_runtime *runtime;
+    int code = 0;
     if (jd_initialize() != JD_OK ||
         jd__runtime_get(&runtime, "jd-info") != JD_OK)
         return jd_info_fail();
-    if (runtime->world.index == 0 && json)
-        write_json(runtime->topology);
-    else if (runtime->world.index == 0 &&
-             !topology_tree_print(stdout, runtime->topology))
-        fprintf(stderr, "jd-info: no memory for all of the job; --json needs "
-                        "less\n");
-    return jd_shutdown() == JD_OK ? 0 : jd_info_fail();
+    if (runtime->world.index == 0)
+        code = write_topology(runtime->topology, json, svg);
+    return jd_shutdown() == JD_OK ? code : jd_info_fail();
 }

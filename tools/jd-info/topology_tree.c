@@ -6,17 +6,16 @@
 #include "base/ranges.h"
 #include "base/text.h"
 #include "runtime/topology/device_source.h"
+#include "tools/jd-info/host_processes.h"
 #include "tools/jd-info/host_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The processes of host h are order[first[h]] to order[first[h + 1] - 1]. */
 struct tree {
     FILE *out;
     const struct jd_topology *topology;
-    int *order;
-    int *first;
+    struct host_processes processes;
 };
 
 /* What a line says of a host beside its name. */
@@ -29,12 +28,12 @@ struct look {
 
 static int count_of(const struct tree *tree, int host)
 {
-    return tree->first[host + 1] - tree->first[host];
+    return host_processes_count(&tree->processes, host);
 }
 
 static const int *processes_of(const struct tree *tree, int host)
 {
-    return tree->order + tree->first[host];
+    return host_processes_of(&tree->processes, host);
 }
 
 /* ---- words -------------------------------------------------------------- */
@@ -51,7 +50,7 @@ static void print_memory(FILE *out, uint64_t bytes)
         fprintf(out, ", %.1f GiB", (double)bytes / (1 << 30));
 }
 
-static void print_machine(FILE *out, const struct jd_topology *t, int host)
+void topology_tree_machine(FILE *out, const struct jd_topology *t, int host)
 {
     const struct jd_host *h = &t->hosts[host];
     const char *caches = jd__topology_text(t, h->caches);
@@ -123,7 +122,7 @@ static void print_host(const struct tree *tree, int host)
 {
     fprintf(tree->out,
             "host %s: ", jd__topology_host_name(tree->topology, host));
-    print_machine(tree->out, tree->topology, host);
+    topology_tree_machine(tree->out, tree->topology, host);
     putc('\n', tree->out);
     for (int i = 0; i < count_of(tree, host); i++)
         print_process(tree, processes_of(tree, host)[i]);
@@ -191,7 +190,7 @@ static bool make_look(const struct tree *tree, int host, struct look *look)
     for (int i = 0; i < tree->topology->num_platforms; i++)
         print_models(out, tree, host, i);
     print_cores(out, tree, host);
-    print_machine(out, tree->topology, host);
+    topology_tree_machine(out, tree->topology, host);
     look->text = jd__text_end(&text);
     if (!look->text)
         return false;
@@ -346,44 +345,26 @@ static void print_libraries(const struct tree *tree)
     }
 }
 
-static void print_job(const struct tree *tree)
+void topology_tree_job(FILE *out, const struct jd_topology *t)
 {
-    const struct jd_topology *t = tree->topology;
-    fputs("job: ", tree->out);
-    print_counted(tree->out, t->num_hosts, "host", ", ");
-    print_counted(tree->out, t->num_slices, "slice", ", ");
-    fprintf(tree->out, "%d process%s", t->num_processes,
+    fputs("job: ", out);
+    print_counted(out, t->num_hosts, "host", ", ");
+    print_counted(out, t->num_slices, "slice", ", ");
+    fprintf(out, "%d process%s", t->num_processes,
             jd__text_es(t->num_processes));
     for (int i = 0; i < t->num_platforms; i++)
-        fprintf(tree->out, ", %d %s device%s", t->platforms[i].count,
+        fprintf(out, ", %d %s device%s", t->platforms[i].count,
                 t->platforms[i].platform, jd__text_s(t->platforms[i].count));
-    putc('\n', tree->out);
-}
-
-/* Processes by host, each host's by their index. */
-static bool sort_processes(struct tree *tree)
-{
-    const struct jd_topology *t = tree->topology;
-    tree->order = calloc((size_t)t->num_processes, sizeof *tree->order);
-    tree->first = calloc((size_t)t->num_hosts + 1, sizeof *tree->first);
-    if (!tree->order || !tree->first)
-        return false;
-    for (int i = 0; i < t->num_hosts; i++)
-        tree->first[i + 1] = tree->first[i] + t->hosts[i].num_processes;
-    for (int i = 0; i < t->num_processes; i++) {
-        const struct jd_process_info *p = &t->processes[i];
-        tree->order[tree->first[p->host] + p->local_index] = i;
-    }
-    return true;
+    putc('\n', out);
 }
 
 bool topology_tree_print(FILE *out, struct jd_topology *topology)
 {
     jd__topology_list(topology);
     struct tree tree = { .out = out, .topology = topology };
-    bool is_whole = sort_processes(&tree);
+    bool is_whole = host_processes_make(&tree.processes, topology);
     if (is_whole) {
-        print_job(&tree);
+        topology_tree_job(out, topology);
         if (topology->num_hosts > TOPOLOGY_TREE_FEW_HOSTS)
             is_whole = print_many_hosts(&tree);
         else
@@ -392,7 +373,6 @@ bool topology_tree_print(FILE *out, struct jd_topology *topology)
         print_absent(&tree);
         print_libraries(&tree);
     }
-    free(tree.order);
-    free(tree.first);
+    host_processes_free(&tree.processes);
     return is_whole;
 }

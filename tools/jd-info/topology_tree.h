@@ -17,4 +17,9 @@ enum { TOPOLOGY_TREE_FEW_HOSTS = 8 };
 /* Returns false where memory has run out; some may be printed then. */
 bool topology_tree_print(FILE *out, struct jd_topology *topology);
 
+/* Its first line, and what is said of a host's machine. */
+void topology_tree_job(FILE *out, const struct jd_topology *topology);
+void topology_tree_machine(FILE *out, const struct jd_topology *topology,
+                           int host);
+
 #endif
