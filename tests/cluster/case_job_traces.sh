@@ -4,6 +4,8 @@
 # jd-trace --job on a job of two hosts: one process of each shows what all of its
 # host have called, with the clocks of both by one; and the files show the same.
 # timeout: 90
+# shellcheck source-path=SCRIPTDIR source=../lib/partings.sh
+source "$here/../lib/partings.sh"
 export JD_LOG=info JD_SECRET=sesame
 export JD_COLLECTIVE_TIMEOUT=$((20 * ${TEST_TIME_FACTOR:-1}))
 export JD_TRACE_DIR=$work/traces
@@ -21,12 +23,6 @@ look() {
 is_named() {
     look && grep -q '^culprit: process 1 on h0: ' <<<"$output"
 }
-partings() {
-    sed -n '/^Where they part ways/,/^$/p' <<<"$output" |
-        sed -E 's/, which failed with DEADLINE_EXCEEDED//
-            s/ [0-9.e+-]+ s before its record ends//'
-}
-
 bed_wait 30 "the service" listens
 address=$(sed -n 's/.*service listens at \([^ ]*\) .*/\1/p' "$work/job.log")
 bed_wait 60 "process 1's name" is_named || {
@@ -36,10 +32,10 @@ bed_wait 60 "process 1's name" is_named || {
 echo "$output"
 expect "^Job [0-9a-f]{16}, which runs at $address: calls of 4 of 4 processes, of 2 hosts\$"
 expect '^    processes 0,2-3 wait in jd_psum of 1 x F64 at '
-partings >"$work/live"
+partings <<<"$output" >"$work/live"
 
 ! wait "$job"
 output=$("$build/tools/jd-trace" "$work/traces" 2>&1)
-partings >"$work/files"
+partings <<<"$output" >"$work/files"
 [[ -s $work/live ]]
 diff "$work/live" "$work/files"

@@ -11,6 +11,8 @@ source "$here/../lib/tap.sh"
 build=$1
 # shellcheck source-path=SCRIPTDIR source=late_job.sh
 source "$here/late_job.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/partings.sh
+source "$here/../lib/partings.sh"
 factor=${TEST_TIME_FACTOR:-1}
 
 # trace [OPTION...]: jd-trace's words into $work/shown.
@@ -35,24 +37,6 @@ until_shown() {
         ((SECONDS < deadline)) || return 1
         sleep 0.1
     done
-}
-
-# partings FILE: where they part ways, a line for each process, without when the
-# wait ended, and how: who hears of another's deadline before its own is ABORTED.
-partings() {
-    sed -n '/^Where they part ways/,/^$/p' "$1" |
-        sed -E 's/, which failed with [A-Z_]+//
-            s/ [0-9.e+-]+ s before its record ends//
-            s/^    process(es)? /    /; s/^    ([0-9,]+) waits? /    \1 waits /' |
-        awk '/^    [0-9,]+ / {
-                count = split($1, processes, ",")
-                for (i = 1; i <= count; i++) {
-                    $1 = "    " processes[i]
-                    print
-                }
-                next
-            }
-            { print }'
 }
 
 # sites: of each call site what it is, how often and how many bytes.
@@ -90,7 +74,7 @@ as_the_files() {
     local -x JD_SECRET=sesame
     start "JD_COLLECTIVE_TIMEOUT=$((20 * factor))" "JD_TRACE_DIR=$work/traces"
     until_named || status=$?
-    partings "$work/shown" >"$work/live"
+    partings <"$work/shown" >"$work/live"
     expect "who others wait for is named" "$status" \
         '^culprit: process 1 on .*: last call of jd: jd_psum of 1 x F64 at ' \
         '^  axis "p", call 2: some wait for others$' \
@@ -99,7 +83,7 @@ as_the_files() {
     pictures
     job_end || true
     "$build/tools/jd-trace" "$work/traces" >"$work/shown" 2>&1 || true
-    partings "$work/shown" >"$work/files"
+    partings <"$work/shown" >"$work/files"
     same "the files say the same of where they part ways" live files
     "$build/tools/jd-trace" --json "$work/traces" 2>&1 | sites >"$work/later"
     same "and of their call sites" sites later
