@@ -294,6 +294,64 @@ JD_API void jdf_all_to_all_2d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
     jdf_collective_end(&call, &it, status);
 }
 
+/* The elements along C's axes from one up to another: Fortran's dimensions from
+ * the last on. */
+static size_t count_along(const struct jdf_buffer *buffer, int from, int to)
+{
+    int rank = buffer->array->rank;
+    size_t count = 1;
+    for (int axis = from; axis < to; axis++)
+        count *= (size_t)buffer->array->dim[rank - 1 - axis].extent;
+    return count;
+}
+
+static jd_status check_any_dimension(const struct jdf_call *call,
+                                     const char *name, int dimension, int rank)
+{
+    if (dimension >= 1 && dimension <= rank)
+        return JD_OK;
+    return jd_fail_with(JD_INVALID_ARGUMENT,
+                        "%s: %s is %d; in has the dimensions 1 to %d",
+                        call->name, name, dimension, rank);
+}
+
+static jd_status exchange_cube(const struct jdf_collective *it, int split,
+                               int concat)
+{
+    const struct jdf_buffer *in = &it->pair.in;
+    int first = split < concat ? split : concat;
+    int second = split < concat ? concat : split, rank = in->array->rank;
+    size_t lengths[] = { count_along(in, 0, first),
+                         count_along(in, first, second),
+                         count_along(in, second, rank) };
+    if (split == concat) {
+        lengths[1] = lengths[2];
+        lengths[2] = 1;
+    }
+    return jd_all_to_all_3d(it->shard, it->along.text, in->data,
+                            it->pair.out.data, lengths, split > first ? 2 : 1,
+                            concat > first ? 2 : 1, in->dtype);
+}
+
+JD_API void jdf_all_to_all_3d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
+                              const int *concat_dim, JDF_TYPED)
+{
+    JDF_CALL("jd_all_to_all_3d");
+    struct jdf_collective it;
+    jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
+                                            JDF_MOVED, &it);
+    int rank = status == JD_OK ? it.pair.in.array->rank : 0;
+    if (status == JD_OK)
+        status = check_any_dimension(&call, "split_dim", *split_dim, rank);
+    if (status == JD_OK)
+        status = check_any_dimension(&call, "concat_dim", *concat_dim, rank);
+    if (status == JD_OK)
+        status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
+    if (status == JD_OK)
+        status = exchange_cube(&it, rank - *split_dim, rank - *concat_dim);
+    jdf_collective_end(&call, &it, status);
+}
+
 /* Rows are what lies along all dimensions but the last. */
 static size_t extent_of_last(const struct jdf_buffer *buffer)
 {

@@ -16,7 +16,8 @@ module jdf_collectives
   public :: jd_pmaxloc, jd_pminloc, jd_scan, jd_preduce
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
-  public :: jd_all_to_all, jd_all_to_all_2d, jd_ragged_all_to_all
+  public :: jd_all_to_all, jd_all_to_all_2d, jd_all_to_all_3d
+  public :: jd_ragged_all_to_all
   public :: jd_ragged_all_gather
   public :: jd_ppermute, jd_ppermute_keep, jd_pshuffle, jd_pbroadcast
   public :: jd_shift, jd_sendrecv
@@ -165,6 +166,15 @@ module jdf_collectives
       include "gather.inc"
       integer(c_int), intent(in) :: split_dim, concat_dim
     end subroutine jd_all_to_all_2d
+
+    ! The same along any two dimensions of an array of any rank.
+    subroutine jd_all_to_all_3d( &
+      shard, axes, in, out, &
+      split_dim, concat_dim, dtype, stat, errmsg) &
+      bind(C, name="jdf_all_to_all_3d")
+      include "gather.inc"
+      integer(c_int), intent(in) :: split_dim, concat_dim
+    end subroutine jd_all_to_all_3d
 
     ! Parts of unlike lengths, counted along the last dimension, from 0.
     subroutine jd_ragged_all_to_all( &

@@ -183,10 +183,11 @@ JD_API jd_status jd_psum_scatter(jd_shard *shard, const char *axes,
                                  jd_dtype dtype);
 
 /*
- * The same along the second dimension: in is rows x (members * count), out
- * rows x count: row r of member i's out is the sum of the members'
- * in[r][i * count..(i + 1) * count). In place only where rows is 1.
- * Source: jax.lax.psum_scatter (scatter_dimension 1).
+ * The same along a later dimension: in is rows x (members * count), out rows x
+ * count, where of an array of shape S that is cut along axis k rows is
+ * prod(S[:k]) and members * count prod(S[k:]): row r of member i's out is the
+ * sum of the members' in[r][i * count..(i + 1) * count). In place only where
+ * rows is 1. Source: jax.lax.psum_scatter (scatter_dimension 1).
  */
 JD_API jd_status jd_psum_scatter_2d(jd_shard *shard, const char *axes,
                                     const void *in, void *out, size_t rows,
@@ -231,9 +232,11 @@ JD_API jd_status jd_all_gather(jd_shard *shard, const char *axes,
                                jd_dtype dtype);
 
 /*
- * The same along the second dimension: in is rows x count, out rows x (members
- * * count): out[r][i * count..(i + 1) * count) is row r of member i's in. In
- * place only where rows is 1. Source: jax.lax.all_gather (axis 1).
+ * The same along a later dimension: in is rows x count, out rows x (members *
+ * count), where of an array of shape S that is joined along axis k rows is
+ * prod(S[:k]) and count prod(S[k:]): out[r][i * count..(i + 1) * count) is row
+ * r of member i's in. In place only where rows is 1. Source: jax.lax.all_gather
+ * (axis 1).
  */
 JD_API jd_status jd_all_gather_2d(jd_shard *shard, const char *axes,
                                   const void *in, void *out, size_t rows,
@@ -259,6 +262,22 @@ JD_API jd_status jd_all_to_all(jd_shard *shard, const char *axes,
 JD_API jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes,
                                   const void *in, void *out, size_t rows,
                                   size_t columns, int split_axis,
+                                  int concat_axis, jd_dtype dtype);
+
+/*
+ * The same of three dimensions: in is lengths[0] x lengths[1] x lengths[2], and
+ * the axes are 0 to 2. Every jax.lax.all_to_all is one: of an array of shape S
+ * that is split along s and joined along another c, with a the lesser of the
+ * two and b the greater, the lengths are prod(S[:a]), prod(S[a:b]) and
+ * prod(S[b:]), a counts as 1 and b as 2; along one axis, where s is c, all that
+ * comes before it is lengths[0], the rest lengths[1], and the axis 1. In place
+ * only where the axes are one. Where they are 1 and 2 it takes an exchange for
+ * each of lengths[0]. Source: jax.lax.all_to_all (tiled), MPI_Alltoallw of
+ * subarrays.
+ */
+JD_API jd_status jd_all_to_all_3d(jd_shard *shard, const char *axes,
+                                  const void *in, void *out,
+                                  const size_t *lengths, int split_axis,
                                   int concat_axis, jd_dtype dtype);
 
 /*

@@ -17,6 +17,7 @@
 #include "jd_collectives.h"
 #include "jd_shard.hpp"
 
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <vector>
@@ -425,6 +426,25 @@ void all_to_all_2d(shard me, c_text axes, const In &in, Out &&out,
         detail::has_size(name, "out", to.size(), size, failure))
         failure(jd_all_to_all_2d(me.get(), axes, from.data(), to.data(), rows,
                                  columns, split_axis, concat_axis,
+                                 dtype<element>()));
+}
+
+/* in and out are as long as each other: the lengths' product. */
+template <class In, class Out>
+void all_to_all_3d(shard me, c_text axes, const In &in, Out &&out,
+                   const std::array<std::size_t, 3> &lengths, int split_axis,
+                   int concat_axis, on_failure failure = {})
+{
+    auto from = detail::elements(in);
+    auto to = detail::writable(out);
+    detail::same_element(from, to);
+    using element = typename decltype(to)::element_type;
+    const char *name = "jd::all_to_all_3d";
+    std::size_t size = lengths[0] * lengths[1] * lengths[2];
+    if (detail::has_size(name, "in", from.size(), size, failure) &&
+        detail::has_size(name, "out", to.size(), size, failure))
+        failure(jd_all_to_all_3d(me.get(), axes, from.data(), to.data(),
+                                 lengths.data(), split_axis, concat_axis,
                                  dtype<element>()));
 }
 

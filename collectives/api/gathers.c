@@ -175,6 +175,130 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
                            split_axis == concat_axis);
 }
 
+/* ---- all_to_all of three dimensions ------------------------------------- */
+
+#define CUBE "jd_all_to_all_3d"
+
+/* As matrices, one after another, of which two dimensions that stay together
+ * are one. */
+struct cube {
+    size_t planes, rows, columns;
+    int split, concat; /* of the matrix */
+};
+
+static struct cube fold_cube(const size_t *lengths, int split, int concat)
+{
+    size_t before = split > 0 ? lengths[0] : 1;
+    if (split == concat)
+        return (struct cube){
+            .planes = 1,
+            .rows = split == 2 ? before * lengths[1] : before,
+            .columns = (split == 0 ? lengths[0] : 1) *
+                       (split < 2 ? lengths[1] : 1) * lengths[2],
+            .split = 1,
+            .concat = 1,
+        };
+    if (split > 0 && concat > 0)
+        return (struct cube){ lengths[0], lengths[1], lengths[2], split - 1,
+                              concat - 1 };
+    /* Axis 0 and another: what lies between goes with the first, what comes
+     * after with the second. */
+    bool has_last = split == 2 || concat == 2;
+    return (struct cube){
+        .planes = 1,
+        .rows = has_last ? lengths[0] * lengths[1] : lengths[0],
+        .columns = has_last ? lengths[2] : lengths[1] * lengths[2],
+        .split = split > 0,
+        .concat = concat > 0,
+    };
+}
+
+static jd_status check_cube(const struct jd_axis_comm *axis_comm,
+                            const size_t *lengths, int split, int concat)
+{
+    if (split < 0 || split > 2 || concat < 0 || concat > 2)
+        return jd_fail(JD_INVALID_ARGUMENT, CUBE ": %s is %d; it is 0, 1 or 2",
+                       split < 0 || split > 2 ? "split_axis" : "concat_axis",
+                       split < 0 || split > 2 ? split : concat);
+    if (lengths[split] % (size_t)axis_comm->size == 0)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   CUBE "%s: lengths[%d] is %zu, which does not divide by the "
+                        "%d members; split_axis %d is cut into equal parts",
+                   axis_comm->detail, split, lengths[split], axis_comm->size,
+                   split);
+}
+
+/* The whole is compared and counted once, and exchanged plane by plane. */
+static jd_status exchange_planes(struct jd_axis_comm *axis_comm,
+                                 struct jd_collective *call,
+                                 const struct jd_pieces *pieces, size_t planes)
+{
+    const struct jd_platform *platform = axis_comm->shard->mesh->platform;
+    size_t plane = (size_t)axis_comm->size * call->count;
+    size_t bytes = plane * jd_dtype_size(call->dtype);
+    const struct jd_buffers buffers = { planes * plane, planes * plane,
+                                        JD_NO_PLACE, "" };
+    jd_status status = jd__checks_buffers(call, &buffers);
+    if (status == JD_OK)
+        status = jd__axis_comm_enter(axis_comm, call, pieces->rest);
+    if (status != JD_OK)
+        return status;
+    struct jd_comm *comm = jd__axis_comm_handle(axis_comm);
+    struct jd_collective one = *call;
+    for (size_t i = 0; status == JD_OK && i < planes; i++) {
+        one.in = bytes ? (const char *)call->in + i * bytes : call->in;
+        one.out = bytes ? (char *)call->out + i * bytes : call->out;
+        status = platform->all_to_all(comm, &one, pieces);
+    }
+    return jd__axis_comm_leave(axis_comm, call->activity, status);
+}
+
+/* Of no planes one exchange of nothing: members meet in every call. */
+static jd_status exchange_cube(struct jd_axis_comm *axis_comm,
+                               struct jd_collective *call, struct cube cube,
+                               uint64_t rest)
+{
+    if (cube.planes == 0)
+        cube = (struct cube){ 1, 0, 0, cube.split, cube.concat };
+    struct jd_pieces pieces =
+        cut_pieces(cube.rows, cube.columns, (size_t)axis_comm->size, cube.split,
+                   cube.concat);
+    pieces.rest = rest;
+    call->count = pieces.rows * pieces.width;
+    return cube.planes == 1
+               ? exchange_pieces(axis_comm, call, &pieces,
+                                 cube.split == cube.concat)
+               : exchange_planes(axis_comm, call, &pieces, cube.planes);
+}
+
+jd_status jd_all_to_all_3d(jd_shard *shard, const char *axes, const void *in,
+                           void *out, const size_t *lengths, int split_axis,
+                           int concat_axis, jd_dtype dtype)
+{
+    JD_NOTE_CALLER();
+    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL_3D,
+                                  .in = in,
+                                  .out = out,
+                                  .count = lengths ? lengths[2] : 0,
+                                  .dtype = dtype };
+    struct jd_axis_comm *axis_comm;
+    size_t rows = 0;
+    if (lengths && __builtin_mul_overflow(lengths[0], lengths[1], &rows))
+        rows = SIZE_MAX;
+    jd_status status = jd__checks_call(shard, axes, &call, rows, &axis_comm);
+    if (status == JD_OK && !lengths)
+        status = jd_fail(JD_INVALID_ARGUMENT,
+                         CUBE ": lengths is NULL; it has three numbers");
+    if (status == JD_OK)
+        status = check_cube(axis_comm, lengths, split_axis, concat_axis);
+    if (status != JD_OK)
+        return status;
+    return exchange_cube(
+        axis_comm, &call, fold_cube(lengths, split_axis, concat_axis),
+        jd__signature_cube(lengths[0], lengths[1], split_axis, concat_axis));
+}
+
 /* ---- ragged_all_to_all -------------------------------------------------- */
 
 #define RAGGED "jd_ragged_all_to_all"

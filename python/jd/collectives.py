@@ -344,6 +344,19 @@ def _exchange_2d(x: Any, out: Any, member: Shard, axes: Axes, split: int,
     return out
 
 
+def _exchange_3d(x: Any, out: Any, member: Shard, axes: Axes, split: int,
+                 concat: int) -> Any:
+    """Along any two dimensions, or one."""
+    first, second = sorted((split, concat))
+    before, after = _product(x.shape[:first]), _product(x.shape[second:])
+    lengths = ((before, after, 1) if first == second else
+               (before, _product(x.shape[first:second]), after))
+    call('jd_all_to_all_3d', member.handle, encode_axes(axes), address(x),
+         address(out), (ctypes.c_size_t * 3)(*lengths), 1 + (split > first),
+         1 + (concat > first), dtype_number(x.dtype))
+    return out
+
+
 def _exchanged_shape(x: Any, n: int, split: int, concat: int,
                      tiled: bool) -> tuple[int, ...]:
     each = _divide(x.shape[split], n, 'split_axis', split)
@@ -369,8 +382,8 @@ def all_to_all(x: Any, axis_name: Axes, split_axis: int, concat_axis: int, *,
     what comes from them along another.
 
     Untiled, split_axis is as long as there are members, and is replaced by a
-    new concat_axis. Tiled along the first two dimensions, and untiled from 0
-    to 0, nothing is copied on the way. Source: jax.lax.all_to_all.
+    new concat_axis. Tiled, and untiled from 0 to 0, nothing is copied on the
+    way. Source: jax.lax.all_to_all.
     """
     np = numpy_module()
     member = _member(shard, axis_name, axis_index_groups)
@@ -384,14 +397,13 @@ def all_to_all(x: Any, axis_name: Axes, split_axis: int, concat_axis: int, *,
                          axis_name)
     if tiled and max(split, concat) <= 1:
         return _exchange_2d(x, out, member, axis_name, split, concat)
+    if tiled:
+        return _exchange_3d(x, out, member, axis_name, split, concat)
     each = x.shape[split] // n
     cut = x.reshape(x.shape[:split] + (n, each) + x.shape[split + 1:])
     sent = np.ascontiguousarray(np.moveaxis(cut, split, 0))
     got = _exchange(sent, np.empty_like(sent), member, axis_name)
-    if tiled:
-        out[...] = np.concatenate(list(got), concat)
-    else:
-        out[...] = np.moveaxis(got.squeeze(1 + split), 0, concat)
+    out[...] = np.moveaxis(got.squeeze(1 + split), 0, concat)
     return out
 
 

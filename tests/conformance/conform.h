@@ -41,6 +41,7 @@ struct attempt {
     const void *in;
     void *out;
     size_t rows, columns; /* for the operation's own use */
+    size_t lengths[3];
     int split, concat;
     size_t first, pitch; /* of a reduction's rows among the terms */
 

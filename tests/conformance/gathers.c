@@ -155,6 +155,73 @@ const struct operation operation_all_to_all_2d = {
     .expect = expect_exchange_2d,
 };
 
+/* Of three dimensions, along any two. */
+static void plan_exchange_3d(struct attempt *a)
+{
+    size_t members = members_of(a), one = 1 + draw(a, 1, 3);
+    size_t other = 1 + draw(a, 4, 3), share = a->count / (one * other);
+    if (share == 0) {
+        one = other = 1;
+        share = a->count;
+    }
+    a->split = (int)draw(a, 2, 3);
+    a->concat = (int)draw(a, 3, 3);
+    a->lengths[a->split] = share * members;
+    a->lengths[(a->split + 1) % 3] = one;
+    a->lengths[(a->split + 2) % 3] = other;
+    a->in_count = a->out_count = share * members * one * other;
+    a->place = a->split == a->concat ? 0 : NO_PLACE;
+}
+
+static jd_status run_exchange_3d(const struct attempt *a)
+{
+    return jd_all_to_all_3d(a->span->shard, a->axes, a->in, a->out, a->lengths,
+                            a->split, a->concat, a->dtype);
+}
+
+static size_t flat_index(const size_t *index, const size_t *lengths)
+{
+    return (index[0] * lengths[1] + index[1]) * lengths[2] + index[2];
+}
+
+/* What lies side by side in out, from an index on, and in a member's in. */
+static void expect_run(const struct attempt *a, const size_t *index,
+                       const size_t *out_lengths, size_t count, char *wanted)
+{
+    size_t members = members_of(a), own = (size_t)a->span->index;
+    size_t part = a->lengths[a->split] / members, from[3];
+    size_t joined = a->split == a->concat ? part : a->lengths[a->concat];
+    for (int d = 0; d < 3; d++)
+        from[d] = index[d];
+    from[a->concat] %= joined;
+    from[a->split] += own * part;
+    expect_given(a, (int)(index[a->concat] / joined),
+                 flat_index(from, a->lengths), count,
+                 wanted + flat_index(index, out_lengths) * a->size);
+}
+
+static void expect_exchange_3d(const struct attempt *a, char *wanted)
+{
+    size_t members = members_of(a), out[3];
+    for (int d = 0; d < 3; d++)
+        out[d] = a->lengths[d];
+    out[a->split] /= members;
+    size_t run = out[2];
+    out[a->concat] *= members;
+    for (size_t i = 0; i < out[0]; i++)
+        for (size_t j = 0; j < out[1]; j++)
+            for (size_t k = 0; k < out[2]; k += run)
+                expect_run(a, (size_t[]){ i, j, k }, out, run, wanted);
+}
+
+const struct operation operation_all_to_all_3d = {
+    .name = "all_to_all_3d",
+    .call = "jd_all_to_all_3d",
+    .plan = plan_exchange_3d,
+    .run = run_exchange_3d,
+    .expect = expect_exchange_3d,
+};
+
 /* ---- ragged_all_to_all -------------------------------------------------- */
 
 /* Entries for each member at most; a->rows is how many, a->columns how many

@@ -263,6 +263,7 @@ contains
 
   subroutine exchange()
     integer :: given(3, n), got(3, n), k, columns(2, 3 * n), cut(2 * n, 3)
+    integer :: cube(2, 3 * n, 2), turned(2 * n, 3, 2)
     integer(int64) :: offsets(n), ones(n), mine(n)
     integer, allocatable :: parts(:)
     given = reshape([(100 * i + (k - 1) / 3, k=1, 3 * n)], [3, n])
@@ -278,6 +279,15 @@ contains
     call expect(all([(all(cut(2 * k + 1:2 * k + 2, :) == &
       columns(:, 3 * i + 1:3 * i + 3) + 1000 * (k - i)), k=0, n - 1)]), &
       "all_to_all_2d")
+    ! The last but one is dealt out, and the first joined, of each of two.
+    cube = reshape([(1000 * i + k, k=1, 12 * n)], [2, 3 * n, 2])
+    call jd_all_to_all_3d(me, "x", cube, turned, split_dim=2, concat_dim=1)
+    call expect(all([(all(turned(2 * k + 1:2 * k + 2, :, :) == &
+      cube(:, 3 * i + 1:3 * i + 3, :) + 1000 * (k - i)), k=0, n - 1)]), &
+      "all_to_all_3d")
+    call jd_all_to_all_3d(me, "x", cube, turned, 2, 4, stat=stat)
+    call expect_failure(stat, jd_invalid_argument, &
+      "concat_dim is 4; in has the dimensions 1 to 3")
     call jd_all_to_all_2d(me, "x", columns, cut, 0, 1, stat=stat)
     call expect_failure(stat, jd_invalid_argument, "split_dim is 0")
     ! One column of three to each member, which puts it where the sender is.

@@ -272,6 +272,65 @@ START_TEST(all_to_all_2d_refuses)
 }
 END_TEST
 
+static float cube[384], turned[384];
+
+static jd_status cut_cube(const void *from, int split_axis, int concat_axis)
+{
+    return jd_all_to_all_3d(me, "model", from, turned, (size_t[]){ 4, 8, 12 },
+                            split_axis, concat_axis, JD_F32);
+}
+
+/* Of 4 x 8 x 12: what stays together is one dimension of a matrix. */
+START_TEST(all_to_all_3d_is_of_matrices)
+{
+    static const size_t wanted[3][3][6] = {
+        { { 1, 96, 96, 384, 96, 384 },
+          { 1, 96, 96, 96, 96, 384 },
+          { 8, 12, 96, 12, 12, 48 } },
+        { { 4, 24, 24, 96, 96, 24 },
+          { 4, 24, 24, 96, 24, 96 },
+          { 2, 12, 24, 12, 12, 48 } },
+        { { 32, 3, 3, 12, 96, 3 },
+          { 8, 3, 3, 12, 24, 3 },
+          { 32, 3, 3, 12, 3, 12 } },
+    };
+    for (int split = 0; split < 3; split++)
+        for (int concat = 0; concat < 3; concat++) {
+            const size_t *w = wanted[split][concat];
+            bool is_by_planes = split && concat && split != concat;
+            UNIT_OK(cut_cube(cube, split, concat));
+            expect_call("all_to_all", "jd_all_to_all_3d",
+                        is_by_planes ? 24 : 96);
+            expect_pieces(w[0], w[1], w[2], w[3], w[4], w[5]);
+        }
+    UNIT_OK(cut_cube(turned, 1, 1));
+}
+END_TEST
+
+START_TEST(all_to_all_3d_refuses)
+{
+    REFUSED(cut_cube(cube, 3, 0), JD_INVALID_ARGUMENT,
+            "jd_all_to_all_3d: split_axis is 3; it is 0, 1 or 2");
+    REFUSED(cut_cube(cube, 0, -1), JD_INVALID_ARGUMENT,
+            "jd_all_to_all_3d: concat_axis is -1; it is 0, 1 or 2");
+    REFUSED(cut_cube(turned, 1, 2), JD_INVALID_ARGUMENT,
+            "jd_all_to_all_3d: in and out overlap: in begins 0 bytes after "
+            "out's begin; give buffers that do not");
+    REFUSED(jd_all_to_all_3d(me, "model", cube, turned, (size_t[]){ 8, 6, 8 },
+                             1, 2, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_3d over axis \"model\": lengths[1] is 6, which does "
+            "not divide by the 4 members; split_axis 1 is cut into equal "
+            "parts");
+    REFUSED(jd_all_to_all_3d(me, "model", in, out, NULL, 1, 2, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_3d: lengths is NULL; it has three numbers");
+    UNIT_OK(jd_all_to_all_3d(me, "model", NULL, NULL, (size_t[]){ 0, 4, 8 }, 1,
+                             2, JD_F32));
+    expect_call("all_to_all", "jd_all_to_all_3d", 0);
+}
+END_TEST
+
 /* Two entries for each of the four members. */
 static int64_t offsets[8], sizes[8], targets[8], comes[8];
 
@@ -567,6 +626,8 @@ int main(void)
     tcase_add_test(calls, all_gather_gathers);
     tcase_add_test(calls, all_to_all_cuts_and_joins);
     tcase_add_test(calls, all_to_all_2d_refuses);
+    tcase_add_test(calls, all_to_all_3d_is_of_matrices);
+    tcase_add_test(calls, all_to_all_3d_refuses);
     tcase_add_test(calls, ragged_all_to_all_hands_its_lists_on);
     tcase_add_test(calls, what_ragged_lists_say_is_for_all_to_judge);
     tcase_add_test(calls, ragged_all_to_all_refuses);
