@@ -267,9 +267,12 @@ static void gather(jd::shard me)
     jd::all_to_all(me, nullptr, rows, again);
     EXPECT(again[0] == i, "%d", again[0]);
     jd::all_to_all_2d(me, nullptr, rows, again, n, 2, 0, 0);
+    for (std::size_t k = 0; k < 2 * n; k++)
+        rows[k] = 100 * i + static_cast<int>(k);
     jd::all_to_all_3d(me, nullptr, rows, again, { 1, n, 2 }, 1, 2);
-    EXPECT(again[0] == 0 && again[2 * n - 1] == static_cast<int>(n) - 1, "%d",
-           again[2 * n - 1]);
+    EXPECT(again[0] == 2 * i &&
+               again[2 * n - 1] == 100 * (static_cast<int>(n) - 1) + 2 * i + 1,
+           "%d", again[2 * n - 1]);
     std::vector<std::int64_t> ones(n, 1), from(n), to(n, i);
     for (std::size_t k = 0; k < n; k++)
         from[k] = static_cast<std::int64_t>(k);
