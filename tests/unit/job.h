@@ -84,4 +84,14 @@ job_records(const struct job_process *processes, int count)
     job_records((struct job_process[]){ __VA_ARGS__ },                         \
                 JOB_COUNT(((struct job_process[]){ __VA_ARGS__ })))
 
+/* What process 0 sees of the job; the records are taken. */
+static inline struct jd_topology *job_topology(struct jd_records *records)
+{
+    struct jd_topology *topology;
+    UNIT_OK(jd__records_verify(records));
+    UNIT_OK(jd__topology_build(records, NULL, &topology));
+    jd__records_destroy(records);
+    return topology;
+}
+
 #endif

@@ -6,12 +6,9 @@
 /* malloc'ed; the records are taken. */
 static char *draw(struct jd_records *records)
 {
-    struct jd_topology *topology;
+    struct jd_topology *topology = job_topology(records);
     char *text = NULL;
     size_t size;
-    UNIT_OK(jd__records_verify(records));
-    UNIT_OK(jd__topology_build(records, NULL, &topology));
-    jd__records_destroy(records);
     FILE *out = open_memstream(&text, &size);
     UNIT_OK(topology_svg_print(out, topology));
     fclose(out);

@@ -8,12 +8,9 @@ enum { HOSTS = 1000, EACH = 4 };
 /* malloc'ed; the records are taken. */
 static char *print(struct jd_records *records)
 {
-    struct jd_topology *topology;
+    struct jd_topology *topology = job_topology(records);
     char *text = NULL;
     size_t size;
-    UNIT_OK(jd__records_verify(records));
-    UNIT_OK(jd__topology_build(records, NULL, &topology));
-    jd__records_destroy(records);
     FILE *out = open_memstream(&text, &size);
     ck_assert(topology_tree_print(out, topology));
     fclose(out);
