@@ -49,7 +49,7 @@ END_TEST
 START_TEST(what_is_much_is_cut)
 {
     struct job_process processes[40];
-    char names[40][8];
+    char names[40][16];
     for (int i = 0; i < 40; i++) {
         snprintf(names[i], sizeof names[i], "n%02d", i);
         processes[i] = (struct job_process){ .id = i, .host = names[i] };
