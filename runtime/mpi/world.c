@@ -139,9 +139,9 @@ static bool take_message(MPI_Message message, void *buffer, int bytes,
     return done;
 }
 
-/* After a member has given up, messages that it was to take may lie there. MPICH 5
- * ends the job where a communicator is freed with one. A long one whose sender is
- * gone never comes whole. */
+/* After a member has given up, messages that it was to take may lie there.
+ * MPICH 5 ends the job where a communicator is freed with one. A long one whose
+ * sender is gone never comes whole. */
 static void drop_messages(MPI_Comm comm)
 {
     double deadline = jd__clock_now() + LEFT_SECONDS;

@@ -106,8 +106,8 @@ static void print_box_line(const void *of, int row, int column, int line,
 
 static int colour_process(const void *of, int row, int column)
 {
-    const struct hosts *hosts = of;
-    return process_at(hosts, row, column) < 0 ? -1 : hosts->host;
+    (void)row, (void)column;
+    return ((const struct hosts *)of)->host;
 }
 
 /* Of all boxes' lines the longest. */

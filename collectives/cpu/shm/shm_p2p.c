@@ -150,8 +150,7 @@ static enum step write_send_desc(struct batch *batch, struct rail *rail)
 /* Whether the receiver is done with the send that was there before. */
 static enum step find_room(struct batch *batch, struct rail *rail)
 {
-    uint64_t most =
-        rail->bytes <= JD_P2P_HEAD_DATA ? JD_P2P_SENDS : JD_P2P_ROOMS;
+    uint64_t most = room_for(rail->bytes);
     if (rail->done + most >= rail->number)
         return write_send_desc(batch, rail);
     rail->done = atomic_load_explicit(&other_box(batch, rail)->done,
@@ -464,13 +463,6 @@ static void transfer_to_self(struct batch *batch)
 
 /* ---- the call ----------------------------------------------------------- */
 
-static struct rail *rail_of(const struct batch *batch, int transfer)
-{
-    int member = batch->transfers[transfer].member;
-    bool sends = batch->transfers[transfer].sends;
-    return &batch->p2p->rails[sends ? member : batch->group->size + member];
-}
-
 /* At a transfer of its own. */
 static void open_rail(struct batch *batch, struct rail *rail, int transfer)
 {
@@ -483,7 +475,7 @@ static void open_rail(struct batch *batch, struct rail *rail, int transfer)
 static void open_rails(struct batch *batch)
 {
     for (int i = 0; i < batch->count; i++) {
-        struct rail *rail = rail_of(batch, i);
+        struct rail *rail = rail_of(batch->group, &batch->transfers[i]);
         if (batch->transfers[i].member != batch->group->index &&
             rail->transfer < 0)
             open_rail(batch, rail, i);

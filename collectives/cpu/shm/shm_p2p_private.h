@@ -146,6 +146,20 @@ struct batch {
     jd_status failure; /* what ends the call */
 };
 
+/* The one that the transfer, which is not to itself, goes by. */
+static inline struct rail *rail_of(const struct jd_shm_group *group,
+                                   const struct jd_transfer *transfer)
+{
+    int member = transfer->member;
+    return &group->p2p->rails[transfer->sends ? member : group->size + member];
+}
+
+/* How many sends of so many bytes, of those that are left, find room. */
+static inline uint64_t room_for(size_t bytes)
+{
+    return bytes <= JD_P2P_HEAD_DATA ? JD_P2P_SENDS : JD_P2P_ROOMS;
+}
+
 static inline const struct jd_collective *call_of(const struct batch *batch,
                                                   const struct rail *rail)
 {

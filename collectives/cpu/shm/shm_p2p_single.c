@@ -53,15 +53,14 @@ static bool send_single(const struct single *single)
 {
     const struct jd_collective *call = &single->transfer->call;
     struct rail *rail = single->rail;
-    bool is_very_short = single->bytes <= JD_P2P_HEAD_DATA;
-    uint64_t most = is_very_short ? JD_P2P_SENDS : JD_P2P_ROOMS;
-    if (rail->done + most < single->number || has_news(single))
+    if (rail->done + room_for(single->bytes) < single->number ||
+        has_news(single))
         return false;
     struct send_desc *desc =
         &single->own->send_descs[single->number % JD_P2P_SENDS];
     desc->count = call->count;
     desc->dtype = (uint32_t)call->dtype;
-    desc->way = is_very_short ? IN_HEAD : IN_ROOM;
+    desc->way = single->bytes <= JD_P2P_HEAD_DATA ? IN_HEAD : IN_ROOM;
     desc->is_left = true;
     desc->tag = single->transfer->tag;
     desc->rest = call->rest;
@@ -108,8 +107,7 @@ bool jd__shm_p2p_single(const struct jd_shm_group *group,
     if (transfer->whole || transfer->came || bytes > JD_P2P_ROOM_DATA ||
         member == index)
         return false;
-    int place = transfer->sends ? member : group->size + member;
-    struct rail *rail = &group->p2p->rails[place];
+    struct rail *rail = rail_of(group, transfer);
     const struct single single = {
         .looks = group->spins ? LOOKS : 1,
         .transfer = transfer,
