@@ -14,12 +14,12 @@
 #include "base/text.h"
 #include "base/tie.h"
 #include "runtime/coordination/client/client.h"
-#include "runtime/coordination/failure/failure_report.h"
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/mpi/library.h"
 #include "runtime/mpi/tuning.h"
 #include "runtime/process/contradiction.h"
 #include "runtime/process/exit.h"
+#include "runtime/process/failed_start.h"
 #include "runtime/process/nccl_variables.h"
 #include "runtime/process/watchdog.h"
 #include "runtime/process/world_way.h"
@@ -390,18 +390,6 @@ static jd_status init_mpi(struct starting *s)
     return status == JD_OK ? restored : status;
 }
 
-/* All have met, and wait for this one; where it is another's failure that this
- * one has run into, that ends it here. The message stays. */
-static jd_status tell_others(jd_status status)
-{
-    char *text = strdup(jd_error_message());
-    jd__failure_report_start(status, text ? text : "jd_initialize failed");
-    if (text)
-        jd_fail(status, "%s", text);
-    free(text);
-    return status;
-}
-
 /* Without a launcher that serves MPI: through servers that jd starts. The
  * environment that they hand out is for MPI_Init alone. */
 static jd_status init_met_mpi(struct starting *s)
@@ -426,7 +414,7 @@ static jd_status init_met_mpi(struct starting *s)
         jd__session_keep_service(runtime->session);
     jd_status restored = jd__env_restore(s->env);
     status = status == JD_OK ? restored : status;
-    return status == JD_OK ? JD_OK : tell_others(status);
+    return status == JD_OK ? JD_OK : jd__failed_start_tell(status);
 }
 
 /* Gives the communicator that the world is made from. */
@@ -606,6 +594,16 @@ static void begin_trace_file(const struct starting *s)
 
 /* ---- the whole ---------------------------------------------------------- */
 
+/* What the records say is a failure of all; memory and MPI are one's own. */
+static jd_status leave_met(const struct starting *s, jd_status status)
+{
+    if (status == JD_INTERNAL || status == JD_RESOURCE_EXHAUSTED)
+        return jd__failed_start_tell(status);
+    return jd__failed_start_part(
+        status, s->runtime->session,
+        jd__options_seconds(s->runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
+}
+
 static jd_status run_steps(struct starting *s)
 {
     jd_status status = read_settings(s);
@@ -621,6 +619,8 @@ static jd_status run_steps(struct starting *s)
         return status;
     begin_step(s, STEP_GATHER);
     status = build_topology(s);
+    if (status != JD_OK && s->way == JD_WORLD_MET)
+        return leave_met(s, status);
     if (status == JD_OK)
         status = order_world(s);
     if (status == JD_OK)

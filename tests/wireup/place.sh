@@ -140,6 +140,8 @@ says() {
     done
 }
 
+not() { ! "$@"; }
+
 # ended CODE PROCESS...: each of them, with an extended pattern of a code.
 ended() {
     local code=$1 i

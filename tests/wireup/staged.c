@@ -7,6 +7,7 @@
  *
  *   init      before jd_initialize
  *   mpi       before MPI_Init_thread, which jd_initialize calls
+ *   records   when all records have been read, in MPI_Comm_free
  *   world     after jd_initialize; the others wait in MPI_Barrier
  *   finalize  before MPI_Finalize, which jd calls at exit
  *
@@ -66,6 +67,12 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     stage("mpi");
     return PMPI_Init_thread(argc, argv, required, provided);
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    stage("records");
+    return PMPI_Comm_free(comm);
 }
 
 int MPI_Finalize(void)

@@ -201,6 +201,26 @@ test_no_disk() {
 'path; correct it or leave it out' 0 1 2 3 and place_is_clean
 }
 
+# ---- a start that fails for all ----------------------------------------------
+
+takes_for_dead() { says 'closed without shutdown|exit code 117' "$@"; }
+
+# Process 0 waits for process 1, or is taken for dead by it.
+is_seen() {
+    says 'process 0 has waited [0-9.]+ s for process 1' 0 || takes_for_dead 1
+}
+
+test_parting() {
+    new_job localhost
+    hold records 1
+    JD_NUM_SLICES=2 JD_WAIT_NOTICE=300ms begin 0 1 2 3
+    until_true is_seen || true
+    finish_run
+    is "a failure of all is everybody's own" ended 1 0 1 2 3 and says \
+        'INVALID_ARGUMENT: jd_initialize: process 0 says slice -1 of 2 ' \
+        0 1 2 3 and not takes_for_dead 1 and place_is_clean
+}
+
 # ---- time, and another MPI ---------------------------------------------------
 
 # missed WHO: what is said of it.
@@ -258,6 +278,7 @@ main() {
     test_cores
     test_disks
     test_no_disk
+    test_parting
     test_late
     test_other_mpi
     tap_done
