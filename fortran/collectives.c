@@ -294,17 +294,6 @@ JD_API void jdf_all_to_all_2d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
     jdf_collective_end(&call, &it, status);
 }
 
-/* The elements along C's axes from one up to another: Fortran's dimensions from
- * the last on. */
-static size_t count_along(const struct jdf_buffer *buffer, int from, int to)
-{
-    int rank = buffer->array->rank;
-    size_t count = 1;
-    for (int axis = from; axis < to; axis++)
-        count *= (size_t)buffer->array->dim[rank - 1 - axis].extent;
-    return count;
-}
-
 static jd_status check_any_dimension(const struct jdf_call *call,
                                      const char *name, int dimension, int rank)
 {
@@ -315,28 +304,24 @@ static jd_status check_any_dimension(const struct jdf_call *call,
                         call->name, name, dimension, rank);
 }
 
-static jd_status exchange_cube(const struct jdf_collective *it, int split,
-                               int concat)
+/* Fortran's first dimension is C's last. */
+static jd_status exchange_any(const struct jdf_collective *it, int split_dim,
+                              int concat_dim)
 {
     const struct jdf_buffer *in = &it->pair.in;
-    int first = split < concat ? split : concat;
-    int second = split < concat ? concat : split, rank = in->array->rank;
-    size_t lengths[] = { count_along(in, 0, first),
-                         count_along(in, first, second),
-                         count_along(in, second, rank) };
-    if (split == concat) {
-        lengths[1] = lengths[2];
-        lengths[2] = 1;
-    }
-    return jd_all_to_all_3d(it->shard, it->along.text, in->data,
-                            it->pair.out.data, lengths, split > first ? 2 : 1,
-                            concat > first ? 2 : 1, in->dtype);
+    int64_t shape[CFI_MAX_RANK];
+    int rank = in->array->rank;
+    for (int i = 0; i < rank; i++)
+        shape[i] = (int64_t)in->array->dim[rank - 1 - i].extent;
+    return jd_all_to_all_nd(it->shard, it->along.text, in->data,
+                            it->pair.out.data, rank, shape, rank - split_dim,
+                            rank - concat_dim, in->dtype);
 }
 
-JD_API void jdf_all_to_all_3d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
+JD_API void jdf_all_to_all_nd(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
                               const int *concat_dim, JDF_TYPED)
 {
-    JDF_CALL("jd_all_to_all_3d");
+    JDF_CALL("jd_all_to_all_nd");
     struct jdf_collective it;
     jd_status status = jdf_collective_begin(&call, shard, axes, in, out, dtype,
                                             JDF_MOVED, &it);
@@ -348,7 +333,7 @@ JD_API void jdf_all_to_all_3d(JDF_ALONG, JDF_ARRAYS, const int *split_dim,
     if (status == JD_OK)
         status = jdf_check_counts(&call, &it.pair.out, &it.pair.in, 1);
     if (status == JD_OK)
-        status = exchange_cube(&it, rank - *split_dim, rank - *concat_dim);
+        status = exchange_any(&it, *split_dim, *concat_dim);
     jdf_collective_end(&call, &it, status);
 }
 

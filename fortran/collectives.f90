@@ -16,7 +16,7 @@ module jdf_collectives
   public :: jd_pmaxloc, jd_pminloc, jd_scan, jd_preduce
   public :: jd_psum_scatter, jd_psum_scatter_2d
   public :: jd_all_gather, jd_all_gather_2d
-  public :: jd_all_to_all, jd_all_to_all_2d, jd_all_to_all_3d
+  public :: jd_all_to_all, jd_all_to_all_2d, jd_all_to_all_nd
   public :: jd_ragged_all_to_all
   public :: jd_ragged_all_gather
   public :: jd_ppermute, jd_ppermute_keep, jd_pshuffle, jd_pbroadcast
@@ -168,13 +168,13 @@ module jdf_collectives
     end subroutine jd_all_to_all_2d
 
     ! The same along any two dimensions of an array of any rank.
-    subroutine jd_all_to_all_3d( &
+    subroutine jd_all_to_all_nd( &
       shard, axes, in, out, &
       split_dim, concat_dim, dtype, stat, errmsg) &
-      bind(C, name="jdf_all_to_all_3d")
+      bind(C, name="jdf_all_to_all_nd")
       include "gather.inc"
       integer(c_int), intent(in) :: split_dim, concat_dim
-    end subroutine jd_all_to_all_3d
+    end subroutine jd_all_to_all_nd
 
     ! Parts of unlike lengths, counted along the last dimension, from 0.
     subroutine jd_ragged_all_to_all( &

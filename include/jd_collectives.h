@@ -265,19 +265,16 @@ JD_API jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes,
                                   int concat_axis, jd_dtype dtype);
 
 /*
- * The same of three dimensions: in is lengths[0] x lengths[1] x lengths[2], and
- * the axes are 0 to 2. Every jax.lax.all_to_all is one: of an array of shape S
- * that is split along s and joined along another c, with a the lesser of the
- * two and b the greater, the lengths are prod(S[:a]), prod(S[a:b]) and
- * prod(S[b:]), a counts as 1 and b as 2; along one axis, where s is c, all that
- * comes before it is lengths[0], the rest lengths[1], and the axis 1. In place
- * only where the axes are one. Where they are 1 and 2 it takes an exchange for
- * each of lengths[0]. Source: jax.lax.all_to_all (tiled), MPI_Alltoallw of
- * subarrays.
+ * The same of any number of dimensions, 1 to 64: in has the shape of ndim
+ * lengths, in C's order (the last lies side by side), and the axes are 0 to
+ * ndim - 1. out has the split length divided by the members and the other
+ * multiplied by them; in place only where the axes are one. Where they differ,
+ * it takes an exchange for each index of what lies before both.
+ * Source: jax.lax.all_to_all (tiled), MPI_Alltoallw of subarrays.
  */
-JD_API jd_status jd_all_to_all_3d(jd_shard *shard, const char *axes,
-                                  const void *in, void *out,
-                                  const size_t *lengths, int split_axis,
+JD_API jd_status jd_all_to_all_nd(jd_shard *shard, const char *axes,
+                                  const void *in, void *out, int ndim,
+                                  const int64_t *shape, int split_axis,
                                   int concat_axis, jd_dtype dtype);
 
 /*

@@ -429,23 +429,29 @@ void all_to_all_2d(shard me, c_text axes, const In &in, Out &&out,
                                  dtype<element>()));
 }
 
-/* in and out are as long as each other: the lengths' product. */
+/* in and out are as long as each other: the shape's product. */
 template <class In, class Out>
-void all_to_all_3d(shard me, c_text axes, const In &in, Out &&out,
-                   const std::array<std::size_t, 3> &lengths, int split_axis,
+void all_to_all_nd(shard me, c_text axes, const In &in, Out &&out,
+                   span<const std::int64_t> shape, int split_axis,
                    int concat_axis, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
     detail::same_element(from, to);
     using element = typename decltype(to)::element_type;
-    const char *name = "jd::all_to_all_3d";
-    std::size_t size = lengths[0] * lengths[1] * lengths[2];
-    if (detail::has_size(name, "in", from.size(), size, failure) &&
-        detail::has_size(name, "out", to.size(), size, failure))
-        failure(jd_all_to_all_3d(me.get(), axes, from.data(), to.data(),
-                                 lengths.data(), split_axis, concat_axis,
-                                 dtype<element>()));
+    const char *name = "jd::all_to_all_nd";
+    std::size_t size = 1;
+    bool is_shape = true; /* else that is what C says */
+    for (std::int64_t length : shape) {
+        size *= static_cast<std::size_t>(length);
+        is_shape = is_shape && length >= 0;
+    }
+    if (!is_shape ||
+        (detail::has_size(name, "in", from.size(), size, failure) &&
+         detail::has_size(name, "out", to.size(), size, failure)))
+        failure(jd_all_to_all_nd(me.get(), axes, from.data(), to.data(),
+                                 static_cast<int>(shape.size()), shape.data(),
+                                 split_axis, concat_axis, dtype<element>()));
 }
 
 /* What jd_ragged_all_to_all() exchanges: lists of as many entries each. */

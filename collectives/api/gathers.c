@@ -2,8 +2,11 @@
 /* gathers.c - the public collectives that bring members' data together:
  * all_gather, all_to_all and its ragged form. */
 #include "base/progress.h"
+#include "base/text.h"
 #include "collectives/api/checks.h"
 #include "jd_collectives.h"
+
+#include <inttypes.h>
 
 /* ---- all_gather --------------------------------------------------------- */
 
@@ -175,58 +178,92 @@ jd_status jd_all_to_all_2d(jd_shard *shard, const char *axes, const void *in,
                            split_axis == concat_axis);
 }
 
-/* ---- all_to_all of three dimensions ------------------------------------- */
+/* ---- all_to_all of any number of dimensions ----------------------------- */
 
-#define CUBE "jd_all_to_all_3d"
+#define ND "jd_all_to_all_nd"
+#define MOST_DIMENSIONS 64 /* an axis has six bits in the signature */
 
-/* As matrices, one after another, of which two dimensions that stay together
- * are one. */
-struct cube {
-    size_t planes, rows, columns;
+/* What is split and joined where, of an array in C's order. */
+struct cut {
+    int ndim;
+    const int64_t *shape;
+    int split, concat;
+};
+
+/* As matrices, one after another: the dimensions that stay together are one. */
+struct planes {
+    size_t count, rows, columns;
     int split, concat; /* of the matrix */
 };
 
-static struct cube fold_cube(const size_t *lengths, int split, int concat)
+/* SIZE_MAX for what has no room in a size_t. */
+static size_t count_along(const struct cut *cut, int from, int to)
 {
-    size_t before = split > 0 ? lengths[0] : 1;
-    if (split == concat)
-        return (struct cube){
-            .planes = 1,
-            .rows = split == 2 ? before * lengths[1] : before,
-            .columns = (split == 0 ? lengths[0] : 1) *
-                       (split < 2 ? lengths[1] : 1) * lengths[2],
-            .split = 1,
-            .concat = 1,
-        };
-    if (split > 0 && concat > 0)
-        return (struct cube){ lengths[0], lengths[1], lengths[2], split - 1,
-                              concat - 1 };
-    /* Axis 0 and another: what lies between goes with the first, what comes
-     * after with the second. */
-    bool has_last = split == 2 || concat == 2;
-    return (struct cube){
-        .planes = 1,
-        .rows = has_last ? lengths[0] * lengths[1] : lengths[0],
-        .columns = has_last ? lengths[2] : lengths[1] * lengths[2],
-        .split = split > 0,
-        .concat = concat > 0,
+    size_t product = 1;
+    for (int i = from; i < to; i++)
+        if (__builtin_mul_overflow(product, (size_t)cut->shape[i], &product))
+            product = SIZE_MAX;
+    return product;
+}
+
+static struct planes fold_cut(const struct cut *cut)
+{
+    bool is_one = cut->split == cut->concat;
+    int first = cut->split < cut->concat ? cut->split : cut->concat;
+    int second = cut->split < cut->concat ? cut->concat : cut->split;
+    return (struct planes){
+        .count = is_one ? 1 : count_along(cut, 0, first),
+        .rows = count_along(cut, is_one ? 0 : first, second),
+        .columns = count_along(cut, second, cut->ndim),
+        .split = cut->split == second,
+        .concat = cut->concat == second,
     };
 }
 
-static jd_status check_cube(const struct jd_axis_comm *axis_comm,
-                            const size_t *lengths, int split, int concat)
+static jd_status check_an_axis(const struct cut *cut, const char *name,
+                               int axis)
 {
-    if (split < 0 || split > 2 || concat < 0 || concat > 2)
-        return jd_fail(JD_INVALID_ARGUMENT, CUBE ": %s is %d; it is 0, 1 or 2",
-                       split < 0 || split > 2 ? "split_axis" : "concat_axis",
-                       split < 0 || split > 2 ? split : concat);
-    if (lengths[split] % (size_t)axis_comm->size == 0)
+    if (axis >= 0 && axis < cut->ndim)
         return JD_OK;
     return jd_fail(JD_INVALID_ARGUMENT,
-                   CUBE "%s: lengths[%d] is %zu, which does not divide by the "
-                        "%d members; split_axis %d is cut into equal parts",
-                   axis_comm->detail, split, lengths[split], axis_comm->size,
-                   split);
+                   ND ": %s is %d; of %d dimension%s it is 0 to %d", name, axis,
+                   cut->ndim, jd__text_s(cut->ndim), cut->ndim - 1);
+}
+
+static jd_status check_cut(const struct cut *cut)
+{
+    if (cut->ndim < 1 || cut->ndim > MOST_DIMENSIONS)
+        return jd_fail(JD_INVALID_ARGUMENT, ND ": ndim is %d; it is 1 to %d",
+                       cut->ndim, MOST_DIMENSIONS);
+    if (!cut->shape)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       ND ": shape is NULL; it has ndim numbers, here %d",
+                       cut->ndim);
+    for (int i = 0; i < cut->ndim; i++)
+        if (cut->shape[i] < 0)
+            return jd_fail(JD_INVALID_ARGUMENT,
+                           ND ": shape[%d] is %" PRId64
+                              "; a length is 0 or more",
+                           i, cut->shape[i]);
+    if (count_along(cut, 0, cut->ndim) == SIZE_MAX)
+        return jd_fail(JD_INVALID_ARGUMENT,
+                       ND ": the lengths of shape make more elements than an "
+                          "address space has");
+    jd_status status = check_an_axis(cut, "split_axis", cut->split);
+    return status == JD_OK ? check_an_axis(cut, "concat_axis", cut->concat)
+                           : status;
+}
+
+static jd_status check_cut_divides(const struct jd_axis_comm *axis_comm,
+                                   const struct cut *cut)
+{
+    if (cut->shape[cut->split] % axis_comm->size == 0)
+        return JD_OK;
+    return jd_fail(JD_INVALID_ARGUMENT,
+                   ND "%s: shape[%d] is %" PRId64 ", which does not divide by "
+                      "the %d members; split_axis %d is cut into equal parts",
+                   axis_comm->detail, cut->split, cut->shape[cut->split],
+                   axis_comm->size, cut->split);
 }
 
 /* The whole is compared and counted once, and exchanged plane by plane. */
@@ -255,48 +292,44 @@ static jd_status exchange_planes(struct jd_axis_comm *axis_comm,
 }
 
 /* Of no planes one exchange of nothing: members meet in every call. */
-static jd_status exchange_cube(struct jd_axis_comm *axis_comm,
-                               struct jd_collective *call, struct cube cube,
-                               uint64_t rest)
+static jd_status exchange_cut(struct jd_axis_comm *axis_comm,
+                              struct jd_collective *call, const struct cut *cut)
 {
-    if (cube.planes == 0)
-        cube = (struct cube){ 1, 0, 0, cube.split, cube.concat };
+    struct planes planes = fold_cut(cut);
+    uint64_t rest =
+        jd__signature_nd(planes.count, planes.rows, cut->split, cut->concat);
+    if (planes.count == 0)
+        planes = (struct planes){ 1, 0, 0, planes.split, planes.concat };
     struct jd_pieces pieces =
-        cut_pieces(cube.rows, cube.columns, (size_t)axis_comm->size, cube.split,
-                   cube.concat);
+        cut_pieces(planes.rows, planes.columns, (size_t)axis_comm->size,
+                   planes.split, planes.concat);
     pieces.rest = rest;
     call->count = pieces.rows * pieces.width;
-    return cube.planes == 1
+    return planes.count == 1
                ? exchange_pieces(axis_comm, call, &pieces,
-                                 cube.split == cube.concat)
-               : exchange_planes(axis_comm, call, &pieces, cube.planes);
+                                 planes.split == planes.concat)
+               : exchange_planes(axis_comm, call, &pieces, planes.count);
 }
 
-jd_status jd_all_to_all_3d(jd_shard *shard, const char *axes, const void *in,
-                           void *out, const size_t *lengths, int split_axis,
-                           int concat_axis, jd_dtype dtype)
+jd_status jd_all_to_all_nd(jd_shard *shard, const char *axes, const void *in,
+                           void *out, int ndim, const int64_t *shape,
+                           int split_axis, int concat_axis, jd_dtype dtype)
 {
     JD_NOTE_CALLER();
-    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL_3D,
+    const struct cut cut = { ndim, shape, split_axis, concat_axis };
+    struct jd_collective call = { .activity = JD_ACTIVITY_ALL_TO_ALL_ND,
                                   .in = in,
                                   .out = out,
-                                  .count = lengths ? lengths[2] : 0,
                                   .dtype = dtype };
     struct jd_axis_comm *axis_comm;
-    size_t rows = 0;
-    if (lengths && __builtin_mul_overflow(lengths[0], lengths[1], &rows))
-        rows = SIZE_MAX;
-    jd_status status = jd__checks_call(shard, axes, &call, rows, &axis_comm);
-    if (status == JD_OK && !lengths)
-        status = jd_fail(JD_INVALID_ARGUMENT,
-                         CUBE ": lengths is NULL; it has three numbers");
-    if (status == JD_OK)
-        status = check_cube(axis_comm, lengths, split_axis, concat_axis);
+    jd_status status = check_cut(&cut);
     if (status != JD_OK)
         return status;
-    return exchange_cube(
-        axis_comm, &call, fold_cube(lengths, split_axis, concat_axis),
-        jd__signature_cube(lengths[0], lengths[1], split_axis, concat_axis));
+    call.count = count_along(&cut, 0, ndim);
+    status = jd__checks_call(shard, axes, &call, 1, &axis_comm);
+    if (status == JD_OK)
+        status = check_cut_divides(axis_comm, &cut);
+    return status == JD_OK ? exchange_cut(axis_comm, &call, &cut) : status;
 }
 
 /* ---- ragged_all_to_all -------------------------------------------------- */

@@ -57,10 +57,10 @@ static struct signature_part rows_of(const struct jd_signature *s)
     if (s->activity == JD_ACTIVITY_ALL_TO_ALL_2D)
         snprintf(part.text, sizeof part.text, " of %" PRIu64 " row%s in pieces",
                  s->digest >> 2, jd__text_s(s->digest >> 2));
-    if (s->activity == JD_ACTIVITY_ALL_TO_ALL_3D)
+    if (s->activity == JD_ACTIVITY_ALL_TO_ALL_ND)
         snprintf(part.text, sizeof part.text,
                  " of %" PRIu64 " x %" PRIu64 " rows in pieces",
-                 s->digest >> 32, s->digest >> 4 & ((1u << 28) - 1));
+                 s->digest >> 38, s->digest >> 12 & ((1u << 26) - 1));
     return part;
 }
 
@@ -82,9 +82,9 @@ static struct signature_part rest_of(const struct jd_signature *s)
     else if (s->activity == JD_ACTIVITY_ALL_TO_ALL_2D)
         snprintf(part.text, sizeof part.text, ", split_axis %d, concat_axis %d",
                  (int)(s->digest >> 1 & 1), (int)(s->digest & 1));
-    else if (s->activity == JD_ACTIVITY_ALL_TO_ALL_3D)
+    else if (s->activity == JD_ACTIVITY_ALL_TO_ALL_ND)
         snprintf(part.text, sizeof part.text, ", split_axis %d, concat_axis %d",
-                 (int)(s->digest >> 2 & 3), (int)(s->digest & 3));
+                 (int)(s->digest >> 6 & 63), (int)(s->digest & 63));
     else if (s->activity == JD_ACTIVITY_RAGGED_ALL_TO_ALL)
         snprintf(part.text, sizeof part.text,
                  " with lists of %" PRIu64 " for each member", s->digest);

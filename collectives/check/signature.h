@@ -36,7 +36,7 @@
     X(PSUM_SCATTER_2D, "jd_psum_scatter_2d")                                   \
     X(ALL_TO_ALL, "jd_all_to_all")                                             \
     X(ALL_TO_ALL_2D, "jd_all_to_all_2d")                                       \
-    X(ALL_TO_ALL_3D, "jd_all_to_all_3d")                                       \
+    X(ALL_TO_ALL_ND, "jd_all_to_all_nd")                                       \
     X(RAGGED_ALL_TO_ALL, "jd_ragged_all_to_all")                               \
     X(RAGGED_ALL_GATHER, "jd_ragged_all_gather")                               \
     X(PREDUCE, "jd_preduce")                                                   \
@@ -97,14 +97,15 @@ static inline uint64_t jd__signature_matrix(size_t rows, int split_axis,
            (uint64_t)concat_axis;
 }
 
-/* The rest of jd_all_to_all_3d; the axes are 0 to 2. Of what is longer than
- * 2^28 the low bits: then what goes to each differs too, or the columns do. */
-static inline uint64_t jd__signature_cube(size_t planes, size_t rows,
-                                          int split_axis, int concat_axis)
+/* The rest of jd_all_to_all_nd: planes and rows are the lengths before and
+ * between the axes, which are 0 to 63. Of what is longer than the low bits:
+ * then what goes to each differs too, or the columns do. */
+static inline uint64_t jd__signature_nd(size_t planes, size_t rows,
+                                        int split_axis, int concat_axis)
 {
-    const uint64_t most = (UINT64_C(1) << 28) - 1;
-    return (planes & most) << 32 | (rows & most) << 4 |
-           (uint64_t)split_axis << 2 | (uint64_t)concat_axis;
+    const uint64_t most = (UINT64_C(1) << 26) - 1;
+    return (planes & most) << 38 | (rows & most) << 12 |
+           (uint64_t)split_axis << 6 | (uint64_t)concat_axis;
 }
 
 /* The rest of jd_shift; edge is a jd_edge. */

@@ -199,7 +199,7 @@ _STATUS = {
     'jd_all_to_all': _one_count,
     'jd_all_to_all_2d': (*_on_axes, c_void_p, c_void_p, c_size_t, c_size_t,
                          c_int, c_int, c_int),
-    'jd_all_to_all_3d': (*_on_axes, c_void_p, c_void_p, POINTER(c_size_t),
+    'jd_all_to_all_nd': (*_on_axes, c_void_p, c_void_p, c_int, _longs,
                          c_int, c_int, c_int),
     'jd_ragged_all_to_all': (*_on_axes, c_void_p, c_size_t, c_void_p,
                              c_size_t, c_size_t, _longs, _longs, _longs,

@@ -328,35 +328,6 @@ def all_gather(x: Any, axis_name: Axes = None, *, axis: int = 0,
     return out
 
 
-def _exchange(x: Any, out: Any, member: Shard, axes: Axes) -> Any:
-    """x, whose first dimension has a block for each member, into out."""
-    call('jd_all_to_all', member.handle, encode_axes(axes), address(x),
-         address(out), _product(x.shape[1:]), dtype_number(x.dtype))
-    return out
-
-
-def _exchange_2d(x: Any, out: Any, member: Shard, axes: Axes, split: int,
-                 concat: int) -> Any:
-    """Along the first two dimensions: as a matrix of what follows them."""
-    call('jd_all_to_all_2d', member.handle, encode_axes(axes), address(x),
-         address(out), x.shape[0], _product(x.shape[1:]), split, concat,
-         dtype_number(x.dtype))
-    return out
-
-
-def _exchange_3d(x: Any, out: Any, member: Shard, axes: Axes, split: int,
-                 concat: int) -> Any:
-    """Along any two dimensions, or one."""
-    first, second = sorted((split, concat))
-    before, after = _product(x.shape[:first]), _product(x.shape[second:])
-    lengths = ((before, after, 1) if first == second else
-               (before, _product(x.shape[first:second]), after))
-    call('jd_all_to_all_3d', member.handle, encode_axes(axes), address(x),
-         address(out), (ctypes.c_size_t * 3)(*lengths), 1 + (split > first),
-         1 + (concat > first), dtype_number(x.dtype))
-    return out
-
-
 def _exchanged_shape(x: Any, n: int, split: int, concat: int,
                      tiled: bool) -> tuple[int, ...]:
     each = _divide(x.shape[split], n, 'split_axis', split)
@@ -382,28 +353,22 @@ def all_to_all(x: Any, axis_name: Axes, split_axis: int, concat_axis: int, *,
     what comes from them along another.
 
     Untiled, split_axis is as long as there are members, and is replaced by a
-    new concat_axis. Tiled, and untiled from 0 to 0, nothing is copied on the
-    way. Source: jax.lax.all_to_all.
+    new concat_axis. Source: jax.lax.all_to_all.
     """
-    np = numpy_module()
     member = _member(shard, axis_name, axis_index_groups)
     x, n = as_input(x), axis_size(axis_name, shard=member)
     split = _dimension(split_axis, x.ndim, 'split_axis')
     concat = _dimension(concat_axis, x.ndim, 'concat_axis')
     out = as_output(out, x.dtype,
                     _exchanged_shape(x, n, split, concat, tiled))
-    if split == concat == 0:
-        return _exchange(x.reshape((n, -1)) if x.size else x, out, member,
-                         axis_name)
-    if tiled and max(split, concat) <= 1:
-        return _exchange_2d(x, out, member, axis_name, split, concat)
-    if tiled:
-        return _exchange_3d(x, out, member, axis_name, split, concat)
-    each = x.shape[split] // n
-    cut = x.reshape(x.shape[:split] + (n, each) + x.shape[split + 1:])
-    sent = np.ascontiguousarray(np.moveaxis(cut, split, 0))
-    got = _exchange(sent, np.empty_like(sent), member, axis_name)
-    out[...] = np.moveaxis(got.squeeze(1 + split), 0, concat)
+    shape = list(x.shape)
+    if not tiled and split != concat:  # the new one: a single index, at first
+        concat += concat > split
+        shape.insert(concat, 1)
+        split += concat <= split
+    call('jd_all_to_all_nd', member.handle, encode_axes(axis_name), address(x),
+         address(out), len(shape), long_array(shape), split, concat,
+         dtype_number(x.dtype))
     return out
 
 

@@ -26,6 +26,8 @@ enum buffers {
     NUM_BUFFERS
 };
 
+#define MOST_DIMENSIONS 5 /* of what all_to_all_nd draws */
+
 /* One case of one member. */
 struct attempt {
     const struct operation *operation;
@@ -41,7 +43,8 @@ struct attempt {
     const void *in;
     void *out;
     size_t rows, columns; /* for the operation's own use */
-    size_t lengths[3];
+    int64_t shape[MOST_DIMENSIONS];
+    int ndim;
     int split, concat;
     size_t first, pitch; /* of a reduction's rows among the terms */
 

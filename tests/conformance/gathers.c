@@ -155,71 +155,90 @@ const struct operation operation_all_to_all_2d = {
     .expect = expect_exchange_2d,
 };
 
-/* Of three dimensions, along any two. */
-static void plan_exchange_3d(struct attempt *a)
+/* Of up to five dimensions, along any two. */
+static void plan_exchange_nd(struct attempt *a)
 {
-    size_t members = members_of(a), one = 1 + draw(a, 1, 3);
-    size_t other = 1 + draw(a, 4, 3), share = a->count / (one * other);
-    if (share == 0) {
-        one = other = 1;
-        share = a->count;
+    size_t share = a->count, others = 1;
+    a->ndim = 1 + (int)draw(a, 1, MOST_DIMENSIONS);
+    a->split = (int)draw(a, 2, (size_t)a->ndim);
+    a->concat = (int)draw(a, 3, (size_t)a->ndim);
+    for (int d = 0; d < a->ndim; d++) {
+        size_t length = 1 + draw(a, 4 + d, 3);
+        if (d == a->split || length > share)
+            length = 1;
+        a->shape[d] = (int64_t)length;
+        share /= length;
+        others *= length;
     }
-    a->split = (int)draw(a, 2, 3);
-    a->concat = (int)draw(a, 3, 3);
-    a->lengths[a->split] = share * members;
-    a->lengths[(a->split + 1) % 3] = one;
-    a->lengths[(a->split + 2) % 3] = other;
-    a->in_count = a->out_count = share * members * one * other;
+    share *= members_of(a);
+    a->shape[a->split] = (int64_t)share;
+    a->in_count = a->out_count = share * others;
     a->place = a->split == a->concat ? 0 : NO_PLACE;
 }
 
-static jd_status run_exchange_3d(const struct attempt *a)
+static jd_status run_exchange_nd(const struct attempt *a)
 {
-    return jd_all_to_all_3d(a->span->shard, a->axes, a->in, a->out, a->lengths,
-                            a->split, a->concat, a->dtype);
+    return jd_all_to_all_nd(a->span->shard, a->axes, a->in, a->out, a->ndim,
+                            a->shape, a->split, a->concat, a->dtype);
 }
 
-static size_t flat_index(const size_t *index, const size_t *lengths)
+static size_t flat_index(const struct attempt *a, const int64_t *index,
+                         const int64_t *shape)
 {
-    return (index[0] * lengths[1] + index[1]) * lengths[2] + index[2];
+    int64_t flat = 0;
+    for (int d = 0; d < a->ndim; d++)
+        flat = flat * shape[d] + index[d];
+    return (size_t)flat;
 }
 
 /* What lies side by side in out, from an index on, and in a member's in. */
-static void expect_run(const struct attempt *a, const size_t *index,
-                       const size_t *out_lengths, size_t count, char *wanted)
+static void expect_run(const struct attempt *a, const int64_t *index,
+                       const int64_t *out_shape, int64_t count, char *wanted)
 {
-    size_t members = members_of(a), own = (size_t)a->span->index;
-    size_t part = a->lengths[a->split] / members, from[3];
-    size_t joined = a->split == a->concat ? part : a->lengths[a->concat];
-    for (int d = 0; d < 3; d++)
-        from[d] = index[d];
+    int64_t part = a->shape[a->split] / (int64_t)members_of(a);
+    int64_t joined = a->split == a->concat ? part : a->shape[a->concat];
+    int64_t from[MOST_DIMENSIONS];
+    memcpy(from, index, sizeof from);
     from[a->concat] %= joined;
-    from[a->split] += own * part;
+    from[a->split] += a->span->index * part;
     expect_given(a, (int)(index[a->concat] / joined),
-                 flat_index(from, a->lengths), count,
-                 wanted + flat_index(index, out_lengths) * a->size);
+                 flat_index(a, from, a->shape), (size_t)count,
+                 wanted + flat_index(a, index, out_shape) * a->size);
 }
 
-static void expect_exchange_3d(const struct attempt *a, char *wanted)
+/* The next run's index: false where there is none. */
+static bool next_run(const struct attempt *a, int64_t *index,
+                     const int64_t *out_shape, int64_t run)
 {
-    size_t members = members_of(a), out[3];
-    for (int d = 0; d < 3; d++)
-        out[d] = a->lengths[d];
-    out[a->split] /= members;
-    size_t run = out[2];
-    out[a->concat] *= members;
-    for (size_t i = 0; i < out[0]; i++)
-        for (size_t j = 0; j < out[1]; j++)
-            for (size_t k = 0; k < out[2]; k += run)
-                expect_run(a, (size_t[]){ i, j, k }, out, run, wanted);
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        index[d] += d == a->ndim - 1 ? run : 1;
+        if (index[d] < out_shape[d])
+            return true;
+        index[d] = 0;
+    }
+    return false;
 }
 
-const struct operation operation_all_to_all_3d = {
-    .name = "all_to_all_3d",
-    .call = "jd_all_to_all_3d",
-    .plan = plan_exchange_3d,
-    .run = run_exchange_3d,
-    .expect = expect_exchange_3d,
+static void expect_exchange_nd(const struct attempt *a, char *wanted)
+{
+    int64_t index[MOST_DIMENSIONS] = { 0 }, out[MOST_DIMENSIONS];
+    memcpy(out, a->shape, sizeof out);
+    out[a->split] /= (int64_t)members_of(a);
+    int64_t run = out[a->ndim - 1];
+    out[a->concat] *= (int64_t)members_of(a);
+    if (a->out_count == 0)
+        return;
+    do
+        expect_run(a, index, out, run, wanted);
+    while (next_run(a, index, out, run));
+}
+
+const struct operation operation_all_to_all_nd = {
+    .name = "all_to_all_nd",
+    .call = "jd_all_to_all_nd",
+    .plan = plan_exchange_nd,
+    .run = run_exchange_nd,
+    .expect = expect_exchange_nd,
 };
 
 /* ---- ragged_all_to_all -------------------------------------------------- */

@@ -26,7 +26,7 @@
     X(all_gather_2d)                                                           \
     X(all_to_all)                                                              \
     X(all_to_all_2d)                                                           \
-    X(all_to_all_3d)                                                           \
+    X(all_to_all_nd)                                                           \
     X(ragged_all_to_all)                                                       \
     X(ragged_all_gather)                                                       \
     X(preduce)                                                                 \

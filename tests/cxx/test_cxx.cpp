@@ -269,7 +269,11 @@ static void gather(jd::shard me)
     jd::all_to_all_2d(me, nullptr, rows, again, n, 2, 0, 0);
     for (std::size_t k = 0; k < 2 * n; k++)
         rows[k] = 100 * i + static_cast<int>(k);
-    jd::all_to_all_3d(me, nullptr, rows, again, { 1, n, 2 }, 1, 2);
+    jd::all_to_all_nd(me, nullptr, rows, again,
+                      { 1, static_cast<std::int64_t>(n), 2 }, 1, 2);
+    status = {};
+    jd::all_to_all_nd(me, nullptr, rows, again, { -1, 4 }, 0, 1, status);
+    EXPECT(strstr(status.what(), "shape[0] is -1"), "%s", status.what());
     EXPECT(again[0] == 2 * i &&
                again[2 * n - 1] == 100 * (static_cast<int>(n) - 1) + 2 * i + 1,
            "%d", again[2 * n - 1]);

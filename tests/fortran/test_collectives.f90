@@ -281,11 +281,11 @@ contains
       "all_to_all_2d")
     ! The last but one is dealt out, and the first joined, of each of two.
     cube = reshape([(1000 * i + k, k=1, 12 * n)], [2, 3 * n, 2])
-    call jd_all_to_all_3d(me, "x", cube, turned, split_dim=2, concat_dim=1)
+    call jd_all_to_all_nd(me, "x", cube, turned, split_dim=2, concat_dim=1)
     call expect(all([(all(turned(2 * k + 1:2 * k + 2, :, :) == &
       cube(:, 3 * i + 1:3 * i + 3, :) + 1000 * (k - i)), k=0, n - 1)]), &
-      "all_to_all_3d")
-    call jd_all_to_all_3d(me, "x", cube, turned, 2, 4, stat=stat)
+      "all_to_all_nd")
+    call jd_all_to_all_nd(me, "x", cube, turned, 2, 4, stat=stat)
     call expect_failure(stat, jd_invalid_argument, &
       "concat_dim is 4; in has the dimensions 1 to 3")
     call jd_all_to_all_2d(me, "x", columns, cut, 0, 1, stat=stat)

@@ -103,12 +103,12 @@ static void try_matrices(void)
         "split_axis 1, concat_axis 1, process 0 calls jd_all_to_all_2d of 3 "
         "rows in pieces of 3 x F32, split_axis 1, concat_axis 1" ALIKE);
     expect_sentence(
-        jd_all_to_all_3d(me, "data", in, out,
-                         (size_t[]){ 1 + (self > 0), 3, 3 }, 1, 2, JD_F32),
+        jd_all_to_all_nd(me, "data", in, out, 3,
+                         (int64_t[]){ 1 + (self > 0), 3, 3 }, 1, 2, JD_F32),
         JD_INVALID_ARGUMENT,
-        "jd_all_to_all_3d" OVER ": process 0 calls jd_all_to_all_3d of 1 x 3 "
-                                "rows in pieces of 3 x F32, "
-        "split_axis 1, concat_axis 2, process 1 calls jd_all_to_all_3d of 2 x "
+        "jd_all_to_all_nd" OVER ": process 0 calls jd_all_to_all_nd of 1 x 3 "
+        "rows in pieces of 3 x F32, "
+        "split_axis 1, concat_axis 2, process 1 calls jd_all_to_all_nd of 2 x "
         "3 "
         "rows in pieces of 3 x F32, split_axis 1, concat_axis 2" ALIKE);
     expect_sum();

@@ -276,18 +276,19 @@ static float cube[384], turned[384];
 
 static jd_status cut_cube(const void *from, int split_axis, int concat_axis)
 {
-    return jd_all_to_all_3d(me, "model", from, turned, (size_t[]){ 4, 8, 12 },
-                            split_axis, concat_axis, JD_F32);
+    return jd_all_to_all_nd(me, "model", from, turned, 3,
+                            (int64_t[]){ 4, 8, 12 }, split_axis, concat_axis,
+                            JD_F32);
 }
 
 static void expect_cube(size_t count)
 {
-    ck_assert_int_eq(fake.last.call.activity, JD_ACTIVITY_ALL_TO_ALL_3D);
+    ck_assert_int_eq(fake.last.call.activity, JD_ACTIVITY_ALL_TO_ALL_ND);
     ck_assert_uint_eq(fake.last.call.count, count);
 }
 
 /* Of 4 x 8 x 12: what stays together is one dimension of a matrix. */
-START_TEST(all_to_all_3d_is_of_matrices)
+START_TEST(all_to_all_nd_is_of_matrices)
 {
     static const size_t wanted[3][3][6] = {
         { { 1, 96, 96, 384, 96, 384 },
@@ -312,26 +313,54 @@ START_TEST(all_to_all_3d_is_of_matrices)
 }
 END_TEST
 
-START_TEST(all_to_all_3d_refuses)
+/* Those before, between and behind the axes are one each. */
+START_TEST(all_to_all_nd_folds)
+{
+    const int64_t shape[] = { 2, 1, 4, 2, 8, 3 };
+    UNIT_OK(
+        jd_all_to_all_nd(me, "model", cube, turned, 6, shape, 4, 2, JD_F32));
+    expect_cube(48);
+    expect_pieces(8, 6, 6, 24, 48, 6);
+    UNIT_OK(jd_all_to_all_nd(me, "model", cube, cube, 1, (int64_t[]){ 384 }, 0,
+                             0, JD_F32));
+    expect_cube(96);
+    expect_pieces(1, 96, 96, 384, 96, 384);
+}
+END_TEST
+
+START_TEST(all_to_all_nd_refuses)
 {
     REFUSED(cut_cube(cube, 3, 0), JD_INVALID_ARGUMENT,
-            "jd_all_to_all_3d: split_axis is 3; it is 0, 1 or 2");
+            "jd_all_to_all_nd: split_axis is 3; of 3 dimensions it is 0 to 2");
     REFUSED(cut_cube(cube, 0, -1), JD_INVALID_ARGUMENT,
-            "jd_all_to_all_3d: concat_axis is -1; it is 0, 1 or 2");
+            "jd_all_to_all_nd: concat_axis is -1; of 3 dimensions it is 0 to "
+            "2");
     REFUSED(cut_cube(turned, 1, 2), JD_INVALID_ARGUMENT,
-            "jd_all_to_all_3d: in and out overlap: in begins 0 bytes after "
+            "jd_all_to_all_nd: in and out overlap: in begins 0 bytes after "
             "out's begin; give buffers that do not");
-    REFUSED(jd_all_to_all_3d(me, "model", cube, turned, (size_t[]){ 8, 6, 8 },
-                             1, 2, JD_F32),
+    REFUSED(jd_all_to_all_nd(me, "model", cube, turned, 3,
+                             (int64_t[]){ 8, 6, 8 }, 1, 2, JD_F32),
             JD_INVALID_ARGUMENT,
-            "jd_all_to_all_3d over axis \"model\": lengths[1] is 6, which does "
+            "jd_all_to_all_nd over axis \"model\": shape[1] is 6, which does "
             "not divide by the 4 members; split_axis 1 is cut into equal "
             "parts");
-    REFUSED(jd_all_to_all_3d(me, "model", in, out, NULL, 1, 2, JD_F32),
+    REFUSED(jd_all_to_all_nd(me, "model", in, out, 3, NULL, 1, 2, JD_F32),
             JD_INVALID_ARGUMENT,
-            "jd_all_to_all_3d: lengths is NULL; it has three numbers");
-    UNIT_OK(jd_all_to_all_3d(me, "model", NULL, NULL, (size_t[]){ 0, 4, 8 }, 1,
-                             2, JD_F32));
+            "jd_all_to_all_nd: shape is NULL; it has ndim numbers, here 3");
+    REFUSED(jd_all_to_all_nd(me, "model", in, out, 65, NULL, 1, 2, JD_F32),
+            JD_INVALID_ARGUMENT, "jd_all_to_all_nd: ndim is 65; it is 1 to 64");
+    REFUSED(jd_all_to_all_nd(me, "model", in, out, 2, (int64_t[]){ 4, -8 }, 0,
+                             1, JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_nd: shape[1] is -8; a length is 0 or more");
+    REFUSED(jd_all_to_all_nd(me, "model", in, out, 3,
+                             (int64_t[]){ INT64_MAX, INT64_MAX, 4 }, 0, 1,
+                             JD_F32),
+            JD_INVALID_ARGUMENT,
+            "jd_all_to_all_nd: the lengths of shape make more elements than "
+            "an address space has");
+    UNIT_OK(jd_all_to_all_nd(me, "model", NULL, NULL, 3, (int64_t[]){ 0, 4, 8 },
+                             1, 2, JD_F32));
     expect_cube(0);
 }
 END_TEST
@@ -631,8 +660,9 @@ int main(void)
     tcase_add_test(calls, all_gather_gathers);
     tcase_add_test(calls, all_to_all_cuts_and_joins);
     tcase_add_test(calls, all_to_all_2d_refuses);
-    tcase_add_test(calls, all_to_all_3d_is_of_matrices);
-    tcase_add_test(calls, all_to_all_3d_refuses);
+    tcase_add_test(calls, all_to_all_nd_is_of_matrices);
+    tcase_add_test(calls, all_to_all_nd_folds);
+    tcase_add_test(calls, all_to_all_nd_refuses);
     tcase_add_test(calls, ragged_all_to_all_hands_its_lists_on);
     tcase_add_test(calls, what_ragged_lists_say_is_for_all_to_judge);
     tcase_add_test(calls, ragged_all_to_all_refuses);
