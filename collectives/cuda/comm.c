@@ -46,6 +46,7 @@ static jd_status allocate_comm(const struct jd_comm_spec *spec,
     comm->runtime = spec->runtime;
     comm->size = spec->size;
     comm->index = spec->index;
+    comm->recorded = spec->recorded;
     comm->processes = processes;
     comm->connections = connections;
     comm->detail = detail;

@@ -66,6 +66,7 @@ struct jd_comm {
     int size;
     int index;
     int *processes; /* of each member */
+    uint64_t recorded; /* the recorder's number of it */
     const jd_device *device;
     int native; /* CUDA's number of it */
     char *detail;

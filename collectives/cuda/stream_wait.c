@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * stream_wait.c - waits for a stream by polling. Which of several collectives
- * there is not done cannot be seen from here, nor who has not come: a sentence
- * names the last of each communicator, and their members.
+ * there is not done cannot be seen from here: a sentence names the last of each
+ * communicator, and of their members those that have not queued as many.
  */
 #include "collectives/cuda/comm.h"
 #include "collectives/cuda/devices.h"
@@ -32,6 +32,7 @@ struct watch {
     char text[512]; /* the wait's detail */
     int *processes; /* of the other members, some perhaps twice */
     int num_processes;
+    struct jd_wait_queue *queues; /* of each communicator; NULL: unknown */
     double failed_since; /* another member was seen to have failed; or 0 */
 };
 
@@ -77,15 +78,46 @@ static int count_members(const struct jd_stream *stream)
     return count;
 }
 
+static void list_members(struct watch *watch, const struct jd_comm *comm)
+{
+    for (int j = 0; j < comm->size; j++)
+        if (comm->processes[j] != watch->wait.self)
+            watch->processes[watch->num_processes++] = comm->processes[j];
+}
+
 static void list_processes(struct watch *watch)
 {
     const struct jd_stream *stream = watch->stream;
     for (int i = 0; i < stream->num_works; i++) {
         const struct jd_comm *comm = stream->works[i].comm;
-        for (int j = 0; j < comm->size; j++)
-            if (comm->processes[j] != watch->wait.self)
-                watch->processes[watch->num_processes++] = comm->processes[j];
+        int before = watch->num_processes;
+        list_members(watch, comm);
+        if (watch->queues)
+            watch->queues[i] = (struct jd_wait_queue){
+                .comm = comm->recorded,
+                .member = comm->index,
+                .processes = watch->processes + before,
+                .count = watch->num_processes - before,
+            };
     }
+}
+
+/* A graph launches calls that were counted when they were captured. */
+static bool has_captured(const struct jd_stream *stream)
+{
+    for (int i = 0; i < stream->num_works; i++)
+        if (stream->works[i].is_captured)
+            return true;
+    return false;
+}
+
+/* A wait for a mark is not for all that is queued. */
+static void allocate_queues(struct watch *watch)
+{
+    const struct jd_stream *stream = watch->stream;
+    if (stream->num_works > 0 && !watch->event && !has_captured(stream))
+        watch->queues =
+            calloc((size_t)stream->num_works, sizeof *watch->queues);
 }
 
 /* The notice and the deadline are jd__wait_look()'s where there are others to
@@ -101,8 +133,12 @@ static void begin_wait(struct watch *watch)
         timeout = watch->wait.timeout;
         watch->processes =
             malloc(((size_t)count_members(stream) + 1) * sizeof(int));
-        if (watch->processes)
+        if (watch->processes) {
+            allocate_queues(watch);
             list_processes(watch);
+        }
+        watch->wait.queues = watch->queues;
+        watch->wait.num_queues = watch->queues ? stream->num_works : 0;
     }
     pthread_mutex_unlock(&stream->lock);
     watch->wait.operation = watch->operation;
@@ -259,6 +295,7 @@ static jd_status wait_inside(struct watch *watch)
     else if (!watch->event)
         forget_done(watch->stream);
     free(watch->processes);
+    free(watch->queues);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "collectives/mesh/started.h"
 #include "jd_memory.h"
 #include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/recorder/queued.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,8 @@ static void record_comm(struct jd_axis_comm *axis_comm)
     const char *over = axis_comm->detail + strlen(" over ");
     axis_comm->recorded = jd__recorder_comm_get(
         number_of(axis_comm), axis_comm->index, axis_comm->size, over);
+    if (axis_comm->shard->mesh->platform->streams)
+        jd__queued_mark(axis_comm->recorded);
 }
 
 static jd_status make_span(struct jd_shard *shard, const char *text,
@@ -235,6 +238,7 @@ static jd_status connect_members(struct jd_axis_comm *axis_comm,
         .operation = operation,
         .is_started = axis_comm->shard->is_started,
         .nccl = options_of(mesh),
+        .recorded = number_of(axis_comm),
         .is_cancelled = &mesh->body_failure.happened,
     };
     struct jd_cached_comm *end = atomic_load(&axis_comm->end);
@@ -274,6 +278,13 @@ static jd_status begin_call(struct jd_axis_comm *axis_comm,
     return connect_members(axis_comm, operation);
 }
 
+static bool is_transfer(enum jd_activity activity)
+{
+    return activity == JD_ACTIVITY_SEND || activity == JD_ACTIVITY_RECV ||
+           activity == JD_ACTIVITY_RECV_ANY_SIZE ||
+           activity == JD_ACTIVITY_SENDRECV;
+}
+
 jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
                               const struct jd_collective *call, uint64_t rest)
 {
@@ -284,6 +295,7 @@ jd_status jd__axis_comm_enter(struct jd_axis_comm *axis_comm,
         .count = call->count,
         .rest = rest,
         .dtype = (uint8_t)jd__collective_dtype(call),
+        .is_transfer = is_transfer(call->activity),
     });
     jd_status status = begin_call(axis_comm, operation);
     return status == JD_OK ? JD_OK : jd__recorder_leave(status);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shard_stream.c - a shard's stream, on a platform whose calls return before
  * they are done. */
+#include "base/progress.h"
 #include "collectives/mesh/shard.h"
 
 #define STREAM "jd_shard_stream"
@@ -44,8 +45,11 @@ jd_status jd_shard_use_stream(jd_shard *shard, void *stream)
 
 jd_status jd_shard_synchronize(jd_shard *shard)
 {
+    JD_NOTE_CALLER();
     jd_status status = check_shard(shard, SYNCHRONIZE);
-    return status == JD_OK ? jd__platform_await(shard->mesh->platform,
-                                                shard->stream, SYNCHRONIZE)
-                           : status;
+    if (status != JD_OK || !shard->mesh->platform->streams)
+        return status;
+    jd__recorder_enter(&(struct jd_recorder_call){ .operation = SYNCHRONIZE });
+    return jd__recorder_leave(
+        jd__platform_await(shard->mesh->platform, shard->stream, SYNCHRONIZE));
 }

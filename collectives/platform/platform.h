@@ -51,6 +51,9 @@ struct jd_comm_spec {
     /* The same on all members; nothing where the platform has no NCCL. */
     struct jd_nccl_options nccl;
 
+    uint64_t
+        recorded; /* the recorder's number of it, the same on all members */
+
     /* Becomes true where comm_create is to wait no longer, and return
      * ABORTED; only looked at in there. NULL: nobody says so. */
     const atomic_bool *is_cancelled;

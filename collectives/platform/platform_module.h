@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 /* Counts the changes of what is in this header, and of struct jd_platform. */
-#define JD_PLATFORM_MODULE_INTERFACE 7
+#define JD_PLATFORM_MODULE_INTERFACE 8
 
 /* What a module may call; each as the header says that declares it under the
  * same name. Texts are whole: formatting is the module's. */

@@ -11,6 +11,7 @@
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/message_count.h"
 #include "runtime/mpi/world.h"
+#include "runtime/process/wait_queued.h"
 #include "runtime/process/wait_stack.h"
 #include "runtime/process/wait_text.h"
 #include "runtime/recorder/recorder.h"
@@ -106,8 +107,8 @@ static struct jd_missing list_missing(const struct jd_wait *wait,
 {
     size_t most = (size_t)search->most;
     struct jd_missing missing = { malloc(most * sizeof(int)), 0,
-                                  malloc(most * sizeof(struct jd_wait_end)),
-                                  0 };
+                                  malloc(most * sizeof(struct jd_wait_end)), 0,
+                                  NULL };
     if (!missing.processes || !missing.members)
         return missing;
     find_all(wait, search, &missing);
@@ -120,6 +121,7 @@ static void free_missing(struct jd_missing *missing)
 {
     free(missing->processes);
     free(missing->members);
+    free(missing->note);
 }
 
 static bool is_missing(const struct jd_missing *missing, int process)
@@ -177,7 +179,8 @@ static struct jd_missing find_culprits(const struct jd_wait *wait,
                                        double waited,
                                        struct jd_followed *followed)
 {
-    struct jd_missing behind = { wait->behind, wait->num_behind, NULL, 0 };
+    struct jd_missing behind = { wait->behind, wait->num_behind, NULL, 0,
+                                 NULL };
     struct jd_blocked_wait asked = blocked_wait(wait, missing, waited);
     if (!missing->count)
         return *missing;
@@ -188,7 +191,7 @@ static struct jd_missing find_culprits(const struct jd_wait *wait,
     if (followed->count)
         return (struct jd_missing){
             followed->processes, followed->count, followed->members,
-            sort_members(followed->members, followed->num_members)
+            sort_members(followed->members, followed->num_members), NULL
         };
     return behind.count ? behind : *missing;
 }
@@ -408,6 +411,8 @@ static jd_status look_at_missing(const struct jd_wait *wait,
     state->look =
         jd__failure_report_looks(); /* before it is seen who is missing */
     struct jd_missing missing = list_missing(wait, search);
+    if (wait->num_queues && missing.count)
+        state->is_exact = jd__wait_queued_find(wait, &missing);
     if (wait->on_missing && missing.count)
         wait->on_missing(wait->arg, missing.processes, missing.count);
     if (is_tell) {

@@ -34,6 +34,14 @@ typedef int (*jd_wait_missing_f)(void *arg, int *processes);
 
 #define JD_WAIT_CAME 2
 
+/* What a wait is for, queued on the GPU of a member of a communicator. */
+struct jd_wait_queue {
+    uint64_t comm;        /* the recorder's number of it */
+    int member;           /* the caller's number in it */
+    const int *processes; /* of the others, some perhaps twice */
+    int count;
+};
+
 /* Whom and what a wait is for; only read when the wait is long. */
 struct jd_wait {
     const char *operation; /* "jd_psum" */
@@ -69,6 +77,12 @@ struct jd_wait {
      * instead. */
     int *behind;
     int num_behind;
+
+    /* It is for what is queued on GPUs of these communicators: of the missing
+     * only those are named that have not queued as much, where there are any.
+     * NULL: none. */
+    const struct jd_wait_queue *queues;
+    int num_queues;
 
     /* What it is for is handed on from one to the next: those that are missing
      * may wait in the same call themselves. The service is asked for whom, and

@@ -156,6 +156,8 @@ char *jd__wait_describe(const struct jd_wait *wait,
     fprintf(out, " has waited %.3g s for ", waited);
     print_missing(out, wait, missing);
     print_members(out, missing);
+    if (missing->note)
+        fputs(missing->note, out);
     if (wait->is_handed_on && next->count && !is_same(missing, next))
         print_neighbours(out, next);
     return jd__text_end(&text);

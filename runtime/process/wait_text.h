@@ -16,6 +16,7 @@ struct jd_missing {
     int count;
     struct jd_wait_end *members;
     int num_members;
+    char *note; /* what else is known of them, malloc'ed; NULL: nothing */
 };
 
 /* The process's pid means something here. */

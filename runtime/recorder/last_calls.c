@@ -58,11 +58,19 @@ static struct comm *find_comm(struct calls_view *view, uint64_t id)
     return &view->comms[i];
 }
 
+/* Those that all members make: of more than two, sends and receives are some's
+ * alone. */
+static uint64_t shared_calls(const struct jd_ring_comm *member)
+{
+    return member->size > 2 ? jd__ring_collectives(member)
+                            : atomic_load(&member->calls);
+}
+
 static void add_member(struct calls_view *view, const struct process *process,
                        const struct jd_ring_comm *member)
 {
     uint64_t id = atomic_load(&member->id);
-    uint64_t calls = atomic_load(&member->calls);
+    uint64_t calls = shared_calls(member);
     struct comm *comm = id ? find_comm(view, id) : NULL;
     if (!comm)
         return;
@@ -154,7 +162,7 @@ static int add_members(const struct calls_view *view, struct process *process,
     for (int i = 0; i < JD_RING_COMMS && count < room; i++)
         if (atomic_load(&process->ring->comms[i].id) == comm->id) {
             member.behind =
-                comm->calls - atomic_load(&process->ring->comms[i].calls);
+                comm->calls - shared_calls(&process->ring->comms[i]);
             members[count++] = member;
         }
     if (!count && room && lacks_members(comm))

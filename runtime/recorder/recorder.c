@@ -184,6 +184,7 @@ static void begin_comm(struct jd_ring_comm *comm, uint64_t id, int member,
 {
     atomic_store(&comm->id, 0);
     atomic_store(&comm->calls, 0);
+    atomic_store(&comm->transfers, 0);
     atomic_store(&comm->member, member);
     comm->size = size;
     snprintf(comm->text, sizeof comm->text, "%s", text);
@@ -233,10 +234,15 @@ static void note_module(struct jd_ring *ring, const void *address)
 }
 
 /* Only its own thread counts: one thread at a time is in a communicator. */
-static uint64_t count_call(struct jd_ring_comm *comm)
+static uint64_t count_call(struct jd_ring_comm *comm, bool is_transfer)
 {
+    uint64_t transfers =
+        atomic_load_explicit(&comm->transfers, memory_order_relaxed);
     uint64_t calls =
         1 + atomic_load_explicit(&comm->calls, memory_order_relaxed);
+    if (is_transfer)
+        atomic_store_explicit(&comm->transfers, transfers + 1,
+                              memory_order_relaxed);
     atomic_store_explicit(&comm->calls, calls, memory_order_relaxed);
     return calls;
 }
@@ -261,7 +267,7 @@ static void write_call(struct jd_ring *ring, uint64_t number,
         written.comm = atomic_load_explicit(&comm->id, memory_order_relaxed);
         written.member =
             atomic_load_explicit(&comm->member, memory_order_relaxed);
-        written.sequence = count_call(comm);
+        written.sequence = count_call(comm, call->is_transfer);
     }
     jd__ring_write(ring, &written);
     JD_PROBE_ENTER(number, call->operation, comm ? comm->text : "",

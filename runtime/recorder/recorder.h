@@ -37,7 +37,8 @@ struct jd_recorder_call {
     const char *operation;     /* a text that stays for ever */
     struct jd_ring_comm *comm; /* NULL: none, or the recorder is off */
     uint64_t count, rest;
-    uint8_t dtype; /* 0: none */
+    uint8_t dtype;    /* 0: none */
+    bool is_transfer; /* a send or a receive: not of all members */
 };
 
 /* Where jd is initialised: JD_RECORDER and JD_TRACE. Off until then. One

@@ -33,7 +33,7 @@
 #define JD_RING_MAGIC "jd-ring" /* with its NUL, 8 bytes */
 
 enum {
-    JD_RING_VERSION = 3,
+    JD_RING_VERSION = 4,
     JD_RING_CALLS = 4096,
     JD_RING_NAMES = 128,       /* of operations; a power of two */
     JD_RING_COMMS = 128,       /* that are told apart at a time */
@@ -75,7 +75,8 @@ struct jd_ring_call {
 /* A communicator, as one of its members sees it. */
 struct jd_ring_comm {
     _Atomic uint64_t id;    /* the same on all members; 0: not in use */
-    _Atomic uint64_t calls; /* begun so far */
+    _Atomic uint64_t calls; /* begun so far, */
+    _Atomic uint64_t transfers; /* of these, which not all members make */
     _Atomic int32_t member;
     _Atomic uint32_t users; /* 0: the next new one may have its place */
     int32_t size;
@@ -143,6 +144,12 @@ struct jd_ring {
     _Atomic uint32_t clock_newest;  /* its place */
     struct jd_ring_clock clocks[JD_RING_CLOCKS];
 };
+
+/* Its calls that all members make: sends and receives are between two. */
+static inline uint64_t jd__ring_collectives(const struct jd_ring_comm *comm)
+{
+    return atomic_load(&comm->calls) - atomic_load(&comm->transfers);
+}
 
 /* Of memory that is zero. */
 void jd__ring_init(struct jd_ring *ring, int pid, const char *boot_id);

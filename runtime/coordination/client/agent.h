@@ -22,6 +22,7 @@
 #include "runtime/coordination/net/addresses.h"
 #include "runtime/coordination/net/loop.h"
 #include "runtime/recorder/clock_samples.h"
+#include "runtime/recorder/queued.h"
 #include "runtime/recorder/waits.h"
 
 struct jd_agent;
@@ -55,6 +56,9 @@ struct jd_agent_spec {
     char *(*describe_call)(uint64_t number);
     /* As jd__recorder_take_waits(); NULL: it waits for nobody. */
     int (*take_waits)(struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
+    /* As jd__queued_take() and jd__queued_is_new(); NULL: it queues nothing. */
+    int (*take_queued)(struct jd_queued told[JD_QUEUED_MOST]);
+    bool (*has_queued)(void);
     /* On a thread of the agent's: as jd__recorder_describe_wait(); NULL: it
      * knows no words of the sites that those have. */
     bool (*describe_wait)(uint64_t site, char text[JD_WAIT_TEXT]);
@@ -112,6 +116,10 @@ bool jd__agent_tell(struct jd_agent *agent, const Jd__Message *message);
 
 /* After jd__agent_meet. */
 struct jd_service_place jd__agent_place(struct jd_agent *agent);
+
+/* What has been queued since the last heartbeat is told. Blocks: until the
+ * loop's thread has. */
+void jd__agent_say_queued(struct jd_agent *agent);
 
 /* The failure is known, or the end has come in order: what happens to the
  * connection from here on is no news. Threads: any. */

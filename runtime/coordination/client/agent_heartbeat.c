@@ -74,6 +74,33 @@ static void tell_waits(const struct jd_agent *agent, struct waits_told *told,
     heartbeat->waited_us = (uint64_t)(1e6 * all);
 }
 
+/* How much it has queued, as a Heartbeat has it. */
+struct queued_told {
+    struct jd_queued queued[JD_QUEUED_MOST];
+    Jd__Queued entries[JD_QUEUED_MOST];
+    Jd__Queued *pointers[JD_QUEUED_MOST];
+};
+
+static void tell_queued(const struct jd_agent *agent, struct queued_told *told,
+                        Jd__Heartbeat *heartbeat)
+{
+    int count = agent->spec.take_queued(told->queued);
+    for (int i = 0; i < count; i++) {
+        Jd__Queued *entry = told->pointers[i] = &told->entries[i];
+        jd__queued__init(entry);
+        entry->comm = told->queued[i].comm;
+        entry->calls = told->queued[i].calls;
+        entry->is_over = told->queued[i].is_over;
+    }
+    heartbeat->queued = told->pointers;
+    heartbeat->n_queued = (size_t)count;
+}
+
+static bool has_queued(const struct jd_agent *agent)
+{
+    return agent->link && agent->spec.has_queued && agent->spec.has_queued();
+}
+
 static Jd__Progress own_progress(const struct jd_agent *agent)
 {
     Jd__Progress progress = JD__PROGRESS__INIT;
@@ -107,8 +134,11 @@ static void send_heartbeat(struct jd_agent *agent, uint64_t id)
     Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
     Jd__Progress progress = own_progress(agent);
     struct waits_told told;
+    struct queued_told queued;
     if (agent->link && agent->spec.take_waits)
         tell_waits(agent, &told, &heartbeat);
+    if (agent->link && agent->spec.take_queued)
+        tell_queued(agent, &queued, &heartbeat);
     heartbeat.progress = &progress;
     if (id && agent->spec.note_clock)
         heartbeat.clock_ns = begin_clock(agent);
@@ -165,7 +195,8 @@ static bool is_same(const struct jd_progress *a, const struct jd_progress *b)
 static void send_progress(struct jd_agent *agent, double now)
 {
     jd__progress_sample(&agent->progress);
-    if (is_same(&agent->sent_progress, &agent->progress) ||
+    if ((is_same(&agent->sent_progress, &agent->progress) &&
+         !has_queued(agent)) ||
         now - agent->last_progress < 0.9 * progress_interval(agent))
         return;
     agent->last_progress = now;
@@ -240,6 +271,18 @@ static bool find_words(struct jd_agent *agent)
     agent->call = agent->spec.describe_call(number);
     agent->call_of = number;
     return true;
+}
+
+static void say_queued(void *arg)
+{
+    struct jd_agent *agent = arg;
+    if (has_queued(agent))
+        send_heartbeat(agent, 0);
+}
+
+void jd__agent_say_queued(struct jd_agent *agent)
+{
+    jd__loop_run(agent->spec.loop, say_queued, agent);
 }
 
 /* At once, and again with words, which may take their time. */

@@ -365,6 +365,41 @@ void jd__failure_report_follow(const struct jd_blocked_wait *wait,
     end_reporting();
 }
 
+/* As many numbers as the pairs have. */
+static bool take_queued(const Jd__Reply *reply, struct jd_queued_answer *answer)
+{
+    size_t count = reply->n_ranges & ~(size_t)1;
+    answer->ranges = malloc((count + 1) * sizeof *answer->ranges);
+    if (!answer->ranges)
+        return false;
+    if (count)
+        memcpy(answer->ranges, reply->ranges, count * sizeof *reply->ranges);
+    answer->num_ranges = count;
+    answer->num_over = (int)reply->count;
+    answer->fewest = (uint64_t)reply->number;
+    return true;
+}
+
+bool jd__failure_report_queued(uint64_t comm, uint64_t calls,
+                               struct jd_queued_answer *ret_answer)
+{
+    struct jd_client *client = begin_reporting();
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    struct jd_call call = { .operation = "asking what others have queued",
+                            .timeout = ASK_SECONDS,
+                            .grace = ASK_GRACE };
+    if (!client)
+        return false;
+    body.comm = comm;
+    body.calls = calls;
+    jd__call_init(&call, JD__MESSAGE__BODY_INQUIRY, &body);
+    bool is_had = jd__client_call(client, &call) == JD_OK &&
+                  !call.reply->n_rows && take_queued(call.reply, ret_answer);
+    jd__call_finish(&call);
+    end_reporting();
+    return is_had;
+}
+
 static char *ask_about_processes(struct jd_client *client, const int *processes,
                                  int count)
 {

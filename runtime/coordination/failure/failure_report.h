@@ -114,6 +114,19 @@ struct jd_followed {
  * call; none where it cannot be had. Blocks: at most one second. */
 void jd__failure_report_follow(const struct jd_blocked_wait *wait,
                                struct jd_followed *ret_followed);
+/* Which processes have queued as many calls of a communicator (queued.h). */
+struct jd_queued_answer {
+    uint32_t *ranges; /* they, and those that have destroyed it: by twos, the
+                         first and how many; free() them */
+    size_t num_ranges;
+    int num_over;    /* how many have destroyed it */
+    uint64_t fewest; /* calls of another one that has told of any; else 0 */
+};
+
+/* False where it cannot be had. Blocks: at most one second. */
+bool jd__failure_report_queued(uint64_t comm, uint64_t calls,
+                               struct jd_queued_answer *ret_answer);
+
 /* For a wait that is told the first time. */
 uint64_t jd__failure_report_number(void);
 

@@ -441,6 +441,7 @@ void jd__processes_on_heartbeat(struct jd_service *service,
                       message->heartbeat->progress);
         jd__stragglers_on_heartbeat(service, connection->member,
                                     message->heartbeat);
+        jd__queues_on_heartbeat(connection->member, message->heartbeat);
     }
     if (message->heartbeat->clock_ns) {
         reply.asked_ns = message->heartbeat->clock_ns;
@@ -698,11 +699,30 @@ void jd__processes_inquiry_answer(struct jd_service *service,
     free(text);
 }
 
+static void answer_about_queues(struct jd_service *service,
+                                struct jd_connection *connection,
+                                const Jd__Message *message)
+{
+    Jd__Reply reply = JD__REPLY__INIT;
+    const struct jd_queues_answer *answer =
+        jd__queues_ask(service, message->inquiry);
+    reply.status = answer->is_whole ? JD_OK : JD_RESOURCE_EXHAUSTED;
+    reply.ranges = answer->ranges;
+    reply.n_ranges = answer->n_ranges;
+    reply.number = (int64_t)answer->fewest;
+    reply.count = (uint32_t)answer->num_over;
+    jd__service_answer(service, connection, message->id, &reply);
+}
+
 void jd__processes_on_inquiry(struct jd_service *service,
                               struct jd_connection *connection,
                               const Jd__Message *message)
 {
     size_t count = (size_t)service->count;
+    if (message->inquiry->comm) {
+        answer_about_queues(service, connection, message);
+        return;
+    }
     if (message->inquiry->n_processes && *message->inquiry->operation) {
         jd__followed_answer(service, connection, message);
         return;

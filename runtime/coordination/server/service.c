@@ -530,7 +530,9 @@ void jd__service_destroy(struct jd_service *service)
         jd__blocked_forget(service, &service->members[i]);
         free(service->members[i].failure);
         free(service->members[i].call);
+        free(service->members[i].queues);
     }
+    free(service->queues_answer.ranges);
     jd__store_destroy(service->store);
     free(service->heap.items);
     free(service->members);

@@ -147,6 +147,23 @@ struct jd_service_site {
 enum { JD_SERVICE_SITES = 64 };
 
 /* One process of the job. */
+/* How many collectives of a communicator a process has queued on its GPUs. */
+struct jd_told_queue {
+    uint64_t comm, calls;
+    bool is_over; /* it has destroyed it */
+};
+
+/* The last that was asked, and its answer. */
+struct jd_queues_answer {
+    uint64_t comm, calls;
+    double at;
+    bool is_whole;    /* there was memory for it */
+    uint32_t *ranges; /* who has queued as much, as a Reply has them */
+    size_t n_ranges;
+    uint64_t fewest; /* 0: nobody has told of fewer */
+    int num_over;
+};
+
 struct jd_service_process {
     int index;
     enum jd_process_state state;
@@ -179,6 +196,8 @@ struct jd_service_process {
     unsigned num_named;
     int64_t named_in;
     bool is_said_to_straggle;
+    struct jd_told_queue *queues;
+    int num_queues;
     double shown; /* when its stack was last shown to one that gave up, */
     struct jd_service_process *shower; /* this one; NULL: it has printed it */
     struct jd_service_process *shows;  /* whose stack it was answered last */
@@ -293,6 +312,7 @@ struct jd_service {
     void *hosts_by_name; /* tsearch tree of them */
     int num_hosts;
     struct jd_deadline_heap heap;
+    struct jd_queues_answer queues_answer;
     struct jd_wait_text wait_text; /* while waits expire */
 
     struct jd_store *store;
@@ -577,6 +597,15 @@ void jd__traces_forget_reader(struct jd_service *service,
 /* ---- followed.c --------------------------------------------------------- */
 
 jd_request_f jd__followed_answer;
+
+/* ---- queues.c ----------------------------------------------------------- */
+
+/* What a process tells of its own. */
+void jd__queues_on_heartbeat(struct jd_service_process *member,
+                             const Jd__Heartbeat *heartbeat);
+/* Who has queued as many of the inquiry's calls; until the next is asked. */
+const struct jd_queues_answer *jd__queues_ask(struct jd_service *service,
+                                              const Jd__Inquiry *inquiry);
 
 /* ---- blocked.c ---------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "runtime/coordination/preemption/preemption.h"
 #include "runtime/coordination/preemption/preemption_signal.h"
 #include "runtime/coordination/session/session_private.h"
+#include "runtime/recorder/queued.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/trace_file.h"
 
@@ -209,6 +210,8 @@ static jd_status create_agent(struct jd_session *session,
         .tool_path = find_tool_path(spec),
         .describe_call = jd__recorder_own_call,
         .take_waits = jd__recorder_take_waits,
+        .take_queued = jd__queued_take,
+        .has_queued = jd__queued_is_new,
         .describe_wait = jd__recorder_describe_wait,
         .show_trace = jd__trace_file_show,
         .note_clock = jd__recorder_note_clock,

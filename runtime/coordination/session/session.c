@@ -313,6 +313,7 @@ jd_status jd__session_leave(struct jd_session *session, double timeout)
     jd__failure_exit_set_leaving(true);
     jd__failure_exit_await(); /* one that began just before */
     body.at_once = jd__failure_exit_has_begun();
+    jd__agent_say_queued(session->client.agent);
     jd__call_init(&call, JD__MESSAGE__BODY_LEAVE, &body);
     jd_status status = jd__failure_exit_check("jd_shutdown");
     if (status == JD_OK)
