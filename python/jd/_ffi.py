@@ -196,9 +196,6 @@ _STATUS = {
     'jd_psum_scatter_2d': _two_counts,
     'jd_all_gather': _one_count,
     'jd_all_gather_2d': _two_counts,
-    'jd_all_to_all': _one_count,
-    'jd_all_to_all_2d': (*_on_axes, c_void_p, c_void_p, c_size_t, c_size_t,
-                         c_int, c_int, c_int),
     'jd_all_to_all_nd': (*_on_axes, c_void_p, c_void_p, c_int, _longs,
                          c_int, c_int, c_int),
     'jd_ragged_all_to_all': (*_on_axes, c_void_p, c_size_t, c_void_p,
@@ -356,6 +353,8 @@ PROTOTYPES = {**{name: (c_int, takes) for name, takes in _STATUS.items()},
 
 # Public functions of C that have no place in Python, and why.
 LEFT_OUT = {
+    'jd_all_to_all': 'all_to_all() calls jd_all_to_all_nd()',
+    'jd_all_to_all_2d': 'all_to_all() calls jd_all_to_all_nd()',
     'jd_array_from_callback': 'make_array_from_callback() calls '
                               'jd_array_from_blocks()',
     'jd_leaf_in': 'NumPy knows which arrays are only read',

@@ -86,7 +86,7 @@ tap_check "all is well" ends 0 "5 passed, 0 failed, 1 skipped"
 tap_check "and but for sanitizers whole" grep -qx "build-test 1/1" "$work/parts"
 run -- --quick
 tap_check "one build" ends 0 "1 passed, 0 failed, 0 skipped"
-tap_check "and a part" grep -qx "build-test-quick 1/6" "$work/parts"
+tap_check "and a part" grep -qx "build-test-quick 1/12" "$work/parts"
 run FAILING=build-test
 tap_check "a test of the first build fails" ends 1 "4 passed, 1 failed"
 run FAILING=build-test-tsan
