@@ -120,6 +120,7 @@ jd_status jd__world_open_user_comm(struct jd_world *world)
 
 /* ---- the end ------------------------------------------------------------ */
 
+#define PROBES 100       /* some 20 us */
 #define LEFT_SECONDS 1.0 /* for all messages that nobody took */
 
 /* Whether all of it came in time; what may still come keeps the buffer. */
@@ -139,6 +140,17 @@ static bool take_message(MPI_Message message, void *buffer, int bytes,
     return done;
 }
 
+/* What has come is seen by one of several probes, not by each. */
+static bool find_message(MPI_Comm comm, MPI_Message *message,
+                         MPI_Status *status)
+{
+    int found = 0, code = MPI_SUCCESS;
+    for (int i = 0; i < PROBES && code == MPI_SUCCESS && !found; i++)
+        code = MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, message,
+                           status);
+    return code == MPI_SUCCESS && found;
+}
+
 /* After a member has given up, messages that it was to take may lie there.
  * MPICH 5 ends the job where a communicator is freed with one. A long one whose
  * sender is gone never comes whole. */
@@ -148,10 +160,8 @@ static void drop_messages(MPI_Comm comm)
     for (bool goes_on = true; goes_on && jd__clock_now() < deadline;) {
         MPI_Message message;
         MPI_Status status;
-        int found = 0, bytes = 0;
-        if (MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &message,
-                        &status) != MPI_SUCCESS ||
-            !found)
+        int bytes = 0;
+        if (!find_message(comm, &message, &status))
             return;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
         void *buffer = malloc(bytes > 0 ? (size_t)bytes : 1);

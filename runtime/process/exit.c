@@ -29,7 +29,8 @@
 
 /* Of the process, because exit handlers are. */
 static struct {
-    pid_t pid; /* who installed the handler; 0: nobody */
+    pid_t pid;    /* who installed the handler; 0: nobody */
+    bool has_run; /* it is installed twice: see jd__exit_owns_mpi() */
     jd_status (*shut_down)(void);
     bool owns_mpi;
     struct jd_cluster *cluster; /* of the start that owns MPI; or NULL */
@@ -115,8 +116,9 @@ static void end_in_order(void)
 static void at_exit(int code, void *unused)
 {
     (void)unused;
-    if (getpid() != exit_state.pid)
+    if (getpid() != exit_state.pid || exit_state.has_run)
         return;
+    exit_state.has_run = true;
     if (code == 0) {
         end_in_order();
     } else {
@@ -139,9 +141,13 @@ jd_status jd__exit_install(jd_status (*shut_down)(void))
     return JD_OK;
 }
 
+/* Handlers run in the reverse order. MPICH 5 takes leave of its launcher in one
+ * of its own, after MPI_Finalize: so jd's comes after MPI_Init too. */
 void jd__exit_owns_mpi(struct jd_cluster *cluster, double shutdown_timeout,
                        double notice)
 {
+    if (!exit_state.owns_mpi)
+        on_exit(at_exit, NULL); /* where it cannot, the first one stays */
     exit_state.owns_mpi = true;
     exit_state.cluster = cluster;
     exit_state.shutdown_timeout = shutdown_timeout;
