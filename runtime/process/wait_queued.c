@@ -44,7 +44,7 @@ static void look_at_queue(const struct jd_wait_queue *queue,
         search->first = queue;
         search->fewest = answer.fewest;
     }
-    search->is_whole = search->is_whole && !answer.num_over;
+    search->is_whole = search->is_whole && !answer.num_unknown;
     free(answer.ranges);
 }
 

@@ -16,6 +16,7 @@ static struct {
     struct mark marks[JD_RING_COMMS];
     uint64_t over[JD_QUEUED_MOST]; /* whose places others have taken */
     int num_over;
+    bool is_partial, has_told_so;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static uint64_t id_of(const struct jd_ring_comm *comm)
@@ -27,21 +28,28 @@ static void end_mark(struct mark *mark)
 {
     if (mark->id && mark->told && state.num_over < JD_QUEUED_MOST)
         state.over[state.num_over++] = mark->id;
+    else if (mark->id && mark->told)
+        state.is_partial = true;
     mark->id = 0;
+}
+
+static void begin_mark(struct mark *mark, uint64_t id)
+{
+    if (mark->id == id)
+        return;
+    end_mark(mark);
+    *mark = (struct mark){ .id = id };
 }
 
 void jd__queued_mark(const struct jd_ring_comm *comm)
 {
     const struct jd_ring *ring = jd__recorder_own();
-    if (!comm || !ring || comm < ring->comms ||
-        comm >= ring->comms + JD_RING_COMMS)
-        return;
-    struct mark *mark = &state.marks[comm - ring->comms];
     pthread_mutex_lock(&state.lock);
-    if (mark->id != id_of(comm)) {
-        end_mark(mark);
-        *mark = (struct mark){ .id = id_of(comm) };
-    }
+    if (comm && ring && comm >= ring->comms &&
+        comm < ring->comms + JD_RING_COMMS)
+        begin_mark(&state.marks[comm - ring->comms], id_of(comm));
+    else
+        state.is_partial = true;
     pthread_mutex_unlock(&state.lock);
 }
 
@@ -89,12 +97,12 @@ int jd__queued_take(struct jd_queued told[JD_QUEUED_MOST])
 {
     const struct jd_ring *ring = jd__recorder_own();
     int count = 0;
-    if (!ring)
-        return 0;
     pthread_mutex_lock(&state.lock);
-    end_unused(ring);
+    state.has_told_so = state.is_partial;
+    if (ring)
+        end_unused(ring);
     count = take_over(told);
-    for (int i = 0; i < JD_RING_COMMS && count < JD_QUEUED_MOST; i++)
+    for (int i = 0; ring && i < JD_RING_COMMS && count < JD_QUEUED_MOST; i++)
         if (is_new(ring, i))
             told[count++] = count_all(ring, state.marks[i].id);
     pthread_mutex_unlock(&state.lock);
@@ -104,14 +112,20 @@ int jd__queued_take(struct jd_queued told[JD_QUEUED_MOST])
 bool jd__queued_is_new(void)
 {
     const struct jd_ring *ring = jd__recorder_own();
-    bool is = false;
-    if (!ring)
-        return false;
     pthread_mutex_lock(&state.lock);
-    end_unused(ring);
-    is = state.num_over > 0;
-    for (int i = 0; !is && i < JD_RING_COMMS; i++)
+    if (ring)
+        end_unused(ring);
+    bool is = state.num_over > 0 || state.is_partial != state.has_told_so;
+    for (int i = 0; ring && !is && i < JD_RING_COMMS; i++)
         is = is_new(ring, i);
+    pthread_mutex_unlock(&state.lock);
+    return is;
+}
+
+bool jd__queued_is_partial(void)
+{
+    pthread_mutex_lock(&state.lock);
+    bool is = state.is_partial;
     pthread_mutex_unlock(&state.lock);
     return is;
 }

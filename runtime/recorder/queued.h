@@ -25,7 +25,8 @@ struct jd_queued {
     bool is_over; /* it has been destroyed; it may be made anew */
 };
 
-/* Its calls return before they are done. NULL is nothing. */
+/* Its calls return before they are done. NULL: one that is not recorded, and
+ * from then on what is told is not all. */
 void jd__queued_mark(const struct jd_ring_comm *comm);
 
 /* Those whose numbers have changed since they were taken last; how many. What
@@ -34,6 +35,9 @@ int jd__queued_take(struct jd_queued told[JD_QUEUED_MOST]);
 
 /* Whether there is anything to take. */
 bool jd__queued_is_new(void);
+
+/* Whether there are communicators that are not told of. */
+bool jd__queued_is_partial(void);
 
 /* How many collectives that member of this process has begun; 0: none, or it
  * is not recorded. */

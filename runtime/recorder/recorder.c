@@ -236,13 +236,11 @@ static void note_module(struct jd_ring *ring, const void *address)
 /* Only its own thread counts: one thread at a time is in a communicator. */
 static uint64_t count_call(struct jd_ring_comm *comm, bool is_transfer)
 {
-    uint64_t transfers =
-        atomic_load_explicit(&comm->transfers, memory_order_relaxed);
+
     uint64_t calls =
         1 + atomic_load_explicit(&comm->calls, memory_order_relaxed);
     if (is_transfer)
-        atomic_store_explicit(&comm->transfers, transfers + 1,
-                              memory_order_relaxed);
+        atomic_fetch_add_explicit(&comm->transfers, 1, memory_order_relaxed);
     atomic_store_explicit(&comm->calls, calls, memory_order_relaxed);
     return calls;
 }

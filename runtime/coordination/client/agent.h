@@ -56,9 +56,11 @@ struct jd_agent_spec {
     char *(*describe_call)(uint64_t number);
     /* As jd__recorder_take_waits(); NULL: it waits for nobody. */
     int (*take_waits)(struct jd_waited worst[JD_WAITED_MOST], double *ret_all);
-    /* As jd__queued_take() and jd__queued_is_new(); NULL: it queues nothing. */
+    /* As jd__queued_take(), jd__queued_is_new() and jd__queued_is_partial();
+     * NULL: it queues nothing. */
     int (*take_queued)(struct jd_queued told[JD_QUEUED_MOST]);
     bool (*has_queued)(void);
+    bool (*is_queued_partial)(void);
     /* On a thread of the agent's: as jd__recorder_describe_wait(); NULL: it
      * knows no words of the sites that those have. */
     bool (*describe_wait)(uint64_t site, char text[JD_WAIT_TEXT]);

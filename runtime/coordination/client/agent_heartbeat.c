@@ -94,6 +94,7 @@ static void tell_queued(const struct jd_agent *agent, struct queued_told *told,
     }
     heartbeat->queued = told->pointers;
     heartbeat->n_queued = (size_t)count;
+    heartbeat->queued_is_partial = agent->spec.is_queued_partial();
 }
 
 static bool has_queued(const struct jd_agent *agent)

@@ -375,7 +375,7 @@ static bool take_queued(const Jd__Reply *reply, struct jd_queued_answer *answer)
     if (count)
         memcpy(answer->ranges, reply->ranges, count * sizeof *reply->ranges);
     answer->num_ranges = count;
-    answer->num_over = (int)reply->count;
+    answer->num_unknown = (int)reply->count;
     answer->fewest = (uint64_t)reply->number;
     return true;
 }

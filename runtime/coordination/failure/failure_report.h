@@ -116,10 +116,10 @@ void jd__failure_report_follow(const struct jd_blocked_wait *wait,
                                struct jd_followed *ret_followed);
 /* Which processes have queued as many calls of a communicator (queued.h). */
 struct jd_queued_answer {
-    uint32_t *ranges; /* they, and those that have destroyed it: by twos, the
+    uint32_t *ranges; /* they, and those of whom it is not known: by twos, the
                          first and how many; free() them */
     size_t num_ranges;
-    int num_over;    /* how many have destroyed it */
+    int num_unknown; /* processes, members or not */
     uint64_t fewest; /* calls of another one that has told of any; else 0 */
 };
 

@@ -710,7 +710,7 @@ static void answer_about_queues(struct jd_service *service,
     reply.ranges = answer->ranges;
     reply.n_ranges = answer->n_ranges;
     reply.number = (int64_t)answer->fewest;
-    reply.count = (uint32_t)answer->num_over;
+    reply.count = (uint32_t)answer->num_unknown;
     jd__service_answer(service, connection, message->id, &reply);
 }
 

@@ -29,14 +29,17 @@ static struct jd_told_queue *add_queue(struct jd_service_process *member)
 {
     int count = member->num_queues;
     if (count == MOST_QUEUES) {
+        member->has_more_queues = true;
         memmove(&member->queues[0], &member->queues[1],
                 (MOST_QUEUES - 1) * sizeof *member->queues);
         return &member->queues[MOST_QUEUES - 1];
     }
     struct jd_told_queue *queues =
         realloc(member->queues, ((size_t)count + 1) * sizeof *queues);
-    if (!queues)
+    if (!queues) {
+        member->has_more_queues = true;
         return NULL;
+    }
     member->queues = queues;
     member->num_queues++;
     return &queues[count];
@@ -45,6 +48,7 @@ static struct jd_told_queue *add_queue(struct jd_service_process *member)
 void jd__queues_on_heartbeat(struct jd_service_process *member,
                              const Jd__Heartbeat *heartbeat)
 {
+    member->has_more_queues |= heartbeat->queued_is_partial;
     for (size_t i = 0; i < heartbeat->n_queued && i < JD_QUEUED_MOST; i++) {
         const Jd__Queued *told = heartbeat->queued[i];
         struct jd_told_queue *queue = find_queue(member, told->comm);
@@ -56,10 +60,11 @@ void jd__queues_on_heartbeat(struct jd_service_process *member,
     }
 }
 
-static bool is_there(const struct jd_told_queue *queue,
-                     const Jd__Inquiry *inquiry)
+/* It may have queued any number. */
+static bool is_unknown(const struct jd_service_process *member,
+                       const struct jd_told_queue *queue)
 {
-    return queue && (queue->is_over || queue->calls >= inquiry->calls);
+    return queue ? queue->is_over : member->has_more_queues;
 }
 
 static void find_answer(struct jd_service *service, const Jd__Inquiry *inquiry,
@@ -72,10 +77,11 @@ static void find_answer(struct jd_service *service, const Jd__Inquiry *inquiry,
                                          .calls = inquiry->calls,
                                          .at = service->now };
     for (int i = 0; numbers && i < service->count; i++) {
-        const struct jd_told_queue *queue =
-            find_queue(&service->members[i], inquiry->comm);
-        answer->num_over += queue && queue->is_over;
-        if (is_there(queue, inquiry))
+        const struct jd_service_process *member = &service->members[i];
+        const struct jd_told_queue *queue = find_queue(member, inquiry->comm);
+        bool is = is_unknown(member, queue);
+        answer->num_unknown += is;
+        if (is || (queue && queue->calls >= inquiry->calls))
             numbers[count++] = i;
         else if (queue && (!answer->fewest || queue->calls < answer->fewest))
             answer->fewest = queue->calls;

@@ -161,7 +161,7 @@ struct jd_queues_answer {
     uint32_t *ranges; /* who has queued as much, as a Reply has them */
     size_t n_ranges;
     uint64_t fewest; /* 0: nobody has told of fewer */
-    int num_over;
+    int num_unknown;
 };
 
 struct jd_service_process {
@@ -198,6 +198,7 @@ struct jd_service_process {
     bool is_said_to_straggle;
     struct jd_told_queue *queues;
     int num_queues;
+    bool has_more_queues; /* that are not among these */
     double shown; /* when its stack was last shown to one that gave up, */
     struct jd_service_process *shower; /* this one; NULL: it has printed it */
     struct jd_service_process *shows;  /* whose stack it was answered last */

@@ -67,7 +67,20 @@ START_TEST(what_returns_when_it_is_done_is_not_told)
     struct jd_ring_comm *comm = jd__recorder_comm_get(7, 0, 4, "axis \"x\"");
     call_on(comm, 3, false);
     ck_assert(!jd__queued_is_new());
+}
+END_TEST
+
+START_TEST(what_is_not_recorded_is_known_to_be_there)
+{
+    ck_assert(!jd__queued_is_partial());
     jd__queued_mark(NULL);
+    ck_assert(jd__queued_is_new());
+    ck_assert_int_eq(jd__queued_take(told), 0);
+    ck_assert(jd__queued_is_partial());
+    ck_assert(!jd__queued_is_new());
+    jd__recorder_configure(false, false);
+    ck_assert(!jd__queued_is_new());
+    ck_assert(jd__queued_is_partial());
 }
 END_TEST
 
@@ -156,6 +169,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, switch_on, NULL);
     tcase_add_test(tcase, what_is_new_is_told_once);
     tcase_add_test(tcase, what_returns_when_it_is_done_is_not_told);
+    tcase_add_test(tcase, what_is_not_recorded_is_known_to_be_there);
     tcase_add_test(tcase, sends_do_not_count);
     tcase_add_test(tcase, of_several_members_the_fewest_count);
     tcase_add_test(tcase, one_that_is_gone_is_over);

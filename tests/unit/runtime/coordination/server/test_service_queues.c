@@ -86,14 +86,31 @@ START_TEST(an_answer_stays_for_a_moment)
 }
 END_TEST
 
+/* It has some that it does not record. */
+START_TEST(who_does_not_tell_all_may_have_queued_the_others)
+{
+    Jd__Heartbeat body = JD__HEARTBEAT__INIT;
+    start(2);
+    start_joined(2);
+    tell_queued(1, COMM, 3, false);
+    body.queued_is_partial = true;
+    tell(&peers[1], JD__MESSAGE__BODY_HEARTBEAT, &body);
+    expect_there(COMM + 1, 5, "1 ", 0, 1);
+    expect_there(COMM, 5, "", 3, 0);
+    finish();
+}
+END_TEST
+
 START_TEST(of_many_the_oldest_are_forgotten)
 {
     start(2);
     start_joined(2);
-    for (uint64_t i = 1; i <= 65; i++)
+    for (uint64_t i = 1; i <= 64; i++)
         tell_queued(1, i, 5, false);
-    expect_there(1, 5, "", 0, 0);
-    expect_there(2, 5, "1 ", 0, 0);
+    expect_there(65, 5, "", 0, 0);
+    tell_queued(1, 65, 5, false);
+    expect_there(1, 6, "1 ", 0, 1); /* not known any more */
+    expect_there(2, 6, "", 5, 0);
     expect_there(65, 5, "1 ", 0, 0);
     finish();
 }
@@ -106,6 +123,7 @@ int main(void)
     tcase_add_test(tcase, who_has_queued_as_much_is_there);
     tcase_add_test(tcase, of_one_that_is_over_nothing_is_known);
     tcase_add_test(tcase, an_answer_stays_for_a_moment);
+    tcase_add_test(tcase, who_does_not_tell_all_may_have_queued_the_others);
     tcase_add_test(tcase, of_many_the_oldest_are_forgotten);
     return unit_main(suite);
 }
