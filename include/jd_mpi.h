@@ -50,12 +50,20 @@ JD_API jd_status jd_initialize_on(MPI_Comm comm, const jd_options *options,
  */
 JD_API MPI_Comm jd_mpi_comm(void);
 
+/* MPI_Fint; an int where mpi.h is that of MPI's standard ABI, which has none.
+ */
+#ifdef MPI_ABI
+typedef int jd_mpi_fint;
+#else
+typedef MPI_Fint jd_mpi_fint;
+#endif
+
 /*
  * The same as a Fortran handle, of `use mpi`, and of `use mpi_f08` as the
  * MPI_VAL of a type(MPI_Comm); that of MPI_COMM_NULL on failure.
- * Source: MPI_Comm_c2f.
+ * Source: MPI_Comm_c2f, MPI_Comm_toint.
  */
-JD_API MPI_Fint jd_mpi_comm_f(void);
+JD_API jd_mpi_fint jd_mpi_comm_f(void);
 
 #ifdef __cplusplus
 }

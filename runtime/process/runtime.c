@@ -326,7 +326,11 @@ MPI_Comm jd_mpi_comm(void)
     return runtime->world.user_comm;
 }
 
-MPI_Fint jd_mpi_comm_f(void)
+jd_mpi_fint jd_mpi_comm_f(void)
 {
+#ifdef MPI_ABI
+    return MPI_Comm_toint(jd_mpi_comm());
+#else
     return MPI_Comm_c2f(jd_mpi_comm());
+#endif
 }
