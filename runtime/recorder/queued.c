@@ -26,9 +26,10 @@ static uint64_t id_of(const struct jd_ring_comm *comm)
 
 static void end_mark(struct mark *mark)
 {
-    if (mark->id && mark->told && state.num_over < JD_QUEUED_MOST)
+    bool was_told = mark->id && mark->told;
+    if (was_told && state.num_over < JD_QUEUED_MOST)
         state.over[state.num_over++] = mark->id;
-    else if (mark->id && mark->told)
+    else if (was_told)
         state.is_partial = true;
     mark->id = 0;
 }

@@ -234,15 +234,11 @@ static void note_module(struct jd_ring *ring, const void *address)
 }
 
 /* Only its own thread counts: one thread at a time is in a communicator. */
-static uint64_t count_call(struct jd_ring_comm *comm, bool is_transfer)
+static uint64_t count_one(_Atomic uint64_t *number)
 {
-
-    uint64_t calls =
-        1 + atomic_load_explicit(&comm->calls, memory_order_relaxed);
-    if (is_transfer)
-        atomic_fetch_add_explicit(&comm->transfers, 1, memory_order_relaxed);
-    atomic_store_explicit(&comm->calls, calls, memory_order_relaxed);
-    return calls;
+    uint64_t counted = 1 + atomic_load_explicit(number, memory_order_relaxed);
+    atomic_store_explicit(number, counted, memory_order_release);
+    return counted;
 }
 
 static void write_call(struct jd_ring *ring, uint64_t number,
@@ -265,7 +261,9 @@ static void write_call(struct jd_ring *ring, uint64_t number,
         written.comm = atomic_load_explicit(&comm->id, memory_order_relaxed);
         written.member =
             atomic_load_explicit(&comm->member, memory_order_relaxed);
-        written.sequence = count_call(comm, call->is_transfer);
+        written.sequence = count_one(&comm->calls);
+        if (call->is_transfer)
+            count_one(&comm->transfers);
     }
     jd__ring_write(ring, &written);
     JD_PROBE_ENTER(number, call->operation, comm ? comm->text : "",

@@ -145,10 +145,12 @@ struct jd_ring {
     struct jd_ring_clock clocks[JD_RING_CLOCKS];
 };
 
-/* Its calls that all members make: sends and receives are between two. */
+/* Its calls that all members make: sends and receives are between two. These
+ * are counted last and read first, so that there are never more of them. */
 static inline uint64_t jd__ring_collectives(const struct jd_ring_comm *comm)
 {
-    return atomic_load(&comm->calls) - atomic_load(&comm->transfers);
+    uint64_t transfers = atomic_load(&comm->transfers);
+    return atomic_load(&comm->calls) - transfers;
 }
 
 /* Of memory that is zero. */
