@@ -280,24 +280,36 @@ static void suspect_leaving(struct jd_service *service,
                             : jd__blocked_seconds(blocked));
 }
 
+static void print_leaving(FILE *out, const struct jd_service *service,
+                          const struct jd_awaited_member *awaited)
+{
+    const struct jd_blocked *blocked = awaited->blocked;
+    bool has_left =
+        service->members[awaited->process].state == JD_PROCESS_STATE_LEFT;
+    fprintf(out, "it %s%s, and process %d has waited %.3g s for it in %s",
+            has_left ? "has left the job" : "is in jd_shutdown",
+            has_all(awaited) ? ", all of its messages have come" : "",
+            blocked->member->index, service->now - blocked->since,
+            blocked->operation);
+    jd__processes_print_place(out, blocked->member, blocked->since);
+    fputs("; all members must make the same calls before they leave", out);
+}
+
 /* One that has left counts as leaving once more: only so can it fail. */
 static void fail_leaving(struct jd_service *service,
                          const struct jd_awaited_member *awaited)
 {
-    const struct jd_blocked *blocked = awaited->blocked;
     struct jd_service_process *leaving = &service->members[awaited->process];
-    const char *where = leaving->state == JD_PROCESS_STATE_LEFT
-                            ? "has left the job"
-                            : "is in jd_shutdown";
+    struct jd_text written;
+    FILE *out = jd__text_begin(&written);
+    if (out)
+        print_leaving(out, service, awaited);
+    char *text = jd__text_end(&written);
     jd__processes_set_state(service, leaving, JD_PROCESS_STATE_LEAVING);
-    jd__failures_add(
-        service, leaving,
-        "it %s%s, and process %d has waited %.3g s for it in %s; all members "
-        "must make the same calls before they leave",
-        where, has_all(awaited) ? ", all of its messages have come" : "",
-        blocked->member->index, service->now - blocked->since,
-        blocked->operation);
+    jd__failures_add(service, leaving, "%s",
+                     text ? text : "it leaves, and another waits for it");
     leaving->is_stuck = true;
+    free(text);
 }
 
 /* What may be under way has its time. */

@@ -3,7 +3,9 @@
  * circles.c - processes that wait for each other in a circle: in calls that
  * they have told of (blocked.c), and at barriers, which are the service's own.
  * None of them can go on. Each that has told of its wait is asked again, twice
- * and for a while, and what all of them have then confirmed ends the job.
+ * and for a while, and what all of them have then confirmed ends the job. Those
+ * at barriers are asked once, for the place in the program; that is not waited
+ * for.
  */
 #include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
@@ -145,6 +147,7 @@ static void print_step(FILE *out, const struct circle_step *step)
         jd__barriers_describe_doing(out, step->barrier);
     else
         fprintf(out, "waits in %s", step->blocked->operation);
+    jd__processes_print_place(out, step->member, since_of(step));
 }
 
 static void print_circle(FILE *out, const struct path *path)
@@ -178,10 +181,25 @@ static void fail_circle(const struct path *path)
     free(text);
 }
 
+/* Where they wait in the program, which their arrivals do not have. */
+static void ask_places(const struct path *path)
+{
+    struct jd_service *service = path->service;
+    for (int i = path->first; i < path->count; i++) {
+        struct jd_service_process *member = path->steps[i].member;
+        if (!path->steps[i].barrier)
+            continue;
+        member->place_asked = service->now;
+        jd__blocked_look(service, member);
+        service->circles_due = service->now + NOTICE_SECONDS;
+    }
+}
+
 /* From now on; what was known of some of them may be over. */
 static void suspect_circle(const struct path *path)
 {
     double seconds = 0;
+    ask_places(path);
     for (int i = path->first; i < path->count; i++)
         if (path->steps[i].blocked)
             seconds =
@@ -189,6 +207,12 @@ static void suspect_circle(const struct path *path)
     for (int i = path->first; i < path->count; i++)
         if (path->steps[i].blocked)
             jd__blocked_suspect(path->service, path->steps[i].blocked, seconds);
+}
+
+static bool is_asked(const struct circle_step *step)
+{
+    return step->barrier ? step->member->place_asked > step->barrier->since
+                         : step->blocked->asked != 0;
 }
 
 /* The waits that were told of are suspected together, and barriers are older
@@ -199,9 +223,11 @@ static bool is_suspected(const struct path *path)
     double due = -1, oldest = path->service->now;
     for (int i = path->first; i < path->count; i++) {
         const struct circle_step *step = &path->steps[i];
+        if (!is_asked(step))
+            return false;
         if (step->barrier)
             continue;
-        if (!step->blocked->asked || (due >= 0 && step->blocked->due != due))
+        if (due >= 0 && step->blocked->due != due)
             return false;
         due = step->blocked->due;
         oldest = fmin(oldest, step->blocked->suspected);
@@ -212,11 +238,19 @@ static bool is_suspected(const struct path *path)
     return true;
 }
 
+/* The barrier is the service's own; its members have had time to answer. */
+static bool is_step_certain(const struct jd_service *service,
+                            const struct circle_step *step)
+{
+    return step->barrier
+               ? service->now >= step->member->place_asked + NOTICE_SECONDS
+               : jd__blocked_is_certain(step->blocked);
+}
+
 static bool is_certain(const struct path *path)
 {
     for (int i = path->first; i < path->count; i++)
-        if (path->steps[i].blocked &&
-            !jd__blocked_is_certain(path->steps[i].blocked))
+        if (!is_step_certain(path->service, &path->steps[i]))
             return false;
     return true;
 }
@@ -279,5 +313,5 @@ double jd__circles_tick(struct jd_service *service)
     if (path.dead)
         weigh_barriers(&path);
     free(path.dead);
-    return INFINITY;
+    return service->circles_due ? service->circles_due : INFINITY;
 }

@@ -266,6 +266,21 @@ static void print_call(FILE *out, const struct jd_service_process *member,
         fprintf(out, ": %s", member->call);
 }
 
+/* It is the last that a call's words have. */
+void jd__processes_print_place(FILE *out,
+                               const struct jd_service_process *member,
+                               double since)
+{
+    static const char before[] = ", called at ";
+    const char *place = NULL;
+    if (!member->call || member->told < since)
+        return;
+    for (const char *at = member->call; (at = strstr(at, before)); place = at)
+        at += sizeof before - 1;
+    if (place)
+        fprintf(out, " at %s", place);
+}
+
 static void print_operation(FILE *out, const struct jd_service_process *member)
 {
     fprintf(out, "%s, its operation %llu", member->operation,

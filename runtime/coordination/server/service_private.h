@@ -187,6 +187,7 @@ struct jd_service_process {
     bool inside;
     double since, told;         /* since when it is so; when it said so */
     char *call;                 /* in more words; NULL: it has said none */
+    double place_asked;         /* when it was asked for them in a circle */
     struct jd_blocked *blocked; /* the newest first */
     struct jd_awaited_member *awaited_by; /* in the waits of others */
     struct jd_minute minute;
@@ -501,6 +502,11 @@ uint32_t *jd__processes_ranges(const int *numbers, int count, size_t *ret_n);
  * "; it waits at barrier "a", for 3.1 s", or nothing. */
 void jd__processes_print_doing(FILE *out, const struct jd_service *service,
                                const struct jd_service_process *member);
+/* " at train.c:120 (step+0x4c)", where it has said since then in which call it
+ * is; else nothing. */
+void jd__processes_print_place(FILE *out,
+                               const struct jd_service_process *member,
+                               double since);
 /* A reply in words about the member: "process 3 (train, pid 99 on h0)" and what
  * follows. */
 __attribute__((format(printf, 6, 7))) void

@@ -42,6 +42,12 @@ static void answer_look(int process, struct said said)
     drop(look);
 }
 
+/* What it is in, for long, and where in its program. */
+static void say_place(int process, const char *operation, const char *call)
+{
+    beat_calling(&peers[process], operation, 7, true, 20000, call);
+}
+
 static void expect_failure_begins(struct peer *peer, const char *text)
 {
     Jd__Message *message = take(peer, JD__MESSAGE__BODY_FAILURE);
@@ -86,13 +92,17 @@ START_TEST(who_leaves_while_it_is_waited_for_has_failed)
     pass(0.3);
     expect_all_quiet();
     pass(0.2);
+    say_place(0, "jd_psum",
+              "jd_psum of 1 x F64 over axis \"x\" (call 2 "
+              "there), called at train.c:120 (step+0x4c)");
     answer_look(0, psum);
     pass(0.05);
     expect_failure_begins(&peers[0],
                           "process 1 (train, pid 101 on h0): it is in "
                           "jd_shutdown, and process 0 has waited 0.5 s for it "
-                          "in jd_psum over axis \"x\"; all members must make "
-                          "the same calls before they leave, 0.03 s ago");
+                          "in jd_psum over axis \"x\" at train.c:120 "
+                          "(step+0x4c); all members must make the same calls "
+                          "before they leave, 0.03 s ago");
     finish();
 }
 END_TEST
@@ -490,16 +500,24 @@ START_TEST(a_barrier_against_a_call_is_a_circle)
     start_noticing(2, 20);
     arrive_alone(1, "here");
     pass(20.1);
+    say_place(0, "jd_psum",
+              "jd_psum of 1 x F64 over axis \"x\" (call 2 "
+              "there), called at train.c:120 (step+0x4c)");
     say(0, waits_for_1);
     answer_look(0, waits_for_1);
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    say_place(1, "jd_wait_at_barrier",
+              "jd_wait_at_barrier, called at \", called at read.c:58 (next)");
     pass(0.5);
     answer_look(0, waits_for_1);
     pass(0.05);
     expect_failure_begins(
-        &peers[0], "process 0 (train, pid 100 on h0): it waits in jd_psum over "
-                   "axis \"x\" for process 1, which waits at barrier "
-                   "\"here\" for process 0, for 20 s: none of them can go on; "
-                   "all members must make the same calls in the same order, ");
+        &peers[0],
+        "process 0 (train, pid 100 on h0): it waits in jd_psum over axis "
+        "\"x\" at train.c:120 (step+0x4c) for process 1, which waits at "
+        "barrier \"here\" at read.c:58 (next) for process 0, for 20 s: none "
+        "of them can go on; all members must make the same calls in the same "
+        "order, ");
     finish();
 }
 END_TEST
@@ -527,15 +545,23 @@ END_TEST
 START_TEST(barriers_of_two_names_are_a_circle)
 {
     start_noticing(2, 20);
+    say_place(1, "jd_psum", "jd_psum, called at where.c:1");
+    pass(0.01);
     arrive_alone(0, "a");
     uint64_t id = arrive_alone(1, "b");
     pass(20);
     notice(1, id);
     pass(0.5);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    say_place(0, "jd_wait_at_barrier", "jd_wait_at_barrier, called at a.c:1");
+    pass(0.3);
+    expect_all_quiet();
+    pass(0.2);
     expect_failure_begins(
         &peers[1], "process 0 (train, pid 100 on h0): it waits at barrier "
-                   "\"a\" for process 1, which waits at barrier \"b\" for "
-                   "process 0, for 20.4 s: none of them can go on; ");
+                   "\"a\" at a.c:1 for process 1, which waits at barrier "
+                   "\"b\" for process 0, for 20.8 s: none of them can go on; ");
     finish();
 }
 END_TEST
