@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "collectives/multihost/leaves.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,23 @@ static void describe_value(const jd_array *array, const jd_leaf *value,
     jd__value_digest(value->data, bytes, ret_desc->value);
 }
 
+/* With its own place alone: where values differ, calls seldom do. */
+static jd_status fail_values(const struct jd_agree_list *list, int process)
+{
+    struct jd_site_text site = jd__site_of_caller();
+    jd_fail(JD_INVALID_ARGUMENT,
+            OPERATION ": processes %d and %d give different values (bit for "
+                      "bit); jd_broadcast_one_to_all() makes them the same, "
+                      "jd_assert_equal() finds the element, and "
+                      "jd_array_from_process_local_data() takes of each "
+                      "process what it has",
+            list->processes[0], process);
+    if (site.text[0])
+        jd__fail_suffix(JD_INVALID_ARGUMENT, "; process %d calls at %s",
+                        list->processes[list->index], site.text);
+    return JD_INVALID_ARGUMENT;
+}
+
 static jd_status compare_descs(const struct jd_agree_list *array_agree,
                                const struct desc *descs)
 {
@@ -84,14 +102,7 @@ static jd_status compare_descs(const struct jd_agree_list *array_agree,
                                      "of their devices differ",
                            first, process);
         if (memcmp(descs[i].value, descs[0].value, sizeof descs->value) != 0)
-            return jd_fail(JD_INVALID_ARGUMENT,
-                           OPERATION
-                           ": processes %d and %d give different values (bit "
-                           "for bit); jd_broadcast_one_to_all() makes them the "
-                           "same, jd_assert_equal() finds the element, and "
-                           "jd_array_from_process_local_data() takes of each "
-                           "process what it has",
-                           first, process);
+            return fail_values(array_agree, process);
     }
     return JD_OK;
 }

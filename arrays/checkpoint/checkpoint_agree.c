@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "jd_multihost.h"
 #include "jd_process.h"
+#include "runtime/recorder/site.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,24 +74,81 @@ static int shown_length(const char *text)
     return length < SHOWN ? (int)length : SHOWN;
 }
 
+/* What a process calls, and where in its program; the place may be "". */
+struct call_said {
+    const char *operation, *site, *what;
+};
+
+/* As it travels: a line each, of which the last may have more. */
+static void print_own(const struct jd_io *io, const char *what, char *text)
+{
+    struct jd_site_text site = jd__site_of_caller();
+    snprintf(text, MAX_WHAT, "%s\n%s\n%s", io->operation, site.text, what);
+}
+
+static char *cut_line(char *text)
+{
+    char *end = strchr(text, '\n');
+    if (!end)
+        return text + strlen(text);
+    *end = '\0';
+    return end + 1;
+}
+
+static struct call_said read_call(char *text)
+{
+    struct call_said said = { .operation = text, .site = cut_line(text) };
+    said.what = cut_line((char *)said.site);
+    return said;
+}
+
+/* Gives all what that process calls, in its own words. */
+static jd_status share_call(const struct jd_io *io, const char *what,
+                            int process, char *text, struct call_said *ret_said)
+{
+    char *own = NULL;
+    if (io->process == process) {
+        own = malloc(MAX_WHAT);
+        if (!own) /* in step with the others all the same is not to be had */
+            return jd__fail_no_memory(io->operation, MAX_WHAT);
+        print_own(io, what, own);
+    }
+    jd_status status = broadcast_text(io, own, process, text, MAX_WHAT);
+    free(own);
+    *ret_said = read_call(text);
+    return status;
+}
+
+static jd_status fail_calls(const struct jd_io *io,
+                            const struct call_said *first,
+                            const struct call_said *second, int other)
+{
+    size_t at = first_difference(first->what, second->what);
+    const char *one = first->what + at, *two = second->what + at;
+    jd_fail(JD_INVALID_ARGUMENT,
+            "%s: process %d calls %s of %.*s, process 0 calls %s of %.*s; all "
+            "processes must make the same calls in the same order",
+            io->operation, other, second->operation, shown_length(two), two,
+            first->operation, shown_length(one), one);
+    if (first->site[0] && second->site[0])
+        jd__fail_suffix(JD_INVALID_ARGUMENT,
+                        "; process %d calls at %s, process 0 at %s", other,
+                        second->site, first->site);
+    return JD_INVALID_ARGUMENT;
+}
+
 static jd_status fail_difference(const struct jd_io *io, const char *what,
                                  int other)
 {
+    struct call_said first, second;
     char *texts = malloc(2 * MAX_WHAT);
-    if (!texts) /* in step with the others all the same is not to be had */
+    if (!texts) /* nor here */
         return jd__fail_no_memory(io->operation, 2 * MAX_WHAT);
-    char *first = texts, *second = texts + MAX_WHAT;
-    jd_status status = broadcast_text(io, what, 0, first, MAX_WHAT);
+    jd_status status = share_call(io, what, 0, texts, &first);
     if (status == JD_OK)
-        status = broadcast_text(io, what, other, second, MAX_WHAT);
-    if (status == JD_OK) {
-        size_t at = first_difference(first, second);
-        status = jd_fail(JD_INVALID_ARGUMENT,
-                         "%s: processes disagree: process 0 has %.*s, process "
-                         "%d has %.*s; all processes must pass the same",
-                         io->operation, shown_length(first + at), first + at,
-                         other, shown_length(second + at), second + at);
-    }
+        status = share_call(io, what, other, texts + MAX_WHAT, &second);
+    if (status == JD_OK)
+        status = fail_calls(io, &first, &second, other);
     free(texts);
     return status;
 }
@@ -107,13 +165,19 @@ static jd_status count_votes(const struct jd_io *io, const struct vote *votes,
     return JD_OK;
 }
 
+static uint64_t digest_call(const struct jd_io *io, const char *what)
+{
+    uint64_t digest = jd__digest(0, io->operation, strlen(io->operation));
+    return jd__digest(digest, what, strlen(what));
+}
+
 jd_status jd__checkpoint_agree_on(const struct jd_io *io, jd_status status,
                                   const char *what, uint64_t word,
                                   uint64_t *ret_word)
 {
     int count = jd_process_count();
     struct vote own = { .word = word, .status = (int32_t)status };
-    own.digest = what ? jd__digest(0, what, strlen(what)) : 0;
+    own.digest = what ? digest_call(io, what) : 0;
     struct vote *votes = malloc((size_t)count * sizeof *votes);
     if (!votes)
         return jd__fail_no_memory(io->operation, (size_t)count * sizeof *votes);

@@ -287,9 +287,15 @@ jd_status jd__wait_check(const struct jd_wait *wait)
 
 /* ---- told to the service ------------------------------------------------ */
 
-static bool is_far(const struct jd_wait *wait, const struct jd_missing *missing)
+/* What is waited for may be under way for a while. MPI's messages may be so on
+ * one host too: where they go by TCP, a buffer that was full is tried again
+ * after 0.2, 0.4, ... s. */
+static bool is_far(const struct jd_wait *wait, const struct wait_search *search,
+                   const struct jd_missing *missing)
 {
     const struct jd_process_info *all = wait->topology->processes;
+    if (search->open)
+        return true;
     for (int i = 0; i < missing->count; i++)
         if (all[missing->processes[i]].host != all[wait->self].host)
             return true;
@@ -366,7 +372,7 @@ static void tell_service(const struct jd_wait *wait,
          i++)
         messages[i] = count_messages(search->open, missing->processes[i]);
     blocked.messages = search->open ? messages : NULL;
-    blocked.is_far = is_far(wait, missing);
+    blocked.is_far = is_far(wait, search, missing);
     blocked.is_alone = is_alone(wait);
     blocked.is_transfer = wait->is_transfer;
     blocked.look = state->look;

@@ -128,9 +128,13 @@ static void print_members(FILE *out, const struct jd_missing *missing)
     free(numbers);
 }
 
-/* Those next to this one, who wait for the culprits too. */
-static void print_neighbours(FILE *out, const struct jd_missing *next)
+/* Those next to this one, who wait for the culprits too. Another device of this
+ * process has its own sentence. */
+static void print_neighbours(FILE *out, const struct jd_wait *wait,
+                             const struct jd_missing *next)
 {
+    if (next->count == 1 && next->processes[0] == wait->self)
+        return;
     fputs("; what comes next comes here from ", out);
     jd__ranges_print_processes(out, next->processes, next->count);
     fputs(next->count == 1 ? ", which waits too" : ", which wait too", out);
@@ -159,7 +163,7 @@ char *jd__wait_describe(const struct jd_wait *wait,
     if (missing->note)
         fputs(missing->note, out);
     if (wait->is_handed_on && next->count && !is_same(missing, next))
-        print_neighbours(out, next);
+        print_neighbours(out, wait, next);
     return jd__text_end(&text);
 }
 

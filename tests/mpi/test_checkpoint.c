@@ -376,8 +376,8 @@ static void test_disagreement(void)
     jd_array *array = make(&patterns[0], line, "line");
     if (processes > 1) {
         EXPECT_STATUS(jd_array_save(dir, &name, &array, 1), JD_INVALID_ARGUMENT,
-                      "jd_array_save: processes disagree: process 0 has "
-                      "\"one\" of F32[13,6] as \"line\" on ");
+                      "process 0 calls jd_array_save of \"one\" of F32[13,6] "
+                      "as \"line\" on ");
         EXPECT_STATUS(jd_array_save(dir, &bad, &array, 1), JD_INVALID_ARGUMENT,
                       "jd_array_save: names[0] has a '/'");
     }

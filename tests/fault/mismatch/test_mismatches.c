@@ -6,14 +6,9 @@
  * is the mesh's first collective. A call that one process makes once more is
  * found at the next that differs. For processes with several devices too.
  */
-#include "jd.h"
+#include "tests/fault/mismatch/rows.h"
 
-#include "expect.h"
-
-#include <dlfcn.h>
-#include <stdbool.h>
-
-enum { LONG = 300000, ODD_PROCESS = 1 };
+enum { LONG = 300000 };
 
 /* What a device's thread has. */
 struct body {
@@ -27,8 +22,6 @@ struct body {
     int64_t places[10];
 };
 
-static volatile int num_calls;
-
 static void keep_first(void *into, const void *from, size_t count,
                        void *context)
 {
@@ -36,29 +29,6 @@ static void keep_first(void *into, const void *from, size_t count,
 }
 
 /* ---- the calls ----------------------------------------------------------- */
-
-/* Callers that others see, and that do something behind the call. */
-#define SIDE __attribute__((visibility("default"), noinline)) jd_status
-
-/* Two calls on one line, as functions "name_all" and "name_odd", and what the
- * sentence says of each. */
-#define ROW(name, all_text, all_call, odd_text, odd_call)                      \
-    enum { name##_line = __LINE__ };                                           \
-    static const char *const name##_texts[] = { all_text, odd_text };          \
-    SIDE name##_all(struct body *b);                                           \
-    SIDE name##_odd(struct body *b);                                           \
-    SIDE name##_all(struct body *b)                                            \
-    {                                                                          \
-        jd_status status = all_call;                                           \
-        num_calls++;                                                           \
-        return status;                                                         \
-    }                                                                          \
-    SIDE name##_odd(struct body *b)                                            \
-    {                                                                          \
-        jd_status status = odd_call;                                           \
-        num_calls++;                                                           \
-        return status;                                                         \
-    }
 
 #define CALL(function, ...) function(b->me, "x", __VA_ARGS__)
 #define ARGS(count, dtype) b->in, b->out, count, dtype
@@ -181,17 +151,7 @@ ROW(once_more, PSUM_TEXT, PSUM(10, JD_F64), "jd_all_gather of 3 x F64",
     CALL(jd_all_gather, ARGS(3, JD_F64)))
 /* clang-format on */
 
-#define ENTRY(name)                                                            \
-    {                                                                          \
-        name##_all, name##_odd, #name, name##_line, name##_texts               \
-    }
-
-static const struct row {
-    jd_status (*all)(struct body *), (*odd)(struct body *);
-    const char *name;
-    int line;
-    const char *const *texts;
-} rows[] = {
+static const struct row rows[] = {
     ENTRY(sum_max),      ENTRY(count),         ENTRY(long_count),
     ENTRY(no_count),     ENTRY(type),          ENTRY(type_of_that_width),
     ENTRY(half_type),    ENTRY(sum_min),       ENTRY(sum_mean),
@@ -213,31 +173,10 @@ static const struct row extra = ENTRY(once_more);
 
 /* ---- what all hear ------------------------------------------------------- */
 
-static bool has_lines;
-
-/* "test_mismatches.c:57 (sum_max_odd+0x", or without libdw the last part. */
-static void expect_site(const struct row *row, const char *side)
+/* And the job goes on. */
+static void expect_told(struct body *b, const struct row *row, jd_status status)
 {
-    char text[120], line[40] = "";
-    if (has_lines)
-        snprintf(line, sizeof line, "test_mismatches.c:%d (", row->line);
-    snprintf(text, sizeof text, " at %s%s_%s+0x", line, row->name, side);
-    EXPECT(strstr(jd_error_message(), text), "%s: wanted '%s' in: %s",
-           row->name, text, jd_error_message());
-}
-
-static void expect_row(struct body *b, const struct row *row, jd_status status)
-{
-    EXPECT(status == JD_INVALID_ARGUMENT, "%s: %s: %s", row->name,
-           jd_status_name(status), jd_error_message());
-    for (int i = 0; i < 2; i++)
-        EXPECT(strstr(jd_error_message(), row->texts[i]),
-               "%s: wanted '%s' in: %s", row->name, row->texts[i],
-               jd_error_message());
-    EXPECT(strstr(jd_error_message(), "process 1"), "%s: %s", row->name,
-           jd_error_message());
-    expect_site(row, "all");
-    expect_site(row, "odd");
+    expect_row(row, "test_mismatches.c", status);
     b->in[0] = 1;
     EXPECT_OK(jd_psum(b->me, "x", b->in, b->out, 1, JD_F64));
     EXPECT(b->out[0] == b->members, "%s: then the sum is %g", row->name,
@@ -252,7 +191,7 @@ static void expect_extra(struct body *b, bool is_odd)
     EXPECT_OK(extra.all(b));
     EXPECT(b->out[0] == b->members, "before the extra call the sum is %g",
            b->out[0]);
-    expect_row(b, &extra, is_odd ? extra.all(b) : extra.odd(b));
+    expect_told(b, &extra, is_odd ? extra.all(b) : extra.odd(b));
 }
 
 static void fill_lists(struct body *b)
@@ -280,7 +219,7 @@ static jd_status try_rows(jd_shard *me, void *unused)
     b.out = calloc(LONG, sizeof *b.out);
     fill_lists(&b);
     for (int i = 0; i < NUM_ROWS; i++)
-        expect_row(&b, &rows[i], is_odd ? rows[i].odd(&b) : rows[i].all(&b));
+        expect_told(&b, &rows[i], is_odd ? rows[i].odd(&b) : rows[i].all(&b));
     expect_extra(&b, is_odd);
     free(b.in);
     free(b.out);
@@ -290,7 +229,6 @@ static jd_status try_rows(jd_shard *me, void *unused)
 int main(void)
 {
     jd_mesh *mesh;
-    has_lines = HAVE_LIBDW && dlopen("libdw.so.1", RTLD_NOW);
     JD_CHECK(jd_initialize());
     EXPECT_OK(
         jd_mesh_create(&mesh, 1, (int[]){ -1 }, (const char *[]){ "x" }, NULL));

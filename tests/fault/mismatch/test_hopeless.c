@@ -19,10 +19,12 @@
  *
  *     test_hopeless barriers 2 processes at barriers of two names
  *     test_hopeless groups   processes sum in groups that are unlike
+ *     test_hopeless part     process 1 sums over "a", the others over all
  */
-#include "expect.h"
+#include "jd.h"
 
-#include <jd.h>
+#include "tests/fault/mismatch/put.h"
+#include "tests/mpi/expect.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -66,17 +68,6 @@ static void send_slowly(void)
     else
         JD_CHECK(jd_recv(me, NULL, 0, numbers, COUNT, JD_F64));
     free(numbers);
-}
-
-static void put(jd_mesh *mesh)
-{
-    static const int64_t shape[] = { 8 };
-    static double numbers[8];
-    const jd_leaf leaf = { numbers, JD_F64, 1, shape };
-    jd_sharding *sharding;
-    jd_array *array;
-    EXPECT_OK(jd_sharding_create(&sharding, mesh, "a"));
-    JD_CHECK(jd_device_put(&array, &leaf, sharding));
 }
 
 static void broadcast(void)
@@ -153,6 +144,8 @@ static void run(const char *what, jd_mesh *mesh)
             jd_wait_at_barrier(jd_process_index() ? "b" : "a", 0, NULL, 0));
     else if (strcmp(what, "groups") == 0)
         sum_in_groups();
+    else if (strcmp(what, "part") == 0)
+        sum_over(jd_process_index() == 1 ? "a" : NULL);
     else
         sum_once_more(what, mesh);
 }
