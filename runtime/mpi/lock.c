@@ -3,7 +3,7 @@
 #include "runtime/mpi/lock.h"
 #include "runtime/mpi/world.h"
 
-#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 /* No message has it. A probe that finds a message returns with it, and lets
@@ -12,11 +12,18 @@
 
 #define NOT_USED (-1) /* beside MPI's levels */
 
+#define TRIES_BEFORE_YIELD 100 /* a call of MPI inside takes less than a us */
+
+/*
+ * A word, not a mutex: who gives it back has just put a message where another
+ * process reads, and a mutex's locked instruction would wait until that has
+ * gone. Nothing inside it waits, so that who wants it may poll.
+ */
 static struct {
-    pthread_mutex_t mutex;
+    atomic_bool is_taken;
     atomic_int level;   /* MPI's; NOT_USED: no world has had MPI */
     atomic_int waiting; /* in jd__mpi_lock */
-} state = { .mutex = PTHREAD_MUTEX_INITIALIZER, .level = NOT_USED };
+} state = { .level = NOT_USED };
 
 void jd__mpi_lock_configure(void)
 {
@@ -35,12 +42,21 @@ static bool needs_lock(void)
     return thread_level() == MPI_THREAD_SERIALIZED;
 }
 
+static bool take_lock(void)
+{
+    return !atomic_load_explicit(&state.is_taken, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&state.is_taken, true,
+                                     memory_order_acquire);
+}
+
 void jd__mpi_lock(void)
 {
-    if (!needs_lock() || pthread_mutex_trylock(&state.mutex) == 0)
+    if (!needs_lock() || take_lock())
         return;
     atomic_fetch_add(&state.waiting, 1);
-    pthread_mutex_lock(&state.mutex);
+    for (unsigned tries = 1; !take_lock(); tries++)
+        if (tries >= TRIES_BEFORE_YIELD)
+            sched_yield();
     atomic_fetch_sub(&state.waiting, 1);
 }
 
@@ -49,13 +65,13 @@ bool jd__mpi_try_lock(void)
     if (!needs_lock())
         return true;
     return atomic_load_explicit(&state.waiting, memory_order_relaxed) == 0 &&
-           pthread_mutex_trylock(&state.mutex) == 0;
+           take_lock();
 }
 
 void jd__mpi_unlock(void)
 {
     if (needs_lock())
-        pthread_mutex_unlock(&state.mutex);
+        atomic_store_explicit(&state.is_taken, false, memory_order_release);
 }
 
 bool jd__mpi_may_call(void)

@@ -387,8 +387,11 @@ static void begin_wait(const struct jd_wait *wait, struct jd_wait_state *state,
                        double now)
 {
     jd__recorder_wait_begins(now);
+    double begin = wait->first_look ? *wait->first_look : wait->begin;
     state->begin = now;
-    state->before = wait->begin > 0 ? now - wait->begin : 0;
+    state->before = begin > 0 ? now - begin : 0;
+    if (wait->first_look && begin <= 0)
+        *wait->first_look = now;
     while (state->next_notice > 0 && state->next_notice < state->before)
         state->next_notice *= 2;
 }

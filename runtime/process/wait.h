@@ -65,6 +65,10 @@ struct jd_wait {
      * the clock; 0: each has its own, from its first look. */
     double begin;
 
+    /* The same from the first look at any of them, which is written there in
+     * place of 0, so that who need not look reads no clock; NULL: begin. */
+    double *first_look;
+
     /* The clock, in seconds; NULL: the machine's (base/clock.h). */
     double (*clock)(void);
 

@@ -34,8 +34,11 @@ static void expect_vote(const struct attempt *a, const struct jd_vote *vote)
 
 static void try_result(const struct attempt *a, struct fuzz_input *input)
 {
+    char message[JD_INTER_RESULT_SPACE];
     struct jd_inter_result result;
-    fill(input, &result, sizeof result);
+    fill(input, message, sizeof message);
+    size_t length = jd__inter_result_unpack(message, &result);
+    FUZZ_EXPECT(length <= sizeof message, "%zu bytes", length);
     jd_status status = jd__inter_result_check(&result, a->group, a->size,
                                               MOST_BYTES, &a->ends);
     if (status != JD_OK) {

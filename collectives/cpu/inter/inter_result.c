@@ -6,7 +6,8 @@
 
 static bool is_of_a_call(const struct jd_inter_head *got)
 {
-    return (got->kind == JD_INTER_RESULT || jd__inter_is_transfer(got->kind)) &&
+    return (got->kind == JD_INTER_RESULT || got->kind == JD_INTER_AGREED ||
+            jd__inter_is_transfer(got->kind)) &&
            got->signature.activity < JD_ACTIVITY_COUNT;
 }
 
@@ -67,6 +68,48 @@ jd_status jd__inter_result_check(const struct jd_inter_result *result,
                    (int)result->failed, (unsigned)result->bytes);
 }
 
+/* ---- as a message -------------------------------------------------------- */
+
+/* Where all say the same. */
+struct agreed {
+    struct jd_inter_head head;
+    int32_t member, count; /* the first vote's */
+    uint32_t is_seen, bytes;
+};
+#define AGREED_SPACE ((sizeof(struct agreed) + 15) / 16 * 16)
+
+char *jd__inter_result_pack(const struct jd_inter_result *result, char *data)
+{
+    if (!jd__inter_result_agrees(result))
+        return memcpy(data - JD_INTER_RESULT_SPACE, result, sizeof *result);
+    struct agreed agreed = { result->head, result->votes[0].member,
+                             result->votes[0].count, result->is_seen,
+                             result->bytes };
+    agreed.head.kind = JD_INTER_AGREED;
+    return memcpy(data - AGREED_SPACE, &agreed, sizeof agreed);
+}
+
+size_t jd__inter_result_unpack(const char *message,
+                               struct jd_inter_result *ret_result)
+{
+    struct agreed agreed;
+    memcpy(&agreed, message, sizeof agreed);
+    if (agreed.head.kind != JD_INTER_AGREED) {
+        memcpy(ret_result, message, sizeof *ret_result);
+        return JD_INTER_RESULT_SPACE;
+    }
+    agreed.head.kind = JD_INTER_RESULT;
+    *ret_result = (struct jd_inter_result){
+        .head = agreed.head,
+        .votes = { { agreed.head.signature, agreed.member, agreed.count },
+                   { .member = -1 } },
+        .failed = -1,
+        .is_seen = agreed.is_seen,
+        .bytes = agreed.bytes,
+    };
+    return AGREED_SPACE;
+}
+
 /* ---- merging ------------------------------------------------------------ */
 
 void jd__inter_result_clear(struct jd_inter_result *result)
@@ -111,11 +154,28 @@ static struct jd_vote take_lowest(struct votes *votes)
     return vote;
 }
 
+/* Most often all say the same. False where they do not. */
+static bool add_like_vote(struct jd_inter_result *result,
+                          const struct jd_vote *added)
+{
+    struct jd_vote *first = &result->votes[0];
+    if (result->votes[1].member >= 0 || added[1].member >= 0 ||
+        first->member < 0 || added[0].member < 0 ||
+        !jd__signature_agrees(&first->signature, &added[0].signature))
+        return false;
+    first->count += added[0].count;
+    if (added[0].member < first->member)
+        first->member = added[0].member;
+    return true;
+}
+
 /* Of more than two the lowest members' stay, whichever result they are in. */
 static void add_votes(struct jd_inter_result *result,
                       const struct jd_vote *added)
 {
     struct votes votes = { .count = 0 };
+    if (add_like_vote(result, added))
+        return;
     for (int i = 0; i < 2; i++)
         if (result->votes[i].member >= 0)
             put_vote(&votes, &result->votes[i]);
@@ -136,14 +196,20 @@ static void add_failure(struct jd_inter_result *result, int32_t member,
     result->status = status;
 }
 
+/* The first of all. */
+static void begin_votes(struct jd_inter_result *result,
+                        const struct jd_signature *said, int member)
+{
+    result->votes[0] = (struct jd_vote){ *said, member, 1 };
+    result->head.signature = *said;
+}
+
 void jd__inter_result_add(struct jd_inter_result *result,
                           const struct jd_signature *said, int member)
 {
     const struct jd_vote votes[2] = { { *said, member, 1 }, { .member = -1 } };
-    struct jd_vote *first = &result->votes[0];
-    if (first->member >= 0 && result->votes[1].member < 0 &&
-        jd__signature_agrees(&first->signature, said) && first->member < member)
-        first->count++;
+    if (result->votes[0].member < 0)
+        begin_votes(result, said, member);
     else
         add_votes(result, votes);
     add_failure(result, said->status == JD_OK ? -1 : member, said->status);

@@ -24,6 +24,7 @@ enum jd_inter_kind {
     JD_INTER_DATA_FOLLOWS = 0x6a640003,
     JD_INTER_RESULT = 0x6a640004,
     JD_INTER_RECEIVE_ANY_SIZE = 0x6a640005,
+    JD_INTER_AGREED = 0x6a640006, /* a result of which all say the same */
 };
 
 /* Whether one end of a transfer announces itself. */
@@ -57,6 +58,19 @@ struct jd_inter_result {
     uint32_t is_seen;
     uint32_t bytes; /* of data */
 };
+
+/* As a message it stands right in front of its data, and takes so much there at
+ * most; less where all say the same, which goes without votes. Multiples of the
+ * data's alignment. */
+#define JD_INTER_RESULT_SPACE ((sizeof(struct jd_inter_result) + 15) / 16 * 16)
+
+/* Returns where the message begins. */
+char *jd__inter_result_pack(const struct jd_inter_result *result, char *data);
+
+/* How long the result is, and its data begin behind it; it is not checked.
+ * message: JD_INTER_RESULT_SPACE bytes, whatever has come. */
+size_t jd__inter_result_unpack(const char *message,
+                               struct jd_inter_result *ret_result);
 
 /* Before anybody has said anything. */
 void jd__inter_result_clear(struct jd_inter_result *result);

@@ -7,7 +7,6 @@
  * A leader's bounce memory begins with that outcome. It is written after its
  * group has met, when nobody reads the last one any more.
  */
-#include "base/clock.h"
 #include "collectives/cpu/inter/inter_private.h"
 #include "collectives/platform/mismatch.h"
 #include "runtime/recorder/recorder.h"
@@ -30,7 +29,7 @@ static_assert(sizeof(struct told) + JD_INTER_BRING <= JD_SHM_PAYLOAD,
  * of it is one range; a message is the result right in front of that range, in
  * the place of what is not known yet.
  */
-#define HEAD ((sizeof(struct jd_inter_result) + 15) / 16 * 16)
+#define HEAD JD_INTER_RESULT_SPACE
 struct jd_inter_pass {
     struct jd_inter_result said;
     _Alignas(64) char message[HEAD + JD_INTER_BRING_ALL];
@@ -338,10 +337,10 @@ static void fold_other(struct jd_comm *comm, const struct jd_inter_sync *sync,
 }
 
 static void take_data(struct jd_comm *comm, const struct jd_inter_sync *sync,
-                      const struct jd_round *round, uint32_t bytes)
+                      const struct jd_round *round, const char *theirs,
+                      uint32_t bytes)
 {
     struct jd_inter_pass *own = comm->inter->own;
-    const char *theirs = comm->inter->other->message + HEAD;
     struct range range = range_of(comm, sync, &round->in);
     if (!bytes)
         return;
@@ -394,14 +393,15 @@ static jd_status merge_theirs(struct jd_comm *comm,
                               const struct jd_round *round, int came)
 {
     struct jd_inter_result *said = &comm->inter->own->said, theirs;
-    memcpy(&theirs, comm->inter->other->message, sizeof theirs);
+    const char *message = comm->inter->other->message;
+    size_t head = jd__inter_result_unpack(message, &theirs);
     jd_status status = check_other(comm, sync, round->from, &theirs);
     if (status != JD_OK)
         return status;
-    if ((size_t)came != HEAD + theirs.bytes)
+    if ((size_t)came != head + theirs.bytes)
         return jd__inter_fail_length(
             comm, jd__inter_member(comm->inter, round->from, 0), came,
-            HEAD + theirs.bytes);
+            head + theirs.bytes);
     if (round->then == JD_THEN_STORE)
         *said = theirs;
     else
@@ -411,7 +411,7 @@ static jd_status merge_theirs(struct jd_comm *comm,
     if (counts && !fits_round(comm, sync, round, theirs.bytes))
         return fail_bytes(comm, sync, round->from, theirs.bytes);
     if (counts)
-        take_data(comm, sync, round, theirs.bytes);
+        take_data(comm, sync, round, message + head, theirs.bytes);
     else
         said->bytes = 0;
     return JD_OK;
@@ -425,10 +425,10 @@ static struct jd_inter_end outgoing_end(struct jd_comm *comm,
     struct jd_inter_pass *own = comm->inter->own;
     if (round->to < 0)
         return (struct jd_inter_end){ -1, NULL, 0 };
-    char *at = own->message + range_of(comm, sync, &round->out).begin;
-    memcpy(at, &own->said, sizeof own->said);
+    char *data = own->message + HEAD + range_of(comm, sync, &round->out).begin;
+    char *at = jd__inter_result_pack(&own->said, data);
     return (struct jd_inter_end){ jd__inter_member(comm->inter, round->to, 0),
-                                  at, HEAD + own->said.bytes };
+                                  at, (size_t)(data - at) + own->said.bytes };
 }
 
 static struct jd_inter_end incoming_end(struct jd_comm *comm,
@@ -456,7 +456,8 @@ static jd_status tell_leaders(struct jd_comm *comm,
                                     .self = comm->inter->group };
     jd_status status = JD_OK;
     struct jd_wait *wait = jd__channel_next_wait(comm->wire);
-    wait->begin = jd__clock_now(); /* all rounds have one deadline */
+    double first_look = 0; /* all rounds have one deadline */
+    wait->first_look = &first_look;
     for (int k = 0; k < jd__schedule_rounds(&schedule); k++) {
         struct jd_round round = jd__schedule_round(&schedule, k);
         struct jd_inter_move move;
@@ -471,7 +472,7 @@ static jd_status tell_leaders(struct jd_comm *comm,
         if (status != JD_OK)
             break;
     }
-    wait->begin = 0;
+    wait->first_look = NULL;
     return status;
 }
 

@@ -116,6 +116,56 @@ START_TEST(any_bytes_are_refused_or_harmless)
 }
 END_TEST
 
+/* ---- as a message -------------------------------------------------------- */
+
+/* Right in front of data, and the same when it has come; its length. */
+static size_t expect_trip(const struct jd_inter_result *sent)
+{
+    _Alignas(16) char space[JD_INTER_RESULT_SPACE + 16],
+        other[JD_INTER_RESULT_SPACE];
+    char *data = space + JD_INTER_RESULT_SPACE;
+    struct jd_inter_result came;
+    memset(space, 0x7f, sizeof space);
+    memset(other, 0x7f, sizeof other);
+    char *message = jd__inter_result_pack(sent, data);
+    ck_assert(message >= space && data[0] == 0x7f);
+    size_t length = (size_t)(data - message);
+    ck_assert_int_eq(length % 16, 0);
+    memcpy(other, message, length);
+    ck_assert_uint_eq(jd__inter_result_unpack(other, &came), length);
+    ck_assert_mem_eq(&came, sent, sizeof came);
+    return length;
+}
+
+START_TEST(what_all_say_goes_without_votes)
+{
+    struct jd_inter_result s = good();
+    s.head.signature.count = s.votes[0].signature.count = 1000;
+    s.is_seen = 1;
+    s.bytes = 8;
+    ck_assert_uint_lt(expect_trip(&s), JD_INTER_RESULT_SPACE / 2);
+    s.failed = 1;
+    s.status = JD_DATA_LOSS;
+    ck_assert_uint_eq(expect_trip(&s), JD_INTER_RESULT_SPACE);
+    s = good();
+    s.votes[1] =
+        (struct jd_vote){ .signature.count = 3, .member = 4, .count = 1 };
+    ck_assert_uint_eq(expect_trip(&s), JD_INTER_RESULT_SPACE);
+}
+END_TEST
+
+START_TEST(a_short_one_is_checked_as_a_long_one)
+{
+    _Alignas(16) char space[JD_INTER_RESULT_SPACE] = { 0 };
+    struct jd_inter_result s = good(), came;
+    s.votes[0].member = SIZE;
+    char *message = jd__inter_result_pack(&s, space + sizeof space);
+    memmove(space, message, (size_t)(space + sizeof space - message));
+    jd__inter_result_unpack(space, &came);
+    ck_assert_int_eq(check(&came), JD_INTERNAL);
+}
+END_TEST
+
 /* ---- merging ------------------------------------------------------------ */
 
 /* Members' calls are told apart by their counts; -1: none; 100 and more: comes
@@ -211,6 +261,8 @@ int main(void)
     tcase_add_test(tcase, a_number_that_cannot_be_is_refused);
     tcase_add_test(tcase, a_transfer_is_no_result);
     tcase_add_test(tcase, any_bytes_are_refused_or_harmless);
+    tcase_add_test(tcase, what_all_say_goes_without_votes);
+    tcase_add_test(tcase, a_short_one_is_checked_as_a_long_one);
     tcase = unit_case(suite, "merging");
     tcase_add_test(tcase, who_says_the_same_is_one_vote);
     tcase_add_test(tcase, who_comes_with_a_status_is_told);
