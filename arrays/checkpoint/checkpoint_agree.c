@@ -34,15 +34,12 @@ static jd_status gather_votes(const struct jd_io *io, const struct vote *own,
                            : jd__fail_prefix(status, "%s: ", io->operation);
 }
 
-/* Gives all the text of one process, cut where there is no room for it. */
-static jd_status broadcast_text(const struct jd_io *io, const char *text,
-                                int source, char *heard, size_t size)
+/* Gives all what the source has there. */
+static jd_status broadcast_bytes(const struct jd_io *io, int source,
+                                 char *bytes, size_t size)
 {
     int64_t shape[] = { (int64_t)size };
-    jd_leaf leaf = { heard, JD_U8, 1, shape };
-    memset(heard, 0, size);
-    if (io->process == source)
-        snprintf(heard, size, "%s", text);
+    jd_leaf leaf = { bytes, JD_U8, 1, shape };
     jd_status status = jd_broadcast_one_to_all(&leaf, 1, source);
     return status == JD_OK ? status
                            : jd__fail_prefix(status, "%s: ", io->operation);
@@ -50,9 +47,10 @@ static jd_status broadcast_text(const struct jd_io *io, const char *text,
 
 static jd_status fail_as(const struct jd_io *io, jd_status status, int source)
 {
-    char sentence[MAX_SENTENCE];
-    jd_status told = broadcast_text(io, jd_error_message(), source, sentence,
-                                    sizeof sentence);
+    char sentence[MAX_SENTENCE] = "";
+    if (io->process == source)
+        snprintf(sentence, sizeof sentence, "%s", jd_error_message());
+    jd_status told = broadcast_bytes(io, source, sentence, sizeof sentence);
     if (told != JD_OK)
         return told;
     return jd_fail(status, "%s", sentence);
@@ -106,62 +104,76 @@ static struct call_said read_call(char *text)
 static jd_status share_call(const struct jd_io *io, const char *what,
                             int process, char *text, struct call_said *ret_said)
 {
-    char *own = NULL;
-    if (io->process == process) {
-        own = malloc(MAX_WHAT);
-        if (!own) /* in step with the others all the same is not to be had */
-            return jd__fail_no_memory(io->operation, MAX_WHAT);
-        print_own(io, what, own);
-    }
-    jd_status status = broadcast_text(io, own, process, text, MAX_WHAT);
-    free(own);
+    memset(text, 0, MAX_WHAT);
+    if (io->process == process)
+        print_own(io, what, text);
+    jd_status status = broadcast_bytes(io, process, text, MAX_WHAT);
     *ret_said = read_call(text);
     return status;
 }
 
-static jd_status fail_calls(const struct jd_io *io,
+/* Two processes that came for different things. */
+struct unlike {
+    int first, other;
+};
+
+static jd_status fail_calls(const struct jd_io *io, struct unlike unlike,
                             const struct call_said *first,
-                            const struct call_said *second, int other)
+                            const struct call_said *other)
 {
-    size_t at = first_difference(first->what, second->what);
-    const char *one = first->what + at, *two = second->what + at;
+    size_t at = first_difference(first->what, other->what);
+    const char *one = first->what + at, *two = other->what + at;
     jd_fail(JD_INVALID_ARGUMENT,
-            "%s: process %d calls %s of %.*s, process 0 calls %s of %.*s; all "
+            "%s: process %d calls %s of %.*s, process %d calls %s of %.*s; all "
             "processes must make the same calls in the same order",
-            io->operation, other, second->operation, shown_length(two), two,
-            first->operation, shown_length(one), one);
-    if (first->site[0] && second->site[0])
+            io->operation, unlike.other, other->operation, shown_length(two),
+            two, unlike.first, first->operation, shown_length(one), one);
+    if (first->site[0] && other->site[0])
         jd__fail_suffix(JD_INVALID_ARGUMENT,
-                        "; process %d calls at %s, process 0 at %s", other,
-                        second->site, first->site);
+                        "; process %d calls at %s, process %d at %s",
+                        unlike.other, other->site, unlike.first, first->site);
     return JD_INVALID_ARGUMENT;
 }
 
-static jd_status fail_difference(const struct jd_io *io, const char *what,
-                                 int other)
+static jd_status fail_unlike(const struct jd_io *io, const char *what,
+                             struct unlike unlike)
 {
-    struct call_said first, second;
+    struct call_said first, other;
     char *texts = malloc(2 * MAX_WHAT);
-    if (!texts) /* nor here */
+    if (!texts) /* in step with the others all the same is not to be had */
         return jd__fail_no_memory(io->operation, 2 * MAX_WHAT);
-    jd_status status = share_call(io, what, 0, texts, &first);
+    jd_status status = share_call(io, what, unlike.first, texts, &first);
     if (status == JD_OK)
-        status = share_call(io, what, other, texts + MAX_WHAT, &second);
+        status = share_call(io, what, unlike.other, texts + MAX_WHAT, &other);
     if (status == JD_OK)
-        status = fail_calls(io, &first, &second, other);
+        status = fail_calls(io, unlike, &first, &other);
     free(texts);
     return status;
 }
 
+/* The lowest, and the lowest that differs from it; other is -1: there is none.
+ * Who could not say what it came for has a digest of 0. */
+static struct unlike find_unlike(const struct vote *votes, int count)
+{
+    struct unlike unlike = { 0, -1 };
+    while (unlike.first < count && !votes[unlike.first].digest)
+        unlike.first++;
+    for (int i = unlike.first + 1; i < count && unlike.other < 0; i++)
+        if (votes[i].digest && votes[i].digest != votes[unlike.first].digest)
+            unlike.other = i;
+    return unlike;
+}
+
+/* One that has failed may have done so because it came for something else. */
 static jd_status count_votes(const struct jd_io *io, const struct vote *votes,
                              int count, const char *what)
 {
+    struct unlike unlike = find_unlike(votes, count);
+    if (unlike.other >= 0)
+        return fail_unlike(io, what, unlike);
     for (int i = 0; i < count; i++)
         if (votes[i].status != JD_OK)
             return fail_as(io, (jd_status)votes[i].status, i);
-    for (int i = 1; i < count; i++)
-        if (votes[i].digest != votes[0].digest)
-            return fail_difference(io, what, i);
     return JD_OK;
 }
 

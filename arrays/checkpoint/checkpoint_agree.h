@@ -19,9 +19,9 @@ jd_status jd__checkpoint_agree(const struct jd_io *io, jd_status status);
 
 /*
  * The same, and that all came for the same: what describes it (NULL where
- * status is a failure), and where two calls differ, all get INVALID_ARGUMENT
- * with both, from where their texts differ on, and the place of each. ret_word
- * is process 0's word.
+ * a process cannot say), and where two calls differ, failed or not, all get
+ * INVALID_ARGUMENT with both, from where their texts differ on, and the place
+ * of each. ret_word is process 0's word.
  */
 jd_status jd__checkpoint_agree_on(const struct jd_io *io, jd_status status,
                                   const char *what, uint64_t word,

@@ -16,7 +16,7 @@ enum {
     MESH_HOST = 64,
     TWO_LEVELS = 16, /* members of a host that meet in two */
 };
-#define HEAD ((double)JD_INTER_RESULT_SPACE / 2) /* of a check that agrees */
+#define HEAD ((double)JD_INTER_AGREED_SPACE) /* of a check */
 #define MESSAGE (62 * KIB)    /* of a piece, between two hosts */
 #define ALL_RAILS (512 * KIB) /* there, what all members of a host carry of it */
 #define WHOLE 2               /* pieces, which among more hosts go in one */

@@ -11,14 +11,6 @@
 #include <string.h>
 
 #define ALIGNMENT 64
-#define FEWEST_POSTS 8
-
-/* The requests of one direction, and their other ends. */
-struct posts {
-    MPI_Request *requests;
-    struct jd_wait_end *ends;
-    int count, capacity;
-};
 
 /* Memory that grows and never shrinks. */
 struct room {
@@ -37,8 +29,6 @@ struct jd_channel {
     bool has_failed;
     size_t piece;
     struct jd_wait wait;
-    struct posts receives;
-    struct posts sends;
     struct room scratch, merge_scratch;
     uint64_t digest;         /* of the processes; 0: not made yet */
     struct jd_channel *next; /* of those that are kept for MPI */
@@ -46,32 +36,6 @@ struct jd_channel {
 
 /* Destroyed with messages under way: MPI may still write into their memory. */
 static _Atomic(struct jd_channel *) kept;
-
-static void finish_posts(struct posts *posts)
-{
-    free(posts->requests);
-    free(posts->ends);
-}
-
-/* Room for one more. */
-static bool grow_posts(struct posts *posts)
-{
-    if (posts->count < posts->capacity)
-        return true;
-    int more = posts->capacity ? 2 * posts->capacity : FEWEST_POSTS;
-    MPI_Request *requests =
-        realloc(posts->requests, (size_t)more * sizeof *requests);
-    if (requests)
-        posts->requests = requests;
-    struct jd_wait_end *ends =
-        realloc(posts->ends, (size_t)more * sizeof *ends);
-    if (ends)
-        posts->ends = ends;
-    if (!requests || !ends)
-        return false;
-    posts->capacity = more;
-    return true;
-}
 
 static bool init_processes(struct jd_channel *channel,
                            const struct jd_channel_spec *spec)
@@ -117,13 +81,10 @@ void jd__channel_destroy(struct jd_channel *channel)
 {
     if (!channel)
         return;
-    if (channel->has_failed || channel->receives.count ||
-        channel->sends.count) {
+    if (channel->has_failed) {
         channel->next = atomic_exchange(&kept, channel);
         return;
     }
-    finish_posts(&channel->receives);
-    finish_posts(&channel->sends);
     free(channel->own_processes);
     free(channel->scratch.memory);
     free(channel->merge_scratch.memory);
@@ -265,43 +226,6 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
         channel, jd__mpi_check(code, "MPI_Isend", channel->wait.operation));
 }
 
-/* The messages before it stay under way. */
-static jd_status fail_posts(struct jd_channel *channel)
-{
-    return jd__channel_note(channel, jd__fail_no_memory(channel->wait.operation,
-                                                        sizeof(MPI_Request)));
-}
-
-jd_status jd__channel_receive(struct jd_channel *channel, int member,
-                              void *data, size_t bytes)
-{
-    struct posts *posts = &channel->receives;
-    if (bytes == 0)
-        return JD_OK;
-    if (!grow_posts(posts))
-        return fail_posts(channel);
-    jd_status status = jd__channel_start_receive(channel, member, data, bytes,
-                                                 &posts->requests[posts->count],
-                                                 &posts->ends[posts->count]);
-    posts->count += status == JD_OK;
-    return status;
-}
-
-jd_status jd__channel_send(struct jd_channel *channel, int member,
-                           const void *data, size_t bytes)
-{
-    struct posts *posts = &channel->sends;
-    if (bytes == 0)
-        return JD_OK;
-    if (!grow_posts(posts))
-        return fail_posts(channel);
-    jd_status status = jd__channel_start_send(channel, member, data, bytes,
-                                              &posts->requests[posts->count],
-                                              &posts->ends[posts->count]);
-    posts->count += status == JD_OK;
-    return status;
-}
-
 jd_status jd__channel_wait_for(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
                                int count)
@@ -319,21 +243,6 @@ jd_status jd__channel_wait_any(struct jd_channel *channel,
     return jd__channel_note(
         channel,
         jd__wait_for_any_mpi(&channel->wait, requests, ends, count, ret_index));
-}
-
-static jd_status wait_for_posts(struct jd_channel *channel, struct posts *posts)
-{
-    jd_status status = jd__channel_wait_for(channel, posts->requests,
-                                            posts->ends, posts->count);
-    if (status == JD_OK)
-        posts->count = 0;
-    return status;
-}
-
-jd_status jd__channel_wait(struct jd_channel *channel)
-{
-    jd_status status = wait_for_posts(channel, &channel->receives);
-    return status == JD_OK ? wait_for_posts(channel, &channel->sends) : status;
 }
 
 static void *grow_room(struct room *room, size_t bytes)

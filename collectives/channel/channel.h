@@ -3,9 +3,9 @@
  * channel.h - messages between the members of an ordered set of processes, by
  * MPI, each wait with a deadline and the names of those who are missing.
  *
- *     jd__channel_receive(group, i, buffer, bytes);
- *     jd__channel_send(group, j, data, bytes);
- *     status = jd__channel_wait(group);
+ *     jd__channel_start_receive(group, i, in, bytes, &requests[0], &ends[0]);
+ *     jd__channel_start_send(group, j, out, bytes, &requests[1], &ends[1]);
+ *     status = jd__channel_wait_for(group, requests, ends, 2);
  *
  * Everything travels as bytes on jd's one communicator, under a tag of the
  * group's own, or a tag for each pair of members' numbers: making a
@@ -127,19 +127,9 @@ size_t jd__channel_piece(const struct jd_channel *channel);
 void jd__channel_set_piece(struct jd_channel *channel, size_t bytes);
 
 /*
- * Posts one message, at most JD_GROUP_MAX_MESSAGE bytes. Zero bytes are no
- * message.
- * Returns: JD_OK; INTERNAL when MPI fails; RESOURCE_EXHAUSTED.
- */
-jd_status jd__channel_receive(struct jd_channel *channel, int member,
-                              void *data, size_t bytes);
-jd_status jd__channel_send(struct jd_channel *channel, int member,
-                           const void *data, size_t bytes);
-
-/*
- * The same with a request of the caller's and its other end, for messages that
- * are waited for one by one: any number of them, in the order of the calls
- * where they go the same way.
+ * Starts one message, at most JD_GROUP_MAX_MESSAGE bytes: any number of them,
+ * in the order of the calls where they go the same way. Returns: JD_OK;
+ * INTERNAL when MPI fails.
  */
 jd_status jd__channel_start_receive(struct jd_channel *channel, int member,
                                     void *data, size_t bytes,
@@ -154,7 +144,8 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
  * Waits for all of the caller's requests, or for one (ret_index: which; -1
  * where none is open). Each has its other end, a null one any. Those that are
  * done become MPI_REQUEST_NULL.
- * Returns: as jd__channel_wait.
+ * Returns: JD_OK; DEADLINE_EXCEEDED naming the members that are missing;
+ *   INTERNAL when MPI fails.
  */
 jd_status jd__channel_wait_for(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
@@ -162,13 +153,6 @@ jd_status jd__channel_wait_for(struct jd_channel *channel,
 jd_status jd__channel_wait_any(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
                                int count, int *ret_index);
-
-/*
- * Waits for all that was posted.
- * Returns: JD_OK; DEADLINE_EXCEEDED naming the members that are missing;
- *   INTERNAL when MPI fails.
- */
-jd_status jd__channel_wait(struct jd_channel *channel);
 
 /*
  * At least bytes of memory, aligned for any type, that belongs to the group

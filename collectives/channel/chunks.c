@@ -2,6 +2,7 @@
 /* chunks.c - all-gather and broadcast of long buffers. */
 #include "collectives/channel/chunks.h"
 #include "base/numbers.h"
+#include "collectives/channel/pair.h"
 #include "collectives/schedule/schedule.h"
 
 #include <string.h>
@@ -63,24 +64,30 @@ static size_t cut_piece(const struct ring *ring, struct chunk_range *range,
     return bytes;
 }
 
+/* The next piece of the range, to or from a party; none is left of an empty
+ * one. */
+static struct jd_pair_end next_end(const struct ring *ring, int party,
+                                   struct chunk_range *range)
+{
+    struct jd_pair_end end = { -1, NULL, 0 };
+    char *data;
+    if (!range->left)
+        return end;
+    end.bytes = cut_piece(ring, range, &data);
+    end.data = data;
+    end.member = jd__channel_party(&ring->parties, party);
+    return end;
+}
+
 static jd_status move_piece(const struct ring *ring,
                             const struct jd_round *round,
                             struct chunk_range *out, struct chunk_range *in)
 {
-    struct jd_channel *channel = ring->channel;
-    char *data;
-    jd_status status = JD_OK;
-    if (in->left) {
-        size_t bytes = cut_piece(ring, in, &data);
-        int from = jd__channel_party(&ring->parties, round->from);
-        status = jd__channel_receive(channel, from, data, bytes);
-    }
-    if (status == JD_OK && out->left) {
-        size_t bytes = cut_piece(ring, out, &data);
-        int to = jd__channel_party(&ring->parties, round->to);
-        status = jd__channel_send(channel, to, data, bytes);
-    }
-    return status == JD_OK ? jd__channel_wait(channel) : status;
+    struct jd_pair pair;
+    struct jd_pair_end from = next_end(ring, round->from, in);
+    struct jd_pair_end to = next_end(ring, round->to, out);
+    jd_status status = jd__pair_post(ring->channel, &pair, from, to);
+    return status == JD_OK ? jd__pair_finish(ring->channel, &pair) : status;
 }
 
 static jd_status go_round(const struct ring *ring, const struct jd_round *round)

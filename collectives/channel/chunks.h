@@ -5,7 +5,7 @@
  * is to the one where it goes.
  *
  * All members call the same function with the same sizes; a merge before
- * has made sure of that. Failures are those of jd__channel_wait.
+ * has made sure of that. Failures are those of jd__pair_finish().
  * Threads: as channel.h.
  */
 #ifndef COLLECTIVES_CHANNEL_CHUNKS_H

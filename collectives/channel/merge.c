@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "collectives/channel/chunks.h"
 #include "collectives/channel/merge_state.h"
+#include "collectives/channel/pair.h"
 #include "collectives/schedule/schedule.h"
 #include "runtime/mpi/lock.h"
 
@@ -62,6 +63,7 @@ struct meet {
     bool has_record;  /* it has come */
     bool is_over;
     int round;
+    int came[JD_WAIT_CAME];   /* bytes of the message in memory->in */
     int behind[MOST_MISSING]; /* as those whom this one waits for notify */
 };
 
@@ -180,6 +182,25 @@ static void read_header(const struct meet *m, struct header *header)
     memcpy(header, m->memory->in, sizeof *header);
 }
 
+/* Whether as much has come as a message must have, of which the header says
+ * the rest. */
+static jd_status check_length(const struct meet *m, int member)
+{
+    struct header header;
+    size_t came = (size_t)m->came[0], wanted = sizeof header;
+    if (came < wanted)
+        return jd__pair_fail_length(m->channel, member, m->came[0], wanted);
+    read_header(m, &header);
+    if (header.kind == KIND_NOTIFICATION)
+        wanted = sizeof(struct notification);
+    else
+        wanted += (size_t)header.first_length + header.other_length +
+                  (size_t)header.count * header.bytes;
+    return came == wanted
+               ? JD_OK
+               : jd__pair_fail_length(m->channel, member, m->came[0], wanted);
+}
+
 /* What has come is of rounds that do not fit to these. */
 static bool fits_not(const struct meet *m)
 {
@@ -294,6 +315,17 @@ static jd_status post_receive(struct meet *m, int member, MPI_Request *request,
                                      sizeof m->memory->in, request, end);
 }
 
+static jd_status wait_for_message(struct meet *m, MPI_Request *requests,
+                                  struct jd_wait_end *ends, int *ret_index)
+{
+    struct jd_wait *wait = jd__channel_next_wait(m->channel);
+    wait->came = m->came;
+    jd_status status =
+        jd__channel_wait_any(m->channel, requests, ends, 2, ret_index);
+    wait->came = NULL;
+    return status;
+}
+
 /* Until a state has come: requests are of it and of what is sent meanwhile. */
 static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
                              struct jd_wait_end *ends)
@@ -302,7 +334,9 @@ static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
     int index = 1;
     while (status == JD_OK && index != 0) {
         int32_t kind;
-        status = jd__channel_wait_any(m->channel, requests, ends, 2, &index);
+        status = wait_for_message(m, requests, ends, &index);
+        if (status == JD_OK && index == 0)
+            status = jd__channel_note(m->channel, check_length(m, member));
         if (status != JD_OK || index != 0)
             continue;
         memcpy(&kind, m->memory->in, sizeof kind);

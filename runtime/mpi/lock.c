@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lock.c - how several of jd's threads share MPI. */
 #include "runtime/mpi/lock.h"
+#include "base/clock.h"
 #include "runtime/mpi/world.h"
 
 #include <sched.h>
@@ -12,7 +13,9 @@
 
 #define NOT_USED (-1) /* beside MPI's levels */
 
-#define TRIES_BEFORE_YIELD 100 /* a call of MPI inside takes less than a us */
+#define TRIES_BEFORE_YIELD 100 /* most calls of MPI take less than a us */
+#define TRIES_BEFORE_SLEEP 1000
+#define LONGEST_SLEEP 100000 /* ns: one that moves a long piece */
 
 /*
  * A word, not a mutex: who gives it back has just put a message where another
@@ -49,14 +52,22 @@ static bool take_lock(void)
                                      memory_order_acquire);
 }
 
+/* Who holds it may need this thread's processor. */
+static void give_turn(unsigned tries)
+{
+    if (tries >= TRIES_BEFORE_SLEEP)
+        jd__clock_sleep_step(tries - TRIES_BEFORE_SLEEP, LONGEST_SLEEP);
+    else if (tries >= TRIES_BEFORE_YIELD)
+        sched_yield();
+}
+
 void jd__mpi_lock(void)
 {
     if (!needs_lock() || take_lock())
         return;
     atomic_fetch_add(&state.waiting, 1);
     for (unsigned tries = 1; !take_lock(); tries++)
-        if (tries >= TRIES_BEFORE_YIELD)
-            sched_yield();
+        give_turn(tries);
     atomic_fetch_sub(&state.waiting, 1);
 }
 

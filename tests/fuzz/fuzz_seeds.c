@@ -220,16 +220,20 @@ static void write_jobs(const char *directory)
 /* Of 8 members, 4 to a group; then of which record it is, and the record. */
 static void write_records(const char *directory)
 {
-    uint8_t bytes[3 + sizeof(struct jd_inter_result)] = { 7, 3, 0 };
+    uint8_t bytes[3 + JD_INTER_RESULT_SPACE] = { 7, 3, 0 };
     struct jd_inter_result result = { .head.kind = JD_INTER_RESULT,
-                                            .votes[0] = { .member = 1,
-                                                           .count = 4 },
-                                            .votes[1].member = -1,
-                                            .failed = -1 };
+                                      .votes[0] = { .member = 1, .count = 4 },
+                                      .votes[1].member = -1,
+                                      .failed = -1 };
+    struct jd_inter_agreed agreed = { .head.kind = JD_INTER_AGREED,
+                                      .member = 1,
+                                      .count = 4 };
     const struct jd_ragged_fault fault = { .kind = JD_RAGGED_UNEQUAL,
                                            .consumer = 1 };
     memcpy(bytes + 3, &result, sizeof result);
     write_seed(directory, "result", bytes, sizeof bytes);
+    memcpy(bytes + 3, &agreed, sizeof agreed);
+    write_seed(directory, "agreed", bytes, sizeof bytes);
     bytes[2] = 2;
     memcpy(bytes + 3, &fault, sizeof fault);
     write_seed(directory, "fault", bytes, 3 + sizeof fault);

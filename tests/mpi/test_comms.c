@@ -14,6 +14,7 @@
 #include "jd.h"
 
 #include "base/clock.h"
+#include "collectives/channel/pair.h"
 #include "collectives/cpu/bootstrap.h"
 #include "collectives/cpu/bootstrap_tags.h"
 #include "collectives/cpu/comm.h"
@@ -118,15 +119,18 @@ static void write_to_all(struct jd_comm *comm, const struct plan *plan,
                          int round)
 {
     struct words said[MOST_DEVICES], heard[MOST_DEVICES];
+    struct jd_pair pairs[MOST_DEVICES];
     int self_place = comm->index;
     for (int i = 0; i < comm->size; i++) {
         said[i] = (struct words){ plan->members[self_place]->id,
                                   plan->members[i]->id, round };
         EXPECT_OK(
-            jd__channel_receive(comm->wire, i, &heard[i], sizeof heard[i]));
-        EXPECT_OK(jd__channel_send(comm->wire, i, &said[i], sizeof said[i]));
+            jd__pair_post(comm->wire, &pairs[i],
+                          (struct jd_pair_end){ i, &heard[i], sizeof heard[i] },
+                          (struct jd_pair_end){ i, &said[i], sizeof said[i] }));
     }
-    EXPECT_OK(jd__channel_wait(comm->wire));
+    for (int i = 0; i < comm->size; i++)
+        EXPECT_OK(jd__pair_finish(comm->wire, &pairs[i]));
     for (int i = 0; i < comm->size; i++)
         EXPECT(heard[i].from == plan->members[i]->id &&
                    heard[i].to == plan->members[self_place]->id &&

@@ -4,12 +4,13 @@
  * goes in pieces (with pieces of a few bytes, every way to cut it); what
  * members say is merged: who differs, who cannot take part, what each or one of
  * them gives, among all and among some, and that those who mean different
- * members do not wait for each other.
+ * members do not wait for each other. Messages that are too short are told.
  */
 #include "jd.h"
 
 #include "collectives/channel/chunks.h"
 #include "collectives/channel/merge.h"
+#include "collectives/channel/pair.h"
 
 #include "expect.h"
 
@@ -229,6 +230,83 @@ static void try_lists(void)
     jd__channel_destroy(own);
 }
 
+/* ---- messages that are shorter than they say ----------------------------- */
+
+enum { TAG = 4 }; /* nobody else's */
+
+static void expect_short(jd_status status, int came, int wanted)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "test: %d bytes came from process 0 (member 1), whose call has "
+             "%d; messages between the two are out of step",
+             came, wanted);
+    EXPECT_STATUS(status, JD_INTERNAL, text);
+}
+
+/* What member 0 says to member 1; its length. */
+static int hear(struct jd_channel *own, void *data, size_t bytes)
+{
+    struct jd_pair pair;
+    EXPECT_OK(jd__pair_post(own, &pair, (struct jd_pair_end){ 0, data, bytes },
+                            (struct jd_pair_end){ -1, NULL, 0 }));
+    EXPECT_OK(jd__pair_finish_any(own, &pair));
+    return pair.came[0];
+}
+
+static void say(struct jd_channel *own, void *data, size_t bytes)
+{
+    struct jd_pair pair;
+    EXPECT_OK(jd__pair_post(own, &pair, (struct jd_pair_end){ -1, NULL, 0 },
+                            (struct jd_pair_end){ 0, data, bytes }));
+    EXPECT_OK(jd__pair_finish(own, &pair));
+}
+
+static void try_short_chunk(void)
+{
+    struct jd_channel *own = open_group(TAG);
+    unsigned char data[20] = { 0 };
+    if (self == 1)
+        say(own, data, 10);
+    else
+        expect_short(jd__chunks_broadcast(own, data, 20, 1), 10, 20);
+    jd__channel_destroy(own);
+}
+
+/* Member 1 gives back what it has heard, without the last bytes. */
+static void try_short_state(int left_out, bool is_only_kind)
+{
+    static unsigned char heard[100000];
+    struct jd_channel *own = open_group(TAG);
+    struct jd_merge_call call = { .record = "8 bytes", .bytes = 8 };
+    struct jd_merge merge;
+    int lengths[2] = { 0, 0 };
+    if (self == 1) {
+        lengths[0] = hear(own, heard, sizeof heard);
+        lengths[1] = is_only_kind ? 4 : lengths[0] - left_out;
+        say(own, heard, (size_t)lengths[1]);
+    }
+    jd_status status = self == 0 ? jd__merge_meet(own, &call, &merge) : JD_OK;
+    char sentence[400];
+    snprintf(sentence, sizeof sentence, "%s", jd_error_message());
+    EXPECT_OK(jd__chunks_broadcast(group, lengths, sizeof lengths, 1));
+    if (self == 0) {
+        char text[80];
+        snprintf(text, sizeof text, "test: %d bytes came from process 0",
+                 lengths[1]);
+        EXPECT(status == JD_INTERNAL && strstr(sentence, text),
+               "wanted '%s' in: %s", text, sentence);
+    }
+    jd__channel_destroy(own);
+}
+
+static void try_short(void)
+{
+    try_short_chunk();
+    try_short_state(4, false);
+    try_short_state(0, true);
+}
+
 int main(void)
 {
     JD_CHECK(jd_initialize());
@@ -237,6 +315,8 @@ int main(void)
     try_status();
     try_merges();
     try_lists();
+    if (size == 2)
+        try_short();
     jd__channel_destroy(group);
     JD_CHECK(jd_shutdown());
     return 0;

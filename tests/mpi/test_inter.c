@@ -641,8 +641,11 @@ static void try_deadline(bool is_leader)
 
 static void say(const void *data, size_t bytes)
 {
-    EXPECT_OK(jd__channel_send(comm->wire, 0, data, bytes));
-    EXPECT_OK(jd__channel_wait(comm->wire));
+    struct jd_pair pair;
+    EXPECT_OK(jd__pair_post(comm->wire, &pair,
+                            (struct jd_pair_end){ -1, NULL, 0 },
+                            (struct jd_pair_end){ 0, (void *)data, bytes }));
+    EXPECT_OK(jd__pair_finish(comm->wire, &pair));
 }
 
 /* Data; a result with the beginning of what it brings; what is announced. */
@@ -665,8 +668,8 @@ static void send_short(void)
     jd__inter_result_add(&result, &sum, 1);
     result.is_seen = true;
     result.bytes = 8;
-    memcpy(data, &result, sizeof result);
-    say(data, (sizeof result + 15) / 16 * 16 + 4);
+    char *sent = jd__inter_result_pack(&result, data + 1024);
+    say(sent, JD_INTER_AGREED_SPACE + 4);
     say(&send, sizeof send);
     say(&follows, sizeof follows);
     say(data, 3996);
@@ -685,12 +688,13 @@ static void expect_short(jd_status status, int came, int length)
 static void get_short(void)
 {
     static char data[4096];
-    const int head = (sizeof(struct jd_inter_result) + 15) / 16 * 16;
-    struct jd_inter_move move;
+    const int head = JD_INTER_AGREED_SPACE;
+    struct jd_pair pair;
     struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, 2);
-    EXPECT_OK(jd__inter_post(comm, &move, (struct jd_inter_end){ 1, data, 64 },
-                             (struct jd_inter_end){ -1, NULL, 0 }));
-    expect_short(jd__inter_finish(comm, &move), 60, 64);
+    EXPECT_OK(jd__pair_post(comm->wire, &pair,
+                            (struct jd_pair_end){ 1, data, 64 },
+                            (struct jd_pair_end){ -1, NULL, 0 }));
+    expect_short(jd__pair_finish(comm->wire, &pair), 60, 64);
     expect_short(jd__inter_all_reduce(comm, &call, JD_REDUCE_SUM), head + 4,
                  head + 8);
     struct jd_transfer receive = { .call = { .activity = JD_ACTIVITY_RECV,

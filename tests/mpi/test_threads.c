@@ -12,6 +12,7 @@
 #include "jd_mpi.h"
 
 #include "collectives/channel/merge.h"
+#include "collectives/channel/pair.h"
 #include "runtime/mpi/lock.h"
 
 #include "expect.h"
@@ -100,10 +101,11 @@ static void pass_on(struct jd_channel *group, int distance)
     int from = (index + size - distance) % size;
     for (int i = 0; i < LONG; i++)
         out[i] = index * LONG + i;
-    EXPECT_OK(jd__channel_receive(group, from, in, sizeof in));
-    EXPECT_OK(
-        jd__channel_send(group, (index + distance) % size, out, sizeof out));
-    EXPECT_OK(jd__channel_wait(group));
+    struct jd_pair pair;
+    EXPECT_OK(jd__pair_post(
+        group, &pair, (struct jd_pair_end){ from, in, sizeof in },
+        (struct jd_pair_end){ (index + distance) % size, out, sizeof out }));
+    EXPECT_OK(jd__pair_finish(group, &pair));
     for (int i = 0; i < LONG; i++)
         EXPECT(in[i] == from * LONG + i, "[%d] is %d", i, in[i]);
 }

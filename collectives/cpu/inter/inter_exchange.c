@@ -20,7 +20,7 @@
 
 /* A piece of what comes from a member, and of what goes to one. */
 struct message {
-    struct jd_inter_move move;
+    struct jd_pair pair;
     struct jd_strided in;
     size_t begin;
 };
@@ -84,7 +84,7 @@ static jd_status finish_first(struct run *run)
     size_t number = run->finished++;
     struct message *m = &run->messages[number % WINDOW];
     size_t bytes = bytes_at(run, &m->in, m->begin);
-    jd_status status = jd__inter_finish(run->x->comm, &m->move);
+    jd_status status = jd__pair_finish(run->x->comm->wire, &m->pair);
     if (status == JD_OK && bytes &&
         target_of(run, number, &m->in, m->begin, bytes) ==
             slot_of(run, number, 0))
@@ -123,15 +123,15 @@ static jd_status post_next(struct run *run, const struct flow *f, size_t begin)
         return status;
     size_t number = run->posted++;
     struct message *m = &run->messages[number % WINDOW];
-    struct jd_inter_end from = { f->from, NULL, bytes_at(run, &f->in, begin) };
-    struct jd_inter_end to = { f->to, NULL, bytes_at(run, &f->out, begin) };
+    struct jd_pair_end from = { f->from, NULL, bytes_at(run, &f->in, begin) };
+    struct jd_pair_end to = { f->to, NULL, bytes_at(run, &f->out, begin) };
     m->in = f->in;
     m->begin = begin;
     if (from.bytes)
         from.data = target_of(run, number, &f->in, begin, from.bytes);
     if (to.bytes)
         to.data = source_of(run, number, &f->out, begin, to.bytes);
-    return jd__inter_post(run->x->comm, &m->move, from, to);
+    return jd__pair_post(run->x->comm->wire, &m->pair, from, to);
 }
 
 static jd_status exchange_pieces(struct run *run, const struct flow *f)
@@ -233,13 +233,14 @@ static jd_status hand_on(const struct jd_inter_exchange *x, size_t bytes,
 {
     size_t all = (size_t)x->comm->size * bytes;
     char *going = x->scratch + all, *coming = going + all;
-    struct jd_inter_move move;
+    struct jd_pair pair;
     size_t packed = pack_blocks(&round->out, bytes, x->scratch, going, true);
-    jd_status status = jd__inter_post(
-        x->comm, &move, (struct jd_inter_end){ round->from, coming, packed },
-        (struct jd_inter_end){ round->to, going, packed });
+    jd_status status =
+        jd__pair_post(x->comm->wire, &pair,
+                      (struct jd_pair_end){ round->from, coming, packed },
+                      (struct jd_pair_end){ round->to, going, packed });
     if (status == JD_OK)
-        status = jd__inter_finish(x->comm, &move);
+        status = jd__pair_finish(x->comm->wire, &pair);
     if (status == JD_OK)
         pack_blocks(&round->in, bytes, x->scratch, coming, false);
     return status;

@@ -9,6 +9,7 @@
 #ifndef COLLECTIVES_CPU_INTER_INTER_PRIVATE_H
 #define COLLECTIVES_CPU_INTER_INTER_PRIVATE_H
 
+#include "collectives/channel/pair.h"
 #include "collectives/cpu/inter/inter.h"
 #include "collectives/cpu/inter/inter_result.h"
 #include "collectives/kernels/fold.h"
@@ -53,40 +54,6 @@ static inline int jd__inter_member(const struct jd_inter *inter, int group,
 
 /* A signature of the call, without source and digest. */
 struct jd_signature jd__inter_sign(const struct jd_collective *call);
-
-/* ---- inter_move.c ------------------------------------------------------- */
-
-/* At most one message each way, waited for together. */
-struct jd_inter_move {
-    MPI_Request requests[2];
-    struct jd_wait_end ends[2];
-    int from;                /* the member, or -1 */
-    size_t bytes;            /* that are to come of it, or may at most */
-    int came[JD_WAIT_CAME]; /* how many did, once it is finished */
-};
-
-/* Where a message goes to, or comes from; zero bytes are none, and a member
- * that is -1 nobody. */
-struct jd_inter_end {
-    int member;
-    void *data;
-    size_t bytes;
-};
-
-jd_status jd__inter_post(struct jd_comm *comm, struct jd_inter_move *move,
-                         struct jd_inter_end from, struct jd_inter_end to);
-/* INTERNAL where less came than was to. */
-jd_status jd__inter_finish(struct jd_comm *comm, struct jd_inter_move *move);
-/* The same of messages of any length. */
-jd_status jd__inter_finish_any(struct jd_comm *comm,
-                               struct jd_inter_move *move);
-/* INTERNAL: so many bytes came of a member, and its call has others. */
-jd_status jd__inter_fail_length(const struct jd_comm *comm, int member,
-                                int came, size_t wanted);
-
-/* After a failure while the group's members may be in each other's buffers:
- * gives up, and returns when they are not. Returns status. */
-jd_status jd__inter_break(struct jd_comm *comm, jd_status status);
 
 /* ---- inter_sync.c ------------------------------------------------------- */
 
@@ -175,6 +142,10 @@ char *jd__inter_shared_in(const struct jd_comm *comm, int place, size_t bytes);
  * Returns status. */
 jd_status jd__inter_give_up(struct jd_comm *comm, jd_status status);
 
+/* After a failure while the group's members may be in each other's buffers:
+ * gives up, and returns when they are not. Returns status. */
+jd_status jd__inter_break(struct jd_comm *comm, jd_status status);
+
 /* Memory for the call; where there is none, the signature says so to the
  * others at the sync. */
 void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *sync,
@@ -256,7 +227,7 @@ struct jd_inter_flow_ops {
 
 /* A piece under way. */
 struct jd_inter_piece {
-    struct jd_inter_move move;
+    struct jd_pair pair;
     int phase, round;
 };
 

@@ -70,29 +70,22 @@ jd_status jd__inter_result_check(const struct jd_inter_result *result,
 
 /* ---- as a message -------------------------------------------------------- */
 
-/* Where all say the same. */
-struct agreed {
-    struct jd_inter_head head;
-    int32_t member, count; /* the first vote's */
-    uint32_t is_seen, bytes;
-};
-#define AGREED_SPACE ((sizeof(struct agreed) + 15) / 16 * 16)
-
 char *jd__inter_result_pack(const struct jd_inter_result *result, char *data)
 {
     if (!jd__inter_result_agrees(result))
         return memcpy(data - JD_INTER_RESULT_SPACE, result, sizeof *result);
-    struct agreed agreed = { result->head, result->votes[0].member,
-                             result->votes[0].count, result->is_seen,
-                             result->bytes };
+    const struct jd_vote *vote = &result->votes[0];
+    struct jd_inter_agreed agreed = { result->head, vote->member, vote->count,
+                                      result->is_seen, result->bytes };
     agreed.head.kind = JD_INTER_AGREED;
-    return memcpy(data - AGREED_SPACE, &agreed, sizeof agreed);
+    agreed.head.signature = vote->signature;
+    return memcpy(data - JD_INTER_AGREED_SPACE, &agreed, sizeof agreed);
 }
 
 size_t jd__inter_result_unpack(const char *message,
                                struct jd_inter_result *ret_result)
 {
-    struct agreed agreed;
+    struct jd_inter_agreed agreed;
     memcpy(&agreed, message, sizeof agreed);
     if (agreed.head.kind != JD_INTER_AGREED) {
         memcpy(ret_result, message, sizeof *ret_result);
@@ -107,7 +100,7 @@ size_t jd__inter_result_unpack(const char *message,
         .is_seen = agreed.is_seen,
         .bytes = agreed.bytes,
     };
-    return AGREED_SPACE;
+    return JD_INTER_AGREED_SPACE;
 }
 
 /* ---- merging ------------------------------------------------------------ */

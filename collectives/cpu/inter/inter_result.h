@@ -59,10 +59,18 @@ struct jd_inter_result {
     uint32_t bytes; /* of data */
 };
 
-/* As a message it stands right in front of its data, and takes so much there at
- * most; less where all say the same, which goes without votes. Multiples of the
+/* Where all say the same. */
+struct jd_inter_agreed {
+    struct jd_inter_head head;
+    int32_t member, count; /* the first vote's */
+    uint32_t is_seen, bytes;
+};
+
+/* As a message it stands right in front of its data, and takes so much there:
+ * less where all say the same, which goes without votes. Multiples of the
  * data's alignment. */
 #define JD_INTER_RESULT_SPACE ((sizeof(struct jd_inter_result) + 15) / 16 * 16)
+#define JD_INTER_AGREED_SPACE ((sizeof(struct jd_inter_agreed) + 15) / 16 * 16)
 
 /* Returns where the message begins. */
 char *jd__inter_result_pack(const struct jd_inter_result *result, char *data);

@@ -8,6 +8,7 @@
  * group has met, when nobody reads the last one any more.
  */
 #include "collectives/cpu/inter/inter_private.h"
+#include "collectives/cpu/shm/shm_private.h"
 #include "collectives/platform/mismatch.h"
 #include "runtime/recorder/recorder.h"
 
@@ -154,6 +155,11 @@ jd_status jd__inter_give_up(struct jd_comm *comm, jd_status status)
     if (!goes_on)
         jd__shm_revoke(comm->group);
     return status;
+}
+
+jd_status jd__inter_break(struct jd_comm *comm, jd_status status)
+{
+    return jd__shm_let_go(comm->group, status);
 }
 
 int jd__inter_failed(const struct jd_comm *comm)
@@ -399,8 +405,8 @@ static jd_status merge_theirs(struct jd_comm *comm,
     if (status != JD_OK)
         return status;
     if ((size_t)came != head + theirs.bytes)
-        return jd__inter_fail_length(
-            comm, jd__inter_member(comm->inter, round->from, 0), came,
+        return jd__pair_fail_length(
+            comm->wire, jd__inter_member(comm->inter, round->from, 0), came,
             head + theirs.bytes);
     if (round->then == JD_THEN_STORE)
         *said = theirs;
@@ -418,27 +424,27 @@ static jd_status merge_theirs(struct jd_comm *comm,
 }
 
 /* The result stands in front of what is known of the data. */
-static struct jd_inter_end outgoing_end(struct jd_comm *comm,
-                                        const struct jd_inter_sync *sync,
-                                        const struct jd_round *round)
+static struct jd_pair_end outgoing_end(struct jd_comm *comm,
+                                       const struct jd_inter_sync *sync,
+                                       const struct jd_round *round)
 {
     struct jd_inter_pass *own = comm->inter->own;
     if (round->to < 0)
-        return (struct jd_inter_end){ -1, NULL, 0 };
+        return (struct jd_pair_end){ -1, NULL, 0 };
     char *data = own->message + HEAD + range_of(comm, sync, &round->out).begin;
     char *at = jd__inter_result_pack(&own->said, data);
-    return (struct jd_inter_end){ jd__inter_member(comm->inter, round->to, 0),
-                                  at, (size_t)(data - at) + own->said.bytes };
+    return (struct jd_pair_end){ jd__inter_member(comm->inter, round->to, 0),
+                                 at, (size_t)(data - at) + own->said.bytes };
 }
 
-static struct jd_inter_end incoming_end(struct jd_comm *comm,
-                                        const struct jd_round *round)
+static struct jd_pair_end incoming_end(struct jd_comm *comm,
+                                       const struct jd_round *round)
 {
     struct jd_inter_pass *other = comm->inter->other;
     if (round->from < 0)
-        return (struct jd_inter_end){ -1, NULL, 0 };
-    return (struct jd_inter_end){ jd__inter_member(comm->inter, round->from, 0),
-                                  other->message, sizeof other->message };
+        return (struct jd_pair_end){ -1, NULL, 0 };
+    return (struct jd_pair_end){ jd__inter_member(comm->inter, round->from, 0),
+                                 other->message, sizeof other->message };
 }
 
 static void use_time(const struct jd_comm *comm,
@@ -460,15 +466,15 @@ static jd_status tell_leaders(struct jd_comm *comm,
     wait->first_look = &first_look;
     for (int k = 0; k < jd__schedule_rounds(&schedule); k++) {
         struct jd_round round = jd__schedule_round(&schedule, k);
-        struct jd_inter_move move;
-        status = jd__inter_post(comm, &move, incoming_end(comm, &round),
-                                outgoing_end(comm, sync, &round));
+        struct jd_pair pair;
+        status = jd__pair_post(comm->wire, &pair, incoming_end(comm, &round),
+                               outgoing_end(comm, sync, &round));
         if (k == 0)
             use_time(comm, sync);
         if (status == JD_OK)
-            status = jd__inter_finish_any(comm, &move);
+            status = jd__pair_finish_any(comm->wire, &pair);
         if (status == JD_OK && round.from >= 0)
-            status = merge_theirs(comm, sync, &round, move.came[0]);
+            status = merge_theirs(comm, sync, &round, pair.came[0]);
         if (status != JD_OK)
             break;
     }

@@ -495,7 +495,7 @@ static jd_status check_length(const struct jd_transfers *call, int member,
         return JD_OK;
     return jd__channel_note(
         call->comm->wire,
-        jd__inter_fail_length(call->comm, member, came, wanted));
+        jd__pair_fail_length(call->comm->wire, member, came, wanted));
 }
 
 static jd_status take_message(struct jd_transfers *call, int peer, int came)

@@ -5,7 +5,7 @@
  * (Blocked). What they said may be over, or the message that they wait for
  * under way; so a suspicion has them look again, twice and for a while, and
  * what all of them have then confirmed is a failure that is told to all.
- * Where a message crosses a network, that while is as long as it may take; but
+ * Where MPI carries a message, that while is as long as it may take; but
  * whoever leaves is asked how many it has sent, and where as many have come,
  * there is nothing to be waited for.
  */
@@ -20,7 +20,7 @@
 #define MOST_WAITS 64    /* of one process; it has a thread for each device */
 #define STALE_SECONDS 20 /* told at least every eight */
 #define NEAR_SECONDS 0.4 /* that a suspicion must last */
-#define FAR_SECONDS 5.0  /* and where a message may cross a network */
+#define FAR_SECONDS 5.0  /* and where MPI carries messages */
 
 static struct jd_blocked *find_blocked(const struct jd_service_process *member,
                                        uint64_t wait)
@@ -291,7 +291,8 @@ static void print_leaving(FILE *out, const struct jd_service *service,
             has_all(awaited) ? ", all of its messages have come" : "",
             blocked->member->index, service->now - blocked->since,
             blocked->operation);
-    jd__processes_print_place(out, blocked->member, blocked->since);
+    if (blocked->is_alone) /* of several threads it may be another's */
+        jd__processes_print_place(out, blocked->member, blocked->since);
     fputs("; all members must make the same calls before they leave", out);
 }
 

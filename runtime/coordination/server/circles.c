@@ -4,8 +4,8 @@
  * they have told of (blocked.c), and at barriers, which are the service's own.
  * None of them can go on. Each that has told of its wait is asked again, twice
  * and for a while, and what all of them have then confirmed ends the job. Those
- * at barriers are asked once, for the place in the program; that is not waited
- * for.
+ * at barriers are asked once, for the place in the program; who does not say it
+ * in time has none.
  */
 #include "base/text.h"
 #include "runtime/coordination/server/service_private.h"
@@ -18,7 +18,10 @@
 #define MOST_SAID 8       /* of them, in the sentence */
 #define MOST_MISSING 16   /* of a barrier, that are looked at */
 #define NOTICE_SECONDS                                                         \
-    0.4 /* for the notices of the others, which are due too */
+    0.4 /* for the notices of the others, which are due too; and between looks \
+         */
+#define PLACE_SECONDS                                                          \
+    2.0 /* for a place: its line is looked for, the first time in a library */
 
 /* What a process waits for: one of the two, the other is NULL. */
 struct circle_step {
@@ -181,18 +184,32 @@ static void fail_circle(const struct path *path)
     free(text);
 }
 
+static bool is_asked(const struct circle_step *step)
+{
+    return step->barrier ? step->member->place_asked > step->barrier->since
+                         : step->blocked->asked != 0;
+}
+
 /* Where they wait in the program, which their arrivals do not have. */
 static void ask_places(const struct path *path)
 {
     struct jd_service *service = path->service;
     for (int i = path->first; i < path->count; i++) {
         struct jd_service_process *member = path->steps[i].member;
-        if (!path->steps[i].barrier)
+        if (!path->steps[i].barrier || is_asked(&path->steps[i]))
             continue;
         member->place_asked = service->now;
         jd__blocked_look(service, member);
-        service->circles_due = service->now + NOTICE_SECONDS;
     }
+}
+
+/* Where there are barriers: their members do not tell of them again. */
+static void look_again(const struct path *path)
+{
+    struct jd_service *service = path->service;
+    for (int i = path->first; i < path->count && !service->circles_due; i++)
+        if (path->steps[i].barrier)
+            service->circles_due = service->now + NOTICE_SECONDS;
 }
 
 /* From now on; what was known of some of them may be over. */
@@ -207,12 +224,6 @@ static void suspect_circle(const struct path *path)
     for (int i = path->first; i < path->count; i++)
         if (path->steps[i].blocked)
             jd__blocked_suspect(path->service, path->steps[i].blocked, seconds);
-}
-
-static bool is_asked(const struct circle_step *step)
-{
-    return step->barrier ? step->member->place_asked > step->barrier->since
-                         : step->blocked->asked != 0;
 }
 
 /* The waits that were told of are suspected together, and barriers are older
@@ -238,13 +249,16 @@ static bool is_suspected(const struct path *path)
     return true;
 }
 
-/* The barrier is the service's own; its members have had time to answer. */
+/* The barrier is the service's own; its member has said where it stands, or has
+ * had the time to. */
 static bool is_step_certain(const struct jd_service *service,
                             const struct circle_step *step)
 {
-    return step->barrier
-               ? service->now >= step->member->place_asked + NOTICE_SECONDS
-               : jd__blocked_is_certain(step->blocked);
+    const struct jd_service_process *member = step->member;
+    if (!step->barrier)
+        return jd__blocked_is_certain(step->blocked);
+    return (member->call && member->told >= member->place_asked) ||
+           service->now >= member->place_asked + PLACE_SECONDS;
 }
 
 static bool is_certain(const struct path *path)
@@ -265,6 +279,8 @@ static bool weigh_circle(struct path *path, const struct circle_step *step)
         suspect_circle(path);
     else if (is_certain(path))
         fail_circle(path);
+    if (!path->service->is_failing)
+        look_again(path);
     return true;
 }
 

@@ -131,8 +131,7 @@ enum { NUM_ROWS = sizeof rows / sizeof *rows };
 
 static const struct row values_row = ENTRY(put_value);
 
-/* ---- before and behind
- * --------------------------------------------------- */
+/* ---- before and behind -------------------------------------------------- */
 
 static void make_body(struct body *b)
 {
@@ -181,6 +180,18 @@ static void expect_values(struct body *b, bool is_odd)
     expect_works(b);
 }
 
+/* Process 0 is the one that restores, of a checkpoint that is not there: it has
+ * failed before all meet. */
+static void expect_first_odd(struct body *b)
+{
+    jd_status status =
+        jd_process_index() ? save_restore_all(b) : save_restore_odd(b);
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT,
+                  "process 1 calls jd_array_save of ");
+    EXPECT_STATUS(status, JD_INVALID_ARGUMENT,
+                  ", process 0 calls jd_array_restore of ");
+}
+
 int main(void)
 {
     static struct body b;
@@ -193,6 +204,7 @@ int main(void)
         expect_works(&b);
     }
     expect_values(&b, is_odd);
+    expect_first_odd(&b);
     free_body(&b);
     return jd_shutdown();
 }

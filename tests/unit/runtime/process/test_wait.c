@@ -269,6 +269,29 @@ START_TEST(any_wait_has_a_deadline)
 }
 END_TEST
 
+/* The same from the first look at the first of them that needs one. */
+START_TEST(several_waits_count_from_the_first_look)
+{
+    struct jd_wait wait = WAIT_FOR(0, 1, 2, 3);
+    double first_look = 0, began = now + MOMENT;
+    int asked = 0;
+    wait.timeout = 2000;
+    wait.first_look = &first_look;
+    struct jd_wait_state state = jd__wait_start(&wait);
+    ck_assert(first_look == 0); /* one that does not look */
+    state = jd__wait_start(&wait);
+    UNIT_OK(jd__wait_look(&wait, &state, find_two, &asked, 3));
+    ck_assert(first_look == began);
+    now += 1500;
+    state = jd__wait_start(&wait);
+    UNIT_OK(jd__wait_look(&wait, &state, find_two, &asked, 3));
+    ck_assert(first_look == began);
+    now += 600;
+    ck_assert_int_eq(jd__wait_look(&wait, &state, find_two, &asked, 3),
+                     JD_DEADLINE_EXCEEDED);
+}
+END_TEST
+
 /* Two waits, one after the other, have one deadline and one row of notices. */
 START_TEST(several_waits_have_one_deadline)
 {
@@ -642,6 +665,7 @@ int main(int argc, char **argv)
     tcase_add_test(ends, a_process_is_named_once);
     tcase_add_test(ends, any_wait_has_a_deadline);
     tcase_add_test(ends, several_waits_have_one_deadline);
+    tcase_add_test(ends, several_waits_count_from_the_first_look);
     tcase_add_test(ends, who_is_missing_is_passed_on);
     tcase_add_test(ends, what_has_come_is_counted);
     tcase_add_test(ends, who_comes_at_the_deadline_is_in_time);

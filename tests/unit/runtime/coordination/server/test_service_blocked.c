@@ -536,7 +536,10 @@ START_TEST(a_call_against_a_barrier_is_a_circle)
     answer_look(0, waits_for_1);
     pass(0.5);
     answer_look(0, waits_for_1);
-    pass(0.05);
+    pass(1);
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    expect_all_quiet(); /* process 1 has not said where it waits */
+    pass(1);
     drop(take(&peers[0], JD__MESSAGE__BODY_FAILURE));
     finish();
 }
@@ -555,13 +558,55 @@ START_TEST(barriers_of_two_names_are_a_circle)
     drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
     drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
     say_place(0, "jd_wait_at_barrier", "jd_wait_at_barrier, called at a.c:1");
-    pass(0.3);
+    beat_doing(&peers[1], "jd_wait_at_barrier", 8, true, 20000);
+    pass(1.9);
     expect_all_quiet();
-    pass(0.2);
+    pass(0.5);
     expect_failure_begins(
         &peers[1], "process 0 (train, pid 100 on h0): it waits at barrier "
                    "\"a\" at a.c:1 for process 1, which waits at barrier "
-                   "\"b\" for process 0, for 20.8 s: none of them can go on; ");
+                   "\"b\" for process 0, for 22.8 s: none of them can go on; ");
+    finish();
+}
+END_TEST
+
+/* Both have said where: nobody is waited for. */
+START_TEST(barriers_whose_places_are_known_end_at_once)
+{
+    start_noticing(2, 20);
+    arrive_alone(0, "a");
+    uint64_t id = arrive_alone(1, "b");
+    pass(20);
+    notice(1, id);
+    pass(0.5);
+    for (int i = 0; i < 2; i++) {
+        drop(take(&peers[i], JD__MESSAGE__BODY_LOOK));
+        say_place(i, "jd_wait_at_barrier", "it, called at a.c:1");
+    }
+    pass(0.4);
+    drop(take(&peers[0], JD__MESSAGE__BODY_FAILURE));
+    finish();
+}
+END_TEST
+
+/* What a process with several threads says last may be another's. */
+START_TEST(a_place_of_several_threads_is_not_said)
+{
+    struct said one = psum;
+    one.has_threads = true;
+    start(2);
+    start_joined(2);
+    say(0, one);
+    leave(&peers[1], false, 60000);
+    answer_look(0, one);
+    pass(0.5);
+    say_place(0, "jd_psum", "jd_psum, called at other.c:1");
+    answer_look(0, one);
+    pass(0.05);
+    expect_failure_begins(&peers[0],
+                          "process 1 (train, pid 101 on h0): it is in "
+                          "jd_shutdown, and process 0 has waited 0.5 s for it "
+                          "in jd_psum over axis \"x\"; all members ");
     finish();
 }
 END_TEST
@@ -769,6 +814,8 @@ int main(void)
     tcase_add_test(tcase, a_barrier_against_a_call_is_a_circle);
     tcase_add_test(tcase, a_call_against_a_barrier_is_a_circle);
     tcase_add_test(tcase, barriers_of_two_names_are_a_circle);
+    tcase_add_test(tcase, barriers_whose_places_are_known_end_at_once);
+    tcase_add_test(tcase, a_place_of_several_threads_is_not_said);
     tcase_add_test(tcase, a_barrier_is_in_a_circle_only_where_it_is_certain);
     tcase = unit_case(suite, "what others do");
     tcase_add_test(tcase, an_inquiry_has_those_say_what_they_do);
