@@ -321,7 +321,7 @@ done <<'TEXT'
   target: psum of 8 B: 
   target: heartbeats: 
 TEXT
-says "a slower network has slower figures" 0 "psum of 8 B: 172.6 us, wanted at \
+says "a slower network has slower figures" 0 "psum of 8 B: 172.4 us, wanted at \
 most 40 us: missed" "${scale[@]}" --hosts 2 --latency 12 --fold 10 --copy 10
 says "longer pieces, more of them under way" 0 "  target: psum of 64 MiB " \
     "${scale[@]}" --hosts 2 --piece 2048 --lag 4 --fold 10 --copy 10
