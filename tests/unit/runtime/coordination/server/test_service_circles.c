@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_service_circles.c - processes that wait for each other in a circle end
+ * the job, others do not. */
+#include "tests/unit/waits.h"
+
+/* ---- in a circle -------------------------------------------------------- */
+
+static const struct said over_a = { .wait = 1,
+                                    .operation = "jd_psum over axis \"a\"",
+                                    .waited = 20,
+                                    .process = 1 };
+static const struct said over_b = { .wait = 4,
+                                    .operation = "jd_psum over axis \"b\"",
+                                    .waited = 20,
+                                    .process = 0 };
+
+static void confirm_circle(struct said first, struct said second)
+{
+    say(0, first);
+    say(1, second);
+    answer_look(0, first);
+    answer_look(1, second);
+    pass(0.5);
+    answer_look(0, first);
+    answer_look(1, second);
+    pass(0.05);
+}
+
+START_TEST(a_circle_of_waits_ends_the_job)
+{
+    start_noticing(3, 20);
+    confirm_circle(over_a, over_b);
+    expect_failures(
+        3, "process 1 (train, pid 101 on h0): it waits in jd_psum over axis "
+           "\"b\" for process 0, which waits in jd_psum over axis \"a\" for "
+           "process 1, for 20 s: none of them can go on; all members must make "
+           "the same calls in the same order, 0.03 s ago; it waits in jd_psum "
+           "over axis \"b\" for process 0, for 20 s");
+    finish();
+}
+END_TEST
+
+static void expect_no_circle(struct said first, struct said second)
+{
+    start_noticing(2, 20);
+    say(0, first);
+    say(1, second);
+    pass(10);
+    expect_all_quiet();
+    finish();
+}
+
+START_TEST(a_circle_is_one_only_where_it_is_certain)
+{
+    struct said same = over_b, short_one = over_b, threads = over_b;
+    same.operation = over_a.operation; /* what is under way may come */
+    short_one.waited = 19;
+    threads.has_threads = true;
+    expect_no_circle(over_a, same);
+    expect_no_circle(over_a, short_one);
+    expect_no_circle(over_a, threads);
+}
+END_TEST
+
+START_TEST(a_circle_without_notices_is_left_alone)
+{
+    start_noticing(2, -1);
+    say(0, over_a);
+    say(1, over_b);
+    pass(10);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* Both ends of a transfer have to meet before anything is under way. */
+START_TEST(two_that_send_to_each_other_are_a_circle)
+{
+    struct said there = { 1, "jd_send over axis \"x\"", 20, 1,
+                          .is_transfer = true };
+    struct said back = there;
+    back.process = 0;
+    start_noticing(2, 20);
+    confirm_circle(there, back);
+    expect_failure_begins(
+        &peers[0], "process 1 (train, pid 101 on h0): it waits in jd_send over "
+                   "axis \"x\" for process 0, which waits in jd_send over axis "
+                   "\"x\" for process 1, for 20 s: none of them can go on; ");
+    finish();
+}
+END_TEST
+
+/* Each is asked by a Look of its own, so that all wait at one time. */
+static void answer_looks(int count, const struct said *said)
+{
+    for (int i = 0; i < count; i++)
+        answer_look(i, said[i]);
+}
+
+START_TEST(a_long_circle_is_said_in_short)
+{
+    enum { COUNT = 10 };
+    struct said said[COUNT];
+    start_noticing(COUNT, 20);
+    for (int i = 0; i < COUNT; i++) {
+        said[i] = (struct said){ 1, "jd_send", 20, (uint32_t)(i + 1) % COUNT,
+                                 .is_transfer = true };
+        say(i, said[i]);
+    }
+    answer_looks(COUNT, said);
+    pass(0.5);
+    answer_looks(COUNT, said);
+    pass(0.05);
+    Jd__Message *message = take(&peers[0], JD__MESSAGE__BODY_FAILURE);
+    ck_assert_ptr_nonnull(strstr(message->failure->text,
+                                 " for process 7, and so on, through 10 "
+                                 "processes in all, for 20 s: none of them"));
+    drop(message);
+    finish();
+}
+END_TEST
+
+/* It was certain of another circle, and may be over since. */
+START_TEST(what_was_confirmed_before_is_asked_again)
+{
+    struct said third = over_b;
+    start_noticing(3, 20);
+    third.process = 0;
+    say(0, over_a);
+    say(1, over_b);
+    answer_look(0, over_a);
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    pass(0.5);
+    answer_look(0, over_a); /* it is certain, and process 1 says nothing */
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    third.wait = 5; /* another wait of process 1 */
+    say(1, third);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
+    answer_look(1, third);
+    pass(0.5);
+    answer_look(1, third);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
+    pass(30);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* ---- with barriers ------------------------------------------------------ */
+
+static uint64_t arrive_alone(int process, const char *name)
+{
+    Jd__Arrive body = JD__ARRIVE__INIT;
+    body.barrier = jd__wire_text(name);
+    body.is_alone = true;
+    return ask(&peers[process], JD__MESSAGE__BODY_ARRIVE, &body, 600000);
+}
+
+/* What a process asks when the notice about its wait is due. */
+static void notice(int process, uint64_t wait)
+{
+    Jd__Inquiry body = JD__INQUIRY__INIT;
+    body.wait = wait;
+    uint64_t id = ask(&peers[process], JD__MESSAGE__BODY_INQUIRY, &body, 0);
+    drop(take_reply(&peers[process], id, JD_OK));
+}
+
+static const struct said waits_for_1 = { .wait = 1,
+                                         .operation = "jd_psum over axis \"x\"",
+                                         .waited = 20,
+                                         .process = 1 };
+
+START_TEST(a_barrier_against_a_call_is_a_circle)
+{
+    start_noticing(2, 20);
+    arrive_alone(1, "here");
+    pass(20.1);
+    say_place(0, "jd_psum",
+              "jd_psum of 1 x F64 over axis \"x\" (call 2 "
+              "there), called at train.c:120 (step+0x4c)");
+    say(0, waits_for_1);
+    answer_look(0, waits_for_1);
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    say_place(1, "jd_wait_at_barrier",
+              "jd_wait_at_barrier, called at \", called at read.c:58 (next)");
+    pass(0.5);
+    answer_look(0, waits_for_1);
+    pass(0.05);
+    expect_failure_begins(
+        &peers[0],
+        "process 0 (train, pid 100 on h0): it waits in jd_psum over axis "
+        "\"x\" at train.c:120 (step+0x4c) for process 1, which waits at "
+        "barrier \"here\" at read.c:58 (next) for process 0, for 20 s: none "
+        "of them can go on; all members must make the same calls in the same "
+        "order, ");
+    finish();
+}
+END_TEST
+
+/* The barrier's notice is the later one. */
+START_TEST(a_call_against_a_barrier_is_a_circle)
+{
+    start_noticing(2, 20);
+    uint64_t id = arrive_alone(1, "here");
+    pass(10);
+    say(0, waits_for_1);
+    pass(10);
+    expect_all_quiet();
+    notice(1, id);
+    pass(0.5);
+    answer_look(0, waits_for_1);
+    pass(0.5);
+    answer_look(0, waits_for_1);
+    pass(1);
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    expect_all_quiet(); /* process 1 has not said where it waits */
+    pass(1);
+    drop(take(&peers[0], JD__MESSAGE__BODY_FAILURE));
+    finish();
+}
+END_TEST
+
+START_TEST(barriers_of_two_names_are_a_circle)
+{
+    start_noticing(2, 20);
+    say_place(1, "jd_psum", "jd_psum, called at where.c:1");
+    pass(0.01);
+    arrive_alone(0, "a");
+    uint64_t id = arrive_alone(1, "b");
+    pass(20);
+    notice(1, id);
+    pass(0.5);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK));
+    drop(take(&peers[1], JD__MESSAGE__BODY_LOOK));
+    say_place(0, "jd_wait_at_barrier", "jd_wait_at_barrier, called at a.c:1");
+    beat_doing(&peers[1], "jd_wait_at_barrier", 8, true, 20000);
+    pass(1.9);
+    expect_all_quiet();
+    pass(0.5);
+    expect_failure_begins(
+        &peers[1], "process 0 (train, pid 100 on h0): it waits at barrier "
+                   "\"a\" at a.c:1 for process 1, which waits at barrier "
+                   "\"b\" for process 0, for 22.8 s: none of them can go on; ");
+    finish();
+}
+END_TEST
+
+/* Both have said where: nobody is waited for. */
+START_TEST(barriers_whose_places_are_known_end_at_once)
+{
+    start_noticing(2, 20);
+    arrive_alone(0, "a");
+    uint64_t id = arrive_alone(1, "b");
+    pass(20);
+    notice(1, id);
+    pass(0.5);
+    for (int i = 0; i < 2; i++) {
+        drop(take(&peers[i], JD__MESSAGE__BODY_LOOK));
+        say_place(i, "jd_wait_at_barrier", "it, called at a.c:1");
+    }
+    pass(0.4);
+    drop(take(&peers[0], JD__MESSAGE__BODY_FAILURE));
+    finish();
+}
+END_TEST
+
+/* A process with other threads, or a timeout of the program's own; one that
+ * does not wait itself; one whose notice is not due. */
+START_TEST(a_barrier_is_in_a_circle_only_where_it_is_certain)
+{
+    start_noticing(3, 20);
+    uint64_t other = arrive(&peers[0], "a", 600000);
+    uint64_t id = arrive_alone(1, "b");
+    pass(20);
+    notice(0, other);
+    notice(1, id);
+    pass(10);
+    expect_all_quiet();
+    arrive_alone(2, "c");
+    withdraw(&peers[0], other);
+    other = arrive_alone(0, "a");
+    withdraw(&peers[1], id);
+    pass(10);
+    notice(0, other);
+    pass(5);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("service: waits in a circle");
+    TCase *tcase = unit_case(suite, "in a circle");
+    tcase_add_test(tcase, a_circle_of_waits_ends_the_job);
+    tcase_add_test(tcase, a_circle_is_one_only_where_it_is_certain);
+    tcase_add_test(tcase, a_circle_without_notices_is_left_alone);
+    tcase_add_test(tcase, two_that_send_to_each_other_are_a_circle);
+    tcase_add_test(tcase, a_long_circle_is_said_in_short);
+    tcase_add_test(tcase, what_was_confirmed_before_is_asked_again);
+    tcase = unit_case(suite, "with barriers");
+    tcase_add_test(tcase, a_barrier_against_a_call_is_a_circle);
+    tcase_add_test(tcase, a_call_against_a_barrier_is_a_circle);
+    tcase_add_test(tcase, barriers_of_two_names_are_a_circle);
+    tcase_add_test(tcase, barriers_whose_places_are_known_end_at_once);
+    tcase_add_test(tcase, a_barrier_is_in_a_circle_only_where_it_is_certain);
+    return unit_main(suite);
+}
