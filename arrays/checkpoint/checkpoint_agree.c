@@ -128,10 +128,8 @@ static jd_status fail_calls(const struct jd_io *io, struct unlike unlike,
             "processes must make the same calls in the same order",
             io->operation, unlike.other, other->operation, shown_length(two),
             two, unlike.first, first->operation, shown_length(one), one);
-    if (first->site[0] && other->site[0])
-        jd__fail_suffix(JD_INVALID_ARGUMENT,
-                        "; process %d calls at %s, process %d at %s",
-                        unlike.other, other->site, unlike.first, first->site);
+    jd__site_fail_both(JD_INVALID_ARGUMENT, unlike.other, other->site,
+                       unlike.first, first->site);
     return JD_INVALID_ARGUMENT;
 }
 

@@ -212,18 +212,14 @@ static jd_status fail_calls(const struct jd_agree_list *list,
                             const char *odd_text, const char *other_text)
 {
     struct call_text one = read_call(odd_text), two = read_call(other_text);
-    char sites[2 * sizeof one.site + 80] = "";
-    bool have_sites = one.site.text[0] && two.site.text[0];
-    if (have_sites)
-        snprintf(sites, sizeof sites,
-                 "; process %d calls at %s, process %d at %s", odd->process,
-                 one.site.text, other->process, two.site.text);
-    return jd_fail(
-        JD_INVALID_ARGUMENT,
-        "%s: process %d calls %s, process %d calls %s%s; %s%s", list->operation,
-        odd->process, one.text, other->process, two.text,
-        jd__signature_describe_sites(&odd->signature, &other->signature),
-        list->lists->duty, sites);
+    jd_fail(JD_INVALID_ARGUMENT,
+            "%s: process %d calls %s, process %d calls %s%s; %s",
+            list->operation, odd->process, one.text, other->process, two.text,
+            jd__signature_describe_sites(&odd->signature, &other->signature),
+            list->lists->duty);
+    jd__site_fail_both(JD_INVALID_ARGUMENT, odd->process, one.site.text,
+                       other->process, two.site.text);
+    return JD_INVALID_ARGUMENT;
 }
 
 /* All know that they came for different things; now they say for what. */

@@ -93,6 +93,14 @@ struct jd_site_text jd__site_of_caller(void)
     return jd__site_of(jd__progress_thread.caller);
 }
 
+void jd__site_fail_both(jd_status status, int one, const char *one_site,
+                        int other, const char *other_site)
+{
+    if (one_site[0] && other_site[0])
+        jd__fail_suffix(status, "; process %d calls at %s, process %d at %s",
+                        one, one_site, other, other_site);
+}
+
 /* ---- compared ------------------------------------------------------------ */
 
 static atomic_bool compares;

@@ -26,6 +26,12 @@ struct jd_site_text jd__site_of(const void *address);
 /* Where the program has made the thread's call of jd. */
 struct jd_site_text jd__site_of_caller(void);
 
+/* Adds to the thread's sentence of a failure where two processes call, where
+ * both places are known ("": not): "; process 1 calls at train.c:143, process 0
+ * at train.c:120". */
+void jd__site_fail_both(jd_status status, int one, const char *one_site,
+                        int other, const char *other_site);
+
 /* Where jd is initialised: JD_CHECK_SITES. Off until then. */
 void jd__site_configure(bool compares);
 
