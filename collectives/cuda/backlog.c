@@ -4,7 +4,7 @@
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/stream.h"
 
-#define PER_MARK 128 /* collectives; a power of two */
+#define PER_MARK 64 /* collectives; a power of two */
 
 static jd_status make_mark(cudaEvent_t *mark, const char *operation)
 {

@@ -8,9 +8,9 @@
  *     jd__backlog_free(&stream->backlog);
  *
  * CUDA's own queue is bounded, by some thousand kernels, and who launches one
- * more waits inside CUDA, without a deadline. So every 128th collective leaves
+ * more waits inside CUDA, without a deadline. So every 64th collective leaves
  * an event, and before the next one does, the event before the last has to be
- * done: at most 384 are behind. Who is that far ahead waits as
+ * done: at most 192 are behind. Who is that far ahead waits as
  * jd_shard_synchronize() does, by name. As back-pressure it also bounds what a
  * process has in flight that others cannot follow.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* devices.c - this process's GPUs. */
 #include "collectives/cuda/devices.h"
+#include "collectives/cuda/driver.h"
 #include "collectives/cuda/errors.h"
 
 #include <ctype.h>
@@ -18,24 +19,6 @@
 typedef int driver_device_f(int *ret_device, int ordinal);
 typedef int driver_uuid_f(cudaUUID_t *ret_uuid, int device);
 
-/* The driver's function, as it is in CUDA 12.0; NULL. */
-static void find_in_driver(const char *name, void **ret_function)
-{
-    enum cudaDriverEntryPointQueryResult found =
-        cudaDriverEntryPointSymbolNotFound;
-#if CUDART_VERSION >= 12050
-    cudaError_t error = cudaGetDriverEntryPointByVersion(
-        name, ret_function, 12000, cudaEnableDefault, &found);
-#else
-    cudaError_t error =
-        cudaGetDriverEntryPoint(name, ret_function, cudaEnableDefault, &found);
-#endif
-    if (error == cudaSuccess && found == cudaDriverEntryPointSuccess)
-        return;
-    *ret_function = NULL;
-    cudaGetLastError();
-}
-
 /*
  * A part of a GPU (MIG) has a UUID of its own. The properties may have the
  * whole's there: the runtime, up to 13.0 at least, asks the driver in the way
@@ -47,8 +30,8 @@ static void read_uuid(int native, cudaUUID_t *uuid)
     driver_uuid_f *get_uuid = NULL;
     int device;
     cudaUUID_t own;
-    find_in_driver("cuDeviceGet", (void **)&get_device);
-    find_in_driver("cuDeviceGetUuid", (void **)&get_uuid);
+    jd__driver_find("cuDeviceGet", (void **)&get_device);
+    jd__driver_find("cuDeviceGetUuid", (void **)&get_uuid);
     if (get_device && get_uuid && get_device(&device, native) == 0 &&
         get_uuid(&own, device) == 0)
         *uuid = own;

@@ -8,6 +8,7 @@
 #include "collectives/cuda/host.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/process/runtime.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -204,4 +205,21 @@ struct jd_site_text jd__site_of_caller(void)
 uint32_t jd__site_compared(void)
 {
     return host->site_compared();
+}
+
+/* ---- runtime/recorder/recorder.h ---------------------------------------- */
+
+uint64_t jd__recorder_queue(int lane)
+{
+    return host->recorder_queue(lane);
+}
+
+void jd__recorder_set_lane(int lane, uint64_t word)
+{
+    host->recorder_set_lane(lane, word);
+}
+
+char *jd__recorder_own_call(uint64_t number)
+{
+    return host->recorder_own_call(number);
 }

@@ -68,9 +68,9 @@ static struct jd_cuda_work *find_work(struct jd_stream *stream,
 }
 
 jd_status jd__cuda_stream_note(struct jd_stream *stream, struct jd_comm *comm,
-                               const struct jd_collective *call)
+                               const struct jd_collective *call,
+                               bool is_captured)
 {
-    bool is_captured = jd__cuda_is_capturing(stream);
     pthread_mutex_lock(&stream->lock);
     struct jd_cuda_work *work = find_work(stream, comm);
     if (work)
@@ -180,7 +180,9 @@ static jd_status make_handle(struct jd_stream *stream)
             CREATE, "cudaStreamCreateWithFlags");
     if (status == JD_OK) {
         status = jd__cuda_buffer_grow(&stream->scratch, &least);
-        if (status != JD_OK)
+        if (status == JD_OK)
+            jd__lane_open(&stream->lane);
+        else
             cudaStreamDestroy(stream->own);
     }
     jd__cuda_leave(&visit);
@@ -205,6 +207,8 @@ static jd_status create_stream(const struct jd_runtime *runtime,
     stream->handle = stream->own;
     pthread_mutex_init(&stream->lock, NULL);
     list_stream(stream);
+    jd__lane_watch_add(&stream->watch, &stream->lane, jd__cuda_stream_look,
+                       stream);
     *ret_stream = stream;
     return JD_OK;
 }
@@ -216,6 +220,7 @@ static void free_memory(struct jd_stream *stream)
         return;
     jd__cuda_staging_destroy(stream->staging);
     jd__backlog_free(&stream->backlog);
+    jd__lane_close(&stream->lane);
     jd__cuda_buffer_free(&stream->scratch);
     cudaStreamDestroy(stream->own);
     cudaGetLastError();
@@ -239,6 +244,7 @@ static void destroy_stream(struct jd_stream *stream,
 {
     if (!stream)
         return;
+    jd__lane_watch_remove(&stream->watch);
     stream->runtime = runtime;
     jd_status status = jd__cuda_stream_wait(stream, DESTROY, NULL);
     if (status != JD_OK && jd__cuda_stream_ends(stream))

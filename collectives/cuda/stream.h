@@ -14,6 +14,8 @@
 
 #include "collectives/cuda/backlog.h"
 #include "collectives/cuda/buffer.h"
+#include "collectives/cuda/lane.h"
+#include "collectives/cuda/lane_watch.h"
 #include "collectives/platform/platform.h"
 
 #include <cuda_runtime_api.h>
@@ -48,6 +50,9 @@ struct jd_stream {
     struct jd_cuda_buffer scratch;
 
     struct jd_cuda_backlog backlog;
+    struct jd_cuda_lane lane;
+    struct jd_lane_watch watch;
+    atomic_int waits; /* threads of jd that wait for it, and speak */
     struct jd_staging *staging;     /* staging.h's; NULL before the first */
     struct jd_stream *next, **link; /* among all of the process */
 };
@@ -55,7 +60,8 @@ struct jd_stream {
 /* Notes that the communicator has work there, or will have where a graph is
  * being captured. Returns JD_OK; RESOURCE_EXHAUSTED. */
 jd_status jd__cuda_stream_note(struct jd_stream *stream, struct jd_comm *comm,
-                               const struct jd_collective *call);
+                               const struct jd_collective *call,
+                               bool is_captured);
 
 /* The communicator is going: no stream knows its work any more. Threads: any.
  * */
@@ -88,6 +94,12 @@ jd_status jd__cuda_stream_wait(struct jd_stream *stream, const char *operation,
 jd_status jd__cuda_stream_wait_event(struct jd_stream *stream,
                                      cudaEvent_t event, const char *operation,
                                      const char *detail);
+
+/* lane_watch.h's look at a stream, as a wait of jd's looks, without CUDA. False
+ * where the deadline is over: it was said, and the stream's communicators are
+ * aborted. */
+bool jd__cuda_stream_look(void *stream, double since, uint64_t word,
+                          double *ret_notice);
 
 /* Whether jd__cuda_stream_wait() would return at once. */
 bool jd__cuda_stream_is_idle(struct jd_stream *stream, const char *operation);

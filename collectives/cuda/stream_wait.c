@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * stream_wait.c - waits for a stream by polling. Which of several collectives
- * there is not done cannot be seen from here: a sentence names the last of each
- * communicator, and of their members those that have not queued as many.
+ * stream_wait.c - waits for a stream by polling. A sentence names the last
+ * collective of each communicator there, of their members those that have not
+ * queued as many, and the call that the GPU is in, where it tells (lane.h).
  */
 #include "collectives/cuda/comm.h"
 #include "collectives/cuda/devices.h"
@@ -10,6 +10,8 @@
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/pause.h"
 #include "collectives/cuda/stream.h"
+#include "base/log.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ struct watch {
     char text[512]; /* the wait's detail */
     int *processes; /* of the other members, some perhaps twice */
     int num_processes;
+    uint64_t word; /* the lane's; 0: it is read when it is told */
     struct jd_wait_queue *queues; /* of each communicator; NULL: unknown */
     double failed_since; /* another member was seen to have failed; or 0 */
 };
@@ -120,6 +123,14 @@ static void allocate_queues(struct watch *watch)
             calloc((size_t)stream->num_works, sizeof *watch->queues);
 }
 
+static char *describe_gpu(void *arg)
+{
+    const struct watch *watch = arg;
+    uint64_t word =
+        watch->word ? watch->word : jd__lane_read(&watch->stream->lane);
+    return jd__recorder_own_call(jd__lane_call(word));
+}
+
 /* The notice and the deadline are jd__wait_look()'s where there are others to
  * name, else this file's. */
 static void begin_wait(struct watch *watch)
@@ -143,6 +154,8 @@ static void begin_wait(struct watch *watch)
     pthread_mutex_unlock(&stream->lock);
     watch->wait.operation = watch->operation;
     watch->wait.detail = watch->text;
+    watch->wait.describe_gpu = describe_gpu;
+    watch->wait.gpu = watch;
     watch->wait.processes = watch->processes;
     if (stream->runtime)
         watch->state = jd__wait_start(&watch->wait);
@@ -286,7 +299,9 @@ static jd_status fail_captured(const char *operation)
 /* Work of a communicator that was aborted ends too, without its result. */
 static jd_status wait_inside(struct watch *watch)
 {
+    atomic_fetch_add(&watch->stream->waits, 1);
     jd_status status = await_stream(watch);
+    atomic_fetch_sub(&watch->stream->waits, 1);
     cudaGetLastError(); /* "not ready" is none */
     if (status == JD_OK)
         status = poll_comms(watch->stream, watch->operation, true);
@@ -326,6 +341,48 @@ jd_status jd__cuda_stream_wait_event(struct jd_stream *stream,
                            .pace = jd__cuda_pace(-1) };
     return wait_inside(&watch);
 }
+
+/* ---- for nobody who waits ------------------------------------------------ */
+
+static void end_call(struct watch *watch)
+{
+    struct jd_stream *stream = watch->stream;
+    jd__log(JD_LOG_ERROR, "%s; its communicators are aborted",
+            jd_error_message());
+    pthread_mutex_lock(&stream->lock);
+    for (int i = 0; i < stream->num_works; i++)
+        jd__cuda_comm_give_up(stream->works[i].comm, jd_error_message());
+    pthread_mutex_unlock(&stream->lock);
+}
+
+bool jd__cuda_stream_look(void *arg, double since, uint64_t word,
+                          double *ret_notice)
+{
+    struct jd_stream *stream = arg;
+    struct watch watch = { .stream = stream,
+                           .operation = "the GPU's work",
+                           .word = word,
+                           .pace = jd__cuda_pace(-1) };
+    jd_status status = JD_OK;
+    if (atomic_load(&stream->waits))
+        return true;
+    begin_wait(&watch);
+    if (watch.num_processes) {
+        watch.state.begin = since;
+        if (*ret_notice > 0)
+            watch.state.next_notice = *ret_notice;
+        status = jd__wait_look(&watch.wait, &watch.state, find_missing, &watch,
+                               watch.num_processes);
+        *ret_notice = watch.state.next_notice;
+    }
+    if (status == JD_DEADLINE_EXCEEDED)
+        end_call(&watch);
+    free(watch.processes);
+    free(watch.queues);
+    return status == JD_OK;
+}
+
+/* ---- without waiting ----------------------------------------------------- */
 
 /* A query would end a capture. */
 bool jd__cuda_stream_is_idle(struct jd_stream *stream, const char *operation)

@@ -14,6 +14,15 @@ static const char *operation_of(const struct jd_cuda_task *task)
     return jd__signature_activity_name(task->call->activity);
 }
 
+/* A graph's work is done at its launches, under no call's number. */
+static void begin_work(struct jd_cuda_task *task)
+{
+    struct jd_stream *stream = task->call->stream;
+    task->is_captured = jd__cuda_is_capturing(stream);
+    if (!task->is_captured)
+        task->number = jd__lane_begin(&stream->lane, task->handle);
+}
+
 void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
                          const struct jd_collective *call)
 {
@@ -26,8 +35,12 @@ void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
     task->is_staged = false;
     task->is_transfer = task->has_met = false;
     task->use.connects = false;
+    task->is_captured = false;
+    task->number = 0;
     task->status =
         jd__cuda_enter(comm->native, operation_of(task), &task->visit);
+    if (task->status == JD_OK)
+        begin_work(task);
 }
 
 void jd__task_begin(struct jd_cuda_task *task, struct jd_comm *comm,
@@ -48,6 +61,7 @@ jd_status jd__task_end(struct jd_cuda_task *task)
 {
     if (task->is_staged)
         task->status = jd__cuda_unstage(&task->staged, task->status);
+    jd__lane_end(&task->call->stream->lane, task->handle, task->number);
     jd__cuda_leave(&task->visit);
     jd__nvtx_end();
     if (task->status != JD_OK && !task->is_transfer)
@@ -153,8 +167,8 @@ static bool enter_comm(struct jd_cuda_task *task)
     if (task->status == JD_OK && !task->has_met)
         task->status = jd__cuda_local_meet_come(task->comm, task->call);
     if (task->status == JD_OK)
-        task->status =
-            jd__cuda_stream_note(task->call->stream, task->comm, task->call);
+        task->status = jd__cuda_stream_note(task->call->stream, task->comm,
+                                            task->call, task->is_captured);
     task->use.call = task->call;
     if (task->status == JD_OK)
         task->status = jd__cuda_comm_enter(task->comm, &task->use);

@@ -40,6 +40,8 @@ struct jd_cuda_task {
     bool is_staged;
     bool is_transfer;
     bool has_met;
+    bool is_captured;
+    uint64_t number; /* lane.h's; 0: the GPU does not tell of it */
     struct jd_staged staged;
 };
 

@@ -10,6 +10,7 @@
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/mpi/lock.h"
 #include "runtime/process/runtime.h"
+#include "runtime/recorder/recorder.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -90,6 +91,9 @@ static const struct jd_platform_host host = {
     .activity_name = jd__signature_activity_name,
     .site_of_caller = jd__site_of_caller,
     .site_compared = jd__site_compared,
+    .recorder_queue = jd__recorder_queue,
+    .recorder_set_lane = jd__recorder_set_lane,
+    .recorder_own_call = jd__recorder_own_call,
     .fold_find = jd__fold_find,
     .cpu = &jd__platform_cpu,
 };

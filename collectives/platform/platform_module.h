@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 /* Counts the changes of what is in this header, and of struct jd_platform. */
-#define JD_PLATFORM_MODULE_INTERFACE 8
+#define JD_PLATFORM_MODULE_INTERFACE 9
 
 /* What a module may call; each as the header says that declares it under the
  * same name. Texts are whole: formatting is the module's. */
@@ -74,6 +74,11 @@ struct jd_platform_host {
     /* site.h */
     struct jd_site_text (*site_of_caller)(void);
     uint32_t (*site_compared)(void);
+
+    /* runtime/recorder/recorder.h */
+    uint64_t (*recorder_queue)(int lane);
+    void (*recorder_set_lane)(int lane, uint64_t word);
+    char *(*recorder_own_call)(uint64_t number);
 
     /* fold.h */
     jd_fold_function *(*fold_find)(jd_dtype dtype, enum jd_reduce op,

@@ -88,6 +88,11 @@ struct jd_wait {
     const struct jd_wait_queue *queues;
     int num_queues;
 
+    /* The call of this process that its GPU is in there, malloc'ed; NULL: none,
+     * or it is not known. NULL: nobody knows. */
+    char *(*describe_gpu)(void *gpu);
+    void *gpu;
+
     /* What it is for is handed on from one to the next: those that are missing
      * may wait in the same call themselves. The service is asked for whom, and
      * sentences name these first. */

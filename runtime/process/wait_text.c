@@ -147,6 +147,17 @@ static bool is_same(const struct jd_missing *a, const struct jd_missing *b)
                   (size_t)a->count * sizeof *a->processes) == 0;
 }
 
+/* Behind a note that has said the call already, only that. */
+static void print_gpu(FILE *out, const struct jd_wait *wait, const char *note)
+{
+    char *call = wait->describe_gpu ? wait->describe_gpu(wait->gpu) : NULL;
+    if (call && note && strstr(note, call))
+        fputs(", which its GPU is in", out);
+    else if (call)
+        fprintf(out, "; its GPU is in %s", call);
+    free(call);
+}
+
 char *jd__wait_describe(const struct jd_wait *wait,
                         const struct jd_missing *missing,
                         const struct jd_missing *next, double waited)
@@ -162,6 +173,7 @@ char *jd__wait_describe(const struct jd_wait *wait,
     print_members(out, missing);
     if (missing->note)
         fputs(missing->note, out);
+    print_gpu(out, wait, missing->note);
     if (wait->is_handed_on && next->count && !is_same(missing, next))
         print_neighbours(out, wait, next);
     return jd__text_end(&text);

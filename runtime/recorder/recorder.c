@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MAX_GPUS = 4 }; /* of a process, that a sentence tells of */
+
 /* Until the host's memory is there, and where there is none. */
 static struct jd_ring own;
 
@@ -375,6 +377,22 @@ bool jd__recorder_describe_wait(uint64_t site, char text[JD_WAIT_TEXT])
     return ring && jd__waits_describe(ring, site, text);
 }
 
+/* ---- GPUs ---------------------------------------------------------------- */
+
+uint64_t jd__recorder_queue(int lane)
+{
+    if (current.number)
+        jd__ring_set_lane(get_ring(), current.number, lane);
+    return current.number;
+}
+
+void jd__recorder_set_lane(int lane, uint64_t word)
+{
+    struct jd_ring *ring = get_ring();
+    if (ring)
+        atomic_store(&ring->lanes[lane - 1], word);
+}
+
 /* ---- clocks -------------------------------------------------------------- */
 
 void jd__recorder_note_clock(const struct jd_clock_sample *sample)
@@ -433,6 +451,28 @@ static void print_state(FILE *out, const struct jd_ring_call *call)
                 jd_status_name((jd_status)call->status));
 }
 
+static void print_gpu_state(FILE *out, const struct jd_ring_call *call)
+{
+    if (call->gpu == JD_GPU_QUEUED)
+        fputs(", which its GPU has not begun", out);
+    else if (call->gpu == JD_GPU_STARTED)
+        fputs(", which its GPU is in", out);
+}
+
+/* What GPUs are in, apart from the call that was told. */
+static void print_gpus(FILE *out, const struct jd_ring *ring, uint64_t told)
+{
+    struct jd_ring_call call;
+    int printed = 0;
+    for (int lane = 1; lane <= JD_RING_LANES && printed < MAX_GPUS; lane++) {
+        uint64_t number = jd__ring_gpu_call(ring, lane);
+        if (number == told || !jd__ring_read(ring, number, &call))
+            continue;
+        fputs(printed++ ? ", another in " : "; its GPU is in ", out);
+        jd__ring_print(out, ring, &call);
+    }
+}
+
 /* In words, malloc'ed; NULL where it is not there. */
 static char *describe_call(const struct jd_ring *ring, uint64_t number,
                            bool says_state)
@@ -447,6 +487,10 @@ static char *describe_call(const struct jd_ring *ring, uint64_t number,
     if (says_state)
         print_state(out, &call);
     jd__ring_print(out, ring, &call);
+    if (says_state) {
+        print_gpu_state(out, &call);
+        print_gpus(out, ring, number);
+    }
     return jd__text_end(&text);
 }
 

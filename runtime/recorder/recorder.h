@@ -105,6 +105,16 @@ bool jd__recorder_describe_wait(uint64_t site, char text[JD_WAIT_TEXT]);
 /* What was learned of the clock of process 0's host; one thread. */
 void jd__recorder_note_clock(const struct jd_clock_sample *sample);
 
+/* ---- GPUs ---------------------------------------------------------------- */
+
+/* The thread's call is queued on that lane, from 1. Its number, which the GPU
+ * tells when it begins it and when it has done it (jd_ring.lanes); 0: it is not
+ * recorded. */
+uint64_t jd__recorder_queue(int lane);
+
+/* What the GPU has told there last, other than 0. */
+void jd__recorder_set_lane(int lane, uint64_t word);
+
 /* ---- the program's own ranges ------------------------------------------- */
 
 /* As jd_trace_begin() and jd_trace_end(), within a world. */
@@ -126,8 +136,9 @@ const struct jd_ring *jd__recorder_ring_of(int process);
 
 /*
  * "was in jd_psum of 1 x F64 over axis "x" (call 7 there), called at
- * train+0x4c1", what the process called last, malloc'ed; NULL where it cannot
- * be read here, or has called nothing.
+ * train+0x4c1", what the process called last, and behind it "; its GPU is in
+ * ..." where that is another call, malloc'ed; NULL where it cannot be read
+ * here, or has called nothing.
  */
 char *jd__recorder_last_call(int process);
 

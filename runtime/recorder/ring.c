@@ -152,10 +152,29 @@ static struct jd_ring_call read_words(const struct jd_ring_entry *entry)
         .rest = load_word(&entry->rest),
         .name = (uint16_t)kind,
         .dtype = (uint8_t)(kind >> 16),
+        .lane = (uint8_t)(kind >> 24),
         .member = (int32_t)(kind >> 32),
         .state = (uint8_t)state,
         .status = (int32_t)(state >> 32),
     };
+}
+
+/* Calls follow each other on a lane in the order of their numbers. */
+static enum jd_gpu_state gpu_state(const struct jd_ring *ring,
+                                   const struct jd_ring_call *call)
+{
+    if (!call->lane || call->lane > JD_RING_LANES)
+        return JD_GPU_NONE;
+    uint64_t word = load_word(&ring->lanes[call->lane - 1]);
+    if (word < 2 * call->number)
+        return JD_GPU_QUEUED;
+    return word == 2 * call->number ? JD_GPU_STARTED : JD_GPU_DONE;
+}
+
+uint64_t jd__ring_gpu_call(const struct jd_ring *ring, int lane)
+{
+    uint64_t word = load_word(&ring->lanes[lane - 1]);
+    return word % 2 ? 0 : word / 2;
 }
 
 bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
@@ -166,6 +185,7 @@ bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
         return false;
     struct jd_ring_call call = read_words(entry);
     call.number = number;
+    call.gpu = (uint8_t)gpu_state(ring, &call);
     read_times(ring, &call);
     if (load_word(&entry->number) != number)
         return false;

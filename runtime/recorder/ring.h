@@ -33,10 +33,11 @@
 #define JD_RING_MAGIC "jd-ring" /* with its NUL, 8 bytes */
 
 enum {
-    JD_RING_VERSION = 4,
+    JD_RING_VERSION = 5,
     JD_RING_CALLS = 4096,
     JD_RING_NAMES = 128,       /* of operations; a power of two */
     JD_RING_COMMS = 128,       /* that are told apart at a time */
+    JD_RING_LANES = 64,        /* streams of GPUs, likewise */
     JD_RING_MODULES = 32,      /* programs and libraries that call */
     JD_RING_OWN_RANGES = 4096, /* of the program; own_ranges.h */
     JD_RING_OWN_NAMES = 256,   /* of these; a power of two */
@@ -48,6 +49,14 @@ enum jd_call_state {
     JD_CALL_ENTERED, /* what it waits for has not come */
     JD_CALL_MET,     /* all members have, and agree */
     JD_CALL_DONE,    /* it has returned */
+};
+
+/* How far a GPU is with a call that returns when it is queued. */
+enum jd_gpu_state {
+    JD_GPU_NONE, /* it is not queued on one, or not known */
+    JD_GPU_QUEUED,
+    JD_GPU_STARTED,
+    JD_GPU_DONE,
 };
 
 /* One call, as it is written and read. */
@@ -62,6 +71,8 @@ struct jd_ring_call {
     uint16_t name; /* its place in names */
     uint8_t dtype; /* jd_dtype; 0: none */
     uint8_t state; /* enum jd_call_state */
+    uint8_t lane;  /* of a GPU that it is queued on, from 1; 0: none */
+    uint8_t gpu;   /* enum jd_gpu_state, read only */
     int32_t member;
     int32_t status; /* of a call that is done */
 
@@ -94,7 +105,7 @@ struct jd_ring_module {
 struct jd_ring_entry {
     _Atomic uint64_t number; /* 0 while the rest is written */
     _Atomic uint64_t site, comm, sequence, count, rest;
-    _Atomic uint64_t kind;  /* name, dtype, member */
+    _Atomic uint64_t kind;  /* name, dtype, lane, member */
     _Atomic uint64_t state; /* state, status */
 };
 
@@ -134,6 +145,9 @@ struct jd_ring {
     char names[JD_RING_NAMES][40];
     struct jd_ring_comm comms[JD_RING_COMMS];
     struct jd_ring_module modules[JD_RING_MODULES];
+    /* Twice the number of the call that the GPU has begun there last, and one
+     * more when it is done; 0: none. */
+    _Atomic uint64_t lanes[JD_RING_LANES];
     _Alignas(64) struct jd_ring_entry entries[JD_RING_CALLS];
     struct jd_ring_times times[JD_RING_CALLS];
     _Atomic uint64_t own_count; /* of ranges written so far */
@@ -224,6 +238,19 @@ static inline void jd__ring_set_state(struct jd_ring *ring, uint64_t number,
                               memory_order_release);
 }
 
+/* Of a call that the thread has written: it is queued there. */
+static inline void jd__ring_set_lane(struct jd_ring *ring, uint64_t number,
+                                     int lane)
+{
+    struct jd_ring_entry *entry = jd__ring_entry(ring, number);
+    uint64_t kind = atomic_load_explicit(&entry->kind, memory_order_relaxed);
+    if (atomic_load_explicit(&entry->number, memory_order_relaxed) == number)
+        atomic_store_explicit(&entry->kind,
+                              (kind & ~(UINT64_C(0xff) << 24)) | (uint64_t)lane
+                                                                     << 24,
+                              memory_order_release);
+}
+
 /* What is not known is 0, and last -1; a later one replaces what it knows.
  * Nothing where a newer call has the place. */
 void jd__ring_set_times(struct jd_ring *ring, const struct jd_ring_call *call);
@@ -237,6 +264,9 @@ uint64_t jd__ring_last(const struct jd_ring *ring);
  * replaced: what is read is never of two. */
 bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
                    struct jd_ring_call *ret_call);
+
+/* The call that the GPU is in on that lane; 0: none, or it is not known. */
+uint64_t jd__ring_gpu_call(const struct jd_ring *ring, int lane);
 
 /* The communicator of that id; NULL: its place was given to another. */
 const struct jd_ring_comm *jd__ring_find_comm(const struct jd_ring *ring,

@@ -111,6 +111,7 @@ static void add_call(struct packing *p, const struct jd_ring_call *call)
     p->columns.met_ns[i] = to_nanoseconds(call->met);
     p->columns.left_ns[i] = to_nanoseconds(call->left);
     p->columns.last[i] = call->last;
+    p->columns.gpu[i] = call->gpu;
 }
 
 /* The newest calls are the first whose lines are looked for. */

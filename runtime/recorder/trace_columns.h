@@ -28,7 +28,8 @@
     X(int64_t, came_ns)                                                        \
     X(int64_t, met_ns)                                                         \
     X(int64_t, left_ns)                                                        \
-    X(int32_t, last)
+    X(int32_t, last)                                                           \
+    X(uint32_t, gpu)
 
 struct jd_trace_columns {
 #define JD_TRACE_COLUMN(type, name) type name[JD_RING_CALLS];

@@ -129,8 +129,12 @@ static jd_status fail_deadline(const struct jd_wait *wait,
     fprintf(out, "%s%s: process %d has waited for ", wait->operation,
             wait->detail ? wait->detail : "", wait->self);
     print_ranges(out, missing, found);
+    char *call = wait->describe_gpu ? wait->describe_gpu(wait->gpu) : NULL;
+    if (call)
+        fprintf(out, ", its GPU is in %s", call);
     fclose(out);
     free(missing);
+    free(call);
     return JD_DEADLINE_EXCEEDED;
 }
 
@@ -159,6 +163,24 @@ static void set_hook(void (*hook)(void))
     fake_host.hook = hook;
 }
 
+static uint64_t queue_call(int lane)
+{
+    atomic_store(&fake_host.lane, lane);
+    return atomic_load(&fake_host.number);
+}
+
+static void set_lane(int lane, uint64_t word)
+{
+    (void)lane;
+    atomic_store(&fake_host.word, word);
+}
+
+static char *describe_call(uint64_t number)
+{
+    char *text;
+    return number && asprintf(&text, "call %d", (int)number) >= 0 ? text : NULL;
+}
+
 struct fake_host fake_host = {
     .timeout = 30,
     .table = {
@@ -180,6 +202,9 @@ struct fake_host fake_host = {
         .make_progress = make_progress,
         .failure_exit_set_hook = set_hook,
         .print_ranges = print_ranges,
+        .recorder_queue = queue_call,
+        .recorder_set_lane = set_lane,
+        .recorder_own_call = describe_call,
     },
 };
 

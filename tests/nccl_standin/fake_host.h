@@ -24,6 +24,9 @@ struct fake_host {
     atomic_long turns;      /* make_progress was called */
     char log[1024];         /* the last line */
     void (*hook)(void);     /* of the job's failure */
+    atomic_ullong number;   /* of the call that the recorder is in; 0: none */
+    atomic_int lane;        /* that it was queued on last */
+    atomic_ullong word;     /* that the recorder was told last */
     struct jd_platform_host table; /* may be changed before the start */
 };
 extern struct fake_host fake_host;

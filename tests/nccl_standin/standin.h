@@ -23,6 +23,7 @@
  *                          aborted, BLOCK:N the call that queues it;
  *                          ABORT:N:HANG lets the Nth ncclCommAbort hang
  *   STANDIN_NCCL_VERSION   what ncclGetVersion says (22809)
+ *   STANDIN_WITHOUT        a function that the driver does not have
  *   STANDIN_DRIVER         "none": as without a driver
  *   STANDIN_PEERS_WAIT     1: who gets memory waits for the work of all of the
  *                          process's devices, as where NCCL has mapped their

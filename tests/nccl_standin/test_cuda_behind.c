@@ -7,6 +7,7 @@
  *   leaves   it shuts down
  *   sends    it stays, and all have had sends among them, of which it made most
  *   differs  it makes four too, of which the third is another
+ *   cuda     it stays, and the others wait in CUDA itself
  *   busy     all make four, and shut down at once, but for process 0, whose GPU
  *            has something else to do behind them; the job ends well
  */
@@ -59,6 +60,14 @@ static int be_busy(void)
     return jd_shutdown();
 }
 
+/* It lets go when the communicators are aborted; jd knows why. */
+static int wait_in_cuda(void)
+{
+    cudaStreamSynchronize((cudaStream_t)jd_shard_stream(me));
+    JD_CHECK(jd_shard_synchronize(me));
+    return 0;
+}
+
 static void go_on_alone(void)
 {
     for (;;)
@@ -85,6 +94,8 @@ int main(int argc, char **argv)
         go_on_alone();
     sum(is_one ? 5 : 3);
     sum(4);
+    if (is("cuda"))
+        return wait_in_cuda();
     JD_CHECK(jd_shard_synchronize(me));
     return jd_shutdown();
 }

@@ -385,7 +385,7 @@ static void test_ahead(void)
         status = jd_psum(me, NULL, memory, memory, COUNT, JD_S32);
     EXPECT(status == JD_DEADLINE_EXCEEDED, "%s after %d",
            jd_status_name(status), count);
-    printf("ahead by %s: %s\n", count > 256 && count <= 400 ? "hundreds" : "",
+    printf("ahead by %s: %s\n", count > 128 && count <= 200 ? "hundreds" : "",
            jd_error_message());
     EXPECT_OK(jd_kv_set("stopped", "yes", 3, 0));
 }

@@ -37,7 +37,8 @@ static void note(struct jd_stream *stream, struct jd_comm *comm,
                  enum jd_activity activity)
 {
     struct jd_collective call = call_of(stream, activity, comm->detail);
-    UNIT_OK(jd__cuda_stream_note(stream, comm, &call));
+    UNIT_OK(jd__cuda_stream_note(stream, comm, &call,
+                                 jd__cuda_is_capturing(stream)));
 }
 
 /* A collective that does not end before the gate is opened. */
@@ -80,6 +81,122 @@ START_TEST(what_is_queued_is_waited_for)
     jd__cuda_streams.destroy(stream, fake_runtime());
 }
 END_TEST
+
+/* ---- how far the GPU is ------------------------------------------------- */
+
+/* A call that does not end before the gate is opened. */
+static void queue_call(struct jd_stream *stream, uint64_t number)
+{
+    atomic_store(&fake_host.number, number);
+    uint64_t begun = jd__lane_begin(&stream->lane, stream->handle);
+    queue(stream, &data_comm, JD_ACTIVITY_PSUM);
+    jd__lane_end(&stream->lane, stream->handle, begun);
+    ck_assert_uint_eq(begun, number);
+}
+
+static void await_word(uint64_t word)
+{
+    while (atomic_load(&fake_host.word) != word)
+        sched_yield();
+}
+
+/* The thread that looks puts it into the recorder. */
+START_TEST(the_gpu_tells_how_far_it_is)
+{
+    struct jd_stream *stream = make();
+    ck_assert_int_gt(stream->lane.number, 0);
+    ck_assert_uint_eq(jd__lane_read(&stream->lane), 0);
+    queue_call(stream, 7);
+    ck_assert_int_eq(fake_host.lane, stream->lane.number);
+    await_word(2 * 7);
+    gate_open(&gate);
+    await_word(2 * 7 + 1);
+    jd__cuda_streams.destroy(stream, fake_runtime());
+    ck_assert_uint_eq(fake_host.word, 2 * 7 + 1);
+}
+END_TEST
+
+START_TEST(a_deadline_says_which_call_the_gpu_is_in)
+{
+    struct jd_stream *stream = make();
+    fake_host.timeout = 0.5;
+    queue_call(stream, 7);
+    await_word(2 * 7);
+    UNIT_FAILS(synchronize(stream), JD_DEADLINE_EXCEEDED,
+               "jd_shard_synchronize of jd_psum over axis \"data\": process 1 "
+               "has waited for 0,2,3, its GPU is in call 7");
+    gate_open(&gate);
+}
+END_TEST
+
+/* Nobody waits in jd. */
+START_TEST(a_call_that_does_not_end_is_given_up)
+{
+    struct jd_stream *stream = make();
+    fake_host.timeout = 0.5;
+    queue_call(stream, 7);
+    while (!atomic_load(&data_is_aborted))
+        sched_yield();
+    ck_assert_msg(strstr(fake_host.log,
+                         "the GPU's work of jd_psum over axis \"data\": "
+                         "process 1 has waited for 0,2,3, its GPU is in call "
+                         "7; its communicators are aborted"),
+                  "%s", fake_host.log);
+    gate_open(&gate);
+}
+END_TEST
+
+/* Of calls before and after nothing is claimed. */
+START_TEST(a_driver_that_cannot_write_is_not_asked_again)
+{
+    setenv("STANDIN_FAIL", "cuStreamWriteValue64:2:801", 1);
+    start();
+    struct jd_stream *stream = make();
+    gate_close(&gate, stream->handle);
+    gate_open(&gate);
+    atomic_store(&fake_host.number, 7);
+    uint64_t begun = jd__lane_begin(&stream->lane, stream->handle);
+    ck_assert_uint_eq(begun, 7);
+    jd__lane_end(&stream->lane, stream->handle, begun);
+    ck_assert_int_eq(fake_host.lane, 0);
+    ck_assert_uint_eq(jd__lane_call(jd__lane_read(&stream->lane)), 0);
+    ck_assert_uint_eq(jd__lane_begin(&stream->lane, stream->handle), 0);
+    GOOD(cudaGetLastError());
+    UNIT_OK(synchronize(stream));
+    jd__cuda_streams.destroy(stream, fake_runtime());
+}
+END_TEST
+
+START_TEST(a_driver_without_it_is_none)
+{
+    setenv("STANDIN_WITHOUT", "cuStreamWriteValue64", 1);
+    start();
+    struct jd_stream *stream = make();
+    ck_assert_int_eq(stream->lane.number, 0);
+    ck_assert_uint_eq(jd__lane_begin(&stream->lane, stream->handle), 0);
+    ck_assert_uint_eq(jd__lane_read(&stream->lane), 0);
+    jd__cuda_streams.destroy(stream, fake_runtime());
+}
+END_TEST
+
+/* More streams than the recorder tells apart. */
+START_TEST(lanes_are_given_again)
+{
+    enum { COUNT = JD_RING_LANES + 1 };
+    struct jd_stream *streams[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        streams[i] = make();
+        ck_assert_int_eq(streams[i]->lane.number, (i + 1) % COUNT);
+    }
+    jd__cuda_streams.destroy(streams[5], fake_runtime());
+    streams[5] = make();
+    ck_assert_int_eq(streams[5]->lane.number, 6);
+    for (int i = 0; i < COUNT; i++)
+        jd__cuda_streams.destroy(streams[i], fake_runtime());
+}
+END_TEST
+
+/* ---- waiting, for others too -------------------------------------------- */
 
 static void *open_later(void *arg)
 {
@@ -597,6 +714,10 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(tcase, start, NULL);
     tcase_add_test(tcase, what_is_queued_is_waited_for);
     tcase_add_test(tcase, a_wait_looks_after_what_must_go_on);
+    tcase_add_test(tcase, the_gpu_tells_how_far_it_is);
+    tcase_add_test(tcase, a_deadline_says_which_call_the_gpu_is_in);
+    tcase_add_test(tcase, a_call_that_does_not_end_is_given_up);
+    tcase_add_test(tcase, lanes_are_given_again);
     tcase_add_test(tcase, a_wait_has_a_deadline_and_names_the_collective);
     tcase_add_test(tcase, all_that_may_be_late_is_named);
     tcase_add_test(tcase, a_call_that_waits_names_what_came_before);
@@ -613,6 +734,8 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, a_wait_makes_no_context_on_anothers_gpu);
     tcase = unit_case(suite, "not started");
     tcase_add_test(tcase, cudas_errors_end_a_wait);
+    tcase_add_test(tcase, a_driver_that_cannot_write_is_not_asked_again);
+    tcase_add_test(tcase, a_driver_without_it_is_none);
     tcase_add_test(tcase, a_broken_gpu_is_left);
     tcase = unit_case(suite, "use");
     tcase_add_checked_fixture(tcase, start, NULL);

@@ -34,11 +34,13 @@ bool partings_alike(const struct traced_call *a, const struct traced_call *b)
            a->rest == b->rest;
 }
 
-/* It waits, or gave up. Of a job that runs each process was looked at at
- * another moment: a call in which it had only just come waits for nobody. */
+/* It waits, or its GPU does, or it gave up. Of a job that runs each process was
+ * looked at at another moment: a call in which it had only just come waits for
+ * nobody. */
 static bool is_stuck(const struct traced_call *call)
 {
-    return (call->state == JD_CALL_ENTERED && !call->is_fresh) ||
+    bool waits = call->state == JD_CALL_ENTERED || call->gpu == JD_GPU_STARTED;
+    return (waits && !call->is_fresh) ||
            (call->state == JD_CALL_DONE && call->status != JD_OK);
 }
 

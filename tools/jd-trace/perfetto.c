@@ -72,11 +72,17 @@ static void write_args(const struct drawing *drawing,
         fputs(", \"site\": ", drawing->out);
         json_write_string(drawing->out, text_set_at(texts, call->site));
     }
-    fprintf(drawing->out, ", \"state\": \"%s\"}",
+    fprintf(drawing->out, ", \"state\": \"%s\"",
             call->state == JD_CALL_ENTERED ? "entered"
             : call->state == JD_CALL_MET
                 ? "met"
                 : jd_status_name((jd_status)call->status));
+    if (call->gpu)
+        fprintf(drawing->out, ", \"gpu\": \"%s\"",
+                call->gpu == JD_GPU_QUEUED    ? "queued"
+                : call->gpu == JD_GPU_STARTED ? "started"
+                                              : "done");
+    fputs("}", drawing->out);
 }
 
 /* The first lane that is free then. */

@@ -28,7 +28,7 @@ struct traced_call {
     uint32_t name, site;     /* their numbers in the job's texts */
     uint32_t comm;           /* its place in the process's and 1; 0: none */
     int32_t status, last;
-    uint8_t dtype, state;
+    uint8_t dtype, state, gpu;
     bool is_fresh; /* it may go on at once: its process runs, and it has not
                     * waited for long when its trace was taken */
 };

@@ -116,13 +116,15 @@ static jd_status read_trace(struct live *live, int process, int place,
 
 /* ---- what it says ------------------------------------------------------- */
 
+/* Since when a GPU is in its call is not known. */
 static void set_fresh(struct traced_process *process)
 {
     int64_t long_ago = process->written - FRESH_SECONDS * INT64_C(1000000000);
     for (uint32_t i = 0; i < process->num_calls; i++) {
         struct traced_call *call = &process->calls[i];
-        call->is_fresh = call->state != JD_CALL_DONE &&
-                         (!call->came || call->came > long_ago);
+        bool is_new = !call->came || call->came > long_ago;
+        call->is_fresh = (call->state != JD_CALL_DONE && is_new) ||
+                         call->gpu == JD_GPU_STARTED;
     }
 }
 

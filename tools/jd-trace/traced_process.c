@@ -141,13 +141,19 @@ struct column {
     size_t count;
 };
 
+/* By a jd that did not have it yet. */
+static bool is_left_out(const struct column *column)
+{
+    return !column->count && strcmp(column->name, "gpu") == 0;
+}
+
 static bool check_lengths(struct reading *reading, const Jd__TraceCalls *calls)
 {
 #define COLUMN(type, name) { #name, calls->n_##name },
     const struct column columns[] = { JD_TRACE_COLUMNS(COLUMN) };
 #undef COLUMN
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (columns[i].count != calls->n_number)
+        if (columns[i].count != calls->n_number && !is_left_out(&columns[i]))
             return refuse(reading,
                           "its column \"%s\" has %zu values, and \"number\" "
                           "%zu; it is damaged",
@@ -182,6 +188,8 @@ static bool check_call(struct reading *reading, const Jd__Trace *trace,
     if (calls->state[i] > JD_CALL_DONE)
         return refuse_value(reading, "state", i, calls->state[i], 0,
                             JD_CALL_DONE);
+    if (calls->n_gpu && calls->gpu[i] > JD_GPU_DONE)
+        return refuse_value(reading, "gpu", i, calls->gpu[i], 0, JD_GPU_DONE);
     if (calls->last[i] < -1 || calls->last[i] >= processes)
         return refuse_value(reading, "last", i, calls->last[i], -1,
                             processes - 1);
@@ -330,6 +338,7 @@ static struct traced_call take_call(const struct reading *reading,
         .last = calls->last[i],
         .dtype = (uint8_t)(calls->dtype[i] < 255 ? calls->dtype[i] : 255),
         .state = (uint8_t)calls->state[i],
+        .gpu = (uint8_t)(calls->n_gpu ? calls->gpu[i] : JD_GPU_NONE),
     };
 }
 

@@ -44,6 +44,10 @@ static void print_state(FILE *out, const struct traced_process *process,
     else if (call->status != JD_OK)
         fprintf(out, ", which failed with %s",
                 jd_status_name((jd_status)call->status));
+    else if (call->gpu == JD_GPU_QUEUED)
+        fputs(", queued, and not begun by its GPU", out);
+    else if (call->gpu == JD_GPU_STARTED)
+        fputs(", queued, and its GPU is in it", out);
     else
         fputs(", done", out);
     if (call->state == JD_CALL_DONE && call->left && since > 0.001)

@@ -88,6 +88,39 @@ START_TEST(what_was_written_is_read)
 }
 END_TEST
 
+static int gpu_of(uint64_t number)
+{
+    struct jd_ring_call call;
+    ck_assert(jd__ring_read(&ring, number, &call));
+    expect_whole(&call);
+    return call.gpu;
+}
+
+/* The GPU has begun 2, and then done it; 3 is behind it, 4 elsewhere. */
+START_TEST(a_queued_call_is_as_far_as_its_gpu)
+{
+    for (uint64_t i = 1; i <= 4; i++) {
+        write_number(i);
+        if (i < 4)
+            jd__ring_set_lane(&ring, i, JD_RING_LANES);
+    }
+    ck_assert_int_eq(gpu_of(1), JD_GPU_QUEUED);
+    ck_assert_uint_eq(jd__ring_gpu_call(&ring, JD_RING_LANES), 0);
+    ring.lanes[JD_RING_LANES - 1] = 2 * 2;
+    ck_assert_int_eq(gpu_of(1), JD_GPU_DONE);
+    ck_assert_int_eq(gpu_of(2), JD_GPU_STARTED);
+    ck_assert_int_eq(gpu_of(3), JD_GPU_QUEUED);
+    ck_assert_int_eq(gpu_of(4), JD_GPU_NONE);
+    ck_assert_uint_eq(jd__ring_gpu_call(&ring, JD_RING_LANES), 2);
+    ring.lanes[JD_RING_LANES - 1] = 2 * 2 + 1;
+    ck_assert_int_eq(gpu_of(2), JD_GPU_DONE);
+    ck_assert_int_eq(gpu_of(3), JD_GPU_QUEUED);
+    ck_assert_uint_eq(jd__ring_gpu_call(&ring, JD_RING_LANES), 0);
+    jd__ring_set_lane(&ring, 3, 0);
+    ck_assert_int_eq(gpu_of(3), JD_GPU_NONE);
+}
+END_TEST
+
 START_TEST(the_newest_take_the_place_of_the_oldest)
 {
     struct jd_ring_call call;
@@ -294,6 +327,7 @@ int main(void)
     tcase_add_checked_fixture(calls, setup, NULL);
     tcase_add_test(calls, an_empty_one_has_no_call);
     tcase_add_test(calls, what_was_written_is_read);
+    tcase_add_test(calls, a_queued_call_is_as_far_as_its_gpu);
     tcase_add_test(calls, the_newest_take_the_place_of_the_oldest);
     tcase_add_test(calls, a_late_state_is_not_that_of_a_newer_call);
     tcase_add_test(calls, a_late_call_does_not_take_the_place_of_a_newer_one);

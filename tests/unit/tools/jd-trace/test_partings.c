@@ -96,6 +96,21 @@ START_TEST(who_may_come_at_once_is_not)
 }
 END_TEST
 
+/* What its call returned from is queued, and its GPU waits there. */
+START_TEST(whom_a_gpu_waits_for_is_named)
+{
+    begin("h0:1");
+    calls[0][CALLS - 1].state = JD_CALL_DONE;
+    find();
+    ck_assert_int_eq(list.count, 0);
+    partings_finish(&list);
+    calls[0][CALLS - 1].gpu = JD_GPU_STARTED;
+    find();
+    expect_culprit(1);
+    end();
+}
+END_TEST
+
 /* 1 waits for something that nobody shares; what 0 does is not known. */
 START_TEST(who_waits_alone_while_others_compute_is_not)
 {
@@ -136,6 +151,7 @@ int main(void)
     TCase *tcase = unit_case(suite, "of a job that runs");
     tcase_add_test(tcase, who_others_have_waited_for_is_named);
     tcase_add_test(tcase, who_may_come_at_once_is_not);
+    tcase_add_test(tcase, whom_a_gpu_waits_for_is_named);
     tcase_add_test(tcase, who_waits_alone_while_others_compute_is_not);
     tcase_add_test(tcase, two_that_wait_apart_are_named);
     return unit_main(suite);
