@@ -6,7 +6,6 @@
  */
 #include "arrays/array/array_agree.h"
 #include "arrays/array/array.h"
-#include "arrays/array/value_digest.h"
 #include "base/digest.h"
 #include "base/progress.h"
 #include "base/status.h"
@@ -21,7 +20,7 @@
 
 /* What a process tells of what it came with. */
 struct desc {
-    unsigned char value[JD_VALUE_DIGEST];
+    struct jd_value_digest value;
     uint64_t mesh; /* of the devices, in their order, and the axes */
 };
 
@@ -66,10 +65,8 @@ static uint64_t digest_mesh(const jd_sharding *sharding)
 static void describe_value(const jd_array *array, const jd_leaf *value,
                            struct desc *ret_desc)
 {
-    size_t bytes = jd__leaf_bytes(value);
-    memset(ret_desc, 0, sizeof *ret_desc);
     ret_desc->mesh = digest_mesh(array->sharding);
-    jd__value_digest(value->data, bytes, ret_desc->value);
+    ret_desc->value = jd__digest_value(value->data, jd__leaf_bytes(value));
 }
 
 /* With its own place alone: where values differ, calls seldom do. */
@@ -101,7 +98,7 @@ static jd_status compare_descs(const struct jd_agree_list *array_agree,
                                      "unlike meshes: their axes or the order "
                                      "of their devices differ",
                            first, process);
-        if (memcmp(descs[i].value, descs[0].value, sizeof descs->value) != 0)
+        if (memcmp(&descs[i].value, &descs[0].value, sizeof descs->value) != 0)
             return fail_values(array_agree, process);
     }
     return JD_OK;

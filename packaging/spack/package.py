@@ -37,6 +37,7 @@ class Jd(MesonPackage):
     depends_on("hwloc@2:")
     depends_on("libevent@2.1:")
     depends_on("libsodium@1.0.14:")
+    depends_on("xxhash@0.8:", type="build")  # its header
     # It has the compiler of messages too, which runs while building.
     depends_on("protobuf-c@1.3:", type=("build", "link"))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_value_digest.c - the digest sees every bit, every place and the length.
- */
-#include "arrays/array/value_digest.h"
+/* test_digest.c - a digest sees every bit, every place, the length, and what it
+ * goes on from. */
+#include "base/digest.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -19,16 +19,15 @@ static void draw_value(void)
         value[i] = (unsigned char)rand_r(&seed);
 }
 
-/* What lies around from other digests is nothing to it. */
 static bool differs(const void *a, size_t a_bytes, const void *b,
                     size_t b_bytes)
 {
-    unsigned char one[JD_VALUE_DIGEST], other[JD_VALUE_DIGEST];
-    jd__value_digest(value, 2048, one);
-    jd__value_digest(a, a_bytes, one);
-    jd__value_digest(value + 7, 2048, other);
-    jd__value_digest(b, b_bytes, other);
-    return memcmp(one, other, sizeof one) != 0;
+    struct jd_value_digest one = jd__digest_value(a, a_bytes),
+                           other = jd__digest_value(b, b_bytes);
+    bool differ = memcmp(&one, &other, sizeof one) != 0;
+    ck_assert_int_eq(jd__digest(0, a, a_bytes) != jd__digest(0, b, b_bytes),
+                     differ);
+    return differ;
 }
 
 START_TEST(equal_bytes_have_the_same_digest)
@@ -65,7 +64,7 @@ START_TEST(the_length_counts)
 }
 END_TEST
 
-/* Words, quarters of a block of eight, and chunks that have changed places. */
+/* Parts of a value that have changed places. */
 START_TEST(the_order_counts)
 {
     static const size_t sizes[] = { 1, 4, 16, 32, 1024, 32768 };
@@ -80,14 +79,27 @@ START_TEST(the_order_counts)
 }
 END_TEST
 
+START_TEST(what_it_goes_on_from_counts)
+{
+    for (size_t bytes = 0; bytes < 300; bytes++) {
+        uint64_t one = jd__digest(1, value, bytes);
+        ck_assert_uint_ne(one, jd__digest(2, value, bytes));
+        ck_assert_uint_eq(one, jd__digest(1, value, bytes));
+        ck_assert_uint_ne(jd__digest(one, value, 8),
+                          jd__digest(0, value, bytes + 8));
+    }
+}
+END_TEST
+
 int main(void)
 {
-    Suite *suite = suite_create("value digest");
-    TCase *tcase = unit_case(suite, "value digest");
+    Suite *suite = suite_create("digest");
+    TCase *tcase = unit_case(suite, "digest");
     tcase_add_checked_fixture(tcase, draw_value, NULL);
     tcase_add_test(tcase, equal_bytes_have_the_same_digest);
     tcase_add_test(tcase, every_bit_counts);
     tcase_add_test(tcase, the_length_counts);
     tcase_add_test(tcase, the_order_counts);
+    tcase_add_test(tcase, what_it_goes_on_from_counts);
     return unit_main(suite);
 }
