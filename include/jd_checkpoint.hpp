@@ -28,8 +28,8 @@ struct named_sharding {
     sharding_ref sharding;
 };
 
-inline void array_save(c_text dir, span<const named_array> arrays,
-                       on_failure failure = {})
+JD_IN_PLACE void array_save(c_text dir, span<const named_array> arrays,
+                            on_failure failure = {})
 {
     std::vector<const char *> names;
     std::vector<jd_array *> all;
@@ -42,9 +42,9 @@ inline void array_save(c_text dir, span<const named_array> arrays,
 
 /* In the order of the names; empty after a failure, of which JD_NOT_FOUND says
  * that no checkpoint is there. */
-inline std::vector<array> array_restore(c_text dir,
-                                        span<const named_sharding> wanted,
-                                        on_failure failure = {})
+JD_IN_PLACE std::vector<array> array_restore(c_text dir,
+                                             span<const named_sharding> wanted,
+                                             on_failure failure = {})
 {
     std::vector<const char *> names;
     std::vector<jd_sharding *> shardings;

@@ -32,7 +32,7 @@ using reduction = jd_status (*)(jd_shard *, const char *, const void *, void *,
                                 size_t, jd_dtype);
 
 /* The members along the axes; 0 where the call of C will say what is wrong. */
-inline std::size_t members(shard me, const char *axes)
+JD_IN_PLACE std::size_t members(shard me, const char *axes)
 {
     int n = jd_axis_size(me.get(), axes);
     return n > 0 ? static_cast<std::size_t>(n) : 0;
@@ -40,8 +40,8 @@ inline std::size_t members(shard me, const char *axes)
 
 /* out = in, element by element. */
 template <class Call, class In, class Out>
-void alike(const char *name, Call call, shard me, c_text axes, const In &in,
-           Out &&out, on_failure failure)
+JD_IN_PLACE void alike(const char *name, Call call, shard me, c_text axes,
+                       const In &in, Out &&out, on_failure failure)
 {
     auto from = elements(in);
     auto to = writable(out);
@@ -53,7 +53,8 @@ void alike(const char *name, Call call, shard me, c_text axes, const In &in,
 }
 
 template <class T>
-T number(reduction call, shard me, c_text axes, T mine, on_failure failure)
+JD_IN_PLACE T number(reduction call, shard me, c_text axes, T mine,
+                     on_failure failure)
 {
     T all = mine;
     failure(call(me.get(), axes, &mine, &all, 1, dtype<T>()));
@@ -63,9 +64,9 @@ T number(reduction call, shard me, c_text axes, T mine, on_failure failure)
 /* out and its indices have as many elements as in; from_index is NULL, or as
  * many too. */
 template <class Call, class In, class Out, class Index>
-void extreme(const char *name, Call call, shard me, c_text axes, const In &in,
-             const std::int64_t *from_index, Out &&out, Index &&out_index,
-             on_failure failure)
+JD_IN_PLACE void extreme(const char *name, Call call, shard me, c_text axes,
+                         const In &in, const std::int64_t *from_index,
+                         Out &&out, Index &&out_index, on_failure failure)
 {
     auto from = elements(in);
     auto to = writable(out);
@@ -81,9 +82,9 @@ void extreme(const char *name, Call call, shard me, c_text axes, const In &in,
 
 /* One of the buffers is the other times the members. */
 template <class Call, class In, class Out>
-void blocks(const char *name, Call call, shard me, c_text axes, In from, Out to,
-            std::size_t count, std::size_t whole, const char *whole_name,
-            on_failure failure)
+JD_IN_PLACE void blocks(const char *name, Call call, shard me, c_text axes,
+                        In from, Out to, std::size_t count, std::size_t whole,
+                        const char *whole_name, on_failure failure)
 {
     same_element(from, to);
     using element = typename Out::element_type;
@@ -94,8 +95,8 @@ void blocks(const char *name, Call call, shard me, c_text axes, In from, Out to,
 }
 
 /* The columns of a matrix of so many rows. */
-inline bool divides(const char *name, const char *buffer, std::size_t size,
-                    std::size_t rows, on_failure failure)
+JD_IN_PLACE bool divides(const char *name, const char *buffer, std::size_t size,
+                         std::size_t rows, on_failure failure)
 {
     if (rows == 0 ? size == 0 : size % rows == 0)
         return true;
@@ -107,7 +108,7 @@ inline bool divides(const char *name, const char *buffer, std::size_t size,
 }
 
 /* A call of C that is told rows and columns, as one that is told a count. */
-template <class Call> auto of_rows(Call call, std::size_t rows)
+template <class Call> JD_IN_PLACE auto of_rows(Call call, std::size_t rows)
 {
     return [call, rows](jd_shard *shard, const char *axes, const void *in,
                         void *out, std::size_t count, jd_dtype type) {
@@ -120,97 +121,97 @@ template <class Call> auto of_rows(Call call, std::size_t rows)
 /* ---- reductions --------------------------------------------------------- */
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void psum(shard me, c_text axes, const In &in, Out &&out,
-          on_failure failure = {})
+JD_IN_PLACE void psum(shard me, c_text axes, const In &in, Out &&out,
+                      on_failure failure = {})
 {
     detail::alike("jd::psum", jd_psum, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T psum(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T psum(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_psum, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pmean(shard me, c_text axes, const In &in, Out &&out,
-           on_failure failure = {})
+JD_IN_PLACE void pmean(shard me, c_text axes, const In &in, Out &&out,
+                       on_failure failure = {})
 {
     detail::alike("jd::pmean", jd_pmean, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T pmean(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T pmean(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pmean, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pmax(shard me, c_text axes, const In &in, Out &&out,
-          on_failure failure = {})
+JD_IN_PLACE void pmax(shard me, c_text axes, const In &in, Out &&out,
+                      on_failure failure = {})
 {
     detail::alike("jd::pmax", jd_pmax, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T pmax(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T pmax(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pmax, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pmin(shard me, c_text axes, const In &in, Out &&out,
-          on_failure failure = {})
+JD_IN_PLACE void pmin(shard me, c_text axes, const In &in, Out &&out,
+                      on_failure failure = {})
 {
     detail::alike("jd::pmin", jd_pmin, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T pmin(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T pmin(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pmin, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pprod(shard me, c_text axes, const In &in, Out &&out,
-           on_failure failure = {})
+JD_IN_PLACE void pprod(shard me, c_text axes, const In &in, Out &&out,
+                       on_failure failure = {})
 {
     detail::alike("jd::pprod", jd_pprod, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T pprod(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T pprod(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pprod, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pand(shard me, c_text axes, const In &in, Out &&out,
-          on_failure failure = {})
+JD_IN_PLACE void pand(shard me, c_text axes, const In &in, Out &&out,
+                      on_failure failure = {})
 {
     detail::alike("jd::pand", jd_pand, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T pand(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T pand(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pand, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void por(shard me, c_text axes, const In &in, Out &&out,
-         on_failure failure = {})
+JD_IN_PLACE void por(shard me, c_text axes, const In &in, Out &&out,
+                     on_failure failure = {})
 {
     detail::alike("jd::por", jd_por, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T por(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T por(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_por, me, axes, mine, failure);
 }
 
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pxor(shard me, c_text axes, const In &in, Out &&out,
-          on_failure failure = {})
+JD_IN_PLACE void pxor(shard me, c_text axes, const In &in, Out &&out,
+                      on_failure failure = {})
 {
     detail::alike("jd::pxor", jd_pxor, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T pxor(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE T pxor(shard me, c_text axes, T mine, on_failure failure = {})
 {
     return detail::number(jd_pxor, me, axes, mine, failure);
 }
@@ -224,16 +225,17 @@ template <class T> struct located {
 /* out_index is whose each of out's values is, by jd_axis_index(); or, where
  * in_index is given, what came with it. */
 template <class In, class Out, class Index, class = detail::if_buffer<Index>>
-void pmaxloc(shard me, c_text axes, const In &in, Out &&out, Index &&out_index,
-             on_failure failure = {})
+JD_IN_PLACE void pmaxloc(shard me, c_text axes, const In &in, Out &&out,
+                         Index &&out_index, on_failure failure = {})
 {
     detail::extreme("jd::pmaxloc", jd_pmaxloc, me, axes, in, nullptr, out,
                     out_index, failure);
 }
 template <class In, class Indices, class Out, class Index,
           class = detail::if_buffer<Index>>
-void pmaxloc(shard me, c_text axes, const In &in, const Indices &in_index,
-             Out &&out, Index &&out_index, on_failure failure = {})
+JD_IN_PLACE void pmaxloc(shard me, c_text axes, const In &in,
+                         const Indices &in_index, Out &&out, Index &&out_index,
+                         on_failure failure = {})
 {
     auto given = detail::elements(in_index);
     detail::same_element(given, span<std::int64_t>());
@@ -243,7 +245,8 @@ void pmaxloc(shard me, c_text axes, const In &in, const Indices &in_index,
                         out, out_index, failure);
 }
 template <class T, class = detail::if_number<T>>
-located<T> pmaxloc(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE located<T> pmaxloc(shard me, c_text axes, T mine,
+                               on_failure failure = {})
 {
     located<T> found = { mine, jd_axis_index(me.get(), axes) };
     detail::extreme("jd::pmaxloc", jd_pmaxloc, me, axes, mine, nullptr,
@@ -252,16 +255,17 @@ located<T> pmaxloc(shard me, c_text axes, T mine, on_failure failure = {})
 }
 
 template <class In, class Out, class Index, class = detail::if_buffer<Index>>
-void pminloc(shard me, c_text axes, const In &in, Out &&out, Index &&out_index,
-             on_failure failure = {})
+JD_IN_PLACE void pminloc(shard me, c_text axes, const In &in, Out &&out,
+                         Index &&out_index, on_failure failure = {})
 {
     detail::extreme("jd::pminloc", jd_pminloc, me, axes, in, nullptr, out,
                     out_index, failure);
 }
 template <class In, class Indices, class Out, class Index,
           class = detail::if_buffer<Index>>
-void pminloc(shard me, c_text axes, const In &in, const Indices &in_index,
-             Out &&out, Index &&out_index, on_failure failure = {})
+JD_IN_PLACE void pminloc(shard me, c_text axes, const In &in,
+                         const Indices &in_index, Out &&out, Index &&out_index,
+                         on_failure failure = {})
 {
     auto given = detail::elements(in_index);
     detail::same_element(given, span<std::int64_t>());
@@ -271,7 +275,8 @@ void pminloc(shard me, c_text axes, const In &in, const Indices &in_index,
                         out, out_index, failure);
 }
 template <class T, class = detail::if_number<T>>
-located<T> pminloc(shard me, c_text axes, T mine, on_failure failure = {})
+JD_IN_PLACE located<T> pminloc(shard me, c_text axes, T mine,
+                               on_failure failure = {})
 {
     located<T> found = { mine, jd_axis_index(me.get(), axes) };
     detail::extreme("jd::pminloc", jd_pminloc, me, axes, mine, nullptr,
@@ -282,8 +287,8 @@ located<T> pminloc(shard me, c_text axes, T mine, on_failure failure = {})
 /* join(a, b) is of two elements, of any type that may be copied as bytes,
  * and throws nothing. */
 template <class In, class Out, class Join>
-void preduce(shard me, c_text axes, const In &in, Out &&out, Join join,
-             on_failure failure = {})
+JD_IN_PLACE void preduce(shard me, c_text axes, const In &in, Out &&out,
+                         Join join, on_failure failure = {})
 {
     using element = std::remove_pointer_t<decltype(std::data(out))>;
     static_assert(std::is_trivially_copyable_v<element>,
@@ -309,8 +314,9 @@ void preduce(shard me, c_text axes, const In &in, Out &&out, Join join,
 
 /* What the members up to this one, or before it, reduce to. */
 template <class In, class Out, class = detail::if_buffer<Out>>
-void scan(shard me, c_text axes, const In &in, Out &&out, jd_op op,
-          jd_scan_kind kind = JD_SCAN_INCLUSIVE, on_failure failure = {})
+JD_IN_PLACE void scan(shard me, c_text axes, const In &in, Out &&out, jd_op op,
+                      jd_scan_kind kind = JD_SCAN_INCLUSIVE,
+                      on_failure failure = {})
 {
     auto call = [op, kind](jd_shard *shard, const char *names, const void *from,
                            void *to, std::size_t count, jd_dtype type) {
@@ -319,8 +325,9 @@ void scan(shard me, c_text axes, const In &in, Out &&out, jd_op op,
     detail::alike("jd::scan", call, me, axes, in, out, failure);
 }
 template <class T, class = detail::if_number<T>>
-T scan(shard me, c_text axes, T mine, jd_op op,
-       jd_scan_kind kind = JD_SCAN_INCLUSIVE, on_failure failure = {})
+JD_IN_PLACE T scan(shard me, c_text axes, T mine, jd_op op,
+                   jd_scan_kind kind = JD_SCAN_INCLUSIVE,
+                   on_failure failure = {})
 {
     T all = mine;
     failure(jd_scan(me.get(), axes, &mine, &all, 1, dtype<T>(), op, kind));
@@ -329,8 +336,8 @@ T scan(shard me, c_text axes, T mine, jd_op op,
 
 /* in is as long as the members' outs together. */
 template <class In, class Out, class = detail::if_buffer<Out>>
-void psum_scatter(shard me, c_text axes, const In &in, Out &&out,
-                  on_failure failure = {})
+JD_IN_PLACE void psum_scatter(shard me, c_text axes, const In &in, Out &&out,
+                              on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -339,8 +346,8 @@ void psum_scatter(shard me, c_text axes, const In &in, Out &&out,
 }
 
 template <class In, class Out>
-void psum_scatter_2d(shard me, c_text axes, const In &in, Out &&out,
-                     std::size_t rows, on_failure failure = {})
+JD_IN_PLACE void psum_scatter_2d(shard me, c_text axes, const In &in, Out &&out,
+                                 std::size_t rows, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -354,8 +361,8 @@ void psum_scatter_2d(shard me, c_text axes, const In &in, Out &&out,
 
 /* out is as long as the members' ins together. */
 template <class In, class Out, class = detail::if_buffer<Out>>
-void all_gather(shard me, c_text axes, const In &in, Out &&out,
-                on_failure failure = {})
+JD_IN_PLACE void all_gather(shard me, c_text axes, const In &in, Out &&out,
+                            on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -365,7 +372,8 @@ void all_gather(shard me, c_text axes, const In &in, Out &&out,
 
 /* The same into memory of its own; empty after a failure. */
 template <class In>
-auto all_gather(shard me, c_text axes, const In &in, on_failure failure = {})
+JD_IN_PLACE auto all_gather(shard me, c_text axes, const In &in,
+                            on_failure failure = {})
 {
     auto from = detail::elements(in);
     using element = typename decltype(from)::value_type;
@@ -380,8 +388,8 @@ auto all_gather(shard me, c_text axes, const In &in, on_failure failure = {})
 }
 
 template <class In, class Out>
-void all_gather_2d(shard me, c_text axes, const In &in, Out &&out,
-                   std::size_t rows, on_failure failure = {})
+JD_IN_PLACE void all_gather_2d(shard me, c_text axes, const In &in, Out &&out,
+                               std::size_t rows, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -393,8 +401,8 @@ void all_gather_2d(shard me, c_text axes, const In &in, Out &&out,
 
 /* in and out are as long as a block for each member. */
 template <class In, class Out>
-void all_to_all(shard me, c_text axes, const In &in, Out &&out,
-                on_failure failure = {})
+JD_IN_PLACE void all_to_all(shard me, c_text axes, const In &in, Out &&out,
+                            on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -412,9 +420,10 @@ void all_to_all(shard me, c_text axes, const In &in, Out &&out,
 
 /* in and out are as long as each other: rows x columns. */
 template <class In, class Out>
-void all_to_all_2d(shard me, c_text axes, const In &in, Out &&out,
-                   std::size_t rows, std::size_t columns, int split_axis,
-                   int concat_axis, on_failure failure = {})
+JD_IN_PLACE void all_to_all_2d(shard me, c_text axes, const In &in, Out &&out,
+                               std::size_t rows, std::size_t columns,
+                               int split_axis, int concat_axis,
+                               on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -431,9 +440,9 @@ void all_to_all_2d(shard me, c_text axes, const In &in, Out &&out,
 
 /* in and out are as long as each other: the shape's product. */
 template <class In, class Out>
-void all_to_all_nd(shard me, c_text axes, const In &in, Out &&out,
-                   span<const std::int64_t> shape, int split_axis,
-                   int concat_axis, on_failure failure = {})
+JD_IN_PLACE void all_to_all_nd(shard me, c_text axes, const In &in, Out &&out,
+                               span<const std::int64_t> shape, int split_axis,
+                               int concat_axis, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -464,9 +473,10 @@ struct ragged {
 
 /* Rows are of row_count elements. */
 template <class In, class Out>
-void ragged_all_to_all(shard me, c_text axes, const In &in, Out &&out,
-                       std::size_t row_count, const ragged &pieces,
-                       on_failure failure = {})
+JD_IN_PLACE void ragged_all_to_all(shard me, c_text axes, const In &in,
+                                   Out &&out, std::size_t row_count,
+                                   const ragged &pieces,
+                                   on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -490,8 +500,9 @@ void ragged_all_to_all(shard me, c_text axes, const In &in, Out &&out,
 /* counts has a number for each member, in's own among them; out is as long as
  * all of them together. */
 template <class In, class Out, class = detail::if_buffer<Out>>
-void ragged_all_gather(shard me, c_text axes, const In &in, Out &&out,
-                       span<const std::int64_t> counts, on_failure failure = {})
+JD_IN_PLACE void ragged_all_gather(shard me, c_text axes, const In &in,
+                                   Out &&out, span<const std::int64_t> counts,
+                                   on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -514,8 +525,8 @@ void ragged_all_gather(shard me, c_text axes, const In &in, Out &&out,
 using routes = span<const jd_route>;
 
 template <class In, class Out>
-void ppermute(shard me, c_text axes, const In &in, Out &&out, routes list,
-              on_failure failure = {})
+JD_IN_PLACE void ppermute(shard me, c_text axes, const In &in, Out &&out,
+                          routes list, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -529,8 +540,8 @@ void ppermute(shard me, c_text axes, const In &in, Out &&out, routes list,
 }
 
 template <class In, class Out>
-void ppermute_keep(shard me, c_text axes, const In &in, Out &&out, routes list,
-                   on_failure failure = {})
+JD_IN_PLACE void ppermute_keep(shard me, c_text axes, const In &in, Out &&out,
+                               routes list, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -545,8 +556,8 @@ void ppermute_keep(shard me, c_text axes, const In &in, Out &&out, routes list,
 
 /* permutation has a number for each member. */
 template <class In, class Out>
-void pshuffle(shard me, c_text axes, const In &in, Out &&out,
-              span<const int> permutation, on_failure failure = {})
+JD_IN_PLACE void pshuffle(shard me, c_text axes, const In &in, Out &&out,
+                          span<const int> permutation, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -562,8 +573,8 @@ void pshuffle(shard me, c_text axes, const In &in, Out &&out,
 }
 
 template <class In, class Out>
-void shift(shard me, c_text axes, int by, const In &in, Out &&out, jd_edge edge,
-           on_failure failure = {})
+JD_IN_PLACE void shift(shard me, c_text axes, int by, const In &in, Out &&out,
+                       jd_edge edge, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -576,8 +587,8 @@ void shift(shard me, c_text axes, int by, const In &in, Out &&out, jd_edge edge,
 
 /* in is read on source alone, but is as long as out everywhere. */
 template <class In, class Out, class = detail::if_buffer<Out>>
-void pbroadcast(shard me, c_text axes, int source, const In &in, Out &&out,
-                on_failure failure = {})
+JD_IN_PLACE void pbroadcast(shard me, c_text axes, int source, const In &in,
+                            Out &&out, on_failure failure = {})
 {
     auto from = detail::elements(in);
     auto to = detail::writable(out);
@@ -589,7 +600,8 @@ void pbroadcast(shard me, c_text axes, int source, const In &in, Out &&out,
                               from.size(), dtype<element>()));
 }
 template <class T, class = detail::if_number<T>>
-T pbroadcast(shard me, c_text axes, int source, T mine, on_failure failure = {})
+JD_IN_PLACE T pbroadcast(shard me, c_text axes, int source, T mine,
+                         on_failure failure = {})
 {
     T value = mine;
     failure(
@@ -600,7 +612,8 @@ T pbroadcast(shard me, c_text axes, int source, T mine, on_failure failure = {})
 /* ---- sends and receives ------------------------------------------------- */
 
 template <class In>
-void send(shard me, c_text axes, int to, const In &in, on_failure failure = {})
+JD_IN_PLACE void send(shard me, c_text axes, int to, const In &in,
+                      on_failure failure = {})
 {
     auto from = detail::elements(in);
     using element = typename decltype(from)::element_type;
@@ -609,7 +622,8 @@ void send(shard me, c_text axes, int to, const In &in, on_failure failure = {})
 }
 
 template <class Out>
-void recv(shard me, c_text axes, int from, Out &&out, on_failure failure = {})
+JD_IN_PLACE void recv(shard me, c_text axes, int from, Out &&out,
+                      on_failure failure = {})
 {
     auto to = detail::writable(out);
     using element = typename decltype(to)::element_type;
@@ -618,8 +632,8 @@ void recv(shard me, c_text axes, int from, Out &&out, on_failure failure = {})
 }
 
 template <class In>
-void send_tagged(shard me, c_text axes, int to, std::int32_t tag, const In &in,
-                 on_failure failure = {})
+JD_IN_PLACE void send_tagged(shard me, c_text axes, int to, std::int32_t tag,
+                             const In &in, on_failure failure = {})
 {
     auto from = detail::elements(in);
     using element = typename decltype(from)::element_type;
@@ -628,8 +642,8 @@ void send_tagged(shard me, c_text axes, int to, std::int32_t tag, const In &in,
 }
 
 template <class Out>
-void recv_tagged(shard me, c_text axes, int from, std::int32_t tag, Out &&out,
-                 on_failure failure = {})
+JD_IN_PLACE void recv_tagged(shard me, c_text axes, int from, std::int32_t tag,
+                             Out &&out, on_failure failure = {})
 {
     auto to = detail::writable(out);
     using element = typename decltype(to)::element_type;
@@ -640,8 +654,8 @@ void recv_tagged(shard me, c_text axes, int from, std::int32_t tag, Out &&out,
 /* out has room for what comes; count is how much came. In a group it is known
  * when that has ended, and lives until then. */
 template <class Out>
-void recv_any_size(shard me, c_text axes, int from, Out &&out,
-                   std::size_t &count, on_failure failure = {})
+JD_IN_PLACE void recv_any_size(shard me, c_text axes, int from, Out &&out,
+                               std::size_t &count, on_failure failure = {})
 {
     auto to = detail::writable(out);
     using element = typename decltype(to)::element_type;
@@ -651,8 +665,8 @@ void recv_any_size(shard me, c_text axes, int from, Out &&out,
 
 /* in and out may have unlike lengths. */
 template <class In, class Out>
-void sendrecv(shard me, c_text axes, int to, const In &in, int from, Out &&out,
-              on_failure failure = {})
+JD_IN_PLACE void sendrecv(shard me, c_text axes, int to, const In &in, int from,
+                          Out &&out, on_failure failure = {})
 {
     auto sent = detail::elements(in);
     auto received = detail::writable(out);
@@ -668,7 +682,8 @@ void sendrecv(shard me, c_text axes, int to, const In &in, int from, Out &&out,
  * open: what it has noted is not waited for, and this shard can take no more
  * collectives.
  */
-template <class Body> void group(shard me, Body &&body, on_failure failure = {})
+template <class Body>
+JD_IN_PLACE void group(shard me, Body &&body, on_failure failure = {})
 {
     if (!failure(jd_group_begin(me.get())))
         return;
@@ -678,25 +693,26 @@ template <class Body> void group(shard me, Body &&body, on_failure failure = {})
 
 /* ---- waiting ------------------------------------------------------------ */
 
-inline void barrier(shard me, c_text axes, on_failure failure = {})
+JD_IN_PLACE void barrier(shard me, c_text axes, on_failure failure = {})
 {
     failure(jd_barrier(me.get(), axes));
 }
 
-inline void shard_synchronize(shard me, on_failure failure = {})
+JD_IN_PLACE void shard_synchronize(shard me, on_failure failure = {})
 {
     failure(jd_shard_synchronize(me.get()));
 }
 
 /* A cudaStream_t; on cpu there is none. */
-inline void *shard_stream(shard me, on_failure failure = {})
+JD_IN_PLACE void *shard_stream(shard me, on_failure failure = {})
 {
     void *stream = jd_shard_stream(me.get());
     jd_status code = me ? JD_UNIMPLEMENTED : JD_INVALID_ARGUMENT;
     return detail::value_or(stream != nullptr, code, stream, failure);
 }
 
-inline void shard_use_stream(shard me, void *stream, on_failure failure = {})
+JD_IN_PLACE void shard_use_stream(shard me, void *stream,
+                                  on_failure failure = {})
 {
     failure(jd_shard_use_stream(me.get(), stream));
 }

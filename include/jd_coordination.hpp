@@ -47,20 +47,22 @@ struct c_free {
 };
 template <class T> using c_block = std::unique_ptr<T, c_free>;
 
-inline std::string bytes(const void *data, std::size_t size)
+JD_IN_PLACE std::string bytes(const void *data, std::size_t size)
 {
     return { static_cast<const char *>(data), size };
 }
 
-inline std::string value_of(jd_status code, void *value, std::size_t size,
-                            on_failure failure)
+JD_IN_PLACE std::string value_of(jd_status code, void *value, std::size_t size,
+                                 on_failure failure)
 {
     c_block<void> block(value);
     return failure(code) ? bytes(value, size) : std::string();
 }
 
-inline std::vector<kv_entry> entries_of(jd_status code, jd_kv_entry *entries,
-                                        std::size_t count, on_failure failure)
+JD_IN_PLACE std::vector<kv_entry> entries_of(jd_status code,
+                                             jd_kv_entry *entries,
+                                             std::size_t count,
+                                             on_failure failure)
 {
     c_block<jd_kv_entry> block(entries);
     std::vector<kv_entry> all;
@@ -76,14 +78,14 @@ inline std::vector<kv_entry> entries_of(jd_status code, jd_kv_entry *entries,
 
 /* ---- the key-value store ------------------------------------------------ */
 
-inline void kv_set(c_text key, std::string_view value,
-                   bool allow_overwrite = false, on_failure failure = {})
+JD_IN_PLACE void kv_set(c_text key, std::string_view value,
+                        bool allow_overwrite = false, on_failure failure = {})
 {
     failure(jd_kv_set(key, value.data(), value.size(), allow_overwrite));
 }
 
-inline std::string kv_get(c_text key, seconds timeout = {},
-                          on_failure failure = {})
+JD_IN_PLACE std::string kv_get(c_text key, seconds timeout = {},
+                               on_failure failure = {})
 {
     void *value = nullptr;
     std::size_t size = 0;
@@ -92,8 +94,8 @@ inline std::string kv_get(c_text key, seconds timeout = {},
 }
 
 /* Nothing where the key is not there, which is no failure here. */
-inline std::optional<std::string> kv_try_get(c_text key,
-                                             on_failure failure = {})
+JD_IN_PLACE std::optional<std::string> kv_try_get(c_text key,
+                                                  on_failure failure = {})
 {
     void *value = nullptr;
     std::size_t size = 0;
@@ -108,8 +110,8 @@ inline std::optional<std::string> kv_try_get(c_text key,
     return found;
 }
 
-inline std::vector<kv_entry> kv_dir_get(c_text directory,
-                                        on_failure failure = {})
+JD_IN_PLACE std::vector<kv_entry> kv_dir_get(c_text directory,
+                                             on_failure failure = {})
 {
     jd_kv_entry *entries = nullptr;
     std::size_t count = 0;
@@ -117,23 +119,24 @@ inline std::vector<kv_entry> kv_dir_get(c_text directory,
     return detail::entries_of(code, entries, count, failure);
 }
 
-inline std::size_t kv_delete(c_text key, on_failure failure = {})
+JD_IN_PLACE std::size_t kv_delete(c_text key, on_failure failure = {})
 {
     std::size_t count = 0;
     failure(jd_kv_delete(key, &count));
     return count;
 }
 
-inline std::int64_t kv_increment(c_text key, std::int64_t by = 1,
-                                 on_failure failure = {})
+JD_IN_PLACE std::int64_t kv_increment(c_text key, std::int64_t by = 1,
+                                      on_failure failure = {})
 {
     std::int64_t sum = 0;
     failure(jd_kv_increment(key, by, &sum));
     return sum;
 }
 
-inline void kv_set_many(span<const kv_entry> entries,
-                        bool allow_overwrite = false, on_failure failure = {})
+JD_IN_PLACE void kv_set_many(span<const kv_entry> entries,
+                             bool allow_overwrite = false,
+                             on_failure failure = {})
 {
     std::vector<jd_kv_entry> list;
     for (const kv_entry &each : entries)
@@ -142,9 +145,9 @@ inline void kv_set_many(span<const kv_entry> entries,
     failure(jd_kv_set_many(list.data(), list.size(), allow_overwrite));
 }
 
-inline std::vector<kv_entry> kv_get_many(span<const std::string> keys,
-                                         seconds timeout = {},
-                                         on_failure failure = {})
+JD_IN_PLACE std::vector<kv_entry> kv_get_many(span<const std::string> keys,
+                                              seconds timeout = {},
+                                              on_failure failure = {})
 {
     std::vector<const char *> list;
     for (const std::string &key : keys)
@@ -158,22 +161,22 @@ inline std::vector<kv_entry> kv_get_many(span<const std::string> keys,
 /* ---- barriers ----------------------------------------------------------- */
 
 /* Of all processes, or of those of the list. */
-inline void wait_at_barrier(c_text id, seconds timeout = {},
-                            span<const int> processes = {},
-                            on_failure failure = {})
+JD_IN_PLACE void wait_at_barrier(c_text id, seconds timeout = {},
+                                 span<const int> processes = {},
+                                 on_failure failure = {})
 {
     failure(jd_wait_at_barrier(id, timeout.count(),
                                processes.empty() ? nullptr : processes.data(),
                                processes.size()));
 }
 
-inline void cancel_barrier(c_text id, on_failure failure = {})
+JD_IN_PLACE void cancel_barrier(c_text id, on_failure failure = {})
 {
     failure(jd_cancel_barrier(id));
 }
 
-inline std::vector<int> live_processes(seconds timeout = {},
-                                       on_failure failure = {})
+JD_IN_PLACE std::vector<int> live_processes(seconds timeout = {},
+                                            on_failure failure = {})
 {
     int *processes = nullptr;
     std::size_t count = 0;
@@ -186,7 +189,8 @@ inline std::vector<int> live_processes(seconds timeout = {},
 
 /* ---- failure and preemption --------------------------------------------- */
 
-inline void report_error(jd_status code, c_text text, on_failure failure = {})
+JD_IN_PLACE void report_error(jd_status code, c_text text,
+                              on_failure failure = {})
 {
     failure(jd_report_error(code, text));
 }
@@ -257,8 +261,8 @@ using preemption_slot = callback_slot<>;
 
 /* An empty one: no callback any more. One that throws ends the job as
  * jd::abort() does, with what it says. */
-inline void on_peer_failure(peer_failure_callback callback,
-                            on_failure failure = {})
+JD_IN_PLACE void on_peer_failure(peer_failure_callback callback,
+                                 on_failure failure = {})
 {
     static auto *slot = new detail::peer_failure_slot("jd::on_peer_failure");
     auto run = [](const jd_peer_failure *what, void *arg) {
@@ -270,7 +274,8 @@ inline void on_peer_failure(peer_failure_callback callback,
 }
 
 /* The same for jd_on_preemption. */
-inline void on_preemption(preemption_callback callback, on_failure failure = {})
+JD_IN_PLACE void on_preemption(preemption_callback callback,
+                               on_failure failure = {})
 {
     static auto *slot = new detail::preemption_slot("jd::on_preemption");
     auto run = [](void *arg) {
@@ -281,7 +286,7 @@ inline void on_preemption(preemption_callback callback, on_failure failure = {})
     }));
 }
 
-inline void acknowledge_preemption(on_failure failure = {})
+JD_IN_PLACE void acknowledge_preemption(on_failure failure = {})
 {
     failure(jd_acknowledge_preemption());
 }

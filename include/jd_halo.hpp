@@ -22,7 +22,7 @@ namespace detail
 {
 
 /* The elements of a block of such dimensions. */
-inline std::size_t halo_block(span<const jd_halo_dim> dims)
+JD_IN_PLACE std::size_t halo_block(span<const jd_halo_dim> dims)
 {
     std::size_t count = 1;
     for (const jd_halo_dim &dim : dims)
@@ -34,8 +34,9 @@ inline std::size_t halo_block(span<const jd_halo_dim> dims)
 
 /* The block has as many elements as its dimensions say. */
 template <class Block>
-void halo_exchange(shard me, Block &&block, span<const jd_halo_dim> dims,
-                   corners filled, on_failure failure = {})
+JD_IN_PLACE void halo_exchange(shard me, Block &&block,
+                               span<const jd_halo_dim> dims, corners filled,
+                               on_failure failure = {})
 {
     auto elements = detail::writable(block);
     using element = typename decltype(elements)::element_type;
@@ -46,8 +47,9 @@ void halo_exchange(shard me, Block &&block, span<const jd_halo_dim> dims,
                                  filled == corners::filled));
 }
 template <class Block>
-void halo_exchange(shard me, Block &&block, span<const jd_halo_dim> dims,
-                   on_failure failure = {})
+JD_IN_PLACE void halo_exchange(shard me, Block &&block,
+                               span<const jd_halo_dim> dims,
+                               on_failure failure = {})
 {
     halo_exchange(me, block, dims, corners::left, failure);
 }

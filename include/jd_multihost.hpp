@@ -86,7 +86,7 @@ using leaves = span<const leaf>;
 namespace detail
 {
 
-inline std::vector<jd_leaf> of_c(leaves all)
+JD_IN_PLACE std::vector<jd_leaf> of_c(leaves all)
 {
     std::vector<jd_leaf> list;
     for (const leaf &each : all)
@@ -96,8 +96,8 @@ inline std::vector<jd_leaf> of_c(leaves all)
 
 } // namespace detail
 
-inline void broadcast_one_to_all(leaves all, int source = 0,
-                                 on_failure failure = {})
+JD_IN_PLACE void broadcast_one_to_all(leaves all, int source = 0,
+                                      on_failure failure = {})
 {
     std::vector<jd_leaf> list = detail::of_c(all);
     failure(jd_broadcast_one_to_all(list.data(), list.size(), source));
@@ -105,7 +105,8 @@ inline void broadcast_one_to_all(leaves all, int source = 0,
 
 /* Of a number; after a failure what came in, perhaps. */
 template <class T, class = detail::if_number<T>>
-T broadcast_one_to_all(T mine, int source = 0, on_failure failure = {})
+JD_IN_PLACE T broadcast_one_to_all(T mine, int source = 0,
+                                   on_failure failure = {})
 {
     leaf of_mine(mine);
     jd_leaf one = of_mine.get();
@@ -113,8 +114,8 @@ T broadcast_one_to_all(T mine, int source = 0, on_failure failure = {})
     return mine;
 }
 
-inline void process_allgather(leaves in, leaves out, bool tiled = false,
-                              on_failure failure = {})
+JD_IN_PLACE void process_allgather(leaves in, leaves out, bool tiled = false,
+                                   on_failure failure = {})
 {
     std::vector<jd_leaf> from = detail::of_c(in), to = detail::of_c(out);
     if (detail::has_size("jd::process_allgather", "out's list", to.size(),
@@ -125,7 +126,7 @@ inline void process_allgather(leaves in, leaves out, bool tiled = false,
 
 /* Of a number, by process index; empty after a failure. */
 template <class T, class = detail::if_number<T>>
-std::vector<T> process_allgather(T mine, on_failure failure = {})
+JD_IN_PLACE std::vector<T> process_allgather(T mine, on_failure failure = {})
 {
     static_assert(!std::is_same_v<T, bool>,
                   "a std::vector<bool> has no bools: give leaves, or a char");
@@ -138,22 +139,22 @@ std::vector<T> process_allgather(T mine, on_failure failure = {})
     return all;
 }
 
-inline void sync_global_devices(c_text name, on_failure failure = {})
+JD_IN_PLACE void sync_global_devices(c_text name, on_failure failure = {})
 {
     failure(jd_sync_global_devices(name));
 }
 
 /* what begins the sentence; NULL is allowed. */
-inline void assert_equal(leaves all, c_text what = nullptr,
-                         on_failure failure = {})
+JD_IN_PLACE void assert_equal(leaves all, c_text what = nullptr,
+                              on_failure failure = {})
 {
     std::vector<jd_leaf> list = detail::of_c(all);
     failure(jd_assert_equal(list.data(), list.size(), what));
 }
 
-inline void assert_equal_with(leaves all, c_text what,
-                              const jd_equality &equality,
-                              on_failure failure = {})
+JD_IN_PLACE void assert_equal_with(leaves all, c_text what,
+                                   const jd_equality &equality,
+                                   on_failure failure = {})
 {
     std::vector<jd_leaf> list = detail::of_c(all);
     failure(jd_assert_equal_with(list.data(), list.size(), what, &equality,
@@ -161,7 +162,7 @@ inline void assert_equal_with(leaves all, c_text what,
 }
 
 /* Throws nothing: it is called in each step, and says 0 where it fails. */
-inline bool reached_preemption_sync_point(std::int64_t step) noexcept
+JD_IN_PLACE bool reached_preemption_sync_point(std::int64_t step) noexcept
 {
     return jd_reached_preemption_sync_point(step) != 0;
 }

@@ -83,7 +83,7 @@ using start = jd_status (*)(jd_shard *, const char *, const void *, void *,
                             size_t, jd_dtype, jd_request **);
 
 /* A call of C that starts, as one that does not. */
-inline auto into(start call, jd_request **ret_request)
+JD_IN_PLACE auto into(start call, jd_request **ret_request)
 {
     return
         [call, ret_request](jd_shard *shard, const char *axes, const void *in,
@@ -93,8 +93,9 @@ inline auto into(start call, jd_request **ret_request)
 }
 
 template <class In, class Out>
-request alike_start(const char *name, start call, shard me, c_text axes, In &in,
-                    Out &out, on_failure failure)
+JD_IN_PLACE request alike_start(const char *name, start call, shard me,
+                                c_text axes, In &in, Out &out,
+                                on_failure failure)
 {
     jd_request *started = nullptr;
     alike(name, into(call, &started), me, axes, in, out, failure);
@@ -106,72 +107,72 @@ request alike_start(const char *name, start call, shard me, c_text axes, In &in,
 /* ---- collectives -------------------------------------------------------- */
 
 template <class In, class Out>
-request psum_start(shard me, c_text axes, In &in, Out &out,
-                   on_failure failure = {})
+JD_IN_PLACE request psum_start(shard me, c_text axes, In &in, Out &out,
+                               on_failure failure = {})
 {
     return detail::alike_start("jd::psum_start", jd_psum_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request pmean_start(shard me, c_text axes, In &in, Out &out,
-                    on_failure failure = {})
+JD_IN_PLACE request pmean_start(shard me, c_text axes, In &in, Out &out,
+                                on_failure failure = {})
 {
     return detail::alike_start("jd::pmean_start", jd_pmean_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request pmax_start(shard me, c_text axes, In &in, Out &out,
-                   on_failure failure = {})
+JD_IN_PLACE request pmax_start(shard me, c_text axes, In &in, Out &out,
+                               on_failure failure = {})
 {
     return detail::alike_start("jd::pmax_start", jd_pmax_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request pmin_start(shard me, c_text axes, In &in, Out &out,
-                   on_failure failure = {})
+JD_IN_PLACE request pmin_start(shard me, c_text axes, In &in, Out &out,
+                               on_failure failure = {})
 {
     return detail::alike_start("jd::pmin_start", jd_pmin_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request pprod_start(shard me, c_text axes, In &in, Out &out,
-                    on_failure failure = {})
+JD_IN_PLACE request pprod_start(shard me, c_text axes, In &in, Out &out,
+                                on_failure failure = {})
 {
     return detail::alike_start("jd::pprod_start", jd_pprod_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request pand_start(shard me, c_text axes, In &in, Out &out,
-                   on_failure failure = {})
+JD_IN_PLACE request pand_start(shard me, c_text axes, In &in, Out &out,
+                               on_failure failure = {})
 {
     return detail::alike_start("jd::pand_start", jd_pand_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request por_start(shard me, c_text axes, In &in, Out &out,
-                  on_failure failure = {})
+JD_IN_PLACE request por_start(shard me, c_text axes, In &in, Out &out,
+                              on_failure failure = {})
 {
     return detail::alike_start("jd::por_start", jd_por_start, me, axes, in, out,
                                failure);
 }
 
 template <class In, class Out>
-request pxor_start(shard me, c_text axes, In &in, Out &out,
-                   on_failure failure = {})
+JD_IN_PLACE request pxor_start(shard me, c_text axes, In &in, Out &out,
+                               on_failure failure = {})
 {
     return detail::alike_start("jd::pxor_start", jd_pxor_start, me, axes, in,
                                out, failure);
 }
 
 template <class In, class Out>
-request psum_scatter_start(shard me, c_text axes, In &in, Out &out,
-                           on_failure failure = {})
+JD_IN_PLACE request psum_scatter_start(shard me, c_text axes, In &in, Out &out,
+                                       on_failure failure = {})
 {
     jd_request *started = nullptr;
     auto from = detail::elements(in);
@@ -183,8 +184,8 @@ request psum_scatter_start(shard me, c_text axes, In &in, Out &out,
 }
 
 template <class In, class Out>
-request all_gather_start(shard me, c_text axes, In &in, Out &out,
-                         on_failure failure = {})
+JD_IN_PLACE request all_gather_start(shard me, c_text axes, In &in, Out &out,
+                                     on_failure failure = {})
 {
     jd_request *started = nullptr;
     auto from = detail::elements(in);
@@ -196,8 +197,8 @@ request all_gather_start(shard me, c_text axes, In &in, Out &out,
 }
 
 template <class In, class Out>
-request all_to_all_start(shard me, c_text axes, In &in, Out &out,
-                         on_failure failure = {})
+JD_IN_PLACE request all_to_all_start(shard me, c_text axes, In &in, Out &out,
+                                     on_failure failure = {})
 {
     jd_request *started = nullptr;
     auto from = detail::elements(in);
@@ -212,8 +213,8 @@ request all_to_all_start(shard me, c_text axes, In &in, Out &out,
 }
 
 template <class In, class Out>
-request pbroadcast_start(shard me, c_text axes, int source, In &in, Out &out,
-                         on_failure failure = {})
+JD_IN_PLACE request pbroadcast_start(shard me, c_text axes, int source, In &in,
+                                     Out &out, on_failure failure = {})
 {
     jd_request *started = nullptr;
     auto from = detail::elements(in);
@@ -228,7 +229,8 @@ request pbroadcast_start(shard me, c_text axes, int source, In &in, Out &out,
     return request(started);
 }
 
-inline request barrier_start(shard me, c_text axes, on_failure failure = {})
+JD_IN_PLACE request barrier_start(shard me, c_text axes,
+                                  on_failure failure = {})
 {
     jd_request *started = nullptr;
     failure(jd_barrier_start(me.get(), axes, &started));
@@ -239,7 +241,7 @@ inline request barrier_start(shard me, c_text axes, on_failure failure = {})
 
 /* As group(), and starts what the body notes. */
 template <class Body>
-request group_start(shard me, Body &&body, on_failure failure = {})
+JD_IN_PLACE request group_start(shard me, Body &&body, on_failure failure = {})
 {
     jd_request *started = nullptr;
     if (failure(jd_group_begin(me.get()))) {
@@ -250,8 +252,9 @@ request group_start(shard me, Body &&body, on_failure failure = {})
 }
 
 template <class Block>
-request halo_start(shard me, Block &block, span<const jd_halo_dim> dims,
-                   corners filled, on_failure failure = {})
+JD_IN_PLACE request halo_start(shard me, Block &block,
+                               span<const jd_halo_dim> dims, corners filled,
+                               on_failure failure = {})
 {
     jd_request *started = nullptr;
     auto elements = detail::writable(block);
@@ -264,8 +267,9 @@ request halo_start(shard me, Block &block, span<const jd_halo_dim> dims,
     return request(started);
 }
 template <class Block>
-request halo_start(shard me, Block &block, span<const jd_halo_dim> dims,
-                   on_failure failure = {})
+JD_IN_PLACE request halo_start(shard me, Block &block,
+                               span<const jd_halo_dim> dims,
+                               on_failure failure = {})
 {
     return halo_start(me, block, dims, corners::left, failure);
 }

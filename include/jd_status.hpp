@@ -24,6 +24,14 @@
 #include <type_traits>
 #include <utility>
 
+/* Of what makes a call of C: it is compiled into who calls it, whatever the
+ * optimisation, so that jd sees the program's line and not this header's. */
+#if defined(__GNUC__)
+#define JD_IN_PLACE [[gnu::always_inline]] inline
+#else
+#define JD_IN_PLACE inline
+#endif
+
 namespace jd
 {
 

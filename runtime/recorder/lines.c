@@ -10,11 +10,13 @@
 #include "runtime/recorder/modules.h"
 
 #include <dlfcn.h>
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the library --------------------------------------------------------- */
@@ -35,7 +37,14 @@
     X(dwarf_haspc)                                                             \
     X(dwarf_getsrc_die)                                                        \
     X(dwarf_linesrc)                                                           \
-    X(dwarf_lineno)
+    X(dwarf_lineno)                                                            \
+    X(dwarf_child)                                                             \
+    X(dwarf_siblingof)                                                         \
+    X(dwarf_tag)                                                               \
+    X(dwarf_attr)                                                              \
+    X(dwarf_formudata)                                                         \
+    X(dwarf_getsrcfiles)                                                       \
+    X(dwarf_filesrc)
 
 static struct {
 #define MEMBER(name) __typeof__(name) *name;
@@ -152,6 +161,16 @@ static int find_no_debuginfo(Dwfl_Module *module, void **data, const char *name,
     return -1;
 }
 
+/* As C++ has it, where the program has its library; malloc'ed, else NULL. */
+static char *name_in_cxx(const char *name)
+{
+    char *(*find)(const char *, char *, size_t *, int *);
+    int status = -1;
+    *(void **)&find = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    return find && strncmp(name, "_Z", 2) == 0 ? find(name, NULL, NULL, &status)
+                                               : NULL;
+}
+
 static void read_function(Dwfl_Module *module, Dwarf_Addr at,
                           struct jd_line *line)
 {
@@ -161,8 +180,10 @@ static void read_function(Dwfl_Module *module, Dwarf_Addr at,
                                                NULL, NULL, NULL);
     if (!name || !name[0] || offset >= symbol.st_size)
         return;
-    snprintf(line->function, sizeof line->function, "%s", name);
+    char *plain = name_in_cxx(name);
+    snprintf(line->function, sizeof line->function, "%s", plain ? plain : name);
     line->offset = offset + 1;
+    free(plain);
 }
 
 /* The unit that has the address. All are asked: clang writes no .debug_aranges,
@@ -177,6 +198,74 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr at,
     return unit;
 }
 
+/* Of jd's headers for C++, whose functions are compiled into the program. */
+static bool is_jds(const char *path)
+{
+    const char *name = base_name(path);
+    size_t length = strlen(name);
+    return strncmp(name, "jd", 2) == 0 && length > 4 &&
+           strcmp(name + length - 4, ".hpp") == 0;
+}
+
+static bool read_number(Dwarf_Die *die, unsigned name, Dwarf_Word *ret_number)
+{
+    Dwarf_Attribute attribute;
+    return dw.dwarf_attr(die, name, &attribute) &&
+           dw.dwarf_formudata(&attribute, ret_number) == 0;
+}
+
+/* The file and the line of a call that was inlined; NULL: not known. */
+static const char *read_call(Dwarf_Die *unit, Dwarf_Die *call, int *ret_number)
+{
+    Dwarf_Files *files;
+    Dwarf_Word file, number;
+    if (!read_number(call, DW_AT_call_file, &file) ||
+        !read_number(call, DW_AT_call_line, &number) ||
+        dw.dwarf_getsrcfiles(unit, &files, NULL) != 0)
+        return NULL;
+    *ret_number = (int)number;
+    return dw.dwarf_filesrc(files, file, NULL, NULL);
+}
+
+enum { MOST_CALLS = 32, MOST_DEPTH = 64 };
+
+/* What was inlined at an address, the outermost first. */
+struct inlined {
+    Dwarf_Addr at;
+    Dwarf_Die calls[MOST_CALLS];
+    int count;
+};
+
+/* In all that is within the entry: dwarf_getscopes() looks into those alone
+ * that have the address, and a lambda's code lies elsewhere. */
+static void find_inlined(Dwarf_Die *parent, struct inlined *found, int depth)
+{
+    Dwarf_Die die;
+    int ends = dw.dwarf_child(parent, &die);
+    for (; ends == 0 && depth < MOST_DEPTH;
+         ends = dw.dwarf_siblingof(&die, &die)) {
+        if (dw.dwarf_tag(&die) == DW_TAG_inlined_subroutine &&
+            found->count < MOST_CALLS && dw.dwarf_haspc(&die, found->at) > 0)
+            found->calls[found->count++] = die;
+        find_inlined(&die, found, depth + 1);
+    }
+}
+
+/* What is inlined from jd's headers is the program's call, not jd's line. */
+static const char *leave_headers(Dwarf_Die *unit, Dwarf_Addr at,
+                                 const char *path, int *number)
+{
+    struct inlined found = { .at = at };
+    find_inlined(unit, &found, 0);
+    while (found.count-- > 0 && is_jds(path)) {
+        int line = *number;
+        const char *outer = read_call(unit, &found.calls[found.count], &line);
+        path = outer ? outer : path;
+        *number = outer ? line : *number;
+    }
+    return path;
+}
+
 static void read_line(Dwfl_Module *module, Dwarf_Addr at, struct jd_line *line)
 {
     int number = 0;
@@ -186,6 +275,8 @@ static void read_line(Dwfl_Module *module, Dwarf_Addr at, struct jd_line *line)
     const char *path = found ? dw.dwarf_linesrc(found, NULL, NULL) : NULL;
     if (!path || dw.dwarf_lineno(found, &number) || number <= 0)
         return;
+    if (is_jds(path))
+        path = leave_headers(unit, at - 1 - bias, path, &number);
     snprintf(line->file, sizeof line->file, "%s", base_name(path));
     line->number = number;
 }

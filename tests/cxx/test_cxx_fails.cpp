@@ -11,6 +11,8 @@
  *   body       one body of shard_map throws, the others wait for it: its own
  *              exception comes out (several devices in one process)
  *   error      the same with a jd::error, which comes out with the device
+ *   differs    process 1 makes another call than the others: the sentence has
+ *              the lines of this file, and not those of jd's headers
  *   callback   a preemption's callback throws: the job ends with its what()
  */
 #include <jd.hpp>
@@ -64,6 +66,17 @@ static void unwind_one()
     jd::mesh mesh({ { "data", -1 } });
     bool is_kept = jd::detail::kept_meshes::count() == 1;
     EXPECT(is_kept == (jd::process_index() == 0), "%d", is_kept);
+}
+
+static void differ()
+{
+    jd::mesh mesh({ { "data", -1 } });
+    jd::shard me = mesh.shard();
+    int sum = 1;
+    if (jd::process_index() == 1)
+        sum = jd::psum(me, "data", sum);
+    else
+        sum = jd::pmax(me, "data", sum);
 }
 
 static void throw_in_body(bool is_jds)
@@ -122,6 +135,8 @@ static void act(const std::string &how)
         expect_own_error();
     else if (how == "error")
         expect_jds_error();
+    else if (how == "differs")
+        differ();
     else if (how == "callback")
         throw_in_callback();
     else

@@ -10,7 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
-programs=$1/tests/cxx
+build=$1 programs=$1/tests/cxx
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 clear_foreign_variables
@@ -33,6 +33,11 @@ ends() {
     [[ -z ${2-} ]] || grep -qF -e "$3" "$work/$2"
 }
 
+# lacks TEXT: on standard error.
+lacks() {
+    ! grep -qF -e "$1" "$work/err"
+}
+
 # with_devices DEVICES PROCESSES PROGRAM ARGS...
 with_devices() {
     export JD_NUM_CPU_DEVICES=$1
@@ -51,6 +56,27 @@ check_all() {
     done
 }
 
+# line_of TEXT: of the program's source.
+line_of() {
+    grep -nF "$1" "$here/test_cxx_fails.cpp" | cut -d: -f1
+}
+
+has_libdw() {
+    [[ $(ldconfig -p) == *libdw.so.1* ]] &&
+        [[ $("$build/tools/jd-info" --build) == *libdw* ]]
+}
+
+check_lines() {
+    run 3 test_cxx_fails differs
+    if has_libdw; then
+        tap_check "a mismatch has the lines of the program" ends 1 err \
+            "process 1 calls at test_cxx_fails.cpp:$(line_of 'sum = jd::psum')"
+        tap_check "and no line of jd's headers" lacks "called at jd_"
+    else
+        tap_skip "a mismatch has the lines of the program" "no libdw here"
+    fi
+}
+
 check_failures() {
     run 3 test_cxx_fails run
     tap_check "an exception out of jd::run() on one process" ends 1 err \
@@ -58,6 +84,7 @@ check_failures() {
     tap_check "it names the program's line" ends 1 err "test_cxx_fails.cpp:$(
         grep -n 'jd::psum(me, "elsewhere", 1);' "$here/test_cxx_fails.cpp" |
             cut -d: -f1): "
+    check_lines
     run 3 test_cxx_fails foreign
     tap_check "a std::exception out of jd::run()" ends 1 err \
         "std::exception: UNKNOWN: the input is empty"
