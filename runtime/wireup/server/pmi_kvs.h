@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmi_kvs.h - what the processes have put by PMI-1: a host's own since the
+ * pmi_kvs.h - what the processes have put by PMI: a host's own since the
  * last barrier, as text for the other hosts, and all that is known.
  *
  *     pmi_kvs_put(&kvs, "bc-0", "#ip$10.0.0.1$");
@@ -16,6 +16,9 @@
 #include "runtime/coordination/net/wire.h"
 
 #include <stdbool.h>
+
+/* What MPI may send, and is told, with the NUL. */
+enum { PMI_NAME_MOST = 256, PMI_KEY_MOST = 64, PMI_VALUE_MOST = 4096 };
 
 struct pmi_kvs {
     void *tree;            /* of all entries, by key */

@@ -5,7 +5,7 @@
  */
 #include "runtime/wireup/server/pmi.h"
 #include "runtime/wireup/server/pmi_kvs.h"
-#include "runtime/wireup/server/pmi_wire.h"
+#include "runtime/wireup/server/pmi_v1_wire.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ START_TEST(a_line_has_its_pieces)
     struct pmi_request got;
     const struct pmi_request *wanted = &lines[_i].request;
     strcpy(line, lines[_i].line);
-    pmi_wire_read(line, &got);
+    pmi_v1_wire_read(line, &got);
     ck_assert_int_eq(got.command, wanted->command);
     ck_assert_str_eq(got.name, wanted->name);
     ck_assert_str_eq(got.key, wanted->key);

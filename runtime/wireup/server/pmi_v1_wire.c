@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi_wire.c - a line of PMI-1 in its pieces. */
-#include "runtime/wireup/server/pmi_wire.h"
+/* pmi_v1_wire.c - a line of PMI-1 in its pieces. */
+#include "runtime/wireup/server/pmi_v1_wire.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static char *end_of_pair(char *pair)
                                                    : strcspn(pair, " "));
 }
 
-void pmi_wire_read(char *line, struct pmi_request *ret_request)
+void pmi_v1_wire_read(char *line, struct pmi_request *ret_request)
 {
     *ret_request = (struct pmi_request){ PMI_UNKNOWN, "", "", "", "", "" };
     while (*line) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmi_wire.h - the lines of PMI-1, as the simple client of MPICH and its
+ * pmi_v1_wire.h - the lines of PMI-1, as the simple client of MPICH and its
  * descendants writes and reads them:
  *
  *     cmd=put kvsname=jd key=bc-0 value=#ip$10.0.0.1$
  *     cmd=put_result rc=0 msg=success
  *
  *     struct pmi_request request;
- *     pmi_wire_read(line, &request);
+ *     pmi_v1_wire_read(line, &request);
  *     if (request.command == PMI_PUT) ... request.key, request.value ...
  *
  * Nothing here waits or remembers. Threads: any.
  */
-#ifndef RUNTIME_WIREUP_SERVER_PMI_WIRE_H
-#define RUNTIME_WIREUP_SERVER_PMI_WIRE_H
+#ifndef RUNTIME_WIREUP_SERVER_PMI_V1_WIRE_H
+#define RUNTIME_WIREUP_SERVER_PMI_V1_WIRE_H
 
-/* What MPI may send, and is told. */
-enum { PMI_NAME_MOST = 256, PMI_KEY_MOST = 64, PMI_VALUE_MOST = 4096 };
+#include "runtime/wireup/server/pmi_kvs.h"
+
 enum { PMI_LINE_MOST = PMI_NAME_MOST + PMI_KEY_MOST + PMI_VALUE_MOST + 64 };
 
 enum pmi_command {
@@ -45,6 +45,6 @@ struct pmi_request {
 
 /* Cuts the line, which has no newline, into pieces; the request points into
  * it. */
-void pmi_wire_read(char *line, struct pmi_request *ret_request);
+void pmi_v1_wire_read(char *line, struct pmi_request *ret_request);
 
 #endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * pmi_client.h - one process's connection by PMI, and what those of the host
+ * share.
+ *
+ *     if (!pmi_client_send(client, text, length)) ... it is of no use any more
+ *     pmi_client_abort(client, "with code 7");
+ *
+ * Threads: the loop's own.
+ */
+#ifndef RUNTIME_WIREUP_SERVER_PMI_CLIENT_H
+#define RUNTIME_WIREUP_SERVER_PMI_CLIENT_H
+
+#include "runtime/wireup/server/pmi_kvs.h"
+#include "runtime/wireup/server/serving.h"
+
+#define PMI_KVS_NAME "jd" /* of the job, to MPI */
+
+struct pmi_client;
+
+enum pmi_step {
+    PMI_STEP_SERVED,
+    PMI_STEP_PARTIAL, /* the next request is not all there */
+    PMI_STEP_GONE,    /* the client is of no use any more */
+};
+
+struct pmi_protocol {
+    /* The next request of the client's input. */
+    enum pmi_step (*serve)(struct pmi_client *client);
+    /* Answers who has waited in the barrier; false: it is of no use. */
+    bool (*release)(struct pmi_client *client);
+};
+
+struct pmi_host {
+    const struct serving *serving;
+    struct pmi_kvs kvs; /* of the job */
+    struct pmi_client *clients;
+    size_t num_waiting; /* in the barrier */
+    size_t num_gone;    /* for some seconds; they come to no barrier */
+    bool is_exchanging; /* with other hosts */
+    uint64_t barriers;  /* that were */
+};
+
+struct pmi_client {
+    struct pmi_client *next;
+    struct pmi_host *host;
+    int fd;
+    struct event *event;
+    bool is_known, is_waiting;
+    uint32_t process;
+    struct jd_bytes input;
+    const struct pmi_protocol *protocol;
+};
+
+/* A client waits for each answer before that thread asks again: what the
+ * kernel does not take at once is no answer that anybody reads. */
+bool pmi_client_send(const struct pmi_client *client, const void *data,
+                     size_t size);
+
+/* "process 3 (pid 77)". */
+void pmi_client_name(const struct pmi_client *client, char *text, size_t size);
+
+/* The caller ends by itself; the others of the job have a moment. */
+void pmi_client_abort(const struct pmi_client *client, const char *how);
+
+#endif
