@@ -54,12 +54,10 @@ class Jd(MesonPackage):
     def meson_args(self):
         """Every feature is said, so that none depends on what a host has."""
         features = ("cuda", "fortran", "libdw", "munge", "pmix", "probes")
-        args = [
-            "-D{0}={1}".format(
-                name, "enabled" if "+" + name in self.spec else "disabled"
-            )
-            for name in features
-        ]
+        args = []
+        for name in features:
+            value = "enabled" if "+" + name in self.spec else "disabled"
+            args.append("-D{0}={1}".format(name, value))
         args += ["-Dmanual=disabled", "-Dtests=disabled"]
         if "+cuda" in self.spec:
             args.append("-Dcuda-root=" + self.spec["cuda"].prefix)

@@ -3,7 +3,8 @@
 #
 # test_packages.sh - packages have jd's version, each file of the tree has its
 # licence, build-deb says what it wants, and puts together what Debian's tools
-# build. With TEST_FULL=1 they do, and lintian finds nothing: that takes minutes.
+# build. With TEST_FULL=1 they do, lintian finds nothing, and a bare Debian takes
+# them (bare.sh): that takes minutes.
 # usage: test_packages.sh SOURCE_DIR
 # shellcheck disable=SC2317 # check() calls the functions
 set -euo pipefail
@@ -11,9 +12,12 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=bare.sh
+source "$here/bare.sh"
 source_dir=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+unset DEBFULLNAME DEBEMAIL
 build_deb=$source_dir/packaging/build-deb
 version=$(sed -nE "s/^ *version: '([0-9.]+)',/\1/p" "$source_dir/meson.build")
 
@@ -121,6 +125,27 @@ refuses_inside() {
         [[ ! -e $source_dir/inside ]]
 }
 
+# Who publishes them: in both files of the copy, and in no other place of either.
+takes_maintainer() {
+    local debian=$work/named/jd-$version/debian
+    local who='Ann O&Co |\\1 <ann@example.org>'
+    PATH=$work/bin DEBFULLNAME=${who% <*} DEBEMAIL=ann@example.org \
+        "$build_deb" "$work/named" || return
+    diff "$source_dir/packaging/debian/control" "$debian/control"
+    diff "$source_dir/packaging/debian/changelog" "$debian/changelog"
+    grep -qxF "Maintainer: $who" "$debian/control" &&
+        grep -qE '^ -- .*>  [A-Z][a-z]{2}, ' "$debian/changelog" &&
+        grep -qF -- " -- $who  " "$debian/changelog"
+}
+
+refuses_half_maintainer() {
+    DEBFULLNAME='' DEBEMAIL=ann@example.org refuses 1 \
+        'wants a name in DEBFULLNAME beside it, not ""' "$work/half" &&
+        DEBFULLNAME=Ann DEBEMAIL=here refuses 1 \
+            'wants an address in DEBEMAIL beside it, not "here"' "$work/half" &&
+        [[ ! -e $work/half ]]
+}
+
 # Each package of debian/control has its row in packaging/README.md, and each
 # table's row its package.
 in_the_table() {
@@ -161,12 +186,52 @@ unpacked_tools_run() {
         ! readelf -d "$lib/libjd_fortran.so.0" | grep -iE 'R(UN)?PATH'
 }
 
+# The theme's scripts and styles say themselves whose they are.
+copyright_names_all() {
+    local names name missing=0
+    names=$(grep -rhoaE '(Copyright ?(\([cC]\))?|©) ?[0-9-]*,? [^*]{3,60}' \
+        "$work/root/usr/share/doc/jd-doc/html/assets" |
+        sed -E 's/^(Copyright ?(\([cC]\))?|©)[ 0-9,-]*//; s/(-->|<).*//
+            s/[. ]*$//' | sort -u)
+    echo "$names"
+    [[ -n $names ]] || return
+    while IFS= read -r name; do
+        grep -qF "$name" "$source_dir/packaging/debian/copyright" || {
+            echo "debian/copyright does not name \"$name\""
+            missing=1
+        }
+    done <<<"$names"
+    return "$missing"
+}
+
+# What `meson dist` packs is what git has, and configures where no git is.
+makes_tarball() {
+    meson setup "$work/checkout" "$source_dir" &&
+        meson dist -C "$work/checkout" --no-tests --allow-dirty --formats gztar &&
+        mkdir "$work/dist" && tar -xzf \
+        "$work/checkout/meson-dist/jd-$version.tar.gz" -C "$work/dist" || return
+    diff <(cd "$source_dir" && git ls-tree -r --name-only HEAD | sort) \
+        <(cd "$work/dist/jd-$version" && find . -type f | sed 's|^\./||' | sort) &&
+        meson setup -Doptimization=0 -Ddebug=false \
+            -Dcuda=disabled -Dmanual=disabled "$work/dist-build" \
+            "$work/dist/jd-$version"
+}
+
+# That it does matters here, not how fast what it makes is.
+tarball_builds() {
+    ninja -C "$work/dist-build" &&
+        [[ $("$work/dist-build/mpi_examples/01_hello/hello") == \
+            '1 devices in 1 processes: 1' ]]
+}
+
 check "LICENSES has the text of LICENSE" \
     diff "$source_dir/LICENSE" "$source_dir/LICENSES/BSD-3-Clause.txt"
-if command -v reuse >/dev/null && [[ -e $source_dir/.git ]]; then
+# Of those before 4, as Debian 12 has it, none knows REUSE.toml.
+if [[ -e $source_dir/.git && $(reuse --version 2>/dev/null | head -n 1) =~ \
+    [^0-9]([4-9]|[1-9][0-9]+)\.[0-9] ]]; then
     check "reuse lint" lints_licences
 else
-    tap_skip "reuse lint" "no reuse here (pip install reuse), or no checkout"
+    tap_skip "reuse lint" "no reuse 4 here (pip install reuse), or no checkout"
 fi
 check "Debian's version is jd's" says_version packaging/debian/changelog \
     '^jd \(([0-9.]+)-.*'
@@ -187,6 +252,18 @@ check "build-deb refuses a folder with files" refuses_full_folder
 check "build-deb refuses a folder inside the tree" refuses_inside
 check "build-deb puts debian into a copy, and has it built" puts_together
 check "the copy is the tree" is_the_tree
+check "build-deb takes the maintainer of DEBFULLNAME and DEBEMAIL" takes_maintainer
+check "build-deb refuses half of a maintainer" refuses_half_maintainer
+if [[ -e $source_dir/.git ]]; then
+    check "meson dist packs the tree, and its tarball configures" makes_tarball
+    if [[ -n ${TEST_FULL-} ]]; then
+        check "it builds, and hello runs" tarball_builds
+    else
+        tap_skip "it builds" 'takes a minute: scripts/test --full does'
+    fi
+else
+    tap_skip "meson dist packs the tree" "no checkout, of which it takes the files"
+fi
 without=''
 [[ -n ${TEST_FULL-} ]] || without='takes minutes: scripts/test --full does'
 for tool in dpkg-buildpackage dh chrpath lintian; do
@@ -198,5 +275,7 @@ else
     check "the Debian packages are built" builds
     check "lintian finds nothing" lintian_finds_nothing
     check "what is unpacked runs" unpacked_tools_run
+    check "debian/copyright names whose work is in the manual" copyright_names_all
+    check_bare
 fi
 tap_done
