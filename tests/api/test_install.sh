@@ -197,7 +197,7 @@ printf '#include <jd_mpi.h>\n' >>"$work/program.c"
 check "one that includes jd_mpi.h builds with MPI's flags too" compile_mpi
 check_cmake
 check_examples
-check "jd configures as a meson subproject" is_subproject
+check_subproject
 check "ninja uninstall" ninja -C "$work/build" uninstall
 check "it leaves no file" nothing_is_left
 tap_done

@@ -204,6 +204,18 @@ copyright_names_all() {
     return "$missing"
 }
 
+# Each is there, and can be called as it is: whoever clones it has no other way.
+workflow_calls_scripts() {
+    local script called
+    called=$(sed -nE 's|^ *run: (scripts/[^ ]+).*|\1|p' \
+        "$source_dir/.github/workflows/test.yml")
+    echo "$called"
+    grep -qx scripts/test <<<"$called" || return
+    for script in $called; do
+        "$source_dir/$script" --help >/dev/null || return
+    done
+}
+
 # What `meson dist` packs is what git has, and configures where no git is.
 makes_tarball() {
     meson setup "$work/checkout" "$source_dir" &&
@@ -238,6 +250,7 @@ check "Debian's version is jd's" says_version packaging/debian/changelog \
 check "conda's version is jd's" says_version packaging/conda/recipe.yaml \
     '^  version: ([0-9.]+)$'
 check "each Debian package is told of" in_the_table
+check "GitHub's workflow calls scripts that are there" workflow_calls_scripts
 check "build-deb --help" shows_help
 check "build-deb names a tool that is missing" names_missing_tool
 stand_in

@@ -149,16 +149,31 @@ check_examples() {
 }
 
 # jd as a meson subproject: it configures there, and the program's link has the
-# subproject's libjd. That all of jd compiles there is not tried: it would be
-# compiled a second time.
+# subproject's libjd.
 is_subproject() {
     local project=$work/subproject
     cp -r "$here/installed/subproject" "$project"
     mkdir "$project/subprojects"
     ln -s "$source_dir" "$project/subprojects/jd"
-    meson setup --wrap-mode=forcefallback \
-        -Dhello="$source_dir/mpi_examples/01_hello/hello.c" \
+    meson setup --wrap-mode=forcefallback -Doptimization=0 -Ddebug=false \
+        -Dhello="$(realpath "$source_dir")/mpi_examples/01_hello/hello.c" \
         "$project/build" "$project" &&
         ninja -C "$project/build" -t commands hello | tail -n 1 |
         grep 'subprojects/jd/libjd\.so'
+}
+
+subproject_runs() {
+    ninja -C "$work/subproject/build" hello &&
+        [[ $(timeout 60 "$work/subproject/build/hello") == \
+            "1 devices in 1 processes: 1" ]]
+}
+
+# That all of jd compiles there is tried with --full: it is compiled once more.
+check_subproject() {
+    check "jd configures as a meson subproject" is_subproject
+    if [[ -n ${TEST_FULL-} ]]; then
+        check "it builds there, and hello runs" subproject_runs
+    else
+        tap_skip "it builds there" "takes a minute: scripts/test --full does"
+    fi
 }
