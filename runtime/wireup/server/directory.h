@@ -20,7 +20,7 @@
 struct directory {
     char path[102];   /* "/tmp/jd-wireup-77-5a0b1c-000004-XXXXXX" */
     char liveness[108]; /* the socket, which fits into a sockaddr_un */
-    char pmi[108];      /* the same, for PMI-1 */
+    char pmi[108];      /* the same, for PMI */
     char jobs[108];   /* what MPI may write into */
     char shared[108]; /* for shared memory */
     int locks[2];     /* held until the last process that has them ends */

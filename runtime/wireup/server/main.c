@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * jd-pmix-server - serves PMIx, or PMI-1, to one host's processes, so that
+ * jd-pmix-server - serves PMIx, or PMI, to one host's processes, so that
  * MPI_Init makes one world of them where no launcher serves any.
  * jd_initialize() starts it, or jd-run, and tells it what to do on standard
  * input (runtime/wireup/wireup.proto).

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi.c - PMI-1: who has connected, and what is read of them. */
+/* pmi.c - PMI: who has connected, and what is read of them. */
 #include "runtime/wireup/server/pmi.h"
 #include "runtime/wireup/server/hand_out.h"
 #include "runtime/wireup/server/listener.h"
 #include "runtime/wireup/server/pmi_barrier.h"
 #include "runtime/wireup/server/pmi_v1.h"
+#include "runtime/wireup/server/pmi_v2_node.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static void drop_client(struct pmi_client *client)
         at = &(*at)->next;
     *at = client->next;
     pmi.num_waiting -= client->is_waiting;
+    pmi_v2_node_forget(client);
     event_free(client->event);
     close(client->fd);
     jd__wire_bytes_finish(&client->input);

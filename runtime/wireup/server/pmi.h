@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmi.h - PMI-1 for the host's processes, where their MPI asks by it (MPICH and
- * its descendants): each connects to a Unix socket, says its process index (a
- * little-endian uint32), gives MPI the descriptor as PMI_FD, and MPI's lines
- * (pmi_wire.h) are answered. At a barrier what the hosts' processes have put is
- * exchanged (exchange.h); a get is answered from this host's memory.
+ * pmi.h - PMI-1 and PMI-2 for the host's processes, where their MPI asks by
+ * them (MPICH and its descendants): each connects to a Unix socket, says its
+ * process index (a little-endian uint32), and gives MPI the descriptor as
+ * PMI_FD. MPI's first line says its version: pmi_v1.h or pmi_v2.h answers from
+ * there on. At a barrier what the hosts' processes have put is exchanged
+ * (pmi_barrier.h); a get is answered from this host's memory.
  *
  * Who does not come to a barrier is not waited for longer than the job lives:
  * its end fails the job, and with it the processes of this host. The first

@@ -25,6 +25,18 @@ void pmi_client_name(const struct pmi_client *client, char *text, size_t size)
     free(who);
 }
 
+void pmi_client_refuse(const struct pmi_client *client, int version,
+                       const char *why)
+{
+    char who[64];
+    pmi_client_name(client, who, sizeof who);
+    log_say(JD_LOG_ERROR,
+            "%s spoke PMI-%d that cannot be read: %s; it is sent away: see "
+            "whether its MPI speaks PMI, or choose the other version (MPICH: "
+            "MPIR_CVAR_PMI_VERSION=%d, Intel MPI: I_MPI_PMI=pmi%d)",
+            who, version, why, 3 - version, 3 - version);
+}
+
 void pmi_client_abort(const struct pmi_client *client, const char *how)
 {
     char who[64];

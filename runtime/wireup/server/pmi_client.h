@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * pmi_client.h - one process's connection by PMI, and what those of the host
- * share.
+ * share. Which version's protocol a client speaks, its first line says.
  *
  *     if (!pmi_client_send(client, text, length)) ... it is of no use any more
  *     pmi_client_abort(client, "with code 7");
@@ -39,7 +39,12 @@ struct pmi_host {
     size_t num_gone;    /* for some seconds; they come to no barrier */
     bool is_exchanging; /* with other hosts */
     uint64_t barriers;  /* that were */
+    /* By PMI-2: */
+    struct pmi_kvs node; /* of the host alone */
+    struct pmi_v2_wait *waits;
 };
+
+enum pmi_v2_stage { PMI_V2_BEGUN, PMI_V2_FULL, PMI_V2_FINALIZED };
 
 struct pmi_client {
     struct pmi_client *next;
@@ -50,6 +55,9 @@ struct pmi_client {
     uint32_t process;
     struct jd_bytes input;
     const struct pmi_protocol *protocol;
+    /* By PMI-2: */
+    enum pmi_v2_stage stage;
+    char fence_thread[PMI_KEY_MOST]; /* whose fence is_waiting is */
 };
 
 /* A client waits for each answer before that thread asks again: what the
@@ -59,6 +67,10 @@ bool pmi_client_send(const struct pmi_client *client, const void *data,
 
 /* "process 3 (pid 77)". */
 void pmi_client_name(const struct pmi_client *client, char *text, size_t size);
+
+/* What it has sent cannot be read, for this reason; it is to go. */
+void pmi_client_refuse(const struct pmi_client *client, int version,
+                       const char *why);
 
 /* The caller ends by itself; the others of the job have a moment. */
 void pmi_client_abort(const struct pmi_client *client, const char *how);

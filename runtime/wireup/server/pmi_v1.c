@@ -4,6 +4,7 @@
 #include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/pmi_barrier.h"
 #include "runtime/wireup/server/pmi_v1_wire.h"
+#include "runtime/wireup/server/pmi_v2.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,11 +29,29 @@ static bool release_client(struct pmi_client *client)
 
 /* ---- requests ----------------------------------------------------------- */
 
-static bool answer_init(const struct pmi_client *client, const char *version)
+static void say_version(const struct pmi_client *client, const char *version)
 {
+    char who[64];
+    pmi_client_name(client, who, sizeof who);
+    log_say(JD_LOG_ERROR,
+            "%s asks for version \"%.20s\" of PMI; served are 1 and 2 (MPICH: "
+            "MPIR_CVAR_PMI_VERSION, Intel MPI: I_MPI_PMI)",
+            who, version);
+}
+
+static bool answer_init(struct pmi_client *client, const char *version)
+{
+    bool is_first = strcmp(version, "1") == 0;
+    if (strcmp(version, "2") == 0) {
+        client->protocol = &pmi_v2_protocol;
+        return answer_line(client, "cmd=response_to_init pmi_version=2 "
+                                   "pmi_subversion=0 rc=0\n");
+    }
+    if (!is_first)
+        say_version(client, version);
     return answer_line(
         client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=%d\n",
-        strcmp(version, "1") == 0 ? 0 : -1);
+        is_first ? 0 : -1);
 }
 
 static bool answer_put(const struct pmi_client *client,
@@ -153,6 +172,8 @@ static enum pmi_step serve_next(struct pmi_client *client)
     }
     if (jd__bytes_size(&client->input) < PMI_LINE_MOST)
         return PMI_STEP_PARTIAL;
+    snprintf(line, sizeof line, "a line has more than %d bytes", PMI_LINE_MOST);
+    pmi_client_refuse(client, 1, line);
     return PMI_STEP_GONE;
 }
 

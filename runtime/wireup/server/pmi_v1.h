@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmi_v1.h - the commands of PMI-1.
+ * pmi_v1.h - the commands of PMI-1. Each client begins with them: the answer
+ * to its first, init, decides which protocol it goes on with.
  */
 #ifndef RUNTIME_WIREUP_SERVER_PMI_V1_H
 #define RUNTIME_WIREUP_SERVER_PMI_V1_H
