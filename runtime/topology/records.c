@@ -256,7 +256,8 @@ static jd_status fail_worlds_of_one(const struct jd_record *r)
         "jd_initialize: the job has %d processes (%s), but the world of %s "
         "has this process alone (pid %d on %s): each process has a world of "
         "its own; start the program with the %s of this MPI, or under Slurm "
-        "with `srun --mpi=%s`",
+        "with `srun --mpi=%s`, or call jd_initialize() before MPI_Init, where "
+        "jd makes the world itself",
         r->num_processes, r->num_processes_source, jd__mpi_library_name(),
         r->facts.pid, r->facts.host, flavour->launcher, flavour->srun);
 }

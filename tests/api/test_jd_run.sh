@@ -11,9 +11,14 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/launcher.sh
+source "$here/../lib/launcher.sh"
 clear_foreign_variables
 jd_run=$(realpath "$1")
 jd_info=$(realpath "$2")
+find_launcher "${jd_run%/tools/jd-run}"
+# UCX, which MPICH may bring along, would take SIGHUP for itself.
+export UCX_DEBUG_SIGNO=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The name is this test's own, so that those left behind can be told.
@@ -555,6 +560,19 @@ test_mpi_first_unserved() {
         out $'here\nhere' and err_has '^jd-run: MPI is served from jd_init.* /none'
 }
 
+# PMI is a connection, which a program that is started later could not have.
+test_mpi_first_by_pmi() {
+    run "$jd_run" -n 2 "$first" world
+    is "a program of MPI alone, by PMI: worlds of one" ended 0 and err "" and \
+        out $'rank 0 of 1\nrank 0 of 1'
+    run "$jd_run" -n 2 "$first" jd
+    is "which jd_initialize() refuses, and says what to do" ended 3 and err_has \
+        'each process has a world of its own; start the program with the mpiexec of this MPI, .* or call jd_initialize\(\) before MPI_Init, where'
+    run "${launcher[@]}" -n 2 "$first" jd
+    is "and takes over by MPI's own launcher" ended 0 and err "" and \
+        sorted_out $'process 0 of 2\nprocess 1 of 2'
+}
+
 # The rank's end is jd-run's to see, the others' and the server's then too.
 test_mpi_first_killed() {
     begin_served "$jd_run" -n 3 "$first" wait "$work/up"
@@ -600,7 +618,9 @@ test_signals
 test_suspend
 test_left
 test_flags
-if [[ -x $server ]]; then
+if ! is_open_mpi; then
+    test_mpi_first_by_pmi
+elif [[ -x $server ]]; then
     test_mpi_first
     test_mpi_first_unserved
     test_mpi_first_killed

@@ -320,7 +320,8 @@ START_TEST(a_world_of_one_is_refused)
              "jd_initialize: the job has 4 processes (SLURM_STEP_NUM_TASKS), "
              "but the world of %s has this process alone (pid 1000 on n1): "
              "each process has a world of its own; start the program with the "
-             "%s of this MPI, or under Slurm with `srun --mpi=%s`",
+             "%s of this MPI, or under Slurm with `srun --mpi=%s`, or call "
+             "jd_initialize() before MPI_Init, where jd makes the world itself",
              jd__mpi_library_name(), jd__mpi_library_flavour()->launcher,
              jd__mpi_library_flavour()->srun);
     expect_failure(JOB_RECORDS({ .id = 0, .num_processes = 4 }),
