@@ -39,10 +39,15 @@ inside() {
             mount --rbind /sys "$0/sys" && "$@"' "$bare" "$@"
 }
 
-# bare COMMAND...: in the bare Debian, with nothing of this environment.
-bare() {
+# plainly COMMAND...: inside(), and nothing of this environment comes with it.
+plainly() {
     inside env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-        DEBIAN_FRONTEND=noninteractive chroot "$bare" "$@" </dev/null
+        DEBIAN_FRONTEND=noninteractive "$@" </dev/null
+}
+
+# bare COMMAND...: in the bare Debian.
+bare() {
+    plainly chroot "$bare" "$@"
 }
 
 # new_bare NAME: a copy of the base, to which the packages are one repository
@@ -115,9 +120,9 @@ hello_by_cmake() {
         cmake --build build" && says_hello build/hello
 }
 
-# Its chroot has what inside() has mounted.
+# Its chroot has what inside() has mounted, and the environment that it has.
 autopkgtest_passes() {
-    inside autopkgtest --no-built-binaries "$work"/built/*.deb \
+    plainly autopkgtest --no-built-binaries "$work"/built/*.deb \
         "$work/built/jd-$version/" -- chroot "$bare"
 }
 
