@@ -162,10 +162,10 @@ jd_status jd__inter_barrier(struct jd_comm *comm,
 /* ---- all_gather and broadcast ------------------------------------------- */
 
 static void take_gathered(struct jd_comm *comm,
-                          const struct jd_collective *call, size_t rows)
+                          const struct jd_inter_sync *sync, size_t rows)
 {
-    size_t width = bytes_of(call), bytes = rows * width;
-    const char *brought = jd__inter_brought(comm);
+    const struct jd_collective *call = sync->call;
+    size_t width = bytes_of(call);
     for (int i = 0; i < comm->size; i++) {
         struct jd_strided to = {
             .base = (char *)call->out + (size_t)i * width,
@@ -173,7 +173,8 @@ static void take_gathered(struct jd_comm *comm,
             .width = width,
             .pitch = (size_t)comm->size * width,
         };
-        jd__strided_write(&to, 0, bytes, brought + (size_t)i * bytes);
+        jd__strided_write(&to, 0, sync->bytes,
+                          jd__inter_brought_by(comm, sync, i));
     }
 }
 
@@ -181,14 +182,15 @@ jd_status jd__inter_all_gather(struct jd_comm *comm,
                                const struct jd_collective *call, size_t rows)
 {
     struct jd_inter_sync sync = { .call = call,
-                                  .signature = jd__inter_sign(call) };
+                                  .signature = jd__inter_sign(call),
+                                  .takes_each = true };
     bool comes =
         jd__inter_bring(comm, &sync, JD_BRING_ALL, rows * bytes_of(call));
     sync.signature.digest = call->rest ? call->rest : rows;
     jd_status status = comes ? jd__inter_sync(comm, &sync)
                              : jd__inter_gather_long(comm, &sync, rows);
     if (status == JD_OK && jd__inter_has_come(comm, &sync))
-        take_gathered(comm, call, rows);
+        take_gathered(comm, &sync, rows);
     return status;
 }
 
@@ -269,13 +271,29 @@ static void take_inside(const struct pairs *p)
 static void take_brought(const struct pairs *p)
 {
     size_t offset = (size_t)(p->own.base - (const char *)p->call->in);
-    const char *brought = jd__inter_brought(p->comm);
     for (int i = 0; i < p->comm->size; i++) {
         struct jd_strided to = p->receive(p->arg, i), from = p->own;
-        from.base = (char *)brought + (size_t)i * p->sync.bytes + offset;
+        from.base = (char *)jd__inter_brought_by(p->comm, &p->sync, i) + offset;
         if (jd__strided_bytes(&to))
             jd__strided_copy(&to, &from);
     }
+}
+
+/* Of two, apart: only what is for the other goes there. */
+static jd_status exchange_pieces(struct pairs *p)
+{
+    int self = p->comm->index, other = 1 - self;
+    jd_status status = jd__inter_sync(p->comm, &p->sync);
+    if (status != JD_OK)
+        return status;
+    struct jd_strided from = p->send(p->arg, self);
+    struct jd_strided to = p->receive(p->arg, self);
+    if (jd__strided_bytes(&to))
+        jd__strided_copy(&to, &from);
+    to = p->receive(p->arg, other);
+    jd__strided_write(&to, 0, p->sync.bytes,
+                      jd__inter_brought_by(p->comm, &p->sync, other));
+    return JD_OK;
 }
 
 static jd_status exchange_pairs(struct pairs *p)
@@ -362,7 +380,9 @@ jd_status jd__inter_all_to_all(struct jd_comm *comm,
     struct pairs p = {
         .comm = comm,
         .call = call,
-        .sync = { .call = call, .signature = jd__inter_sign(call) },
+        .sync = { .call = call,
+                  .signature = jd__inter_sign(call),
+                  .takes_each = true },
         .in_bytes = bytes_of_pieces(comm, call, pieces),
         .arg = &a,
         .send = piece_for,
@@ -371,7 +391,9 @@ jd_status jd__inter_all_to_all(struct jd_comm *comm,
         .each = bytes_of(call),
     };
     p.sync.signature.digest = pieces->rest;
-    return exchange_pairs(&p);
+    return jd__inter_bring_piece(comm, &p.sync, piece_for(&a, 1 - comm->index))
+               ? exchange_pieces(&p)
+               : exchange_pairs(&p);
 }
 
 /* ---- permute */
@@ -404,7 +426,9 @@ jd_status jd__inter_permute(struct jd_comm *comm,
     struct pairs p = {
         .comm = comm,
         .call = call,
-        .sync = { .call = call, .signature = jd__inter_sign(call) },
+        .sync = { .call = call,
+                  .signature = jd__inter_sign(call),
+                  .takes_each = true },
         .in_bytes = bytes,
         .arg = &routes,
         .send = route_to,

@@ -65,6 +65,7 @@ enum jd_bringing {
     JD_BRING_ALL,    /* everybody's bytes become everybody's, in member order */
     JD_BRING_SOURCE, /* the source's bytes become everybody's */
     JD_BRING_SUM,    /* their reduction becomes everybody's */
+    JD_BRING_PIECE,  /* each of two its piece for the other */
 };
 
 struct jd_inter_sync {
@@ -73,6 +74,7 @@ struct jd_inter_sync {
     enum jd_bringing brings;
     size_t bytes;      /* that a member brings: as many as each other */
     enum jd_reduce op; /* of JD_BRING_SUM */
+    struct jd_strided piece; /* of JD_BRING_PIECE */
 
     /* They are more than fits into what a member tells its group, and come
      * along where every group's leader can read its members' in: where
@@ -83,6 +85,8 @@ struct jd_inter_sync {
      * written of out, to tell the group where the buffers are. */
     size_t in_bytes, out_bytes;
     bool hides; /* in is not to be read after it: out lies over it */
+    bool
+        takes_each; /* what all bring is read by jd__inter_brought_by() alone */
 
     /* Called once the group has met, by all members of a group whose buffers
      * are not all seen: what is done in it is seen by those who await the step
@@ -93,7 +97,7 @@ struct jd_inter_sync {
 
 /* The most that a member tells its group; that all together may bring. */
 #define JD_INTER_BRING 4032
-#define JD_INTER_BRING_ALL ((size_t)32 << 10)
+#define JD_INTER_BRING_ALL ((size_t)64 << 10)
 
 /* Lets so many bytes of each member (of one: JD_BRING_SOURCE) come along or be
  * offered, or nothing where they are too many. Returns whether they surely
@@ -119,8 +123,18 @@ int jd__inter_failed(const struct jd_comm *comm);
 bool jd__inter_has_come(const struct jd_comm *comm,
                         const struct jd_inter_sync *sync);
 
+/* The same of a piece for the other, where there are two, apart, and it is not
+ * too long; else nothing, and false. */
+bool jd__inter_bring_piece(const struct jd_comm *comm,
+                           struct jd_inter_sync *sync, struct jd_strided piece);
+
 /* What came of the bytes that were brought; until the next sync. */
 const char *jd__inter_brought(const struct jd_comm *comm);
+
+/* The same of one member, where all bring and sync->takes_each: without a copy
+ * where there are two, apart; of the other one where each brought a piece. */
+const char *jd__inter_brought_by(const struct jd_comm *comm,
+                                 const struct jd_inter_sync *sync, int member);
 
 /* Whether each member's in and out can be seen by the others of its group. */
 bool jd__inter_all_seen(const struct jd_comm *comm);

@@ -34,6 +34,7 @@ static_assert(sizeof(struct told) + JD_INTER_BRING <= JD_SHM_PAYLOAD,
 struct jd_inter_pass {
     struct jd_inter_result said;
     _Alignas(64) char message[HEAD + JD_INTER_BRING_ALL];
+    const char *data; /* behind the result that has come */
 };
 
 /* What came of it. */
@@ -81,6 +82,33 @@ const char *jd__inter_brought(const struct jd_comm *comm)
     return outcome_of(comm)->data;
 }
 
+static bool are_two_apart(const struct jd_comm *comm)
+{
+    return comm->size == 2 && comm->num_groups == 2;
+}
+
+/* What each brings stays where it came. */
+static bool stays_apart(const struct jd_comm *comm,
+                        const struct jd_inter_sync *sync)
+{
+    return are_two_apart(comm) &&
+           (sync->brings == JD_BRING_PIECE ||
+            (sync->brings == JD_BRING_ALL && sync->takes_each));
+}
+
+const char *jd__inter_brought_by(const struct jd_comm *comm,
+                                 const struct jd_inter_sync *sync, int member)
+{
+    const struct jd_inter *inter = comm->inter;
+    size_t begin = (size_t)member * sync->bytes;
+    if (!stays_apart(comm, sync))
+        return jd__inter_brought(comm) + begin;
+    return member == comm->index
+               ? inter->own->message + HEAD +
+                     (size_t)inter->begins[inter->group] * sync->bytes
+               : inter->other->data;
+}
+
 bool jd__inter_all_seen(const struct jd_comm *comm)
 {
     return outcome_of(comm)->is_seen;
@@ -121,21 +149,43 @@ static size_t brought_bytes(const struct jd_comm *comm, jd_dtype dtype,
 {
     if (brings == JD_BRING_ALL)
         return bytes * (size_t)comm->size;
-    if (brings == JD_BRING_SOURCE)
+    if (brings == JD_BRING_SOURCE || brings == JD_BRING_PIECE)
         return bytes;
     return bytes / jd_dtype_size(dtype) * jd_dtype_size(jd__fold_wide(dtype));
+}
+
+/* Between two groups each sends half of what all bring, at once. */
+static size_t most_brought(const struct jd_comm *comm, enum jd_bringing brings)
+{
+    return brings == JD_BRING_ALL && comm->num_groups == 2
+               ? JD_INTER_BRING_ALL
+               : JD_INTER_BRING_ALL / 2;
 }
 
 bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *sync,
                      enum jd_bringing brings, size_t bytes)
 {
-    bool fits = bytes <= JD_INTER_BRING_ALL &&
-                brought_bytes(comm, sync->call->dtype, brings, bytes) <=
-                    JD_INTER_BRING_ALL;
+    size_t most = most_brought(comm, brings);
+    bool fits = bytes <= most &&
+                brought_bytes(comm, sync->call->dtype, brings, bytes) <= most;
     sync->bytes = bytes;
     sync->brings = fits ? brings : JD_BRING_NOTHING;
     sync->offers = fits && bytes > JD_INTER_BRING;
     return fits && !sync->offers;
+}
+
+/* With the result in front of it it goes at once. */
+bool jd__inter_bring_piece(const struct jd_comm *comm,
+                           struct jd_inter_sync *sync, struct jd_strided piece)
+{
+    size_t bytes = jd__strided_bytes(&piece);
+    bool fits = are_two_apart(comm) && bytes <= JD_GROUP_EAGER;
+    if (!fits)
+        return false;
+    sync->bytes = bytes;
+    sync->brings = JD_BRING_PIECE;
+    sync->piece = piece;
+    return true;
 }
 
 void *jd__inter_scratch(struct jd_comm *comm, struct jd_inter_sync *sync,
@@ -182,6 +232,7 @@ static bool tells_bytes(const struct jd_comm *comm,
                         const struct jd_inter_sync *sync)
 {
     return sync->brings != JD_BRING_NOTHING && sync->bytes && !sync->offers &&
+           sync->brings != JD_BRING_PIECE &&
            (sync->brings != JD_BRING_SOURCE ||
             sync->signature.source == comm->index);
 }
@@ -280,6 +331,10 @@ static size_t collect_data(struct jd_comm *comm,
     }
     if (sync->brings == JD_BRING_NOTHING)
         return 0;
+    if (sync->brings == JD_BRING_PIECE) {
+        jd__strided_read(&sync->piece, 0, bytes, data);
+        return bytes;
+    }
     data += (size_t)inter->begins[inter->group] * bytes;
     for (int i = 0; i < size; i++)
         memcpy(data + (size_t)i * bytes, brought_by(comm, sync, i), bytes);
@@ -354,7 +409,8 @@ static void take_data(struct jd_comm *comm, const struct jd_inter_sync *sync,
         fold_other(comm, sync, round->then, theirs);
         return;
     }
-    memcpy(own->message + HEAD + range.begin, theirs, bytes);
+    if (!stays_apart(comm, sync))
+        memcpy(own->message + HEAD + range.begin, theirs, bytes);
     if (sync->brings == JD_BRING_ALL && round->then != JD_THEN_STORE)
         own->said.bytes += bytes;
     else
@@ -371,6 +427,8 @@ static bool fits_round(const struct jd_comm *comm,
     switch (sync->brings) {
     case JD_BRING_ALL:
         return bytes == range_of(comm, sync, &round->in).bytes;
+    case JD_BRING_PIECE:
+        return bytes == sync->bytes;
     case JD_BRING_SOURCE:
         return bytes == 0 || bytes == sync->bytes;
     case JD_BRING_SUM:
@@ -401,6 +459,7 @@ static jd_status merge_theirs(struct jd_comm *comm,
     struct jd_inter_result *said = &comm->inter->own->said, theirs;
     const char *message = comm->inter->other->message;
     size_t head = jd__inter_result_unpack(message, &theirs);
+    comm->inter->other->data = message + head;
     jd_status status = check_other(comm, sync, round->from, &theirs);
     if (status != JD_OK)
         return status;
@@ -538,7 +597,7 @@ static void conclude_sync(struct jd_comm *comm,
         return;
     if (sync->brings == JD_BRING_SUM)
         fold_finish(comm, sync, outcome->data);
-    else if (sync->brings == JD_BRING_ALL)
+    else if (sync->brings == JD_BRING_ALL && !stays_apart(comm, sync))
         spread_all(comm, sync->bytes, outcome->data);
     else if (sync->brings == JD_BRING_SOURCE)
         memcpy(outcome->data, comm->inter->own->message + HEAD, sync->bytes);
