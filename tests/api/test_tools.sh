@@ -8,10 +8,13 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/launcher.sh
+source "$here/../lib/launcher.sh"
 clear_foreign_variables
 jd_info=$1
 jd_bench=$2
 bench_service=$3
+find_launcher "${jd_info%/tools/jd-info}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -346,7 +349,9 @@ says "a peer that is not installed" 0 "not installed" \
     env PATH=/nowhere "${coordination[@]}" --quick --only store
 says "a launcher that is not installed" 1 "mpirun cannot be started" \
     env PATH=/nowhere "${coordination[@]}" --quick --only failure
-if command -v mpirun >/dev/null; then
+if ! is_open_mpi; then
+    tap_skip "measurements" "jd-bench starts its jobs by Open MPI's mpirun alone"
+elif command -v mpirun >/dev/null; then
     says "every figure of the coordination service" 0 "# Failure: " \
         env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         "${coordination[@]}" --quick

@@ -12,6 +12,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../lib/tap.sh
 source "$here/../lib/tap.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib/launcher.sh
+source "$here/../lib/launcher.sh"
 source_dir=$1
 build=$(realpath "$2")
 [[ $3 == none ]] || tap_skip_all "jd itself is built with b_sanitize=$3"
@@ -23,7 +25,8 @@ trap 'rm -rf "$work"' EXIT
 read -ra cc <<<"${CC:-cc}"
 program=$build/tests/api/under_tools
 jd_run=("$build/tools/jd-run" -n 2)
-mpirun=(mpirun -n 2)
+find_launcher "$build"
+mpirun=("${launcher[@]}" -n 2)
 [[ -e $build/runtime/wireup/server/jd-pmix-server ]] && has_server=1
 
 # check NAME TOOL COMMAND...: the command, where the tool is there and works.
