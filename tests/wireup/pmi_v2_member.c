@@ -223,7 +223,7 @@ static void say_bytes(int fd, const char *bytes)
     for (; *bytes; bytes++) {
         char byte = bytes[0] == '\\' && bytes[1] == 's' ? ' ' : *bytes;
         bytes += byte != *bytes;
-        if (write(fd, &byte, 1) != 1)
+        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1)
             break;
     }
     print_answer(fd);
