@@ -193,6 +193,9 @@ make killed
 "$jd_trace" "${pictures[@]}" "$dir" >"$work/text"
 says "the timeline has waits" 0 '"waits for process 2"' cat "$work/perfetto"
 says "and the culprit" 0 '"process 2 on node0 (culprit)"' cat "$work/perfetto"
+says "the picture is dark on a page that is" 0 \
+    '@media (prefers-color-scheme:dark)' cat "$work/svg"
+says "with its ground" 0 '<rect class="s"' cat "$work/svg"
 says "the picture has the culprit" 0 '<text class="q" x="120"' cat "$work/svg"
 
 make own_ranges

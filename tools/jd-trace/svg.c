@@ -234,6 +234,15 @@ static bool draw_rows(struct picture *picture)
 
 /* ---- around them -------------------------------------------------------- */
 
+/* On a page that is dark. What is drawn of calls is the same on both. */
+static void draw_dark_style(FILE *out)
+{
+    fputs("@media (prefers-color-scheme:dark){text{fill:#d8d8d8}"
+          ".q{fill:#ff9a90}.n{fill:#fff}.o{fill:#222}.s{fill:#15181c}"
+          ".k{fill:#4a2522}.m{fill:#ff6b60}path{stroke:#555}}",
+          out);
+}
+
 static void draw_head(struct picture *picture, double height)
 {
     static const char *const colors[COLORS] = {
@@ -253,8 +262,10 @@ static void draw_head(struct picture *picture, double height)
         fprintf(picture->out, ".c%d{fill:%s}.d%d{fill:%s;fill-opacity:.45}", i,
                 colors[i], i, colors[i]);
     svg_own_write_style(picture->out);
+    draw_dark_style(picture->out);
     fprintf(picture->out,
-            "</style>\n<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n",
+            "</style>\n<rect class=\"s\" width=\"%d\" height=\"%.0f\" "
+            "fill=\"#fff\"/>\n",
             WIDTH, height);
 }
 
