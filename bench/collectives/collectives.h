@@ -34,8 +34,6 @@ enum bench_op {
 #undef BENCH_OP_ENUM_ROW
         BENCH_OPS
 };
-extern const char *const bench_op_names[BENCH_OPS];
-extern const int bench_op_parts[BENCH_OPS];
 
 /* The peer is MPI, or on GPUs NCCL. In place they use their own out for both.
  */
@@ -154,6 +152,9 @@ int bench_job(const struct bench_request *request, const char *part);
 
 /* ---- table.c ------------------------------------------------------ */
 
+extern const char *const bench_op_names[BENCH_OPS];
+extern const int bench_op_parts[BENCH_OPS];
+
 struct bench_results {
     struct bench_cell *cells;
     int count;
@@ -176,6 +177,9 @@ struct bench_plot {
     const char *peer;     /* "mpi" or "nccl" */
     const char *platform; /* "cpu" or "cuda" */
     const char *path;     /* of the SVG */
+    /* Of the title. NULL: this one; these. */
+    const char *machine;  /* "AMD EPYC, 2 cores" */
+    const char *versions; /* "jd 0.1.0, Open MPI v4.1.4" */
 };
 
 /* Time over size, through gnuplot: of each operation, type, number of processes

@@ -215,21 +215,42 @@ static void print_processes(const struct picture *picture)
     fprintf(picture->gnuplot, " process%s", jd__text_es(last));
 }
 
-static void print_title(const struct picture *picture)
+/* "AMD EPYC, 2 cores" */
+static void print_machine(const struct picture *picture)
 {
     FILE *out = picture->gnuplot;
     struct jd_local_facts facts;
-    fputs("set title \"", out);
-    if (jd__host_discover(&facts) == JD_OK) {
+    if (picture->plot->machine) {
+        print_quoted(out, picture->plot->machine);
+        fputs("\\n", out);
+    } else if (jd__host_discover(&facts) == JD_OK) {
         print_quoted(out, facts.cpu_model);
         fprintf(out, ", %d core%s\\n", facts.num_cores,
                 jd__text_s(facts.num_cores));
     }
-    print_processes(picture);
-    fprintf(out, ", platform %s; jd ", picture->plot->platform);
+}
+
+static void print_versions(const struct picture *picture)
+{
+    FILE *out = picture->gnuplot;
+    if (picture->plot->versions) {
+        print_quoted(out, picture->plot->versions);
+        return;
+    }
+    fputs("jd ", out);
     print_quoted(out, jd_version());
     fputs(", ", out);
     print_quoted(out, jd__mpi_library_name());
+}
+
+static void print_title(const struct picture *picture)
+{
+    FILE *out = picture->gnuplot;
+    fputs("set title \"", out);
+    print_machine(picture);
+    print_processes(picture);
+    fprintf(out, ", platform %s; ", picture->plot->platform);
+    print_versions(picture);
     fputs("\"\n", out);
 }
 

@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const bench_op_names[BENCH_OPS] = {
+#define NAME_ROW(name, parts) #name,
+    BENCH_OP_MAP(NAME_ROW)
+#undef NAME_ROW
+};
+const int bench_op_parts[BENCH_OPS] = {
+#define PARTS_ROW(name, parts) parts,
+    BENCH_OP_MAP(PARTS_ROW)
+#undef PARTS_ROW
+};
+
 /* ---- reading ------------------------------------------------------------ */
 
 static int find_op(const char *name)
