@@ -16,6 +16,9 @@ MAN_PAGES = ['tools/*/*.1', 'bench/*.1', 'arrays/checkpoint/*.5']
 # Code that is a block: a fence, or indented lines behind an empty one.
 BLOCK = re.compile(r'(^```.*?^```$|(?:(?<=\n\n)|\A)(?:(?: {4}[^\n]*)?\n)+)',
                    re.M | re.S)
+# A list right behind a paragraph: on a forge it is one, for MkDocs behind an empty
+# line only.
+LIST = re.compile(r'^((?![-*] |[|>#<]|\d+\. )\S[^\n]*\n)(?=(?:[-*]|1\.) )', re.M)
 # What is looked at in a line: a link to the tree, and a public name that is code.
 LOOKED_AT = re.compile(
     r'(?<!!)\[(?P<text>[^\]]*)\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)'
@@ -103,6 +106,7 @@ class Pages:
         parts = BLOCK.split(text)
         parts[::2] = [LOOKED_AT.sub(lambda found: self.link(found, folder), part)
                       for part in parts[::2]]
+        parts[::2] = [LIST.sub(r'\1\n', part) for part in parts[::2]]
         return ''.join(parts)
 
     def link(self, found, folder):

@@ -64,7 +64,9 @@ def markdown(blocks, names, own):
         if kind == 'code':
             lines += ['```c', *'\n'.join(held).rstrip().split('\n'), '```', '']
         elif kind == 'text':
-            lines += [prose(' '.join(held), names, own), '']
+            text = ' '.join(held)
+            item = '- ' if text.startswith('- ') else ''
+            lines += [item + prose(text.removeprefix(item), names, own), '']
         else:
             term = kind if kind in SECTIONS else held[0]
             said = held if kind in SECTIONS else held[1:]

@@ -97,7 +97,8 @@ def entries_of(path):
 
 
 def blocks_of(lines):
-    """(kind, text) of each paragraph: text, code, term, or a tag's name."""
+    """(kind, text) of each paragraph: text, code, term, or a tag's name.
+    An item of a list is one."""
     blocks, kind, held, column = [], 'text', [], 0
 
     def close():
@@ -123,7 +124,7 @@ def blocks_of(lines):
         elif term and not tag and indent == 0:
             close()
             kind, held, column = 'term', [term[1], term[2]], line.index(term[2])
-        elif kind == 'code' or tag and indent == 0 or (
+        elif kind == 'code' or (tag or line.startswith('- ')) and indent == 0 or (
                 kind == 'term' and indent < column):
             close()
             held = [line.strip()]

@@ -5,6 +5,7 @@
     check_html.py names SITE <NAMES     public names without an entry
     check_html.py links SITE            links that lead nowhere in it
     check_html.py hosts SITE            what would be fetched from elsewhere
+    check_html.py lists SITE            pages with items of a list that are none
     check_html.py search SITE QUESTION WANTED    where the search leads instead
 """
 import glob
@@ -88,6 +89,18 @@ def other_hosts(site):
             for one in all_ if urlsplit(one).netloc and not one.startswith('data:')]
 
 
+def broken_lists(site):
+    """Pages on which a line of a paragraph begins as an item of a list does."""
+    broken = []
+    for path in pages_of(site):
+        with open(path, encoding='utf-8') as file:
+            text = re.sub(r'(?s)<pre.*?</pre>', '', file.read())
+        if any(re.search(r'^\s*- ', paragraph, re.M) for paragraph in
+               re.findall(r'(?s)<p>(.*?)</p>', text)):
+            broken.append(f'{os.path.relpath(path, site)}: an item in a paragraph')
+    return broken
+
+
 def words(text):
     return re.findall(r"[a-z0-9_']+", text.lower())
 
@@ -122,6 +135,8 @@ def main():
         found = dead_links(site)
     elif what == 'hosts':
         found = other_hosts(site)
+    elif what == 'lists':
+        found = broken_lists(site)
     else:
         found = led_astray(site, *sys.argv[3:])
     print('\n'.join(found), end='\n' if found else '')

@@ -49,6 +49,7 @@ count=$(wc -l <"$work/names")
 tap_result "there are public names: $count" "$((count < 100))" "$work/names"
 check "each has an entry" names
 check "no link leads nowhere" links
+check "lists are lists" lists
 check "nothing is fetched from another host" hosts
 asked jd_psum reference/jd_collectives.h.html#jd_psum
 asked JD_OP_SUM reference/jd_collectives.h.html#jd_op
