@@ -10,6 +10,10 @@ import posixpath
 import re
 import subprocess
 
+# What asks for a picture that the build makes, in Markdown and in a man page; a forge
+# shows nothing there.
+PICTURE = re.compile(r'(?:<!--|^\.\\") picture: (?P<file>\S+) (?P<words>[^\n]*?)'
+                     r'(?: -->|$)', re.M)
 LANGUAGES = {'.c': 'c', '.h': 'c', '.cu': 'c', '.cpp': 'cpp', '.hpp': 'cpp',
              '.py': 'python', '.f90': 'fortran', '.proto': 'protobuf'}
 MAN_PAGES = ['tools/*/*.1', 'bench/*.1', 'arrays/checkpoint/*.5']
@@ -29,10 +33,11 @@ LOOKED_AT = re.compile(
 class Pages:
     """The pages, by their names in the site; makes those that links ask for."""
 
-    def __init__(self, root, names, mandoc):
+    def __init__(self, root, names, mandoc, pictures):
         self.root = root
         self.names = names
         self.mandoc = mandoc
+        self.pictures = {os.path.basename(path): path for path in pictures}
         self.made = {}
         self.read = set()
 
@@ -64,8 +69,9 @@ class Pages:
         if os.path.isdir(full):
             return f'# {path}\n\n' + self.sources(path, '##')
         if re.search(r'\.\d$', path):
-            self.read.add(path)
-            return self.man_links(man_page(full, self.mandoc))
+            shown = [self.picture(found, 'tools')
+                     for found in PICTURE.finditer(self.text(path))]
+            return self.man_links(man_page(full, self.mandoc)) + '\n\n'.join(shown)
         if not path.endswith('.md'):
             return f'# {posixpath.basename(path)}\n\n' + self.source(path)
         text = self.adapt(self.text(path), posixpath.dirname(path))
@@ -73,6 +79,14 @@ class Pages:
             text += '\n## The sources\n\n' + self.sources(
                 posixpath.dirname(path), '###')
         return text
+
+    def picture(self, found, folder):
+        """A picture, in a frame that is scrolled where it is too small; or nothing."""
+        if found['file'] not in self.pictures:
+            return ''
+        path = posixpath.relpath('doc/' + found['file'], folder or '.')
+        return (f'<div class="picture" markdown="1">\n\n[![{found["words"]}]({path})]'
+                f'({path})\n\n</div>')
 
     def man_links(self, text):
         """jd_psum(3), jd-info(1): to their entry and page."""
@@ -106,7 +120,8 @@ class Pages:
         parts = BLOCK.split(text)
         parts[::2] = [LOOKED_AT.sub(lambda found: self.link(found, folder), part)
                       for part in parts[::2]]
-        parts[::2] = [LIST.sub(r'\1\n', part) for part in parts[::2]]
+        parts[::2] = [LIST.sub(r'\1\n', PICTURE.sub(
+            lambda found: self.picture(found, folder), part)) for part in parts[::2]]
         return ''.join(parts)
 
     def link(self, found, folder):

@@ -3,7 +3,7 @@
 """The HTML manual: what the public headers say, the pages of doc/, the tools' man
 pages and the examples, made a site by MkDocs with its theme Material.
 
-    site.py VERSION MKDOCS MANDOC DEPFILE OUTPUT
+    site.py VERSION MKDOCS MANDOC DEPFILE OUTPUT PICTURE...
     site.py --check MKDOCS      fails where the theme is not there
     site.py --missing TEXT      says why there is no manual, and fails
 
@@ -49,9 +49,8 @@ def man_pages():
             for path in glob.glob(os.path.join(ROOT, pattern))]
 
 
-def stage(folder, version, names, mandoc):
+def stage(folder, version, names, made):
     """Writes the site's sources into the folder; returns what they were made of."""
-    made = pages.Pages(ROOT, names, mandoc)
     for pattern in STARTS:
         for path in sorted(glob.glob(os.path.join(ROOT, pattern))):
             made.add(os.path.relpath(path, ROOT))
@@ -61,13 +60,12 @@ def stage(folder, version, names, mandoc):
     for header in names.entries:
         write(docs, f'reference/{header}.md', reference.header_page(header, names))
     write(docs, 'reference/README.md', reference.index_page(names))
-    pictures = glob.glob(os.path.join(ROOT, 'doc', '*.svg'))
-    for picture in pictures:
+    for picture in made.pictures.values():
         shutil.copy(picture, os.path.join(docs, 'doc'))
     for name in OWN:
         shutil.copy(os.path.join(HERE, name), docs)
     configure(folder, version, names)
-    return ([os.path.join(ROOT, path) for path in made.read] + headers() + pictures +
+    return ([os.path.join(ROOT, path) for path in made.read] + headers() +
             glob.glob(os.path.join(HERE, '*')) +
             [os.path.join(ROOT, 'doc', 'man', 'header_entries.py')])
 
@@ -161,11 +159,12 @@ def main():
     if sys.argv[1] == '--check':
         check(sys.argv[2])
         return
-    version, mkdocs, mandoc, depfile, output = sys.argv[1:]
+    version, mkdocs, mandoc, depfile, output, *pictures = sys.argv[1:]
     output = os.path.abspath(output)
     names = reference.Names(headers(), man_pages())
     with tempfile.TemporaryDirectory() as folder:
-        inputs = stage(folder, version, names, mandoc)
+        inputs = stage(folder, version, names,
+                       pages.Pages(ROOT, names, mandoc, pictures))
         build(mkdocs, folder, output)
     finish_index(output, names)
     without_unused(output)

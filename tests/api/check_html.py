@@ -5,6 +5,7 @@
     check_html.py names SITE <NAMES     public names without an entry
     check_html.py links SITE            links that lead nowhere in it
     check_html.py hosts SITE            what would be fetched from elsewhere
+    check_html.py pictures SITE SOURCE_DIR    pictures that pages ask for and have not
     check_html.py lists SITE            pages with items of a list that are none
     check_html.py search SITE QUESTION WANTED    where the search leads instead
 """
@@ -14,8 +15,12 @@ import json
 import os
 import re
 import sys
+import xml.etree.ElementTree
 from urllib.parse import unquote, urlsplit
 
+# How a page of the tree asks for a picture: Markdown, and a man page.
+ASKS = re.compile(r'^(?:<!--|\.\\") picture: (\S+)', re.M)
+SHAPES = {'rect', 'path', 'text', 'line', 'polygon', 'circle'}
 # Attributes whose value a browser fetches by itself; of <link> what it has to.
 FETCHED = {'src', 'srcset', 'data', 'poster', 'background'}
 
@@ -101,6 +106,45 @@ def broken_lists(site):
     return broken
 
 
+def page_of(path):
+    """The page of the site that is made of one of the tree."""
+    if not path.endswith('.md'):
+        return f'tools/{os.path.basename(path)[:-2]}.html'
+    return re.sub(r'README$', 'index', path[:-3]) + '.html'
+
+
+def asked_for(source):
+    """Each page with a picture that it asks for."""
+    asked = []
+    for pattern in ('*.md', 'doc/*.md', 'bench/*.md', 'bench/*.1', 'tools/*/*.1'):
+        for path in sorted(glob.glob(os.path.join(source, pattern))):
+            with open(path, encoding='utf-8') as file:
+                page = page_of(os.path.relpath(path, source))
+                asked += [(page, name) for name in ASKS.findall(file.read())]
+    return asked
+
+
+def what_is_wrong(picture):
+    """Of a file that should be a picture."""
+    if not os.path.isfile(picture):
+        return 'is not there'
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    shapes = sum(part.tag.rpartition('}')[2] in SHAPES for part in root.iter())
+    return 'is empty' if shapes < 5 else None
+
+
+def missing_pictures(site, source):
+    missing = []
+    for name, picture in asked_for(source):
+        page = Page(os.path.join(site, name))
+        links = [os.path.normpath(os.path.join(site, os.path.dirname(name), link))
+                 for link in page.fetched if link.endswith('/' + picture) or
+                 link == picture]
+        wrong = what_is_wrong(links[0]) if links else 'is not shown'
+        missing += [f'{name}: {picture} {wrong}'] if wrong else []
+    return missing if asked_for(source) else ['no page asks for a picture']
+
+
 def words(text):
     return re.findall(r"[a-z0-9_']+", text.lower())
 
@@ -137,6 +181,8 @@ def main():
         found = other_hosts(site)
     elif what == 'lists':
         found = broken_lists(site)
+    elif what == 'pictures':
+        found = missing_pictures(site, *sys.argv[3:])
     else:
         found = led_astray(site, *sys.argv[3:])
     print('\n'.join(found), end='\n' if found else '')

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # test_html.sh - the HTML manual: each public name has an entry, no link leads nowhere,
-# nothing is fetched from another host, and the search finds what a stranger asks for.
+# nothing is fetched from another host, pictures are where pages ask for them, and the
+# search finds what a stranger asks for.
 # usage: test_html.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 
@@ -60,6 +61,24 @@ asked "JD_COORDINATOR_ADDRESS is localhost, which only processes of process 0's 
     doc/errors.html#which-only-processes-of-process-0s-own-host-can-reach
 asked srun doc/launching.html
 
+# Without gnuplot the build has no plots, and the pages that ask for one do without.
+lacks pictures "$site" "$source_dir" >"$work/lacking" || true
+without=''
+[[ -f $site/doc/plot.svg ]] || without='plot.svg is not shown'
+grep -vF -e "${without:-nothing}" "$work/lacking" >"$work/out" || true
+status=0
+[[ ! -s $work/out ]] || status=1
+tap_result "pages have the pictures that they ask for" "$status" "$work/out"
+if [[ -z $without ]]; then
+    status=0
+    grep -F "AMD EPYC, 2 cores, other programs beside" "$site/doc/plot.svg" \
+        >"$work/out" || status=1
+    tap_result "a plot has the title that its samples came with" "$status" \
+        "$work/out"
+else
+    tap_skip "plots" "gnuplot was not there when jd was configured"
+fi
+
 cp -r "$site" "$work/site"
 sed -i 's/id="jd_pmean"//' "$work/site/reference/jd_collectives.h.html"
 seen "a name without an entry" names
@@ -67,6 +86,15 @@ seen "a link to an anchor that has gone" links
 sed -i 's|</body>|<script src="https://example.org/a.js"></script>&|' \
     "$work/site/index.html"
 seen "a script from elsewhere" hosts
+rm "$work/site/doc/mesh.svg"
+sed -i 's/sharding.svg/other.svg/g' "$work/site/doc/arrays.html"
+seen "a picture that is not there" pictures "$source_dir"
+cp "$work/out" "$work/pictures"
+status=0
+for page in doc/collectives.html doc/arrays.html; do
+    grep -qF "$page" "$work/pictures" || status=1
+done
+tap_result "seen: on each page" "$status" "$work/pictures"
 sed -i 's/srun/run/g' "$work/site/search/search_index.json"
 seen "a question without an answer" search srun doc/launching.html
 tap_done
