@@ -30,7 +30,7 @@ import reference  # noqa: E402
 # What the navigation of mkdocs.yml names is a page, and what these link to.
 STARTS = ['README.md', 'CONTRIBUTING.md', 'NEWS.md', 'LICENSE', 'doc/*.md', 'bench/*.md',
           'mpi_examples/README.md', *pages.MAN_PAGES]
-OWN = ['jd.css', 'search.js']
+OWN = ['jd.css', 'scheme.js', 'search.js']
 
 
 def write(folder, name, text):
