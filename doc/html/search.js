@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * search.js - what a reader types becomes what the theme's search asks its
- * index for; and, where the manual is opened as files, the index and the worker
- * that a browser gives only to pages that come from a server.
+ * index for; of a page that it finds, the section that answers comes first;
+ * and, where the manual is opened as files, the index and the worker that a
+ * browser gives only to pages that come from a server.
  */
 (function() {
 'use strict';
@@ -15,6 +16,7 @@ var IDLE = new Set(
      'this to under up use using was we were what when where which who why ' +
      'will with would you your')
         .split(' '));
+var asked = [];
 var base = document.currentScript.src.replace(/[^/]*$/, '');
 
 /* Signs that the index takes for orders are none in a sentence of an error. */
@@ -44,7 +46,7 @@ function beside_tags(word)
 function transform(text)
 {
     var all = words(text);
-    var asked = all.filter(function(word) {
+    asked = all.filter(function(word) {
         return !IDLE.has(word);
     });
     if (asked.length === 0)
@@ -61,8 +63,56 @@ function transform(text)
         .join(' ');
 }
 
+/* How many of the words that were asked for it has itself. */
+function own_words(result)
+{
+    var own = (result.title + ' ' + result.text).toLowerCase();
+    return asked
+        .filter(function(word) {
+            return own.includes(word);
+        })
+        .length;
+}
+
+/*
+ * Results of one page each. The theme gives a page the words of all its
+ * sections, and shows a section beside it only where none has a higher score: a
+ * section that has more of the words itself comes first.
+ */
+function order(pages)
+{
+    pages.forEach(function(results) {
+        results.forEach(function(result) {
+            result.own = own_words(result);
+        });
+        results.sort(function(a, b) {
+            return b.own - a.own || b.score - a.score;
+        });
+        results.forEach(function(result, place) {
+            result.score = -place;
+        });
+    });
+    return pages;
+}
+
+/* Listens before the theme does, to what it is given too. */
+function ordered(worker)
+{
+    worker.addEventListener('message', function(event) {
+        var found = event.data && event.data.data;
+        if (found && Array.isArray(found.items))
+            order(found.items);
+    });
+    return worker;
+}
+
 window.__search = {
-    transform : transform
+    transform : transform,
+    order : order
+};
+var Worker = window.Worker;
+window.Worker = function(url, options) {
+    return ordered(new Worker(url, options));
 };
 if (location.protocol !== 'file:')
     return;
@@ -77,7 +127,8 @@ window.__search.index = new Promise(function(resolve) {
 /* A worker that is a frame: one thread, the same messages. */
 window.IFrameWorker = true;
 window.Worker = function(url) {
-    var worker = new EventTarget(), frame = document.createElement('iframe');
+    var worker = ordered(new EventTarget());
+    var frame = document.createElement('iframe');
     var held = [];
     frame.hidden = true;
     document.body.appendChild(frame);

@@ -35,6 +35,23 @@ asked() {
     check "the search leads to $2: $1" search "$1" "$2"
 }
 
+# first SITE QUESTION PLACE: that the site's own search has it first.
+first() {
+    node "$here/ask_search.js" "$1" "$2" >"$work/out" 2>&1
+    grep -qxF -e "$3" "$work/out"
+}
+
+# answered QUESTION PLACE
+answered() {
+    local name="the site's own search leads to $2: $1" status=0
+    if [[ $(command -v node) ]]; then
+        first "$site" "$@" || status=$?
+        tap_result "$name" "$status" "$work/out"
+    else
+        tap_skip "$name" "there is no node to run it"
+    fi
+}
+
 # seen NAME WHAT ARGUMENT...: that the defect in $work/site is.
 seen() {
     local name=$1 what=$2 status=0
@@ -60,6 +77,15 @@ asked cmake doc/building.html
 asked "JD_COORDINATOR_ADDRESS is localhost, which only processes of process 0's own host can reach" \
     doc/errors.html#which-only-processes-of-process-0s-own-host-can-reach
 asked srun doc/launching.html
+
+# A stranger's three questions, in the words in which they come.
+answered "how do I build with CMake?" \
+    doc/building.html#using-it-from-cmake-pkg-config-or-meson
+answered "how do I launch under srun?" \
+    doc/launching.html#launching-by-mpirun-srun-jd-run-or-alone
+answered "what does the error \"process 3 (train, pid 17 on n1): connection closed \
+without shutdown (killed or crashed)\" mean?" \
+    doc/errors.html#connection-closed-without-shutdown-killed-or-crashed
 
 # Without gnuplot the build has no plots, and the pages that ask for one do without.
 lacks pictures "$site" "$source_dir" >"$work/lacking" || true
@@ -97,4 +123,10 @@ done
 tap_result "seen: on each page" "$status" "$work/pictures"
 sed -i 's/srun/run/g' "$work/site/search/search_index.json"
 seen "a question without an answer" search srun doc/launching.html
+if [[ $(command -v node) ]]; then
+    status=0
+    ! first "$work/site" "how do I launch under srun?" \
+        doc/launching.html#launching-by-mpirun-srun-jd-run-or-alone || status=1
+    tap_result "seen: by the site's own search" "$status" "$work/out"
+fi
 tap_done
