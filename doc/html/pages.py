@@ -69,8 +69,10 @@ class Pages:
         if os.path.isdir(full):
             return f'# {path}\n\n' + self.sources(path, '##')
         if re.search(r'\.\d$', path):
-            shown = [self.picture(found, 'tools')
-                     for found in PICTURE.finditer(self.text(path))]
+            shown = [f'## A picture\n\n{found["words"]}.\n\n' +
+                     self.picture(found, 'tools')
+                     for found in PICTURE.finditer(self.text(path))
+                     if found['file'] in self.pictures]
             return self.man_links(man_page(full, self.mandoc)) + '\n\n'.join(shown)
         if not path.endswith('.md'):
             return f'# {posixpath.basename(path)}\n\n' + self.source(path)
