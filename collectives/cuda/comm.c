@@ -151,7 +151,6 @@ void jd__cuda_comm_destroy(struct jd_comm *comm)
     jd__host_cpu()->comm_destroy(comm->control);
     jd__cuda_inboxes_destroy(comm->inboxes, comm->size);
     jd__cuda_local_meet_destroy(comm);
-    free(atomic_load(&comm->over));
     free(comm->processes);
     free(comm->connections);
     free(comm->detail);
@@ -163,15 +162,6 @@ void jd__cuda_comm_abort(struct jd_comm *comm)
     if (!atomic_load(&comm->has_heeded))
         jd__host_cpu()->comm_abort(comm->control);
     jd__cuda_nccl_comm_end(comm->ending, false);
-}
-
-/* Of several the first text counts. */
-void jd__cuda_comm_give_up(struct jd_comm *comm, const char *text)
-{
-    char *none = NULL, *copy = strdup(text);
-    if (copy && !atomic_compare_exchange_strong(&comm->over, &none, copy))
-        free(copy);
-    jd__cuda_comm_abort(comm);
 }
 
 int jd__cuda_comm_find_failed(const struct jd_comm *comm)
@@ -200,22 +190,16 @@ static struct jd_wait describe_wait(const struct jd_comm *comm,
     return wait;
 }
 
-/* Why it is: the job has failed, its deadline is over, or a call of this end
- * has failed, or another end of this process. */
+/* Why it is: the job has failed, or a call of this end, or another end of this
+ * process. */
 static jd_status fail_aborted(struct jd_comm *comm, const char *operation,
                               const char *detail)
 {
     struct jd_wait wait = describe_wait(comm, operation, detail);
-    const char *over = atomic_load(&comm->over);
-    if (comm->has_failed || over)
+    if (comm->has_failed)
         wait.is_cancelled = NULL;
     comm->has_failed = true;
     jd_status status = jd__wait_check(&wait);
-    if (status == JD_OK && over)
-        return jd_fail(JD_DEADLINE_EXCEEDED,
-                       "%s%s: the communicator was aborted before this call: "
-                       "%s",
-                       operation, detail, over);
     return status == JD_OK ? jd_fail(JD_ABORTED,
                                      "%s%s: NCCL's communicator was aborted "
                                      "after a call that failed",

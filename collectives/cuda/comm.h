@@ -85,7 +85,6 @@ struct jd_comm {
     struct jd_cuda_inbox *inboxes;    /* check.h's; NULL before the first */
     struct jd_cuda_nccl_comm *ending; /* aborting.h's */
     const atomic_bool *is_aborted;    /* by whomever */
-    _Atomic(char *) over;             /* comm_give_up()'s text; NULL */
     bool has_failed; /* nothing but destroy comes; of the end's thread */
     atomic_bool has_heeded; /* another member failed first: it is to be named */
 };
@@ -95,10 +94,6 @@ jd_status jd__cuda_comm_create(const struct jd_comm_spec *spec,
 void jd__cuda_comm_destroy(struct jd_comm *comm);
 void jd__cuda_comm_abort(struct jd_comm *comm);
 int jd__cuda_comm_find_failed(const struct jd_comm *comm);
-
-/* Aborts it, as its deadline is over while nobody waits in jd: the calls to
- * come fail with the text. Threads: any. */
-void jd__cuda_comm_give_up(struct jd_comm *comm, const char *text);
 
 /* A call of NCCL, or a group of them. */
 struct jd_cuda_use {

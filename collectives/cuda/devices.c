@@ -3,6 +3,7 @@
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/driver.h"
 #include "collectives/cuda/errors.h"
+#include "collectives/cuda/lane_watch.h"
 
 #include <ctype.h>
 #include <stdatomic.h>
@@ -217,6 +218,7 @@ const struct jd_device_source jd__cuda_source = {
     .platform = "cuda",
     .enumerate = enumerate_devices,
     .settle = settle_devices,
+    .leave = jd__lane_watch_stop,
     .describe = jd__cuda_describe,
 };
 

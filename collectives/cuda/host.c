@@ -223,3 +223,10 @@ char *jd__recorder_own_call(uint64_t number)
 {
     return host->recorder_own_call(number);
 }
+
+/* ---- jd_process.h ------------------------------------------------------- */
+
+void jd__host_abort(const char *why)
+{
+    host->abort_job(1, why);
+}

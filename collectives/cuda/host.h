@@ -19,4 +19,7 @@ const struct jd_platform *jd__host_cpu(void);
 /* One turn of a loop that waits: lets MPI make progress. */
 void jd__host_make_progress(const struct jd_runtime *runtime);
 
+/* jd_abort(1, why). Does not return, but in tests. */
+void jd__host_abort(const char *why);
+
 #endif

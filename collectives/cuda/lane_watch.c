@@ -37,7 +37,6 @@ static void begin_watch(struct jd_lane_watch *watch, uint64_t word, double now)
     watch->since = now;
     watch->next_look = now + LOOK_SECONDS;
     watch->next_notice = 0;
-    watch->is_over = false;
 }
 
 static void look_at(struct jd_lane_watch *watch, double now, bool has_slept)
@@ -48,11 +47,11 @@ static void look_at(struct jd_lane_watch *watch, double now, bool has_slept)
     jd__recorder_set_lane(watch->lane->number, word);
     if (word != watch->word || has_slept)
         begin_watch(watch, word, now);
-    if (!jd__lane_call(word) || watch->is_over || now < watch->next_look)
+    if (!jd__ring_lane_call(word) || now < watch->next_look)
         return;
     watch->next_look = now + LOOK_SECONDS;
-    watch->is_over =
-        !watch->look(watch->arg, watch->since, word, &watch->next_notice);
+    if (!watch->look(watch->arg, watch->since, word, &watch->next_notice))
+        begin_watch(watch, word, now);
 }
 
 /* Locked. */
@@ -109,6 +108,15 @@ void jd__lane_watch_remove(struct jd_lane_watch *watch)
         link = &(*link)->next;
     if (*link)
         *link = watch->next;
+    pthread_cond_broadcast(&table.changed);
+    pthread_mutex_unlock(&table.lock);
+}
+
+void jd__lane_watch_stop(void)
+{
+    pthread_once(&table.once, prepare_table);
+    pthread_mutex_lock(&table.lock);
+    table.first = NULL;
     pthread_cond_broadcast(&table.changed);
     pthread_mutex_unlock(&table.lock);
 }

@@ -11,9 +11,10 @@
  * the host's other processes see them, also when this one has been killed. A
  * call that a GPU stays in is told as a wait of jd's own is, after
  * JD_WAIT_NOTICE, with those who have not queued it; at the collective deadline
- * its communicators are aborted, so that CUDA lets go whoever waits there.
- * Where jd waits for the stream that wait speaks, and the thread is silent. It
- * calls no CUDA, but to abort.
+ * the job ends: there is nobody to whom it could be returned, and a
+ * communicator that was aborted would leave old values behind a success of
+ * CUDA's. Where jd waits for the stream, or is in a call there, that speaks,
+ * and the thread is silent. It calls no CUDA.
  *
  * Threads: any.
  */
@@ -28,7 +29,8 @@
 /*
  * Looks at a call that the GPU has been in since then; word: the lane's.
  * ret_notice: when it is told next, in seconds of the wait; 0: not yet told.
- * May block for some seconds, for a notice. False: it was given up.
+ * May block for some seconds, for a notice. False: somebody else looks after
+ * it, and the time begins anew.
  */
 typedef bool jd_lane_look_f(void *arg, double since, uint64_t word,
                             double *ret_notice);
@@ -43,7 +45,6 @@ struct jd_lane_watch {
     double since;       /* and since when, on the clock */
     double next_look;   /* at what it waits for */
     double next_notice; /* seconds; 0: the first */
-    bool is_over;       /* it was given up */
     struct jd_lane_watch *next;
 };
 
@@ -55,5 +56,8 @@ void jd__lane_watch_add(struct jd_lane_watch *watch,
 /* Blocks: while the thread looks, at most some seconds. One that was not added,
  * or was removed, is none. */
 void jd__lane_watch_remove(struct jd_lane_watch *watch);
+
+/* The world ends: all are removed. Blocks: likewise. */
+void jd__lane_watch_stop(void);
 
 #endif

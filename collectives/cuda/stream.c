@@ -10,6 +10,7 @@
 #include "collectives/cuda/devices.h"
 #include "collectives/cuda/errors.h"
 #include "collectives/cuda/staging.h"
+#include "runtime/recorder/recorder.h"
 
 #include <stdlib.h>
 
@@ -233,6 +234,8 @@ static void leave_behind(struct jd_stream *stream)
 {
     jd__log(JD_LOG_WARNING, "%s; the stream and its memory stay",
             jd_error_message());
+    if (stream->lane.number) /* nobody looks any more */
+        jd__recorder_set_lane(stream->lane.number, JD_RING_LANE_UNKNOWN);
     pthread_mutex_lock(&stream->lock);
     stream->num_works = 0;
     stream->runtime = NULL;
@@ -244,11 +247,11 @@ static void destroy_stream(struct jd_stream *stream,
 {
     if (!stream)
         return;
-    jd__lane_watch_remove(&stream->watch);
     stream->runtime = runtime;
     jd_status status = jd__cuda_stream_wait(stream, DESTROY, NULL);
     if (status != JD_OK && jd__cuda_stream_ends(stream))
         status = JD_OK;
+    jd__lane_watch_remove(&stream->watch);
     if (status != JD_OK) {
         leave_behind(stream);
         return;

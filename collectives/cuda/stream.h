@@ -52,7 +52,8 @@ struct jd_stream {
     struct jd_cuda_backlog backlog;
     struct jd_cuda_lane lane;
     struct jd_lane_watch watch;
-    atomic_int waits; /* threads of jd that wait for it, and speak */
+    atomic_int waits; /* threads of jd that wait for it, or are in a call
+                       * there, and speak */
     struct jd_staging *staging;     /* staging.h's; NULL before the first */
     struct jd_stream *next, **link; /* among all of the process */
 };
@@ -95,9 +96,8 @@ jd_status jd__cuda_stream_wait_event(struct jd_stream *stream,
                                      cudaEvent_t event, const char *operation,
                                      const char *detail);
 
-/* lane_watch.h's look at a stream, as a wait of jd's looks, without CUDA. False
- * where the deadline is over: it was said, and the stream's communicators are
- * aborted. */
+/* lane_watch.h's look at a stream, as a wait of jd's looks, without CUDA. At
+ * the deadline it ends the job. */
 bool jd__cuda_stream_look(void *stream, double since, uint64_t word,
                           double *ret_notice);
 

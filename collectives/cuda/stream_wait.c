@@ -10,7 +10,6 @@
 #include "collectives/cuda/host.h"
 #include "collectives/cuda/pause.h"
 #include "collectives/cuda/stream.h"
-#include "base/log.h"
 #include "runtime/recorder/recorder.h"
 
 #include <stdio.h>
@@ -128,7 +127,7 @@ static char *describe_gpu(void *arg)
     const struct watch *watch = arg;
     uint64_t word =
         watch->word ? watch->word : jd__lane_read(&watch->stream->lane);
-    return jd__recorder_own_call(jd__lane_call(word));
+    return jd__recorder_own_call(jd__ring_lane_call(word));
 }
 
 /* The notice and the deadline are jd__wait_look()'s where there are others to
@@ -344,15 +343,25 @@ jd_status jd__cuda_stream_wait_event(struct jd_stream *stream,
 
 /* ---- for nobody who waits ------------------------------------------------ */
 
-static void end_call(struct watch *watch)
+/* While it was said, the call may have ended. */
+static void end_job(const struct watch *watch)
 {
     struct jd_stream *stream = watch->stream;
-    jd__log(JD_LOG_ERROR, "%s; its communicators are aborted",
-            jd_error_message());
-    pthread_mutex_lock(&stream->lock);
-    for (int i = 0; i < stream->num_works; i++)
-        jd__cuda_comm_give_up(stream->works[i].comm, jd_error_message());
-    pthread_mutex_unlock(&stream->lock);
+    if (jd__lane_read(&stream->lane) == watch->word &&
+        !atomic_load(&stream->waits))
+        jd__host_abort(jd_error_message());
+}
+
+static void look_once(struct watch *watch, double since, double *ret_notice)
+{
+    watch->state.begin = since;
+    if (*ret_notice > 0)
+        watch->state.next_notice = *ret_notice;
+    jd_status status = jd__wait_look(&watch->wait, &watch->state, find_missing,
+                                     watch, watch->num_processes);
+    *ret_notice = watch->state.next_notice;
+    if (status == JD_DEADLINE_EXCEEDED)
+        end_job(watch);
 }
 
 bool jd__cuda_stream_look(void *arg, double since, uint64_t word,
@@ -363,23 +372,14 @@ bool jd__cuda_stream_look(void *arg, double since, uint64_t word,
                            .operation = "the GPU's work",
                            .word = word,
                            .pace = jd__cuda_pace(-1) };
-    jd_status status = JD_OK;
     if (atomic_load(&stream->waits))
-        return true;
+        return false;
     begin_wait(&watch);
-    if (watch.num_processes) {
-        watch.state.begin = since;
-        if (*ret_notice > 0)
-            watch.state.next_notice = *ret_notice;
-        status = jd__wait_look(&watch.wait, &watch.state, find_missing, &watch,
-                               watch.num_processes);
-        *ret_notice = watch.state.next_notice;
-    }
-    if (status == JD_DEADLINE_EXCEEDED)
-        end_call(&watch);
+    if (watch.num_processes)
+        look_once(&watch, since, ret_notice);
     free(watch.processes);
     free(watch.queues);
-    return status == JD_OK;
+    return true;
 }
 
 /* ---- without waiting ----------------------------------------------------- */

@@ -14,15 +14,6 @@ static const char *operation_of(const struct jd_cuda_task *task)
     return jd__signature_activity_name(task->call->activity);
 }
 
-/* A graph's work is done at its launches, under no call's number. */
-static void begin_work(struct jd_cuda_task *task)
-{
-    struct jd_stream *stream = task->call->stream;
-    task->is_captured = jd__cuda_is_capturing(stream);
-    if (!task->is_captured)
-        task->number = jd__lane_begin(&stream->lane, task->handle);
-}
-
 void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
                          const struct jd_collective *call)
 {
@@ -35,12 +26,11 @@ void jd__task_begin_bare(struct jd_cuda_task *task, struct jd_comm *comm,
     task->is_staged = false;
     task->is_transfer = task->has_met = false;
     task->use.connects = false;
-    task->is_captured = false;
-    task->number = 0;
+    task->begun = 0;
     task->status =
         jd__cuda_enter(comm->native, operation_of(task), &task->visit);
-    if (task->status == JD_OK)
-        begin_work(task);
+    task->is_captured =
+        task->status == JD_OK && jd__cuda_is_capturing(call->stream);
 }
 
 void jd__task_begin(struct jd_cuda_task *task, struct jd_comm *comm,
@@ -61,7 +51,7 @@ jd_status jd__task_end(struct jd_cuda_task *task)
 {
     if (task->is_staged)
         task->status = jd__cuda_unstage(&task->staged, task->status);
-    jd__lane_end(&task->call->stream->lane, task->handle, task->number);
+    jd__lane_end(&task->call->stream->lane, task->handle, task->begun);
     jd__cuda_leave(&task->visit);
     jd__nvtx_end();
     if (task->status != JD_OK && !task->is_transfer)
@@ -158,6 +148,21 @@ void jd__task_keys(struct jd_cuda_task *task, enum jd_reduce op,
 
 /* ---- between members ---------------------------------------------------- */
 
+/* The call's first work for others begins: all members of this process are in
+ * it. A graph's is done at its launches, under no call's number. */
+static void begin_work(struct jd_cuda_task *task)
+{
+    if (!task->begun && !task->is_captured)
+        task->begun = jd__lane_begin(&task->call->stream->lane, task->handle);
+}
+
+/* Until settle_result() this call looks after itself. */
+static void begin_use(struct jd_cuda_task *task)
+{
+    atomic_fetch_add(&task->call->stream->waits, 1);
+    begin_work(task);
+}
+
 /* Noted here: what is staged, or a scratch that grows, may wait before, and a
  * wait forgets what was noted. */
 static bool enter_comm(struct jd_cuda_task *task)
@@ -172,6 +177,8 @@ static bool enter_comm(struct jd_cuda_task *task)
     task->use.call = task->call;
     if (task->status == JD_OK)
         task->status = jd__cuda_comm_enter(task->comm, &task->use);
+    if (task->status == JD_OK)
+        begin_use(task);
     return task->status == JD_OK;
 }
 
@@ -179,6 +186,7 @@ static void settle_result(struct jd_cuda_task *task, ncclResult_t result,
                           const char *call)
 {
     task->status = jd__cuda_comm_settle(task->comm, &task->use, result, call);
+    atomic_fetch_sub(&task->call->stream->waits, 1);
 }
 
 void jd__task_all_reduce(struct jd_cuda_task *task, const void *in, void *out,

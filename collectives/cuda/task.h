@@ -41,7 +41,7 @@ struct jd_cuda_task {
     bool is_transfer;
     bool has_met;
     bool is_captured;
-    uint64_t number; /* lane.h's; 0: the GPU does not tell of it */
+    uint64_t begun; /* lane.h's; 0: the GPU does not tell of it */
     struct jd_staged staged;
 };
 

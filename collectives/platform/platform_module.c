@@ -7,6 +7,7 @@
 #include "collectives/check/signature.h"
 #include "collectives/platform/platform_module.h"
 #include "base/prefix.h"
+#include "jd_process.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/mpi/lock.h"
 #include "runtime/process/runtime.h"
@@ -94,6 +95,7 @@ static const struct jd_platform_host host = {
     .recorder_queue = jd__recorder_queue,
     .recorder_set_lane = jd__recorder_set_lane,
     .recorder_own_call = jd__recorder_own_call,
+    .abort_job = jd_abort,
     .fold_find = jd__fold_find,
     .cpu = &jd__platform_cpu,
 };
@@ -224,6 +226,13 @@ static void settle_devices(const int *natives, int count)
         platform->source->settle(natives, count);
 }
 
+static void leave_world(void)
+{
+    const struct jd_platform *platform = jd__platform_module_loaded(CUDA);
+    if (platform && platform->source->leave)
+        platform->source->leave();
+}
+
 static void describe_platform(jd_describe_f say, void *arg)
 {
     const struct jd_platform *platform = jd__platform_module_loaded(CUDA);
@@ -235,5 +244,6 @@ const struct jd_device_source jd__device_source_cuda = {
     .platform = CUDA,
     .enumerate = enumerate_devices,
     .settle = settle_devices,
+    .leave = leave_world,
     .describe = describe_platform,
 };

@@ -80,6 +80,9 @@ struct jd_platform_host {
     void (*recorder_set_lane)(int lane, uint64_t word);
     char *(*recorder_own_call)(uint64_t number);
 
+    /* jd_process.h */
+    void (*abort_job)(int code, const char *why);
+
     /* fold.h */
     jd_fold_function *(*fold_find)(jd_dtype dtype, enum jd_reduce op,
                                    enum jd_fold_form form);

@@ -673,10 +673,18 @@ jd_status jd__initialize_job(const struct jd_start *start,
     return status;
 }
 
+static void leave_platforms(void)
+{
+    for (int i = 0; jd__device_sources[i]; i++)
+        if (jd__device_sources[i]->leave)
+            jd__device_sources[i]->leave();
+}
+
 void jd__initialize_undo(struct jd_runtime *runtime)
 {
     if (!runtime)
         return;
+    leave_platforms();
     jd__wireup_leave();
     jd__session_destroy(runtime->session);
     jd__world_close(&runtime->world);

@@ -166,15 +166,15 @@ static enum jd_gpu_state gpu_state(const struct jd_ring *ring,
     if (!call->lane || call->lane > JD_RING_LANES)
         return JD_GPU_NONE;
     uint64_t word = load_word(&ring->lanes[call->lane - 1]);
-    if (word < 2 * call->number)
+    if (word >> 16 < call->number)
         return JD_GPU_QUEUED;
-    return word == 2 * call->number ? JD_GPU_STARTED : JD_GPU_DONE;
+    return jd__ring_lane_call(word) == call->number ? JD_GPU_STARTED
+                                                    : JD_GPU_DONE;
 }
 
 uint64_t jd__ring_gpu_call(const struct jd_ring *ring, int lane)
 {
-    uint64_t word = load_word(&ring->lanes[lane - 1]);
-    return word % 2 ? 0 : word / 2;
+    return jd__ring_lane_call(load_word(&ring->lanes[lane - 1]));
 }
 
 bool jd__ring_read(const struct jd_ring *ring, uint64_t number,

@@ -145,8 +145,7 @@ struct jd_ring {
     char names[JD_RING_NAMES][40];
     struct jd_ring_comm comms[JD_RING_COMMS];
     struct jd_ring_module modules[JD_RING_MODULES];
-    /* Twice the number of the call that the GPU has begun there last, and one
-     * more when it is done; 0: none. */
+    /* What the GPU does there last: jd__ring_lane_word(); 0: nothing yet. */
     _Atomic uint64_t lanes[JD_RING_LANES];
     _Alignas(64) struct jd_ring_entry entries[JD_RING_CALLS];
     struct jd_ring_times times[JD_RING_CALLS];
@@ -264,6 +263,25 @@ uint64_t jd__ring_last(const struct jd_ring *ring);
  * replaced: what is read is never of two. */
 bool jd__ring_read(const struct jd_ring *ring, uint64_t number,
                    struct jd_ring_call *ret_call);
+
+/*
+ * A GPU has begun that call's work on a lane, or has done it. serial: how often
+ * it has begun any there: a call may have several pieces.
+ */
+static inline uint64_t jd__ring_lane_word(uint64_t number, unsigned serial,
+                                          bool is_done)
+{
+    return number << 16 | (uint64_t)(serial & 0x7fff) << 1 | is_done;
+}
+
+/* The call that a GPU is in; 0: none. */
+static inline uint64_t jd__ring_lane_call(uint64_t word)
+{
+    return word & 1 ? 0 : word >> 16;
+}
+
+/* Of no call it is said that the GPU is in it, or has not begun it. */
+#define JD_RING_LANE_UNKNOWN UINT64_MAX
 
 /* The call that the GPU is in on that lane; 0: none, or it is not known. */
 uint64_t jd__ring_gpu_call(const struct jd_ring *ring, int lane);

@@ -61,6 +61,10 @@ struct jd_device_source {
      */
     void (*settle)(const int *natives, int count);
 
+    /* The world ends: what the platform does beside the program's calls ends
+     * before its runtime does. NULL: nothing. */
+    void (*leave)(void);
+
     /* Tells what this process has of the libraries behind it; NULL: nothing. */
     void (*describe)(jd_describe_f say, void *arg);
 };

@@ -39,6 +39,9 @@ SIGNATURE(cudaDeviceSynchronize, cudaError_t (*)(void));
 SIGNATURE(cudaMemGetInfo, cudaError_t (*)(size_t *, size_t *));
 SIGNATURE(cudaMalloc, cudaError_t (*)(void **, size_t));
 SIGNATURE(cudaFree, cudaError_t (*)(void *));
+SIGNATURE(cudaHostRegister, cudaError_t (*)(void *, size_t, unsigned int));
+SIGNATURE(cudaHostGetDevicePointer,
+          cudaError_t (*)(void **, void *, unsigned int));
 SIGNATURE(cudaMallocHost, cudaError_t (*)(void **, size_t));
 SIGNATURE(cudaFreeHost, cudaError_t (*)(void *));
 SIGNATURE(cudaPointerGetAttributes,
@@ -199,6 +202,8 @@ static void print_constants(void)
     VALUE(cudaCpuDeviceId);
     VALUE(cudaEnableDefault);
     VALUE(cudaDriverEntryPointSuccess);
+    VALUE(cudaHostRegisterPortable);
+    VALUE(cudaHostRegisterMapped);
     VALUE(cudaDriverEntryPointSymbolNotFound);
 }
 

@@ -201,6 +201,44 @@ cudaError_t cudaMallocHost(void **ptr, size_t size)
     return standin__leave(error);
 }
 
+static cudaError_t register_host(void *start, size_t size, unsigned int flags)
+{
+    struct standin_block block = { .start = start,
+                                   .bytes = start,
+                                   .size = size,
+                                   .device = standin__device(),
+                                   .is_pinned = true };
+
+    if (start == NULL || size == 0 ||
+        flags != (cudaHostRegisterPortable | cudaHostRegisterMapped) ||
+        standin__place(start, size) != STANDIN_PAGEABLE)
+        return cudaErrorInvalidValue;
+    standin__block_add(&block);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+{
+    cudaError_t error = enter_unsafe(__func__);
+
+    if (error == cudaSuccess)
+        error = register_host(ptr, size, flags);
+    return standin__leave(error);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost,
+                                     unsigned int flags)
+{
+    cudaError_t error = standin__enter_device(__func__);
+
+    if (error == cudaSuccess && (pDevice == NULL || flags != 0 ||
+                                 standin__place(pHost, 1) != STANDIN_PINNED))
+        error = cudaErrorInvalidValue;
+    if (error == cudaSuccess)
+        *pDevice = pHost;
+    return standin__leave(error);
+}
+
 static cudaError_t free_pinned(void *start)
 {
     struct standin_block block;

@@ -24,12 +24,6 @@ void jd__cuda_comm_abort(struct jd_comm *comm)
     atomic_store((atomic_bool *)(uintptr_t)comm->is_aborted, true);
 }
 
-void jd__cuda_comm_give_up(struct jd_comm *comm, const char *text)
-{
-    (void)text;
-    jd__cuda_comm_abort(comm);
-}
-
 jd_status jd__cuda_comm_poll(struct jd_comm *comm, const char *operation)
 {
     atomic_fetch_add(&fake_comm_polls, 1);

@@ -175,6 +175,13 @@ static void set_lane(int lane, uint64_t word)
     atomic_store(&fake_host.word, word);
 }
 
+static void abort_job(int code, const char *why)
+{
+    (void)code;
+    snprintf(fake_host.log, sizeof fake_host.log, "%s", why);
+    atomic_fetch_add(&fake_host.aborts, 1);
+}
+
 static char *describe_call(uint64_t number)
 {
     char *text;
@@ -205,6 +212,7 @@ struct fake_host fake_host = {
         .recorder_queue = queue_call,
         .recorder_set_lane = set_lane,
         .recorder_own_call = describe_call,
+        .abort_job = abort_job,
     },
 };
 

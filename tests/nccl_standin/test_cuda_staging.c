@@ -295,8 +295,8 @@ START_TEST(no_memory_is_told)
 {
     char host[100] = "";
     setenv("STANDIN_FAIL",
-           "cudaMallocHost:2:2,cudaMallocHost:3:2,cudaMalloc:2:2,"
-           "cudaMalloc:3:2", /* the first are the stream's own */
+           "cudaMallocHost:1:2,cudaMallocHost:2:2,cudaMalloc:2:2,"
+           "cudaMalloc:3:2", /* the first is the stream's scratch */
            1);
     start();
     UNIT_FAILS(run(host, 100, host, 100), JD_RESOURCE_EXHAUSTED,

@@ -106,16 +106,18 @@ START_TEST(a_queued_call_is_as_far_as_its_gpu)
     }
     ck_assert_int_eq(gpu_of(1), JD_GPU_QUEUED);
     ck_assert_uint_eq(jd__ring_gpu_call(&ring, JD_RING_LANES), 0);
-    ring.lanes[JD_RING_LANES - 1] = 2 * 2;
+    ring.lanes[JD_RING_LANES - 1] = jd__ring_lane_word(2, 0x7fff, false);
     ck_assert_int_eq(gpu_of(1), JD_GPU_DONE);
     ck_assert_int_eq(gpu_of(2), JD_GPU_STARTED);
     ck_assert_int_eq(gpu_of(3), JD_GPU_QUEUED);
     ck_assert_int_eq(gpu_of(4), JD_GPU_NONE);
     ck_assert_uint_eq(jd__ring_gpu_call(&ring, JD_RING_LANES), 2);
-    ring.lanes[JD_RING_LANES - 1] = 2 * 2 + 1;
+    ring.lanes[JD_RING_LANES - 1] = jd__ring_lane_word(2, 0x8000, true);
     ck_assert_int_eq(gpu_of(2), JD_GPU_DONE);
     ck_assert_int_eq(gpu_of(3), JD_GPU_QUEUED);
     ck_assert_uint_eq(jd__ring_gpu_call(&ring, JD_RING_LANES), 0);
+    ring.lanes[JD_RING_LANES - 1] = JD_RING_LANE_UNKNOWN;
+    ck_assert_int_eq(gpu_of(3), JD_GPU_DONE);
     jd__ring_set_lane(&ring, 3, 0);
     ck_assert_int_eq(gpu_of(3), JD_GPU_NONE);
 }
