@@ -84,8 +84,8 @@ static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
     inter->ins = calloc(places, sizeof *inter->ins);
     inter->outs = calloc(places, sizeof *inter->outs);
     if (inter->place == 0) {
-        inter->own = aligned_alloc(64, jd__inter_pass_size());
-        inter->other = aligned_alloc(64, jd__inter_pass_size());
+        inter->own = aligned_alloc(64, jd__inter_pass_size(comm));
+        inter->other = aligned_alloc(64, jd__inter_pass_size(comm));
     }
     return inter->ins && inter->outs &&
            (inter->place || (inter->own && inter->other));
@@ -98,7 +98,7 @@ jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
         make_arrays(comm->inter, comm))
         return JD_OK;
     jd__inter_destroy(comm);
-    return jd__fail_no_memory(operation, 2 * jd__inter_pass_size() +
+    return jd__fail_no_memory(operation, 2 * jd__inter_pass_size(comm) +
                                              (size_t)comm->size * sizeof(int));
 }
 

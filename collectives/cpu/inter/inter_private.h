@@ -57,7 +57,7 @@ struct jd_signature jd__inter_sign(const struct jd_collective *call);
 
 /* ---- inter_sync.c ------------------------------------------------------- */
 
-size_t jd__inter_pass_size(void);
+size_t jd__inter_pass_size(const struct jd_comm *comm);
 
 /* What members bring along. */
 enum jd_bringing {
@@ -97,7 +97,8 @@ struct jd_inter_sync {
 
 /* The most that a member tells its group; that all together may bring. */
 #define JD_INTER_BRING 4032
-#define JD_INTER_BRING_ALL ((size_t)64 << 10)
+#define JD_INTER_BRING_ALL ((size_t)32 << 10)
+#define JD_INTER_BRING_TWO ((size_t)64 << 10) /* of two, apart */
 
 /* Lets so many bytes of each member (of one: JD_BRING_SOURCE) come along or be
  * offered, or nothing where they are too many. Returns whether they surely

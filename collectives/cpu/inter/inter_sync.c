@@ -33,8 +33,8 @@ static_assert(sizeof(struct told) + JD_INTER_BRING <= JD_SHM_PAYLOAD,
 #define HEAD JD_INTER_RESULT_SPACE
 struct jd_inter_pass {
     struct jd_inter_result said;
-    _Alignas(64) char message[HEAD + JD_INTER_BRING_ALL];
     const char *data; /* behind the result that has come */
+    _Alignas(64) char message[];
 };
 
 /* What came of it. */
@@ -50,9 +50,23 @@ struct outcome {
 static_assert(sizeof(struct outcome) <= JD_SHM_BOUNCE_ALONE,
               "the outcome has its place");
 
-size_t jd__inter_pass_size(void)
+static bool are_two_apart(const struct jd_comm *comm)
 {
-    return sizeof(struct jd_inter_pass);
+    return comm->size == 2 && comm->num_groups == 2;
+}
+
+static size_t message_size(const struct jd_comm *comm)
+{
+    return HEAD +
+           (are_two_apart(comm) ? JD_INTER_BRING_TWO : JD_INTER_BRING_ALL);
+}
+
+/* A multiple of its alignment. */
+size_t jd__inter_pass_size(const struct jd_comm *comm)
+{
+    const size_t alignment = _Alignof(struct jd_inter_pass);
+    size_t bytes = offsetof(struct jd_inter_pass, message) + message_size(comm);
+    return (bytes + alignment - 1) / alignment * alignment;
 }
 
 static struct outcome *outcome_of(const struct jd_comm *comm)
@@ -80,11 +94,6 @@ static const char *brought_by(const struct jd_comm *comm,
 const char *jd__inter_brought(const struct jd_comm *comm)
 {
     return outcome_of(comm)->data;
-}
-
-static bool are_two_apart(const struct jd_comm *comm)
-{
-    return comm->size == 2 && comm->num_groups == 2;
 }
 
 /* What each brings stays where it came. */
@@ -154,18 +163,20 @@ static size_t brought_bytes(const struct jd_comm *comm, jd_dtype dtype,
     return bytes / jd_dtype_size(dtype) * jd_dtype_size(jd__fold_wide(dtype));
 }
 
-/* Between two groups each sends half of what all bring, at once. */
-static size_t most_brought(const struct jd_comm *comm, enum jd_bringing brings)
+/* Two, apart, send half of what both bring, at once, and publish nothing. */
+static size_t most_brought(const struct jd_comm *comm,
+                           const struct jd_inter_sync *sync,
+                           enum jd_bringing brings)
 {
-    return brings == JD_BRING_ALL && comm->num_groups == 2
-               ? JD_INTER_BRING_ALL
-               : JD_INTER_BRING_ALL / 2;
+    return brings == JD_BRING_ALL && sync->takes_each && are_two_apart(comm)
+               ? JD_INTER_BRING_TWO
+               : JD_INTER_BRING_ALL;
 }
 
 bool jd__inter_bring(const struct jd_comm *comm, struct jd_inter_sync *sync,
                      enum jd_bringing brings, size_t bytes)
 {
-    size_t most = most_brought(comm, brings);
+    size_t most = most_brought(comm, sync, brings);
     bool fits = bytes <= most &&
                 brought_bytes(comm, sync->call->dtype, brings, bytes) <= most;
     sync->bytes = bytes;
@@ -376,7 +387,7 @@ static jd_status check_other(const struct jd_comm *comm,
         .to = comm->index,
     };
     return jd__inter_result_check(result, comm->size, comm->size,
-                                  JD_INTER_BRING_ALL, &ends);
+                                  message_size(comm) - HEAD, &ends);
 }
 
 /* Data that came, below or above the own. */
@@ -503,7 +514,7 @@ static struct jd_pair_end incoming_end(struct jd_comm *comm,
     if (round->from < 0)
         return (struct jd_pair_end){ -1, NULL, 0 };
     return (struct jd_pair_end){ jd__inter_member(comm->inter, round->from, 0),
-                                 other->message, sizeof other->message };
+                                 other->message, message_size(comm) };
 }
 
 static void use_time(const struct jd_comm *comm,

@@ -35,7 +35,7 @@ struct message {
  * never touched. */
 union incoming {
     struct message message;
-    char result[sizeof(struct jd_inter_result) + 16 + JD_INTER_BRING_ALL];
+    char result[sizeof(struct jd_inter_result) + 16 + JD_INTER_BRING_TWO];
 };
 
 /* Announced by a member, and not asked for yet. */

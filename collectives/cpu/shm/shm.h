@@ -218,7 +218,7 @@ void *jd__shm_at(const struct jd_shm_group *group, int member, uint64_t place,
 /* A member's bounce memory: JD_SHM_BOUNCE bytes that all members may read
  * and write, in the order that meetings and steps give. */
 #define JD_SHM_BOUNCE ((size_t)1 << 20)
-#define JD_SHM_BOUNCE_ALONE ((size_t)68 << 10) /* of a member that is alone */
+#define JD_SHM_BOUNCE_ALONE ((size_t)36 << 10) /* of a member that is alone */
 char *jd__shm_bounce(const struct jd_shm_group *group, int member);
 
 #endif
