@@ -103,6 +103,7 @@ START_TEST(whom_a_gpu_waits_for_is_named)
     calls[0][CALLS - 1].state = JD_CALL_DONE;
     find();
     ck_assert_int_eq(list.count, 0);
+    groups_finish(&culprits);
     partings_finish(&list);
     calls[0][CALLS - 1].gpu = JD_GPU_STARTED;
     find();
