@@ -66,7 +66,7 @@ line_of() {
 
 has_libdw() {
     [[ $(ldconfig -p) == *libdw.so.1* ]] &&
-        "$build/tools/jd-info" --build | grep -qE '^libdw +[0-9]'
+        [[ $("$build/tools/jd-info" --build) =~ libdw\ +[0-9] ]]
 }
 
 check_lines() {

@@ -114,7 +114,7 @@ check_launchers() {
 
 has_lines() {
     [[ $(ldconfig -p) == *libdw.so.1* ]] &&
-        "$build/tools/jd-info" --build | grep -qE '^libdw +[0-9]'
+        [[ $("$build/tools/jd-info" --build) =~ libdw\ +[0-9] ]]
 }
 
 # Standard error is a file, which Fortran writes when it pleases.
