@@ -122,27 +122,36 @@ static uint32_t digest_of(const void *address)
     return (uint32_t)(digest ^ digest >> 32) | 1;
 }
 
-/* Of places that were asked for before: the loader takes 3 us to find one, and
- * a program calls from few. What was loaded anew at an address has the digest
- * of what lay there, in every process alike. */
+/*
+ * Of places that were asked for before: the loader takes 3 us to find one, and
+ * a program calls from few. An entry is the digest and, by it, the address:
+ * what two threads have written at once belongs to neither. Not of each thread:
+ * a library that is loaded late has little room for that. What was loaded anew
+ * at an address has the digest of what lay there, in every process alike.
+ */
 enum { KNOWN_SITES = 64 }; /* a power of two */
-static _Thread_local struct {
-    const void *address;
-    uint32_t digest;
+static struct {
+    _Atomic uint64_t key; /* the address and the digest, by exclusive or */
+    _Atomic uint64_t digest;
 } known[KNOWN_SITES];
 
 uint32_t jd__site_compared(void)
 {
-    const void *caller = jd__progress_thread.caller;
-    if (!atomic_load_explicit(&compares, memory_order_relaxed))
+    uint64_t caller = (uintptr_t)jd__progress_thread.caller;
+    if (!atomic_load_explicit(&compares, memory_order_relaxed) || !caller)
         return 0;
-    unsigned place = (unsigned)((uintptr_t)caller * 0x9e3779b1u >> 20);
-    place %= KNOWN_SITES;
-    if (known[place].address != caller || !caller) {
-        known[place].digest = digest_of(caller);
-        known[place].address = caller;
-    }
-    return known[place].digest;
+    unsigned place = (unsigned)(caller * 0x9e3779b1u >> 20) % KNOWN_SITES;
+    uint64_t digest =
+        atomic_load_explicit(&known[place].digest, memory_order_relaxed);
+    uint64_t key =
+        atomic_load_explicit(&known[place].key, memory_order_relaxed);
+    if ((key ^ digest) == caller)
+        return (uint32_t)digest;
+    digest = digest_of(jd__progress_thread.caller);
+    atomic_store_explicit(&known[place].digest, digest, memory_order_relaxed);
+    atomic_store_explicit(&known[place].key, caller ^ digest,
+                          memory_order_relaxed);
+    return (uint32_t)digest;
 }
 
 /* ---- of another process -------------------------------------------------- */
