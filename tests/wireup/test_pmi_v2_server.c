@@ -4,35 +4,9 @@
  * processes that say what MPICH's and Slurm's clients say, and some that say
  * what nobody should.
  */
-#include "tests/unit/unit.h"
-#include "tests/wireup/hosts.h"
+#include "tests/wireup/pmi_jobs.h"
 
-#include <signal.h>
-#include <stdio.h>
-
-static struct job job;
-
-static void open_pmi(int count, const char *hosts)
-{
-    job_open(&job, count, hosts);
-    job.asks_by_pmi = true;
-    job_start_servers(&job);
-}
-
-static void expect_all(const char *word, const char *mapping)
-{
-    char line[128];
-    for (int i = 0; i < job.count; i++) {
-        snprintf(line, sizeof line, "%s %d %d %s\n", word, i, job.count,
-                 mapping);
-        job_expect_word(&job, i, line);
-    }
-}
-
-static const struct {
-    int count;
-    const char *hosts, *mapping;
-} shapes[] = {
+static const struct pmi_shape shapes[] = {
     { 1, "0", "(vector,(0,1,1))" },
     { 4, "0,1,2,3", "(vector,(0,1,4))" },
     { 5, "0,3,4;1;2", "(vector,(0,3,1),(0,1,2))" },
@@ -41,44 +15,19 @@ enum { NUM_SHAPES = sizeof shapes / sizeof *shapes };
 
 START_TEST(all_have_what_all_have_put)
 {
-    open_pmi(shapes[_i].count, shapes[_i].hosts);
-    job_start_members(&job, "plain");
-    expect_all("ok", shapes[_i].mapping);
-    job_expect_exits(&job, 0);
-    job_expect_nothing_left(&job);
-    job_expect_no_error(&job);
-    ck_assert_uint_le(job_count_keys(&job, "fence"), job.num_hosts);
-    job_close(&job);
+    run_plain(&shapes[_i]);
 }
 END_TEST
 
 START_TEST(an_abort_ends_the_host)
 {
-    open_pmi(3, "0,1,2");
-    job_start_members(&job, "abort");
-    expect_all("up", "(vector,(0,1,3))");
-    job_release(&job, 2);
-    job_expect_exit(&job, 2, 7);
-    job_expect_exits(&job, -SIGKILL);
-    job_expect_nothing_left(&job);
-    job_expect_error(&job, "jd-pmix-server on node-0: process 2 (pid ");
-    job_expect_error(&job, ") called PMI_Abort (\"enough is enough\")");
-    job_close(&job);
+    run_abort(") called PMI_Abort (\"enough is enough\")");
 }
 END_TEST
 
 START_TEST(a_process_dies)
 {
-    open_pmi(4, "0,1;2,3");
-    job_start_members(&job, "wait");
-    expect_all("up", "(vector,(0,2,2))");
-    kill(job.members[3].pid, SIGKILL);
-    job_expect_exit(&job, 3, -SIGKILL);
-    job_lose_agent(&job, 3);
-    for (int i = 0; i < 3; i++)
-        job_expect_exit(&job, i, -SIGKILL);
-    job_expect_nothing_left(&job);
-    job_close(&job);
+    run_death();
 }
 END_TEST
 
