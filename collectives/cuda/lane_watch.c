@@ -8,10 +8,10 @@
 #include <pthread.h>
 
 #define ROUND_SECONDS 0.1
-#define LOOK_SECONDS 1.0 /* between two looks at what a call waits for */
-#define SLEPT_SECONDS                                                          \
-    2.0 /* a round that is so late: the process was stopped                    \
-         */
+/* Between two looks at what a call waits for. */
+#define LOOK_SECONDS 1.0
+/* A round that is so late: the process was stopped. */
+#define SLEPT_SECONDS 2.0
 
 /* Of the process. */
 static struct {

@@ -85,8 +85,8 @@ struct jd_inter_sync {
      * written of out, to tell the group where the buffers are. */
     size_t in_bytes, out_bytes;
     bool hides; /* in is not to be read after it: out lies over it */
-    bool
-        takes_each; /* what all bring is read by jd__inter_brought_by() alone */
+    /* What all bring is read by jd__inter_brought_by() alone. */
+    bool takes_each;
 
     /* Called once the group has met, by all members of a group whose buffers
      * are not all seen: what is done in it is seen by those who await the step
