@@ -23,11 +23,7 @@ read -ra cc <<<"${CC:-cc}"
 
 # check NAME COMMAND...: one result; later ones need it.
 check() {
-    local name=$1 status=0
-    shift
-    "$@" >"$work/out" 2>&1 || status=$?
-    tap_result "$name" "$status" "$work/out"
-    ((status == 0)) || tap_done
+    tap_run "$@" || tap_done
 }
 
 # What is installed matters here, not how fast it runs.

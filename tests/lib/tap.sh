@@ -49,6 +49,17 @@ tap_result() {
     esac
 }
 
+# tap_run NAME COMMAND...: one result by the command's exit status, which it
+# returns; $work/out has the output.
+# shellcheck disable=SC2154 # the caller has it
+tap_run() {
+    local name=$1 status=0
+    shift
+    "$@" >"$work/out" 2>&1 || status=$?
+    tap_result "$name" "$status" "$work/out"
+    return "$status"
+}
+
 # Takes in the results on standard input, which another shell counted.
 tap_replay() {
     local line
