@@ -190,22 +190,51 @@ static int tag_of(const struct jd_channel *channel, int to, int from)
            (channel->numbers ? channel->numbers[from] : 0);
 }
 
+/* Inside the lock. */
+static int receive_locked(struct jd_channel *channel,
+                          const struct jd_message_end *from,
+                          MPI_Request *ret_request, struct jd_wait_end *ret_end)
+{
+    int process = channel->processes[from->member];
+    int tag = tag_of(channel, channel->index, from->member);
+    assert(from->bytes <= JD_GROUP_MAX_MESSAGE);
+    *ret_end = jd__channel_end(channel, from->member);
+    int code = MPI_Irecv(from->data, (int)from->bytes, MPI_BYTE, process, tag,
+                         channel->runtime->world.comm, ret_request);
+    ret_end->receives = code == MPI_SUCCESS;
+    return code;
+}
+
+static int send_locked(struct jd_channel *channel,
+                       const struct jd_message_end *to,
+                       MPI_Request *ret_request, struct jd_wait_end *ret_end)
+{
+    int process = channel->processes[to->member];
+    int tag = tag_of(channel, to->member, channel->index);
+    assert(to->bytes <= JD_GROUP_MAX_MESSAGE);
+    *ret_end = jd__channel_end(channel, to->member);
+    jd__message_count_sent(process);
+    return MPI_Isend(to->data, (int)to->bytes, MPI_BYTE, process, tag,
+                     channel->runtime->world.comm, ret_request);
+}
+
+static jd_status check_started(struct jd_channel *channel, int code,
+                               const char *call)
+{
+    return jd__channel_note(channel,
+                            jd__mpi_check(code, call, channel->wait.operation));
+}
+
 jd_status jd__channel_start_receive(struct jd_channel *channel, int member,
                                     void *data, size_t bytes,
                                     MPI_Request *ret_request,
                                     struct jd_wait_end *ret_end)
 {
-    int process = channel->processes[member];
-    int tag = tag_of(channel, channel->index, member);
-    assert(bytes <= JD_GROUP_MAX_MESSAGE);
-    *ret_end = jd__channel_end(channel, member);
+    struct jd_message_end from = { member, data, bytes };
     jd__mpi_lock();
-    int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, process, tag,
-                         channel->runtime->world.comm, ret_request);
+    int code = receive_locked(channel, &from, ret_request, ret_end);
     jd__mpi_unlock();
-    ret_end->receives = code == MPI_SUCCESS;
-    return jd__channel_note(
-        channel, jd__mpi_check(code, "MPI_Irecv", channel->wait.operation));
+    return check_started(channel, code, "MPI_Irecv");
 }
 
 jd_status jd__channel_start_send(struct jd_channel *channel, int member,
@@ -213,17 +242,28 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
                                  MPI_Request *ret_request,
                                  struct jd_wait_end *ret_end)
 {
-    int process = channel->processes[member];
-    int tag = tag_of(channel, member, channel->index);
-    assert(bytes <= JD_GROUP_MAX_MESSAGE);
-    *ret_end = jd__channel_end(channel, member);
-    jd__message_count_sent(process);
+    struct jd_message_end to = { member, (void *)data, bytes };
     jd__mpi_lock();
-    int code = MPI_Isend(data, (int)bytes, MPI_BYTE, process, tag,
-                         channel->runtime->world.comm, ret_request);
+    int code = send_locked(channel, &to, ret_request, ret_end);
     jd__mpi_unlock();
-    return jd__channel_note(
-        channel, jd__mpi_check(code, "MPI_Isend", channel->wait.operation));
+    return check_started(channel, code, "MPI_Isend");
+}
+
+jd_status jd__channel_start_both(struct jd_channel *channel,
+                                 const struct jd_message_end *from,
+                                 const struct jd_message_end *to,
+                                 MPI_Request *requests,
+                                 struct jd_wait_end *ends)
+{
+    const char *call = "MPI_Irecv";
+    jd__mpi_lock();
+    int code = receive_locked(channel, from, &requests[0], &ends[0]);
+    if (code == MPI_SUCCESS) {
+        call = "MPI_Isend";
+        code = send_locked(channel, to, &requests[1], &ends[1]);
+    }
+    jd__mpi_unlock();
+    return check_started(channel, code, call);
 }
 
 jd_status jd__channel_wait_for(struct jd_channel *channel,

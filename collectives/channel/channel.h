@@ -126,6 +126,13 @@ const char *jd__channel_operation(const struct jd_channel *channel);
 size_t jd__channel_piece(const struct jd_channel *channel);
 void jd__channel_set_piece(struct jd_channel *channel, size_t bytes);
 
+/* A member, and what is sent to it or comes from it. */
+struct jd_message_end {
+    int member;
+    void *data;
+    size_t bytes;
+};
+
 /*
  * Starts one message, at most JD_GROUP_MAX_MESSAGE bytes: any number of them,
  * in the order of the calls where they go the same way. Returns: JD_OK;
@@ -139,6 +146,13 @@ jd_status jd__channel_start_send(struct jd_channel *channel, int member,
                                  const void *data, size_t bytes,
                                  MPI_Request *ret_request,
                                  struct jd_wait_end *ret_end);
+
+/* One that comes and one that goes, as requests[0] and [1]. */
+jd_status jd__channel_start_both(struct jd_channel *channel,
+                                 const struct jd_message_end *from,
+                                 const struct jd_message_end *to,
+                                 MPI_Request *requests,
+                                 struct jd_wait_end *ends);
 
 /*
  * Waits for all of the caller's requests, or for one (ret_index: which; -1

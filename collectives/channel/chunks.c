@@ -66,10 +66,10 @@ static size_t cut_piece(const struct ring *ring, struct chunk_range *range,
 
 /* The next piece of the range, to or from a party; none is left of an empty
  * one. */
-static struct jd_pair_end next_end(const struct ring *ring, int party,
-                                   struct chunk_range *range)
+static struct jd_message_end next_end(const struct ring *ring, int party,
+                                      struct chunk_range *range)
 {
-    struct jd_pair_end end = { -1, NULL, 0 };
+    struct jd_message_end end = { -1, NULL, 0 };
     char *data;
     if (!range->left)
         return end;
@@ -84,8 +84,8 @@ static jd_status move_piece(const struct ring *ring,
                             struct chunk_range *out, struct chunk_range *in)
 {
     struct jd_pair pair;
-    struct jd_pair_end from = next_end(ring, round->from, in);
-    struct jd_pair_end to = next_end(ring, round->to, out);
+    struct jd_message_end from = next_end(ring, round->from, in);
+    struct jd_message_end to = next_end(ring, round->to, out);
     jd_status status = jd__pair_post(ring->channel, &pair, from, to);
     return status == JD_OK ? jd__pair_finish(ring->channel, &pair) : status;
 }

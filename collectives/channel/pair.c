@@ -3,24 +3,26 @@
 #include "collectives/channel/pair.h"
 
 jd_status jd__pair_post(struct jd_channel *channel, struct jd_pair *pair,
-                        struct jd_pair_end from, struct jd_pair_end to)
+                        struct jd_message_end from, struct jd_message_end to)
 {
-    jd_status status = JD_OK;
+    bool receives = from.member >= 0 && from.bytes;
+    bool sends = to.member >= 0 && to.bytes;
     pair->requests[0] = pair->requests[1] = MPI_REQUEST_NULL;
-    pair->from = from.bytes ? from.member : -1;
+    pair->from = receives ? from.member : -1;
     pair->bytes = from.bytes;
     pair->ends[0] = pair->ends[1] =
         jd__channel_end(channel, jd__channel_index(channel));
-    if (from.member >= 0 && from.bytes) {
-        status = jd__channel_start_receive(channel, from.member, from.data,
-                                           from.bytes, &pair->requests[0],
-                                           &pair->ends[0]);
-    }
-    if (to.member >= 0 && to.bytes && status == JD_OK) {
-        status = jd__channel_start_send(channel, to.member, to.data, to.bytes,
-                                        &pair->requests[1], &pair->ends[1]);
-    }
-    return status;
+    if (receives && sends)
+        return jd__channel_start_both(channel, &from, &to, pair->requests,
+                                      pair->ends);
+    if (receives)
+        return jd__channel_start_receive(channel, from.member, from.data,
+                                         from.bytes, &pair->requests[0],
+                                         &pair->ends[0]);
+    if (sends)
+        return jd__channel_start_send(channel, to.member, to.data, to.bytes,
+                                      &pair->requests[1], &pair->ends[1]);
+    return JD_OK;
 }
 
 jd_status jd__pair_fail_length(const struct jd_channel *channel, int member,

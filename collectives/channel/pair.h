@@ -5,8 +5,8 @@
  *
  *     struct jd_pair pair;
  *     status = jd__pair_post(channel, &pair,
- *                            (struct jd_pair_end){ i, in, 64 },
- *                            (struct jd_pair_end){ j, out, 32 });
+ *                            (struct jd_message_end){ i, in, 64 },
+ *                            (struct jd_message_end){ j, out, 32 });
  *     ... what else there is to do ...
  *     if (status == JD_OK)
  *         status = jd__pair_finish(channel, &pair);
@@ -26,16 +26,9 @@ struct jd_pair {
     int came[JD_WAIT_CAME]; /* how many did, once it is finished */
 };
 
-/* Where a message goes to, or comes from; zero bytes are none, and a member
- * that is -1 nobody. */
-struct jd_pair_end {
-    int member;
-    void *data;
-    size_t bytes;
-};
-
+/* Zero bytes are no message, and a member that is -1 is nobody. */
 jd_status jd__pair_post(struct jd_channel *channel, struct jd_pair *pair,
-                        struct jd_pair_end from, struct jd_pair_end to);
+                        struct jd_message_end from, struct jd_message_end to);
 
 /* Blocks: as jd__channel_wait_for(). Returns: as that; INTERNAL where less came
  * than was to. */

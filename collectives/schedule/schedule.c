@@ -77,6 +77,12 @@ static struct jd_round exchange_round(const struct core *c, int self, int step)
     };
 }
 
+static int merge_rounds(const struct jd_schedule *s)
+{
+    struct core c = core_of(s->parties);
+    return c.extra ? c.log + 2 : c.log;
+}
+
 static struct jd_round merge_round(const struct jd_schedule *s, int k)
 {
     struct core c = core_of(s->parties);
@@ -98,6 +104,83 @@ static struct jd_round merge_round(const struct jd_schedule *s, int k)
     else
         round.from = gives ? self + 1 : self - 1;
     return round;
+}
+
+/* ---- merge by fours ------------------------------------------------------ */
+
+#define FOUR 4
+
+/* The merge among the first of each four. */
+static struct jd_schedule firsts_of(const struct jd_schedule *s)
+{
+    return (struct jd_schedule){ .kind = JD_SCHEDULE_MERGE,
+                                 .parties = (s->parties - 1) / FOUR + 1,
+                                 .self = s->self / FOUR };
+}
+
+/* The blocks of whole fours, of which the last may have less. */
+static struct jd_blocks blocks_of_fours(const struct jd_schedule *s,
+                                        struct jd_blocks fours)
+{
+    int first = fours.first * FOUR, end = s->parties;
+    if (fours.first + fours.count < (s->parties - 1) / FOUR + 1)
+        end = (fours.first + fours.count) * FOUR;
+    return (struct jd_blocks){ first, end - first, 0 };
+}
+
+static struct jd_round firsts_round(const struct jd_schedule *s, int k)
+{
+    struct jd_schedule firsts = firsts_of(s);
+    struct jd_round round = idle;
+    if (s->self % FOUR == 0)
+        round = merge_round(&firsts, k);
+    if (round.to >= 0)
+        round.to *= FOUR;
+    if (round.from >= 0)
+        round.from *= FOUR;
+    round.out = blocks_of_fours(s, round.out);
+    round.in = blocks_of_fours(s, round.in);
+    return round;
+}
+
+/* The i-th of each four gives its first what it has. */
+static struct jd_round give_round(const struct jd_schedule *s, int i)
+{
+    int place = s->self % FOUR, first = s->self - place;
+    struct jd_round round = idle;
+    round.in = round.out = (struct jd_blocks){ first + i, 1, 0 };
+    round.then = JD_THEN_FOLD_ABOVE;
+    if (place == i)
+        round.to = first;
+    else if (place == 0 && i < s->parties - first)
+        round.from = first + i;
+    return round;
+}
+
+/* It gets all. */
+static struct jd_round get_round(const struct jd_schedule *s, int i)
+{
+    struct jd_round given = give_round(s, i), round = idle;
+    round.in = round.out = (struct jd_blocks){ 0, s->parties, 0 };
+    round.to = given.from;
+    round.from = given.to;
+    return round;
+}
+
+static int rounds_by_fours(const struct jd_schedule *s)
+{
+    struct jd_schedule firsts = firsts_of(s);
+    return FOUR - 1 + merge_rounds(&firsts) + FOUR - 1;
+}
+
+static struct jd_round fours_round(const struct jd_schedule *s, int k)
+{
+    struct jd_schedule firsts = firsts_of(s);
+    int rounds = merge_rounds(&firsts);
+    if (k < FOUR - 1)
+        return give_round(s, k + 1);
+    k -= FOUR - 1;
+    return k < rounds ? firsts_round(s, k) : get_round(s, k - rounds + 1);
 }
 
 /* ---- reduce_scatter and all_gather --------------------------------------- */
@@ -196,13 +279,16 @@ static struct jd_round bruck_round(const struct jd_schedule *s, int k)
 
 int jd__schedule_rounds(const struct jd_schedule *s)
 {
-    int log = jd__schedule_log2(s->parties);
-    if (s->kind == JD_SCHEDULE_PAIRS)
+    switch (s->kind) {
+    case JD_SCHEDULE_MERGE:
+        return merge_rounds(s);
+    case JD_SCHEDULE_MERGE_BY_FOURS:
+        return rounds_by_fours(s);
+    case JD_SCHEDULE_PAIRS:
         return s->parties;
-    if (s->kind != JD_SCHEDULE_MERGE)
-        return log;
-    struct core c = core_of(s->parties);
-    return c.extra ? c.log + 2 : c.log;
+    default:
+        return jd__schedule_log2(s->parties);
+    }
 }
 
 struct jd_round jd__schedule_round(const struct jd_schedule *s, int k)
@@ -210,6 +296,8 @@ struct jd_round jd__schedule_round(const struct jd_schedule *s, int k)
     switch (s->kind) {
     case JD_SCHEDULE_MERGE:
         return merge_round(s, k);
+    case JD_SCHEDULE_MERGE_BY_FOURS:
+        return fours_round(s, k);
     case JD_SCHEDULE_REDUCE_SCATTER:
         return halving_round(s, k);
     case JD_SCHEDULE_ALL_GATHER:
@@ -237,6 +325,7 @@ const char *jd__schedule_name(enum jd_schedule_kind kind)
 {
     static const char *const names[JD_SCHEDULE_KINDS] = {
         [JD_SCHEDULE_MERGE] = "merge",
+        [JD_SCHEDULE_MERGE_BY_FOURS] = "merge by fours",
         [JD_SCHEDULE_REDUCE_SCATTER] = "reduce_scatter",
         [JD_SCHEDULE_ALL_GATHER] = "all_gather",
         [JD_SCHEDULE_SCATTER] = "scatter",

@@ -38,6 +38,12 @@ enum jd_schedule_kind {
      * no power of two, of which each party has a part in one or two. */
     JD_SCHEDULE_MERGE,
 
+    /* The same with half the messages, for parties that wait for each other's
+     * processors: the first of each four merges what they have, those do as
+     * above, and give the three what came of it. The way is as long, but that
+     * the first's three messages come, and go, one after the other. */
+    JD_SCHEDULE_MERGE_BY_FOURS,
+
     /* Of the vector of T blocks each party gets its own, folded.
      * ceil(log2 T) rounds, T - 1 blocks sent. */
     JD_SCHEDULE_REDUCE_SCATTER,

@@ -485,13 +485,15 @@ static void count_done(const struct requests *all, const int *index)
         count_end(&all->ends[i]);
 }
 
-/* Within the lock: MPI's statuses say how long what came is. */
-static int count_bytes(const struct jd_wait *wait, const MPI_Status *statuses,
-                       int count)
+/* Within the lock: MPI's statuses say how long what came is. What went has no
+ * length. */
+static int count_bytes(const struct jd_wait *wait, const struct requests *all,
+                       const MPI_Status *statuses, int count)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < count && code == MPI_SUCCESS; i++)
-        code = MPI_Get_count(&statuses[i], MPI_BYTE, &wait->came[i]);
+        if (count == 1 || all->ends[i].receives)
+            code = MPI_Get_count(&statuses[i], MPI_BYTE, &wait->came[i]);
     return code;
 }
 
@@ -505,7 +507,7 @@ static int test_locked(const struct jd_wait *wait, const struct requests *all,
         ret_index ? MPI_Testany(all->count, all->requests, ret_index, done, any)
                   : MPI_Testall(all->count, all->requests, done, each);
     if (code == MPI_SUCCESS && *done && wait->came)
-        code = count_bytes(wait, came, ret_index ? 1 : all->count);
+        code = count_bytes(wait, all, came, ret_index ? 1 : all->count);
     return code;
 }
 

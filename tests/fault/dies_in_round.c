@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * dies_in_round CALL NUMBER [WORD] - in one call process 3 kills itself in
- * place of its message of that number; a call of fewer messages ends well, and
- * says "no such message". Each process stands for a host (JD_SHARED_MEMORY=0).
- * WORD is for the runner, which looks for processes that are left.
+ * dies_in_round CALL VICTIM NUMBER [WORD] - in one call process VICTIM kills
+ * itself in place of its message of that number; a call of fewer messages ends
+ * well, and says "no such message". Each process stands for a host
+ * (JD_SHARED_MEMORY=0). WORD is for the runner, which looks for processes that
+ * are left.
  */
 #include "jd.h"
 
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VICTIM = 3, LONG = 256 << 10, MOST = 16 };
+enum { LONG = 256 << 10, MOST = 16 };
 
 static int left = -1; /* messages until then; negative: it does not die */
 
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
 {
     int n;
     jd_mesh *mesh;
-    if (argc < 3)
+    if (argc < 4)
         return 2;
     JD_CHECK(jd_initialize());
     jd_devices(&n);
@@ -87,8 +88,8 @@ int main(int argc, char **argv)
     me = jd_mesh_shard(mesh);
     JD_CHECK(jd_barrier(me, "p")); /* its first use */
     JD_CHECK(jd_sync_global_devices("all are there"));
-    if (jd_process_index() == VICTIM)
-        left = atoi(argv[2]);
+    if (jd_process_index() == atoi(argv[2]))
+        left = atoi(argv[3]);
     JD_CHECK(run(argv[1]));
     bool was_last = left > 0;
     left = -1;

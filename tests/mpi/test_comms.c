@@ -124,10 +124,10 @@ static void write_to_all(struct jd_comm *comm, const struct plan *plan,
     for (int i = 0; i < comm->size; i++) {
         said[i] = (struct words){ plan->members[self_place]->id,
                                   plan->members[i]->id, round };
-        EXPECT_OK(
-            jd__pair_post(comm->wire, &pairs[i],
-                          (struct jd_pair_end){ i, &heard[i], sizeof heard[i] },
-                          (struct jd_pair_end){ i, &said[i], sizeof said[i] }));
+        EXPECT_OK(jd__pair_post(
+            comm->wire, &pairs[i],
+            (struct jd_message_end){ i, &heard[i], sizeof heard[i] },
+            (struct jd_message_end){ i, &said[i], sizeof said[i] }));
     }
     for (int i = 0; i < comm->size; i++)
         EXPECT_OK(jd__pair_finish(comm->wire, &pairs[i]));

@@ -248,8 +248,9 @@ static void expect_short(jd_status status, int came, int wanted)
 static int hear(struct jd_channel *own, void *data, size_t bytes)
 {
     struct jd_pair pair;
-    EXPECT_OK(jd__pair_post(own, &pair, (struct jd_pair_end){ 0, data, bytes },
-                            (struct jd_pair_end){ -1, NULL, 0 }));
+    EXPECT_OK(jd__pair_post(own, &pair,
+                            (struct jd_message_end){ 0, data, bytes },
+                            (struct jd_message_end){ -1, NULL, 0 }));
     EXPECT_OK(jd__pair_finish_any(own, &pair));
     return pair.came[0];
 }
@@ -257,8 +258,8 @@ static int hear(struct jd_channel *own, void *data, size_t bytes)
 static void say(struct jd_channel *own, void *data, size_t bytes)
 {
     struct jd_pair pair;
-    EXPECT_OK(jd__pair_post(own, &pair, (struct jd_pair_end){ -1, NULL, 0 },
-                            (struct jd_pair_end){ 0, data, bytes }));
+    EXPECT_OK(jd__pair_post(own, &pair, (struct jd_message_end){ -1, NULL, 0 },
+                            (struct jd_message_end){ 0, data, bytes }));
     EXPECT_OK(jd__pair_finish(own, &pair));
 }
 

@@ -643,8 +643,8 @@ static void say(const void *data, size_t bytes)
 {
     struct jd_pair pair;
     EXPECT_OK(jd__pair_post(comm->wire, &pair,
-                            (struct jd_pair_end){ -1, NULL, 0 },
-                            (struct jd_pair_end){ 0, (void *)data, bytes }));
+                            (struct jd_message_end){ -1, NULL, 0 },
+                            (struct jd_message_end){ 0, (void *)data, bytes }));
     EXPECT_OK(jd__pair_finish(comm->wire, &pair));
 }
 
@@ -692,8 +692,8 @@ static void get_short(void)
     struct jd_pair pair;
     struct jd_collective call = call_of(JD_ACTIVITY_PSUM, JD_F32, 2);
     EXPECT_OK(jd__pair_post(comm->wire, &pair,
-                            (struct jd_pair_end){ 1, data, 64 },
-                            (struct jd_pair_end){ -1, NULL, 0 }));
+                            (struct jd_message_end){ 1, data, 64 },
+                            (struct jd_message_end){ -1, NULL, 0 }));
     expect_short(jd__pair_finish(comm->wire, &pair), 60, 64);
     expect_short(jd__inter_all_reduce(comm, &call, JD_REDUCE_SUM), head + 4,
                  head + 8);

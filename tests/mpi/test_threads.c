@@ -103,8 +103,8 @@ static void pass_on(struct jd_channel *group, int distance)
         out[i] = index * LONG + i;
     struct jd_pair pair;
     EXPECT_OK(jd__pair_post(
-        group, &pair, (struct jd_pair_end){ from, in, sizeof in },
-        (struct jd_pair_end){ (index + distance) % size, out, sizeof out }));
+        group, &pair, (struct jd_message_end){ from, in, sizeof in },
+        (struct jd_message_end){ (index + distance) % size, out, sizeof out }));
     EXPECT_OK(jd__pair_finish(group, &pair));
     for (int i = 0; i < LONG; i++)
         EXPECT(in[i] == from * LONG + i, "[%d] is %d", i, in[i]);

@@ -5,6 +5,7 @@
  */
 #include "collectives/cpu/inter/inter_private.h"
 #include "runtime/recorder/site.h"
+#include "runtime/topology/crowd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -91,15 +92,38 @@ static bool make_arrays(struct jd_inter *inter, const struct jd_comm *comm)
            (inter->place || (inter->own && inter->other));
 }
 
+/* Leaders that share processors spare each other messages; the others each have
+ * the shortest way. Of two there is one way. */
+static jd_status choose_merge(const struct jd_comm *comm, const char *operation)
+{
+    struct jd_inter *inter = comm->inter;
+    bool is_crowded = false;
+    int groups = comm->num_groups;
+    int *leaders = calloc((size_t)groups, sizeof *leaders);
+    if (!leaders)
+        return jd__fail_no_memory(operation, (size_t)groups * sizeof *leaders);
+    for (int t = 0; t < groups; t++)
+        leaders[t] = comm->processes[jd__inter_member(inter, t, 0)];
+    jd_status status = jd__crowd_find(comm->runtime->topology, leaders, groups,
+                                      operation, &is_crowded);
+    inter->merge = is_crowded && groups > 2 ? JD_SCHEDULE_MERGE_BY_FOURS
+                                            : JD_SCHEDULE_MERGE;
+    free(leaders);
+    return status;
+}
+
 jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
 {
+    size_t bytes =
+        2 * jd__inter_pass_size(comm) + (size_t)comm->size * sizeof(int);
     comm->inter = calloc(1, sizeof *comm->inter);
-    if (comm->inter && make_layout(comm->inter, comm) &&
-        make_arrays(comm->inter, comm))
-        return JD_OK;
-    jd__inter_destroy(comm);
-    return jd__fail_no_memory(operation, 2 * jd__inter_pass_size(comm) +
-                                             (size_t)comm->size * sizeof(int));
+    jd_status status = comm->inter && make_layout(comm->inter, comm) &&
+                               make_arrays(comm->inter, comm)
+                           ? choose_merge(comm, operation)
+                           : jd__fail_no_memory(operation, bytes);
+    if (status != JD_OK)
+        jd__inter_destroy(comm);
+    return status;
 }
 
 /* After a failure messages may be under way: MPI still writes into what they

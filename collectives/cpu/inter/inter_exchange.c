@@ -123,8 +123,9 @@ static jd_status post_next(struct run *run, const struct flow *f, size_t begin)
         return status;
     size_t number = run->posted++;
     struct message *m = &run->messages[number % WINDOW];
-    struct jd_pair_end from = { f->from, NULL, bytes_at(run, &f->in, begin) };
-    struct jd_pair_end to = { f->to, NULL, bytes_at(run, &f->out, begin) };
+    struct jd_message_end from = { f->from, NULL,
+                                   bytes_at(run, &f->in, begin) };
+    struct jd_message_end to = { f->to, NULL, bytes_at(run, &f->out, begin) };
     m->in = f->in;
     m->begin = begin;
     if (from.bytes)
@@ -237,8 +238,8 @@ static jd_status hand_on(const struct jd_inter_exchange *x, size_t bytes,
     size_t packed = pack_blocks(&round->out, bytes, x->scratch, going, true);
     jd_status status =
         jd__pair_post(x->comm->wire, &pair,
-                      (struct jd_pair_end){ round->from, coming, packed },
-                      (struct jd_pair_end){ round->to, going, packed });
+                      (struct jd_message_end){ round->from, coming, packed },
+                      (struct jd_message_end){ round->to, going, packed });
     if (status == JD_OK)
         status = jd__pair_finish(x->comm->wire, &pair);
     if (status == JD_OK)

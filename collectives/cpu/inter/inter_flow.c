@@ -205,18 +205,19 @@ static bool is_whole(const struct jd_schedule *s)
     return s->kind == JD_SCHEDULE_MERGE || s->kind == JD_SCHEDULE_BROADCAST;
 }
 
-static struct jd_pair_end end_of(struct jd_inter_flow *flow, size_t piece,
-                                 int group, const struct jd_blocks *blocks)
+static struct jd_message_end end_of(struct jd_inter_flow *flow, size_t piece,
+                                    int group, const struct jd_blocks *blocks)
 {
     int phase = state_of(flow, piece)->phase;
     size_t all = flow->ops->begin(flow, piece, flow->comm->num_groups);
     if (group < 0)
-        return (struct jd_pair_end){ -1, NULL, 0 };
+        return (struct jd_message_end){ -1, NULL, 0 };
     if (is_whole(&flow->phases[phase]))
-        return (struct jd_pair_end){ owner_of(flow, group),
-                                     jd__inter_flow_at(flow, piece, phase, 0),
-                                     all * flow->widths[phase] };
-    return (struct jd_pair_end){
+        return (struct jd_message_end){
+            owner_of(flow, group), jd__inter_flow_at(flow, piece, phase, 0),
+            all * flow->widths[phase]
+        };
+    return (struct jd_message_end){
         owner_of(flow, group),
         jd__inter_flow_at(flow, piece, phase, blocks->first),
         count_of(flow, piece, blocks) * flow->widths[phase],
@@ -233,8 +234,8 @@ static jd_status post_round(struct jd_inter_flow *flow, size_t piece)
 {
     struct jd_inter_piece *state = state_of(flow, piece);
     struct jd_round round = round_of(flow, state);
-    struct jd_pair_end from = end_of(flow, piece, round.from, &round.in);
-    struct jd_pair_end to = end_of(flow, piece, round.to, &round.out);
+    struct jd_message_end from = end_of(flow, piece, round.from, &round.in);
+    struct jd_message_end to = end_of(flow, piece, round.to, &round.out);
     if (is_folded(flow, state))
         from.data = jd__inter_flow_came(flow, piece);
     return jd__pair_post(flow->comm->wire, &state->pair, from, to);

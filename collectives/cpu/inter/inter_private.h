@@ -30,7 +30,8 @@ struct jd_inter {
                        * for each member of all, where sums are in order */
     void **outs;      /* as many */
 
-    uint64_t syncs;            /* how many there were */
+    enum jd_schedule_kind merge; /* how leaders come to a call */
+    uint64_t syncs;              /* how many there were */
     struct jd_inter_pass *own; /* of a leader; inter_sync.c's */
     struct jd_inter_pass *other;
 

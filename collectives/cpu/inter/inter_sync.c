@@ -494,27 +494,28 @@ static jd_status merge_theirs(struct jd_comm *comm,
 }
 
 /* The result stands in front of what is known of the data. */
-static struct jd_pair_end outgoing_end(struct jd_comm *comm,
-                                       const struct jd_inter_sync *sync,
-                                       const struct jd_round *round)
+static struct jd_message_end outgoing_end(struct jd_comm *comm,
+                                          const struct jd_inter_sync *sync,
+                                          const struct jd_round *round)
 {
     struct jd_inter_pass *own = comm->inter->own;
     if (round->to < 0)
-        return (struct jd_pair_end){ -1, NULL, 0 };
+        return (struct jd_message_end){ -1, NULL, 0 };
     char *data = own->message + HEAD + range_of(comm, sync, &round->out).begin;
     char *at = jd__inter_result_pack(&own->said, data);
-    return (struct jd_pair_end){ jd__inter_member(comm->inter, round->to, 0),
-                                 at, (size_t)(data - at) + own->said.bytes };
+    return (struct jd_message_end){ jd__inter_member(comm->inter, round->to, 0),
+                                    at, (size_t)(data - at) + own->said.bytes };
 }
 
-static struct jd_pair_end incoming_end(struct jd_comm *comm,
-                                       const struct jd_round *round)
+static struct jd_message_end incoming_end(struct jd_comm *comm,
+                                          const struct jd_round *round)
 {
     struct jd_inter_pass *other = comm->inter->other;
     if (round->from < 0)
-        return (struct jd_pair_end){ -1, NULL, 0 };
-    return (struct jd_pair_end){ jd__inter_member(comm->inter, round->from, 0),
-                                 other->message, message_size(comm) };
+        return (struct jd_message_end){ -1, NULL, 0 };
+    return (
+        struct jd_message_end){ jd__inter_member(comm->inter, round->from, 0),
+                                other->message, message_size(comm) };
 }
 
 static void use_time(const struct jd_comm *comm,
@@ -524,29 +525,41 @@ static void use_time(const struct jd_comm *comm,
         sync->unless_seen(sync->arg);
 }
 
+static jd_status go_round(struct jd_comm *comm,
+                          const struct jd_inter_sync *sync,
+                          const struct jd_round *round, bool is_first)
+{
+    struct jd_pair pair;
+    jd_status status =
+        jd__pair_post(comm->wire, &pair, incoming_end(comm, round),
+                      outgoing_end(comm, sync, round));
+    if (is_first)
+        use_time(comm, sync);
+    if (status == JD_OK)
+        status = jd__pair_finish_any(comm->wire, &pair);
+    if (status == JD_OK && round->from >= 0)
+        status = merge_theirs(comm, sync, round, pair.came[0]);
+    return status;
+}
+
 static jd_status tell_leaders(struct jd_comm *comm,
                               const struct jd_inter_sync *sync)
 {
-    struct jd_schedule schedule = { .kind = JD_SCHEDULE_MERGE,
+    struct jd_schedule schedule = { .kind = comm->inter->merge,
                                     .parties = comm->num_groups,
                                     .self = comm->inter->group };
+    int rounds = jd__schedule_rounds(&schedule);
     jd_status status = JD_OK;
+    bool is_first = true;
     struct jd_wait *wait = jd__channel_next_wait(comm->wire);
     double first_look = 0; /* all rounds have one deadline */
     wait->first_look = &first_look;
-    for (int k = 0; k < jd__schedule_rounds(&schedule); k++) {
+    for (int k = 0; status == JD_OK && k < rounds; k++) {
         struct jd_round round = jd__schedule_round(&schedule, k);
-        struct jd_pair pair;
-        status = jd__pair_post(comm->wire, &pair, incoming_end(comm, &round),
-                               outgoing_end(comm, sync, &round));
-        if (k == 0)
-            use_time(comm, sync);
-        if (status == JD_OK)
-            status = jd__pair_finish_any(comm->wire, &pair);
-        if (status == JD_OK && round.from >= 0)
-            status = merge_theirs(comm, sync, &round, pair.came[0]);
-        if (status != JD_OK)
-            break;
+        if (round.from < 0 && round.to < 0)
+            continue;
+        status = go_round(comm, sync, &round, is_first);
+        is_first = false;
     }
     wait->first_look = NULL;
     return status;

@@ -85,6 +85,11 @@ static bool is_tree(enum jd_schedule_kind kind)
     return kind == JD_SCHEDULE_SCATTER || kind == JD_SCHEDULE_BROADCAST;
 }
 
+static bool is_merge(enum jd_schedule_kind kind)
+{
+    return kind == JD_SCHEDULE_MERGE || kind == JD_SCHEDULE_MERGE_BY_FOURS;
+}
+
 static struct jd_round round_of(int party, int k)
 {
     struct jd_schedule s = trial.schedule;
@@ -116,6 +121,7 @@ static struct cell cell_before(int i, int j)
     struct cell cell = { one << i, j, trial.lengths[0][j] };
     switch (trial.schedule.kind) {
     case JD_SCHEDULE_MERGE:
+    case JD_SCHEDULE_MERGE_BY_FOURS:
         cell.length = trial.lengths[0][0];
         cell.what = MERGED;
         cell.who = j == 0 ? one << i : 0;
@@ -193,7 +199,7 @@ static void pack(int k, int party, const struct jd_blocks *out,
                  struct letter *letter)
 {
     int list[MOST_PARTIES], count = listed_blocks(k, party, out, list);
-    bool merges = trial.schedule.kind == JD_SCHEDULE_MERGE;
+    bool merges = is_merge(trial.schedule.kind);
     trial.messages[party]++;
     trial.blocks[party] += count;
     *letter = (struct letter){ .count = merges ? 1 : count };
@@ -217,7 +223,7 @@ static void fold(int k, int party, struct cell *ours, const struct cell *theirs,
     REQUIRE(ours->who && ours->what == theirs->what, k, party,
             "folds %d into %d", theirs->what, ours->what);
     REQUIRE(!(ours->who & theirs->who), k, party, "folds somebody's twice");
-    if (trial.schedule.kind == JD_SCHEDULE_MERGE)
+    if (is_merge(trial.schedule.kind))
         REQUIRE(63 - __builtin_clzll(below->who) < __builtin_ctzll(above->who),
                 k, party, "folds in the wrong order");
     ours->who |= theirs->who;
@@ -229,7 +235,7 @@ static struct cell *place_of(int k, int party, int j)
     enum jd_schedule_kind kind = trial.schedule.kind;
     struct cell *cell =
         kind == JD_SCHEDULE_PAIRS ? &trial.got[party][j] : &trial.has[party][j];
-    bool replaces = kind == JD_SCHEDULE_MERGE || kind == JD_SCHEDULE_BRUCK;
+    bool replaces = is_merge(kind) || kind == JD_SCHEDULE_BRUCK;
     REQUIRE(replaces || !cell->who, k, party, "gets block %d again", j);
     return cell;
 }
@@ -239,7 +245,7 @@ static void unpack(int k, int party, const struct jd_round *round,
 {
     int list[MOST_PARTIES];
     int count = listed_blocks(k, party, &round->in, list), bytes = 0;
-    bool merges = trial.schedule.kind == JD_SCHEDULE_MERGE;
+    bool merges = is_merge(trial.schedule.kind);
     trial.received[party] += count;
     if (merges)
         REQUIRE(letter->cells[0].who == set_of(list, count), k, party,
@@ -265,6 +271,7 @@ static int expected_bytes(int party, const struct jd_round *round)
     int list[MOST_PARTIES], count = list_blocks(&round->in, list), bytes = 0;
     switch (trial.schedule.kind) {
     case JD_SCHEDULE_MERGE:
+    case JD_SCHEDULE_MERGE_BY_FOURS:
         return trial.lengths[0][0];
     case JD_SCHEDULE_PAIRS:
         return trial.lengths[round->from][party];
@@ -325,6 +332,7 @@ static struct cell cell_after(int i, int j)
     struct cell cell = { 0, j, trial.lengths[0][j] };
     switch (s->kind) {
     case JD_SCHEDULE_MERGE:
+    case JD_SCHEDULE_MERGE_BY_FOURS:
         return (struct cell){ j == 0 ? everybody() : 0, MERGED,
                               trial.lengths[0][0] };
     case JD_SCHEDULE_REDUCE_SCATTER:
@@ -370,7 +378,16 @@ static int most_messages(void)
     int log = jd__schedule_log2(s->parties);
     if (s->kind == JD_SCHEDULE_PAIRS)
         return s->parties - 1;
-    return s->kind == JD_SCHEDULE_MERGE ? log + 1 : log;
+    return is_merge(s->kind) ? log + 1 : log;
+}
+
+/* Each party has a part in fewer, where they are more than its messages. */
+static int most_rounds(void)
+{
+    const struct jd_schedule *s = &trial.schedule;
+    if (s->kind == JD_SCHEDULE_MERGE_BY_FOURS)
+        return most_messages() + 5;
+    return most_messages() + (s->kind == JD_SCHEDULE_PAIRS); /* with nobody */
 }
 
 /* How many blocks a party has to send; -1: it does not matter. */
@@ -392,8 +409,7 @@ static void check_counts(void)
 {
     const struct jd_schedule *s = &trial.schedule;
     int most = most_messages(), rounds = jd__schedule_rounds(s);
-    bool is_pairs = s->kind == JD_SCHEDULE_PAIRS; /* once with nobody */
-    REQUIRE(rounds <= most + is_pairs, rounds, -1, "too many rounds");
+    REQUIRE(rounds <= most_rounds(), rounds, -1, "too many rounds");
     for (int i = 0; i < s->parties; i++) {
         int exact = exact_blocks(i);
         REQUIRE(trial.messages[i] <= most, rounds, i, "sends %d messages",
@@ -443,6 +459,28 @@ START_TEST(blocks_of_random_lengths)
 }
 END_TEST
 
+static int all_messages(enum jd_schedule_kind kind, int parties)
+{
+    int all = 0;
+    play(kind, parties, 0);
+    for (int i = 0; i < parties; i++)
+        all += trial.messages[i];
+    return all;
+}
+
+START_TEST(fours_need_about_half_the_messages)
+{
+    trial.seed = 0;
+    for (int parties = 8; parties <= MOST_PARTIES; parties++)
+        ck_assert_int_le(all_messages(JD_SCHEDULE_MERGE_BY_FOURS, parties) * 5,
+                         all_messages(JD_SCHEDULE_MERGE, parties) * 4);
+    ck_assert_int_eq(all_messages(JD_SCHEDULE_MERGE, 16), 64);
+    ck_assert_int_eq(all_messages(JD_SCHEDULE_MERGE_BY_FOURS, 16), 32);
+    ck_assert_int_eq(all_messages(JD_SCHEDULE_MERGE, 64), 384);
+    ck_assert_int_eq(all_messages(JD_SCHEDULE_MERGE_BY_FOURS, 64), 160);
+}
+END_TEST
+
 START_TEST(logarithms)
 {
     ck_assert_int_eq(jd__schedule_log2(1), 0);
@@ -471,6 +509,7 @@ int main(void)
     tcase_add_loop_test(cases, every_party_gets_what_it_should, 0,
                         JD_SCHEDULE_KINDS);
     tcase_add_test(cases, blocks_of_random_lengths);
+    tcase_add_test(cases, fours_need_about_half_the_messages);
     tcase_add_test(cases, logarithms);
     tcase_add_test(cases, every_kind_has_a_name);
     tcase_set_timeout(cases, 120);
