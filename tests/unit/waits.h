@@ -15,17 +15,18 @@ struct said {
     double waited;
     uint32_t process;
     bool is_far, has_threads, is_transfer;
+    uint32_t another; /* process plus 1; 0: for one alone */
 };
 
 static inline void say_at(int process, const struct said *said, uint64_t look)
 {
     Jd__Blocked body = JD__BLOCKED__INIT;
-    uint32_t missing = said->process;
+    uint32_t missing[] = { said->process, said->another - 1 };
     body.wait = said->wait;
     body.operation = (char *)said->operation;
     body.waited_ms = (uint64_t)(1000 * said->waited);
-    body.processes = &missing;
-    body.n_processes = 1;
+    body.processes = missing;
+    body.n_processes = said->another ? 2 : 1;
     body.is_far = said->is_far;
     body.is_alone = !said->has_threads;
     body.is_transfer = said->is_transfer;

@@ -75,15 +75,24 @@ static bool find_step(const struct jd_service *service,
     return find_blocked(service, ret_step);
 }
 
-/* Whether the other can be waited for in vain. Processes in the same call may
- * wait for what is under way between them; of a transfer nothing is. */
+/* Processes in the same call may wait for what is under way between them; of a
+ * transfer nothing is. */
+static bool are_in_one_call(const struct circle_step *from,
+                            const struct circle_step *to)
+{
+    if (from->barrier || to->barrier)
+        return false;
+    return !(from->blocked->is_transfer && to->blocked->is_transfer) &&
+           strcmp(from->blocked->operation, to->blocked->operation) == 0;
+}
+
+/* Whether the other can be waited for in vain. Through a call it goes by those
+ * who wait for one alone; of those who wait for many at once the ways would be
+ * as many as there are pairs. */
 static bool can_lead(const struct circle_step *from,
                      const struct circle_step *to)
 {
-    if (from->barrier || to->barrier)
-        return true;
-    return (from->blocked->is_transfer && to->blocked->is_transfer) ||
-           strcmp(from->blocked->operation, to->blocked->operation) != 0;
+    return !are_in_one_call(from, to) || from->blocked->count == 1;
 }
 
 static int list_missing(const struct jd_service *service,
@@ -118,6 +127,18 @@ static int place_of(const struct path *path,
     return i;
 }
 
+/* Whether the way is back where it has been, by more calls than one. */
+static bool is_closed(struct path *path, const struct circle_step *next)
+{
+    const struct circle_step *steps = path->steps;
+    path->first = place_of(path, next->member);
+    for (int i = path->first; i >= 0 && i < path->count; i++)
+        if (!are_in_one_call(&steps[i],
+                             i + 1 < path->count ? &steps[i + 1] : next))
+            return true;
+    return false;
+}
+
 /* Whether the way, once there, leads back to where it has been. */
 static bool follow_waits(struct path *path, const struct circle_step *step)
 {
@@ -133,8 +154,8 @@ static bool follow_waits(struct path *path, const struct circle_step *step)
                        &next) ||
             !can_lead(step, &next))
             continue;
-        path->first = place_of(path, next.member);
-        if (path->first >= 0 || follow_waits(path, &next))
+        if (is_closed(path, &next) ||
+            (path->first < 0 && follow_waits(path, &next)))
             return true;
     }
     path->count--;

@@ -411,19 +411,18 @@ START_TEST(whom_a_wait_is_for_in_the_end)
     const char *psum_x = psum.operation;
     start(6);
     start_joined(6);
-    say(1, (struct said){ 1, psum_x, 0.5, 2, true, false, false });
-    say(2, (struct said){ 1, psum_x, 0.5, 5, true, false, false });
-    say(3, (struct said){ 1, "jd_barrier", 0.5, 4, true, false, false });
+    say(1, (struct said){ 1, psum_x, 0.5, 2, .is_far = true });
+    say(2, (struct said){ 1, psum_x, 0.5, 5, .is_far = true });
+    say(3, (struct said){ 1, "jd_barrier", 0.5, 4, .is_far = true });
     expect_ends(1, psum_x, 1, (uint32_t[]){ 5, 1 }, 2);
     expect_ends(2, psum_x, 1, (uint32_t[]){ 5, 1 }, 2);
     expect_ends(3, psum_x, 1, (uint32_t[]){ 3, 1 }, 2);
     expect_ends(4, psum_x, 1, (uint32_t[]){ 4, 1 }, 2);
     expect_ends(77, psum_x, 1, NULL, 0);
-    say(5,
-        (struct said){ 1, psum_x, 0.5, 1, true, false, false }); /* a circle */
+    say(5, (struct said){ 1, psum_x, 0.5, 1, .is_far = true }); /* a circle */
     expect_ends(1, psum_x, 1, NULL, 0);
     now += 3; /* what was told before that wait began is another's */
-    say(1, (struct said){ 2, psum_x, 0.5, 2, true, false, false });
+    say(1, (struct said){ 2, psum_x, 0.5, 2, .is_far = true });
     expect_ends(1, psum_x, 1, (uint32_t[]){ 2, 1 }, 2);
 }
 END_TEST

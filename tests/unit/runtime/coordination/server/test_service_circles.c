@@ -120,6 +120,52 @@ START_TEST(a_long_circle_is_said_in_short)
 }
 END_TEST
 
+/* In one call process 2 waits for process 0, and that for process 1, which
+ * waits in another call for process 2. */
+static const struct said through_a_call[] = {
+    { .wait = 1, .operation = "jd_psum over all", .waited = 20, .process = 1 },
+    { .wait = 4, .operation = "jd_psum over b", .waited = 20, .process = 2 },
+    { .wait = 7, .operation = "jd_psum over all", .waited = 20, .process = 0 },
+};
+
+START_TEST(a_circle_may_lead_through_a_call)
+{
+    start_noticing(3, 20);
+    for (int i = 0; i < 3; i++)
+        say(i, through_a_call[i]);
+    answer_looks(3, through_a_call);
+    pass(0.5);
+    answer_looks(3, through_a_call);
+    pass(0.05);
+    expect_failure_begins(
+        &peers[0],
+        "process 2 (train, pid 102 on h1): it waits in jd_psum over all for "
+        "process 0, which waits in jd_psum over all for process 1, which waits "
+        "in jd_psum over b for process 2, for 20 s: none of them can go on; ");
+    finish();
+}
+END_TEST
+
+/* What is under way in it may come; and who waits for many is not followed. */
+START_TEST(a_call_alone_is_no_circle)
+{
+    struct said said[3];
+    for (int many = 0; many < 2; many++) {
+        memcpy(said, through_a_call, sizeof said);
+        if (many)
+            said[2].another = 1 + 3;
+        else
+            said[1].operation = said[0].operation;
+        start_noticing(4, 20);
+        for (int i = 0; i < 3; i++)
+            say(i, said[i]);
+        pass(10);
+        expect_all_quiet();
+        finish();
+    }
+}
+END_TEST
+
 /* It was certain of another circle, and may be over since. */
 START_TEST(what_was_confirmed_before_is_asked_again)
 {
@@ -297,6 +343,8 @@ int main(void)
     tcase_add_test(tcase, a_circle_without_notices_is_left_alone);
     tcase_add_test(tcase, two_that_send_to_each_other_are_a_circle);
     tcase_add_test(tcase, a_long_circle_is_said_in_short);
+    tcase_add_test(tcase, a_circle_may_lead_through_a_call);
+    tcase_add_test(tcase, a_call_alone_is_no_circle);
     tcase_add_test(tcase, what_was_confirmed_before_is_asked_again);
     tcase = unit_case(suite, "with barriers");
     tcase_add_test(tcase, a_barrier_against_a_call_is_a_circle);
