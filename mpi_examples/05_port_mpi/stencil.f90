@@ -46,7 +46,7 @@ contains
     g%rows = size / count + merge(1, 0, index < mod(size, count))
     allocate (g%now(0:size + 1, 0:g%rows + 1), source=0.0_real64)
     if (index == 0) g%now(1:size, 0) = 1
-    g%before = g%now
+    allocate (g%before(0:size + 1, 0:g%rows + 1), source=g%now)
   end function make_grid
 
   ! The outermost own rows go to the neighbours, theirs come into the rows
