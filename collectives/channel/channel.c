@@ -268,21 +268,21 @@ jd_status jd__channel_start_both(struct jd_channel *channel,
 
 jd_status jd__channel_wait_for(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
-                               int count)
+                               int count, int *ret_came)
 {
     if (count == 0)
         return JD_OK;
-    return jd__channel_note(
-        channel, jd__wait_for_mpi(&channel->wait, requests, ends, count));
+    return jd__channel_note(channel, jd__wait_for_mpi(&channel->wait, requests,
+                                                      ends, count, ret_came));
 }
 
 jd_status jd__channel_wait_any(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
-                               int count, int *ret_index)
+                               int count, int *ret_index, int *ret_came)
 {
-    return jd__channel_note(
-        channel,
-        jd__wait_for_any_mpi(&channel->wait, requests, ends, count, ret_index));
+    return jd__channel_note(channel,
+                            jd__wait_for_any_mpi(&channel->wait, requests, ends,
+                                                 count, ret_index, ret_came));
 }
 
 static void *grow_room(struct room *room, size_t bytes)

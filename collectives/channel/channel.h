@@ -5,7 +5,7 @@
  *
  *     jd__channel_start_receive(group, i, in, bytes, &requests[0], &ends[0]);
  *     jd__channel_start_send(group, j, out, bytes, &requests[1], &ends[1]);
- *     status = jd__channel_wait_for(group, requests, ends, 2);
+ *     status = jd__channel_wait_for(group, requests, ends, 2, NULL);
  *
  * Everything travels as bytes on jd's one communicator, under a tag of the
  * group's own, or a tag for each pair of members' numbers: making a
@@ -157,16 +157,17 @@ jd_status jd__channel_start_both(struct jd_channel *channel,
 /*
  * Waits for all of the caller's requests, or for one (ret_index: which; -1
  * where none is open). Each has its other end, a null one any. Those that are
- * done become MPI_REQUEST_NULL.
+ * done become MPI_REQUEST_NULL. ret_came: how many bytes came, as wait.h has
+ * it; NULL: not asked.
  * Returns: JD_OK; DEADLINE_EXCEEDED naming the members that are missing;
  *   INTERNAL when MPI fails.
  */
 jd_status jd__channel_wait_for(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
-                               int count);
+                               int count, int *ret_came);
 jd_status jd__channel_wait_any(struct jd_channel *channel,
                                MPI_Request *requests, struct jd_wait_end *ends,
-                               int count, int *ret_index);
+                               int count, int *ret_index, int *ret_came);
 
 /*
  * At least bytes of memory, aligned for any type, that belongs to the group

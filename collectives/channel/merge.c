@@ -63,7 +63,7 @@ struct meet {
     bool has_record;  /* it has come */
     bool is_over;
     int round;
-    int came[JD_WAIT_CAME];   /* bytes of the message in memory->in */
+    int came;                 /* bytes of the message in memory->in */
     int behind[MOST_MISSING]; /* as those whom this one waits for notify */
 };
 
@@ -187,18 +187,18 @@ static void read_header(const struct meet *m, struct header *header)
 static jd_status check_length(const struct meet *m, int member)
 {
     struct header header;
-    size_t came = (size_t)m->came[0], wanted = sizeof header;
-    if (came < wanted)
-        return jd__pair_fail_length(m->channel, member, m->came[0], wanted);
+    size_t wanted = sizeof header;
+    if ((size_t)m->came < wanted)
+        return jd__pair_fail_length(m->channel, member, m->came, wanted);
     read_header(m, &header);
     if (header.kind == KIND_NOTIFICATION)
         wanted = sizeof(struct notification);
     else
         wanted += (size_t)header.first_length + header.other_length +
                   (size_t)header.count * header.bytes;
-    return came == wanted
+    return (size_t)m->came == wanted
                ? JD_OK
-               : jd__pair_fail_length(m->channel, member, m->came[0], wanted);
+               : jd__pair_fail_length(m->channel, member, m->came, wanted);
 }
 
 /* What has come is of rounds that do not fit to these. */
@@ -315,17 +315,6 @@ static jd_status post_receive(struct meet *m, int member, MPI_Request *request,
                                      sizeof m->memory->in, request, end);
 }
 
-static jd_status wait_for_message(struct meet *m, MPI_Request *requests,
-                                  struct jd_wait_end *ends, int *ret_index)
-{
-    struct jd_wait *wait = jd__channel_next_wait(m->channel);
-    wait->came = m->came;
-    jd_status status =
-        jd__channel_wait_any(m->channel, requests, ends, 2, ret_index);
-    wait->came = NULL;
-    return status;
-}
-
 /* Until a state has come: requests are of it and of what is sent meanwhile. */
 static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
                              struct jd_wait_end *ends)
@@ -334,7 +323,8 @@ static jd_status await_state(struct meet *m, int member, MPI_Request *requests,
     int index = 1;
     while (status == JD_OK && index != 0) {
         int32_t kind;
-        status = wait_for_message(m, requests, ends, &index);
+        status = jd__channel_wait_any(m->channel, requests, ends, 2, &index,
+                                      &m->came);
         if (status == JD_OK && index == 0)
             status = jd__channel_note(m->channel, check_length(m, member));
         if (status != JD_OK || index != 0)
@@ -371,7 +361,7 @@ static jd_status exchange_states(struct meet *m, const struct jd_round *round)
                              requests, ends);
     if (status != JD_OK || (round->from >= 0 && fits_not(m)))
         return status; /* what was sent is perhaps waited for by nobody */
-    return jd__channel_wait_for(channel, requests, ends, 2);
+    return jd__channel_wait_for(channel, requests, ends, 2, NULL);
 }
 
 /* Those of another list have other rounds: whoever hears of that tells all of
@@ -426,7 +416,7 @@ static jd_status go_rounds(struct meet *m)
     wait->num_behind = 0;
     if (status == JD_OK && !m->is_over)
         status = jd__channel_wait_for(m->channel, m->memory->told,
-                                      m->memory->ends, MOST_ROUNDS);
+                                      m->memory->ends, MOST_ROUNDS, NULL);
     wait->begin = begin;
     return status;
 }

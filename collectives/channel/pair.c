@@ -39,12 +39,8 @@ jd_status jd__pair_fail_length(const struct jd_channel *channel, int member,
 
 jd_status jd__pair_finish_any(struct jd_channel *channel, struct jd_pair *pair)
 {
-    struct jd_wait *wait = jd__channel_next_wait(channel);
-    wait->came = pair->came;
-    jd_status status =
-        jd__channel_wait_for(channel, pair->requests, pair->ends, 2);
-    wait->came = NULL;
-    return status;
+    return jd__channel_wait_for(channel, pair->requests, pair->ends, 2,
+                                pair->came);
 }
 
 jd_status jd__pair_finish(struct jd_channel *channel, struct jd_pair *pair)

@@ -35,6 +35,7 @@ struct requests {
     MPI_Request *requests;
     struct jd_wait_end *ends;
     int count;
+    int *came; /* bytes, of each or of the one that is done; NULL: not asked */
 };
 
 /* How who is missing is found out; of a wait for MPI by what is open. */
@@ -487,38 +488,36 @@ static void count_done(const struct requests *all, const int *index)
 
 /* Within the lock: MPI's statuses say how long what came is. What went has no
  * length. */
-static int count_bytes(const struct jd_wait *wait, const struct requests *all,
-                       const MPI_Status *statuses, int count)
+static int count_bytes(const struct requests *all, const MPI_Status *statuses,
+                       int count)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < count && code == MPI_SUCCESS; i++)
         if (count == 1 || all->ends[i].receives)
-            code = MPI_Get_count(&statuses[i], MPI_BYTE, &wait->came[i]);
+            code = MPI_Get_count(&statuses[i], MPI_BYTE, &all->came[i]);
     return code;
 }
 
-static int test_locked(const struct jd_wait *wait, const struct requests *all,
-                       int *ret_index, int *done)
+static int test_locked(const struct requests *all, int *ret_index, int *done)
 {
     MPI_Status came[JD_WAIT_CAME];
-    MPI_Status *any = wait->came ? came : MPI_STATUS_IGNORE;
-    MPI_Status *each = wait->came ? came : MPI_STATUSES_IGNORE;
+    MPI_Status *any = all->came ? came : MPI_STATUS_IGNORE;
+    MPI_Status *each = all->came ? came : MPI_STATUSES_IGNORE;
     int code =
         ret_index ? MPI_Testany(all->count, all->requests, ret_index, done, any)
                   : MPI_Testall(all->count, all->requests, done, each);
-    if (code == MPI_SUCCESS && *done && wait->came)
-        code = count_bytes(wait, all, came, ret_index ? 1 : all->count);
+    if (code == MPI_SUCCESS && *done && all->came)
+        code = count_bytes(all, came, ret_index ? 1 : all->count);
     return code;
 }
 
 /* Leaves *done false where another thread is in MPI. ret_index: of one that is
  * done; NULL: all are to be. */
-static int test_requests(const struct jd_wait *wait, const struct requests *all,
-                         int *ret_index, int *done)
+static int test_requests(const struct requests *all, int *ret_index, int *done)
 {
     if (!jd__mpi_try_lock())
         return MPI_SUCCESS;
-    int code = test_locked(wait, all, ret_index, done);
+    int code = test_locked(all, ret_index, done);
     jd__mpi_unlock();
     return code;
 }
@@ -562,7 +561,7 @@ static jd_status wait_for(const struct jd_wait *wait,
     struct jd_wait_state state = jd__wait_start(wait);
     state.is_exact = true;
     for (unsigned tests = 1;; tests++) {
-        int done = 0, code = test_requests(wait, all, ret_index, &done);
+        int done = 0, code = test_requests(all, ret_index, &done);
         if (code != MPI_SUCCESS)
             return jd__mpi_check(code,
                                  ret_index ? "MPI_Testany" : "MPI_Testall",
@@ -584,17 +583,17 @@ static jd_status wait_for(const struct jd_wait *wait,
 }
 
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           struct jd_wait_end *ends, int count)
+                           struct jd_wait_end *ends, int count, int *ret_came)
 {
-    struct requests all = { requests, ends, count };
+    struct requests all = { requests, ends, count, ret_came };
     return wait_for(wait, &all, NULL);
 }
 
 jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
                                MPI_Request *requests, struct jd_wait_end *ends,
-                               int count, int *ret_index)
+                               int count, int *ret_index, int *ret_came)
 {
-    struct requests all = { requests, ends, count };
+    struct requests all = { requests, ends, count, ret_came };
     jd_status status = wait_for(wait, &all, ret_index);
     if (status == JD_OK && *ret_index == MPI_UNDEFINED)
         *ret_index = -1;

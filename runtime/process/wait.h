@@ -4,7 +4,7 @@
  * notice while it lasts; and the one loop that waits for MPI.
  *
  *     struct jd_wait wait = { .operation = "jd_psum", .timeout = 1800, ... };
- *     status = jd__wait_for_mpi(&wait, requests, ends, 2);
+ *     status = jd__wait_for_mpi(&wait, requests, ends, 2, NULL);
  *
  *     struct jd_wait_state state = jd__wait_start(&wait);
  *     while (status == JD_OK && !has_come())
@@ -32,6 +32,7 @@ struct jd_topology;
  * in any order, some perhaps twice; their number. */
 typedef int (*jd_wait_missing_f)(void *arg, int *processes);
 
+/* As many requests can tell how much came with them. */
 #define JD_WAIT_CAME 2
 
 /* What a wait is for, queued on the GPU of a member of a communicator. */
@@ -98,11 +99,6 @@ struct jd_wait {
      * sentences name these first. */
     bool is_handed_on;
 
-    /* Of a wait for MPI, where it succeeds: how many bytes came with each of
-     * the requests, JD_WAIT_CAME at most; of one for any, with that one. NULL:
-     * not asked. */
-    int *came;
-
     /* Sentences name this member of a communicator, and those that have not
      * come, by their numbers too: processes have several. Of a wait for MPI;
      * of another, where find_members is set and finds one. */
@@ -168,19 +164,20 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text);
 /*
  * Tests the requests until all are complete, under jd__mpi_try_lock(). Each has
  * an end, a null one any that does not receive. What has come is counted
- * (message_count.h).
+ * (message_count.h). ret_came: how many bytes came with each, of JD_WAIT_CAME
+ * requests at most, written on success; NULL: not asked.
  * Returns: as jd__wait_look, where the missing are those whose requests are
  *   open; INTERNAL when MPI fails. On failure the requests stay open (MPI
  *   cannot cancel a collective) and their buffers with MPI: the communicator
  *   must not be used again.
  */
 jd_status jd__wait_for_mpi(const struct jd_wait *wait, MPI_Request *requests,
-                           struct jd_wait_end *ends, int count);
+                           struct jd_wait_end *ends, int count, int *ret_came);
 
-/* The same until one is complete; ret_index says which, -1 where none was
- * open. */
+/* The same until one is complete, of any number; ret_index says which, -1 where
+ * none was open, and ret_came how many bytes came with that one. */
 jd_status jd__wait_for_any_mpi(const struct jd_wait *wait,
                                MPI_Request *requests, struct jd_wait_end *ends,
-                               int count, int *ret_index);
+                               int count, int *ret_index, int *ret_came);
 
 #endif

@@ -591,19 +591,15 @@ static jd_status start_transfers(struct jd_transfers *call)
 static jd_status run_transfers(struct jd_transfers *call)
 {
     jd_status status = start_transfers(call);
-    struct jd_wait *wait = jd__channel_next_wait(call->comm->wire);
-    int came[JD_WAIT_CAME];
-    wait->came = came;
-    for (int index = 0; status == JD_OK;) {
-        status =
-            jd__channel_wait_any(call->comm->wire, call->requests, call->ends,
-                                 message_index(call, call->num_peers), &index);
+    for (int index = 0, came; status == JD_OK;) {
+        status = jd__channel_wait_any(
+            call->comm->wire, call->requests, call->ends,
+            message_index(call, call->num_peers), &index, &came);
         if (status == JD_OK && index < 0)
             break;
         if (status == JD_OK)
-            status = advance_request(call, index, came[0]);
+            status = advance_request(call, index, came);
     }
-    wait->came = NULL;
     return status == JD_OK ? call->status : status;
 }
 

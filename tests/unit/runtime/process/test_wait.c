@@ -139,7 +139,7 @@ static struct jd_wait wait_for(int self, const int *others, int count)
 
 static jd_status run(const struct jd_wait *wait)
 {
-    return jd__wait_for_mpi(wait, requests, far_ends, num_requests);
+    return jd__wait_for_mpi(wait, requests, far_ends, num_requests, NULL);
 }
 
 /* It fails at its deadline with "BEGIN has waited N s for MIDDLE; END". */
