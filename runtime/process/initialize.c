@@ -6,7 +6,8 @@
  *     devices -> an MPI world -> records of all processes -> the topology ->
  *     the coordination service, at which all meet
  *
- * A watchdog holds initialization_timeout over all of it.
+ * A watchdog holds initialization_timeout over all of it (starting.h); the
+ * world and the meeting are starting_world.h's.
  */
 #include "runtime/process/initialize.h"
 #include "base/clock.h"
@@ -14,114 +15,42 @@
 #include "base/text.h"
 #include "base/tie.h"
 #include "runtime/coordination/client/client.h"
-#include "runtime/coordination/net/addresses.h"
-#include "runtime/mpi/library.h"
-#include "runtime/mpi/tuning.h"
 #include "runtime/process/contradiction.h"
 #include "runtime/process/exit.h"
 #include "runtime/process/failed_start.h"
 #include "runtime/process/nccl_variables.h"
-#include "runtime/process/watchdog.h"
-#include "runtime/process/world_way.h"
+#include "runtime/process/starting_world.h"
 #include "runtime/recorder/lines.h"
 #include "runtime/recorder/recorder.h"
 #include "runtime/recorder/site.h"
 #include "runtime/recorder/trace_file.h"
 #include "runtime/topology/device_choice.h"
-#include "runtime/topology/host.h"
 #include "runtime/topology/own_record.h"
-#include "runtime/topology/records.h"
 #include "runtime/topology/table_spread.h"
 #include "runtime/wireup/wireup.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-enum initialize_step {
-    STEP_DETECT,
-    STEP_MPI_INIT,
-    STEP_DUP,
-    STEP_GATHER,
-    STEP_ORDER,
-    STEP_COORDINATE,
-};
-
-static const char *const step_names[] = {
-    [STEP_DETECT] = "detection",
-    [STEP_MPI_INIT] = "MPI_Init_thread",
-    [STEP_DUP] = "MPI_Comm_dup",
-    [STEP_GATHER] = "the gathering of all processes' records",
-    [STEP_ORDER] = "the making of the ordered communicators",
-    [STEP_COORDINATE] = "the meeting at the coordination service",
-};
-
-/* The first messages between hosts: MPI opens connections with them, and waits
- * for each for ever. */
-static const char hint_of_interfaces[] =
-    "where some are on other hosts, MPI may wait for an interface that leads "
-    "nowhere: JD_INTERFACE chooses the one that all hosts share (eth0, "
-    "10.0.0.0/8), or OMPI_MCA_btl_tcp_if_include under mpirun";
-
-static const char *const step_hints[] = {
-    [STEP_DUP] = hint_of_interfaces,
-    [STEP_GATHER] = hint_of_interfaces,
-    [STEP_COORDINATE] = NULL,
-};
-
-static const struct jd_phases phases = {
-    .operation = "jd_initialize()",
-    .thread_name = "jd-start:",
-    .step_names = step_names,
-    .num_steps = sizeof step_names / sizeof *step_names,
-    .step_hints = step_hints,
-};
-
-/* What a start works on; the runtime is what stays of it. */
-struct starting {
-    const struct jd_start *start;
-    struct jd_runtime *runtime;
-    struct jd_env *env;
-    struct jd_watchdog *watchdog;
-    double begin; /* jd__clock_now() */
-    enum jd_world_way way;
-    struct jd_local_facts facts;
-    struct jd_record *record;
-    int most_devices; /* of one platform that this process may have */
-    struct jd_records *records;
-};
-
-static void begin_step(struct starting *s, enum initialize_step step)
-{
-    jd__watchdog_step(s->watchdog, step);
-    jd__recorder_step(step_names[step]);
-}
 
 /* ---- this process ------------------------------------------------------- */
 
-static int number_or(const struct jd_cluster_number *number, int otherwise)
-{
-    return number->known ? (int)number->value : otherwise;
-}
-
-static void describe_self(struct starting *s)
+static void describe_self(struct jd_starting *s)
 {
     const struct jd_cluster *cluster = s->runtime->cluster;
     struct jd_record *r = s->record;
-    r->process_id = number_or(&cluster->process_id, -1);
-    r->num_processes = number_or(&cluster->num_processes, -1);
-    r->num_slices = number_or(&cluster->num_slices, 0);
-    r->slice_index = number_or(&cluster->slice_index, -1);
+    r->process_id = jd__starting_number(&cluster->process_id, -1);
+    r->num_processes = jd__starting_number(&cluster->num_processes, -1);
+    r->num_slices = jd__starting_number(&cluster->num_slices, 0);
+    r->slice_index = jd__starting_number(&cluster->slice_index, -1);
     snprintf(r->process_id_source, sizeof r->process_id_source, "%s",
              cluster->process_id.source);
     snprintf(r->num_processes_source, sizeof r->num_processes_source, "%s",
              cluster->num_processes.source);
 }
 
-static jd_status discover_self(struct starting *s)
+static jd_status discover_self(struct jd_starting *s)
 {
     jd_status status = jd__host_discover(&s->facts);
     if (status == JD_OK)
@@ -144,7 +73,7 @@ static void configure_recorder(const struct jd_settings *settings)
                        0);
 }
 
-static jd_status read_settings(struct starting *s)
+static jd_status read_settings(struct jd_starting *s)
 {
     jd_status status = jd__env_from_process(&s->env);
     if (status == JD_OK)
@@ -161,309 +90,23 @@ static jd_status read_settings(struct starting *s)
         jd__options_text(s->runtime->settings, JD_OPTION_TRACE_DIR));
 }
 
-static jd_status start_watchdog(struct starting *s)
-{
-    const struct jd_settings *settings = s->runtime->settings;
-    struct jd_watchdog_spec spec = {
-        .phases = &phases,
-        .timeout =
-            jd__options_seconds(settings, JD_OPTION_INITIALIZATION_TIMEOUT),
-        .notice = jd__options_seconds(settings, JD_OPTION_WAIT_NOTICE),
-        .variable = "JD_INITIALIZATION_TIMEOUT",
-        .env = s->env,
-    };
-    return jd__watchdog_start(&spec, &s->watchdog);
-}
-
-static jd_status detect_cluster(struct starting *s)
+static jd_status detect_cluster(struct jd_starting *s)
 {
     jd_status status =
         jd__cluster_detect(s->env, s->runtime->settings, &s->runtime->cluster);
     if (status != JD_OK)
         return status;
-    jd__log_set_identity(number_or(&s->runtime->cluster->process_id, -1),
-                         number_or(&s->runtime->cluster->num_processes, -1));
+    jd__log_set_identity(
+        jd__starting_number(&s->runtime->cluster->process_id, -1),
+        jd__starting_number(&s->runtime->cluster->num_processes, -1));
     jd__watchdog_set_cluster(s->watchdog, s->runtime->cluster);
     return JD_OK;
-}
-
-/* ---- the program's own MPI ---------------------------------------------- */
-
-/* What a launcher says of more than this process contradicts an MPI that has
- * this one alone, whichever communicator of it is given. */
-static jd_status check_adopted(const struct starting *s)
-{
-    int size;
-    int code = MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (code != MPI_SUCCESS)
-        return jd__mpi_check(code, "MPI_Comm_size", "jd_initialize");
-    return jd__contradiction_check_mpi(
-        s->env, s->runtime->cluster, size,
-        jd__options_is_explicit(s->runtime->settings, JD_OPTION_NUM_PROCESSES));
-}
-
-static void set_number(struct jd_cluster_number *number, int value,
-                       const char *source)
-{
-    number->known = true;
-    number->value = value;
-    snprintf(number->source, sizeof number->source, "%s", source);
-}
-
-/*
- * A communicator that the program gives is the world, whatever the launcher
- * said; explicit values stand, and are checked against it. Where nothing is
- * given, MPI_COMM_WORLD only fills in what the launcher did not say.
- */
-static jd_status adopt_identity(struct starting *s, MPI_Comm base)
-{
-    struct jd_cluster *cluster = s->runtime->cluster;
-    const struct jd_settings *settings = s->runtime->settings;
-    bool given = s->start->given != MPI_COMM_NULL;
-    bool none = strcmp(cluster->method, "none") == 0;
-    int rank, size;
-    int code = MPI_Comm_rank(base, &rank);
-    if (code == MPI_SUCCESS)
-        code = MPI_Comm_size(base, &size);
-    if (code != MPI_SUCCESS)
-        return jd__mpi_check(code, "MPI_Comm_size", "jd_initialize");
-    bool replace = given || none;
-    if ((replace || !cluster->process_id.known) &&
-        !jd__options_is_explicit(settings, JD_OPTION_PROCESS_ID))
-        set_number(&cluster->process_id, rank, "MPI_Comm_rank");
-    if ((replace || !cluster->num_processes.known) &&
-        !jd__options_is_explicit(settings, JD_OPTION_NUM_PROCESSES))
-        set_number(&cluster->num_processes, size, "MPI_Comm_size");
-    return JD_OK;
-}
-
-static jd_status check_given(MPI_Comm comm)
-{
-    int is_inter = 0;
-    if (comm == MPI_COMM_NULL)
-        return JD_OK;
-    MPI_Comm_test_inter(comm, &is_inter);
-    return is_inter ? jd_fail(JD_INVALID_ARGUMENT,
-                              "jd_initialize_on: comm is an "
-                              "inter-communicator; merge it first "
-                              "(MPI_Intercomm_merge)")
-                    : JD_OK;
-}
-
-/* ---- the coordination service ------------------------------------------- */
-
-/* Gives up a little before the watchdog, whose sentence knows less. */
-static double session_deadline(const struct starting *s)
-{
-    double timeout = jd__options_seconds(s->runtime->settings,
-                                          JD_OPTION_INITIALIZATION_TIMEOUT);
-    return s->begin + timeout - fmin(2, 0.1 * timeout);
-}
-
-static struct jd_session_spec session_spec(const struct starting *s)
-{
-    return (struct jd_session_spec){
-        .env = s->env,
-        .settings = s->runtime->settings,
-        .cluster = s->runtime->cluster,
-        .facts = &s->facts,
-        .deadline = session_deadline(s),
-    };
-}
-
-/* Variables that a launcher has left in a shell make a job of one process wait
- * for others that nobody starts. */
-static jd_status explain_count(jd_status status,
-                               const struct jd_cluster *cluster)
-{
-    if (status != JD_DEADLINE_EXCEEDED ||
-        strcmp(cluster->method, "explicit") == 0)
-        return status;
-    return jd_fail(status,
-                   "%s; that there are %lld processes is from %s (method %s): "
-                   "where these variables are left over, JD_NUM_PROCESSES=1 and "
-                   "JD_PROCESS_ID=0 start this process alone",
-                   jd_error_message(), cluster->num_processes.value,
-                   cluster->num_processes.source, cluster->method);
-}
-
-/* All meet at an address that they know, before there is a world. */
-static jd_status meet_without_world(struct starting *s)
-{
-    struct jd_runtime *runtime = s->runtime;
-    struct jd_session_spec spec = session_spec(s);
-    begin_step(s, STEP_COORDINATE);
-    spec.index = (int)runtime->cluster->process_id.value;
-    spec.count = (int)runtime->cluster->num_processes.value;
-    return explain_count(
-        jd__session_create(&spec, &runtime->session),
-        runtime->cluster);
-}
-
-/* All meet where MPI says; those that have met already are done. */
-static jd_status start_session(struct starting *s)
-{
-    struct jd_runtime *runtime = s->runtime;
-    struct jd_session_spec spec = session_spec(s);
-    if (runtime->session)
-        return JD_OK;
-    begin_step(s, STEP_COORDINATE);
-    if (runtime->world.count == 1)
-        return jd__session_create_local(runtime->settings,
-                                             &runtime->session);
-    spec.world = &runtime->world;
-    spec.topology = runtime->topology;
-    spec.index = runtime->world.index;
-    spec.count = runtime->world.count;
-    return jd__session_create(&spec, &runtime->session);
-}
-
-/* ---- MPI ---------------------------------------------------------------- */
-
-/* What the launcher does not tell of this host, the service does where all
- * have met already. In a copy: the watchdog's thread looks at the cluster. */
-static struct jd_cluster count_neighbours(const struct starting *s)
-{
-    struct jd_session *session = s->runtime->session;
-    struct jd_cluster cluster = *s->runtime->cluster;
-    int own = (int)cluster.process_id.value, count = 0;
-    if (!session || cluster.local_num_processes.known)
-        return cluster;
-    for (int i = 0; i < cluster.num_processes.value; i++)
-        count += jd__client_host_of(jd__session_client(session), i) ==
-                 jd__client_host_of(jd__session_client(session), own);
-    set_number(&cluster.local_num_processes, count, "they have met");
-    return cluster;
-}
-
-/* MPI waits for ever where JD_INTERFACE leaves it no address to be reached at.
- * Processes of one host need none. */
-static jd_status check_interfaces(const struct starting *s,
-                                  const struct jd_cluster *cluster)
-{
-    const char *list =
-        jd__options_text(s->runtime->settings, JD_OPTION_INTERFACE);
-    struct jd_endpoints left;
-    long long count = number_or(&cluster->num_processes, 2);
-    if (!list || count == 1 ||
-        number_or(&cluster->local_num_processes, 1) >= count)
-        return JD_OK;
-    jd_status status = jd__interfaces_list(list, false, 0, &left);
-    return status == JD_INVALID_ARGUMENT
-               ? jd__fail_prefix(status, "jd_initialize: ")
-               : JD_OK;
-}
-
-static jd_status init_mpi(struct starting *s)
-{
-    struct jd_tuning plan;
-    struct jd_cluster cluster = count_neighbours(s);
-    struct jd_tune_interfaces interfaces;
-    jd__tuning_interfaces(
-        jd__options_text(s->runtime->settings, JD_OPTION_INTERFACE),
-        &interfaces);
-    struct jd_tune_request request = {
-        .env = s->env,
-        .cluster = &cluster,
-        .cores_allowed = s->facts.host_cores_allowed,
-        .enabled =
-            jd__options_integer(s->runtime->settings, JD_OPTION_TUNE_MPI),
-        .root = "",
-        .library = jd__mpi_library_path(),
-        .interfaces = &interfaces,
-    };
-    jd_status status = check_interfaces(s, &cluster);
-    if (status != JD_OK)
-        return status;
-    jd__tuning_plan(&request, &plan);
-    begin_step(s, STEP_MPI_INIT);
-    status = jd__tuning_apply(&plan);
-    if (status == JD_OK)
-        status = jd__world_start_mpi(s->runtime->settings, s->most_devices);
-    if (status == JD_OK)
-        jd__exit_owns_mpi(
-            s->runtime->cluster,
-            jd__options_seconds(s->runtime->settings,
-                                 JD_OPTION_SHUTDOWN_TIMEOUT),
-            jd__options_seconds(s->runtime->settings, JD_OPTION_WAIT_NOTICE));
-    jd_status restored = jd__tuning_restore(&plan);
-    return status == JD_OK ? restored : status;
-}
-
-/* Without a launcher that serves MPI: through servers that jd starts. The
- * environment that they hand out is for MPI_Init alone. */
-static jd_status init_met_mpi(struct starting *s)
-{
-    struct jd_runtime *runtime = s->runtime;
-    jd_status status = meet_without_world(s);
-    if (status != JD_OK)
-        return status;
-    struct jd_wireup_spec spec = {
-        .settings = runtime->settings,
-        .cluster = runtime->cluster,
-        .facts = &s->facts,
-        .session = runtime->session,
-        .index = (int)runtime->cluster->process_id.value,
-        .count = (int)runtime->cluster->num_processes.value,
-        .deadline = session_deadline(s),
-    };
-    status = jd__wireup_enter(&spec);
-    if (status == JD_OK)
-        status = init_mpi(s);
-    if (status == JD_OK)
-        jd__session_keep_service(runtime->session);
-    jd_status restored = jd__env_restore(s->env);
-    status = status == JD_OK ? restored : status;
-    return status == JD_OK ? JD_OK : jd__failed_start_tell(status);
-}
-
-/* Gives the communicator that the world is made from. */
-static jd_status find_base(struct starting *s, MPI_Comm *ret_base)
-{
-    enum jd_world_way way;
-    jd_status status =
-        jd__world_way_decide(s->env, s->runtime->settings, s->runtime->cluster,
-                         s->start->given, &way);
-    if (status != JD_OK)
-        return status;
-    s->way = way;
-    if (way == JD_WORLD_STARTED)
-        status = init_mpi(s);
-    else if (way == JD_WORLD_MET)
-        status = init_met_mpi(s);
-    *ret_base = way == JD_WORLD_ALONE              ? MPI_COMM_NULL
-                : s->start->given != MPI_COMM_NULL ? s->start->given
-                                                   : MPI_COMM_WORLD;
-    if (status == JD_OK && way == JD_WORLD_ADOPTED)
-        status = check_adopted(s);
-    bool is_told = s->runtime->cluster->num_processes.known;
-    if (status == JD_OK && (way == JD_WORLD_ADOPTED || !is_told))
-        status = adopt_identity(s, *ret_base);
-    return status;
-}
-
-static jd_status open_world(struct starting *s)
-{
-    MPI_Comm base;
-    jd_status status = JD_OK;
-    /* A program's own MPI may tell what the launcher does not; where it is
-     * over, that is what must be said. */
-    if (jd__mpi_is_up())
-        status = check_given(s->start->given);
-    else if (!jd__mpi_was_finalized())
-        status = jd__cluster_require(s->env, s->runtime->cluster);
-    if (status == JD_OK)
-        status = find_base(s, &base);
-    if (status != JD_OK)
-        return status;
-    begin_step(s, STEP_DUP);
-    return jd__world_open(base, &s->runtime->world);
 }
 
 /* ---- all processes ------------------------------------------------------ */
 
 /* What a leader makes of all records: whose devices are whose, too. */
-static jd_status make_table(struct starting *s, struct jd_table **ret_table)
+static jd_status make_table(struct jd_starting *s, struct jd_table **ret_table)
 {
     const char *platform;
     jd_status status = jd__records_verify(s->records);
@@ -476,7 +119,8 @@ static jd_status make_table(struct starting *s, struct jd_table **ret_table)
 
 /* One process of each host gets all records; what it makes of them becomes its
  * host's. */
-static jd_status gather_table(struct starting *s, struct jd_table **ret_table)
+static jd_status gather_table(struct jd_starting *s,
+                              struct jd_table **ret_table)
 {
     struct jd_world *world = &s->runtime->world;
     struct jd_host_group group;
@@ -497,12 +141,12 @@ static jd_status gather_table(struct starting *s, struct jd_table **ret_table)
     return status;
 }
 
-static bool has_gpus(const struct starting *s)
+static bool has_gpus(const struct jd_starting *s)
 {
     return jd__topology_platform(s->runtime->topology, "cuda");
 }
 
-static jd_status build_topology(struct starting *s)
+static jd_status build_topology(struct jd_starting *s)
 {
     struct jd_table *table = NULL;
     describe_self(s);
@@ -521,11 +165,11 @@ static jd_status build_topology(struct starting *s)
     return jd__topology_settle(s->runtime->topology);
 }
 
-static jd_status order_world(struct starting *s)
+static jd_status order_world(struct jd_starting *s)
 {
     struct jd_world *world = &s->runtime->world;
     const struct jd_topology *topology = s->runtime->topology;
-    begin_step(s, STEP_ORDER);
+    jd__starting_step(s, JD_STARTING_ORDER);
     jd_status status =
         jd__world_order(world, topology->table->is_in_order, topology->self);
     if (status == JD_OK)
@@ -533,7 +177,7 @@ static jd_status order_world(struct starting *s)
     return status;
 }
 
-static void say_absent(const struct starting *s)
+static void say_absent(const struct jd_starting *s)
 {
     const struct jd_topology *topology = s->runtime->topology;
     struct jd_absent absent = jd__topology_absent(topology);
@@ -542,7 +186,7 @@ static void say_absent(const struct starting *s)
 }
 
 /* What concerns all is said by process 0 alone. */
-static void warn_once(const struct starting *s)
+static void warn_once(const struct jd_starting *s)
 {
     char text[512];
     const char *name, *nearest;
@@ -564,7 +208,7 @@ static void warn_once(const struct starting *s)
 }
 
 /* How the world came about, where that is not what a launcher does. */
-static void say_how(const struct starting *s)
+static void say_how(const struct jd_starting *s)
 {
     const struct jd_runtime *runtime = s->runtime;
     const struct jd_cluster_text *address =
@@ -580,7 +224,7 @@ static void say_how(const struct starting *s)
 }
 
 /* From here on what it calls is left behind where it ends. */
-static void begin_trace_file(const struct starting *s)
+static void begin_trace_file(const struct jd_starting *s)
 {
     const struct jd_runtime *runtime = s->runtime;
     const struct jd_topology *topology = runtime->topology;
@@ -595,7 +239,7 @@ static void begin_trace_file(const struct starting *s)
 /* ---- the whole ---------------------------------------------------------- */
 
 /* What the records say is a failure of all; memory and MPI are one's own. */
-static jd_status leave_met(const struct starting *s, jd_status status)
+static jd_status leave_met(const struct jd_starting *s, jd_status status)
 {
     if (status == JD_INTERNAL || status == JD_RESOURCE_EXHAUSTED)
         return jd__failed_start_tell(status);
@@ -604,20 +248,20 @@ static jd_status leave_met(const struct starting *s, jd_status status)
         jd__options_seconds(s->runtime->settings, JD_OPTION_SHUTDOWN_TIMEOUT));
 }
 
-static jd_status run_steps(struct starting *s)
+static jd_status run_steps(struct jd_starting *s)
 {
     jd_status status = read_settings(s);
     if (status == JD_OK)
-        status = start_watchdog(s);
+        status = jd__starting_watch(s);
     if (status == JD_OK)
         status = detect_cluster(s);
     if (status == JD_OK)
         status = discover_self(s);
     if (status == JD_OK)
-        status = open_world(s);
+        status = jd__starting_world_open(s);
     if (status != JD_OK)
         return status;
-    begin_step(s, STEP_GATHER);
+    jd__starting_step(s, JD_STARTING_GATHER);
     status = build_topology(s);
     if (status != JD_OK && s->way == JD_WORLD_MET)
         return leave_met(s, status);
@@ -626,7 +270,7 @@ static jd_status run_steps(struct starting *s)
     if (status == JD_OK)
         warn_once(s);
     if (status == JD_OK)
-        status = start_session(s);
+        status = jd__starting_world_meet(s);
     if (status == JD_OK) {
         begin_trace_file(s);
         say_how(s);
@@ -647,7 +291,7 @@ static jd_status create_empty(struct jd_runtime **ret_runtime)
     return JD_OK;
 }
 
-static void finish_start(struct starting *s)
+static void finish_start(struct jd_starting *s)
 {
     jd__watchdog_stop(s->watchdog);
     jd__records_destroy(s->records);
@@ -658,7 +302,7 @@ static void finish_start(struct starting *s)
 jd_status jd__initialize_job(const struct jd_start *start,
                              struct jd_runtime **ret_runtime)
 {
-    struct starting s = { .start = start, .begin = jd__clock_now() };
+    struct jd_starting s = { .start = start, .begin = jd__clock_now() };
     jd_status status = create_empty(&s.runtime);
     if (status != JD_OK)
         return status;
@@ -715,7 +359,7 @@ static jd_status refuse_rival(const char *operation, const struct jd_env *env,
     return status == JD_OK ? JD_OK : jd__fail_prefix(status, "%s: ", operation);
 }
 
-static jd_status run_alone(struct starting *s, const char *operation)
+static jd_status run_alone(struct jd_starting *s, const char *operation)
 {
     jd_status status = read_settings(s);
     if (status == JD_OK)
@@ -733,8 +377,10 @@ static jd_status run_alone(struct starting *s, const char *operation)
         status = jd__world_open(MPI_COMM_NULL, &s->runtime->world);
     if (status != JD_OK)
         return status;
-    set_number(&cluster->process_id, 0, "jd_initialize() was not called");
-    set_number(&cluster->num_processes, 1, "jd_initialize() was not called");
+    jd__starting_set_number(&cluster->process_id, 0,
+                            "jd_initialize() was not called");
+    jd__starting_set_number(&cluster->num_processes, 1,
+                            "jd_initialize() was not called");
     status = build_topology(s);
     if (status == JD_OK)
         say_absent(s);
@@ -748,7 +394,7 @@ jd_status jd__initialize_alone(const char *operation,
                                    struct jd_runtime **ret_runtime)
 {
     static const struct jd_start nothing = { .options = NULL };
-    struct starting s = { .start = &nothing };
+    struct jd_starting s = { .start = &nothing };
     jd_status status = create_empty(&s.runtime);
     if (status != JD_OK)
         return status;
@@ -763,15 +409,15 @@ jd_status jd__initialize_alone(const char *operation,
     return status;
 }
 
-static jd_status start_late_mpi(struct starting *s)
+static jd_status start_late_mpi(struct jd_starting *s)
 {
     jd_status status = jd__env_from_process(&s->env);
     if (status == JD_OK)
-        status = start_watchdog(s);
+        status = jd__starting_watch(s);
     if (status == JD_OK)
         status = jd__host_discover(&s->facts);
     if (status == JD_OK)
-        status = init_mpi(s);
+        status = jd__starting_world_init_mpi(s);
     /* What MPI_Init of a process that nobody started has set would make a
      * child's mpirun, or its jd, take it for a launcher's. */
     return status == JD_OK ? jd__env_restore(s->env) : status;
@@ -780,9 +426,9 @@ static jd_status start_late_mpi(struct starting *s)
 jd_status jd__initialize_add_mpi(struct jd_runtime *runtime)
 {
     static const struct jd_start nothing = { .options = NULL };
-    struct starting s = { .start = &nothing,
-                          .runtime = runtime,
-                          .most_devices = 1 };
+    struct jd_starting s = { .start = &nothing,
+                             .runtime = runtime,
+                             .most_devices = 1 };
     jd_status status = JD_OK;
     if (!jd__mpi_is_up())
         status = start_late_mpi(&s);
