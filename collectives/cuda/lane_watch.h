@@ -22,8 +22,8 @@
 #define COLLECTIVES_CUDA_LANE_WATCH_H
 
 #include "collectives/cuda/lane.h"
+#include "collectives/cuda/looker.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -37,6 +37,7 @@ typedef bool jd_lane_look_f(void *arg, double since, uint64_t word,
 
 /* Of memory that is zero. */
 struct jd_lane_watch {
+    struct jd_looked looked;
     const struct jd_cuda_lane *lane;
     jd_lane_look_f *look;
     void *arg; /* look's */
@@ -45,7 +46,6 @@ struct jd_lane_watch {
     double since;       /* and since when, on the clock */
     double next_look;   /* at what it waits for */
     double next_notice; /* seconds; 0: the first */
-    struct jd_lane_watch *next;
 };
 
 /* One without a lane is not looked at. */

@@ -5,10 +5,6 @@
  * finds it waits for the lock, under which all looks are.
  */
 #include "collectives/cuda/late_calls.h"
-#include "base/clock.h"
-#include "base/thread.h"
-
-#include <pthread.h>
 
 #ifndef JD_LATE_LOOK_SECONDS
 #define JD_LATE_LOOK_SECONDS 0.1
@@ -16,21 +12,6 @@
 
 #define IN_CALL 1u
 #define LOOKED_AT 0x80000000u
-
-/* Of the process. */
-static struct {
-    pthread_mutex_t lock;
-    pthread_once_t once;
-    pthread_cond_t changed;
-    /* Guarded by lock: */
-    struct jd_late_caller *first;
-    bool is_running;
-} table = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
-
-static void prepare_table(void)
-{
-    jd__clock_init_condition(&table.changed);
-}
 
 /* ---- looking ------------------------------------------------------------ */
 
@@ -60,58 +41,28 @@ static void look_at(struct jd_late_caller *caller)
     }
 }
 
-static void *look_at_all(void *unused)
+static void look_at_all(struct jd_looked *first)
 {
-    pthread_mutex_lock(&table.lock);
-    while (table.first) {
-        struct timespec until =
-            jd__clock_timespec(jd__clock_now() + JD_LATE_LOOK_SECONDS);
-        pthread_cond_timedwait(&table.changed, &table.lock, &until);
-        for (struct jd_late_caller *at = table.first; at; at = at->next)
-            look_at(at);
-    }
-    table.is_running = false;
-    pthread_mutex_unlock(&table.lock);
-    return unused;
+    for (struct jd_looked *at = first; at; at = at->next)
+        look_at((struct jd_late_caller *)at);
 }
+
+static struct jd_looker looker =
+    JD_LOOKER("jd-nccl-late", JD_LATE_LOOK_SECONDS, look_at_all);
 
 /* ---- callers ------------------------------------------------------------ */
-
-/* Locked. */
-static bool start_thread(void)
-{
-    pthread_t thread;
-    if (!table.is_running)
-        table.is_running = jd__thread_start_detached(
-                               "jd-nccl-late", look_at_all, NULL, &thread) == 0;
-    return table.is_running;
-}
 
 bool jd__late_caller_add(struct jd_late_caller *caller, jd_late_look_f look,
                          void *arg)
 {
     caller->look = look;
     caller->arg = arg;
-    pthread_once(&table.once, prepare_table);
-    pthread_mutex_lock(&table.lock);
-    caller->next = table.first;
-    table.first = caller;
-    bool is_running = start_thread();
-    pthread_mutex_unlock(&table.lock);
-    return is_running;
+    return jd__looker_add(&looker, &caller->looked);
 }
 
 void jd__late_caller_remove(struct jd_late_caller *caller)
 {
-    pthread_once(&table.once, prepare_table);
-    pthread_mutex_lock(&table.lock);
-    struct jd_late_caller **link = &table.first;
-    while (*link && *link != caller)
-        link = &(*link)->next;
-    if (*link)
-        *link = caller->next;
-    pthread_cond_broadcast(&table.changed);
-    pthread_mutex_unlock(&table.lock);
+    jd__looker_remove(&looker, &caller->looked);
 }
 
 /* Without the bit. */
@@ -132,6 +83,6 @@ void jd__late_caller_end(struct jd_late_caller *caller)
     unsigned state = atomic_load_explicit(&caller->state, memory_order_relaxed);
     if (!(atomic_exchange(&caller->state, next_of(state)) & LOOKED_AT))
         return;
-    pthread_mutex_lock(&table.lock);
-    pthread_mutex_unlock(&table.lock);
+    pthread_mutex_lock(&looker.lock);
+    pthread_mutex_unlock(&looker.lock);
 }

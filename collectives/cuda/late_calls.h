@@ -22,20 +22,21 @@
 #ifndef COLLECTIVES_CUDA_LATE_CALLS_H
 #define COLLECTIVES_CUDA_LATE_CALLS_H
 
+#include "collectives/cuda/looker.h"
+
 #include <stdatomic.h>
-#include <stdbool.h>
 
 /* is_first: of this call. On the looking thread. */
 typedef void (*jd_late_look_f)(void *arg, bool is_first);
 
 struct jd_late_caller {
+    struct jd_looked looked;
     atomic_uint state; /* the number of its call, and bits; late_calls.c's */
     jd_late_look_f look;
     void *arg;
     /* The looking thread's: */
     unsigned seen; /* the call that it is in; 0: none */
     bool is_looked_at;
-    struct jd_late_caller *next;
 };
 
 /* False where there is no thread: then nobody looks. Of memory that is zero. */
