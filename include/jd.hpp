@@ -40,9 +40,9 @@
  *
  * Plain on purpose, because C++ says it by an overload, a throw, or an error's
  * what(), has nothing to add, or because it is for other languages:
- *     jd_array_from_callback jd_call_site jd_check_failed jd_dtype_name
- *     jd_dtype_size jd_error_message jd_fail_with jd_initialize jd_leaf_in
- *     jd_mpi_comm_f jd_status_name
+ *     jd_array_from_callback jd_call_site jd_call_site_named jd_check_failed
+ *     jd_dtype_name jd_dtype_size jd_error_message jd_fail_with jd_initialize
+ *     jd_leaf_in jd_mpi_comm_f jd_status_name
  */
 #ifndef JD_HPP
 #define JD_HPP

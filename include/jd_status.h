@@ -128,6 +128,19 @@ JD_API JD_NORETURN void jd_check_failed(jd_status status, const char *call,
  */
 JD_API void jd_call_site(const void *address);
 
+/*
+ * For those that bring it to a language whose code has no addresses: makes the
+ * address that stands for a place of that text, for jd_call_site(). The same
+ * text has the same address as long as the process lasts; it is to be the same
+ * in all processes of the program. 123 bytes of it are kept, of 1,023 places;
+ * those beyond have one address for all of them.
+ *
+ *     jd_call_site(jd_call_site_named("train.py:12 (step)"));
+ *
+ * Threads: any. Returns: the address; NULL for a text that is NULL or empty.
+ */
+JD_API const void *jd_call_site_named(const char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,7 +10,7 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int,
                     c_int32, c_int64, c_size_t, c_uint64, c_void_p)
 from typing import Any
 
-from . import errors
+from . import _sites, errors
 from ._library import load_library
 
 OK = 0
@@ -308,6 +308,8 @@ _OTHER = {
     'jd_process_index': (c_int, ()),
     'jd_process_count': (c_int, ()),
     'jd_abort': (None, (c_int, c_char_p)),
+    'jd_call_site': (None, (c_void_p,)),
+    'jd_call_site_named': (c_void_p, (c_char_p,)),
     'jd_version': (c_char_p, ()),
     'jd_wtime': (c_double, ()),
     'jd_error_message': (c_char_p, ()),
@@ -351,6 +353,9 @@ _OTHER = {
 PROTOTYPES = {**{name: (c_int, takes) for name, takes in _STATUS.items()},
               **_OTHER}
 
+# Called with the GIL, which is quicker: it is a store.
+_WITH_GIL = ('jd_call_site',)
+
 # Public functions of C that have no place in Python, and why.
 LEFT_OUT = {
     'jd_all_to_all': 'all_to_all() calls jd_all_to_all_nd()',
@@ -365,7 +370,6 @@ LEFT_OUT = {
     'jd_array_sharding': 'an Array keeps the NamedSharding that it was made '
                          'with',
     'jd_mpi_comm_f': "mpi4py has Fortran's handle of mpi_comm() (py2f)",
-    'jd_call_site': "a line of Python is in its exception's traceback",
 }
 
 
@@ -379,7 +383,10 @@ class _Library:
             raise AttributeError(name)
         if _Library._loaded is None:
             _Library._loaded = load_library()
-        function = getattr(_Library._loaded, name)
+        library = _Library._loaded
+        if name in _WITH_GIL:
+            library = ctypes.PyDLL(library._name, handle=library._handle)
+        function = getattr(library, name)
         restype, argtypes = PROTOTYPES[name]
         function.restype = restype
         if argtypes is not None:
@@ -405,8 +412,16 @@ def error_message() -> str:
 
 
 def call(name: str, *args: Any) -> None:
-    """Calls what returns a status, without the GIL, and raises it."""
-    status = getattr(lib, name)(*args)
+    """Calls what returns a status, without the GIL, and raises it. It is made
+    at the program's line, for libjd's sentences; nothing else is."""
+    site = _sites.here(lib.jd_call_site_named)
+    if site:
+        lib.jd_call_site(site)
+    try:
+        status = getattr(lib, name)(*args)
+    finally:
+        if site:
+            lib.jd_call_site(None)
     if status != OK:
         raise errors.make_error(status, error_message())
 

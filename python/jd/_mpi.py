@@ -6,7 +6,7 @@ import ctypes
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from . import _endings, errors
+from . import _endings, _sites, errors
 from ._ffi import call, jd_options, lib, raise_last
 from .dtypes import need
 from .process import Job, initialize, make_options
@@ -55,6 +55,7 @@ def from_mpi4py(comm: 'MPI.Comm', **options: Any) -> Job:
         raise TypeError(f'jd.from_mpi4py: initialize() has no {unknown}')
     made = make_options(options)
     _endings.begin()
+    _sites.configure()
     lib.jd_initialize_on.argtypes = (kind, ctypes.POINTER(jd_options),
                                      ctypes.c_size_t)
     call('jd_initialize_on', kind.from_address(module._addressof(comm)),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Sequence
 
-from . import _endings, errors
+from . import _endings, _sites, errors
 from ._ffi import call, encode, int_array, jd_options, lib, raise_last
 
 
@@ -87,6 +87,7 @@ def initialize(coordinator_address: str | None = None,
     """
     made = make_options(locals())
     _endings.begin()
+    _sites.configure()
     call('jd_initialize_with', ctypes.byref(made), ctypes.sizeof(made))
     return Job()
 

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "runtime/recorder/host_rings.h"
 #include "runtime/recorder/modules.h"
+#include "runtime/recorder/named_sites.h"
 #include "runtime/recorder/own_ranges.h"
 #include "runtime/recorder/probes.h"
 #include "runtime/topology/host.h"
@@ -223,7 +224,8 @@ void jd__recorder_comm_put(struct jd_ring_comm *comm)
 
 /* ---- calls -------------------------------------------------------------- */
 
-static void note_module(struct jd_ring *ring, const void *address)
+/* What others need to say the place in words. */
+static void note_site(struct jd_ring *ring, const void *address)
 {
     const struct jd_ring_module *module =
         atomic_load_explicit(&state.module, memory_order_acquire);
@@ -231,6 +233,10 @@ static void note_module(struct jd_ring *ring, const void *address)
     if (module && at < module->end &&
         at >= atomic_load_explicit(&module->begin, memory_order_relaxed))
         return;
+    if (jd__named_sites_has(at)) {
+        jd__named_sites_note(ring, at);
+        return;
+    }
     atomic_store_explicit(&state.module, jd__modules_note(ring, address),
                           memory_order_release);
 }
@@ -258,7 +264,7 @@ static void write_call(struct jd_ring *ring, uint64_t number,
         .member = -1,
     };
     if (caller)
-        note_module(ring, caller);
+        note_site(ring, caller);
     if (comm) {
         written.comm = atomic_load_explicit(&comm->id, memory_order_relaxed);
         written.member =

@@ -38,6 +38,15 @@ static void copy_own(struct jd_ring *to, const struct jd_ring *from)
                    sizeof to->own_ranges[i]);
 }
 
+static void copy_named_sites(struct jd_ring *to, const struct jd_ring *from)
+{
+    for (int i = 0; i < JD_RING_NAMED_SITES; i++)
+        if (atomic_load(&from->named_sites[i].size))
+            memcpy((void *)&to->named_sites[i],
+                   (const void *)&from->named_sites[i],
+                   sizeof to->named_sites[i]);
+}
+
 /* The background thread may write one meanwhile. */
 static void copy_clocks(struct jd_ring *to, const struct jd_ring *from)
 {
@@ -60,6 +69,7 @@ void jd__ring_copy(struct jd_ring *to, const struct jd_ring *from)
                    sizeof to->times[i]);
     }
     copy_own(to, from);
+    copy_named_sites(to, from);
     copy_clocks(to, from);
 }
 

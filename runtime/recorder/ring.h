@@ -33,16 +33,17 @@
 #define JD_RING_MAGIC "jd-ring" /* with its NUL, 8 bytes */
 
 enum {
-    JD_RING_VERSION = 5,
+    JD_RING_VERSION = 6,
     JD_RING_CALLS = 4096,
-    JD_RING_NAMES = 128,       /* of operations; a power of two */
-    JD_RING_COMMS = 128,       /* that are told apart at a time */
-    JD_RING_LANES = 64,        /* streams of GPUs, likewise */
-    JD_RING_MODULES = 32,      /* programs and libraries that call */
-    JD_RING_OWN_RANGES = 4096, /* of the program; own_ranges.h */
-    JD_RING_OWN_NAMES = 256,   /* of these; a power of two */
-    JD_RING_OWN_BYTES = 64,    /* of such a name, with its NUL */
-    JD_RING_CLOCKS = 64,       /* samples of another clock; clock_samples.h */
+    JD_RING_NAMES = 128,        /* of operations; a power of two */
+    JD_RING_COMMS = 128,        /* that are told apart at a time */
+    JD_RING_LANES = 64,         /* streams of GPUs, likewise */
+    JD_RING_MODULES = 32,       /* programs and libraries that call */
+    JD_RING_OWN_RANGES = 4096,  /* of the program; own_ranges.h */
+    JD_RING_OWN_NAMES = 256,    /* of these; a power of two */
+    JD_RING_OWN_BYTES = 64,     /* of such a name, with its NUL */
+    JD_RING_CLOCKS = 64,        /* samples of another clock; clock_samples.h */
+    JD_RING_NAMED_SITES = 1024, /* named_sites.h */
 };
 
 enum jd_call_state {
@@ -62,7 +63,8 @@ enum jd_gpu_state {
 /* One call, as it is written and read. */
 struct jd_ring_call {
     uint64_t number;   /* in its process, from 1 */
-    uint64_t site;     /* the address that it returns to; 0: not known */
+    uint64_t site;     /* the address that it returns to, or a named site's;
+                        * 0: not known */
     uint64_t comm;     /* jd_ring_comm.id; 0: none */
     uint64_t sequence; /* in the communicator, from 1 */
     uint64_t count;
@@ -134,6 +136,12 @@ struct jd_ring_clock {
     _Atomic int64_t at, offset, error;
 };
 
+/* A place that is a text: what stands under address 1 and so on. */
+struct jd_ring_named_site {
+    _Atomic uint32_t size; /* with its NUL, written last; 0: not in use */
+    char text[124];
+};
+
 struct jd_ring {
     char magic[8];
     uint32_t version;
@@ -156,6 +164,7 @@ struct jd_ring {
     _Atomic uint64_t clock_version; /* of the last sample written */
     _Atomic uint32_t clock_newest;  /* its place */
     struct jd_ring_clock clocks[JD_RING_CLOCKS];
+    struct jd_ring_named_site named_sites[JD_RING_NAMED_SITES];
 };
 
 /* Its calls that all members make: sends and receives are between two. These

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "runtime/recorder/lines.h"
 #include "runtime/recorder/modules.h"
+#include "runtime/recorder/named_sites.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -79,12 +80,23 @@ static struct jd_site_text print_site(const char *path, uint64_t offset,
     return text;
 }
 
+/* NULL: nothing. */
+static struct jd_site_text copy_text(const char *text)
+{
+    struct jd_site_text copy = { "" };
+    if (text)
+        snprintf(copy.text, sizeof copy.text, "%s", text);
+    return copy;
+}
+
 struct jd_site_text jd__site_of(const void *address)
 {
     struct jd_ring_module module;
+    uint64_t own = (uint64_t)(uintptr_t)address;
+    if (jd__named_sites_has(own))
+        return copy_text(jd__named_sites_text(own));
     if (!address || !jd__modules_find(address, &module))
         return (struct jd_site_text){ "" };
-    uint64_t own = (uint64_t)(uintptr_t)address;
     return print_site(module.path, own - module.base, own);
 }
 
@@ -110,15 +122,17 @@ void jd__site_configure(bool is_on)
     atomic_store(&compares, is_on);
 }
 
-/* Programs lie at other addresses, and in other folders, in each process. */
+/* Programs lie at other addresses, and in other folders, in each process; named
+ * sites have other numbers. */
 static uint32_t digest_of(const void *address)
 {
     struct jd_ring_module module;
-    if (!address || !jd__modules_find(address, &module))
+    const char *named = jd__named_sites_text((uint64_t)(uintptr_t)address);
+    if (!named && !jd__modules_find(address, &module))
         return 0;
-    uint64_t offset = (uint64_t)(uintptr_t)address - module.base;
-    const char *file = base_name(module.path);
-    uint64_t digest = jd__digest(offset, file, strlen(file));
+    uint64_t offset = named ? 0 : (uint64_t)(uintptr_t)address - module.base;
+    const char *text = named ? named : base_name(module.path);
+    uint64_t digest = jd__digest(offset, text, strlen(text));
     return (uint32_t)(digest ^ digest >> 32) | 1;
 }
 
@@ -158,6 +172,8 @@ uint32_t jd__site_compared(void)
 
 struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
 {
+    if (jd__named_sites_has(address))
+        return copy_text(jd__named_sites_text_in(ring, address));
     const struct jd_ring_module *module = jd__ring_find_module(ring, address);
     uint64_t base;
     if (!module || !jd__modules_find_path(module->path, &base))
@@ -169,6 +185,8 @@ struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
 struct jd_site_text jd__site_in_file(const struct jd_ring *ring,
                                      uint64_t address)
 {
+    if (jd__named_sites_has(address))
+        return copy_text(jd__named_sites_text_in(ring, address));
     const struct jd_ring_module *module = jd__ring_find_module(ring, address);
     return module ? print_site(module->path, address - module->base, 0)
                   : (struct jd_site_text){ "" };

@@ -8,7 +8,8 @@
  * Lines and static functions are read by lines.h. Without them a symbol is one
  * that the program shows to others (-rdynamic), "step+0x4c (train+0x14a3)"; a
  * function without one has its place in the file alone, "train+0x14a3", of
- * which addr2line makes a line. Blocks: for jd__lines_timeout() at most.
+ * which addr2line makes a line. A named site (named_sites.h) is its text.
+ * Blocks: for jd__lines_timeout() at most.
  * Threads: any.
  */
 #ifndef RUNTIME_RECORDER_SITE_H
