@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fuzz_seeds wire|seal|service|agent|inter DIRECTORY - writes the inputs that
- * the fuzz targets begin with: frames of every body, what jobs do, and a result
- * and a fault that can be.
+ * fuzz_seeds wire|seal|service|agent|inter|pmi DIRECTORY - writes the inputs
+ * that the fuzz targets begin with: frames of every body, what jobs do, a
+ * result and a fault that can be, and what MPIs say.
  */
 #include "collectives/cpu/inter/inter_result.h"
 #include "collectives/platform/ragged_fault.h"
 #include "runtime/coordination/net/wire.h"
+#include "tests/fuzz/pmi_seeds.h"
 #include "tests/fuzz/steps.h"
 
 #include <stdbool.h>
@@ -239,6 +240,17 @@ static void write_records(const char *directory)
     write_seed(directory, "fault", bytes, 3 + sizeof fault);
 }
 
+/* ---- what MPIs say ------------------------------------------------------ */
+
+static void write_talks(const char *directory)
+{
+    uint8_t bytes[PMI_SEED_MOST];
+    size_t size;
+    const char *name;
+    for (size_t i = 0; (name = pmi_seed(i, bytes, &size)); i++)
+        write_seed(directory, name, bytes, size);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "wire") == 0)
@@ -253,6 +265,8 @@ int main(int argc, char **argv)
         write_jobs(argv[2]);
     else if (argc == 3 && strcmp(argv[1], "inter") == 0)
         write_records(argv[2]);
+    else if (argc == 3 && strcmp(argv[1], "pmi") == 0)
+        write_talks(argv[2]);
     else
         return 2;
     return 0;

@@ -3,6 +3,7 @@
 #include "runtime/wireup/server/pmi.h"
 #include "runtime/wireup/server/hand_out.h"
 #include "runtime/wireup/server/listener.h"
+#include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/pmi_barrier.h"
 #include "runtime/wireup/server/pmi_v1.h"
 #include "runtime/wireup/server/pmi_v2_node.h"
@@ -40,12 +41,25 @@ static bool has_process(uint32_t process)
     return false;
 }
 
+/* Who comes a second time would answer for both. */
+static bool may_come(uint32_t process)
+{
+    bool is_own = plan_has_process(pmi.serving->own, process);
+    bool is_new = is_own && !has_process(process);
+    if (!is_new)
+        log_say(JD_LOG_ERROR,
+                "who comes for PMI says that it is process %u, which %s; it is "
+                "sent away",
+                (unsigned)process, is_own ? "has come" : "is not of this host");
+    return is_new;
+}
+
 /* The index comes before the first line. */
 static bool introduce_client(struct pmi_client *client)
 {
     uint32_t process =
         jd__wire_get_u32(client->input.data + client->input.begin);
-    if (!plan_has_process(pmi.serving->own, process) || has_process(process))
+    if (!may_come(process))
         return false;
     jd__wire_bytes_consume(&client->input, INDEX_BYTES);
     client->process = process;
@@ -62,7 +76,8 @@ static bool serve_input(struct pmi_client *client)
     if (!client->is_known && !introduce_client(client))
         return false;
     while (step == PMI_STEP_SERVED)
-        step = client->protocol->serve(client);
+        step = jd__bytes_size(&client->input) ? client->protocol->serve(client)
+                                              : PMI_STEP_PARTIAL;
     return step == PMI_STEP_PARTIAL;
 }
 

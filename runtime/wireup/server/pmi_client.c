@@ -4,14 +4,11 @@
 #include "base/text.h"
 #include "runtime/wireup/server/log.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
-
-bool pmi_client_send(const struct pmi_client *client, const void *data,
-                     size_t size)
-{
-    return send(client->fd, data, size, MSG_NOSIGNAL) == (ssize_t)size;
-}
 
 void pmi_client_name(const struct pmi_client *client, char *text, size_t size)
 {
@@ -25,22 +22,97 @@ void pmi_client_name(const struct pmi_client *client, char *text, size_t size)
     free(who);
 }
 
+/* ---- of it -------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 0))) static void
+print_error(const struct pmi_client *client, const char *format, va_list args)
+{
+    char who[64], text[512];
+    pmi_client_name(client, who, sizeof who);
+    vsnprintf(text, sizeof text, format, args);
+    log_say(JD_LOG_ERROR, "%s %s", who, text);
+}
+
+void pmi_client_say(struct pmi_client *client, const char *format, ...)
+{
+    va_list args;
+    if (client->num_said >= PMI_SAID_MOST)
+        return;
+    client->num_said++;
+    va_start(args, format);
+    print_error(client, format, args);
+    va_end(args);
+}
+
+/* Why it is sent away is always said. */
+__attribute__((format(printf, 2, 3))) static void
+say_last(const struct pmi_client *client, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_error(client, format, args);
+    va_end(args);
+}
+
+static size_t cost_of(const char *key, const char *value)
+{
+    return strlen(key) + strlen(value) + PMI_ENTRY_COST;
+}
+
+/* What would be there with it: what it replaces is not, and what goes to the
+ * other hosts is there twice until the next barrier. */
+static size_t bytes_with(const struct pmi_host *host, const struct pmi_kvs *kvs,
+                         const char *key, const char *value)
+{
+    const char *old = pmi_kvs_get(kvs, key);
+    size_t replaced = old ? cost_of(key, old) : 0;
+    size_t rest = host->put_bytes > replaced ? host->put_bytes - replaced : 0;
+    return rest + cost_of(key, value);
+}
+
+bool pmi_client_may_put(struct pmi_client *client, const struct pmi_kvs *kvs,
+                        const char *key, const char *value)
+{
+    struct pmi_host *host = client->host;
+    size_t most = host->serving->own->n_processes * PMI_PUT_MOST;
+    size_t bytes = bytes_with(host, kvs, key, value);
+    if (bytes + jd__bytes_size(&host->kvs.fresh) <= most) {
+        host->put_bytes = bytes;
+        return true;
+    }
+    pmi_client_say(
+        client,
+        "puts \"%.63s\" by PMI, and the processes of this host may "
+        "put %zu bytes, %d for each entry among them: it is not kept",
+        key, most, PMI_ENTRY_COST);
+    return false;
+}
+
 void pmi_client_refuse(const struct pmi_client *client, int version,
                        const char *why)
 {
-    char who[64];
-    pmi_client_name(client, who, sizeof who);
-    log_say(JD_LOG_ERROR,
-            "%s spoke PMI-%d that cannot be read: %s; it is sent away: see "
-            "whether its MPI speaks PMI, or choose the other version (MPICH: "
-            "MPIR_CVAR_PMI_VERSION=%d, Intel MPI: I_MPI_PMI=pmi%d)",
-            who, version, why, 3 - version, 3 - version);
+    say_last(client,
+             "spoke PMI-%d that cannot be read: %s; it is sent away: see "
+             "whether its MPI speaks PMI, or choose the other version "
+             "(MPICH: MPIR_CVAR_PMI_VERSION=%d, Intel MPI: I_MPI_PMI=pmi%d)",
+             version, why, 3 - version, 3 - version);
 }
 
-void pmi_client_abort(const struct pmi_client *client, const char *how)
+void pmi_client_abort(struct pmi_client *client, const char *how)
 {
-    char who[64];
-    pmi_client_name(client, who, sizeof who);
-    log_say(JD_LOG_ERROR, "%s called PMI_Abort %s", who, how);
+    pmi_client_say(client, "called PMI_Abort %s", how);
     liveness_end(client->host->serving->liveness, LIVENESS_FAILED);
+}
+
+/* ---- to it -------------------------------------------------------------- */
+
+bool pmi_client_send(const struct pmi_client *client, const void *data,
+                     size_t size)
+{
+    ssize_t n = send(client->fd, data, size, MSG_NOSIGNAL);
+    bool is_gone = n < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
+    if (n != (ssize_t)size && !is_gone)
+        say_last(client, "does not read what it asks for by PMI; it is sent "
+                         "away");
+    return n == (ssize_t)size;
 }

@@ -4,6 +4,7 @@
  * share. Which version's protocol a client speaks, its first line says.
  *
  *     if (!pmi_client_send(client, text, length)) ... it is of no use any more
+ *     pmi_client_say(client, "asks for version %s", version);
  *     pmi_client_abort(client, "with code 7");
  *
  * Threads: the loop's own.
@@ -39,6 +40,7 @@ struct pmi_host {
     size_t num_gone;    /* for some seconds; they come to no barrier */
     bool is_exchanging; /* with other hosts */
     uint64_t barriers;  /* that were */
+    size_t put_bytes;   /* of entries that its processes have put */
     /* By PMI-2: */
     struct pmi_kvs node; /* of the host alone */
     struct pmi_v2_wait *waits;
@@ -53,11 +55,21 @@ struct pmi_client {
     struct event *event;
     bool is_known, is_waiting;
     uint32_t process;
+    unsigned num_said; /* errors, of it */
     struct jd_bytes input;
     const struct pmi_protocol *protocol;
     /* By PMI-2: */
     enum pmi_v2_stage stage;
     char fence_thread[PMI_KEY_MOST]; /* whose fence is_waiting is */
+};
+
+/* What a host's processes may put, for each of them, and what each entry costs
+ * of it beside its bytes; how many errors of one client are printed, but for
+ * the one that it is sent away with. */
+enum {
+    PMI_PUT_MOST = 1 << 20,
+    PMI_ENTRY_COST = 128,
+    PMI_SAID_MOST = 8,
 };
 
 /* A client waits for each answer before that thread asks again: what the
@@ -68,11 +80,20 @@ bool pmi_client_send(const struct pmi_client *client, const void *data,
 /* "process 3 (pid 77)". */
 void pmi_client_name(const struct pmi_client *client, char *text, size_t size);
 
+/* An error, behind its name; those beyond PMI_SAID_MOST are not printed. */
+__attribute__((format(printf, 2, 3))) void
+pmi_client_say(struct pmi_client *client, const char *format, ...);
+
+/* It will be put there. False where its host would have put too much, which is
+ * said. */
+bool pmi_client_may_put(struct pmi_client *client, const struct pmi_kvs *kvs,
+                        const char *key, const char *value);
+
 /* What it has sent cannot be read, for this reason; it is to go. */
 void pmi_client_refuse(const struct pmi_client *client, int version,
                        const char *why);
 
 /* The caller ends by itself; the others of the job have a moment. */
-void pmi_client_abort(const struct pmi_client *client, const char *how);
+void pmi_client_abort(struct pmi_client *client, const char *how);
 
 #endif

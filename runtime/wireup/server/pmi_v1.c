@@ -29,14 +29,12 @@ static bool release_client(struct pmi_client *client)
 
 /* ---- requests ----------------------------------------------------------- */
 
-static void say_version(const struct pmi_client *client, const char *version)
+static void say_version(struct pmi_client *client, const char *version)
 {
-    char who[64];
-    pmi_client_name(client, who, sizeof who);
-    log_say(JD_LOG_ERROR,
-            "%s asks for version \"%.20s\" of PMI; served are 1 and 2 (MPICH: "
-            "MPIR_CVAR_PMI_VERSION, Intel MPI: I_MPI_PMI)",
-            who, version);
+    pmi_client_say(client,
+                   "asks for version \"%.20s\" of PMI; served are 1 and 2 "
+                   "(MPICH: MPIR_CVAR_PMI_VERSION, Intel MPI: I_MPI_PMI)",
+                   version);
 }
 
 static bool answer_init(struct pmi_client *client, const char *version)
@@ -54,11 +52,14 @@ static bool answer_init(struct pmi_client *client, const char *version)
         is_first ? 0 : -1);
 }
 
-static bool answer_put(const struct pmi_client *client,
+static bool answer_put(struct pmi_client *client,
                        const struct pmi_request *request)
 {
     bool fits = strlen(request->key) < PMI_KEY_MOST &&
                 strlen(request->value) < PMI_VALUE_MOST;
+    if (fits && !pmi_client_may_put(client, &client->host->kvs, request->key,
+                                    request->value))
+        return answer_line(client, "cmd=put_result rc=-1 msg=too_much\n");
     bool is_put =
         fits && pmi_kvs_put(&client->host->kvs, request->key, request->value);
     return answer_line(client, "cmd=put_result rc=%d msg=%s\n", is_put ? 0 : -1,
@@ -75,7 +76,7 @@ static bool answer_get(const struct pmi_client *client, const char *key)
                                "value=unknown\n");
 }
 
-static void end_job(const struct pmi_client *client, const char *code)
+static void end_job(struct pmi_client *client, const char *code)
 {
     char how[40];
     snprintf(how, sizeof how, "with code %.20s", code);

@@ -93,7 +93,7 @@ static bool answer_put(const struct pmi_v2_asker *asker,
             "at most 1023 without newline");
     return is_put ? pmi_v2_reply_done(asker, "")
                   : pmi_v2_reply_fault(asker, PMI_V2_FAULT_OTHER,
-                                       "there is no memory for it");
+                                       "there is no room for it");
 }
 
 static bool serve_put(struct pmi_client *client,
@@ -101,8 +101,10 @@ static bool serve_put(struct pmi_client *client,
                       const struct pmi_v2_request *request)
 {
     enum pmi_v2_fault fault = check_pair(request);
-    bool is_put =
-        !fault && pmi_kvs_put(&client->host->kvs, request->key, request->value);
+    bool is_put = !fault &&
+                  pmi_client_may_put(client, &client->host->kvs, request->key,
+                                     request->value) &&
+                  pmi_kvs_put(&client->host->kvs, request->key, request->value);
     return answer_put(asker, fault, is_put);
 }
 
@@ -167,8 +169,10 @@ static bool serve_node_put(struct pmi_client *client,
                            const struct pmi_v2_request *request)
 {
     enum pmi_v2_fault fault = check_pair(request);
-    bool is_put =
-        !fault && pmi_v2_node_put(client->host, request->key, request->value);
+    bool is_put = !fault &&
+                  pmi_client_may_put(client, &client->host->node, request->key,
+                                     request->value) &&
+                  pmi_v2_node_put(client->host, request->key, request->value);
     return answer_put(asker, fault, is_put);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmi_v2_node.c - a host's attributes, and who waits for them. */
 #include "runtime/wireup/server/pmi_v2_node.h"
-#include "runtime/wireup/server/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 
 struct pmi_v2_wait {
     struct pmi_v2_wait *next;
-    const struct pmi_client *client;
+    struct pmi_client *client;
     struct event *timer;
     char key[PMI_KEY_MOST], thread[PMI_KEY_MOST];
 };
@@ -49,14 +48,12 @@ bool pmi_v2_node_put(struct pmi_host *host, const char *key, const char *value)
 static void on_time(evutil_socket_t none, short what, void *arg)
 {
     struct pmi_v2_wait *wait = arg;
-    char who[64];
     (void)none, (void)what;
-    pmi_client_name(wait->client, who, sizeof who);
-    log_say(JD_LOG_ERROR,
-            "%s has waited %.0f s for the host's attribute \"%s\" of PMI-2, "
-            "which no process has put; JD_INITIALIZATION_TIMEOUT gives them "
-            "longer",
-            who, wait->client->host->serving->plan->timeout, wait->key);
+    pmi_client_say(wait->client,
+                   "has waited %.0f s for the host's attribute \"%s\" of "
+                   "PMI-2, which no process has put; "
+                   "JD_INITIALIZATION_TIMEOUT gives them longer",
+                   wait->client->host->serving->plan->timeout, wait->key);
     end_wait(wait, NULL);
 }
 
@@ -69,10 +66,20 @@ static bool start_timer(struct pmi_v2_wait *wait)
     return wait->timer && evtimer_add(wait->timer, &time) == 0;
 }
 
+static bool has_room(const struct pmi_host *host,
+                     const struct pmi_client *client)
+{
+    int count = 0;
+    for (const struct pmi_v2_wait *wait = host->waits; wait; wait = wait->next)
+        count += wait->client == client;
+    return count < PMI_V2_WAITS_MOST;
+}
+
 bool pmi_v2_node_await(struct pmi_host *host, const struct pmi_v2_asker *asker,
                        const char *key)
 {
-    struct pmi_v2_wait *wait = calloc(1, sizeof *wait);
+    struct pmi_v2_wait *wait =
+        has_room(host, asker->client) ? calloc(1, sizeof *wait) : NULL;
     if (!wait)
         return false;
     wait->client = asker->client;

@@ -11,12 +11,14 @@
 
 #include "runtime/wireup/server/pmi_v2_reply.h"
 
+enum { PMI_V2_WAITS_MOST = 256 };
+
 /* Answers who waits for it, too. False without memory, or where the key is
  * empty. */
 bool pmi_v2_node_put(struct pmi_host *host, const char *key, const char *value);
 
 /* Answers the asker when the key is there, or when the time is up. False
- * without memory. */
+ * without memory, or where its process waits for PMI_V2_WAITS_MOST already. */
 bool pmi_v2_node_await(struct pmi_host *host, const struct pmi_v2_asker *asker,
                        const char *key);
 

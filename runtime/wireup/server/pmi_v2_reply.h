@@ -23,7 +23,7 @@ enum pmi_v2_fault {
 };
 
 struct pmi_v2_asker {
-    const struct pmi_client *client;
+    struct pmi_client *client;
     const char *command;
     const char *thread; /* "": none was named */
 };

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_pmi_clients.c - processes that say to PMI what none should. */
+#include "runtime/wireup/server/pmi_v2_node.h"
+#include "tests/unit/runtime/wireup/server/played_pmi.h"
+#include "tests/unit/unit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void setup(void)
+{
+    played_pmi_begin(60);
+}
+
+static void teardown(void)
+{
+    played_pmi_end();
+}
+
+__attribute__((format(printf, 2, 3))) static void say(int fd,
+                                                      const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ck_assert(send(fd, text, (size_t)size, MSG_NOSIGNAL) == size);
+    played_pmi_run();
+}
+
+static void say_frame(int fd, const char *text)
+{
+    say(fd, "%-6zu%s", strlen(text), text);
+}
+
+/* All that has come; "" where nothing has. */
+static const char *hear(int fd)
+{
+    static char text[4096];
+    ssize_t n = recv(fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+static bool is_sent_away(int fd)
+{
+    char byte;
+    while (recv(fd, &byte, 1, 0) > 0)
+        ;
+    return recv(fd, &byte, 1, 0) == 0;
+}
+
+static int come(uint8_t process)
+{
+    const char index[4] = { (char)process };
+    int fd = played_pmi_connect();
+    ck_assert(send(fd, index, sizeof index, 0) == sizeof index);
+    played_pmi_run();
+    return fd;
+}
+
+static int come_by_second(uint8_t process)
+{
+    int fd = come(process);
+    say(fd, "cmd=init pmi_version=2 pmi_subversion=0\n");
+    say_frame(fd, "cmd=fullinit;");
+    hear(fd);
+    return fd;
+}
+
+static void expect_sentence(const char *part)
+{
+    ck_assert_msg(strstr(played_pmi_told()->last, part), "%s",
+                  played_pmi_told()->last);
+}
+
+START_TEST(who_may_not_come_has_a_sentence)
+{
+    int right = come(1), again = come(1), other = come(7);
+    ck_assert(is_sent_away(again));
+    ck_assert(is_sent_away(other));
+    ck_assert(!is_sent_away(right));
+    ck_assert_uint_eq(played_pmi_told()->sentences, 2);
+    expect_sentence("process 7, which is not of this host; it is sent away");
+    close(right), close(again), close(other);
+}
+END_TEST
+
+START_TEST(who_does_not_read_is_sent_away)
+{
+    static const char line[] = "cmd=get_maxes\n";
+    int fd = come(2);
+    while (send(fd, line, sizeof line - 1, MSG_NOSIGNAL) > 0)
+        played_pmi_run();
+    ck_assert(is_sent_away(fd));
+    expect_sentence("process 2 does not read what it asks for by PMI");
+    close(fd);
+}
+END_TEST
+
+/* Puts by PMI-1 until it may not; returns how often it could. */
+static size_t put_all(int fd)
+{
+    char value[400];
+    size_t count = 0;
+    memset(value, 'v', sizeof value);
+    value[sizeof value - 1] = '\0';
+    do {
+        ck_assert_uint_lt(count, 100000);
+        say(fd, "cmd=put kvsname=jd key=a%zu value=%s\n", count++, value);
+    } while (strcmp(hear(fd), "cmd=put_result rc=0 msg=success\n") == 0);
+    return count - 1;
+}
+
+START_TEST(what_a_host_puts_has_an_end)
+{
+    char put[512];
+    int fd = come(0), other = come_by_second(1);
+    size_t count = put_all(fd);
+    ck_assert_uint_gt(count, PLAYED_PMI_PROCESSES * PMI_PUT_MOST / 1000);
+    ck_assert_uint_lt(count, PLAYED_PMI_PROCESSES * PMI_PUT_MOST / 900);
+    say(fd, "cmd=put kvsname=jd key=a value=%0399d\n", 1);
+    ck_assert_str_eq(hear(fd), "cmd=put_result rc=-1 msg=too_much\n");
+    expect_sentence("process 0 puts \"a\" by PMI, and the processes of this "
+                    "host may put 3145728 bytes");
+    snprintf(put, sizeof put, "cmd=kvs-put;key=b;value=%0399d;", 1);
+    say_frame(other, put);
+    ck_assert_ptr_nonnull(strstr(hear(other), "rc=14;errmsg=there is no room"));
+    close(fd), close(other);
+}
+END_TEST
+
+/* As of many programs, one after the other. */
+START_TEST(what_is_put_again_takes_no_more)
+{
+    int fds[PLAYED_PMI_PROCESSES];
+    for (uint8_t i = 0; i < PLAYED_PMI_PROCESSES; i++)
+        fds[i] = come(i);
+    for (int round = 0; round < 30000; round++) {
+        say(fds[0], "cmd=put kvsname=jd key=a value=%0400d\n", round);
+        ck_assert_str_eq(hear(fds[0]), "cmd=put_result rc=0 msg=success\n");
+        for (int i = 0; round % 1000 == 0 && i < PLAYED_PMI_PROCESSES; i++)
+            say(fds[i], "cmd=barrier_in\n");
+        for (int i = 0; round % 1000 == 0 && i < PLAYED_PMI_PROCESSES; i++)
+            ck_assert_str_eq(hear(fds[i]), "cmd=barrier_out rc=0\n");
+    }
+    for (int i = 0; i < PLAYED_PMI_PROCESSES; i++)
+        close(fds[i]);
+}
+END_TEST
+
+START_TEST(a_process_waits_for_so_many_attributes)
+{
+    int fd = come_by_second(0);
+    for (int i = 0; i < PMI_V2_WAITS_MOST; i++)
+        say_frame(fd, "cmd=info-getnodeattr;key=a;wait=TRUE;");
+    ck_assert_str_eq(hear(fd), "");
+    say_frame(fd, "cmd=info-getnodeattr;key=a;wait=TRUE;");
+    ck_assert_str_eq(hear(fd), "    67cmd=info-getnodeattr-response;rc=14;"
+                               "errmsg=there is no room for it;");
+    close(fd);
+    played_pmi_run();
+    ck_assert_ptr_null(played_pmi_host()->waits);
+}
+END_TEST
+
+START_TEST(the_errors_of_one_are_few)
+{
+    int fd = come(0);
+    for (int i = 0; i < 100; i++) {
+        say(fd, "cmd=init pmi_version=7\n");
+        ck_assert_ptr_nonnull(strstr(hear(fd), "rc=-1"));
+    }
+    ck_assert_uint_eq(played_pmi_told()->sentences, PMI_SAID_MOST);
+    expect_sentence("process 0 asks for version \"7\" of PMI");
+    for (int i = 0; i < 3; i++)
+        say(fd, "cmd=abort exitcode=1\n");
+    ck_assert_uint_eq(played_pmi_told()->ends, 3);
+    ck_assert_uint_eq(played_pmi_told()->sentences, PMI_SAID_MOST);
+    say(fd, "cmd=init pmi_version=2\nno frame");
+    ck_assert(is_sent_away(fd)); /* why is said all the same */
+    expect_sentence("process 0 spoke PMI-2 that cannot be read");
+    close(fd);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pmi_clients");
+    TCase *tcase = unit_case(suite, "clients");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, who_may_not_come_has_a_sentence);
+    tcase_add_test(tcase, who_does_not_read_is_sent_away);
+    tcase_add_test(tcase, what_a_host_puts_has_an_end);
+    tcase_add_test(tcase, what_is_put_again_takes_no_more);
+    tcase_add_test(tcase, a_process_waits_for_so_many_attributes);
+    tcase_add_test(tcase, the_errors_of_one_are_few);
+    return unit_main(suite);
+}
