@@ -6,20 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A value may be twice as long as it was put. */
-enum { ESCAPED = 2 * PMI_VALUE_MOST, FRAME = ESCAPED + 512 };
+/* A value may be twice as long as it was put; a name that is not known, and is
+ * longer, is cut. */
+enum {
+    ESCAPED = 2 * PMI_VALUE_MOST,
+    FRAME = ESCAPED + 512,
+    ESCAPED_NAME = 84,
+    ESCAPED_THREAD = 2 * PMI_KEY_MOST,
+};
 
 /* Behind room for the header, which says how long it has become. */
 static bool send_reply(const struct pmi_v2_asker *asker, const char *result,
                        const char *rest)
 {
     char frame[FRAME], header[PMI_V2_HEADER + 1];
+    char command[ESCAPED_NAME], thread[ESCAPED_THREAD];
     char *text = frame + PMI_V2_HEADER;
     size_t room = sizeof frame - PMI_V2_HEADER;
     bool has_thread = asker->thread[0] != '\0';
-    int length = snprintf(text, room, "cmd=%.40s-response;%s%.63s%s%s%s",
-                          asker->command, has_thread ? "thrid=" : "",
-                          asker->thread, has_thread ? ";" : "", result, rest);
+    pmi_v2_wire_escape(asker->command, command, sizeof command);
+    pmi_v2_wire_escape(asker->thread, thread, sizeof thread);
+    int length = snprintf(text, room, "cmd=%s-response;%s%s%s%s%s", command,
+                          has_thread ? "thrid=" : "", thread,
+                          has_thread ? ";" : "", result, rest);
     if (length < 0 || (size_t)length >= room)
         return false;
     snprintf(header, sizeof header, "%6d", length);

@@ -167,6 +167,16 @@ START_TEST(a_process_waits_for_so_many_attributes)
 }
 END_TEST
 
+START_TEST(an_answer_has_what_was_asked_in_its_own_signs)
+{
+    int fd = come_by_second(2);
+    say_frame(fd, "cmd=da;;nce;thrid=7;;rc=0;");
+    ck_assert_str_eq(hear(fd), "    69cmd=da;;nce-response;thrid=7;;rc=0;rc=14;"
+                               "errmsg=jd does not serve it;");
+    close(fd);
+}
+END_TEST
+
 START_TEST(the_errors_of_one_are_few)
 {
     int fd = come(0);
@@ -198,6 +208,7 @@ int main(void)
     tcase_add_test(tcase, what_a_host_puts_has_an_end);
     tcase_add_test(tcase, what_is_put_again_takes_no_more);
     tcase_add_test(tcase, a_process_waits_for_so_many_attributes);
+    tcase_add_test(tcase, an_answer_has_what_was_asked_in_its_own_signs);
     tcase_add_test(tcase, the_errors_of_one_are_few);
     return unit_main(suite);
 }
