@@ -133,6 +133,7 @@ static const struct step garbage[] = {
     { FUZZ_PMI_BYTES, 1, "99999 cmd=x;", 3, 0 },
     COME(2),
     TWO(2),
+    FRAME(2, "cmd=da;;nce;thrid=7;;rc=0;"),
     FRAME(2, "cmd=kvs-put"),
     { FUZZ_PMI_CONNECT, 2, NULL, 0, 0 },
 };

@@ -64,6 +64,7 @@ static bool introduce_client(struct pmi_client *client)
     jd__wire_bytes_consume(&client->input, INDEX_BYTES);
     client->process = process;
     client->is_known = true;
+    pmi_barrier_note_come(client);
     return true;
 }
 
@@ -94,7 +95,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     if (n > 0 && serve_input(client))
         return;
     if (client->is_known)
-        pmi_barrier_note_gone(&pmi);
+        pmi_barrier_note_gone(client);
     drop_client(client);
 }
 
@@ -145,6 +146,10 @@ jd_status pmi_open(const struct serving *serving)
                                       .path = serving->directory->pmi,
                                       .on_visitor = on_visitor };
     pmi.serving = serving;
+    if (!pmi_barrier_open(&pmi))
+        return jd__fail_no_memory("the processes of a host",
+                                  serving->own->n_processes *
+                                      sizeof *pmi.processes);
     if (pmi_print_mapping(serving->plan, mapping, sizeof mapping) &&
         !pmi_kvs_know(&pmi.kvs, "PMI_process_mapping", mapping))
         return jd__fail_no_memory("the processes' hosts", sizeof mapping);

@@ -155,19 +155,55 @@ void pmi_barrier_enter(struct pmi_client *client)
     look_at_barrier(client->host);
 }
 
+static bool is_there(const struct pmi_process *process)
+{
+    const struct pmi_client *client = process->host->clients;
+    while (client && (!client->is_known || client->process != process->process))
+        client = client->next;
+    return client != NULL;
+}
+
+static struct pmi_process *process_of(const struct pmi_client *client)
+{
+    struct pmi_process *process = client->host->processes;
+    while (process->process != client->process)
+        process++;
+    return process;
+}
+
 /* Where the job has not failed by now, it is over: MPI_Finalize of the others
  * waits for nobody who has gone. */
 static void on_gone(evutil_socket_t none, short what, void *arg)
 {
-    struct pmi_host *host = arg;
+    struct pmi_process *process = arg;
     (void)none, (void)what;
-    host->num_gone++;
-    look_at_barrier(host);
+    if (process->is_gone || is_there(process))
+        return;
+    process->is_gone = true;
+    process->host->num_gone++;
+    look_at_barrier(process->host);
 }
 
-void pmi_barrier_note_gone(struct pmi_host *host)
+void pmi_barrier_note_come(const struct pmi_client *client)
+{
+    struct pmi_process *process = process_of(client);
+    process->host->num_gone -= process->is_gone;
+    process->is_gone = false;
+}
+
+void pmi_barrier_note_gone(const struct pmi_client *client)
 {
     static const struct timeval grace = { GONE_SECONDS, 0 };
-    event_base_once(jd__loop_base(host->serving->loop), -1, EV_TIMEOUT, on_gone,
-                    host, &grace);
+    event_base_once(jd__loop_base(client->host->serving->loop), -1, EV_TIMEOUT,
+                    on_gone, process_of(client), &grace);
+}
+
+bool pmi_barrier_open(struct pmi_host *host)
+{
+    const Jd__PlanHost *own = host->serving->own;
+    host->processes = calloc(own->n_processes, sizeof *host->processes);
+    for (size_t i = 0; host->processes && i < own->n_processes; i++)
+        host->processes[i] =
+            (struct pmi_process){ host, own->processes[i], false };
+    return host->processes != NULL;
 }

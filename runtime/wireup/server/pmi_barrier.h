@@ -11,10 +11,15 @@
 
 #include "runtime/wireup/server/pmi_client.h"
 
+/* Before anybody comes. False without memory. */
+bool pmi_barrier_open(struct pmi_host *host);
+
 /* Its protocol's release answers it. */
 void pmi_barrier_enter(struct pmi_client *client);
 
-/* A process of the host is gone: after 2 s it is waited for no more. */
-void pmi_barrier_note_gone(struct pmi_host *host);
+/* A process of the host goes: after 2 s it is waited for no more, unless it has
+ * come again by then, or does later, in another program. */
+void pmi_barrier_note_gone(const struct pmi_client *client);
+void pmi_barrier_note_come(const struct pmi_client *client);
 
 #endif

@@ -32,12 +32,20 @@ struct pmi_protocol {
     bool (*release)(struct pmi_client *client);
 };
 
+/* Whether it is there or not. */
+struct pmi_process {
+    struct pmi_host *host;
+    uint32_t process;
+    bool is_gone; /* one of num_gone */
+};
+
 struct pmi_host {
     const struct serving *serving;
     struct pmi_kvs kvs; /* of the job */
     struct pmi_client *clients;
     size_t num_waiting; /* in the barrier */
     size_t num_gone;    /* for some seconds; they come to no barrier */
+    struct pmi_process *processes; /* of the host, as the plan has them */
     bool is_exchanging; /* with other hosts */
     uint64_t barriers;  /* that were */
     size_t put_bytes;   /* of entries that its processes have put */

@@ -128,6 +128,7 @@ void played_pmi_end(void)
         drop_client(pmi.clients);
     pmi_kvs_finish(&pmi.kvs);
     pmi_kvs_finish(&pmi.node);
+    free(pmi.processes);
     event_base_free(played.base);
 }
 
@@ -157,6 +158,11 @@ void played_pmi_run(void)
     do
         event_base_loop(played.base, EVLOOP_NONBLOCK);
     while (is_readable());
+}
+
+void played_pmi_await(void)
+{
+    event_base_loop(played.base, EVLOOP_ONCE);
 }
 
 const struct pmi_host *played_pmi_host(void)

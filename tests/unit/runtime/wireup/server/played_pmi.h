@@ -40,6 +40,9 @@ int played_pmi_connect(void);
 /* Until nothing is left to do just now. */
 void played_pmi_run(void);
 
+/* Until the next thing happens: a time that is up. */
+void played_pmi_await(void);
+
 const struct pmi_host *played_pmi_host(void);
 const struct played_pmi_told *played_pmi_told(void);
 

@@ -167,6 +167,35 @@ START_TEST(a_process_waits_for_so_many_attributes)
 }
 END_TEST
 
+static void leave(int fd)
+{
+    close(fd);
+    played_pmi_run();
+}
+
+/* As where one program comes after the other. */
+START_TEST(who_comes_back_is_waited_for)
+{
+    int first = come(0), second = come(1), third;
+    leave(first);
+    played_pmi_await();
+    ck_assert_uint_eq(played_pmi_host()->num_gone, 1);
+    first = come(0);
+    say(first, "cmd=barrier_in\n");
+    say(second, "cmd=barrier_in\n");
+    ck_assert_str_eq(hear(first), "");
+    leave(first);
+    first = come(0); /* before its time is up */
+    played_pmi_await();
+    ck_assert_uint_eq(played_pmi_host()->num_gone, 0);
+    say(first, "cmd=barrier_in\n");
+    third = come(2);
+    say(third, "cmd=barrier_in\n");
+    ck_assert_str_eq(hear(first), "cmd=barrier_out rc=0\n");
+    close(first), close(second), close(third);
+}
+END_TEST
+
 START_TEST(an_answer_has_what_was_asked_in_its_own_signs)
 {
     int fd = come_by_second(2);
@@ -208,6 +237,7 @@ int main(void)
     tcase_add_test(tcase, what_a_host_puts_has_an_end);
     tcase_add_test(tcase, what_is_put_again_takes_no_more);
     tcase_add_test(tcase, a_process_waits_for_so_many_attributes);
+    tcase_add_test(tcase, who_comes_back_is_waited_for);
     tcase_add_test(tcase, an_answer_has_what_was_asked_in_its_own_signs);
     tcase_add_test(tcase, the_errors_of_one_are_few);
     return unit_main(suite);
