@@ -30,9 +30,9 @@ run() {
         >"$work/out" 2>"$work/err" </dev/null || status=$?
 }
 
-# ends STATUS [STREAM TEXT]: MPICH's launcher returns 9 where it has killed others.
+# ends STATUS [STREAM TEXT]
 ends() {
-    ((status == $1)) || { ! is_open_mpi && (($1 && status == 9)); } || return 1
+    exits_with "$1" "$status" || return 1
     [[ -z ${2-} ]] || grep -qF -e "$3" "$work/$2"
 }
 

@@ -7,6 +7,7 @@
 #     find_launcher "$build"     launcher=(mpirun --oversubscribe), or MPICH's,
 #                                or Intel's, which is one of MPICH's kin
 #     if is_open_mpi; then ...
+#     exits_with 117 "$status"  whether it says that a process ended so
 
 # find_launcher BUILD: into `launcher`, whose it is into `launcher_mpi`, and the
 # first number of its version into `launcher_version`.
@@ -31,8 +32,29 @@ is_open_mpi() {
     [[ $launcher_mpi == openmpi ]]
 }
 
-# Whether mpirun --enable-recovery ends with the processes' exit code, where Open
-# MPI 4 ends with 0.
-passes_recovered_exit() {
-    is_open_mpi && ((launcher_version >= 5))
+# What has the launcher go on where a process has failed. MPICH's ends the job all
+# the same where a signal ended the process.
+recovery_option() {
+    if is_open_mpi; then
+        echo --enable-recovery
+    else
+        echo -disable-auto-cleanup
+    fi
+}
+
+# exits_with WANTED STATUS: whether the launcher's status is that of a job in which
+# a process ended with WANTED. MPICH's ends the others then by SIGKILL, and may
+# return that one's end, which is 9.
+exits_with() {
+    (($2 == $1)) || { ! is_open_mpi && (($1 != 0 && $2 == 9)); }
+}
+
+# recovers_with STATUS: the same where the launcher went on, and processes ended
+# with 117, of which Open MPI 4 says nothing.
+recovers_with() {
+    if is_open_mpi && ((launcher_version < 5)); then
+        (($1 == 0))
+    else
+        (($1 == 0)) || exits_with 117 "$1"
+    fi
 }

@@ -21,12 +21,25 @@ for tool in "$work/tree/scripts/install-deps" "$work"/bin/{clang,pkg-config}; do
     printf '#!/bin/sh\n' >"$tool"
 done
 
+# MPIs that are fetched, where $FETCHED is 0; else how that ends.
+cat >"$work/tree/scripts/fetch-mpi" <<'TOOL'
+#!/bin/bash
+folder=${BASH_SOURCE[0]%/scripts/*}/build-mpis/$1
+mkdir -p "$folder"
+echo "export MPI_SEEN=$1" >"$folder/vars.sh"
+echo "fetch-mpi: $1 was asked for" >&2
+exit "$FETCHED"
+TOOL
+
 # A build is its last folder's name: $FAILING names one whose test fails,
 # $BROKEN one that is not built, $SLOW one that is built until somebody ends it.
 cat >"$work/bin/meson" <<'TOOL'
 #!/bin/bash
 case $1 in
-setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
+setup)
+    mkdir -p "$2" && touch "$2/build.ninja"
+    echo "${2##*/} ${MPI_SEEN:-}" >>"$OUT/setups"
+    ;;
 introspect)
     [[ ${3##*/} != "${UNKNOWN:-}" ]] || exit 1
     case $2 in
@@ -38,6 +51,7 @@ test)
     result=OK
     [[ ${3##*/} != "${FAILING:-}" ]] || result=FAIL
     echo "${3##*/} 1/${TEST_PART:-}" >>"$OUT/parts"
+    echo "${3##*/} ${MPI_SEEN:-} full:${TEST_FULL:-}" >>"$OUT/tests"
     mkdir -p "$3/meson-logs"
     echo "{\"name\": \"jd:s / t\", \"result\": \"$result\", \"stdout\": \"\"}" \
         >"$3/meson-logs/testlog.json"
@@ -53,7 +67,7 @@ if [[ $build == "${SLOW:-}" ]]; then
 fi
 [[ $build != "${BROKEN:-}" ]]
 TOOL
-chmod +x "$work"/bin/* "$work/tree/scripts/install-deps"
+chmod +x "$work"/bin/* "$work"/tree/scripts/{install-deps,fetch-mpi}
 
 # script [VARIABLE=VALUE...] [-- OPTION...]: becomes the script.
 script() {
@@ -69,7 +83,7 @@ script() {
 
 # run ...: it ends by itself, with status.
 run() {
-    rm -rf "$work"/{tree/build-*,parts}
+    rm -rf "$work"/{tree/build-*,parts,setups,tests}
     status=0
     (script "$@") || status=$?
 }
@@ -84,6 +98,7 @@ ends() {
 run
 tap_check "all is well" ends 0 "5 passed, 0 failed, 1 skipped"
 tap_check "and but for sanitizers whole" grep -qx "build-test 1/1" "$work/parts"
+tap_check "no MPI is fetched" test ! -e "$work/tree/build-mpis"
 run -- --quick
 tap_check "one build" ends 0 "1 passed, 0 failed, 0 skipped"
 tap_check "and a part" grep -qx "build-test-quick 1/12" "$work/parts"
@@ -97,6 +112,25 @@ run BROKEN=build-test-clang
 tap_check "a build beside the tests fails" ends 1 "4 passed, 1 failed"
 run UNKNOWN=build-test-asan
 tap_check "what its tests need is not known" ends 1 "4 passed, 1 failed"
+run FETCHED=0 -- --full
+tap_check "in full three MPIs more" ends 0 "8 passed, 0 failed, 1 skipped"
+has_lines() {
+    local line
+    for line in "${@:2}"; do
+        grep -qx "$line" "$1" || return 1
+    done
+}
+tap_check "each is built with" has_lines "$work/setups" \
+    "build-test-"{"openmpi5 openmpi5","mpich5 mpich5","impi impi","mpich "}
+tap_check "and runs a part of what the first runs whole" has_lines "$work/tests" \
+    "build-test-"{"openmpi5 openmpi5","mpich5 mpich5","impi impi"}" full:" \
+    "build-test  full:1"
+run FETCHED=77 -- --full
+tap_check "MPIs that cannot be fetched" ends 0 "5 passed, 0 failed, 4 skipped"
+tap_check "are named" has_lines "$work/out" \
+    "skipped: build-test-"{openmpi5:\ openmpi5,mpich5:\ mpich5,impi:\ impi}" was asked for"
+run FETCHED=1 -- --full
+tap_check "MPIs that are others" ends 1 "5 passed, 3 failed, 1 skipped"
 run -- --nonsense
 tap_check "an option that is not there" test "$status" -eq 2
 

@@ -56,6 +56,29 @@ draws_named() {
 }
 tap_check "those that are named are run all, or drawn" draws_named
 
+# under MPI VERSION FUNCTION STATUS...: what lib/launcher.sh says there.
+under() {
+    # shellcheck disable=SC2034 # the functions use them
+    local launcher_mpi=$1 launcher_version=$2
+    # shellcheck source-path=SCRIPTDIR source=../lib/launcher.sh
+    source "$here/../lib/launcher.sh"
+    "${@:3}"
+}
+
+knows_exits() {
+    under openmpi 4 exits_with 117 117 && ! under openmpi 4 exits_with 117 9 &&
+        under mpich 4 exits_with 117 9 && ! under mpich 4 exits_with 0 9 &&
+        ! under mpich 4 exits_with 117 1
+}
+tap_check "only MPICH's launcher returns 9 for another status" knows_exits
+
+knows_recovery() {
+    under openmpi 4 recovers_with 0 && ! under openmpi 4 recovers_with 117 &&
+        under openmpi 5 recovers_with 117 && ! under openmpi 5 recovers_with 9 &&
+        under mpich 5 recovers_with 9 && ! under mpich 5 recovers_with 1
+}
+tap_check "what a launcher returns that went on" knows_recovery
+
 expect "a good test is ok" "ok 1 - misbehave -n 2" "misbehave 2 30"
 expect "the runner then succeeds" "exit status 0" "misbehave 2 30"
 expect "a failed check" "not ok 1 - misbehave -n 2 fail" \
@@ -68,6 +91,11 @@ expect "a wanted exit status" "ok 1 - misbehave -n 1 exit" \
 expect "success where failure is wanted" "exit status 0, not another" \
     "misbehave 1 30
     exit: nonzero"
+expect "success where a job is wanted that went on" \
+    "ok 1 - misbehave -n 2 recovery" "misbehave 2 30 recovery"
+expect "the launcher is told to go on" "-recovery -n 1" \
+    "misbehave 1 30 arg=fail recovery
+    exit: 5"
 expect "a missing text" "no 'rain' on stderr" "misbehave 1 30
     stderr: rain"
 expect "a text on the other stream" "no 'on stderr' on stdout" \
