@@ -21,11 +21,19 @@
 #include <unistd.h>
 
 enum {
-    WARM_UP = 10,        /* rounds in which MPI and libc make what they keep */
-    MAX_BYTES = 8 << 10, /* more in use after all rounds */
+    WARM_UP = 10, /* rounds in which MPI and libc make what they keep */
     MAX_RSS = 2 << 20,
     THREAD_SECONDS = 20,
 };
+
+/* More in use after all rounds. MPICH has its requests in blocks, and makes one
+ * more in a process that comes late: seen were 24672 and 147552 bytes in one of
+ * the processes, and 0 in the others. */
+#ifdef OPEN_MPI
+enum { MAX_BYTES = 8 << 10 };
+#else
+enum { MAX_BYTES = 400 << 10 };
+#endif
 
 /* AddressSanitizer keeps what was freed; LeakSanitizer looks instead. */
 #define COUNTS_MEMORY (!HAS_ASAN)
