@@ -114,13 +114,14 @@ static jd_status choose_merge(const struct jd_comm *comm, const char *operation)
 
 jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
 {
-    size_t bytes =
-        2 * jd__inter_pass_size(comm) + (size_t)comm->size * sizeof(int);
+    size_t bytes = sizeof *comm->inter + (size_t)comm->size * sizeof(int);
     comm->inter = calloc(1, sizeof *comm->inter);
-    jd_status status = comm->inter && make_layout(comm->inter, comm) &&
-                               make_arrays(comm->inter, comm)
+    jd_status status = comm->inter && make_layout(comm->inter, comm)
                            ? choose_merge(comm, operation)
                            : jd__fail_no_memory(operation, bytes);
+    if (status == JD_OK && !make_arrays(comm->inter, comm))
+        status = jd__fail_no_memory(operation,
+                                    bytes + 2 * jd__inter_pass_size(comm));
     if (status != JD_OK)
         jd__inter_destroy(comm);
     return status;

@@ -96,10 +96,11 @@ struct jd_inter_sync {
     void *arg;
 };
 
-/* The most that a member tells its group; that all together may bring. */
+/* The most that a member tells its group; that all together may bring, and that
+ * may two apart, and members of a crowd that share no memory. */
 #define JD_INTER_BRING 4032
 #define JD_INTER_BRING_ALL ((size_t)32 << 10)
-#define JD_INTER_BRING_TWO ((size_t)64 << 10) /* of two, apart */
+#define JD_INTER_BRING_LONE ((size_t)64 << 10)
 
 /* Lets so many bytes of each member (of one: JD_BRING_SOURCE) come along or be
  * offered, or nothing where they are too many. Returns whether they surely

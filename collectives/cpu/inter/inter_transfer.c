@@ -35,7 +35,7 @@ struct message {
  * never touched. */
 union incoming {
     struct message message;
-    char result[sizeof(struct jd_inter_result) + 16 + JD_INTER_BRING_TWO];
+    char result[sizeof(struct jd_inter_result) + 16 + JD_INTER_BRING_LONE];
 };
 
 /* Announced by a member, and not asked for yet. */
