@@ -10,7 +10,8 @@
 /*
  * Whether some machine has more of these processes than the job may use
  * hardware threads there; the same on every process. Hosts of one boot are one
- * machine, as containers are. Takes count log(count), and until it returns 8
+ * machine, as containers are, which may use what they may together, or all that
+ * there are where that is less. Takes count log(count), and until it returns 8
  * bytes for each.
  * Returns: JD_OK; RESOURCE_EXHAUSTED naming operation.
  */

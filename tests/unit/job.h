@@ -26,6 +26,7 @@ struct job_process {
     int num_slices;      /* 0: not said, and then no index either */
     int slice_index;
     int host_cores;
+    int host_threads;
 };
 
 static inline void job_fill_devices(struct jd_record *r,
@@ -58,6 +59,7 @@ static inline void job_fill(struct jd_record *r, const struct job_process *p,
     strcpy(r->facts.program, "prog");
     r->facts.pid = 1000 + rank;
     r->facts.host_cores_allowed = p->host_cores;
+    r->facts.num_threads = p->host_threads;
     job_fill_devices(r, p);
 }
 

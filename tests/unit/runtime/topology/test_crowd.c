@@ -33,34 +33,44 @@ START_TEST(more_processes_than_threads_are_a_crowd)
 }
 END_TEST
 
+/* Containers that have processors of their own, and such that share all. */
 START_TEST(hosts_of_one_boot_are_one_machine)
 {
+    for (int threads = 2; threads <= 8; threads++)
+        ck_assert_int_eq(
+            is_crowded(
+                JOB_RECORDS(
+                    { .id = 0, .host_cores = 2, .host_threads = threads },
+                    { .id = 1,
+                      .host = "b",
+                      .host_cores = 2,
+                      .host_threads = threads },
+                    { .id = 2 }, { .id = 3, .host = "b" }),
+                4),
+            threads < 4);
     ck_assert(is_crowded(JOB_RECORDS({ .id = 0, .host_cores = 1 },
-                                     { .id = 1, .host = "b", .host_cores = 2 },
-                                     { .id = 2, .host = "c", .host_cores = 1 }),
+                                     { .id = 1, .host = "b", .host_cores = 1 },
+                                     { .id = 2 }),
                          3));
-    ck_assert(
-        !is_crowded(JOB_RECORDS({ .id = 0, .host_cores = 1 },
-                                { .id = 1, .host = "b", .host_cores = 3 },
-                                { .id = 2, .host = "c", .host_cores = 1 }),
-                    3));
 }
 END_TEST
 
 START_TEST(other_boots_are_other_machines)
 {
-    ck_assert(!is_crowded(
-        JOB_RECORDS(
-            { .id = 0, .host_cores = 1 },
-            { .id = 1, .boot_id = "other", .host_cores = 1 },
-            { .id = 2, .host = "c", .boot_id = "third", .host_cores = 1 }),
-        3));
-    ck_assert(is_crowded(
-        JOB_RECORDS(
-            { .id = 0, .host_cores = 1 },
-            { .id = 1, .boot_id = "other", .host_cores = 1 },
-            { .id = 2, .host = "c", .boot_id = "other", .host_cores = 1 }),
-        3));
+    for (int same = 0; same < 2; same++)
+        ck_assert_int_eq(
+            is_crowded(JOB_RECORDS({ .id = 0, .host_cores = 1 },
+                                   { .id = 1,
+                                     .boot_id = "other",
+                                     .host_cores = 1,
+                                     .host_threads = 1 },
+                                   { .id = 2,
+                                     .host = "c",
+                                     .boot_id = same ? "other" : "third",
+                                     .host_cores = 1,
+                                     .host_threads = 1 }),
+                       3),
+            same);
 }
 END_TEST
 
