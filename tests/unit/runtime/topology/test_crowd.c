@@ -79,13 +79,21 @@ END_TEST
 START_TEST(what_is_not_known_is_no_crowd)
 {
     ck_assert(!is_crowded(
-        JOB_RECORDS({ .id = 0, .boot_id = "", .host_cores = 1 },
-                    { .id = 1, .boot_id = "", .host = "b", .host_cores = 1 }),
+        JOB_RECORDS(
+            { .id = 0, .boot_id = "", .host_cores = 1, .host_threads = 1 },
+            { .id = 1,
+              .boot_id = "",
+              .host = "b",
+              .host_cores = 1,
+              .host_threads = 1 }),
         2));
     ck_assert(
         is_crowded(JOB_RECORDS({ .id = 0, .boot_id = "", .host_cores = 1 },
                                { .id = 1, .boot_id = "", .host_cores = 1 }),
                    2));
+    ck_assert(!is_crowded(JOB_RECORDS({ .id = 0, .host_cores = 1 }, { .id = 1 },
+                                      { .id = 2, .host = "b" }),
+                          3));
     ck_assert(!is_crowded(JOB_RECORDS({ .id = 0 }, { .id = 1 }), 2));
 }
 END_TEST
