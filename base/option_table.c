@@ -319,8 +319,8 @@ static const struct jd_option_row rows[JD_OPTION_COUNT] = {
         .initial = "0",
         .unit = "0 or 1",
         .doc = "reduce in the order of the members on cpu, so that the bits "
-               "of a sum do not depend on which of them share a host; slower "
-               "between hosts",
+               "of a sum do not depend on which of them share a host, nor on "
+               "how many processors hosts have; slower between hosts",
     },
     [JD_OPTION_RESHARD_MEMORY] = {
         .field = "",

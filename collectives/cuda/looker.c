@@ -14,6 +14,7 @@ static void *look_at_list(void *arg)
         looker->look_at_all(looker->first);
     }
     looker->is_running = false;
+    pthread_cond_destroy(&looker->changed);
     pthread_mutex_unlock(&looker->lock);
     return NULL;
 }
@@ -23,8 +24,11 @@ static bool start_thread(struct jd_looker *looker)
 {
     pthread_t thread;
     jd__clock_init_condition(&looker->changed);
-    return !jd__thread_start_detached(looker->thread, look_at_list, looker,
-                                      &thread);
+    if (jd__thread_start_detached(looker->thread, look_at_list, looker,
+                                  &thread) == 0)
+        return true;
+    pthread_cond_destroy(&looker->changed);
+    return false;
 }
 
 bool jd__looker_add(struct jd_looker *looker, struct jd_looked *looked)

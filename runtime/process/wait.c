@@ -486,15 +486,23 @@ static void count_done(const struct requests *all, const int *index)
         count_end(&all->ends[i]);
 }
 
-/* Within the lock: MPI's statuses say how long what came is. What went has no
- * length. */
-static int count_bytes(const struct requests *all, const MPI_Status *statuses,
-                       int count)
+/* Within the lock: MPI's status says how long what came is. What went has no
+ * length, and none is none's. */
+static int count_bytes(const struct requests *all, int index,
+                       const MPI_Status *status, int *ret_came)
+{
+    *ret_came = 0;
+    if (index < 0 || !all->ends[index].receives)
+        return MPI_SUCCESS;
+    return MPI_Get_count(status, MPI_BYTE, ret_came);
+}
+
+static int count_all_bytes(const struct requests *all,
+                           const MPI_Status *statuses)
 {
     int code = MPI_SUCCESS;
-    for (int i = 0; i < count && code == MPI_SUCCESS; i++)
-        if (count == 1 || all->ends[i].receives)
-            code = MPI_Get_count(&statuses[i], MPI_BYTE, &all->came[i]);
+    for (int i = 0; i < all->count && code == MPI_SUCCESS; i++)
+        code = count_bytes(all, i, &statuses[i], &all->came[i]);
     return code;
 }
 
@@ -506,9 +514,10 @@ static int test_locked(const struct requests *all, int *ret_index, int *done)
     int code =
         ret_index ? MPI_Testany(all->count, all->requests, ret_index, done, any)
                   : MPI_Testall(all->count, all->requests, done, each);
-    if (code == MPI_SUCCESS && *done && all->came)
-        code = count_bytes(all, came, ret_index ? 1 : all->count);
-    return code;
+    if (code != MPI_SUCCESS || !*done || !all->came)
+        return code;
+    return ret_index ? count_bytes(all, *ret_index, came, all->came)
+                     : count_all_bytes(all, came);
 }
 
 /* Leaves *done false where another thread is in MPI. ret_index: of one that is

@@ -164,8 +164,8 @@ jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text);
 /*
  * Tests the requests until all are complete, under jd__mpi_try_lock(). Each has
  * an end, a null one any that does not receive. What has come is counted
- * (message_count.h). ret_came: how many bytes came with each, of JD_WAIT_CAME
- * requests at most, written on success; NULL: not asked.
+ * (message_count.h). ret_came: how many bytes came with each, 0 with one that
+ * sends, of JD_WAIT_CAME requests at most, written on success; NULL: not asked.
  * Returns: as jd__wait_look, where the missing are those whose requests are
  *   open; INTERNAL when MPI fails. On failure the requests stay open (MPI
  *   cannot cancel a collective) and their buffers with MPI: the communicator

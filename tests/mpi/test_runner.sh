@@ -106,6 +106,9 @@ expect "an unwanted text" "'on stderr' on stderr" "misbehave 1 30
 expect "a skip and its reason" "# SKIP there is no weather" \
     "misbehave 2 30 arg=skip"
 expect "a hang" "timed out after 1 s" "misbehave 2 1 arg=hang"
+expect "a hang has no status" "not ok 1 - misbehave -n 2 hang" \
+    "misbehave 2 1 arg=hang
+    exit: nonzero"
 expect "what a hang waits in" "    misbehave S " "misbehave 1 4 arg=hang"
 expect "a process left behind" "processes left behind, killed now" \
     "misbehave 1 30 arg=leave"

@@ -157,6 +157,12 @@ static int choose_lane(struct drawing *drawing,
     return lane;
 }
 
+/* The nearest. */
+static int64_t whole_ns(double nanoseconds)
+{
+    return (int64_t)(nanoseconds < 0 ? nanoseconds - 0.5 : nanoseconds + 0.5);
+}
+
 /* Up to its name's value. */
 static void write_event(struct drawing *drawing, int process, int lane,
                         double begin, double end)
@@ -164,13 +170,13 @@ static void write_event(struct drawing *drawing, int process, int lane,
     struct print_buffer *out = &drawing->out;
     begin_event(drawing);
     print_text(out, "{\"ph\": \"X\", \"pid\": ");
-    print_number(out, (uint64_t)process);
+    print_signed(out, process);
     print_text(out, ", \"tid\": ");
     print_number(out, (uint64_t)lane);
     print_text(out, ", \"ts\": ");
-    print_us(out, (int64_t)begin);
+    print_us(out, whole_ns(begin));
     print_text(out, ", \"dur\": ");
-    print_us(out, (int64_t)(end - begin));
+    print_us(out, whole_ns(end - begin));
     print_text(out, ", \"name\": ");
 }
 

@@ -34,11 +34,22 @@ void print_number(struct print_buffer *buffer, uint64_t number)
     print_bytes(buffer, begin, (size_t)(end - begin));
 }
 
+static uint64_t size_of(int64_t number)
+{
+    return number < 0 ? -(uint64_t)number : (uint64_t)number;
+}
+
+void print_signed(struct print_buffer *buffer, int64_t number)
+{
+    if (number < 0)
+        print_bytes(buffer, "-", 1);
+    print_number(buffer, size_of(number));
+}
+
 void print_us(struct print_buffer *buffer, int64_t nanoseconds)
 {
     char digits[MAX_DIGITS + 2], *end = digits + sizeof digits; /* "-", "." */
-    uint64_t size =
-        nanoseconds < 0 ? -(uint64_t)nanoseconds : (uint64_t)nanoseconds;
+    uint64_t size = size_of(nanoseconds);
     char *begin = write_digits(end, size % 1000, 3);
     *--begin = '.';
     begin = write_digits(begin, size / 1000, 1);

@@ -48,6 +48,7 @@ static inline void print_text(struct print_buffer *buffer, const char *text)
 }
 
 void print_number(struct print_buffer *buffer, uint64_t number);
+void print_signed(struct print_buffer *buffer, int64_t number);
 /* Nanoseconds as microseconds, with three decimals. */
 void print_us(struct print_buffer *buffer, int64_t nanoseconds);
 

@@ -2,7 +2,8 @@
 /*
  * inter_sync.c - the beginning of each collective between groups: each group
  * meets, the groups' leaders merge what was said there and what was brought, in
- * the rounds of one schedule, and each leader publishes what came of it.
+ * the rounds of one schedule, and each leader publishes what came of it (of
+ * data that are for itself alone only that they came).
  *
  * A leader's bounce memory begins with that outcome. It is written after its
  * group has met, when nobody reads the last one any more.
@@ -55,8 +56,8 @@ static bool are_two_apart(const struct jd_comm *comm)
     return comm->size == 2 && comm->num_groups == 2;
 }
 
-/* What they bring may be longer: by fours all of it goes through as many copies
- * as in pieces. Up to 256 KiB that is quicker (bench/collectives.md). */
+/* What they bring may be longer: by fours as many bytes are moved as in pieces,
+ * in half the messages. From 256 KiB on it would be slower. */
 static bool are_lone_in_crowd(const struct jd_comm *comm)
 {
     return comm->num_groups == comm->size &&

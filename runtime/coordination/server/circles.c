@@ -86,7 +86,8 @@ static bool are_in_one_call(const struct circle_step *from,
            strcmp(from->blocked->operation, to->blocked->operation) == 0;
 }
 
-/* Whether the other can be waited for in vain. Through a call it goes by those
+/* Whether the other can be waited for in vain; what is under way has until the
+ * circle is certain to come. Through a call it goes by those
  * who wait for one alone; of those who wait for many at once the ways would be
  * as many as there are pairs. */
 static bool can_lead(const struct circle_step *from,

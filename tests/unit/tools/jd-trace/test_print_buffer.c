@@ -38,6 +38,19 @@ START_TEST(numbers_are_those_of_printf)
 }
 END_TEST
 
+START_TEST(numbers_may_have_a_sign)
+{
+    static const int64_t numbers[] = { 0, -1, 12, INT64_MAX, INT64_MIN };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, numbers[i]);
+        begin();
+        print_signed(&buffer, numbers[i]);
+        expect(text);
+    }
+}
+END_TEST
+
 START_TEST(microseconds_have_three_decimals)
 {
     static const struct {
@@ -85,6 +98,7 @@ int main(void)
     Suite *suite = suite_create("print_buffer");
     TCase *tcase = unit_case(suite, "texts");
     tcase_add_test(tcase, numbers_are_those_of_printf);
+    tcase_add_test(tcase, numbers_may_have_a_sign);
     tcase_add_test(tcase, microseconds_have_three_decimals);
     tcase_add_test(tcase, texts_of_any_length);
     return unit_main(suite);
