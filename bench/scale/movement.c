@@ -30,11 +30,16 @@ static int has_extra(const struct scale_movement *m)
 /* ---- the library's --------------------------------------------------------
  */
 
+static bool is_merge(int kind)
+{
+    return kind == JD_SCHEDULE_MERGE || kind == JD_SCHEDULE_MERGE_BY_FOURS;
+}
+
 static double bytes_of(const struct scale_movement *m, int kind,
                        const struct jd_blocks *blocks)
 {
     double all = jd__schedule_count(blocks) * m->block;
-    if (kind == JD_SCHEDULE_MERGE)
+    if (is_merge(kind))
         return m->head + m->whole + all;
     return kind == JD_SCHEDULE_BROADCAST ? m->whole : all;
 }
@@ -49,9 +54,9 @@ static struct scale_step step_of_kind(const struct scale_movement *m, int kind,
         step.out = bytes_of(m, kind, &r.out);
     if (r.from >= 0)
         step.in = bytes_of(m, kind, &r.in);
-    if (kind == JD_SCHEDULE_MERGE && r.then != JD_THEN_STORE)
+    if (is_merge(kind) && r.then != JD_THEN_STORE)
         step.folded = r.from >= 0 ? m->head + m->whole : 0;
-    if (kind == JD_SCHEDULE_MERGE)
+    if (is_merge(kind))
         step.copied = step.in - step.folded;
     if (kind == JD_SCHEDULE_REDUCE_SCATTER)
         step.folded = step.in;
@@ -152,6 +157,7 @@ static bool is_alike(int kind)
 {
     switch (kind) {
     case JD_SCHEDULE_MERGE:
+    case JD_SCHEDULE_MERGE_BY_FOURS:
     case JD_SCHEDULE_SCATTER:
     case JD_SCHEDULE_BROADCAST:
     case SCALE_HALVING:
