@@ -155,14 +155,6 @@ void pmi_barrier_enter(struct pmi_client *client)
     look_at_barrier(client->host);
 }
 
-static bool is_there(const struct pmi_process *process)
-{
-    const struct pmi_client *client = process->host->clients;
-    while (client && (!client->is_known || client->process != process->process))
-        client = client->next;
-    return client != NULL;
-}
-
 static struct pmi_process *process_of(const struct pmi_client *client)
 {
     struct pmi_process *process = client->host->processes;
@@ -172,30 +164,36 @@ static struct pmi_process *process_of(const struct pmi_client *client)
 }
 
 /* Where the job has not failed by now, it is over: MPI_Finalize of the others
- * waits for nobody who has gone. */
+ * waits for nobody who has gone. Only the last departure's time says so. */
 static void on_gone(evutil_socket_t none, short what, void *arg)
 {
     struct pmi_process *process = arg;
     (void)none, (void)what;
-    if (process->is_gone || is_there(process))
+    process->num_times--;
+    if (process->num_times || !process->has_left)
         return;
-    process->is_gone = true;
+    process->has_left = false;
     process->host->num_gone++;
     look_at_barrier(process->host);
 }
 
+/* A program begins, to which all come: who went before is on its way. */
 void pmi_barrier_note_come(const struct pmi_client *client)
 {
-    struct pmi_process *process = process_of(client);
-    process->host->num_gone -= process->is_gone;
-    process->is_gone = false;
+    struct pmi_host *host = client->host;
+    host->num_gone = 0;
+    for (size_t i = 0; i < host->serving->own->n_processes; i++)
+        host->processes[i].has_left = false;
 }
 
 void pmi_barrier_note_gone(const struct pmi_client *client)
 {
     static const struct timeval grace = { GONE_SECONDS, 0 };
-    event_base_once(jd__loop_base(client->host->serving->loop), -1, EV_TIMEOUT,
-                    on_gone, process_of(client), &grace);
+    struct pmi_process *process = process_of(client);
+    process->has_left = true;
+    if (event_base_once(jd__loop_base(client->host->serving->loop), -1,
+                        EV_TIMEOUT, on_gone, process, &grace) == 0)
+        process->num_times++;
 }
 
 bool pmi_barrier_open(struct pmi_host *host)
@@ -204,6 +202,6 @@ bool pmi_barrier_open(struct pmi_host *host)
     host->processes = calloc(own->n_processes, sizeof *host->processes);
     for (size_t i = 0; host->processes && i < own->n_processes; i++)
         host->processes[i] =
-            (struct pmi_process){ host, own->processes[i], false };
+            (struct pmi_process){ .host = host, .process = own->processes[i] };
     return host->processes != NULL;
 }

@@ -17,8 +17,8 @@ bool pmi_barrier_open(struct pmi_host *host);
 /* Its protocol's release answers it. */
 void pmi_barrier_enter(struct pmi_client *client);
 
-/* A process of the host goes: after 2 s it is waited for no more, unless it has
- * come again by then, or does later, in another program. */
+/* A process of the host goes: 2 s later it is waited for no more. From when one
+ * comes, which begins another program, all are waited for again. */
 void pmi_barrier_note_gone(const struct pmi_client *client);
 void pmi_barrier_note_come(const struct pmi_client *client);
 

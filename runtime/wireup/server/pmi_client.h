@@ -36,7 +36,8 @@ struct pmi_protocol {
 struct pmi_process {
     struct pmi_host *host;
     uint32_t process;
-    bool is_gone; /* one of num_gone */
+    bool has_left;      /* since one came last; it is none of num_gone yet */
+    unsigned num_times; /* until it is one that have not ended */
 };
 
 struct pmi_host {

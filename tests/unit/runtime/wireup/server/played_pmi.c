@@ -13,8 +13,16 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* How long one who has gone is waited for. */
+struct grace {
+    struct grace *next;
+    event_callback_fn on_end;
+    void *arg;
+};
+
 static struct {
     struct event_base *base;
+    struct grace *graces; /* the first ends first */
     Jd__Plan plan;
     Jd__PlanHost host, *hosts[1];
     uint32_t processes[PLAYED_PMI_PROCESSES];
@@ -23,6 +31,42 @@ static struct {
     struct listener_spec listener;
     struct played_pmi_told told;
 } played;
+
+/* ---- time --------------------------------------------------------------- */
+
+/* In place of libevent's own, which goes by a clock. */
+int event_base_once(struct event_base *base, evutil_socket_t none, short what,
+                    event_callback_fn on_end, void *arg,
+                    const struct timeval *time)
+{
+    struct grace **at = &played.graces, *grace = malloc(sizeof *grace);
+    (void)base, (void)none, (void)what, (void)time;
+    if (!grace)
+        return -1;
+    *grace = (struct grace){ NULL, on_end, arg };
+    while (*at)
+        at = &(*at)->next;
+    *at = grace;
+    return 0;
+}
+
+static struct grace take_grace(void)
+{
+    struct grace *first = played.graces, taken = *first;
+    played.graces = first->next;
+    free(first);
+    return taken;
+}
+
+bool played_pmi_pass_grace(void)
+{
+    if (!played.graces)
+        return false;
+    struct grace grace = take_grace();
+    grace.on_end(-1, EV_TIMEOUT, grace.arg);
+    played_pmi_run();
+    return true;
+}
 
 /* ---- what the server has besides ---------------------------------------- */
 
@@ -126,6 +170,8 @@ void played_pmi_end(void)
 {
     while (pmi.clients)
         drop_client(pmi.clients);
+    while (played.graces)
+        take_grace();
     pmi_kvs_finish(&pmi.kvs);
     pmi_kvs_finish(&pmi.node);
     free(pmi.processes);
@@ -158,11 +204,6 @@ void played_pmi_run(void)
     do
         event_base_loop(played.base, EVLOOP_NONBLOCK);
     while (is_readable());
-}
-
-void played_pmi_await(void)
-{
-    event_base_loop(played.base, EVLOOP_ONCE);
 }
 
 const struct pmi_host *played_pmi_host(void)

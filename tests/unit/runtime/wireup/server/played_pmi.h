@@ -40,8 +40,9 @@ int played_pmi_connect(void);
 /* Until nothing is left to do just now. */
 void played_pmi_run(void);
 
-/* Until the next thing happens: a time that is up. */
-void played_pmi_await(void);
+/* The next 2 s for one who has gone are over, as no clock has it; false where
+ * there are none. */
+bool played_pmi_pass_grace(void);
 
 const struct pmi_host *played_pmi_host(void);
 const struct played_pmi_told *played_pmi_told(void);

@@ -178,7 +178,7 @@ START_TEST(who_comes_back_is_waited_for)
 {
     int first = come(0), second = come(1), third;
     leave(first);
-    played_pmi_await();
+    ck_assert(played_pmi_pass_grace());
     ck_assert_uint_eq(played_pmi_host()->num_gone, 1);
     first = come(0);
     say(first, "cmd=barrier_in\n");
@@ -186,13 +186,91 @@ START_TEST(who_comes_back_is_waited_for)
     ck_assert_str_eq(hear(first), "");
     leave(first);
     first = come(0); /* before its time is up */
-    played_pmi_await();
+    ck_assert(played_pmi_pass_grace());
     ck_assert_uint_eq(played_pmi_host()->num_gone, 0);
     say(first, "cmd=barrier_in\n");
     third = come(2);
     say(third, "cmd=barrier_in\n");
     ck_assert_str_eq(hear(first), "cmd=barrier_out rc=0\n");
     close(first), close(second), close(third);
+}
+END_TEST
+
+static void come_all(int fds[PLAYED_PMI_PROCESSES])
+{
+    for (uint8_t i = 0; i < PLAYED_PMI_PROCESSES; i++)
+        fds[i] = come(i);
+}
+
+static void leave_all(const int fds[PLAYED_PMI_PROCESSES])
+{
+    for (int i = 0; i < PLAYED_PMI_PROCESSES; i++)
+        leave(fds[i]);
+}
+
+static void pass_all_graces(void)
+{
+    while (played_pmi_pass_grace())
+        ;
+}
+
+/* The first is in the barrier and has not been let go. */
+static void expect_all_are_waited_for(int fds[PLAYED_PMI_PROCESSES])
+{
+    ck_assert_str_eq(hear(fds[0]), "");
+    for (uint8_t i = 1; i < PLAYED_PMI_PROCESSES; i++) {
+        fds[i] = come(i);
+        say(fds[i], "cmd=barrier_in\n");
+    }
+    for (int i = 0; i < PLAYED_PMI_PROCESSES; i++)
+        ck_assert_str_eq(hear(fds[i]), "cmd=barrier_out rc=0\n");
+}
+
+/* All are long between two programs; the first comes back alone. */
+START_TEST(who_comes_back_first_waits_for_all)
+{
+    int fds[PLAYED_PMI_PROCESSES];
+    come_all(fds);
+    leave_all(fds);
+    pass_all_graces();
+    ck_assert_uint_eq(played_pmi_host()->num_gone, PLAYED_PMI_PROCESSES);
+    fds[0] = come(0);
+    say(fds[0], "cmd=barrier_in\n");
+    expect_all_are_waited_for(fds);
+    leave_all(fds);
+}
+END_TEST
+
+/* The first is back at once, and the others are not in 2 s. */
+START_TEST(who_is_back_at_once_waits_for_all)
+{
+    int fds[PLAYED_PMI_PROCESSES];
+    come_all(fds);
+    leave_all(fds);
+    fds[0] = come(0);
+    say(fds[0], "cmd=barrier_in\n");
+    pass_all_graces();
+    expect_all_are_waited_for(fds);
+    leave_all(fds);
+}
+END_TEST
+
+/* Of one that goes, comes and goes, the first 2 s say nothing. */
+START_TEST(the_last_departure_decides)
+{
+    int fds[PLAYED_PMI_PROCESSES];
+    come_all(fds);
+    leave(fds[0]);
+    fds[0] = come(0);
+    for (int i = 1; i < PLAYED_PMI_PROCESSES; i++)
+        say(fds[i], "cmd=barrier_in\n");
+    leave(fds[0]);
+    ck_assert(played_pmi_pass_grace());
+    ck_assert_str_eq(hear(fds[1]), "");
+    ck_assert(played_pmi_pass_grace());
+    ck_assert_str_eq(hear(fds[1]), "cmd=barrier_out rc=0\n");
+    ck_assert(!played_pmi_pass_grace());
+    leave(fds[1]), leave(fds[2]);
 }
 END_TEST
 
@@ -238,6 +316,9 @@ int main(void)
     tcase_add_test(tcase, what_is_put_again_takes_no_more);
     tcase_add_test(tcase, a_process_waits_for_so_many_attributes);
     tcase_add_test(tcase, who_comes_back_is_waited_for);
+    tcase_add_test(tcase, who_comes_back_first_waits_for_all);
+    tcase_add_test(tcase, who_is_back_at_once_waits_for_all);
+    tcase_add_test(tcase, the_last_departure_decides);
     tcase_add_test(tcase, an_answer_has_what_was_asked_in_its_own_signs);
     tcase_add_test(tcase, the_errors_of_one_are_few);
     return unit_main(suite);
