@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-void pmi_client_name(const struct pmi_client *client, char *text, size_t size)
+static void print_name(const struct pmi_client *client, char *text, size_t size)
 {
     struct jd_text written;
     FILE *out = jd__text_begin(&written);
@@ -24,13 +24,24 @@ void pmi_client_name(const struct pmi_client *client, char *text, size_t size)
 
 /* ---- of it -------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 0))) static void
-print_error(const struct pmi_client *client, const char *format, va_list args)
+/* What it sent may be in it. */
+__attribute__((format(printf, 3, 0))) static void
+print_line(enum jd_log_level level, const struct pmi_client *client,
+           const char *format, va_list args)
 {
     char who[64], text[512];
-    pmi_client_name(client, who, sizeof who);
+    print_name(client, who, sizeof who);
     vsnprintf(text, sizeof text, format, args);
-    log_say(JD_LOG_ERROR, "%s %s", who, text);
+    jd__text_make_plain(text, false);
+    log_say(level, "%s %s", who, text);
+}
+
+void pmi_client_note(const struct pmi_client *client, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line(JD_LOG_DEBUG, client, format, args);
+    va_end(args);
 }
 
 void pmi_client_say(struct pmi_client *client, const char *format, ...)
@@ -40,7 +51,7 @@ void pmi_client_say(struct pmi_client *client, const char *format, ...)
         return;
     client->num_said++;
     va_start(args, format);
-    print_error(client, format, args);
+    print_line(JD_LOG_ERROR, client, format, args);
     va_end(args);
 }
 
@@ -50,7 +61,7 @@ say_last(const struct pmi_client *client, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    print_error(client, format, args);
+    print_line(JD_LOG_ERROR, client, format, args);
     va_end(args);
 }
 

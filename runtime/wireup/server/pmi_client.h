@@ -86,12 +86,14 @@ enum {
 bool pmi_client_send(const struct pmi_client *client, const void *data,
                      size_t size);
 
-/* "process 3 (pid 77)". */
-void pmi_client_name(const struct pmi_client *client, char *text, size_t size);
-
-/* An error, behind its name; those beyond PMI_SAID_MOST are not printed. */
+/* An error, behind its name; those beyond PMI_SAID_MOST are not printed. What
+ * a terminal would obey is a '?', as it may be the client's. */
 __attribute__((format(printf, 2, 3))) void
 pmi_client_say(struct pmi_client *client, const char *format, ...);
+
+/* The same for debugging, and all of them. */
+__attribute__((format(printf, 2, 3))) void
+pmi_client_note(const struct pmi_client *client, const char *format, ...);
 
 /* It will be put there. False where its host would have put too much, which is
  * said. */

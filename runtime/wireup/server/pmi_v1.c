@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmi_v1.c - lines of PMI-1, and their answers. */
 #include "runtime/wireup/server/pmi_v1.h"
-#include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/pmi_barrier.h"
 #include "runtime/wireup/server/pmi_v1_wire.h"
 #include "runtime/wireup/server/pmi_v2.h"
@@ -83,14 +82,6 @@ static void end_job(struct pmi_client *client, const char *code)
     pmi_client_abort(client, how);
 }
 
-static void say_unknown(const struct pmi_client *client, const char *name)
-{
-    char who[64];
-    pmi_client_name(client, who, sizeof who);
-    log_say(JD_LOG_DEBUG, "%s asks by PMI for %.40s, which is not known", who,
-            name);
-}
-
 /* What asks for a number or a name. */
 static bool answer_question(const struct pmi_client *client,
                             enum pmi_command command)
@@ -137,7 +128,8 @@ static bool serve_request(struct pmi_client *client,
         return answer_line(client, "cmd=%.40s rc=-1 msg=not_served_by_jd\n",
                            request->name);
     case PMI_UNKNOWN:
-        say_unknown(client, request->name);
+        pmi_client_note(client, "asks by PMI for %.40s, which is not known",
+                        request->name);
         return true;
     default:
         return answer_question(client, request->command);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmi_v2.c - frames of PMI-2, and their answers. */
 #include "runtime/wireup/server/pmi_v2.h"
-#include "runtime/wireup/server/log.h"
 #include "runtime/wireup/server/pmi_barrier.h"
 #include "runtime/wireup/server/pmi_v2_node.h"
 #include "runtime/wireup/server/pmi_v2_wire.h"
@@ -226,14 +225,6 @@ static const char *check_order(const struct pmi_client *client,
     return is_first ? "fullinit has been" : NULL;
 }
 
-static void say_unserved(const struct pmi_client *client, const char *name)
-{
-    char who[64];
-    pmi_client_name(client, who, sizeof who);
-    log_say(JD_LOG_DEBUG, "%s asks by PMI-2 for %.40s, which is not served",
-            who, name);
-}
-
 static bool serve_request(struct pmi_client *client,
                           const struct pmi_v2_request *request)
 {
@@ -241,7 +232,8 @@ static bool serve_request(struct pmi_client *client,
                                         request->thread };
     const struct command *command = find_command(request->name);
     if (!command) {
-        say_unserved(client, request->name);
+        pmi_client_note(client, "asks by PMI-2 for %.40s, which is not served",
+                        request->name);
         return pmi_v2_reply_fault(&asker, PMI_V2_FAULT_OTHER,
                                   "jd does not serve it");
     }

@@ -132,13 +132,13 @@ void liveness_print_process(FILE *out, struct liveness *liveness,
 
 void log_say(enum jd_log_level level, const char *format, ...)
 {
+    bool is_said = level <= JD_LOG_WARNING;
+    char *text = is_said ? played.told.last : played.told.note;
     va_list args;
-    if (level > JD_LOG_WARNING)
-        return;
     va_start(args, format);
-    vsnprintf(played.told.last, sizeof played.told.last, format, args);
+    vsnprintf(text, sizeof played.told.last, format, args);
     va_end(args);
-    played.told.sentences++;
+    played.told.sentences += is_said;
 }
 
 /* ---- the whole ---------------------------------------------------------- */

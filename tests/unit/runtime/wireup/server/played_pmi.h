@@ -24,6 +24,7 @@ enum { PLAYED_PMI_PROCESSES = 3 };
 struct played_pmi_told {
     unsigned sentences; /* errors and warnings */
     char last[512];     /* the last of them */
+    char note[512];     /* the last that is for debugging */
     unsigned ends;      /* times that the job was ended */
     unsigned finalized; /* times that a process was */
 };

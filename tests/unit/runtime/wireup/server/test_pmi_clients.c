@@ -284,6 +284,30 @@ START_TEST(an_answer_has_what_was_asked_in_its_own_signs)
 }
 END_TEST
 
+static void expect_note(const char *text)
+{
+    ck_assert_str_eq(played_pmi_told()->note, text);
+}
+
+/* A terminal would obey ESC and CR, and a newline would begin a line that the
+ * server has not said. */
+START_TEST(what_one_says_is_printed_plain)
+{
+    int fd = come(0), second = come_by_second(1);
+    say(fd, "cmd=init pmi_version=\033[2J\r7\177\n");
+    expect_sentence("process 0 asks for version \"?[2J?7?\" of PMI");
+    say(fd, "cmd=da\033nce\n");
+    expect_note("process 0 asks by PMI for da?nce, which is not known");
+    say_frame(second, "cmd=da\rn\nce;");
+    expect_note("process 1 asks by PMI-2 for da?n?ce, which is not served");
+    say_frame(second, "cmd=abort;msg=a\033]0;");
+    expect_sentence("process 1 called PMI_Abort (\"a?]0\")");
+    say(fd, "cmd=abort exitcode=\b\b7\n");
+    expect_sentence("process 0 called PMI_Abort with code ??7");
+    close(fd), close(second);
+}
+END_TEST
+
 START_TEST(the_errors_of_one_are_few)
 {
     int fd = come(0);
@@ -320,6 +344,7 @@ int main(void)
     tcase_add_test(tcase, who_is_back_at_once_waits_for_all);
     tcase_add_test(tcase, the_last_departure_decides);
     tcase_add_test(tcase, an_answer_has_what_was_asked_in_its_own_signs);
+    tcase_add_test(tcase, what_one_says_is_printed_plain);
     tcase_add_test(tcase, the_errors_of_one_are_few);
     return unit_main(suite);
 }
